@@ -1,0 +1,69 @@
+"""Typed readers of the environment: the only module that reads it.
+
+A bad value raises `ImproperlyConfigured` naming the variable, so a typing mistake stops the start and never changes
+behaviour silently. Every variable read here stands in the README's table; `tests/test_house.py` compares the two.
+"""
+
+import os
+import secrets
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+TRUE = {"1", "true", "yes", "on"}
+FALSE = {"0", "false", "no", "off", ""}
+
+
+def text(name: str, default: str = "") -> str:
+    """Return the variable without surrounding blanks, or `default` when it is unset."""
+    return os.environ.get(name, default).strip()
+
+
+def flag(name: str, *, default: bool) -> bool:
+    """Return a yes/no variable; raise on any other word."""
+    word = os.environ.get(name, "1" if default else "0").strip().lower()
+    if word in TRUE:
+        return True
+    if word in FALSE:
+        return False
+    raise ImproperlyConfigured(f"{name}={word!r} is neither yes nor no: write 1 or 0.")
+
+
+def number(name: str, *, default: float, least: float = 0.0) -> float:
+    """Return a number that is at least `least`; raise on anything else."""
+    word = os.environ.get(name, str(default)).strip()
+    try:
+        value = float(word)
+    except ValueError:
+        raise ImproperlyConfigured(f"{name}={word!r} is not a number.") from None
+    if not value >= least:
+        raise ImproperlyConfigured(f"{name}={word!r} must be at least {least:g}.")
+    return value
+
+
+def words(name: str, default: str = "") -> list[str]:
+    """Return a comma-separated variable as a list without empty items."""
+    return [word.strip() for word in text(name, default).split(",") if word.strip()]
+
+
+def folder(name: str, default: Path) -> Path:
+    """Return an absolute folder; it need not exist yet."""
+    return Path(text(name) or default).expanduser().resolve()
+
+
+def secret(name: str, *, kept_in: Path) -> str:
+    """Return a secret from the environment, else from the file `kept_in`, written on first use for its owner only."""
+    if value := text(name):
+        return value
+    try:
+        return kept_in.read_text().strip()
+    except FileNotFoundError:
+        pass
+    kept_in.parent.mkdir(parents=True, exist_ok=True)
+    value = secrets.token_urlsafe(50)
+    try:
+        with os.fdopen(os.open(kept_in, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(value)
+    except FileExistsError:  # another process of the same start was first
+        return kept_in.read_text().strip()
+    return value

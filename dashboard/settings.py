@@ -1,0 +1,163 @@
+"""Django's settings. Every value that may differ between machines comes through `dashboard.env`."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import dj_database_url
+from csp.constants import NONE, SELF
+
+from dashboard import env
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+STATE_DIR = env.folder("TRAINBOARD_STATE", BASE_DIR / "var")
+
+SECRET_KEY = env.secret("TRAINBOARD_SECRET_KEY", kept_in=STATE_DIR / "secret-key")
+DEBUG = env.flag("TRAINBOARD_DEBUG", default=False)
+ALLOWED_HOSTS = env.words("TRAINBOARD_HOSTS", "127.0.0.1,localhost,[::1]")
+CSRF_TRUSTED_ORIGINS = env.words("TRAINBOARD_ORIGINS")
+
+# ---------------------------------------------------------------- the domain's outside world
+VERTEX_ENDPOINT = env.text("TRAINBOARD_VERTEX_ENDPOINT")
+LOGGING_ENDPOINT = env.text("TRAINBOARD_LOGGING_ENDPOINT") or VERTEX_ENDPOINT
+INSTANCE = env.text("TRAINBOARD_INSTANCE", "trainboard")
+POLL_INTERVAL = timedelta(seconds=env.number("TRAINBOARD_POLL_SECONDS", default=30, least=0.2))
+SWEEP_INTERVAL = timedelta(seconds=env.number("TRAINBOARD_SWEEP_SECONDS", default=5, least=0.2))
+# True only under `manage.py up` with the emulator: the pages then say that commands run on this machine.
+REHEARSAL = env.flag("TRAINBOARD_REHEARSAL", default=False)
+
+# ---------------------------------------------------------------- Django
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "csp",
+    "django_htmx",
+    "template_partials",
+    "jobs",
+    "dashboard",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+ROOT_URLCONF = "dashboard.urls"
+WSGI_APPLICATION = "dashboard.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "dashboard.access.frame.frame",
+            ],
+            "builtins": [
+                "template_partials.templatetags.partials",
+                "dashboard.drawing.tags",
+            ],
+        },
+    },
+]
+
+# SQLite serves one machine, PostgreSQL a team; IMMEDIATE takes the write lock at BEGIN, so that two workers wait for
+# each other instead of failing half-way with "database is locked".
+DATABASES = {
+    "default": dj_database_url.parse(
+        env.text("DATABASE_URL") or f"sqlite:///{STATE_DIR / 'trainboard.sqlite3'}",
+        conn_max_age=300,
+        conn_health_checks=True,
+    )
+}
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    DATABASES["default"]["OPTIONS"] = {
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 20,
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+    }
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "board"
+LOGOUT_REDIRECT_URL = "login"
+
+LANGUAGE_CODE = "en-us"
+TIME_ZONE = env.text("TRAINBOARD_TIME_ZONE", "UTC")
+USE_I18N = False
+USE_TZ = True
+
+STATIC_URL = "static/"
+STATIC_ROOT = STATE_DIR / "static"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+
+# ---------------------------------------------------------------- security
+SECURE = env.flag("TRAINBOARD_HTTPS", default=False)
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE
+SECURE_HSTS_SECONDS = 31_536_000 if SECURE else 0
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if SECURE else None
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
+
+# ---------------------------------------------------------------- Celery: it only makes the database's queue prompt
+REDIS_URL = env.text("REDIS_URL") or "redis://127.0.0.1:6379/0"
+CELERY_BROKER_URL = REDIS_URL
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_PUBLISH_RETRY = False
+CELERY_TASK_TIME_LIMIT = 300
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 2, "socket_timeout": 10, "max_retries": 1}
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BEAT_SCHEDULE = {
+    "sweep": {
+        "task": "jobs.tasks.sweep",
+        "schedule": SWEEP_INTERVAL,
+        # A sweep that waited longer than its interval is worth nothing: the next one finds the same rows.
+        "options": {"expires": SWEEP_INTERVAL.total_seconds()},
+    }
+}
+CELERY_BEAT_SCHEDULE_FILENAME = str(STATE_DIR / "beat-schedule")
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": env.text("TRAINBOARD_LOG_LEVEL", "INFO")},
+}

@@ -1,0 +1,75 @@
+"""What happened to a job: rows that are written once and never changed."""
+
+from typing import Any, NoReturn
+
+from django.conf import settings
+from django.db import models
+
+from jobs.models.job import Job
+
+
+class JobEventQuerySet(models.QuerySet["JobEvent"]):
+    """Refuses to rewrite history in bulk."""
+
+    def update(self, **kwargs: Any) -> NoReturn:
+        """Refuse: an event is a fact."""
+        raise TypeError("events are never changed")
+
+    def delete(self) -> NoReturn:
+        """Refuse: an event is a fact."""
+        raise TypeError("events are never deleted")
+
+
+class JobEvent(models.Model):
+    """One thing that happened, with who did it, when it happened and when we learned it."""
+
+    class Kind(models.TextChoices):
+        """What sort of thing happened."""
+
+        STATE = "state", "state changed"
+        JUDGED = "judged", "judged by policy"
+        SUBMIT_ATTEMPTED = "submit_attempted", "submission attempted"
+        SUBMIT_ADOPTED = "submit_adopted", "an earlier submission was found"
+        CANCEL_REQUESTED = "cancel_requested", "cancellation requested"
+        CANCEL_SENT = "cancel_sent", "cancellation sent"
+        RESTARTED = "restarted", "restarted"
+        ERROR_LEARNED = "error_learned", "error learned"
+        TROUBLE = "trouble", "a step failed and will be repeated"
+        REPAIRED = "repaired", "repaired"
+
+    job = models.ForeignKey(Job, on_delete=models.PROTECT, related_name="events")
+    kind = models.CharField(max_length=24, choices=Kind.choices)
+    from_state = models.CharField(max_length=64, blank=True)
+    to_state = models.CharField(max_length=64, blank=True)
+    actor = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        help_text="Empty: the system.",
+    )
+    occurred_at = models.DateTimeField(help_text="When it happened, by the clock of where it happened.")
+    recorded_at = models.DateTimeField(help_text="When we learned it.")
+    reason = models.CharField(max_length=48, blank=True, help_text="A short code, for counting.")
+    sentence = models.TextField(help_text="What happened, in the past tense, for people.")
+    detail = models.JSONField(default=dict, blank=True)
+    once_key = models.CharField(max_length=120, help_text="Makes a repeated observation harmless.")
+
+    objects = JobEventQuerySet.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["job", "once_key"], name="one_event_per_once_key")]
+        indexes = [models.Index(fields=["job", "occurred_at", "id"], name="event_timeline")]
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Write the row once; refuse to change it."""
+        if not self._state.adding:
+            raise TypeError("events are never changed")
+        super().save(*args, **kwargs)
+
+    def delete(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Refuse: an event is a fact."""
+        raise TypeError("events are never deleted")

@@ -1,0 +1,130 @@
+"""One training job, from its request to its end."""
+
+import uuid
+from datetime import datetime
+from typing import Self
+
+from django.conf import settings
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.models import AnonymousUser
+from django.db import models
+from django.db.models import Q
+
+from jobs.models.team import Team
+from jobs.states import FINISHED, LOCAL
+
+
+class JobQuerySet(models.QuerySet["Job"]):
+    """The selections that pages and lifecycle share."""
+
+    def visible_to(self, user: AbstractBaseUser | AnonymousUser) -> Self:
+        """Jobs of the teams that `user` belongs to; a superuser sees every team."""
+        if getattr(user, "is_superuser", False):
+            return self
+        return self.filter(team__memberships__user_id=user.pk)
+
+    def unfinished(self) -> Self:
+        """Jobs that have not ended."""
+        return self.exclude(state__in=FINISHED)
+
+    def remote(self) -> Self:
+        """Jobs that exist at Vertex AI and have not ended there."""
+        return self.exclude(state__in=FINISHED | LOCAL)
+
+    def due(self, now: datetime) -> Self:
+        """Jobs whose next step is due and that no worker holds, oldest first."""
+        free = Q(claimed_until=None) | Q(claimed_until__lte=now)
+        return self.filter(free, due_at__lte=now).order_by("due_at", "pk")
+
+
+class Job(models.Model):
+    """A request, its spec and what is known of it now.
+
+    `state` and the columns under "derived" are a cache of the job's events, written in the same transaction by
+    `jobs.lifecycle.door`. `spec` is the REST body and never changes after the request.
+    """
+
+    class Kind(models.TextChoices):
+        """Vertex AI's three resources that train."""
+
+        CUSTOM_JOB = "custom_job", "custom job"
+        TUNING_JOB = "hyperparameter_tuning_job", "tuning job"
+        PIPELINE = "training_pipeline", "training pipeline"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="jobs")
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="jobs")
+    kind = models.CharField(max_length=32, choices=Kind.choices, default=Kind.CUSTOM_JOB)
+    display_name = models.CharField(max_length=128)
+    project = models.CharField(max_length=63)
+    region = models.CharField(max_length=40)
+    strategy = models.CharField(max_length=32, help_text="Key of a strategy in jobs.strategies.")
+    machines = models.CharField(max_length=200, help_text="The worker pools in one line, for lists.")
+    spec = models.JSONField(help_text="The REST body, without the labels that Trainboard adds.")
+    request_key = models.CharField(max_length=64, help_text="Sent with the form: a second click finds the first job.")
+
+    # What it was expected to cost when it was requested; empty where no price is known.
+    expected_seconds = models.PositiveIntegerField(help_text="Run time the requester expects, in seconds.")
+    hourly_usd = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
+    estimate_usd = models.DecimalField(max_digits=14, decimal_places=2, null=True, blank=True)
+    estimate = models.JSONField(default=dict, blank=True, help_text="The estimate with its lines, as requested.")
+
+    # At Vertex AI
+    remote_name = models.CharField(max_length=255, blank=True, db_index=True)
+    error = models.JSONField(null=True, blank=True, help_text="google.rpc.Status as Vertex AI gave it.")
+    seen_at = models.DateTimeField(null=True, blank=True, help_text="When Vertex AI last told us about it.")
+
+    # The queue: what a worker has to do next, and which worker is at it
+    due_at = models.DateTimeField(null=True, blank=True)
+    claimed_until = models.DateTimeField(null=True, blank=True)
+    claim = models.UUIDField(null=True, blank=True)
+    submit_attempts = models.PositiveIntegerField(default=0)
+    trouble = models.TextField(blank=True, help_text="Why the last step failed; empty when it did not.")
+    cancel_requested_at = models.DateTimeField(null=True, blank=True)
+    log_cursor_at = models.DateTimeField(null=True, blank=True, help_text="Newest log entry that was read.")
+    log_complete = models.BooleanField(default=False, help_text="Read once more after the end.")
+
+    # Derived from the events
+    state = models.CharField(max_length=64, help_text="A JobState, or an unknown Vertex AI state as it was sent.")
+    state_since = models.DateTimeField()
+    requested_at = models.DateTimeField()
+    submitted_at = models.DateTimeField(null=True, blank=True)
+    started_at = models.DateTimeField(null=True, blank=True, help_text="First time it was running.")
+    ended_at = models.DateTimeField(null=True, blank=True)
+    running_seconds = models.FloatField(default=0, help_text="Finished spans of running, in seconds.")
+    running_since = models.DateTimeField(null=True, blank=True, help_text="Start of the open span of running.")
+    restarts = models.PositiveIntegerField(default=0)
+
+    objects = JobQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["owner", "request_key"], name="one_job_per_request"),
+            models.UniqueConstraint(
+                fields=["remote_name"], condition=~Q(remote_name=""), name="one_job_per_remote_name"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["team", "-requested_at", "id"], name="job_history"),
+            models.Index(fields=["team", "state", "-state_since"], name="job_board"),
+            models.Index(fields=["due_at", "id"], condition=Q(due_at__isnull=False), name="job_due"),
+            models.Index(fields=["project", "region", "kind", "state"], name="job_scope"),
+        ]
+
+    def __str__(self) -> str:
+        return self.display_name
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the job has ended, at Vertex AI or before it got there."""
+        return self.state in FINISHED
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether the state is Vertex AI's rather than ours."""
+        return self.state not in LOCAL
+
+    @property
+    def remote_id(self) -> str:
+        """The number that Vertex AI gave the job, or an empty string."""
+        return self.remote_name.rpartition("/")[2]

@@ -1,0 +1,73 @@
+"""Who works together: teams, the roles of their members, and what a team may do without asking."""
+
+from django.conf import settings
+from django.core.validators import MinValueValidator
+from django.db import models
+
+
+class Team(models.Model):
+    """People who share jobs, a Google Cloud project and a policy. Nobody outside a team sees its jobs."""
+
+    name = models.CharField(max_length=80, unique=True)
+    project = models.CharField(max_length=63, help_text="Google Cloud project id, for example vision-research.")
+    default_region = models.CharField(max_length=40, default="us-central1")
+    bucket = models.CharField(
+        max_length=255, blank=True, help_text="Where jobs write by default, for example gs://vision-training."
+    )
+    members = models.ManyToManyField(settings.AUTH_USER_MODEL, through="Membership", related_name="teams")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Role(models.TextChoices):
+    """What a member may do in a team; each role includes the ones above it."""
+
+    VIEWER = "viewer", "viewer: sees the team's jobs"
+    ENGINEER = "engineer", "engineer: also requests and cancels jobs"
+    APPROVER = "approver", "approver: also approves jobs of others"
+    LEAD = "lead", "lead: also sets policy"
+
+
+class Membership(models.Model):
+    """One person's role in one team."""
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=10, choices=Role.choices, default=Role.ENGINEER)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["team", "user"], name="one_role_per_team_and_user")]
+
+    def __str__(self) -> str:
+        return f"{self.user} is {self.role} of {self.team}"
+
+
+class Policy(models.Model):
+    """A team's limits, read by `jobs.policy`. A team without a row is asked about every job."""
+
+    team = models.OneToOneField(Team, on_delete=models.CASCADE, related_name="policy")
+    ask_over_usd = models.DecimalField(
+        max_digits=12,
+        decimal_places=2,
+        default=0,
+        validators=[MinValueValidator(0)],
+        help_text="A job expected to cost more than this needs an approval.",
+    )
+    refuse_over_usd = models.DecimalField(
+        max_digits=12,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(0)],
+        help_text="A job expected to cost more than this is refused. Empty: no job is too expensive.",
+    )
+    regions = models.JSONField(
+        default=list, blank=True, help_text="Regions that may be used, as a list. Empty: every region."
+    )
+
+    class Meta:
+        verbose_name_plural = "policies"
+
+    def __str__(self) -> str:
+        return f"policy of {self.team}"
