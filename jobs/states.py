@@ -25,6 +25,8 @@ class JobState(StrEnum):
     """Cancelled before it was submitted."""
     SUBMIT_FAILED = "submit_failed"
     """Vertex AI refused the request; no remote job exists."""
+    LOST = "lost"
+    """Vertex AI stopped knowing it; how it ended was not seen."""
     QUEUED = "queued"
     """Accepted by Vertex AI, not processed yet; it waits here when training quota is short."""
     PENDING = "pending"
@@ -57,10 +59,12 @@ LOCAL = frozenset(
         JobState.REJECTED,
         JobState.WITHDRAWN,
         JobState.SUBMIT_FAILED,
+        JobState.LOST,
     }
 )
 FINISHED = frozenset(
     {
+        JobState.LOST,
         JobState.REJECTED,
         JobState.WITHDRAWN,
         JobState.SUBMIT_FAILED,
@@ -82,7 +86,7 @@ LOCAL_MOVES: dict[str, frozenset[str]] = {
     "": frozenset({JobState.AWAITING_APPROVAL, JobState.APPROVED}),
     JobState.AWAITING_APPROVAL: frozenset({JobState.APPROVED, JobState.REJECTED, JobState.WITHDRAWN}),
     JobState.APPROVED: frozenset({JobState.SUBMITTING, JobState.WITHDRAWN, JobState.SUBMIT_FAILED}),
-    JobState.SUBMITTING: frozenset({JobState.SUBMIT_FAILED}),
+    JobState.SUBMITTING: frozenset({JobState.SUBMIT_FAILED, JobState.WITHDRAWN}),
 }
 """From each local state, the local states that may follow; a job enters remote states from `submitting` only."""
 
@@ -106,6 +110,8 @@ def may_follow(before: str, after: str) -> bool:
     """
     if before == after or before in FINISHED:
         return False
+    if after == JobState.LOST:
+        return before not in LOCAL
     if after in LOCAL:
         return after in LOCAL_MOVES.get(before, frozenset())
     if before == JobState.CANCELLING:

@@ -34,6 +34,7 @@ class JobEvent(models.Model):
         CANCEL_SENT = "cancel_sent", "cancellation sent"
         RESTARTED = "restarted", "restarted"
         ERROR_LEARNED = "error_learned", "error learned"
+        UNSEEN = "unseen", "not observed"
         TROUBLE = "trouble", "a step failed and will be repeated"
         REPAIRED = "repaired", "repaired"
 

@@ -72,6 +72,7 @@ class Job(models.Model):
     # At Vertex AI
     remote_name = models.CharField(max_length=255, blank=True, db_index=True)
     error = models.JSONField(null=True, blank=True, help_text="google.rpc.Status as Vertex AI gave it.")
+    remote_updated_at = models.DateTimeField(null=True, blank=True, help_text="updateTime of the newest answer used.")
     seen_at = models.DateTimeField(null=True, blank=True, help_text="When Vertex AI last told us about it.")
 
     # The queue: what a worker has to do next, and which worker is at it
@@ -79,8 +80,12 @@ class Job(models.Model):
     claimed_until = models.DateTimeField(null=True, blank=True)
     claim = models.UUIDField(null=True, blank=True)
     submit_attempts = models.PositiveIntegerField(default=0)
+    attempted_at = models.DateTimeField(
+        null=True, blank=True, help_text="Last create call whose effect is unknown; empty when it is known."
+    )
     trouble = models.TextField(blank=True, help_text="Why the last step failed; empty when it did not.")
     cancel_requested_at = models.DateTimeField(null=True, blank=True)
+    cancel_sent_at = models.DateTimeField(null=True, blank=True)
     log_cursor_at = models.DateTimeField(null=True, blank=True, help_text="Newest log entry that was read.")
     log_complete = models.BooleanField(default=False, help_text="Read once more after the end.")
 

@@ -34,6 +34,7 @@ class Scope(models.Model):
     failing_since = models.DateTimeField(null=True, blank=True)
     failures = models.PositiveIntegerField(default=0, help_text="Failures in a row.")
     trouble = models.TextField(blank=True, help_text="The last failure, for people.")
+    log_trouble = models.TextField(blank=True, help_text="Why the logs could not be read; empty when they were.")
 
     objects = ScopeQuerySet.as_manager()
 
