@@ -1,0 +1,63 @@
+# Trainboard. `make up` runs everything here; `make check` is exactly what CI runs.
+# Needs Python 3.11 or newer (PYTHON= picks another), pip, make and git; the rest is put into .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+LOCK := $(BIN)/pip-compile --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url --no-emit-find-links --no-header --quiet
+INSTALL := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check install --quiet --require-hashes --requirement
+
+.PHONY: up test test-sqlite test-postgres test-journeys check format lint bench lock machine screenshots clean
+
+up: .venv/run.stamp ## the whole site on this machine: http://127.0.0.1:8000, PORT= moves it
+	@exec $(BIN)/python manage.py up --follow $$PPID
+
+test: test-sqlite test-postgres test-journeys ## every test, on SQLite and on PostgreSQL
+
+test-sqlite: .venv/dev.stamp machine
+	DATABASE_URL= $(BIN)/pytest -q -n 2 -m "not stack and not browser"
+
+test-postgres: .venv/dev.stamp machine
+	TRAINBOARD_TEST_POSTGRES=1 $(BIN)/pytest -q -n 2 tests/domain tests/pages
+
+test-journeys: .venv/dev.stamp machine
+	DATABASE_URL= $(BIN)/pytest -q -m "stack or browser"
+
+check: lint test ## everything that CI asks for
+
+lint: .venv/dev.stamp ## format, lint, types, import contracts, migrations
+	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports
+	$(BIN)/python manage.py makemigrations --check --dry-run
+
+format: .venv/dev.stamp ## rewrite the code in its one format
+	$(BIN)/ruff format . && $(BIN)/ruff check --fix .
+
+bench: .venv/dev.stamp ## races against peers, both sides in the same run
+	@set -e; for race in bench/[a-z]*.py; do $(BIN)/python "$$race"; done
+
+lock: .venv/dev.stamp ## requirements/*.in -> requirements/*.txt; UPGRADE=--upgrade takes newer versions
+	$(LOCK) $(UPGRADE) --output-file requirements/run.txt requirements/run.in
+	$(LOCK) $(UPGRADE) --constraint requirements/run.txt --output-file requirements/dev.txt requirements/dev.in
+
+machine: ## the programs that tests need beside Python
+	@sh tests/machine.sh
+
+screenshots: .venv/dev.stamp machine ## docs/*.png from a running demo
+	$(BIN)/python docs/screenshots.py
+
+clean: ## remove what was installed; the data in var/ stays
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+
+# A stamp is newer than what it was made from, so a warm start installs nothing.
+.venv/python.stamp:
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Trainboard needs Python 3.11 or newer; choose one with PYTHON=python3.12")'
+	@$(PYTHON) -m venv --clear --without-pip .venv
+	@touch $@
+
+.venv/run.stamp: requirements/run.txt | .venv/python.stamp
+	@echo "Installing $< into .venv; this takes about half a minute and happens once."
+	@$(INSTALL) $<
+	@touch $@
+
+.venv/dev.stamp: requirements/dev.txt | .venv/python.stamp
+	@echo "Installing $< into .venv; this takes about half a minute and happens once."
+	@$(INSTALL) $<
+	@touch $@ .venv/run.stamp
