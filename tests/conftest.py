@@ -1,0 +1,128 @@
+"""Fixtures that every test may ask for: people by role, a clock, servers; and sockets closed except to loopback."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from django.test import Client
+
+from tests.support import network, postgres, redis
+from tests.support.clock import Clock
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+    from jobs.models import Team
+
+SERVERS = pytest.StashKey[ExitStack]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Close the network; in the first process, start what all workers share."""
+    network.close()
+    if hasattr(config, "workerinput") or config.option.collectonly:
+        return
+    state = Path(os.environ["TRAINBOARD_TEST_STATE"])
+    servers = config.stash[SERVERS] = ExitStack()
+    servers.callback(shutil.rmtree, state, ignore_errors=True)
+    if os.environ.get("DATABASE_URL") == postgres.url(state):
+        servers.enter_context(postgres.running(state))
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Stop what was started, and remove the tests' state folder."""
+    if servers := config.stash.get(SERVERS, None):
+        servers.close()
+
+
+# ---------------------------------------------------------------- time
+@pytest.fixture
+def clock() -> Clock:
+    """The only time that domain tests know; it starts on Monday 2 March 2026, 09:00 UTC."""
+    return Clock()
+
+
+# ---------------------------------------------------------------- people
+@pytest.fixture
+def team(db: None) -> "Team":
+    """The team `vision` of owner, teammate and approver: asks over 1 dollar, refuses nothing."""
+    from jobs.models import Policy, Team
+
+    team = Team.objects.create(name="vision", project="vision-research", bucket="gs://vision-training")
+    Policy.objects.create(team=team, ask_over_usd=1)
+    return team
+
+
+@pytest.fixture
+def other_team(db: None) -> "Team":
+    """The team `speech`, to which only the stranger belongs."""
+    from jobs.models import Team
+
+    return Team.objects.create(name="speech", project="speech-research", bucket="gs://speech-training")
+
+
+def person(name: str, team: "Team", role: str) -> "User":
+    """Create a person with the password `trainboard` and one role in one team."""
+    from django.contrib.auth.models import User
+
+    from jobs.models import Membership
+
+    user = User.objects.create_user(name, password="trainboard")
+    Membership.objects.create(team=team, user=user, role=role)
+    return user
+
+
+@pytest.fixture
+def owner(team: "Team") -> "User":
+    """An engineer: requests the jobs of a test."""
+    return person("owner", team, "engineer")
+
+
+@pytest.fixture
+def teammate(team: "Team") -> "User":
+    """Another engineer of the same team; may not approve."""
+    return person("teammate", team, "engineer")
+
+
+@pytest.fixture
+def approver(team: "Team") -> "User":
+    """May approve what others of the team requested."""
+    return person("approver", team, "approver")
+
+
+@pytest.fixture
+def stranger(other_team: "Team") -> "User":
+    """A lead of another team: must see nothing of `vision`."""
+    return person("stranger", other_team, "lead")
+
+
+@pytest.fixture
+def admin(db: None) -> "User":
+    """A superuser without a team."""
+    from django.contrib.auth.models import User
+
+    return User.objects.create_superuser("admin", password="trainboard")
+
+
+@pytest.fixture
+def signed_in() -> Callable[["User"], Client]:
+    """`signed_in(owner)` is a browser in which that person is signed in; errors in views are raised."""
+
+    def sign_in(user: "User") -> Client:
+        client = Client()
+        client.force_login(user)
+        return client
+
+    return sign_in
+
+
+# ---------------------------------------------------------------- servers
+@pytest.fixture(scope="session", params=["embedded", "system"])
+def redis_url(request: pytest.FixtureRequest) -> Iterator[str]:
+    """A real broker; a test that asks for it runs twice: on the embedded server and on Debian's."""
+    with redis.running(request.param) as url:
+        yield url

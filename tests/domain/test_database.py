@@ -1,0 +1,45 @@
+"""The database under the domain tests is the one that was asked for, and behaves as the site needs it."""
+
+import os
+import threading
+
+import pytest
+from django.db import connection, transaction
+
+from jobs.models import Team
+
+
+def test_is_postgresql_when_asked_for_and_sqlite_otherwise(db: None) -> None:
+    wanted = "postgresql" if os.environ.get("DATABASE_URL", "").startswith("postgres") else "sqlite"
+
+    assert connection.vendor == wanted
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_writers_wait_for_each_other_instead_of_failing() -> None:
+    team = Team.objects.create(name="vision", project="vision-research")
+    both = threading.Barrier(2)
+    failures: list[Exception] = []
+
+    def count() -> None:
+        try:
+            both.wait(timeout=10)
+            for _ in range(20):
+                with transaction.atomic():
+                    row = Team.objects.select_for_update().get(pk=team.pk)
+                    row.project = f"vision-{int(row.project.removeprefix('vision-').replace('research', '0')) + 1}"
+                    row.save()
+        except Exception as failure:  # noqa: BLE001 - handed to the test's own thread
+            failures.append(failure)
+        finally:
+            connection.close()
+
+    writers = [threading.Thread(target=count) for _ in range(2)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join(timeout=60)
+
+    assert failures == []
+    team.refresh_from_db()
+    assert team.project == "vision-40"

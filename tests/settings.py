@@ -1,0 +1,34 @@
+"""The site's settings for tests: a state folder of their own, nothing taken from the shell, no broker, no manifest.
+
+Only the first process of a run chooses the folder; the workers of pytest-xdist inherit it through the environment.
+`TRAINBOARD_TEST_POSTGRES=1` puts the tests on a PostgreSQL server that `tests/conftest.py` starts in that folder;
+`DATABASE_URL` puts them on a server that is already there.
+"""
+
+import os
+import tempfile
+from pathlib import Path
+
+from tests.support import postgres
+
+if "TRAINBOARD_TEST_STATE" not in os.environ:
+    os.environ["TRAINBOARD_TEST_STATE"] = tempfile.mkdtemp(prefix="tb-test-", dir="/tmp")
+STATE = Path(os.environ["TRAINBOARD_TEST_STATE"])
+for name in [name for name in os.environ if name.startswith("TRAINBOARD_")]:
+    if not name.startswith("TRAINBOARD_TEST_"):
+        del os.environ[name]
+os.environ["TRAINBOARD_STATE"] = str(STATE)
+if os.environ.get("TRAINBOARD_TEST_POSTGRES") == "1" and not os.environ.get("DATABASE_URL"):
+    os.environ["DATABASE_URL"] = postgres.url(STATE)
+
+from dashboard.settings import *  # noqa: E402, F403
+from dashboard.settings import DATABASES, STATIC_ROOT, STORAGES  # noqa: E402
+
+STATIC_ROOT.mkdir(parents=True, exist_ok=True)
+STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+CELERY_BROKER_URL = "memory://"
+# A file, as on a real machine: an SQLite database in memory would hide how two connections wait for each other.
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    DATABASES["default"]["TEST"] = {"NAME": str(STATE / "test.sqlite3")}
+DATABASES["default"]["CONN_MAX_AGE"] = 0
