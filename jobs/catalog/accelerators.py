@@ -1,0 +1,63 @@
+"""Accelerators that training knows, and those that are retired.
+
+TPUs without an AcceleratorType of their own (v5e, v6e, 7x) have our names TPU_V5E, TPU_V6E and TPU_7X.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from types import MappingProxyType
+
+from jobs.catalog.rows import day, rows
+
+
+@dataclass(frozen=True, slots=True)
+class Accelerator:
+    """A GPU or TPU.
+
+    `quota` is the end of its quota metric's name, `flex_start` whether Flex-start offers it, `retired_date` the day
+    its support ended (with `replacement`, an accelerator's name).
+    """
+
+    name: str
+    label: str
+    kind: str
+    quota: str
+    flex_start: bool
+    retired_date: date | None
+    replacement: str
+    source: str
+    read_date: date | None
+
+    @property
+    def is_retired(self) -> bool:
+        """Whether its support has ended; the catalogue lists only ends that have passed."""
+        return self.retired_date is not None
+
+
+def _load() -> Mapping[str, Accelerator]:
+    return MappingProxyType(
+        {
+            row["name"]: Accelerator(
+                name=row["name"],
+                label=row["label"],
+                kind=row["kind"],
+                quota=row["quota"],
+                flex_start=row["flex_start"] == "yes",
+                retired_date=day(row["retired"]),
+                replacement=row["replacement"],
+                source=row["source"],
+                read_date=day(row["read"]),
+            )
+            for row in rows("accelerators")
+        }
+    )
+
+
+ACCELERATORS: Mapping[str, Accelerator] = _load()
+"""`{name: Accelerator}`, those that can still be had first."""
+
+
+def accelerator(name: str) -> Accelerator | None:
+    """Return the accelerator of this name, or None."""
+    return ACCELERATORS.get(name)

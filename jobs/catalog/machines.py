@@ -1,0 +1,148 @@
+"""Machine types: what they are made of, which accelerators they carry or take, which TPU topologies they form."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+from types import MappingProxyType
+
+from jobs.catalog.rows import day, decimal, rows
+
+READ_DATE = date(2026, 8, 22)
+TPU_NAMES = {"ct5lp": "TPU_V5E", "ct6e": "TPU_V6E", "tpu7x": "TPU_7X"}
+POD_CORES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """A TPU slice: its name (`4x4`), its chips and the machines it spans."""
+
+    name: str
+    chips: int
+    vms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A machine type.
+
+    `gpu_attach` is "fixed" (the machine has exactly `gpu_count` of `gpu_type`), "attachable" (`attachable` says which
+    counts of which type it takes) or "" (none). For TPU machines `gpu_count` is the chips of one machine. `vcpu`,
+    `memory_gib` and `local_ssd_gib` are None where no source gives them. `trainable` is false for types that only
+    serve.
+    """
+
+    machine_type: str
+    series: str
+    vcpu: int | None
+    memory_gib: Decimal | None
+    gpu_type: str
+    gpu_count: int
+    gpu_attach: str
+    local_ssd_gib: int | None
+    trainable: bool
+    notes: str
+    source: str
+    read_date: date | None = READ_DATE
+    attachable: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    topologies: Mapping[str, Topology] = field(default_factory=dict)
+
+    @property
+    def is_tpu(self) -> bool:
+        """Whether it is a TPU machine."""
+        return self.series in TPU_NAMES or self.series == "cloud-tpu"
+
+    @property
+    def fixed_accelerator(self) -> str:
+        """The accelerator that the machine always has, TPUs under our names; empty where none or a choice."""
+        return TPU_NAMES.get(self.series, self.gpu_type if self.gpu_attach == "fixed" else "")
+
+    def takes(self, accelerator: str, count: int) -> bool:
+        """Tell whether `count` of an accelerator (an AcceleratorType) may be asked for on this machine."""
+        if self.series == "cloud-tpu":
+            return accelerator in self.attachable and (count == 8 or (count >= POD_CORES and count % POD_CORES == 0))
+        if self.gpu_attach == "fixed":
+            return accelerator == self.gpu_type and count == self.gpu_count
+        return count in self.attachable.get(accelerator, frozenset())
+
+
+def _attachable(text: str) -> Mapping[str, frozenset[int]]:
+    """Read `NVIDIA_TESLA_T4:1|2|4;...`; the counts of TPU pods are words and left to `takes`."""
+    found: dict[str, frozenset[int]] = {}
+    for part in filter(None, text.split(";")):
+        name, _, counts = part.partition(":")
+        found[name] = frozenset(int(count) for count in counts.split("|") if count.isdigit())
+    return MappingProxyType(found)
+
+
+def _topologies() -> dict[str, dict[str, Topology]]:
+    found: dict[str, dict[str, Topology]] = {}
+    for row in rows("topologies"):
+        topology = Topology(row["topology"], int(row["chips"]), int(row["vms"]))
+        found.setdefault(row["machine_type"], {})[topology.name] = topology
+    return found
+
+
+def _load() -> Mapping[str, Machine]:
+    topologies = _topologies()
+    found = {}
+    for row in rows("machines"):
+        name = row["machine_type"]
+        cloud_tpu = name == "cloud-tpu"
+        found[name] = Machine(
+            machine_type=name,
+            series=row["series"],
+            vcpu=int(row["vcpu"]) if row["vcpu"] else None,
+            memory_gib=decimal(row["memory_gb"]),
+            gpu_type="" if cloud_tpu else row["gpu_type"],
+            gpu_count=int(row["gpu_count"] or 0),
+            gpu_attach=row["gpu_attach"],
+            local_ssd_gib=int(row["local_ssd_gb"]) if row["local_ssd_gb"] else None,
+            trainable=not row["notes"].startswith("NOT in the accepted list"),
+            notes=row["notes"],
+            source=row["source"],
+            attachable=_attachable(row["attachable_gpu_counts"]),
+            topologies=MappingProxyType(topologies.get(name, {})),
+        )
+    return MappingProxyType(found)
+
+
+MACHINES: Mapping[str, Machine] = _load()
+"""`{machine type: Machine}`, those that only serve included."""
+TRAINABLE: tuple[str, ...] = tuple(name for name, machine in MACHINES.items() if machine.trainable)
+
+
+def machine(machine_type: str) -> Machine | None:
+    """Return the machine of this type, or None."""
+    return MACHINES.get(machine_type)
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """A type of boot disk; `default_for` names machine types, `*` all others."""
+
+    disk_type: str
+    label: str
+    default_for: tuple[str, ...]
+    source: str
+    read_date: date | None
+
+
+DISKS: Mapping[str, Disk] = MappingProxyType(
+    {
+        row["disk_type"]: Disk(
+            row["disk_type"], row["label"], tuple(row["default_for"].split(";")), row["source"], day(row["read"])
+        )
+        for row in rows("disks")
+    }
+)
+SMALLEST_DISK_GB = 100
+LARGEST_DISK_GB = 64_000
+
+
+def default_disk(machine_type: str) -> str:
+    """Return the boot disk type that a machine gets when none is asked for."""
+    for disk in DISKS.values():
+        if machine_type in disk.default_for:
+            return disk.disk_type
+    return "pd-ssd"

@@ -1,0 +1,56 @@
+"""Prices and management fees as the data files hold them; `jobs.cost` decides which row applies."""
+
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from functools import cache
+
+from jobs.catalog.rows import day, decimal, rows
+
+
+@dataclass(frozen=True, slots=True)
+class PriceRow:
+    """A price in one region.
+
+    `resource` is a machine type, an accelerator, `<series>-vcpu-hour`, `<series>-ram-gb-hour`, `<disk>-gb-month` (an
+    hourly figure: the monthly price / 730) or `tpu-<version>-chip`. `strategy` is standard, spot, flex_start,
+    reservation or `*` for all. `basis` says whose bill it is: compute_engine or vertex_training. `usd_per_hour` is
+    None where no source gives it, `as_of` where the source is undated.
+    """
+
+    region: str
+    resource: str
+    strategy: str
+    usd_per_hour: Decimal | None
+    basis: str
+    source: str
+    as_of: date | None
+    note: str
+
+
+def _read(name: str) -> tuple[PriceRow, ...]:
+    return tuple(
+        PriceRow(
+            region=row["region"],
+            resource=row["resource"],
+            strategy=row["strategy"],
+            usd_per_hour=decimal(row["usd_per_hour"]),
+            basis=row["basis"],
+            source=row["source"],
+            as_of=day(row["as_of"]),
+            note=row["note"],
+        )
+        for row in rows(name)
+    )
+
+
+@cache
+def price_rows() -> tuple[PriceRow, ...]:
+    """Return all prices. Several dates may stand for one resource; the newest counts."""
+    return _read("prices")
+
+
+@cache
+def fee_rows() -> tuple[PriceRow, ...]:
+    """Return Vertex AI's management fees, in USD per hour of the resource."""
+    return _read("fees")

@@ -1,0 +1,67 @@
+"""What a job asks for: typed mirrors of Vertex AI's resources, in the API's own names.
+
+`read` turns a REST body into a resource and findings, `rest_body` turns it back; `Submission` adds where it runs.
+"""
+
+from jobs.spec.custom_job import CustomJob, CustomJobSpec, GcsDestination, Scheduling
+from jobs.spec.fields import Message
+from jobs.spec.findings import Finding, Severity, quoted, refuses
+from jobs.spec.persistent_resource import AutoscalingSpec, PersistentResource, ResourcePool
+from jobs.spec.pipeline import CUSTOM_TASK, TUNING_TASK, InputDataConfig, TrainingPipeline
+from jobs.spec.reading import KINDS, Job, read, rest_body
+from jobs.spec.study import MetricSpec, ParameterSpec, StudySpec
+from jobs.spec.submission import Submission
+from jobs.spec.tuning_job import HyperparameterTuningJob, TuningTaskInputs
+from jobs.spec.worker_pool import (
+    ContainerSpec,
+    DiskSpec,
+    EncryptionSpec,
+    EnvVar,
+    LustreMount,
+    MachineSpec,
+    NfsMount,
+    PscInterfaceConfig,
+    PythonPackageSpec,
+    ReservationAffinity,
+    WorkerPoolSpec,
+)
+
+__all__ = [
+    "CUSTOM_TASK",
+    "KINDS",
+    "TUNING_TASK",
+    "AutoscalingSpec",
+    "ContainerSpec",
+    "CustomJob",
+    "CustomJobSpec",
+    "DiskSpec",
+    "EncryptionSpec",
+    "EnvVar",
+    "Finding",
+    "GcsDestination",
+    "HyperparameterTuningJob",
+    "InputDataConfig",
+    "Job",
+    "LustreMount",
+    "MachineSpec",
+    "Message",
+    "MetricSpec",
+    "NfsMount",
+    "ParameterSpec",
+    "PersistentResource",
+    "PscInterfaceConfig",
+    "PythonPackageSpec",
+    "ReservationAffinity",
+    "ResourcePool",
+    "Scheduling",
+    "Severity",
+    "StudySpec",
+    "Submission",
+    "TrainingPipeline",
+    "TuningTaskInputs",
+    "WorkerPoolSpec",
+    "quoted",
+    "read",
+    "refuses",
+    "rest_body",
+]

@@ -1,0 +1,194 @@
+"""The kinds of value that Vertex AI's messages hold: how each is read from JSON and written back.
+
+Every kind has one parser. The models use it as their validator and `jobs.spec.reading` calls it to say in plain words
+what is wrong, so both can never disagree. Source: protobuf's JSON mapping (protobuf.dev, "ProtoJSON Format") and
+google-cloud-aiplatform 2.7.0, read 2026-11-21.
+"""
+
+import contextlib
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer
+from pydantic.alias_generators import to_camel
+
+from jobs.spec.findings import kind_of, quoted
+
+WHOLE = re.compile(r"[+-]?[0-9]{1,30}")
+SECONDS = re.compile(r"(-?)([0-9]{1,12})(?:\.([0-9]{1,9}))?s")
+MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
+LONGEST_SECONDS = 315_576_000_000
+
+
+class Message(BaseModel):
+    """A message of Vertex AI's API: fields in snake_case here, lowerCamelCase in JSON, unknown fields refused.
+
+    A field that was not given stays absent when the message is written; one that was given as zero stays zero.
+    """
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        alias_generator=to_camel,
+        validate_by_alias=True,
+        validate_by_name=True,
+        serialize_by_alias=True,
+        extra="forbid",
+        frozen=True,
+        protected_namespaces=(),
+    )
+
+    def has(self, name: str) -> bool:
+        """Tell whether the field `name` (snake_case) was given, be it as zero or empty."""
+        return name in self.model_fields_set and getattr(self, name) is not None
+
+    def but(self, **values: Any) -> Self:
+        """Return a copy with some fields changed; a value of None makes the field absent."""
+        kept = {name: getattr(self, name) for name in self.model_fields_set} | values
+        return type(self)(**{name: value for name, value in kept.items() if value is not None})
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of value: its name, the words for what is expected, its parser, and an enum's `{number: name}`."""
+
+    name: str
+    expected: str
+    parse: Callable[[Any], Any]
+    names: Mapping[int, str] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True)
+class Output:
+    """Marks a field that Vertex AI fills in and ignores in a request."""
+
+
+OUTPUT = Output()
+
+
+def parse_text(value: object) -> str:
+    """Return text as it is; refuse what no request can carry: half characters and NUL."""
+    if not isinstance(value, str):
+        raise ValueError(f"must be text, not {kind_of(value)} {quoted(value)}")
+    if "\0" in value:
+        raise ValueError("holds a NUL character, which no argument or label can carry")
+    if not value.isascii() and any("\ud800" <= sign <= "\udfff" for sign in value):
+        raise ValueError("holds half of a character (a lone surrogate)")
+    return str(value)
+
+
+def parse_flag(value: object) -> bool:
+    """Return true or false; words and numbers are not taken for them."""
+    if not isinstance(value, bool):
+        raise ValueError(f"must be true or false, not {kind_of(value)} {quoted(value)}")
+    return value
+
+
+def whole(bits: int) -> Callable[[Any], int]:
+    """Return a parser of whole numbers of `bits` bits, written as a number, a whole float or digits in text."""
+
+    def parse_whole(value: object) -> int:
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if isinstance(value, str) and WHOLE.fullmatch(value):
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise ValueError(f"must be a whole number, not {quoted(value)}")
+        if not -(2 ** (bits - 1)) <= value < 2 ** (bits - 1):
+            raise ValueError(f"must fit in {bits} bits; {quoted(value)} does not")
+        return value
+
+    return parse_whole
+
+
+def parse_number(value: object) -> float | int:
+    """Return a finite number; digits in text count as the number."""
+    if isinstance(value, str):
+        with contextlib.suppress(ValueError):
+            value = float(value) if len(value) <= 40 and "_" not in value else value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"must be a number, not {quoted(value)}")
+    if (isinstance(value, int) and abs(value) >= 2**1023) or not math.isfinite(value):
+        raise ValueError(f"must be a finite number, not {quoted(value)}")
+    return value
+
+
+def parse_duration(value: object) -> timedelta:
+    """Read protobuf's duration, e.g. "7200s", "0s" or "1.5s"; a timedelta is taken as it is."""
+    if isinstance(value, timedelta):
+        return value
+    found = SECONDS.fullmatch(value) if isinstance(value, str) else None
+    if not found:
+        raise ValueError(f'must be seconds with an s in quotes, like "7200s", not {quoted(value)}')
+    sign, seconds, fraction = found.groups()
+    if int(seconds) > LONGEST_SECONDS:
+        raise ValueError("is longer than ten thousand years")
+    if fraction and fraction[6:].strip("0"):
+        raise ValueError("is finer than a microsecond, which Trainboard does not keep")
+    length = timedelta(seconds=int(seconds), microseconds=int((fraction or "").ljust(6, "0")[:6] or 0))
+    return -length if sign else length
+
+
+def write_duration(value: timedelta) -> str:
+    """Write a timedelta as protobuf's JSON does: "7200s", "1.500s", "0.000001s"."""
+    micros = value // timedelta(microseconds=1)
+    seconds, fraction = divmod(abs(micros), 1_000_000)
+    digits = f"{fraction:06d}" if fraction % 1000 else f"{fraction // 1000:03d}"
+    return f"{'-' if micros < 0 else ''}{seconds}{'.' + digits if fraction else ''}s"
+
+
+def parse_moment(value: object) -> str:
+    """Check an RFC 3339 moment and keep its text, which may be finer than Python's clock."""
+    if isinstance(value, str) and MOMENT.fullmatch(value):
+        try:
+            datetime.fromisoformat(value[:19]).replace(tzinfo=UTC)
+        except ValueError:
+            pass
+        else:
+            return value
+    raise ValueError(f'must be a moment like "2026-11-21T08:00:00Z", not {quoted(value)}')
+
+
+def named(numbers: Mapping[int, str]) -> Callable[[Any], str]:
+    """Return a parser of enum values: names stay as they are, known or not; numbers become names."""
+
+    def parse_name(value: object) -> str:
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if isinstance(value, int) and not isinstance(value, bool):
+            if value not in numbers:
+                raise ValueError(f"must be one of {', '.join(numbers.values())}, not {quoted(value)}")
+            return numbers[value]
+        return parse_text(value)
+
+    return parse_name
+
+
+def _kind(name: str, expected: str, parse: Callable[[Any], Any]) -> tuple[Kind, BeforeValidator]:
+    return Kind(name, expected, parse), BeforeValidator(parse)
+
+
+TEXT, FLAG = _kind("text", "text", parse_text), _kind("flag", "true or false", parse_flag)
+INT32, INT64 = _kind("int32", "a whole number", whole(32)), _kind("int64", "a whole number", whole(64))
+NUMBER = _kind("number", "a number", parse_number)
+DURATION = _kind("duration", 'seconds like "7200s"', parse_duration)
+MOMENT_KIND = _kind("moment", "a moment", parse_moment)
+
+Text = Annotated[str, *TEXT]
+Flag = Annotated[bool, *FLAG]
+Int32 = Annotated[int, *INT32]
+Int64 = Annotated[int, *INT64, PlainSerializer(str, return_type=str)]
+Number = Annotated[float | int, *NUMBER]
+Duration = Annotated[timedelta, *DURATION, PlainSerializer(write_duration, return_type=str)]
+Moment = Annotated[str, *MOMENT_KIND]
+Free = Annotated[Any, Kind("free", "any JSON", lambda value: value)]
+"""JSON that Trainboard carries without looking into it."""
+
+
+def enum(*names: str, **numbered: int) -> tuple[Kind, BeforeValidator]:
+    """Return the annotations of an enum field: `names` count from 0, `numbered` give their own number."""
+    numbers = dict(enumerate(names)) | {number: name for name, number in numbered.items()}
+    parse = named(numbers)
+    return Kind("enum", f"one of {', '.join(numbers.values())}", parse, numbers), BeforeValidator(parse)

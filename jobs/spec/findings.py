@@ -1,0 +1,72 @@
+"""What checks return: findings. A finding never raises; policy decides by the worst severity."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Severity(StrEnum):
+    """How much a finding weighs."""
+
+    REFUSE = "refuse"
+    """The job cannot be submitted like this."""
+    ASK = "ask"
+    """Somebody has to approve it."""
+    ADVISE = "advise"
+    """Worth knowing; nothing stops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that a check found.
+
+    `field` is the path in the REST body in API names, e.g. `jobSpec.workerPoolSpecs[0].replicaCount`; empty means
+    the whole body. `source` names where the rule comes from and `read` the day that was read (ISO date). `line`
+    counts from 1 in the text that was imported.
+    """
+
+    code: str
+    severity: Severity
+    field: str
+    message: str
+    remedy: str = ""
+    source: str = ""
+    read: str = ""
+    line: int | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the finding as JSON-able values, every key always present."""
+        return {**asdict(self), "severity": str(self.severity)}
+
+
+def refuses(findings: Iterable[Finding]) -> bool:
+    """Tell whether any of the findings refuses."""
+    return any(finding.severity is Severity.REFUSE for finding in findings)
+
+
+def quoted(value: object, *, limit: int = 60) -> str:
+    """Return a value in quotes for a message: one line, at most `limit` characters, safe to print anywhere."""
+    if isinstance(value, bool) or value is None:
+        text = {True: "true", False: "false", None: "null"}[value]
+    elif isinstance(value, int):
+        text = str(value) if abs(value) < 10**limit else "a number of more than 60 digits"
+    elif isinstance(value, str):
+        text = value[: limit + 1]
+    else:
+        text = str(value)[: limit + 1] if isinstance(value, float) else kind_of(value)
+    text = "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
+    return f"“{text[:limit]}…”" if len(text) > limit else f"“{text}”"
+
+
+def kind_of(value: object) -> str:
+    """Name the JSON kind of a value in plain words."""
+    if value is None:
+        return "nothing (null)"
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, int | float):
+        return "a number"
+    if isinstance(value, str):
+        return "text"
+    return "a list" if isinstance(value, list | tuple) else "an object"

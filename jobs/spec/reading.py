@@ -1,0 +1,225 @@
+"""JSON to typed resource and back. Reading finds everything at once and never raises; writing loses nothing."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from jobs.spec.custom_job import CustomJob, CustomJobSpec
+from jobs.spec.fields import Message
+from jobs.spec.findings import Finding, Severity, kind_of, quoted
+from jobs.spec.persistent_resource import PersistentResource
+from jobs.spec.pipeline import TrainingPipeline
+from jobs.spec.shape import Slot, homes, nearest, nearest_enum, slots
+from jobs.spec.tuning_job import HyperparameterTuningJob, TuningTaskInputs
+
+Job = CustomJob | HyperparameterTuningJob | TrainingPipeline
+KINDS: dict[str, type[Message]] = {
+    "custom_job": CustomJob,
+    "hyperparameter_tuning_job": HyperparameterTuningJob,
+    "training_pipeline": TrainingPipeline,
+    "persistent_resource": PersistentResource,
+}
+DEEPEST = 60
+MOST_VALUES = 200_000
+MOST_FINDINGS = 100
+SOURCE = "Agent Platform REST reference; google-cloud-aiplatform 2.7.0"
+READ = "2026-11-21"
+INDEX = re.compile(r"\[\d+\]")
+
+
+def rest_body(resource: Message) -> dict[str, Any]:
+    """Return the REST body: fields that were given, in API names; explicit zeros stay and absent fields stay absent."""
+    return resource.model_dump(mode="json", exclude_unset=True, exclude_none=True)
+
+
+def read(kind: str, body: object) -> tuple[Any, list[Finding]]:
+    """Read the REST body of a resource; `kind` is a key of KINDS. Never raises, whatever JSON the body is.
+
+    Names may be lowerCamelCase or snake_case. Returns what could be read, or None when nothing could; it is
+    everything that was given only if no finding refuses. At most MOST_FINDINGS findings, the last of which then says
+    how many were left out.
+    """
+    notes = Notes()
+    model = KINDS.get(kind)
+    if model is None:
+        notes.add("unknown_kind", "", f"{quoted(kind)} is none of {', '.join(KINDS)}.")
+        return None, notes.findings
+    if trouble := unsound(body):
+        notes.add("unreadable_body", "", trouble)
+        return None, notes.findings
+    return read_message(model, body, notes), notes.result()
+
+
+def read_message(model: type[Message], body: object, notes: "Notes") -> Message | None:
+    """Read one message of type `model` from sound JSON, adding to `notes`; None when it is no object at all."""
+    values = _message(model, body, "", notes.within(model))
+    return None if values is None else model.model_validate(values)
+
+
+def unsound(body: object) -> str:
+    """Say why a value is no JSON that Trainboard reads (too deep, too large, numbers beyond JSON), or nothing."""
+    waiting: list[tuple[object, int]] = [(body, 0)]
+    seen = 0
+    while waiting:
+        value, depth = waiting.pop()
+        seen += 1
+        if depth > DEEPEST:
+            return f"The request is nested more than {DEEPEST} levels deep."
+        if seen > MOST_VALUES:
+            return f"The request holds more than {MOST_VALUES:,} values."
+        if isinstance(value, float) and not abs(value) < float("inf"):
+            return "The request holds a number that is not finite, which JSON cannot carry."
+        if isinstance(value, int) and abs(value) >= 2**1023:
+            return "The request holds a number of more than 300 digits."
+        if isinstance(value, Mapping):
+            waiting.extend((item, depth + 1) for item in value.values())
+        elif isinstance(value, list | tuple):
+            waiting.extend((item, depth + 1) for item in value)
+    return ""
+
+
+@dataclass
+class Notes:
+    """Collects findings while a body is read."""
+
+    findings: list[Finding] = field(default_factory=list)
+    left_out: int = 0
+    root: type[Message] = CustomJob
+
+    def within(self, root: type[Message]) -> "Notes":
+        """Say misplaced fields relative to `root` from here on."""
+        self.root = root
+        return self
+
+    def add(self, code: str, path: str, message: str, remedy: str = "") -> None:
+        """Add a refusing finding, or only count it when there are many."""
+        if len(self.findings) >= MOST_FINDINGS:
+            self.left_out += 1
+        else:
+            self.findings.append(Finding(code, Severity.REFUSE, path, message, remedy, SOURCE, READ))
+
+    def result(self) -> list[Finding]:
+        """Return the findings, with one more that counts those left out."""
+        if self.left_out:
+            message = f"{self.left_out} more findings of this sort are not shown."
+            return [*self.findings, Finding("more_findings", Severity.REFUSE, "", message)]
+        return self.findings
+
+
+def _message(model: type[Message], data: object, path: str, notes: Notes) -> dict[str, Any] | None:
+    if isinstance(data, Message):
+        data = rest_body(data)
+    if not isinstance(data, Mapping):
+        notes.add("wrong_type", path, f"{_label(path)} must be an object with fields, not {kind_of(data)}.")
+        return None
+    known = slots(model)
+    values: dict[str, Any] = {}
+    for key, value in data.items():
+        slot = known.get(key) if isinstance(key, str) else None
+        if slot is None:
+            _unknown(model, key, path, notes)
+        elif slot.name in values:
+            here = join(path, slot.alias)
+            notes.add("given_twice", here, f"{slot.alias} is given twice, once as {slot.name}.", "Keep one of them.")
+        elif value is not None:
+            found = _value(slot, value, join(path, slot.alias), notes, data)
+            if found is not None:
+                values[slot.name] = found
+    return values
+
+
+def _value(slot: Slot, value: object, path: str, notes: Notes, around: Mapping[str, Any]) -> Any:
+    """Read the value of a field; None when it could not be read, which a note then explains."""
+    if slot.mapping:
+        return _mapping(slot, value, path, notes)
+    if not slot.many:
+        return _one(slot, value, path, notes, around)
+    if not isinstance(value, list | tuple):
+        notes.add("wrong_type", path, f"{slot.alias} must be a list, not {kind_of(value)}.", "Put it in [ ].")
+        return None
+    items = []
+    for index, item in enumerate(value):
+        found = _one(slot, item, f"{path}[{index}]", notes, around)
+        if found is not None or slot.model is not None:
+            items.append({} if found is None else found)
+    return items
+
+
+def _one(slot: Slot, value: object, path: str, notes: Notes, around: Mapping[str, Any]) -> Any:
+    if slot.kind.name == "task":
+        return _task(value, path, notes, around)
+    if slot.model is not None:
+        return _message(slot.model, value, path, notes)
+    try:
+        found = slot.kind.parse(value)
+    except ValueError as error:
+        notes.add("wrong_type", path, f"{_label(path)} {error}.")
+        return None
+    if slot.kind.name == "enum" and found not in slot.kind.names.values():
+        near = nearest_enum(found, slot.kind.names.values())
+        remedy = f"Did you mean `{near}`?" if near else f"Use {slot.kind.expected}."
+        notes.add("unknown_value", path, f"{quoted(found)} is no {slot.alias} that Vertex AI knows.", remedy)
+    return found
+
+
+def _mapping(slot: Slot, value: object, path: str, notes: Notes) -> dict[str, Any] | None:
+    if not isinstance(value, Mapping):
+        notes.add("wrong_type", path, f"{slot.alias} must be an object of names and values, not {kind_of(value)}.")
+        return None
+    found: dict[str, Any] = {}
+    for key, item in value.items():
+        here = f"{path}[{quoted(key)[1:-1]}]"
+        try:
+            found[slot.kind.parse(key)] = slot.kind.parse(item)
+        except ValueError as error:
+            notes.add("wrong_type", here, f"The value or name {here} {error}.")
+    return found
+
+
+def _task(value: object, path: str, notes: Notes, around: Mapping[str, Any]) -> Any:
+    """Read a pipeline's inputs as what its definition names, or as what they look like."""
+    definition = around.get("trainingTaskDefinition", around.get("training_task_definition"))
+    named = definition if isinstance(definition, str) else ""
+    looks = isinstance(value, Mapping) and not {"studySpec", "trialJobSpec", "study_spec"}.isdisjoint(value)
+    if "hyperparameter_tuning_task" in named or (looks and "custom_task" not in named):
+        model: type[Message] = TuningTaskInputs
+    elif "custom_task" in named or not named:
+        model = CustomJobSpec
+    else:
+        notes.add(
+            "unknown_task",
+            path,
+            f"Trainboard runs pipelines of custom and tuning tasks, not {quoted(named, limit=160)}.",
+            "Use custom_task_1.0.0.yaml or hyperparameter_tuning_task_1.0.0.yaml.",
+        )
+        return None
+    values = _message(model, value, path, notes)
+    return None if values is None else model.model_validate(values)
+
+
+def _unknown(model: type[Message], key: object, path: str, notes: Notes) -> None:
+    name = key if isinstance(key, str) else quoted(key)[1:-1]
+    shown = quoted(name)[1:-1]
+    near = nearest(name, (slot.alias for slot in slots(model).values() if not slot.output))
+    belongs = [home for home in homes(name, notes.root) if home.rpartition(".")[0] != _plain_path(path)]
+    remedy = ""
+    if near:
+        remedy = f"Did you mean `{near}`?"
+    elif belongs:
+        remedy = f"It belongs in `{belongs[0]}`."
+    where = f"in {path}" if path else f"of a {model.__name__}"
+    notes.add("unknown_field", join(path, shown), f"{quoted(name)} is no field {where}.", remedy)
+
+
+def join(path: str, name: str) -> str:
+    """Append a field to a path."""
+    return f"{path}.{name}" if path else name
+
+
+def _label(path: str) -> str:
+    return path.rpartition(".")[2] or "The request"
+
+
+def _plain_path(path: str) -> str:
+    return INDEX.sub("[]", path)

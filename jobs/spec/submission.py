@@ -1,0 +1,111 @@
+"""Submission: a job with where it is to run. What strategies, cost and policy judge."""
+
+from dataclasses import dataclass, replace
+
+from jobs.spec.custom_job import CustomJob, CustomJobSpec
+from jobs.spec.pipeline import TrainingPipeline
+from jobs.spec.reading import Job
+from jobs.spec.tuning_job import HyperparameterTuningJob, TuningTaskInputs
+from jobs.spec.worker_pool import WorkerPoolSpec
+
+LONGEST_SUMMARY = 200
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A job of one `kind` for a project and region. Kind: custom_job, hyperparameter_tuning_job, training_pipeline."""
+
+    kind: str
+    project: str
+    region: str
+    job: Job
+
+    @property
+    def job_spec(self) -> CustomJobSpec:
+        """The spec that holds pools and scheduling, whatever the kind; empty where a pipeline has no inputs."""
+        job = self.job
+        if isinstance(job, CustomJob):
+            return job.job_spec
+        if isinstance(job, HyperparameterTuningJob):
+            return job.trial_job_spec
+        inputs = job.training_task_inputs
+        if isinstance(inputs, TuningTaskInputs):
+            return inputs.trial_job_spec
+        return inputs if inputs is not None else CustomJobSpec()
+
+    @property
+    def spec_path(self) -> str:
+        """Where `job_spec` lies in the REST body, e.g. `jobSpec` or `trainingTaskInputs.trialJobSpec`."""
+        if isinstance(self.job, CustomJob):
+            return "jobSpec"
+        if isinstance(self.job, HyperparameterTuningJob):
+            return "trialJobSpec"
+        tuning = isinstance(self.job.training_task_inputs, TuningTaskInputs)
+        return "trainingTaskInputs.trialJobSpec" if tuning else "trainingTaskInputs"
+
+    def with_job_spec(self, job_spec: CustomJobSpec) -> "Submission":
+        """Return the same submission with another `job_spec`."""
+        job = self.job
+        if isinstance(job, CustomJob):
+            return replace(self, job=job.but(job_spec=job_spec))
+        if isinstance(job, HyperparameterTuningJob):
+            return replace(self, job=job.but(trial_job_spec=job_spec))
+        inputs = job.training_task_inputs
+        changed = inputs.but(trial_job_spec=job_spec) if isinstance(inputs, TuningTaskInputs) else job_spec
+        return replace(self, job=job.but(training_task_inputs=changed))
+
+    @property
+    def tuning(self) -> HyperparameterTuningJob | TuningTaskInputs | None:
+        """The study and its trial counts, where the job tunes."""
+        job = self.job
+        if isinstance(job, HyperparameterTuningJob):
+            return job
+        inputs = job.training_task_inputs if isinstance(job, TrainingPipeline) else None
+        return inputs if isinstance(inputs, TuningTaskInputs) else None
+
+    @property
+    def tuning_path(self) -> str:
+        """Where the study lies in the REST body, with a dot at its end unless it is the body itself."""
+        return "trainingTaskInputs." if isinstance(self.job, TrainingPipeline) else ""
+
+    @property
+    def display_name(self) -> str:
+        """The job's display name."""
+        return self.job.display_name
+
+    @property
+    def trials(self) -> int:
+        """How often the job spec runs: a tuning job's trials, else one."""
+        return max(1, self.tuning.max_trial_count) if self.tuning is not None else 1
+
+    @property
+    def parallel_trials(self) -> int:
+        """How many trials run at once, at least one and at most all."""
+        wanted = self.tuning.parallel_trial_count if self.tuning is not None else 1
+        return max(1, min(wanted, self.trials))
+
+    @property
+    def pools(self) -> list[tuple[int, WorkerPoolSpec]]:
+        """The pools that ask for something, each with its index."""
+        return [(i, pool) for i, pool in enumerate(self.job_spec.worker_pool_specs) if not pool.is_empty]
+
+    def pool_path(self, index: int, name: str = "") -> str:
+        """The path of a worker pool, or of a field of it, in the REST body."""
+        path = f"{self.spec_path}.workerPoolSpecs[{index}]"
+        return f"{path}.{name}" if name else path
+
+    def spec_field(self, name: str) -> str:
+        """The path of a field of `job_spec` in the REST body."""
+        return f"{self.spec_path}.{name}"
+
+    @property
+    def machines_summary(self) -> str:
+        """The worker pools in one line, e.g. `1 × n1-standard-8 (2 × NVIDIA_TESLA_T4) + 4 × n1-standard-4`."""
+        parts = []
+        for _, pool in self.pools:
+            machine = pool.machine_spec
+            attached = machine.machine_type.startswith("n1-") and machine.accelerator
+            gpus = f" ({machine.accelerator_count} × {machine.accelerator})" if attached else ""
+            parts.append(f"{pool.replicas} × {machine.machine_type or 'no machine'}{gpus}")
+        summary = " + ".join(parts) or "no machines"
+        return summary if len(summary) <= LONGEST_SUMMARY else summary[: LONGEST_SUMMARY - 1] + "…"
