@@ -176,3 +176,60 @@ def _expm1(value: float) -> float:
         return math.expm1(value)
     except OverflowError:
         return math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """What is taken for granted about preemptions, because Vertex AI publishes no figures of its own."""
+
+    daily_share: float
+    """Share of machines that are preempted within a day, 0 to 1."""
+    restart: float
+    """Billed hours lost on each restart."""
+
+
+LIKELY_LOW = Assumption(daily_share=0.05, restart=0.05)
+LIKELY = Assumption(daily_share=0.10, restart=0.125)
+LIKELY_HIGH = Assumption(daily_share=0.15, restart=0.20)
+"""5 to 15 % a day is Google's former figure for preemptible machines; 3 and 12 minutes of restart are those of a
+published benchmark (docs/cost.md). `LIKELY` is the middle of both."""
+CHECKPOINT_HOURS = 1 / 60
+"""Assumed time to write a checkpoint: a minute."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What to expect of a run on machines that may be preempted."""
+
+    billed_hours: float
+    """Infinite when it would hardly ever finish."""
+    interval_hours: float
+    """Hours of work between checkpoints that this assumes."""
+    preemptions: float
+    survival: float
+    """Probability that the restarts which Vertex AI grants are enough."""
+
+    def as_dict(self) -> dict[str, float | None]:
+        """Return JSON; None stands for hours without end."""
+        finite = math.isfinite(self.billed_hours)
+        return {
+            "billed_hours": self.billed_hours if finite else None,
+            "interval_hours": self.interval_hours if math.isfinite(self.interval_hours) else None,
+            "preemptions": self.preemptions if finite else None,
+            "survival": self.survival,
+        }
+
+
+def outlook(
+    work: float,
+    *,
+    replicas: int,
+    assumption: Assumption,
+    interval: float | None = None,
+    allowed: int = RESTARTS_ALLOWED,
+) -> Outlook:
+    """Return what to expect of `work` hours on `replicas` machines; `interval` None takes Daly's best interval."""
+    rate = preemptions_per_hour(daily_share=assumption.daily_share, replicas=replicas)
+    best = interval or daly_interval(checkpoint=CHECKPOINT_HOURS, preemptions_per_hour=rate)
+    run = Run(work, best, CHECKPOINT_HOURS, rate, assumption.restart)
+    return Outlook(expected_hours(run), best, expected_preemptions(run), survival(run, allowed=allowed))

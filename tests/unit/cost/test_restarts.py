@@ -8,11 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.cost.restarts import (
+    CHECKPOINT_HOURS,
+    LIKELY,
+    LIKELY_HIGH,
+    LIKELY_LOW,
     Run,
     daly_interval,
     expected_hours,
     expected_hours_with_safe_restarts,
     expected_preemptions,
+    outlook,
     preemptions_per_hour,
     survival,
     young_interval,
@@ -190,3 +195,35 @@ class TestAnyRun:
     def test_refuses_negative_figures(self, field: str) -> None:
         with pytest.raises(ValueError, match="negative"):
             replace(ONE_A100, **{field: -1.0})
+
+
+class TestOutlook:
+    def test_takes_the_best_interval_when_none_is_given(self) -> None:
+        seen = outlook(24, replicas=1, assumption=LIKELY)
+
+        rate = preemptions_per_hour(daily_share=0.10)
+        assert seen.interval_hours == daly_interval(checkpoint=CHECKPOINT_HOURS, preemptions_per_hour=rate)
+        assert seen.billed_hours > 24
+
+    def test_keeps_the_interval_that_is_given(self) -> None:
+        assert outlook(24, replicas=1, assumption=LIKELY, interval=4).interval_hours == 4
+
+    def test_gets_worse_with_every_assumption_and_replica(self) -> None:
+        seen = [outlook(24, replicas=n, assumption=each) for n in (1, 16) for each in (LIKELY_LOW, LIKELY, LIKELY_HIGH)]
+
+        for better, worse in zip(seen[:2] + seen[3:5], seen[1:3] + seen[4:], strict=True):
+            assert better.billed_hours < worse.billed_hours
+            assert better.survival > worse.survival
+
+    def test_of_a_job_without_machines_is_calm(self) -> None:
+        assert outlook(24, replicas=0, assumption=LIKELY_HIGH).as_dict() == {
+            "billed_hours": 24,
+            "interval_hours": None,
+            "preemptions": 0,
+            "survival": 1,
+        }
+
+    def test_of_a_hopeless_job_has_no_end(self) -> None:
+        body = outlook(24, replicas=10**9, assumption=LIKELY, interval=24).as_dict()
+
+        assert (body["billed_hours"], body["preemptions"], body["survival"]) == (None, None, 0)

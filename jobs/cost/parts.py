@@ -1,0 +1,108 @@
+"""Of what a machine consists, in the words of the price files: the whole, or its cores, memory, GPUs and disks.
+
+Google prices most machines by core and GiB; our files hold the sum for most of them and the parts for some.
+"""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from jobs.catalog import default_disk, machine
+from jobs.cost.lines import Shape
+
+_FAMILIES = {
+    "a2-highgpu": "a2",
+    "a2-megagpu": "a2",
+    "a2-ultragpu": "a2",
+    "a3-highgpu": "a3",
+    "a3-megagpu": "a3plus",
+    "a3-ultragpu": "a3ultra",
+    "g4-standard": "g4",
+}
+"""Machine series whose cores and memory have unit prices of their own, and the name these carry in the files."""
+
+_CHIPS = {"ct5lp": "tpu-v5e-chip", "ct6e": "tpu-v6e-chip"}
+_DEVICE_CORES = 8
+"""TPU v2 and v3 are priced by the device of eight cores; acceleratorCount counts cores."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """So many units of a resource, as the price files name it."""
+
+    resource: str
+    quantity: Decimal
+    unit: str
+
+
+def whole(shape: Shape) -> Part:
+    """Return the machine in one piece: fixed GPUs and bundled local SSD inside, attached GPUs and boot disk not."""
+    return Part(shape.machine_type or "a machine without a type", Decimal(1), "machine")
+
+
+def pieces(shape: Shape) -> tuple[Part, ...]:
+    """Return the same machine in parts, without its local SSD; empty where the files know no unit prices for it."""
+    row = machine(shape.machine_type)
+    if row is None:
+        return ()
+    if row.gpu_type == "NVIDIA_B200" and row.gpu_count:  # a slice holds its share of the host
+        return (Part(row.gpu_type, Decimal(row.gpu_count), "GPU slice"),)
+    family = _FAMILIES.get(shape.machine_type.rpartition("-")[0])
+    if family is None or not (row.vcpu and row.memory_gib and row.gpu_type and row.gpu_count):
+        return ()
+    return (
+        Part(row.gpu_type, Decimal(row.gpu_count), "GPU"),
+        Part(f"{family}-vcpu-hour", Decimal(row.vcpu), "vCPU"),
+        Part(f"{family}-ram-gb-hour", row.memory_gib, "GiB"),
+    )
+
+
+def local_ssd(shape: Shape) -> tuple[Part, ...]:
+    """Return the local SSD that comes with the machine, if any is known to."""
+    row = machine(shape.machine_type)
+    if row is None or not row.local_ssd_gib:
+        return ()
+    return (Part("local-ssd-gb-month", Decimal(row.local_ssd_gib), "GiB"),)
+
+
+def attached(shape: Shape) -> tuple[Part, ...]:
+    """Return the GPUs that are attached to the machine and priced beside it, as with N1."""
+    row = machine(shape.machine_type)
+    fixed = row is not None and row.gpu_attach == "fixed"
+    if fixed or not shape.accelerator_type or shape.accelerator_count <= 0:
+        return ()
+    return (Part(shape.accelerator_type, Decimal(shape.accelerator_count), "GPU"),)
+
+
+def is_tpu(shape: Shape) -> bool:
+    """Tell whether the machine is a TPU, which is priced by chip or device."""
+    row = machine(shape.machine_type)
+    return row is not None and row.is_tpu
+
+
+def tpu(shape: Shape) -> Part:
+    """Return the TPU chips or devices that one replica asks for; a topology such as 4x4 counts for all its machines.
+
+    What no price file knows keeps its own name: TPU7x, and slices of v2 and v3 that are larger than one device.
+    """
+    row = machine(shape.machine_type)
+    if row is not None and row.series in _CHIPS:
+        topology = row.topologies.get(shape.tpu_topology)
+        return Part(_CHIPS[row.series], Decimal(topology.chips if topology else row.gpu_count), "chip")
+    if shape.accelerator_type and shape.accelerator_count == _DEVICE_CORES:
+        return Part(shape.accelerator_type, Decimal(1), "device")
+    size = f" {shape.accelerator_count} × {shape.accelerator_type}" if shape.accelerator_type else ""
+    return Part(f"{shape.machine_type}{size}", Decimal(1), "machine")
+
+
+def bills_local_ssd(shape: Shape) -> bool:
+    """Tell whether Vertex AI's price covers the local SSD; the bill of an A3 machine had no line for it."""
+    row = machine(shape.machine_type)
+    return row is None or row.series != "a3"
+
+
+def boot_disk(shape: Shape) -> Part:
+    """Return the boot disk, of the machine's default type when none is named; one for each machine of a TPU slice."""
+    row = machine(shape.machine_type)
+    topology = row.topologies.get(shape.tpu_topology) if row is not None else None
+    disk_type = shape.disk_type or default_disk(shape.machine_type)
+    return Part(disk_type, Decimal(shape.disk_gib * (topology.vms if topology else 1)), "GiB")

@@ -1,0 +1,231 @@
+"""What one machine costs an hour under each strategy: the rules of billing, applied to the price book.
+
+standard: Vertex AI's own price, management fee inside; where only Compute Engine's is known, 1.15 times that.
+spot, flex_start, reservation: Compute Engine's price for that strategy, and the management fee as a line of its own.
+persistent: the job costs nothing, because the resource bills. docs/cost.md argues each rule.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date
+from decimal import Decimal
+
+from jobs.cost import parts
+from jobs.cost.lines import Line, Rate, Shape
+from jobs.cost.parts import Part
+from jobs.cost.prices import PriceBook, line
+
+MARKUP = Decimal("1.15")
+FEE_SHARE = Decimal("0.15")
+HOME = "us-central1"
+"""The region whose prices are known best. Where another region's are not known it is mentioned, never used."""
+
+_VERTEX, _COMPUTE = "vertex_training", "compute_engine"
+_MARKED_UP = "1.15 × Compute Engine's list price: Vertex AI's own price is not published for this."
+_ESTIMATED_FEE = "15 % of Compute Engine's on-demand price: the management fee is not published for this."
+_WORDS = {"standard": "on-demand", "spot": "Spot", "flex_start": "Flex-start"}
+
+
+def hourly(book: PriceBook, shape: Shape, *, region: str, price_key: str) -> Rate:
+    """Return what one such machine with its boot disk costs an hour; a price that is not known stays None.
+
+    `price_key`: standard, spot, flex_start, reservation or persistent.
+    """
+    machine = machine_rate(book, shape, region=region, price_key=price_key)
+    if price_key == "persistent":
+        return machine
+    return machine + Rate((boot_disk(book, shape, region=region),))
+
+
+def machine_rate(book: PriceBook, shape: Shape, *, region: str, price_key: str) -> Rate:
+    """Return what one such machine costs an hour without its boot disk."""
+    rate = _RULES[price_key](book, shape, region)
+    unknown = [part.resource for part in rate.lines if part.unit_usd is None]
+    if not unknown:
+        return rate
+    asked = _WORDS.get(price_key, "on-demand")
+    note = f"Not known in {region or 'no region'}: the {asked} price of {', '.join(dict.fromkeys(unknown))}."
+    if region != HOME:
+        there = _RULES[price_key](book, shape, HOME).usd_per_hour
+        note += f" In {HOME} such a machine costs {there:.2f} USD an hour." if there is not None else ""
+    return Rate(rate.lines, (*rate.notes, note))
+
+
+def boot_disk(book: PriceBook, shape: Shape, *, region: str) -> Line:
+    """Return the line of the boot disk, which costs the same under every strategy.
+
+    Vertex AI's price is known for pd-ssd in us-central1; elsewhere it is taken as 1.15 times Compute Engine's, and a
+    disk type that no file prices is counted as pd-ssd.
+    """
+    part = parts.boot_disk(shape)
+    name = f"{part.resource} boot disk"
+    for kind, stand_in in ((part.resource, ""), ("pd-ssd", f"No {part.resource} price is known: counted as pd-ssd.")):
+        if found := _vertex_or_marked_up(book, replace(part, resource=f"{kind}-gb-month"), region):
+            return _assume(replace(found, resource=name), stand_in)
+    return _unknown(replace(part, resource=name), _VERTEX)
+
+
+def _standard(book: PriceBook, shape: Shape, region: str) -> Rate:
+    if parts.is_tpu(shape):
+        return _tpu(book, shape, region, "standard")
+    if book.is_listed_without_price(shape.machine_type, region=region, strategy="standard"):
+        note = f"Google's price list has no on-demand price for {shape.machine_type} in {region}."
+        return Rate((_unknown(parts.whole(shape), _VERTEX),), (note,))
+    machine = _known(_machine(book, shape, region, "standard", _VERTEX))
+    notes: tuple[str, ...] = ()
+    if not machine:
+        machine = _on_demand_without_ssd(book, shape, region, lambda found: _scaled(found, MARKUP, _MARKED_UP))
+        notes = _not_sold(book, shape, region)
+    gpus = (_vertex_or_marked_up(book, part, region) or _unknown(part, _VERTEX) for part in parts.attached(shape))
+    return Rate((*machine, *gpus), notes)
+
+
+def _spot(book: PriceBook, shape: Shape, region: str) -> Rate:
+    return _with_fee(book, shape, region, "spot")
+
+
+def _flex_start(book: PriceBook, shape: Shape, region: str) -> Rate:
+    rate = _with_fee(book, shape, region, "flex_start")
+    return replace(rate, notes=(*rate.notes, "Google has announced new Flex-start prices for November 2026."))
+
+
+def _reservation(book: PriceBook, shape: Shape, region: str) -> Rate:
+    rate = _with_fee(book, shape, region, "reservation")
+    note = (
+        "Compute Engine bills the reservation from its creation to its deletion, used or not; counted here are only "
+        "the hours of this job, at list price without any discount that the reservation may have."
+    )
+    return replace(rate, notes=(*rate.notes, note))
+
+
+def _persistent(_book: PriceBook, _shape: Shape, _region: str) -> Rate:
+    free = Line(
+        resource="run on a persistent resource",
+        quantity=Decimal(1),
+        unit="machine",
+        unit_usd=Decimal(0),
+        basis="persistent_resource",
+        source="Overview of persistent resources, docs.cloud.google.com",
+        as_of=date(2026, 11, 21),
+    )
+    return Rate((free,))
+
+
+_RULES: dict[str, Callable[[PriceBook, Shape, str], Rate]] = {
+    "standard": _standard,
+    "spot": _spot,
+    "flex_start": _flex_start,
+    "reservation": _reservation,
+    "persistent": _persistent,
+}
+
+
+def _with_fee(book: PriceBook, shape: Shape, region: str, price_key: str) -> Rate:
+    """Compute Engine's price under the strategy, and the management fee."""
+    strategy = "standard" if price_key == "reservation" else price_key
+    if parts.is_tpu(shape):
+        return _tpu(book, shape, region, strategy)
+    machine = _machine(book, shape, region, strategy, _COMPUTE)
+    gpus = tuple(_priced(book, part, region, strategy, _COMPUTE) for part in parts.attached(shape))
+    return Rate((*machine, *gpus, *_fee(book, shape, region, price_key)))
+
+
+def _tpu(book: PriceBook, shape: Shape, region: str, strategy: str) -> Rate:
+    note = "Vertex AI's management fee on TPUs is not published and is not counted."
+    return Rate((_assume(_priced(book, parts.tpu(shape), region, strategy, _COMPUTE), note),), (note,))
+
+
+def _fee(book: PriceBook, shape: Shape, region: str, strategy: str) -> tuple[Line, ...]:
+    """The fee as it was billed where that is known for the whole machine, else 15 % of the on-demand price."""
+    machine = _listed_fee(book, shape, region, strategy) or _on_demand_without_ssd(book, shape, region, _estimated_fee)
+    gpus = (_estimated_fee(_priced(book, part, region, "standard", _COMPUTE)) for part in parts.attached(shape))
+    return (*machine, *gpus)
+
+
+def _listed_fee(book: PriceBook, shape: Shape, region: str, strategy: str) -> tuple[Line, ...]:
+    """The published fee on the machine or on all of its parts, or nothing where one of them is missing."""
+    for candidate in ((parts.whole(shape),), parts.pieces(shape)):
+        rows = [(part, book.fee(part.resource, region=region, strategy=strategy)) for part in candidate]
+        found = [line(row, quantity=part.quantity, unit=part.unit) for part, row in rows if row is not None]
+        if found and len(found) == len(candidate):
+            return tuple(_as_fee(each) for each in found)
+    return ()
+
+
+def _on_demand_without_ssd(
+    book: PriceBook, shape: Shape, region: str, change: Callable[[Line], Line]
+) -> tuple[Line, ...]:
+    """Compute Engine's on-demand lines, changed; less the local SSD of A3, which Vertex AI's bills do not show."""
+    machine = _machine(book, shape, region, "standard", _COMPUTE, ssd=parts.bills_local_ssd(shape))
+    if len(machine) > 1 or parts.bills_local_ssd(shape):
+        return tuple(change(each) for each in machine)
+    (found,) = machine
+    for part in parts.local_ssd(shape):
+        ssd = _priced(book, part, region, "standard", _COMPUTE).usd_per_hour
+        if found.unit_usd is not None and ssd is not None:
+            without = replace(found, unit_usd=found.unit_usd - ssd)
+            found = _assume(without, "Without its local SSD, which Vertex AI's bill of an A3 machine did not show.")
+    return (change(found),)
+
+
+def _machine(
+    book: PriceBook, shape: Shape, region: str, strategy: str, basis: str, *, ssd: bool = True
+) -> tuple[Line, ...]:
+    """The machine as one line where it is priced as a whole, else by its parts, else as one line without a price."""
+    whole = _priced(book, parts.whole(shape), region, strategy, basis)
+    if whole.unit_usd is not None:
+        return (whole,)
+    bundled = parts.local_ssd(shape) if ssd and basis == _COMPUTE else ()
+    pieces = parts.pieces(shape)
+    lines = tuple(_priced(book, part, region, strategy, basis) for part in (*pieces, *(bundled if pieces else ())))
+    return lines if any(each.unit_usd is not None for each in lines) else (whole,)
+
+
+def _vertex_or_marked_up(book: PriceBook, part: Part, region: str) -> Line | None:
+    """Vertex AI's price of a part, else 1.15 times Compute Engine's, else None."""
+    own = _priced(book, part, region, "standard", _VERTEX)
+    if own.unit_usd is not None:
+        return own
+    listed = _priced(book, part, region, "standard", _COMPUTE)
+    return _scaled(listed, MARKUP, _MARKED_UP) if listed.unit_usd is not None else None
+
+
+def _priced(book: PriceBook, part: Part, region: str, strategy: str, basis: str) -> Line:
+    row = book.price(part.resource, region=region, strategy=strategy, basis=basis)
+    return line(row, quantity=part.quantity, unit=part.unit) if row else _unknown(part, basis)
+
+
+def _unknown(part: Part, basis: str) -> Line:
+    return Line(part.resource, part.quantity, part.unit, None, basis, assumption="No price is known.")
+
+
+def _known(lines: tuple[Line, ...]) -> tuple[Line, ...]:
+    """The lines if every one has a price, else none."""
+    return lines if all(each.unit_usd is not None for each in lines) else ()
+
+
+def _not_sold(book: PriceBook, shape: Shape, region: str) -> tuple[str, ...]:
+    row = book.price(shape.machine_type, region=region, strategy="standard", basis=_COMPUTE)
+    if row is None or "not sold on demand" not in row.note:
+        return ()
+    return (f"Compute Engine does not sell {shape.machine_type} on demand; its price is the sum of its parts.",)
+
+
+def _estimated_fee(found: Line) -> Line:
+    return _as_fee(_scaled(found, FEE_SHARE, _ESTIMATED_FEE))
+
+
+def _as_fee(found: Line) -> Line:
+    return replace(found, resource=f"management fee on {found.resource}", basis="management_fee")
+
+
+def _scaled(found: Line, factor: Decimal, reason: str) -> Line:
+    scaled = None if found.unit_usd is None else found.unit_usd * factor
+    return _assume(replace(found, unit_usd=scaled), reason)
+
+
+def _assume(found: Line, reason: str) -> Line:
+    """Add a sentence to what a line with a price assumes."""
+    if not reason or found.unit_usd is None:
+        return found
+    return replace(found, assumption=f"{reason} {found.assumption}".strip())
