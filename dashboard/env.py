@@ -67,3 +67,16 @@ def secret(name: str, *, kept_in: Path) -> str:
     except FileExistsError:  # another process of the same start was first
         return kept_in.read_text().strip()
     return value
+
+
+def whole(name: str, *, default: int, least: int, most: int) -> int:
+    """Return a whole number between `least` and `most`; raise on anything else."""
+    value = number(name, default=default, least=least)
+    if value != int(value) or value > most:
+        raise ImproperlyConfigured(f"{name}={value:g} must be a whole number from {least} to {most}.")
+    return int(value)
+
+
+def inherited(**changes: str) -> dict[str, str]:
+    """Return the environment for a program that we start: ours, with `changes`."""
+    return {**os.environ, **changes}

@@ -1,0 +1,125 @@
+"""`manage.py up`: the whole site on this machine, until Ctrl-C."""
+
+import argparse
+from contextlib import ExitStack
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.db import OperationalError, connections
+
+from dashboard import env
+from dashboard.management.demo import people
+from dashboard.management.supervisor import plan, ports, prepare
+from dashboard.management.supervisor.child import Part
+from dashboard.management.supervisor.claim import Claimed, claim
+from dashboard.management.supervisor.console import Console
+from dashboard.management.supervisor.keeper import Keeper
+from dashboard.management.supervisor.parent import Parent
+from dashboard.management.supervisor.welcome import Welcome
+
+NAMES = ["redis", "emulator", "web", "worker", "beat"]
+LEAVING_SECONDS = 5.0
+"""What the parts of an `up` that was killed may take to end, and to free their port."""
+
+
+class Command(BaseCommand):
+    """Runs web, worker, beat, Redis and the emulator as child processes and keeps them alive."""
+
+    help = "Run the whole site here: web, worker, beat, and unless they are elsewhere Redis and Vertex AI."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the options; PORT and the rest come from the environment (README)."""
+        parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
+        parser.add_argument("--no-emulator", action="store_true", help="use the real Vertex AI")
+        parser.add_argument("--no-demo", action="store_true", help="create nobody to sign in as")
+        parser.add_argument("--follow", type=int, metavar="PID", help="stop when this process, our parent, ends")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        """Hold the state folder, set the stage, run; say in one sentence why that cannot be."""
+        keeper = Keeper(Console(NAMES))
+        if options["follow"]:
+            keeper.watchers.append(Parent(options["follow"]))
+        rehearsal = not options["no_emulator"] and not settings.VERTEX_ENDPOINT
+        try:
+            with claim(settings.STATE_DIR) as held, ExitStack() as stack:
+                site = _site(str(options["host"]), wait=LEAVING_SECONDS if held.left else 0)
+                lines = _prepare(site, keeper.console, demo=not options["no_demo"], rehearsal=rehearsal)
+                keeper.layers = _layers(site, stack, rehearsal=rehearsal)
+                held.write(address=site.address, host=site.host)
+                keeper.watchers.append(Welcome(site.host, site.port, _known_name(), lines))
+                connections.close_all()
+                keeper.console.say(f"starting in {site.state}")
+                keeper.run()
+        except Claimed as other:
+            where = f"at {other.owner['address']}" if "address" in other.owner else "and is just starting"
+            raise CommandError(
+                f"Trainboard already runs on the data in {settings.STATE_DIR}, {where} (process "
+                f"{other.owner.get('pid', 'unknown')}). Stop it, or choose another folder with TRAINBOARD_STATE."
+            ) from None
+        except KeyboardInterrupt:
+            raise CommandError("stopped before anything was started", returncode=130) from None
+
+
+def _site(host: str, *, wait: float) -> plan.Site:
+    """Choose the port and refuse one that is taken."""
+    port = env.whole("PORT", default=8000, least=0, most=65535) or ports.choose(host)
+    if not ports.becomes_free(host, port, seconds=wait):
+        raise CommandError(
+            f"Port {port} on {host} is taken by another program. Choose another one: PORT={ports.choose(host)} make up"
+        )
+    inherited = env.inherited(PYTHONUNBUFFERED="1")
+    return plan.Site(settings.BASE_DIR, settings.STATE_DIR, host, port, inherited)
+
+
+def _prepare(site: plan.Site, console: Console, *, demo: bool, rehearsal: bool) -> list[str]:
+    """Bring tables, static files and people up to date; return what to say when the site is up."""
+    is_local = ports.is_loopback(site.host)
+    if rehearsal and not is_local:
+        raise CommandError(
+            "The emulator runs the commands of jobs on this machine, so it only serves a site on loopback. "
+            "Leave --host out, give --no-emulator, or set TRAINBOARD_VERTEX_ENDPOINT."
+        )
+    try:
+        prepare.database(console.say)
+    except OperationalError as failure:
+        raise CommandError(f"The database does not answer: {failure}") from None
+    prepare.static_files(console.say)
+    lines = [f"Trainboard is at {site.address}"]
+    if is_local and demo:
+        people.create(site.host)
+        lines.append(f"sign in as {', '.join(people.SIGN_INS)}; the password is {people.PASSWORD}")
+    elif not is_local and (open_doors := people.with_known_password()):
+        raise CommandError(
+            f"{', '.join(open_doors)} can sign in with the demo's password, which everybody knows. Change their "
+            "passwords (manage.py changepassword NAME) or start with other data before others can reach the site."
+        )
+    return [*lines, "Ctrl-C stops everything; the data stays"]
+
+
+def _layers(site: plan.Site, stack: ExitStack, *, rehearsal: bool) -> list[list[Part]]:
+    """List what runs, servers first; the parts' environment says where the servers are."""
+    servers: list[Part] = []
+    told: dict[str, str] = {}
+    if not env.text("REDIS_URL"):
+        folder = plan.socket_folder(site.state)
+        stack.callback(plan.forget_socket_folder, site.state, folder)
+        servers.append(plan.redis(site, folder / "redis"))
+        told["REDIS_URL"] = f"redis+socket://{folder / 'redis'}"
+    if rehearsal:
+        port = ports.remembered(site.state / "emulator-port", "127.0.0.1")
+        speed = env.number("TRAINBOARD_EMULATOR_SPEED", default=30, least=1)
+        servers.append(plan.emulator(site, port=port, speed=speed))
+        told |= {"TRAINBOARD_VERTEX_ENDPOINT": f"http://127.0.0.1:{port}", "TRAINBOARD_REHEARSAL": "1"}
+        # Loopback has no quota on reads, and a rehearsal is watched by the second.
+        for name in ("TRAINBOARD_POLL_SECONDS", "TRAINBOARD_SWEEP_SECONDS"):
+            told[name] = env.text(name) or "1"
+    site = site.telling(told)
+    return [servers, [plan.web(site), plan.worker(site), plan.beat(site)]]
+
+
+def _known_name() -> str:
+    """Return a host name that the site answers to."""
+    names = [name for name in settings.ALLOWED_HOSTS if not name.startswith(("*", "."))]
+    return names[0] if names else "localhost"

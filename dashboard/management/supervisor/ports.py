@@ -1,0 +1,64 @@
+"""TCP ports: which are free, and the emulator's, which stays the same over restarts."""
+
+import ipaddress
+import socket
+import time
+from pathlib import Path
+
+EMULATOR_PORTS = range(8900, 9000)
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether only this machine can reach a server that listens on `host`."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def is_free(host: str, port: int) -> bool:
+    """Tell whether a server could listen on `host` and `port` now."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError:
+            return False
+        return True
+
+
+def becomes_free(host: str, port: int, *, seconds: float) -> bool:
+    """Tell whether the port is free now or within `seconds`."""
+    deadline = time.monotonic() + seconds
+    while not is_free(host, port):
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(0.1)
+    return True
+
+
+def choose(host: str) -> int:
+    """Return a free port that the system picks."""
+    with socket.socket() as probe:
+        probe.bind((host, 0))
+        return int(probe.getsockname()[1])
+
+
+def remembered(file: Path, host: str) -> int:
+    """Return the port in `file` while it is free, else the next free one of `EMULATOR_PORTS`, and remember it.
+
+    The same address over restarts matters: it stands in the names that people copied from the emulator's answers.
+    """
+    try:
+        before = int(file.read_text())
+    except (FileNotFoundError, ValueError):
+        before = 0
+    if before and is_free(host, before):
+        return before
+    port = next((port for port in EMULATOR_PORTS if is_free(host, port)), 0) or choose(host)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"{port}\n")
+    return port

@@ -1,0 +1,51 @@
+"""Tells people where the site is, once it answers."""
+
+import http.client
+import time
+from collections.abc import Sequence
+
+from dashboard.management.supervisor.keeper import TURN_SECONDS, Keeper
+
+LONG_SECONDS = 60.0
+REQUEST_SECONDS = 2.0
+
+
+class Welcome:
+    """A watcher of the keeper: asks `/readyz` until it says yes, then prints its lines, once."""
+
+    def __init__(self, host: str, port: int, host_header: str, lines: Sequence[str]) -> None:
+        """Ask at `host` and `port`; `host_header`: a name that the site answers to."""
+        self.host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - only compared
+        self.port = port
+        self.host_header = host_header
+        self.lines = lines
+        self.is_done = False
+        self.complain_at = time.monotonic() + LONG_SECONDS
+
+    def __call__(self, keeper: Keeper) -> None:
+        """Look once."""
+        if self.is_done:
+            return
+        keeper.turn_seconds = 0.1
+        trouble = self.trouble()
+        if not trouble:
+            self.is_done = True
+            keeper.turn_seconds = TURN_SECONDS
+            for line in self.lines:
+                keeper.console.say(line)
+        elif time.monotonic() > self.complain_at:
+            self.complain_at = time.monotonic() + LONG_SECONDS
+            keeper.console.say(f"the site is still not ready: {trouble}")
+
+    def trouble(self) -> str:
+        """Ask `/readyz`; return why it is not ready, or an empty string."""
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=REQUEST_SECONDS)
+        try:
+            connection.request("GET", "/readyz", headers={"Host": self.host_header})
+            answer = connection.getresponse()
+            body = answer.read(500).decode(errors="replace").strip()
+        except (OSError, http.client.HTTPException) as failure:
+            return str(failure) or type(failure).__name__
+        finally:
+            connection.close()
+        return "" if answer.status == 200 else f"{answer.status} {body}"
