@@ -133,8 +133,9 @@ CONTENT_SECURITY_POLICY = {
 }
 
 # ---------------------------------------------------------------- Celery: it only makes the database's queue prompt
-REDIS_URL = env.text("REDIS_URL") or "redis://127.0.0.1:6379/0"
-CELERY_BROKER_URL = REDIS_URL
+# The address of a Unix socket is unix://PATH for redis-py and redis+socket://PATH for Celery; either may be given.
+REDIS_URL = (env.text("REDIS_URL") or "redis://127.0.0.1:6379/0").replace("redis+socket://", "unix://", 1)
+CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://", 1)
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_SERIALIZER = "json"
@@ -142,7 +143,12 @@ CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_PUBLISH_RETRY = False
 CELERY_TASK_TIME_LIMIT = 300
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 2, "socket_timeout": 10, "max_retries": 1}
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "socket_connect_timeout": 2,
+    "socket_timeout": 10,
+    "max_retries": 1,
+    "interval_start": 0.1,
+}
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BEAT_SCHEDULE = {
     "sweep": {
