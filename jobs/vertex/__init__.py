@@ -1,0 +1,30 @@
+"""The wire: Vertex AI's training jobs and their logs, over google-auth's AuthorizedSession. No hidden retry."""
+
+from jobs.vertex.client import Timeout, VertexClient
+from jobs.vertex.errors import (
+    AuthFailed,
+    NotFound,
+    PermissionDenied,
+    QuotaExceeded,
+    RateLimited,
+    Refused,
+    Unavailable,
+    VertexError,
+)
+from jobs.vertex.logs import LogEntry
+from jobs.vertex.wire import RemoteJob
+
+__all__ = [
+    "AuthFailed",
+    "LogEntry",
+    "NotFound",
+    "PermissionDenied",
+    "QuotaExceeded",
+    "RateLimited",
+    "Refused",
+    "RemoteJob",
+    "Timeout",
+    "Unavailable",
+    "VertexClient",
+    "VertexError",
+]

@@ -1,0 +1,241 @@
+"""What an HTTP answer, or its absence, means: a JSON object, or the error of `jobs.vertex.errors` that fits. Pure.
+
+Google's error envelope is {"error": {"code": HTTP number, "message", "status", "details": [...]}}, now and then in a
+one-element list. Sources: google.rpc error_details (googleapis-common-protos 1.76.0) and the messages collected in
+python-aiplatform, prefect-gcp and vertex-ai-samples issues, read 2026-11-21.
+"""
+
+import re
+import ssl
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import requests
+import urllib3.exceptions
+
+from jobs.vertex import errors, wire
+
+LONGEST_WAIT = timedelta(days=1)
+"""A longer Retry-After is read as this."""
+LONGEST_MESSAGE = 8_000
+"""Characters of a message that are read; the patterns below are quick on anything of that length."""
+
+_QUOTA = re.compile(r"quota metrics? exceed(?:ed)? quota limits?:\s{0,9}(?P<metrics>.+)", re.IGNORECASE | re.DOTALL)
+_METRIC = re.compile(r"[a-z0-9-]+\.googleapis\.com/\w+")
+_FOUND_ERRORS = re.compile(r"List of found errors:", re.IGNORECASE)
+_NEXT_FOUND = re.compile(r"(?<!\d)\d{1,4}\.Field:", re.IGNORECASE)
+_METHOD_ARGUMENT = re.compile(r"^(?:custom_job|hyperparameter_tuning_job|training_pipeline)\.")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call, for the words of its errors. `url` is without the query, `service` what people call the other end."""
+
+    method: str
+    url: str
+    service: str
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """Google's words about an error."""
+
+    message: str
+    reason: str
+    details: tuple[Mapping[str, Any], ...]
+
+
+def read(call: Call, status: int, headers: Mapping[str, str], content: bytes) -> dict[str, Any]:
+    """Return the JSON object of a good answer; raises a VertexError for any other."""
+    try:
+        value = wire.decode(content)
+    except ValueError:
+        raise _nonsense(call, status, headers, content) from None
+    if 200 <= status < 300 and isinstance(value, dict):
+        return value
+    envelope = _envelope(value)
+    if envelope is None:
+        raise _nonsense(call, status, headers, content)
+    raise _refusal(call, status, headers, envelope)
+
+
+def no_answer(call: Call, error: Exception) -> errors.Unavailable:
+    """Return the error for a call that brought no answer at all, because of `error`."""
+    reached = _was_reached(error)
+    if not reached:
+        words = f"{call.service} could not be reached: {_plain_cause(error)}."
+    elif any(isinstance(cause, TimeoutError | requests.Timeout) for cause in _causes(error)):
+        words = f"{call.service} did not answer in time."
+    else:
+        words = f"The connection to {call.service} broke before its answer was complete."
+    found = errors.Unavailable(words, method=call.method, url=call.url)
+    found.may_have_happened = reached
+    return found
+
+
+def unusable(call: Call, why: str) -> errors.Unavailable:
+    """Return the error for an answer that says success and cannot be used, because of `why`."""
+    words = f"{call.service} gave an answer that makes no sense: {why}."
+    return errors.Unavailable(words, method=call.method, url=call.url, status=200)
+
+
+# ---------------------------------------------------------------- answers that say no
+def _refusal(call: Call, status: int, headers: Mapping[str, str], envelope: Envelope) -> errors.VertexError:
+    kind = _class_of(status, envelope)
+    words = " ".join(envelope.message.split()) or f"{call.service} answered {status} without saying why."
+    if kind is errors.Unavailable:
+        words = f"{call.service} is not available now ({status}): {words}"
+    elif kind is errors.AuthFailed:
+        words = f"Google did not accept our credentials: {words}"
+    wait = _retry_after(headers, envelope)
+    found = kind(words, method=call.method, url=call.url, status=status, reason=envelope.reason, retry_after=wait)
+    if isinstance(found, errors.QuotaExceeded):
+        found.metrics = quota_metrics(envelope.message)
+    elif isinstance(found, errors.Refused):
+        found.violations = _violations(envelope)
+    return found
+
+
+def _class_of(status: int, envelope: Envelope) -> type[errors.VertexError]:
+    limited = envelope.reason == "RESOURCE_EXHAUSTED" or any(
+        detail.get("reason") == "RATE_LIMIT_EXCEEDED" for detail in envelope.details
+    )
+    if status == 429 or (limited and 400 <= status < 500):
+        return errors.QuotaExceeded if _QUOTA.search(envelope.message) else errors.RateLimited
+    known = {401: errors.AuthFailed, 403: errors.PermissionDenied, 404: errors.NotFound}
+    if status in known:
+        return known[status]
+    if 400 <= status < 500 and status not in {408, 499}:  # the two by which a server gives up on a call
+        return errors.Refused
+    return errors.Unavailable
+
+
+def quota_metrics(message: str) -> tuple[str, ...]:
+    """Return the quota metrics that a message about exceeded training quota names, in its order."""
+    found = _QUOTA.search(message[:LONGEST_MESSAGE])
+    return tuple(dict.fromkeys(_METRIC.findall(found["metrics"]))) if found else ()
+
+
+def _violations(envelope: Envelope) -> tuple[tuple[str, str], ...]:
+    listed = _FOUND_ERRORS.split(envelope.message, maxsplit=1)
+    items = _NEXT_FOUND.split(listed[1])[1:] if len(listed) > 1 else []
+    found = [
+        (field, text.strip().removeprefix("Message:")) for field, _, text in (item.partition(";") for item in items)
+    ]
+    for detail in envelope.details:
+        violations = detail.get("fieldViolations")
+        for each in violations if isinstance(violations, list) else ():
+            violation = wire.mapping(each)
+            found.append((str(violation.get("field", "")), str(violation.get("description", ""))))
+    return tuple(dict.fromkeys((json_path(field), text.strip()) for field, text in found))
+
+
+def json_path(field: str) -> str:
+    """Turn `custom_job.job_spec.worker_pool_specs[0].machine_spec` into `jobSpec.workerPoolSpecs[0].machineSpec`."""
+    bare = _METHOD_ARGUMENT.sub("", field.strip())
+    return re.sub(r"_([a-z0-9])", lambda letter: letter[1].upper(), bare)
+
+
+def _retry_after(headers: Mapping[str, str], envelope: Envelope | None) -> timedelta | None:
+    """Return how long the server asks to wait: its header (seconds or a date) or RetryInfo, whichever is longer.
+
+    A date is counted from the answer's own Date header, so that a wrong clock on either side does not matter.
+    """
+    waits = [_seconds(headers.get("Retry-After", ""))]
+    try:
+        until = parsedate_to_datetime(headers.get("Retry-After", ""))
+        waits.append(until - parsedate_to_datetime(headers.get("Date", "")))
+    except (ValueError, TypeError, OverflowError):
+        pass  # not a date, or nothing to count it from
+    details = envelope.details if envelope else ()
+    waits += [_seconds(str(detail.get("retryDelay", "")).removesuffix("s")) for detail in details]
+    asked = [wait for wait in waits if wait is not None]
+    return min(max(*asked, timedelta(0)), LONGEST_WAIT) if asked else None
+
+
+def _seconds(text: str) -> timedelta | None:
+    if not re.fullmatch(r"\s*[0-9]{1,18}(\.[0-9]{1,9})?\s*", text):
+        return None
+    return timedelta(seconds=min(float(text), LONGEST_WAIT.total_seconds()))
+
+
+def _envelope(value: object) -> Envelope | None:
+    """Read Google's error envelope; None when it is something else."""
+    if isinstance(value, list) and value:
+        value = value[0]
+    error = wire.mapping(value).get("error")
+    if isinstance(error, str):  # as OAuth endpoints put it
+        return Envelope(f"{error} {wire.mapping(value).get('error_description', '')}".strip()[:LONGEST_MESSAGE], "", ())
+    if not isinstance(error, dict):
+        return None
+    details = error.get("details")
+    message, reason = error.get("message"), error.get("status")
+    return Envelope(
+        message=message[:LONGEST_MESSAGE].strip() if isinstance(message, str) else "",
+        reason=reason if isinstance(reason, str) else "",
+        details=tuple(item for item in details if isinstance(item, dict)) if isinstance(details, list) else (),
+    )
+
+
+# ---------------------------------------------------------------- answers that are none
+def _nonsense(call: Call, status: int, headers: Mapping[str, str], content: bytes) -> errors.VertexError:
+    """Return the error for an answer that is not one of the API's, as proxies and sign-in portals give."""
+    start = content[:200].lstrip().lower()
+    what = "a web page" if start.startswith((b"<!doctype", b"<html")) else "something that is not JSON"
+    if 300 <= status < 400:
+        what = "a redirect"
+    elif not content.strip():
+        what = "nothing"
+    where = "" if status < 300 else " Check the address, and any proxy on the way, if it goes on."
+    kind = errors.AuthFailed if status == 401 else errors.Unavailable
+    return kind(
+        f"{call.service} answered {status} with {what} instead of an answer of the API.{where}",
+        method=call.method,
+        url=call.url,
+        status=status,
+        retry_after=_retry_after(headers, None),
+    )
+
+
+def _was_reached(error: Exception) -> bool:
+    """Tell whether the request may have left this machine; in doubt it may."""
+    return not any(
+        isinstance(
+            cause,
+            requests.ConnectTimeout
+            | requests.exceptions.ProxyError
+            | requests.exceptions.InvalidURL
+            | urllib3.exceptions.NewConnectionError
+            | urllib3.exceptions.ConnectTimeoutError
+            | ssl.SSLCertVerificationError,
+        )
+        for cause in _causes(error)
+    )
+
+
+def _plain_cause(error: Exception) -> str:
+    for cause in _causes(error):
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return f"its certificate is not trusted ({cause.verify_message})"
+        if isinstance(cause, urllib3.exceptions.NameResolutionError):
+            return "its name is not known here"
+        if isinstance(cause, ConnectionRefusedError):
+            return "it refuses connections"
+        if isinstance(cause, TimeoutError | requests.ConnectTimeout):
+            return "no connection in time"
+    return "no connection"
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield `error` and what it wraps, in the ways that requests and urllib3 wrap."""
+    seen: list[BaseException] = []
+    waiting: list[object] = [error]
+    while waiting:
+        each = waiting.pop(0)
+        if isinstance(each, BaseException) and each not in seen:
+            seen.append(each)
+            yield each
+            waiting += [each.__cause__, each.__context__, getattr(each, "reason", None), *each.args]

@@ -1,0 +1,142 @@
+"""Who we are towards Google: credentials and the sessions that carry them."""
+
+import ipaddress
+import json
+import threading
+from typing import Any
+from urllib.parse import urlsplit
+
+import google.auth
+from google.auth.credentials import AnonymousCredentials
+from google.auth.exceptions import (
+    DefaultCredentialsError,
+    GoogleAuthError,
+    InvalidOperation,
+    RefreshError,
+    TransportError,
+)
+from google.auth.transport.requests import AuthorizedSession, Request
+from requests import PreparedRequest, Session
+
+from jobs.vertex.deadline import BoundedAdapter
+
+SCOPE = "https://www.googleapis.com/auth/cloud-platform"
+
+
+def is_plain(url: str) -> bool:
+    """Tell whether `url` is not encrypted."""
+    return urlsplit(url).scheme == "http"
+
+
+def is_loopback(url: str) -> bool:
+    """Tell whether `url` points at this machine itself."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def checked_endpoint(url: str, credentials: Any) -> str:
+    """Return `url` without a final slash; raises ValueError for what is no base address.
+
+    Credentials that were given by hand go unencrypted to this machine only.
+    """
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or parts.username or parts.query or parts.fragment:
+        raise ValueError(f"“{url}” is not an address that Vertex AI could be called at.")
+    if is_plain(url) and not is_loopback(url) and not isinstance(credentials, AnonymousCredentials | None):
+        raise ValueError(f"Credentials would travel unencrypted to {parts.hostname}: use https.")
+    return url.rstrip("/")
+
+
+class Wallet:
+    """The credentials of one client, shared by its threads and looked up when they are first needed."""
+
+    def __init__(self, credentials: Any = None) -> None:
+        self._given = credentials
+        self._found: Any = None
+        self._lock = threading.Lock()
+
+    def for_url(self, url: str) -> Any:
+        """Return the credentials to call `url` with: the given ones, none over plain HTTP, or this machine's own.
+
+        Raises google.auth.exceptions.DefaultCredentialsError when this machine has none.
+        """
+        if self._given is not None:
+            return self._given
+        if is_plain(url):
+            return AnonymousCredentials()
+        with self._lock:
+            if self._found is None:
+                self._found = _default()
+        return self._found
+
+
+def _default() -> Any:
+    try:
+        return google.auth.default(scopes=[SCOPE])[0]
+    except (AttributeError, TypeError, KeyError) as error:  # google-auth 2.62.2 stumbles over JSON that is no object
+        raise DefaultCredentialsError("the key file is not one") from error
+
+
+class _TokenRequest(Request):
+    """google-auth's request for a token, which also notices when a proxy or portal answers in Google's place."""
+
+    def __call__(self, url: str, method: str = "GET", *args: Any, **kwargs: Any) -> Any:
+        """Send it; raises RefreshError for a success that is no JSON object, over which google-auth would stumble."""
+        response = super().__call__(url, method, *args, **kwargs)
+        if method == "POST" and response.status < 300 and not _is_object(response.data):
+            raise RefreshError("the token service answered with something that is no token")
+        return response
+
+
+def _is_object(content: bytes) -> bool:
+    try:
+        return isinstance(json.loads(content), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def words_for(error: GoogleAuthError) -> str:
+    """Say for people what is wrong with the credentials and what to do about it."""
+    if isinstance(error, InvalidOperation):
+        return "The other end asks for credentials, and a plain HTTP address is called without any."
+    if isinstance(error, DefaultCredentialsError):
+        return (
+            "This machine has no usable Google credentials: run `gcloud auth application-default login` here, or name"
+            " a key file in GOOGLE_APPLICATION_CREDENTIALS."
+        )
+    if isinstance(error, TransportError):
+        return "The service that gives out Google's access tokens could not be reached."
+    return f"Google gave no access token for our credentials: {str(error.args[0] if error.args else error)[:300]}"
+
+
+def session(credentials: Any, *, direct: bool) -> AuthorizedSession:
+    """Return a new session for one thread: no retries of its own, no netrc, and no proxy when `direct`.
+
+    A 401 makes google-auth fetch a new token and send the request again, at most twice; that is safe for a create,
+    because a 401 means that nothing was done (google-auth 2.62.2, transport/requests.py, read 2026-11-21).
+    """
+    token_session = _bounded(Session())
+    token_session.max_redirects = 0
+    authorized: AuthorizedSession = _bounded(AuthorizedSession(credentials, auth_request=_TokenRequest(token_session)))
+    authorized.auth = _as_it_is  # otherwise requests would put a password from ~/.netrc in place of the token
+    for each in (token_session, authorized):
+        each.trust_env = not direct
+    authorized.headers["User-Agent"] = "trainboard"
+    return authorized
+
+
+def _bounded(http: Any) -> Any:
+    for scheme in ("http://", "https://"):
+        http.mount(scheme, BoundedAdapter())
+    return http
+
+
+def _as_it_is(request: PreparedRequest) -> PreparedRequest:
+    return request

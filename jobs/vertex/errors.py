@@ -1,0 +1,83 @@
+"""What can go wrong between us and Vertex AI, by what the caller can do about it.
+
+VertexError            any of the following; `str()` of it is a sentence for people
+├── Refused            Vertex AI understood and said no (400, 409, other 4xx); repeating is useless
+├── NotFound           it does not know the resource (404)
+├── PermissionDenied   the account lacks a right, or the API is off (403)
+├── AuthFailed         no valid credentials, or Google did not take them (401 and google-auth's own failures)
+├── QuotaExceeded      training quota is short (429 that names quota metrics); waiting may help
+├── RateLimited        too many calls (429); wait `retry_after`
+└── Unavailable        no usable answer: 5xx, a web page, cut JSON, a timeout, no connection
+"""
+
+from datetime import timedelta
+
+
+class VertexError(Exception):
+    """A call that did not bring what it was made for.
+
+    `method` and `url` (without its query) say which call, `status` is the HTTP status or None when no answer came,
+    `reason` is Google's own code word (`FAILED_PRECONDITION`) or empty, `retry_after` how long the server asked to
+    wait, or None.
+    """
+
+    def __init__(
+        self,
+        words: str,
+        *,
+        method: str = "",
+        url: str = "",
+        status: int | None = None,
+        reason: str = "",
+        retry_after: timedelta | None = None,
+    ) -> None:
+        super().__init__(words)
+        self.words = words
+        self.method = method
+        self.url = url
+        self.status = status
+        self.reason = reason
+        self.retry_after = retry_after
+
+    @property
+    def request(self) -> str:
+        """The call in one line, for logs: `POST https://.../customJobs`."""
+        return f"{self.method} {self.url}".strip()
+
+
+class Refused(VertexError):
+    """Vertex AI refused the request.
+
+    `violations`: ((field, message), ...), field = JSON path of the REST body such as
+    `jobSpec.workerPoolSpecs[0].machineSpec.acceleratorType`; empty when the refusal names no field.
+    """
+
+    violations: tuple[tuple[str, str], ...] = ()
+
+
+class NotFound(VertexError):
+    """The resource does not exist, or not in this region."""
+
+
+class PermissionDenied(VertexError):
+    """The account that calls lacks a right."""
+
+
+class AuthFailed(VertexError):
+    """There are no credentials, or Google did not accept them; nothing was done."""
+
+
+class QuotaExceeded(VertexError):
+    """The project's training quota does not suffice; `metrics` names what is short, as in the Google Cloud console."""
+
+    metrics: tuple[str, ...] = ()
+
+
+class RateLimited(VertexError):
+    """More calls than the project may make in a minute."""
+
+
+class Unavailable(VertexError):
+    """No usable answer came. `may_have_happened` is False only when the request surely never reached Vertex AI."""
+
+    may_have_happened: bool = True

@@ -1,0 +1,77 @@
+"""A job's log in Cloud Logging: what to ask for and how to read an entry. Pure.
+
+Entries carry the resource type `ml_job` with the labels `job_id` (the number, not the whole name) and `task_name`: the
+replica (`workerpool0-0`), or `service` for Vertex AI's own lines. Source: gcloud's command_lib/ai/log_util.py and the
+discovery document of logging v2 in google-api-python-client 2.202.0, read 2026-11-21.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from jobs.vertex import wire
+
+DEFAULT_ENDPOINT = "https://logging.googleapis.com"
+LONGEST_PAGE = 1_000
+"""Entries; Cloud Logging refuses a larger page size."""
+JOBS_PER_FILTER = 200
+"""A filter has at most 20,000 characters and a job takes up to 60 of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """One line of a job's log. `replica` is `service` for lines of Vertex AI itself, `severity` as Google names it."""
+
+    timestamp: datetime
+    insert_id: str
+    replica: str
+    severity: str
+    message: str
+    job_id: str
+
+
+def list_body(project: str, job_ids: Sequence[str], *, after: datetime | None, limit: int) -> dict[str, Any]:
+    """Return the body of entries:list for all lines of `job_ids` from `after` on (inclusive), oldest first."""
+    jobs = " OR ".join(f"resource.labels.job_id={wire.quoted(job_id)}" for job_id in job_ids)
+    terms = ['resource.type="ml_job"', f"({jobs})" if len(job_ids) > 1 else jobs]
+    if after is not None:
+        terms.append(f"timestamp>={wire.quoted(wire.timestamp(after))}")
+    return {
+        "resourceNames": [f"projects/{project}"],
+        "filter": " AND ".join(terms),
+        "orderBy": "timestamp asc",
+        "pageSize": min(limit, LONGEST_PAGE),
+    }
+
+
+def log_entry(value: object) -> LogEntry | None:
+    """Read one entry; None for what cannot be placed in a log because it has no time."""
+    entry = wire.mapping(value)
+    timestamp = wire.moment(entry.get("timestamp")) or wire.moment(entry.get("receiveTimestamp"))
+    if timestamp is None:
+        return None
+    about = wire.mapping(wire.mapping(entry.get("resource")).get("labels"))
+    labels = wire.mapping(entry.get("labels"))
+    return LogEntry(
+        timestamp=timestamp,
+        insert_id=_text(entry.get("insertId")),
+        replica=_text(about.get("task_name") or labels.get("ml.googleapis.com/task_name")),
+        severity=_text(entry.get("severity")) or "DEFAULT",
+        message=_message(entry),
+        job_id=_text(about.get("job_id") or labels.get("ml.googleapis.com/job_id")),
+    )
+
+
+def _message(entry: Any) -> str:
+    payload = entry.get("jsonPayload")
+    if isinstance(payload, dict):
+        return _text(payload.get("message", payload)).rstrip("\n")
+    return _text(entry.get("textPayload") or entry.get("protoPayload")).rstrip("\n")
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    return "" if value is None else json.dumps(value, ensure_ascii=False)

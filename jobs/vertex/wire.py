@@ -1,0 +1,203 @@
+"""How Vertex AI's REST surface names things: paths, queries, and its answers as plain values. Pure.
+
+Source: discovery document of aiplatform v1 in google-api-python-client 2.202.0, read 2026-11-21; the tests hold every
+request against it.
+"""
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+KINDS = {
+    "custom_job": "customJobs",
+    "hyperparameter_tuning_job": "hyperparameterTuningJobs",
+    "training_pipeline": "trainingPipelines",
+}
+"""Our word for a kind of job: the collection it lives in."""
+
+DEFAULT_ENDPOINT = "https://{location}-aiplatform.googleapis.com"
+PAGE_SIZE = 100
+"""The most that list is known to give; Google does not document it."""
+
+_REGION = re.compile(r"[a-z]+(?:-[a-z0-9]+)*\Z")
+_PROJECT = re.compile(r"[a-z0-9][a-z0-9:.-]*\Z")
+_NAME = re.compile(
+    r"projects/[a-z0-9][a-z0-9:.-]*/locations/[a-z]+(?:-[a-z0-9]+)*/(?P<collection>[A-Za-z]+)/[A-Za-z0-9_-]+\Z"
+)
+# What JSON can express and a database column cannot hold: lone surrogates and NUL.
+_UNSTORABLE_ESCAPE = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)")
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteJob:
+    """One job as Vertex AI describes it.
+
+    `state` is its own word (`JOB_STATE_RUNNING`), whether or not we know it. Moments are aware, in UTC, cut to
+    microseconds, None when absent. `error`: {"code": google.rpc number, "message": str, "details"?: list} or None.
+    """
+
+    name: str
+    display_name: str
+    state: str
+    labels: dict[str, str]
+    create_time: datetime | None
+    start_time: datetime | None
+    end_time: datetime | None
+    update_time: datetime | None
+    error: dict[str, Any] | None
+    raw: dict[str, Any]
+
+
+# ---------------------------------------------------------------- addresses
+def collection_url(endpoint: str, kind: str, *, project: str, region: str) -> str:
+    """Return the address to create in or list; raises ValueError when a part of it cannot be one."""
+    if not _PROJECT.match(project):
+        raise ValueError(f"“{project}” is not the id of a Google Cloud project.")
+    return f"{_host(endpoint, region)}/v1/projects/{project}/locations/{region}/{KINDS[kind]}"
+
+
+def job_url(endpoint: str, kind: str, name: str) -> str:
+    """Return the address of the job called `name`; raises ValueError when no `kind` can be called so."""
+    if not is_name(kind, name):
+        raise ValueError(f"“{name}” is not the name of a job in {KINDS[kind]}.")
+    return f"{_host(endpoint, name.split('/')[3])}/v1/{name}"
+
+
+def is_name(kind: str, name: object) -> bool:
+    """Tell whether `name` has the form `projects/P/locations/L/{collection of kind}/ID`."""
+    parts = _NAME.match(name) if isinstance(name, str) else None
+    return bool(parts and parts["collection"] == KINDS[kind])
+
+
+def _host(endpoint: str, region: str) -> str:
+    if not _REGION.match(region):
+        raise ValueError(f"“{region}” is not the name of a region.")
+    return (endpoint or DEFAULT_ENDPOINT).rstrip("/").replace("{location}", region)
+
+
+def list_query(filter: str, fields: Sequence[str], page_token: str) -> dict[str, str]:  # noqa: A002 - Google's word
+    """Return the query of a list call; `fields` are names of the resource in camelCase, none = all."""
+    query = {"pageSize": str(PAGE_SIZE), "filter": filter, "readMask": ",".join(fields), "pageToken": page_token}
+    return {name: value for name, value in query.items() if value}
+
+
+# ---------------------------------------------------------------- answers
+def decode(content: bytes) -> Any:
+    """Parse JSON strictly; raises ValueError for anything else, and for what no database could store.
+
+    NUL and half surrogate pairs, which JSON can escape and PostgreSQL cannot store, become U+FFFD.
+    """
+    try:
+        text = content.decode("utf-8")
+        value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+        return _storable(value) if _UNSTORABLE_ESCAPE.search(text) else value
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def remote_job(kind: str, value: object) -> RemoteJob:
+    """Read one job; raises ValueError when it is not one, which is when it has no name of its kind.
+
+    Anything else that is odd (an unknown state, an impossible time) is kept raw or left empty.
+    """
+    if not isinstance(value, dict) or not is_name(kind, value.get("name")):
+        raise ValueError(f"not a member of {KINDS[kind]}")
+    labels = value.get("labels")
+    unspecified = "PIPELINE_STATE_UNSPECIFIED" if kind == "training_pipeline" else "JOB_STATE_UNSPECIFIED"
+    return RemoteJob(
+        name=value["name"],
+        display_name=_text(value.get("displayName")),
+        state=_text(value.get("state")) or unspecified,
+        labels={key: _text(held) for key, held in labels.items()} if isinstance(labels, dict) else {},
+        create_time=moment(value.get("createTime")),
+        start_time=moment(value.get("startTime")),
+        end_time=moment(value.get("endTime")),
+        update_time=moment(value.get("updateTime")),
+        error=rpc_status(value.get("error")),
+        raw=value,
+    )
+
+
+def rpc_status(value: object) -> dict[str, Any] | None:
+    """Read a google.rpc.Status; None when there is none."""
+    if not value:
+        return None
+    if not isinstance(value, dict):
+        return {"code": 2, "message": _text(value)}
+    status: dict[str, Any] = {"code": whole(value.get("code")) or 0, "message": _text(value.get("message"))}
+    return status | ({"details": value["details"]} if isinstance(value.get("details"), list) else {})
+
+
+def page(kind_key: str, value: object) -> tuple[list[Any], str]:
+    """Return (items under `kind_key`, token of the next page or ""); raises ValueError when it is not a page."""
+    if not isinstance(value, dict):
+        raise ValueError("not a page of a list")
+    items, token = value.get(kind_key) or [], value.get("nextPageToken") or ""
+    if not isinstance(items, list) or not isinstance(token, str):
+        raise ValueError("not a page of a list")
+    return items, token
+
+
+def moment(value: object) -> datetime | None:
+    """Read an RFC 3339 timestamp, cut to microseconds, as an aware datetime in UTC; None when it is not one."""
+    if not isinstance(value, str) or "T" not in value:
+        return None
+    try:
+        read = datetime.fromisoformat(value)
+        return read.astimezone(UTC) if read.tzinfo else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def timestamp(value: datetime) -> str:
+    """Write an aware datetime as Google's filters read it: `2026-11-21T08:00:00.123456Z`."""
+    return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def quoted(value: str) -> str:
+    """Write `value` as a string of Google's filter language."""
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def whole(value: object) -> int | None:
+    """Read an integer, also when it is written as a string (int64 in proto3 JSON); None when it is not one."""
+    if isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,19}", value):
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """Return `value` if it is a JSON object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    return "" if value is None else json.dumps(value)
+
+
+def _storable(value: Any) -> Any:
+    if isinstance(value, str):
+        return _UNSTORABLE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [_storable(item) for item in value]
+    if isinstance(value, dict):
+        return {_storable(key): _storable(item) for key, item in value.items()}
+    return value
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:20]} is out of range")
+    return value

@@ -1,0 +1,221 @@
+"""Credentials: real tokens from a local token endpoint, none where they would travel in the clear, clear words."""
+
+import json
+import threading
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+import google.auth
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from google.auth import jwt
+from google.auth.credentials import AnonymousCredentials
+from google.oauth2 import service_account
+
+from jobs.vertex import AuthFailed, Timeout, VertexClient
+from jobs.vertex.auth import SCOPE, Wallet, checked_endpoint, is_loopback
+
+NAME = "projects/123/locations/us-central1/customJobs/456"
+JOB = {"name": NAME, "state": "JOB_STATE_RUNNING"}
+
+
+@pytest.fixture(scope="module")
+def key() -> rsa.RSAPrivateKey:
+    return rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+
+@pytest.fixture
+def account(server: Any, key: rsa.RSAPrivateKey) -> dict[str, str]:
+    """A service account whose tokens come from the local server."""
+    return {
+        "type": "service_account",
+        "project_id": "p",
+        "private_key_id": "throwaway",
+        "private_key": key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode(),
+        "client_email": "trainboard@p.iam.gserviceaccount.com",
+        "token_uri": server.url + "/token",
+    }
+
+
+@pytest.fixture
+def with_account(server: Any, account: dict[str, str]) -> VertexClient:
+    credentials = service_account.Credentials.from_service_account_info(account, scopes=[SCOPE])
+    return VertexClient(endpoint=server.url, credentials=credentials, timeout=Timeout(5, 5, 20))
+
+
+def token(server: Any, word: str) -> None:
+    server.json({"access_token": word, "expires_in": 3600, "token_type": "Bearer"})
+
+
+class TestServiceAccount:
+    def test_signs_for_a_token_and_sends_it(
+        self, server: Any, with_account: VertexClient, key: rsa.RSAPrivateKey
+    ) -> None:
+        token(server, "t1")
+        server.json(JOB)
+        server.json(JOB)
+
+        with_account.get("custom_job", NAME)
+        with_account.get("custom_job", NAME)
+
+        for_token, *calls = server.asked
+        claim = parse_qs(for_token.body)["assertion"][0]
+        signed = jwt.decode(claim, certs=None, verify=False)
+        assert for_token.path == "/token"
+        assert (signed["iss"], signed["scope"]) == ("trainboard@p.iam.gserviceaccount.com", SCOPE)
+        assert [call.headers["authorization"] for call in calls] == ["Bearer t1", "Bearer t1"]
+
+    def test_expired_token_is_renewed_and_the_call_repeated(self, server: Any, with_account: VertexClient) -> None:
+        token(server, "old")
+        server.error(401, "Expired", "UNAUTHENTICATED")
+        token(server, "new")
+        server.json(JOB)
+
+        job = with_account.create("custom_job", project="p", region="us-central1", body={"displayName": "x"})
+
+        assert job.name == NAME
+        assert server.asked[1].body == server.asked[3].body == {"displayName": "x"}
+        assert server.asked[3].headers["authorization"] == "Bearer new"
+
+    def test_account_that_is_never_accepted_is_auth_failed(self, server: Any, with_account: VertexClient) -> None:
+        for word in ("a", "b", "c"):
+            token(server, word)
+            server.error(401, "No such account", "UNAUTHENTICATED")
+
+        with pytest.raises(AuthFailed, match="Google did not accept our credentials: No such account"):
+            with_account.get("custom_job", NAME)
+
+    def test_refused_key_is_auth_failed(self, server: Any, with_account: VertexClient) -> None:
+        server.json({"error": "invalid_grant", "error_description": "Invalid JWT Signature."}, 400)
+
+        with pytest.raises(AuthFailed, match=r"Google gave no access token .*invalid_grant: Invalid JWT Signature\."):
+            with_account.get("custom_job", NAME)
+
+    @pytest.mark.parametrize(
+        "answer", [b"<html>Sign in", b"[]", b"7", b"{}", b'"x"', b'{"access_token": 7}', b'{"access_token": null}']
+    )
+    def test_token_service_that_answers_nonsense_is_auth_failed(
+        self, server: Any, with_account: VertexClient, answer: bytes
+    ) -> None:
+        server.body(answer)
+        server.json(JOB)
+
+        with pytest.raises(AuthFailed):
+            with_account.get("custom_job", NAME)
+
+    def test_token_service_that_is_gone_is_auth_failed(self, account: dict[str, str], server: Any, nobody: str) -> None:
+        credentials = service_account.Credentials.from_service_account_info(
+            account | {"token_uri": nobody + "/token"}, scopes=[SCOPE]
+        )
+
+        with pytest.raises(AuthFailed, match="access tokens could not be reached"):
+            VertexClient(endpoint=server.url, credentials=credentials).get("custom_job", NAME)
+
+        assert server.asked == []
+
+    def test_token_service_that_drips_is_given_up(self, account: dict[str, str], server: Any) -> None:
+        server.drip(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n{")
+        credentials = service_account.Credentials.from_service_account_info(account, scopes=[SCOPE])
+        client = VertexClient(endpoint=server.url, credentials=credentials, timeout=Timeout(5, 5, 0.3))
+
+        with pytest.raises(AuthFailed, match="access tokens could not be reached"):
+            client.get("custom_job", NAME)
+
+    def test_key_file_is_found_through_the_environment(
+        self, server: Any, account: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "key.json").write_text(json.dumps(account))
+        monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "key.json"))
+
+        found = Wallet().for_url("https://us-central1-aiplatform.googleapis.com/v1/x")
+
+        assert found.service_account_email == "trainboard@p.iam.gserviceaccount.com"
+        assert found.scopes == [SCOPE]
+
+
+class TestNoCredentials:
+    def test_plain_endpoint_that_asks_for_them_is_auth_failed(self, server: Any, client: VertexClient) -> None:
+        server.error(401, "Who are you?", "UNAUTHENTICATED")
+
+        with pytest.raises(AuthFailed, match="a plain HTTP address is called without any"):
+            client.get("custom_job", NAME)
+
+    def test_machine_without_any_says_what_to_do(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("NO_GCE_CHECK", "true")
+        monkeypatch.setenv("CLOUDSDK_CONFIG", str(tmp_path))
+        monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS", raising=False)
+
+        with pytest.raises(AuthFailed, match="gcloud auth application-default login"):
+            VertexClient().get("custom_job", NAME)
+
+    @pytest.mark.parametrize("content", ["", "{}", "[]", '{"type": "service_account"}'])
+    def test_broken_key_file_says_what_to_do(
+        self, content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "key.json").write_text(content)
+        monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "key.json"))
+
+        with pytest.raises(AuthFailed, match="GOOGLE_APPLICATION_CREDENTIALS"):
+            VertexClient().get("custom_job", NAME)
+
+    def test_are_looked_up_once_for_all_threads(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        looked: list[object] = []
+
+        def default(**_: object) -> tuple[object, str]:
+            looked.append(object())
+            return looked[-1], "p"
+
+        monkeypatch.setattr(google.auth, "default", default)
+        wallet = Wallet()
+        threads = [threading.Thread(target=wallet.for_url, args=["https://x"]) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+        assert len(looked) == 1
+
+
+class TestInTheClear:
+    @pytest.mark.parametrize("url", ["http://vertex.example", "HTTP://10.0.0.1:80"])
+    def test_credentials_are_refused(self, url: str) -> None:
+        with pytest.raises(ValueError, match="unencrypted"):
+            VertexClient(endpoint=url, credentials=service_account.Credentials)
+        with pytest.raises(ValueError, match="unencrypted"):
+            VertexClient(logging_endpoint=url, credentials=service_account.Credentials)
+
+    def test_nobody_is_allowed_anywhere(self) -> None:
+        assert checked_endpoint("http://emulator:8900/", AnonymousCredentials()) == "http://emulator:8900"
+        assert isinstance(Wallet().for_url("HTTP://emulator:8900"), AnonymousCredentials)
+
+    def test_password_in_netrc_does_not_replace_the_token(
+        self, server: Any, with_account: VertexClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "netrc").write_text("default login me password secret\n")
+        monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+        token(server, "t1")
+        server.json(JOB)
+        session = with_account._session(server.url)
+        session.trust_env = True  # as towards Google
+
+        with_account.get("custom_job", NAME)
+
+        assert server.asked[1].headers["authorization"] == "Bearer t1"
+
+    @pytest.mark.parametrize(
+        ("url", "expected"),
+        [
+            ("http://127.0.0.1:1", True),
+            ("http://[::1]:1", True),
+            ("http://localhost", True),
+            ("http://a.localhost", True),
+            ("http://127.0.0.1.example", False),
+            ("http://localhost.example", False),
+            ("http://10.0.0.1", False),
+            ("http://", False),
+        ],
+    )
+    def test_loopback_is_recognised(self, url: str, expected: bool) -> None:
+        assert is_loopback(url) is expected
