@@ -1,0 +1,77 @@
+"""`python -m emulator --host 127.0.0.1 --port 8900 --state DIR --speed N`."""
+
+import argparse
+import logging
+import sys
+from pathlib import Path
+
+from emulator.replicas.processes import Limits
+from emulator.server import NotLoopback, address_of, listen, server
+from emulator.store import FolderInUse
+from emulator.world import Options, World
+
+
+def _seconds_list(text: str) -> list[float]:
+    return [float(part) for part in text.split(",") if part.strip()]
+
+
+def arguments() -> argparse.ArgumentParser:
+    """Return the command line."""
+    parser = argparse.ArgumentParser(prog="python -m emulator", description="Vertex AI training on loopback.")
+    parser.add_argument("--host", default="127.0.0.1", help="a loopback address")
+    parser.add_argument("--port", type=int, default=8900, help="0 = a free one, see the line that is printed")
+    parser.add_argument("--state", type=Path, required=True, help="folder for records, logs, buckets and scratch")
+    parser.add_argument("--speed", type=float, default=1.0, help="divides queueing, provisioning and tear-down times")
+    parser.add_argument(
+        "--reclaim-spot",
+        type=_seconds_list,
+        action="append",
+        default=[],
+        metavar="SECONDS",
+        help="seconds of running after which the first (second, ...) attempt of every Spot job is reclaimed; 0 = not",
+    )
+    parser.add_argument("--scripted", action="store_true", help="no processes; the clock is set by control calls")
+    for name, what in (("memory-mib", "memory"), ("cpu-seconds", "processor time"), ("run-seconds", "run time")):
+        parser.add_argument(f"--replica-{name}", type=int, default=0, help=f"{what} of one replica, 0 = unlimited")
+    return parser
+
+
+def main() -> int:
+    """Serve until told to stop; exit status 2 if it cannot start."""
+    given = arguments().parse_args()
+    logging.basicConfig(level=logging.WARNING, format="emulator: %(message)s")
+    if given.speed <= 0:
+        sys.stderr.write("--speed must be above 0\n")
+        return 2
+    options = Options(
+        state=given.state,
+        speed=given.speed,
+        is_scripted=given.scripted,
+        reclaim_spot=tuple(value for part in given.reclaim_spot for value in part),
+        limits=Limits(
+            memory_mib=given.replica_memory_mib,
+            cpu_seconds=given.replica_cpu_seconds,
+            seconds=given.replica_run_seconds,
+        ),
+    )
+    try:
+        bound = listen(given.host, given.port)
+    except (NotLoopback, OSError) as problem:
+        sys.stderr.write(f"cannot listen on {given.host}:{given.port}: {problem}\n")
+        return 2
+    try:
+        world = World(options)
+    except FolderInUse as problem:
+        sys.stderr.write(f"{problem}\n")
+        return 2
+
+    def ready() -> None:
+        sys.stdout.write(f"emulator listening on {address_of(bound)}\n")
+        sys.stdout.flush()
+
+    server(world, bound, ready=ready).run([bound])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

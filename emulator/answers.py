@@ -1,0 +1,84 @@
+"""Documents on their way out: enum numbers for clients that ask for them, and read masks."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from emulator import schema
+from emulator.documents import Document
+from emulator.errors import invalid
+
+
+def with_numbers(message: str, document: Document) -> Document:
+    """Return the document with enums as numbers, as `$alt=json;enum-encoding=int` asks."""
+    known = schema.fields(message)
+    return {name: _numbered(known[name], value) for name, value in document.items()}
+
+
+def _numbered(field: schema.Field, value: Any) -> Any:
+    if field.kind == "scalar":
+        return value
+    if field.shape == "list":
+        return [_number(field, item) for item in value]
+    if field.shape == "map":
+        return {key: _number(field, item) for key, item in value.items()}
+    return _number(field, value)
+
+
+def _number(field: schema.Field, value: Any) -> Any:
+    if field.kind == "enum":
+        return schema.ENUMS[field.of].get(value, value)
+    return with_numbers(field.of, value)
+
+
+def mask_paths(message: str, text: str, *, collection: str = "") -> list[list[str]]:
+    """Read a field mask (`name,jobSpec.scheduling`, either spelling) into paths; ApiError 400 for an unknown one.
+
+    Paths rooted at the list's field (`customJobs.name`) mean the same. `*` or nothing = everything ([]).
+    """
+    paths = []
+    for given in (part.strip() for part in text.split(",")):
+        if given == "*":
+            return []
+        if not given:
+            continue
+        steps = given.split(".")
+        if collection and schema.camel(steps[0]) == collection and len(steps) > 1:
+            steps = steps[1:]
+        paths.append(_path(message, steps, given))
+    return paths
+
+
+def _path(message: str, steps: Sequence[str], given: str) -> list[str]:
+    within, path = message, []
+    for position, step in enumerate(steps):
+        spelled = schema.names(within).get(step)
+        if spelled is None:
+            raise invalid(f"Request contains an invalid argument: field mask path '{given}' does not exist.")
+        path.append(spelled)
+        field = schema.fields(within)[spelled]
+        if field.kind != "message" or field.shape != "one":
+            if position + 1 < len(steps) and field.shape != "map":
+                raise invalid(f"Request contains an invalid argument: field mask path '{given}' goes too deep.")
+            return path + list(steps[position + 1 :])
+        within = field.of
+    return path
+
+
+def masked(document: Document, paths: list[list[str]]) -> Document:
+    """Return only what the paths name; no paths = all of it."""
+    if not paths:
+        return document
+    kept: Document = {}
+    for path in paths:
+        _copy(document, kept, path)
+    return kept
+
+
+def _copy(source: Document, target: Document, path: Sequence[str]) -> None:
+    first, rest = path[0], path[1:]
+    if first not in source:
+        return
+    if not rest:
+        target[first] = source[first]
+    else:
+        _copy(source[first], target.setdefault(first, {}), rest)

@@ -1,0 +1,173 @@
+"""The HTTP surface: a request becomes a call, the method's answer or error becomes bytes, faults strike in between."""
+
+import asyncio
+import contextlib
+import inspect
+import json
+import logging
+import socket
+import struct
+from collections.abc import AsyncIterator
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from emulator import errors, faults, routes
+from emulator.calls import Call, Reply
+from emulator.clock import WallClock
+from emulator.errors import ApiError
+from emulator.faults import Fault
+from emulator.world import World
+
+LARGEST_BODY = 512 * 2**20
+WIRE = "emulator.wire"
+log = logging.getLogger("emulator")
+
+
+class Surface:
+    """Answers every request."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request (ASGI)."""
+        request = Request(scope, receive)
+        found = routes.resolve(request.method, request.url.path)
+        method = found[0].method if found else ""
+        fault = None if method.startswith("_emulator") else self._world.faults.pick(method)
+        if fault is not None and fault.kind == "reset":
+            await _break(scope[WIRE])
+            return
+        if fault is not None and fault.kind == "slow":
+            await asyncio.sleep(fault.seconds)
+        with contextlib.suppress(ClientDisconnect):
+            response = await self._answer(request, found, fault)
+            if fault is not None and fault.kind == "lost":
+                await _break(scope[WIRE])
+                return
+            if fault is not None and fault.kind == "truncated":
+                response = Response(bytes(response.body)[: len(response.body) // 2], media_type="application/json")
+            await response(scope, receive, send)
+
+    async def _answer(
+        self, request: Request, found: tuple[routes.Route, dict[str, str]] | None, fault: Fault | None
+    ) -> Response:
+        try:
+            _refuse_strangers(request)
+            if fault is not None and fault.kind == "html":
+                return Response(faults.PAGE, status_code=503, media_type="text/html")
+            if fault is not None and fault.kind in faults.STATUSES:
+                headers = {} if fault.retry_after is None else {"Retry-After": str(fault.retry_after)}
+                return _json(fault.error().body(), status=int(fault.kind), headers=headers)
+            return _response(await self._call(request, found))
+        except ApiError as problem:
+            return _json(problem.body(), status=problem.http)
+        except Exception:  # the edge: a bug here must not look like a broken connection
+            log.exception("a method failed")
+            return _json(ApiError(500, "Internal error encountered.").body(), status=500)
+
+    async def _call(self, request: Request, found: tuple[routes.Route, dict[str, str]] | None) -> Any:
+        path = request.url.path
+        if found is None:
+            name = routes.unimplemented_name(request.method, path)
+            raise errors.unimplemented(name) if name else errors.not_found(f"Not found: {request.method} {path}")
+        route, params = found
+        call = Call(
+            method=route.method,
+            params=params,
+            query=dict(request.query_params),
+            headers=request.headers,
+            body=await _body(request),
+            address=f"{request.url.scheme}://{request.url.netloc}",
+        )
+        self._world.calls[route.method] += 1
+        answer = route.handler(self._world, call)
+        return await answer if inspect.isawaitable(answer) else answer
+
+
+async def _body(request: Request) -> bytes:
+    size = request.headers.get("content-length", "0")
+    if size.isdigit() and int(size) > LARGEST_BODY:
+        raise ApiError(413, "The request is too large.")
+    chunks, total = [], 0
+    async for chunk in request.stream():
+        total += len(chunk)
+        if total > LARGEST_BODY:
+            raise ApiError(413, "The request is too large.")
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def _refuse_strangers(request: Request) -> None:
+    """Refuse what a web page elsewhere could make a browser send: this server runs the commands it is given."""
+    if request.url.hostname not in ("127.0.0.1", "localhost", "::1"):
+        raise ApiError(403, "The emulator answers requests to loopback addresses only.")
+    origin = request.headers.get("origin")
+    if origin and origin != f"{request.url.scheme}://{request.url.netloc}":
+        raise ApiError(403, "The emulator answers no requests from other origins.")
+
+
+def _json(body: Any, *, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+    return Response(content, status, headers, media_type="application/json")
+
+
+def _response(answer: Any) -> Response:
+    if isinstance(answer, Reply):
+        return Response(answer.body, answer.status, dict(answer.headers), media_type=answer.content_type)
+    return _json(answer)
+
+
+async def _break(wire: Send) -> None:
+    """Reset the connection below an answer."""
+    transport = getattr(getattr(wire, "__self__", None), "transport", None)
+    if transport is None:
+        raise RuntimeError("this server gives no access to its connection")
+    transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    transport.abort()
+    for _ in range(3):  # let the server notice, or it would try to answer
+        await asyncio.sleep(0)
+
+
+async def keep_time(world: World) -> None:
+    """Let things happen when they are due by the wall's clock."""
+    changed = asyncio.Event()
+    world.engine.timers.changed = changed.set
+    while True:
+        due = world.engine.timers.next_due()
+        pause = None if due is None else max(0.0, due - world.clock.now())
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(changed.wait(), pause)
+        changed.clear()
+        try:
+            world.advance(world.clock.now())
+        except Exception:  # the edge: one job's bug must not stop the others' time
+            log.exception("a timer failed")
+
+
+def create_app(world: World) -> ASGIApp:
+    """Return the ASGI application of a world; its lifespan starts and closes the world."""
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        world.start()
+        ticking = asyncio.create_task(keep_time(world)) if isinstance(world.clock, WallClock) else None
+        try:
+            yield
+        finally:
+            if ticking is not None:
+                ticking.cancel()
+            await world.close()
+
+    app = Starlette(routes=[Route("/{path:path}", Surface(world))], lifespan=lifespan)
+
+    async def with_wire(scope: Scope, receive: Receive, send: Send) -> None:
+        scope[WIRE] = send
+        await app(scope, receive, send)
+
+    return with_wire

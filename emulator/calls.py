@@ -1,0 +1,60 @@
+"""A request as methods see it, and their answer."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from emulator.errors import invalid
+
+SYSTEM_PARAMETERS = frozenset(
+    "$alt alt $prettyPrint prettyPrint $.xgafv $fields fields key access_token oauth_token quotaUser callback "
+    "uploadType upload_protocol $userProject".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request. params: what the path holds (project, location, id); query: the last value of each."""
+
+    method: str
+    params: Mapping[str, str]
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    body: bytes
+    address: str = ""
+
+    @property
+    def wants_numbers(self) -> bool:
+        """Tell whether enums are to be answered as numbers."""
+        return "enum-encoding=int" in (self.query.get("$alt") or self.query.get("alt") or "")
+
+    def json(self) -> Any:
+        """Return the body as JSON; ApiError 400 if it is none. No body = {}."""
+        if not self.body.strip():
+            return {}
+        try:
+            return json.loads(self.body)
+        except (ValueError, RecursionError) as problem:
+            raise invalid(f"Invalid JSON payload received. {problem}") from None
+
+    def argument(self, snake: str, camel: str) -> str:
+        """Return a query parameter in either spelling."""
+        return self.query.get(camel) or self.query.get(snake) or ""
+
+    def refuse_unknown_arguments(self, *known: str) -> None:
+        """Raise ApiError 400 for query parameters that the method does not have."""
+        for name in self.query:
+            if name not in SYSTEM_PARAMETERS and name not in known:
+                text = f'Invalid JSON payload received. Unknown name "{name}": Cannot bind query parameter.'
+                raise invalid(f"{text} Field '{name}' could not be found in request message.")
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer that is not just 200 with JSON."""
+
+    body: bytes
+    status: int = 200
+    content_type: str = "application/json; charset=UTF-8"
+    headers: Mapping[str, str] = field(default_factory=dict)

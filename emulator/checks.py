@@ -1,0 +1,203 @@
+"""What Vertex AI checks when a job is created, in its words; nothing here is checked later again.
+
+Sources: field comments of the v1 protos ("Required.", limits), "Configure compute resources for training" and
+"Create custom training jobs" in Google's documentation (read 2026-08), and error texts seen in public issue threads.
+A check yields (snake_case field path, message); `refuse` joins them tab-separated as the service does.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from emulator.clock import seconds
+from emulator.documents import Document
+from emulator.errors import ApiError, invalid
+from emulator.machines import MACHINES
+
+Wrong = Iterator[tuple[str, str]]
+REQUIRED = "Required field is not set."
+NAME_LIMIT, ENV_LIMIT, PACKAGE_LIMIT, ARGS_LIMIT, POOL_LIMIT, LABEL_LIMIT = 128, 100, 100, 100_000, 4, 64
+DISK_GB = range(100, 64_001)
+FLEX_START_SECONDS = 604_800
+STRATEGIES = {"STRATEGY_UNSPECIFIED", "ON_DEMAND", "LOW_COST", "STANDARD", "SPOT", "FLEX_START"}
+
+
+def refuse(wrong: Wrong) -> None:
+    """Raise ApiError 400 with every finding, numbered and tab-separated; nothing found = return."""
+    found = list(wrong)
+    if found:
+        raise refusal(found)
+
+
+def refusal(found: list[tuple[str, str]]) -> ApiError:
+    """Return the error for (field, message) findings."""
+    items = "".join(f"{number}.Field: {at}; Message: {text}\t" for number, (at, text) in enumerate(found, 1))
+    return invalid(f"List of found errors:\t{items}", violations=found)
+
+
+def display_name(resource: Document, *, required: bool = True) -> Wrong:
+    """A name of 1 to 128 characters."""
+    name = resource.get("displayName", "")
+    if not name and required:
+        yield "display_name", REQUIRED
+    if len(name) > NAME_LIMIT:
+        yield "display_name", f"The display name must be at most {NAME_LIMIT} characters long."
+
+
+def labels(resource: Document) -> Wrong:
+    """At most 64 labels; keys and values of lowercase letters, digits, underscores and dashes, up to 64 long."""
+    given = resource.get("labels", {})
+    if len(given) > LABEL_LIMIT:
+        yield "labels", f"At most {LABEL_LIMIT} labels are allowed."
+    for key, value in given.items():
+        if not key or not key[0].isalpha() or not _is_label(key):
+            yield "labels", f'Label key "{key}" is not valid.'
+        if not _is_label(value):
+            yield "labels", f'Label value "{value}" of key "{key}" is not valid.'
+
+
+def _is_label(text: str) -> bool:
+    return len(text) <= LABEL_LIMIT and all(
+        char in "_-" or char.isdigit() or (char.isalpha() and char == char.lower()) for char in text
+    )
+
+
+def custom_job(job: Document) -> Wrong:
+    """Everything about a CustomJob."""
+    yield from display_name(job)
+    yield from labels(job)
+    if "jobSpec" not in job:
+        yield "job_spec", REQUIRED
+    else:
+        yield from job_spec(job["jobSpec"], at="job_spec")
+
+
+def job_spec(spec: Document, *, at: str) -> Wrong:
+    """A CustomJobSpec: pools, scheduling, output directory."""
+    prefix = f"{at}." if at else ""
+    pools = spec.get("workerPoolSpecs", [])
+    if not pools or not pools[0]:
+        yield f"{prefix}worker_pool_specs", REQUIRED
+    if len(pools) > POOL_LIMIT:
+        yield f"{prefix}worker_pool_specs", f"At most {POOL_LIMIT} worker pools are allowed."
+    for index, pool in enumerate(pools):
+        if pool:
+            yield from worker_pool(pool, at=f"{prefix}worker_pool_specs[{index}]", is_first=index == 0)
+    yield from scheduling(spec, at=f"{prefix}scheduling")
+    if "baseOutputDirectory" in spec:
+        uri = spec["baseOutputDirectory"].get("outputUriPrefix", "")
+        where = f"{prefix}base_output_directory.output_uri_prefix"
+        if not uri:
+            yield where, REQUIRED
+        elif not re.match(r"gs://[a-z0-9][a-z0-9._-]+(/|$)", uri):
+            yield where, f'"{uri}" is not a valid Google Cloud Storage path.'
+    if spec.get("tensorboard") and not spec.get("serviceAccount"):
+        yield f"{prefix}service_account", "`service_account` is required when `tensorboard` is set."
+
+
+def worker_pool(pool: Document, *, at: str, is_first: bool) -> Wrong:
+    """One pool: replicas, machine, disk, and exactly one of container and Python package."""
+    replicas = int(pool.get("replicaCount", "1"))
+    if is_first and replicas != 1:
+        yield f"{at}.replica_count", "The replica count of the first worker pool must be 1."
+    if replicas < 0:
+        yield f"{at}.replica_count", "The replica count must not be negative."
+    yield from machine(pool.get("machineSpec", {}), at=f"{at}.machine_spec")
+    size = pool.get("diskSpec", {}).get("bootDiskSizeGb", DISK_GB.start)
+    if size not in DISK_GB:
+        limits = f"between {DISK_GB.start} and {DISK_GB.stop - 1}"
+        yield f"{at}.disk_spec.boot_disk_size_gb", f"Boot disk size must be {limits} GB, got {size}."
+    if "containerSpec" in pool:
+        yield from _task(pool["containerSpec"], at=f"{at}.container_spec", required=("imageUri",))
+    elif "pythonPackageSpec" in pool:
+        needed = ("executorImageUri", "packageUris", "pythonModule")
+        yield from _task(pool["pythonPackageSpec"], at=f"{at}.python_package_spec", required=needed)
+    else:
+        yield at, "One of `container_spec` or `python_package_spec` must be set."
+
+
+def _task(task: Document, *, at: str, required: tuple[str, ...]) -> Wrong:
+    for name in required:
+        if not task.get(name):
+            yield f"{at}.{re.sub('([A-Z])', lambda found: '_' + found[1].lower(), name)}", REQUIRED
+    if len(task.get("packageUris", [])) > PACKAGE_LIMIT:
+        yield f"{at}.package_uris", f"At most {PACKAGE_LIMIT} package URIs are allowed."
+    for index, uri in enumerate(task.get("packageUris", [])):
+        if not uri.startswith("gs://"):
+            yield f"{at}.package_uris[{index}]", f'"{uri}" is not a valid Google Cloud Storage path.'
+    if sum(map(len, task.get("args", []))) > ARGS_LIMIT:
+        yield f"{at}.args", f"The combined length of all args must be at most {ARGS_LIMIT} characters."
+    if len(task.get("env", [])) > ENV_LIMIT:
+        yield f"{at}.env", f"At most {ENV_LIMIT} environment variables are allowed."
+    for index, variable in enumerate(task.get("env", [])):
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", variable.get("name", "")):
+            yield f"{at}.env[{index}].name", "The name of an environment variable must be a valid C identifier."
+
+
+def machine(spec: Document, *, at: str) -> Wrong:
+    """A machine type that training offers, with accelerators that fit it."""
+    name = spec.get("machineType", "")
+    kind, count = spec.get("acceleratorType", ""), spec.get("acceleratorCount", 0)
+    if not name:
+        yield f"{at}.machine_type", REQUIRED
+        return
+    if bool(kind) != bool(count):
+        text = "Both `accelerator_type` and `accelerator_count` should be specified or none."
+        yield f"{at}.accelerator_type", text
+    elif name in MACHINES and kind and not MACHINES[name].accepts(str(kind), count):
+        raise invalid(f'Accelerator "{kind}" is not supported for machine type "{name}"')
+    if name not in MACHINES:
+        raise invalid(f'Machine type "{name}" is not supported.')
+    affinity = spec.get("reservationAffinity", {})
+    if affinity.get("reservationAffinityType") == "SPECIFIC_RESERVATION":
+        if affinity.get("key") != "compute.googleapis.com/reservation-name":
+            text = "The key of a specific reservation must be `compute.googleapis.com/reservation-name`."
+            yield f"{at}.reservation_affinity.key", text
+        if not affinity.get("values"):
+            yield f"{at}.reservation_affinity.values", REQUIRED
+
+
+def scheduling(spec: Document, *, at: str) -> Wrong:
+    """Strategy, timeout and waiting time that go together."""
+    given: dict[str, Any] = spec.get("scheduling", {})
+    strategy = given.get("strategy", "STANDARD")
+    if strategy not in STRATEGIES:
+        yield f"{at}.strategy", f"Unknown scheduling strategy: {strategy}."
+    timeout = seconds(given.get("timeout", "604800s"))
+    if timeout <= 0:
+        yield f"{at}.timeout", "The timeout must be positive."
+    if seconds(given.get("maxWaitDuration", "0s")) < 0:
+        yield f"{at}.max_wait_duration", "The maximum waiting time must not be negative."
+    if strategy == "FLEX_START":
+        yield from _flex_start(spec, timeout, at=at)
+
+
+def _flex_start(spec: Document, timeout: float, *, at: str) -> Wrong:
+    if timeout > FLEX_START_SECONDS:
+        yield f"{at}.timeout", "The timeout of a FLEX_START job must be at most 604800s."
+    pools = [pool for pool in spec.get("workerPoolSpecs", []) if pool]
+    if any(pool.get("machineSpec") != pools[0].get("machineSpec") for pool in pools):
+        yield at, "All worker pools of a FLEX_START job must have the same machine specification."
+    if any("reservationAffinity" in pool.get("machineSpec", {}) for pool in pools):
+        yield at, "FLEX_START cannot be used together with Compute Engine reservations."
+
+
+def with_defaults(job: Document) -> Document:
+    """Fill in what the service fills in before it answers: the boot disk of each pool, the output prefix's slash."""
+    fill_spec(job.get("jobSpec", {}))
+    return job
+
+
+def fill_spec(spec: Document) -> None:
+    """Fill in the defaults of a CustomJobSpec, in place."""
+    for pool in spec.get("workerPoolSpecs", []):
+        if pool:
+            machine_type = pool.get("machineSpec", {}).get("machineType")
+            hyper = machine_type in ("a3-ultragpu-8g", "a4-highgpu-8g")
+            disk = pool.setdefault("diskSpec", {})
+            disk.setdefault("bootDiskType", "hyperdisk-balanced" if hyper else "pd-ssd")
+            disk.setdefault("bootDiskSizeGb", DISK_GB.start)
+            pool.setdefault("replicaCount", "1")
+    if "baseOutputDirectory" in spec:
+        prefix = spec["baseOutputDirectory"]["outputUriPrefix"]
+        spec["baseOutputDirectory"]["outputUriPrefix"] = prefix if prefix.endswith("/") else prefix + "/"

@@ -1,0 +1,232 @@
+"""Resources as JSON: read what a client sends, write what Google would answer, cut by a read mask.
+
+A *document* is the resource as it is kept: lowerCamelCase names, enum names, int64 as text, no default values,
+no output-only fields from a client. Reading accepts what Google's JSON transcoding accepts (both spellings of a
+name, enum names or numbers, int64 as text or number, integral floats) and refuses the rest with its words.
+"""
+
+import base64
+import binascii
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+from emulator import clock, schema
+from emulator.errors import ApiError, invalid
+from emulator.schema import Field
+
+Document = dict[str, Any]
+Violation = tuple[str, str]
+INT_LIMITS = {"int32": 31, "int64": 63, "Int32Value": 31}
+UNKNOWN = 'Invalid JSON payload received. Unknown name "{name}"{where}: Cannot find field.'
+
+
+class _Wrong(Exception):
+    """A value that does not fit its type; carries the type's name as Google's error text shows it."""
+
+
+def _whole(value: Any, kind: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise _Wrong
+    if isinstance(value, str) and not re.fullmatch(r"-?\d+", value):
+        raise _Wrong
+    if isinstance(value, float) and not (math.isfinite(value) and value.is_integer()):
+        raise _Wrong
+    number = int(value)
+    if not -(2 ** INT_LIMITS[kind]) <= number < 2 ** INT_LIMITS[kind]:
+        raise _Wrong
+    return number
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise _Wrong
+    if isinstance(value, str) and value not in ("NaN", "Infinity", "-Infinity"):
+        try:
+            return float(value)
+        except ValueError:
+            raise _Wrong from None
+    return float(value)
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise _Wrong
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise _Wrong
+    return value
+
+
+def _bytes(value: Any) -> str:
+    try:
+        base64.b64decode(_text(value), validate=True)
+    except binascii.Error:
+        raise _Wrong from None
+    return _text(value)
+
+
+def _duration(value: Any) -> str:
+    try:
+        clock.seconds(_text(value))
+    except ValueError:
+        raise _Wrong from None
+    return _text(value)
+
+
+def _timestamp(value: Any) -> str:
+    try:
+        return clock.stamp(clock.moment(_text(value)))
+    except ValueError:
+        raise _Wrong from None
+
+
+def _object(value: Any) -> Document:
+    if not isinstance(value, dict):
+        raise _Wrong
+    return value
+
+
+def _anything(value: Any) -> Any:
+    return value
+
+
+def _entries(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise _Wrong
+    return value
+
+
+READERS: dict[str, Callable[[Any], Any]] = {
+    "string": _text,
+    "bytes": _bytes,
+    "bool": _flag,
+    "BoolValue": _flag,
+    "double": _number,
+    "float": _number,
+    "int32": lambda value: _whole(value, "int32"),
+    "Int32Value": lambda value: _whole(value, "int32"),
+    "int64": lambda value: str(_whole(value, "int64")),
+    "Duration": _duration,
+    "Timestamp": _timestamp,
+    "Value": _anything,
+    "Any": _object,
+    "Struct": _object,
+    "ListValue": _entries,
+}
+DEFAULTS: dict[str, tuple[Any, ...]] = {
+    "string": ("",),
+    "bytes": ("",),
+    "bool": (False,),
+    "double": (0.0,),
+    "float": (0.0,),
+    "int32": (0,),
+    "int64": ("0",),
+}
+TYPE_NAMES = {"string": "TYPE_STRING", "bytes": "TYPE_BYTES", "bool": "TYPE_BOOL", "double": "TYPE_DOUBLE"}
+TYPE_NAMES |= {"float": "TYPE_FLOAT", "int32": "TYPE_INT32", "int64": "TYPE_INT64"}
+
+
+class Reader:
+    """Reads one JSON body and collects everything that is wrong with it."""
+
+    def __init__(self) -> None:
+        self.violations: list[Violation] = []
+
+    def message(self, name: str, given: Any, at: str, *, keep_output: bool = False) -> Document:
+        """Return the document of a message; `at` is its path in error texts."""
+        if not isinstance(given, dict):
+            self._refuse(at, f"type.googleapis.com/google.cloud.aiplatform.v1.{name}", given)
+            return {}
+        document: Document = {}
+        groups: dict[str, str] = {}
+        for key, value in given.items():
+            spelled = schema.names(name).get(key)
+            if spelled is None:
+                where = f" at '{at}'" if at else ""
+                self.violations.append((at, UNKNOWN.format(name=key, where=where)))
+                continue
+            field = schema.fields(name)[spelled]
+            if value is None or (field.is_output and not keep_output):
+                continue
+            path = f"{at}.{field.snake}" if at else field.snake
+            if field.oneof and not field.oneof.startswith("_"):
+                if field.oneof in groups:
+                    text = f"oneof field '{field.oneof}' is already set. Cannot set '{field.name}'"
+                    self.violations.append((at, f"Invalid value at '{at}' (oneof), {text}"))
+                    continue
+                groups[field.oneof] = field.name
+            read = self._field(field, value, path)
+            if not _is_default(field, read):
+                document[field.name] = read
+        return document
+
+    def _field(self, field: Field, value: Any, path: str) -> Any:
+        if field.shape == "list":
+            if not isinstance(value, list):
+                self._refuse(path, _type_name(field), value)
+                return []
+            return [self._one(field, item, f"{path}[{index}]") for index, item in enumerate(value)]
+        if field.shape == "map":
+            if not isinstance(value, dict):
+                self._refuse(path, "TYPE_MESSAGE", value)
+                return {}
+            return {key: self._one(field, item, f"{path}[{key}]") for key, item in value.items()}
+        return self._one(field, value, path)
+
+    def _one(self, field: Field, value: Any, path: str) -> Any:
+        if field.kind == "message":
+            return self.message(field.of, value, path)
+        try:
+            return _enum(field.of, value) if field.kind == "enum" else READERS[field.of](value)
+        except _Wrong:
+            self._refuse(path, _type_name(field), value)
+            return None
+
+    def _refuse(self, path: str, kind: str, value: Any) -> None:
+        shown = f'"{value}"' if isinstance(value, str) else str(value)[:100]
+        self.violations.append((path, f"Invalid value at '{path}' ({kind}), {shown}"))
+
+
+def _enum(name: str, value: Any) -> str | int:
+    """Return the enum's name; a number that has none stays a number, as open enums do."""
+    if isinstance(value, str) and value in schema.ENUMS[name]:
+        return value
+    number = _whole(value, "int32")
+    return schema.ENUM_NAMES[name].get(number, number)
+
+
+def _type_name(field: Field) -> str:
+    if field.kind != "scalar":
+        return f"type.googleapis.com/google.cloud.aiplatform.v1.{field.of}"
+    return TYPE_NAMES.get(field.of, f"type.googleapis.com/google.protobuf.{field.of}")
+
+
+def _is_default(field: Field, value: Any) -> bool:
+    if value is None or (field.shape != "one" and not value):
+        return True
+    if field.shape != "one" or field.oneof or field.kind == "message":
+        return False
+    if field.kind == "enum":
+        return bool(schema.ENUMS[field.of].get(value, value) == 0)
+    return not isinstance(value, dict | list) and value in DEFAULTS.get(field.of, ())
+
+
+def read(message: str, given: Any, *, at: str) -> Document:
+    """Read a client's JSON as a message's document; ApiError 400 with every violation if it does not fit.
+
+    `at` is the name of the body in error texts, e.g. `custom_job`.
+    """
+    reader = Reader()
+    document = reader.message(message, given, at)
+    if reader.violations:
+        raise _refusal(reader.violations)
+    return document
+
+
+def _refusal(violations: list[Violation]) -> ApiError:
+    return invalid("\n".join(text for _, text in violations), violations=violations)

@@ -1,0 +1,63 @@
+"""Machine types that training accepts, from data/machines.csv: vCPUs, memory, and the accelerators that fit.
+
+Source: "Configure compute resources for training" in Google's documentation, read 2026-08 to 2026-11.
+"""
+
+import csv
+from dataclasses import dataclass
+
+from emulator.schema import DATA
+
+REGIONS = frozenset(
+    """africa-south1 asia-east1 asia-east2 asia-northeast1 asia-northeast2 asia-northeast3 asia-south1 asia-south2
+    asia-southeast1 asia-southeast2 australia-southeast1 australia-southeast2 europe-central2 europe-north1
+    europe-southwest1 europe-west1 europe-west2 europe-west3 europe-west4 europe-west6 europe-west8 europe-west9
+    europe-west12 me-central1 me-central2 me-west1 northamerica-northeast1 northamerica-northeast2
+    southamerica-east1 southamerica-west1 us-central1 us-east1 us-east4 us-east5 us-south1 us-west1 us-west2
+    us-west3 us-west4""".split()
+)
+"""Regions with custom training ("Locations" page, read 2026-08)."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One machine type. accelerator_counts: `{type: (count, ...)}`, an empty tuple = any count."""
+
+    machine_type: str
+    series: str
+    vcpus: int
+    memory_gib: float
+    accelerator_counts: dict[str, tuple[int, ...]]
+    has_fixed_accelerator: bool
+
+    def accepts(self, accelerator: str, count: int) -> bool:
+        """Tell whether this accelerator in this number can be had with the machine."""
+        allowed = self.accelerator_counts.get(accelerator)
+        return allowed is not None and (not allowed or count in allowed)
+
+
+def _counts(row: dict[str, str]) -> dict[str, tuple[int, ...]]:
+    if row["machine_type"] == "cloud-tpu":
+        return {"TPU_V2": (), "TPU_V3": ()}
+    if row["accelerator_type"]:
+        return {row["accelerator_type"]: (int(row["accelerator_count"]),)}
+    offered = (part.split(":") for part in row["attachable"].split(";") if part)
+    return {accelerator: tuple(map(int, counts.split("|"))) for accelerator, counts in offered}
+
+
+def _read() -> dict[str, Machine]:
+    with (DATA / "machines.csv").open(newline="") as file:
+        return {
+            row["machine_type"]: Machine(
+                machine_type=row["machine_type"],
+                series=row["series"],
+                vcpus=int(row["vcpus"] or 0),
+                memory_gib=float(row["memory_gib"] or 0),
+                accelerator_counts=_counts(row),
+                has_fixed_accelerator=bool(row["accelerator_type"] and row["accelerator_count"]),
+            )
+            for row in csv.DictReader(file)
+        }
+
+
+MACHINES = _read()

@@ -1,0 +1,216 @@
+"""Cloud Logging's entries:list over the log table.
+
+Query language, as far as it goes: = != < <= > >= : =~ !~ over any field of an entry, bare words, AND OR NOT,
+parentheses. Text compares without regard to case, severity by rank, timestamp as time, numbers as numbers.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from emulator import clock, filters, listing
+from emulator.calls import Call
+from emulator.documents import Document
+from emulator.errors import invalid
+from emulator.filters import Both, Comparison, Either, Tree
+from emulator.logs import SEVERITIES, Entry
+from emulator.names import project_number
+from emulator.world import World
+
+Test = Callable[[Entry], bool]
+FIELDS = {
+    "resource_names": "resourceNames",
+    "project_ids": "projectIds",
+    "order_by": "orderBy",
+    "page_size": "pageSize",
+    "page_token": "pageToken",
+    "filter": "filter",
+}
+USUAL_PAGE, LARGEST_PAGE, LONGEST_FILTER, MOST_NAMES = 50, 1_000, 20_000, 100
+ORDERS = {"": False, "timestamp": False, "timestamp asc": False, "timestamp desc": True}
+PATH_STEP = re.compile(r'"((?:[^"\\]|\\.)*)"|([^."]+)')
+
+
+def list_(world: World, call: Call) -> Document:
+    """Return a page of entries; `{}` when nothing fits."""
+    body = _body(call.json())
+    names = body.get("resourceNames", []) + [f"projects/{one}" for one in body.get("projectIds", [])]
+    text, order = body.get("filter", ""), body.get("orderBy", "")
+    if order not in ORDERS:
+        raise invalid(f"Invalid order_by: {order}")
+    size = int(body.get("pageSize", 0))
+    if size > LARGEST_PAGE or size < 0:
+        raise invalid(f"page_size must be between 0 and {LARGEST_PAGE}.")
+    bound = ("entries", ",".join(names), text, order)
+    place = listing.position(body.get("pageToken", ""), *bound)
+    tree = filters.parse(text)
+    test: Test = filters.compiled(tree, _test) if tree is not None else _any
+    rows = world.logs.read(
+        projects=_projects(names),
+        jobs=_jobs(tree) if tree is not None else None,
+        since=_since(tree) if tree is not None else None,
+        after=(int(str(place[0])), str(place[1])) if place else None,
+        descending=ORDERS[order],
+    )
+    found: list[Entry] = []
+    last: list[object] = []
+    for moment, insert_id, entry in rows:
+        if not test(entry):
+            continue
+        if len(found) == (size or USUAL_PAGE):
+            return {"entries": found, "nextPageToken": listing.token(last, *bound)}
+        found.append(entry)
+        last = [moment, insert_id]
+    return {"entries": found} if found else {}
+
+
+def _any(entry: Entry) -> bool:  # noqa: ARG001
+    return True
+
+
+def _body(given: Any) -> Document:
+    body: Document = {}
+    for key, value in given.items() if isinstance(given, dict) else ():
+        name = FIELDS.get(str(key), str(key))
+        if name not in FIELDS.values():
+            raise invalid(f'Invalid JSON payload received. Unknown name "{key}": Cannot find field.')
+        body[name] = value
+    if len(body.get("filter", "")) > LONGEST_FILTER:
+        raise invalid(f"The filter is longer than {LONGEST_FILTER} characters.")
+    return body
+
+
+def _projects(names: list[str]) -> set[str]:
+    if not names or len(names) > MOST_NAMES:
+        raise invalid(f"Between 1 and {MOST_NAMES} resource_names are required.")
+    found = set()
+    for name in names:
+        kind, _, project = name.partition("/")
+        if kind != "projects" or not project:
+            raise invalid(f"Invalid resource name: {name}")
+        found.add(project_number(project.partition("/")[0]))
+    return found
+
+
+def _jobs(tree: Tree) -> set[str] | None:
+    """Return the job ids that an entry must have one of, as far as the filter says so; None = any."""
+    match tree:
+        case Comparison("resource.labels.job_id", "=", value):
+            return {value}
+        case Both(parts):
+            known = [found for found in map(_jobs, parts) if found is not None]
+            return set.intersection(*known) if known else None
+        case Either(parts):
+            each = [_jobs(part) for part in parts]
+            return set().union(*(one for one in each if one is not None)) if None not in each else None
+    return None
+
+
+def _since(tree: Tree) -> float | None:
+    """Return a lower bound of the time that every entry must keep; None = none is said."""
+    match tree:
+        case Comparison("timestamp", ">=" | ">", value):
+            return _moment(value)
+        case Both(parts):
+            return max((found for found in map(_since, parts) if found is not None), default=None)
+    return None
+
+
+def _moment(text: str) -> float:
+    try:
+        return clock.moment(text)
+    except ValueError:
+        raise invalid(f"Invalid filter: not a time: {text}") from None
+
+
+def _test(one: Comparison) -> Test:
+    if not one.field:
+        wanted = one.value.lower()
+        return lambda entry: _says(entry, wanted)
+    steps = [quoted or plain for quoted, plain in PATH_STEP.findall(one.field)]
+    if one.operator == ":" and one.value == "*" and not one.is_quoted:
+        return lambda entry: _value(entry, steps) is not None
+    if steps in (["severity"], ["timestamp"], ["receiveTimestamp"]):
+        return _ranked(one, steps[0])
+    if one.operator in ("=~", "!~"):
+        return _matching(one, steps)
+    if one.operator == ":":
+        return lambda entry: one.value.lower() in _shown(_value(entry, steps)).lower()
+    return _compared(one, steps)
+
+
+def _says(thing: Any, wanted: str) -> bool:
+    if isinstance(thing, dict):
+        return any(_says(value, wanted) for value in thing.values())
+    return wanted in _shown(thing).lower()
+
+
+def _value(entry: Any, steps: list[str]) -> Any:
+    for position, step in enumerate(steps):
+        if not isinstance(entry, dict):
+            return None
+        rest = ".".join(steps[position:])
+        if rest in entry:
+            return entry[rest]
+        entry = entry.get(step)
+    return entry
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _matching(one: Comparison, steps: list[str]) -> Test:
+    try:
+        pattern = re.compile(one.value)
+    except re.error as problem:
+        raise invalid(f"Invalid filter: {problem} in {one.value}") from None
+    wants = one.operator == "=~"
+    return lambda entry: bool(pattern.search(_shown(_value(entry, steps)))) == wants
+
+
+def _ranked(one: Comparison, name: str) -> Test:
+    """Compare severity by rank, or a time."""
+    compare = listing.TIME_TESTS.get(one.operator)
+    if compare is None:
+        raise invalid(f"Invalid filter: {name} does not support {one.operator}")
+    if name != "severity":
+        _moment(one.value)
+        moment = _nanoseconds(one.value)
+        return lambda entry: compare(entry[name][:-1], moment)
+    if one.value.upper() not in SEVERITIES:
+        raise invalid(f"Invalid filter: unknown severity {one.value}")
+    rank = SEVERITIES[one.value.upper()]
+    return lambda entry: compare(f"{SEVERITIES[entry.get('severity', 'DEFAULT')]:03d}", f"{rank:03d}")
+
+
+def _nanoseconds(text: str) -> str:
+    """Return a time with nine fractional digits, so that times compare as text."""
+    fraction = re.search(r"\.(\d+)", text)
+    return clock.stamp(clock.moment(text))[:19] + "." + (fraction[1] if fraction else "").ljust(9, "0")[:9]
+
+
+def _compared(one: Comparison, steps: list[str]) -> Test:
+    compare = listing.TIME_TESTS[one.operator]
+    wanted = one.value.lower()
+    number = _number(one.value)
+
+    def test(entry: Entry) -> bool:
+        value = _value(entry, steps)
+        if value is None:
+            return False
+        mine = _number(value)
+        if mine is not None and number is not None and not isinstance(value, str):
+            return compare(mine, number)  # type: ignore[arg-type]  # both are numbers
+        return compare(_shown(value).lower(), wanted)
+
+    return test
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None

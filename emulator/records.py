@@ -1,0 +1,150 @@
+"""What is kept about each resource: the document that clients see and the life that they do not."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, ClassVar
+
+from emulator.documents import Document
+
+TERMINAL = frozenset(
+    {
+        "JOB_STATE_SUCCEEDED",
+        "JOB_STATE_FAILED",
+        "JOB_STATE_CANCELLED",
+        "JOB_STATE_EXPIRED",
+        "JOB_STATE_PARTIALLY_SUCCEEDED",
+    }
+)
+
+
+class Phase(StrEnum):
+    """Where a custom job is in its life; finer than the state that clients see."""
+
+    QUEUED = "queued"
+    """Waits for quota, capacity or a persistent resource (QUEUED or PENDING)."""
+    PROVISIONING = "provisioning"
+    """Machines are being prepared (PENDING)."""
+    STARTING = "starting"
+    """Replicas are starting; some may already run user code (PENDING)."""
+    RUNNING = "running"
+    """All replicas are there (RUNNING)."""
+    STOPPING = "stopping"
+    """Replicas were told to end; `then` says what follows."""
+    TEARDOWN = "teardown"
+    """The program has ended, the service cleans up; the outcome is not public yet."""
+    REPORTING = "reporting"
+    """FAILED is public, its error is not yet."""
+    DONE = "done"
+
+
+@dataclass(kw_only=True)
+class Record:
+    """One resource of one project and location. seq: order of creation, never reused."""
+
+    kind: ClassVar[str] = ""
+    message: ClassVar[str] = ""
+
+    project: str
+    project_id: str
+    location: str
+    id: str
+    seq: int
+    document: Document
+
+    @property
+    def parent(self) -> str:
+        """Return `projects/NUMBER/locations/REGION`."""
+        return f"projects/{self.project}/locations/{self.location}"
+
+    @property
+    def name(self) -> str:
+        """Return the full resource name."""
+        return f"{self.parent}/{self.kind}/{self.id}"
+
+
+@dataclass(kw_only=True)
+class Operation(Record):
+    """A long-running operation. holder: `persistentResources/ID` when its name is nested there, else ""."""
+
+    kind: ClassVar[str] = "operations"
+
+    holder: str = ""
+
+    @property
+    def name(self) -> str:
+        """Return the full name, nested or not."""
+        return f"{self.parent}/{self.holder + '/' if self.holder else ''}operations/{self.id}"
+
+
+@dataclass(kw_only=True)
+class Job(Record):
+    """A custom job. Times are seconds since 1970."""
+
+    kind: ClassVar[str] = "customJobs"
+    message: ClassVar[str] = "CustomJob"
+
+    story: str = ""  # "" = real processes
+    phase: Phase = Phase.QUEUED
+    then: str = ""  # what follows STOPPING: "teardown", "requeue", "restart", "cancelled"
+    outcome: Document | None = None  # {"state", "error"?, "line"?}: decided, not yet public
+    timers: dict[str, float] = field(default_factory=dict)
+    replicas: dict[str, str] = field(default_factory=dict)  # name -> "running", "waiting" or "exited"
+    hosts: int = 1  # changes when the job gets other machines; the host names of its replicas do not
+    attempt: int = 1
+    retries: int = 0
+    preemptions: int = 0
+    stockouts: int = 0
+    breakdowns: int = 0
+    worker_restarts: dict[str, int] = field(default_factory=dict)
+    ports: dict[str, int] = field(default_factory=dict)  # replica -> its port on 127.0.0.1, the same in every attempt
+    holds_capacity: bool = False
+    owner: str = ""  # the tuning job or pipeline that made it
+    trial: str = ""
+    history: list[list[Any]] = field(default_factory=list)  # [moment, state]
+
+    @property
+    def state(self) -> str:
+        """Return the public state."""
+        return str(self.document["state"])
+
+    @property
+    def is_finished(self) -> bool:
+        """Tell whether the public state is final."""
+        return self.state in TERMINAL
+
+    @property
+    def vm(self) -> str:
+        """Return the name of the machines that it has now."""
+        return f"gk3-cml-{self.id[-10:]}-{self.hosts}"
+
+    @property
+    def spec(self) -> Document:
+        """Return the CustomJobSpec."""
+        spec: Document = self.document["jobSpec"]
+        return spec
+
+    @property
+    def pools(self) -> list[tuple[int, Document]]:
+        """Return (index, pool) of the pools that are not empty."""
+        return [(index, pool) for index, pool in enumerate(self.spec["workerPoolSpecs"]) if pool]
+
+    @property
+    def replica_names(self) -> list[str]:
+        """Return `workerpool0-0` and all others, in order."""
+        return [
+            f"workerpool{index}-{number}"
+            for index, pool in self.pools
+            for number in range(int(pool.get("replicaCount", "1")))
+        ]
+
+    @property
+    def scheduling(self) -> Document:
+        """Return the Scheduling message, {} if absent."""
+        scheduling: Document = self.spec.get("scheduling", {})
+        return scheduling
+
+    @property
+    def strategy(self) -> str:
+        """Return the strategy in today's words."""
+        given = str(self.scheduling.get("strategy", "STANDARD"))
+        return {"LOW_COST": "SPOT", "ON_DEMAND": "STANDARD", "STRATEGY_UNSPECIFIED": "STANDARD"}.get(given, given)

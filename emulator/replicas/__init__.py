@@ -1,0 +1,1 @@
+"""Replicas as local processes: what to run (launch), with which variables (cluster), watched by whom (guard)."""

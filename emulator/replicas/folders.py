@@ -1,0 +1,42 @@
+"""Folders under --state: buckets, and a scratch place per replica; Cloud Storage paths as local ones."""
+
+import re
+from pathlib import Path
+
+from emulator.names import is_bucket, is_object
+from emulator.records import Job
+
+CLOUD_PATH = re.compile(r"(?:gs://|(?<![\w./-])/gcs/)([a-z0-9][a-z0-9._-]*)(/[^\s\"',;:]*)?")
+
+
+class Folders:
+    """Where things are on this machine."""
+
+    def __init__(self, state: Path) -> None:
+        self.state = state.resolve()
+        self.buckets = self.state / "buckets"
+        self.work = self.state / "work"
+
+    def bucket(self, name: str) -> Path:
+        """Return the folder of a bucket; ValueError for a name that could leave the folder."""
+        if not is_bucket(name):
+            raise ValueError(f"{name!r} is not a bucket name")
+        return self.buckets / name
+
+    def scratch(self, job: Job, replica: str) -> Path:
+        """Return the replica's own folder, its HOME; it stays over restarts on the same machine."""
+        return self.work / job.id / replica
+
+    def local(self, text: str) -> str:
+        """Return the text with `gs://bucket/x` and `/gcs/bucket/x` as paths of this machine.
+
+        What is no bucket name or would leave the bucket's folder stays as it is.
+        """
+
+        def path(found: re.Match[str]) -> str:
+            bucket, rest = found[1], found[2] or ""
+            if not is_bucket(bucket) or not is_object(rest.removeprefix("/")):
+                return found[0]
+            return f"{self.buckets}/{bucket}{rest}"
+
+        return CLOUD_PATH.sub(path, text)

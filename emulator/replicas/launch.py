@@ -1,0 +1,99 @@
+"""From a worker pool to a command line: images, entry points, Python."""
+
+import json
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from emulator.documents import Document
+from emulator.lifecycle import words
+from emulator.records import Job
+from emulator.replicas import cluster
+from emulator.replicas.folders import Folders
+from emulator.schema import DATA
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+SAMPLES: dict[str, Document] = json.loads((DATA / "images.json").read_text())
+"""Images that this emulator has: `{image: {"folder": WORKDIR in the checkout, "command": [ENTRYPOINT ...]}}`."""
+START_FAILURE = "failed to create containerd task: "
+
+
+class CannotStart(Exception):
+    """The container cannot be created; the text goes into the termination log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A process to start."""
+
+    arguments: list[str]
+    environment: dict[str, str]
+    folder: Path
+
+
+def pool_of(job: Job, replica: str) -> Document:
+    """Return the worker pool of a replica."""
+    pool: Document = job.spec["workerPoolSpecs"][cluster.position(replica)[0]]
+    return pool
+
+
+def refusal(job: Job) -> Document | None:
+    """Return the outcome of a job with an image that cannot be pulled: unknown here and without a command."""
+    for _, pool in job.pools:
+        container = pool.get("containerSpec", {})
+        image = container.get("imageUri", "")
+        if container and not container.get("command") and image not in SAMPLES:
+            return words.image_denied(image, job.project)
+    return None
+
+
+def programs(state: Path) -> Path:
+    """Make a folder in which `python` and `python3` are the interpreter that runs the emulator; return it."""
+    folder = state / "programs"
+    folder.mkdir(parents=True, exist_ok=True)
+    content = f'#!/bin/sh\nexec "{sys.executable}" "$@"\n'
+    for script in (folder / "python", folder / "python3"):
+        if not script.exists() or script.read_text() != content:
+            script.write_text(content)
+            script.chmod(0o755)
+    return folder
+
+
+def prepare(job: Job, replica: str, folders: Folders, *, storage: str = "") -> Launch:
+    """Lay out a replica's folders and say what to run; CannotStart if the command does not exist."""
+    scratch = folders.scratch(job, replica)
+    (scratch / "tmp").mkdir(parents=True, exist_ok=True)
+    container: Document = pool_of(job, replica)["containerSpec"]
+    inherited = cluster.inherited_variables(programs(folders.state), scratch, storage=storage)
+    environment = cluster.environment(job, replica, container, folders, inherited)
+    for path in cluster.output_folders(job, folders).values():
+        Path(path).mkdir(parents=True, exist_ok=True)
+    if job.trial:
+        cluster.metric_file(job, folders).parent.mkdir(parents=True, exist_ok=True)
+    sample = SAMPLES.get(container["imageUri"])
+    command = container.get("command") or (sample or {}).get("command", [])
+    arguments = [folders.local(part) for part in [*command, *container.get("args", [])]]
+    folder = _work_folder(scratch, sample)
+    return Launch([_program(arguments[0], environment["PATH"], folder), *arguments[1:]], environment, folder)
+
+
+def _work_folder(scratch: Path, sample: Document | None) -> Path:
+    """Return the working directory: a sample's files anew for each start, as a container has its image's."""
+    if sample is None:
+        return scratch
+    folder = scratch / "app"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(CHECKOUT / sample["folder"], folder, ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+def _program(name: str, path: str, folder: Path) -> str:
+    if name in ("python", "python3"):
+        return sys.executable
+    found = shutil.which(str(folder / name) if os.sep in name else name, path=path)
+    if found is None:
+        why = f'exec: "{name}": executable file not found in $PATH' if os.sep not in name else f"{name}: no such file"
+        raise CannotStart(f"{START_FAILURE}failed to create shim task: OCI runtime create failed: {why}: unknown")
+    return found

@@ -1,0 +1,102 @@
+"""Which path leads to which method: Google's, ours, and those that exist at Google and not here.
+
+Custom verbs stand behind a colon. `/ui/` is the address under which Google's client polls operations.
+"""
+
+import json
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
+
+from emulator import control
+from emulator.calls import Call
+from emulator.methods import custom_jobs, log_entries, operations
+from emulator.schema import DATA
+from emulator.world import World
+
+Handler = Callable[[World, Call], Any | Awaitable[Any]]
+PARENT = "/v1/projects/{project}/locations/{location}"
+KINDS = ("customJobs", "hyperparameterTuningJobs", "trainingPipelines", "persistentResources")
+KNOWN: dict[str, list[str]] = json.loads((DATA / "methods.json").read_text())
+"""Every method of a location at Google: `{"endpoints": ["create", ...]}`."""
+PARTS = {"holder": f"(?P<holder>(?:{'|'.join(KINDS)})/[^/:]+)"}
+
+
+class Route(NamedTuple):
+    """One method."""
+
+    verb: str
+    pattern: re.Pattern[str]
+    method: str
+    handler: Handler
+
+
+def route(verb: str, path: str, method: str, handler: Handler) -> Route:
+    """Return a route; `{name}` stands for one path segment."""
+    pattern = re.sub(r"\{(\w+)\}", lambda found: PARTS.get(found[1], f"(?P<{found[1]}>[^/:]+)"), path)
+    return Route(verb, re.compile(pattern.replace("/v1/", "/(?:v1|ui)/", 1)), method, handler)
+
+
+def _resource(kind: str, module: Any) -> list[Route]:
+    one, many = PARENT + f"/{kind}/{{id}}", PARENT + f"/{kind}"
+    return [
+        route("POST", many, f"{kind}.create", module.create),
+        route("GET", many, f"{kind}.list", module.list_),
+        route("GET", one, f"{kind}.get", module.get),
+        route("DELETE", one, f"{kind}.delete", module.delete),
+    ]
+
+
+def _operations() -> list[Route]:
+    found = []
+    for prefix in (PARENT, PARENT + "/{holder}"):
+        one = prefix + "/operations/{id}"
+        found += [
+            route("GET", one, "operations.get", operations.get),
+            route("GET", prefix + "/operations", "operations.list", operations.list_),
+            route("POST", one + ":wait", "operations.wait", operations.wait),
+            route("POST", one + ":cancel", "operations.cancel", operations.cancel),
+            route("DELETE", one, "operations.delete", operations.delete),
+        ]
+    return found
+
+
+ROUTES = [
+    *_resource("customJobs", custom_jobs),
+    route("POST", PARENT + "/customJobs/{id}:cancel", "customJobs.cancel", custom_jobs.cancel),
+    *_operations(),
+    route("POST", "/v2/entries:list", "entries.list", log_entries.list_),
+    route("GET", "/_emulator/health", "_emulator.health", control.health),
+    route("GET", "/_emulator/truth", "_emulator.truth", control.truth),
+    route("GET", "/_emulator/clock", "_emulator.clock", control.clock),
+    route("POST", "/_emulator/clock", "_emulator.clock", control.set_clock),
+    route("GET", "/_emulator/script", "_emulator.script", control.scripts),
+    route("POST", "/_emulator/script", "_emulator.script", control.script),
+    route("GET", "/_emulator/faults", "_emulator.faults", control.faults),
+    route("POST", "/_emulator/faults", "_emulator.faults", control.plan_fault),
+    route("DELETE", "/_emulator/faults", "_emulator.faults", control.forget_faults),
+    route("POST", "/_emulator/preempt", "_emulator.preempt", control.preempt),
+    route("POST", "/_emulator/maintenance", "_emulator.maintenance", control.maintenance),
+]
+LOCATION = re.compile(r"/(?:v1|v1beta1|ui)/projects/[^/]+/locations/[^/:]+/(?P<rest>[^:]+)(?::(?P<verb>\w+))?")
+VERBS = {("GET", True): "get", ("GET", False): "list", ("POST", False): "create", ("DELETE", True): "delete"}
+VERBS |= {("PATCH", True): "patch"}
+
+
+def resolve(verb: str, path: str) -> tuple[Route, dict[str, str]] | None:
+    """Return the route of a request and what its path holds; None if there is none here."""
+    for found in ROUTES:
+        if found.verb == verb and (match := found.pattern.fullmatch(path)):
+            return found, match.groupdict()
+    return None
+
+
+def unimplemented_name(verb: str, path: str) -> str | None:
+    """Return the name of the method if it exists at Google and not here, else None."""
+    match = LOCATION.fullmatch(path)
+    if match is None:
+        return None
+    parts = match["rest"].split("/")
+    collection, is_one = ".".join(parts[::2]), len(parts) % 2 == 0
+    name = match["verb"] or VERBS.get((verb, is_one), "")
+    return f"aiplatform.projects.locations.{collection}.{name}" if name in KNOWN.get(collection, []) else None

@@ -1,0 +1,66 @@
+"""The messages of Vertex AI training as data: fields, types, enum numbers, and what only the service sets.
+
+The tables in data/messages.json are taken from the generated types and the discovery document that Google publishes
+(tests/sdk/vocabulary.py builds them, a test compares). Types: scalar names, `Duration`, `Timestamp`, `Value`, `Struct`,
+wrapper names, `enum NAME`, message names, each optionally behind `list ` or `map `.
+"""
+
+import functools
+import json
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+DATA = Path(__file__).parent / "data"
+TABLES = json.loads((DATA / "messages.json").read_text())
+ENUMS: dict[str, dict[str, int]] = TABLES["enums"]
+ENUM_NAMES = {enum: {number: name for name, number in values.items()} for enum, values in ENUMS.items()}
+
+
+class Field(NamedTuple):
+    """One field of a message."""
+
+    name: str
+    shape: str  # "one", "list" or "map"
+    kind: str  # "message", "enum" or "scalar"
+    of: str
+    is_output: bool
+    oneof: str
+
+    @property
+    def snake(self) -> str:
+        """Return the proto name, as error texts write it."""
+        return snake(self.name)
+
+
+def snake(name: str) -> str:
+    """Return lowerCamelCase as snake_case."""
+    return re.sub(r"[A-Z]", lambda found: "_" + found[0].lower(), name)
+
+
+def camel(name: str) -> str:
+    """Return snake_case as lowerCamelCase."""
+    return re.sub(r"_([a-z0-9])", lambda found: found[1].upper(), name)
+
+
+def _field(name: str, text: str) -> Field:
+    kind, *flags = text.split(", ")
+    shape, kind = (kind.split(" ", 1)) if kind.startswith(("list ", "map ")) else ("one", kind)
+    oneof = next((flag.removeprefix("oneof ") for flag in flags if flag.startswith("oneof ")), "")
+    if kind.startswith("enum "):
+        return Field(name, shape, "enum", kind.removeprefix("enum "), "output" in flags, oneof)
+    category = "message" if kind in TABLES["messages"] else "scalar"
+    return Field(name, shape, category, kind, "output" in flags, oneof)
+
+
+@functools.cache
+def fields(message: str) -> dict[str, Field]:
+    """Return `{jsonName: Field}` of a message."""
+    return {name: _field(name, text) for name, text in TABLES["messages"][message].items()}
+
+
+@functools.cache
+def names(message: str) -> dict[str, str]:
+    """Return every accepted spelling of a message's fields: `{camel or snake: camel}`."""
+    known = fields(message)
+    return {snake(name): name for name in known} | {name: name for name in known}

@@ -1,0 +1,69 @@
+"""Uvicorn around the app: loopback only, port 0 for a free one, a word when it is ready."""
+
+import ipaddress
+import socket
+from collections.abc import Callable
+
+import uvicorn
+
+from emulator.app import create_app
+from emulator.world import World
+
+
+class NotLoopback(ValueError):
+    """The emulator runs commands as given, so nobody else may reach it."""
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Bind a loopback address; NotLoopback for any other, OSError if the port is taken."""
+    address = "127.0.0.1" if host == "localhost" else host
+    try:
+        is_loopback = ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        is_loopback = False
+    if not is_loopback:
+        raise NotLoopback(f"{host} is not a loopback address; the emulator runs commands and listens on loopback only")
+    bound = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((address, port))
+        bound.listen(128)
+    except OSError:
+        bound.close()
+        raise
+    return bound
+
+
+def address_of(bound: socket.socket) -> str:
+    """Return the URL of a bound socket."""
+    host, port = bound.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+class Server(uvicorn.Server):
+    """A server that says when it is ready."""
+
+    ready: Callable[[], None]
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, then say so."""
+        await super().startup(sockets)
+        if self.started:
+            self.ready()
+
+
+def server(world: World, bound: socket.socket, *, ready: Callable[[], None]) -> Server:
+    """Return a server for a world that calls `ready` when it answers."""
+    world.processes.storage = address_of(bound)
+    config = uvicorn.Config(
+        create_app(world),
+        log_level="warning",
+        access_log=False,
+        lifespan="on",
+        ws="none",
+        timeout_graceful_shutdown=3,
+        timeout_keep_alive=75,
+    )
+    made = Server(config)
+    made.ready = ready
+    return made

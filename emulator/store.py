@@ -1,0 +1,119 @@
+"""Everything that survives: records in memory, written through to SQLite after every change.
+
+One emulator per folder (a lock says so). Commits are made before a request is answered, so a killed emulator
+finds what it has promised. Synchronisation with the disk is off: a power cut may lose the last second.
+"""
+
+import bisect
+import fcntl
+import json
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from emulator.records import Record
+
+R = TypeVar("R", bound=Record)
+SCHEMA = """
+create table if not exists records (kind text, name text primary key, data text not null) without rowid;
+create table if not exists settings (name text primary key, data text not null) without rowid;
+create table if not exists logs (
+  number integer primary key, project text, job text, task text, moment integer, insert_id text,
+  severity integer, payload text
+);
+create index if not exists logs_of_job on logs (job, moment, insert_id);
+create index if not exists logs_of_project on logs (project, moment, insert_id);
+"""
+
+
+class FolderInUse(Exception):
+    """Another emulator works in the state folder."""
+
+
+class Store:
+    """Records by kind and name. Not thread-safe: one event loop uses it."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._lock = (folder / "lock").open("w")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as problem:
+            self._lock.close()
+            raise FolderInUse(f"another emulator uses {folder}") from problem
+        self.db = sqlite3.connect(folder / "emulator.sqlite3", isolation_level=None, check_same_thread=False)
+        self.db.executescript("pragma journal_mode=wal; pragma synchronous=off; pragma cache_size=-8000;" + SCHEMA)
+        self._records: dict[str, dict[str, Record]] = {}
+        self._ordered: dict[tuple[str, str], list[Record]] = {}
+        self._last_seq = 0
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        self.db.close()
+        self._lock.close()
+
+    def load(self, kind: type[R]) -> list[R]:
+        """Read all records of a kind from disk, oldest first."""
+        known = {item.name for item in fields(kind)}
+        rows = self.db.execute("select data from records where kind = ?", (kind.kind,))
+        read = [kind(**{key: value for key, value in json.loads(data).items() if key in known}) for (data,) in rows]
+        read.sort(key=lambda record: record.seq)
+        for record in read:
+            self._remember(record)
+        return read
+
+    def next_seq(self) -> int:
+        """Return the next number in the order of creation."""
+        self._last_seq += 1
+        return self._last_seq
+
+    def _remember(self, record: Record) -> None:
+        self._records.setdefault(record.kind, {})[record.name] = record
+        self._ordered.setdefault((record.kind, record.parent), []).append(record)
+        self._last_seq = max(self._last_seq, record.seq)
+
+    def add(self, record: Record) -> None:
+        """Keep a new record."""
+        self._remember(record)
+        self.save(record)
+
+    def save(self, record: Record) -> None:
+        """Write a record's present content to disk."""
+        data = json.dumps({item.name: getattr(record, item.name) for item in fields(record)})
+        row = (record.kind, record.name, data)
+        self.db.execute("insert or replace into records (kind, name, data) values (?, ?, ?)", row)
+
+    def remove(self, record: Record) -> None:
+        """Forget a record."""
+        self._records[record.kind].pop(record.name)
+        self._ordered[record.kind, record.parent].remove(record)
+        self.db.execute("delete from records where name = ?", (record.name,))
+
+    def get(self, kind: type[R], name: str) -> R | None:
+        """Return a record by its full name."""
+        found = self._records.get(kind.kind, {}).get(name)
+        return found if isinstance(found, kind) else None
+
+    def all(self, kind: type[R]) -> list[R]:
+        """Return all records of a kind, oldest first."""
+        return [record for record in self._records.get(kind.kind, {}).values() if isinstance(record, kind)]
+
+    def newest_first(self, kind: type[R], parent: str, *, before: int | None = None) -> Iterator[R]:
+        """Walk a parent's records from the newest, starting below sequence number `before`."""
+        ordered = self._ordered.get((kind.kind, parent), [])
+        end = len(ordered) if before is None else bisect.bisect_left(ordered, before, key=lambda one: one.seq)
+        for position in range(end - 1, -1, -1):
+            record = ordered[position]
+            if isinstance(record, kind):
+                yield record
+
+    def setting(self, name: str, default: Any = None) -> Any:
+        """Return a named value that control calls have set."""
+        row = self.db.execute("select data from settings where name = ?", (name,)).fetchone()
+        return default if row is None else json.loads(row[0])
+
+    def set(self, name: str, value: Any) -> None:
+        """Keep a named value."""
+        self.db.execute("insert or replace into settings (name, data) values (?, ?)", (name, json.dumps(value)))

@@ -1,0 +1,90 @@
+"""An emulator in a thread, for tests: `with running(tmp_path, scripted=True) as emulator: ... emulator.url`."""
+
+import contextlib
+import json
+import threading
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from emulator.server import address_of, listen, server
+from emulator.world import Options, World
+
+START_SECONDS = 10.0
+
+
+class Running:
+    """A running emulator. url: where it listens, e.g. `http://127.0.0.1:40123`."""
+
+    def __init__(self, url: str, state: Path) -> None:
+        self.url = url
+        self.state = state
+
+    def call(self, verb: str, path: str, body: Any = None) -> Any:
+        """Send a request and return its JSON; urllib.error.HTTPError for an error status."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data=data, method=verb)  # noqa: S310  # loopback
+        request.add_header("Content-Type", "application/json")
+        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
+            return json.loads(answer.read())
+
+    def advance(self, seconds: float) -> str:
+        """Move a scripted emulator's clock; return its new time (RFC 3339)."""
+        return str(self.call("POST", "/_emulator/clock", {"advance": seconds})["now"])
+
+    def set_clock(self, now: str | float) -> str:
+        """Set a scripted emulator's clock, never back; return its time."""
+        return str(self.call("POST", "/_emulator/clock", {"now": now})["now"])
+
+    def script(self, story: str, match: str = "*") -> None:
+        """Let new jobs play a story."""
+        self.call("POST", "/_emulator/script", {"match": match, "story": story})
+
+    def fault(self, kind: str, method: str = "*", **plan: Any) -> None:
+        """Plan a fault: times, after, probability, seed, seconds, retry_after, message."""
+        self.call("POST", "/_emulator/faults", {"kind": kind, "method": method, **plan})
+
+    def forget_faults(self) -> None:
+        """Drop all faults."""
+        self.call("DELETE", "/_emulator/faults")
+
+    def preempt(self, job: str, replica: str = "") -> Any:
+        """Reclaim a Spot job's machines."""
+        return self.call("POST", "/_emulator/preempt", {"job": job, "replica": replica})
+
+    def truth(self, job: str = "") -> Any:
+        """Return what clients cannot see: `{"now", "calls": {method: count}, "jobs": [...], "faults": [...]}`."""
+        return self.call("GET", f"/_emulator/truth?job={urllib.parse.quote(job)}")
+
+
+@contextlib.contextmanager
+def running(
+    state: Path,
+    *,
+    speed: float = 1_000.0,
+    scripted: bool = False,
+    start: float | None = None,
+    reclaim_spot: tuple[float, ...] = (),
+    port: int = 0,
+) -> Iterator[Running]:
+    """Run an emulator in a thread until the block ends. start: the scripted clock's first moment, else now.
+
+    speed counts for real jobs only; a scripted emulator's service times are those of speed 1.
+    """
+    speed = 1.0 if scripted else speed
+    options = Options(state=state, speed=speed, is_scripted=scripted, start=start, reclaim_spot=reclaim_spot)
+    bound = listen("127.0.0.1", port)
+    is_ready = threading.Event()
+    made = server(World(options), bound, ready=is_ready.set)
+    thread = threading.Thread(target=made.run, args=([bound],), name="emulator", daemon=True)
+    thread.start()
+    try:
+        if not is_ready.wait(START_SECONDS):
+            raise RuntimeError("the emulator did not start")
+        yield Running(address_of(bound), state)
+    finally:
+        made.should_exit = True
+        thread.join(START_SECONDS)
+        bound.close()

@@ -1,0 +1,123 @@
+"""Build the emulator's data files from what Google publishes; tests compare, `python -m tests.sdk.vocabulary` writes.
+
+Messages, field types and enum numbers come from the generated types of google-cloud-aiplatform; which fields
+are output only and which methods exist come from the discovery document in google-api-python-client.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import googleapiclient
+from google.cloud.aiplatform_v1.types import (
+    custom_job,
+    hyperparameter_tuning_job,
+    persistent_resource,
+    training_pipeline,
+)
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+
+DATA = Path(__file__).resolve().parents[2] / "emulator" / "data"
+DOCUMENTS = Path(googleapiclient.__file__).parent / "discovery_cache" / "documents"
+PACKAGE = "google.cloud.aiplatform.v1."
+ROOTS = (
+    custom_job.CustomJob,
+    hyperparameter_tuning_job.HyperparameterTuningJob,
+    training_pipeline.TrainingPipeline,
+    persistent_resource.PersistentResource,
+)
+SCALARS = {
+    FieldDescriptor.TYPE_STRING: "string",
+    FieldDescriptor.TYPE_INT64: "int64",
+    FieldDescriptor.TYPE_INT32: "int32",
+    FieldDescriptor.TYPE_BOOL: "bool",
+    FieldDescriptor.TYPE_DOUBLE: "double",
+    FieldDescriptor.TYPE_FLOAT: "float",
+    FieldDescriptor.TYPE_BYTES: "bytes",
+}
+
+
+def discovery(name: str) -> dict[str, Any]:
+    """Read a discovery document, e.g. `aiplatform.v1`."""
+    document: dict[str, Any] = json.loads((DOCUMENTS / f"{name}.json").read_text())
+    return document
+
+
+class Messages:
+    """Walks message descriptors and notes fields, types and enums."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, dict[str, str]] = {}
+        self.enums: dict[str, dict[str, int]] = {}
+        self.schemas = discovery("aiplatform.v1")["schemas"]
+
+    def visit(self, message: Descriptor) -> None:
+        """Note a message and everything below it."""
+        name = message.full_name.removeprefix(PACKAGE)
+        if name in self.found:
+            return
+        self.found[name] = {}
+        schema = "GoogleCloudAiplatformV1" + name.replace(".", "")
+        described = self.schemas.get(schema, {}).get("properties", {})
+        for field in message.fields:
+            kind = self.shape(field)
+            if described.get(field.json_name, {}).get("readOnly"):
+                kind += ", output"
+            if field.containing_oneof is not None:
+                kind += ", oneof " + field.containing_oneof.name
+            self.found[name][field.json_name] = kind
+
+    def shape(self, field: FieldDescriptor) -> str:
+        """Return the type with `list ` or `map ` before it."""
+        if field.is_repeated and field.message_type and field.message_type.GetOptions().map_entry:
+            return "map " + self.type_of(field.message_type.fields_by_name["value"])
+        return ("list " if field.is_repeated else "") + self.type_of(field)
+
+    def type_of(self, field: FieldDescriptor) -> str:
+        """Return the name of the field's own type."""
+        if field.type == FieldDescriptor.TYPE_MESSAGE:
+            if field.message_type.full_name.startswith("google.protobuf."):
+                return str(field.message_type.name)
+            self.visit(field.message_type)
+            return str(field.message_type.full_name).removeprefix(PACKAGE)
+        if field.type == FieldDescriptor.TYPE_ENUM:
+            name = field.enum_type.full_name.removeprefix(PACKAGE)
+            self.enums[name] = {value.name: value.number for value in field.enum_type.values}
+            return f"enum {name}"
+        return SCALARS[field.type]
+
+
+def messages() -> dict[str, Any]:
+    """`{"messages": {name: {jsonName: "type[, output][, oneof group]"}}, "enums": {name: {value: number}}}`."""
+    walk = Messages()
+    for root in ROOTS:
+        walk.visit(root.pb(root()).DESCRIPTOR)
+    return {"messages": walk.found, "enums": walk.enums}
+
+
+def methods() -> dict[str, list[str]]:
+    """`{"endpoints.operations": ["cancel", "delete", ...]}`: every method of a project's location."""
+    known: dict[str, list[str]] = {}
+
+    def visit(node: dict[str, Any]) -> None:
+        for method in node.get("methods", {}).values():
+            prefix = "aiplatform.projects.locations."
+            if method["id"].startswith(prefix):
+                collection, _, verb = method["id"].removeprefix(prefix).rpartition(".")
+                known.setdefault(collection, []).append(verb)
+        for child in node.get("resources", {}).values():
+            visit(child)
+
+    visit(discovery("aiplatform.v1"))
+    return {name: sorted(verbs) for name, verbs in sorted(known.items())}
+
+
+def main() -> None:
+    """Write both data files."""
+    (DATA / "messages.json").write_text(json.dumps(messages(), indent=1) + "\n")
+    rows = ",\n".join(f" {json.dumps(name)}: {json.dumps(verbs)}" for name, verbs in methods().items())
+    (DATA / "methods.json").write_text("{\n" + rows + "\n}\n")
+
+
+if __name__ == "__main__":
+    main()
