@@ -16,6 +16,8 @@ from dashboard.management.supervisor.child import Part
 SOCKET_BYTES = 107
 """Longest path of a Unix socket on Linux (sys/un.h has room for 108 with the final zero); Redis cuts longer ones."""
 
+CELERY = ("-m", "celery", "-A", "dashboard.celery", "--quiet", "--skip-checks")
+
 
 @dataclass(frozen=True)
 class Site:
@@ -37,9 +39,10 @@ class Site:
         """Return the site with `facts` added to the environment of its parts."""
         return replace(self, environment={**self.environment, **facts})
 
-    def part(self, name: str, *command: str, orphaned: signal.Signals = signal.SIGTERM) -> Part:
-        """Return a Python part: `command` as after `python -m`."""
-        return Part(name, (sys.executable, "-m", *command), self.environment, self.code, orphaned)
+    def part(self, name: str, *command: str, orphaned: signal.Signals = signal.SIGTERM, hushed: str = "") -> Part:
+        """Return a Python part: `command` as after `python`; lines with the phrase `hushed` are not shown."""
+        phrases = (hushed,) if hushed else ()
+        return Part(name, (sys.executable, *command), self.environment, self.code, orphaned, None, phrases)
 
 
 def redis(site: Site, path: Path) -> Part:
@@ -47,35 +50,36 @@ def redis(site: Site, path: Path) -> Part:
     options = ["--port", "0", "--unixsocket", str(path), "--unixsocketperm", "700", "--save", ""]
     options += ["--appendonly", "no", "--dir", str(path.parent), "--loglevel", "warning"]
     command = (str(get_binary_path()), *options)
-    # It warns about background saves, which it never makes.
-    hushed = ("Memory overcommit must be enabled",)
+    # It warns about background saves, which it never makes, and says good-bye three times.
+    hushed = ("Memory overcommit must be enabled", "signal-handler", "ready to exit")
     return Part("redis", command, {}, site.code, signal.SIGKILL, lambda: answers(path), hushed)
 
 
 def emulator(site: Site, *, port: int, speed: float) -> Part:
     """The emulator of Vertex AI; its jobs are processes that it ends itself, so it is asked with SIGTERM."""
     where = ["--host", "127.0.0.1", "--port", str(port), "--state", str(site.state / "emulator")]
-    return site.part("emulator", "emulator", *where, "--speed", f"{speed:g}", "--reclaim-spot", "25")
+    return site.part("emulator", "-m", "emulator", *where, "--speed", f"{speed:g}", "--reclaim-spot", "25")
 
 
 def web(site: Site) -> Part:
     """Granian with one worker process and a few threads."""
     where = ["--host", site.host, "--port", str(site.port), "--workers", "1", "--blocking-threads", "4"]
     app = ["--interface", "wsgi", "--no-ws", "--log-level", "warning", "dashboard.wsgi:application"]
-    return site.part("web", "granian", *where, *app)
+    return site.part("web", "-m", "granian", *where, *app)
 
 
 def worker(site: Site) -> Part:
     """The Celery worker: threads, because its tasks wait for the network and the database."""
     pool = ["--pool", "threads", "--concurrency", "4", "--without-mingle", "--without-gossip"]
-    celery = ["celery", "-A", "dashboard.celery", "--quiet", "--skip-checks"]
-    return site.part("worker", *celery, "worker", *pool, "--loglevel", "WARNING", orphaned=signal.SIGKILL)
+    # Celery warns root in five lines about pickled messages, which the settings do not accept.
+    calm = ["-W", "ignore::UserWarning:celery.platforms"]
+    command = [*calm, *CELERY, "worker", *pool, "--loglevel", "WARNING"]
+    return site.part("worker", *command, orphaned=signal.SIGKILL, hushed="Warm shutdown")
 
 
 def beat(site: Site) -> Part:
     """Celery's clock, which asks for a sweep every few seconds."""
-    celery = ["celery", "-A", "dashboard.celery", "--quiet", "--skip-checks"]
-    return site.part("beat", *celery, "beat", "--loglevel", "WARNING", orphaned=signal.SIGKILL)
+    return site.part("beat", *CELERY, "beat", "--loglevel", "WARNING", orphaned=signal.SIGKILL)
 
 
 # ---------------------------------------------------------------- the embedded Redis's folder

@@ -1,0 +1,112 @@
+"""The whole site as people run it: `make up` or `manage.py up` in a state folder of its own."""
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import psutil
+
+from tests.support import waiting
+
+ROOT = Path(__file__).parents[2]
+START_SECONDS = 60
+MARKS = {
+    "redis": "valkey-server",
+    "emulator": "-m emulator",
+    "web": "-m granian",
+    "worker": "dashboard.celery --quiet --skip-checks worker",
+    "beat": "dashboard.celery --quiet --skip-checks beat",
+}
+"""What the command line of each part holds."""
+
+
+def environment(state: Path, port: int, **more: str) -> dict[str, str]:
+    """Return what a person's shell would hold: ours without what tests and make put there."""
+    ours = ("TRAINBOARD_", "DJANGO_", "DATABASE_URL", "REDIS_URL", "PYTEST_", "MAKE", "MFLAGS")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    return {**clean, "TRAINBOARD_STATE": str(state), "PORT": str(port), **more}
+
+
+class Stack:
+    """One run of the site; `start` again after it ended to run it on the same data."""
+
+    def __init__(self, state: Path, port: int, *, with_make: bool = False, **more: str) -> None:
+        """Prepare; `more` are environment variables."""
+        self.address = f"http://127.0.0.1:{port}"
+        self.environment = environment(state, port, **more)
+        self.command = ["make", "up"] if with_make else [sys.executable, "manage.py", "up"]
+        self.log: list[str] = []
+        self.top: subprocess.Popen[str] | None = None
+
+    def start(self) -> "Stack":
+        """Start and wait until the site says where it is."""
+        self.log.clear()
+        pipe = subprocess.PIPE
+        self.top = subprocess.Popen(
+            self.command, cwd=ROOT, env=self.environment, stdout=pipe, stderr=subprocess.STDOUT, text=True
+        )
+        self.reader = threading.Thread(target=self._read, args=[self.top], daemon=True)
+        self.reader.start()
+        waiting.until(lambda: self.is_up or self.top.poll() is not None, seconds=START_SECONDS, what="the site is up")  # type: ignore[union-attr]
+        assert self.is_up, "\n".join(self.log)
+        return self
+
+    @property
+    def is_up(self) -> bool:
+        """Whether the site has said that it answers."""
+        return any(self.address in line for line in self.log)
+
+    def family(self) -> list[psutil.Process]:
+        """Return every process of the site, the first one included."""
+        assert self.top is not None
+        first = psutil.Process(self.top.pid)
+        return [first, *first.children(recursive=True)]
+
+    def part(self, name: str) -> psutil.Process | None:
+        """Return the process of a part that the supervisor started, or None while there is none."""
+        for process in self.family():
+            try:
+                if MARKS[name] in " ".join(process.cmdline()):
+                    return process
+            except (psutil.NoSuchProcess, psutil.ZombieProcess):
+                continue
+        return None
+
+    def replace(self, name: str) -> None:
+        """Kill a part with -9 and wait until another process has taken its place."""
+        old = self.part(name)
+        assert old is not None, f"{name} does not run"
+        old.kill()
+        waiting.until(lambda: (new := self.part(name)) and new.pid != old.pid, seconds=30, what=f"a new {name}")
+
+    def kill(self) -> None:
+        """Kill the first process with -9 and wait until all the others are gone too."""
+        family = self.family()
+        assert self.top is not None
+        self.top.kill()
+        waiting.until_gone(family, seconds=10)
+        self.top.wait()
+        self.reader.join(timeout=10)
+
+    def stop(self) -> int:
+        """Ask it to stop as Ctrl-C does; return the exit code; fail if anything is left or it takes long."""
+        family = self.family()
+        assert self.top is not None
+        self.top.terminate()
+        code = self.top.wait(timeout=20)
+        waiting.until_gone(family, seconds=2)
+        self.reader.join(timeout=10)
+        return code
+
+    def close(self) -> None:
+        """Leave nothing running, whatever a test did."""
+        if self.top is not None and self.top.poll() is None:
+            self.kill()
+
+    def _read(self, top: "subprocess.Popen[str]") -> None:
+        assert top.stdout is not None
+        with top.stdout:
+            for line in top.stdout:
+                self.log.append(line.rstrip("\n"))
