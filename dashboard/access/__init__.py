@@ -1,0 +1,42 @@
+"""Who you are and what you may do: roles, and loaders that find a row or answer 404.
+
+The only part of the site that touches `jobs.models`; pages take rows and row types from here.
+"""
+
+from dashboard.access.jobs import (
+    events_of,
+    failing_scopes,
+    job_for,
+    job_to_approve,
+    jobs_of,
+    log_replicas,
+    log_tail,
+    moves_since,
+    open_approvals,
+    to_decide,
+)
+from dashboard.access.roles import Request, can, teams_of, teams_where
+from jobs.models import Approval, Job, JobEvent, LogLine, Scope, Team
+
+__all__ = [
+    "Approval",
+    "Job",
+    "JobEvent",
+    "LogLine",
+    "Request",
+    "Scope",
+    "Team",
+    "can",
+    "events_of",
+    "failing_scopes",
+    "job_for",
+    "job_to_approve",
+    "jobs_of",
+    "log_replicas",
+    "log_tail",
+    "moves_since",
+    "open_approvals",
+    "teams_of",
+    "teams_where",
+    "to_decide",
+]

@@ -1,0 +1,53 @@
+"""Who may do what: roles of a team's members, and the table that turns a role into rights."""
+
+from django.contrib.auth.models import AnonymousUser, User
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django_htmx.middleware import HtmxDetails
+
+from jobs.models import Membership, Role, Team
+
+RANK: dict[str, int] = {Role.VIEWER: 1, Role.ENGINEER: 2, Role.APPROVER: 3, Role.LEAD: 4}
+LEAST_ROLE: dict[str, str] = {
+    "see": Role.VIEWER,
+    "request": Role.ENGINEER,
+    "cancel": Role.ENGINEER,
+    "approve": Role.APPROVER,
+    "set_policy": Role.LEAD,
+}
+"""From each verb to the lowest role that may do it."""
+
+
+class Request(HttpRequest):
+    """A request of somebody who is signed in, as every view behind LoginRequiredMiddleware gets it."""
+
+    user: User
+    htmx: HtmxDetails
+
+
+def roles_from(verb: str) -> list[str]:
+    """Return the roles that may do `verb`; raise KeyError for a verb that is not in the table."""
+    least = RANK[LEAST_ROLE[verb]]
+    return [role for role, rank in RANK.items() if rank >= least]
+
+
+def teams_where(user: User, verb: str) -> QuerySet[Team]:
+    """Return the teams in which `user` may do `verb`, by name; a superuser may do everything everywhere."""
+    if user.is_superuser:
+        return Team.objects.order_by("name")
+    mine = Membership.objects.filter(user=user, role__in=roles_from(verb))
+    return Team.objects.filter(pk__in=mine.values("team")).order_by("name")
+
+
+def teams_of(user: User) -> QuerySet[Team]:
+    """Return the teams whose jobs `user` may see, by name."""
+    return teams_where(user, "see")
+
+
+def can(user: User | AnonymousUser, verb: str, team: Team) -> bool:
+    """Tell whether `user` may do `verb` in `team`; one query at most."""
+    if not isinstance(user, User) or not user.is_active:
+        return False
+    if user.is_superuser:
+        return True
+    return Membership.objects.filter(user=user, team=team, role__in=roles_from(verb)).exists()

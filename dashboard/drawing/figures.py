@@ -1,0 +1,73 @@
+"""Figures as people read them: durations, money, moments. Pure functions; the clock is an argument."""
+
+from datetime import UTC, datetime, timedelta
+from decimal import ROUND_HALF_UP, Decimal
+
+NO_PRICE = "no price known"
+
+
+def duration(length: timedelta | float | None) -> str:
+    """Return a length of time with at most two units: "42 s", "3 m 20 s", "2 h 5 m", "3 d 4 h".
+
+    Seconds are dropped from ten minutes on, minutes from two days on; a number is in seconds.
+    """
+    if length is None:
+        return "–"
+    seconds = max(0, round(length.total_seconds() if isinstance(length, timedelta) else length))
+    if seconds < 60:
+        return f"{seconds} s"
+    minutes, rest = divmod(seconds, 60)
+    if minutes < 10 and rest:
+        return f"{minutes} m {rest} s"
+    if minutes < 60:
+        return f"{minutes} m"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours} h {minutes} m" if minutes else f"{hours} h"
+    days, hours = divmod(hours, 24)
+    return f"{days} d {hours} h" if hours else f"{days} d"
+
+
+def ago(moment: datetime | None, now: datetime) -> str:
+    """Return how long ago `moment` was, in one unit: "4 s ago", "12 m ago"; "in 4 s" for what is to come."""
+    if moment is None:
+        return "never"
+    seconds = round((now - moment).total_seconds())
+    size = abs(seconds)
+    for unit, length in (("d", 86_400), ("h", 3_600), ("m", 60)):
+        if size >= length * (2 if unit == "d" else 1):
+            text = f"{size // length} {unit}"
+            break
+    else:
+        text = f"{size} s"
+    return f"in {text}" if seconds < 0 else f"{text} ago"
+
+
+def money(usd: Decimal | float | str | None) -> str:
+    """Return US dollars: whole from $1,000 on, cents below, two significant digits under one cent."""
+    if usd is None or usd == "":
+        return NO_PRICE
+    amount = Decimal(str(usd))
+    sign, size = ("−" if amount < 0 else ""), abs(amount)
+    cents = size.quantize(Decimal("0.01"), ROUND_HALF_UP)
+    if cents >= 1000:
+        return f"{sign}${size.quantize(Decimal(1), ROUND_HALF_UP):,}"
+    if size == 0 or size >= Decimal("0.01"):
+        return f"{sign}${cents}"
+    return f"{sign}${size.quantize(Decimal(1).scaleb(size.adjusted() - 1), ROUND_HALF_UP):f}"
+
+
+def utc(moment: datetime) -> datetime:
+    """Return the same moment on the clock that every page shows."""
+    return moment.astimezone(UTC)
+
+
+def moment_text(moment: datetime) -> str:
+    """Return "21 Nov 2026, 14:02:11 UTC"."""
+    at = utc(moment)
+    return f"{at.day} {at:%b %Y, %H:%M:%S} UTC"
+
+
+def iso(moment: datetime) -> str:
+    """Return the moment for machines: "2026-11-21T14:02:11Z"."""
+    return utc(moment).isoformat(timespec="seconds").replace("+00:00", "Z")

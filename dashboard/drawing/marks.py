@@ -1,0 +1,91 @@
+"""Marks: a state's shape, word and colour; pips for an allowance; a meter for a share. All are safe HTML."""
+
+from decimal import Decimal
+
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
+
+from jobs.states import LOCAL, JobState
+
+LOOKS: dict[str, str] = {
+    JobState.AWAITING_APPROVAL: "ask",
+    JobState.APPROVED: "wait",
+    JobState.SUBMITTING: "wait",
+    JobState.REJECTED: "bad",
+    JobState.WITHDRAWN: "halt",
+    JobState.SUBMIT_FAILED: "bad",
+    JobState.QUEUED: "wait",
+    JobState.PENDING: "wait",
+    JobState.RUNNING: "run",
+    JobState.UPDATING: "run",
+    JobState.CANCELLING: "halt",
+    JobState.PAUSED: "halt",
+    JobState.SUCCEEDED: "ok",
+    JobState.PARTIALLY_SUCCEEDED: "ok",
+    JobState.FAILED: "bad",
+    JobState.CANCELLED: "halt",
+    JobState.EXPIRED: "bad",
+    JobState.LOST: "bad",
+}
+"""From each state to its look; a state that Vertex AI invents later looks `odd`."""
+
+SHAPES: dict[str, str] = {
+    "ask": '<path d="M6 1 11 6 6 11 1 6Z" class="line"/>',
+    "wait": '<circle cx="6" cy="6" r="4.6" class="line"/><path d="M6 6V1.4A4.6 4.6 0 0 1 10.6 6Z"/>',
+    "run": '<path d="M2.5 1.2 11 6l-8.5 4.8Z"/>',
+    "ok": '<path d="M1.5 6.5 4.8 9.8 10.7 2.6" class="stroke"/>',
+    "bad": '<path d="M2.2 2.2l7.6 7.6M9.8 2.2 2.2 9.8" class="stroke"/>',
+    "halt": '<path d="M2 2h8v8H2Z"/>',
+    "odd": '<circle cx="6" cy="6" r="4.6" class="line"/><circle cx="6" cy="6" r="1.4"/>',
+    "bolt": '<path d="M7.4.6 2 7h3.2L4.4 11.4 10 4.8H6.6Z"/>',
+}
+"""Our own drawings on a 12 × 12 grid; `line` is a thin outline, `stroke` a thick one, everything else is filled."""
+
+
+def look_of(state: str) -> str:
+    """Return the look of a state: ask, wait, run, ok, bad, halt, or odd for an unknown one."""
+    return LOOKS.get(state, "odd")
+
+
+def state_word(state: str) -> str:
+    """Return Vertex AI's own word in capitals, ours in lower case, and an unknown state as it was sent."""
+    if state not in LOOKS:
+        return f"unknown ({state})"
+    return state.replace("_", " ") if JobState(state) in LOCAL else state.upper()
+
+
+def shape(name: str) -> SafeString:
+    """Return one shape as SVG that is hidden from screen readers, for the word stands beside it."""
+    return format_html(
+        '<svg class="shape" viewBox="0 0 12 12" aria-hidden="true">{}</svg>',
+        mark_safe(SHAPES[name]),  # noqa: S308 our own constant
+    )
+
+
+def state_mark(state: str) -> SafeString:
+    """Return a state as shape, word and colour."""
+    look = look_of(state)
+    return format_html('<span class="state {}">{}{}</span>', look, shape(look), state_word(state))
+
+
+def pips(used: int, allowed: int) -> SafeString:
+    """Return `used` filled of `allowed` dots with the same in words; more used than allowed fills every dot."""
+    filled = min(used, allowed)
+    dots = format_html_join(
+        "",
+        '<svg class="{}" viewBox="0 0 10 10"><circle r="3.4" cx="5" cy="5"/></svg>',
+        (("full" if place < filled else "free",) for place in range(allowed)),
+    )
+    text = f"{used} of {allowed} restarts used"
+    return format_html('<span class="pips" role="img" aria-label="{}" title="{}">{}</span>', text, text, dots)
+
+
+def meter(share: float | Decimal, label: str) -> SafeString:
+    """Return a bar filled to `share` (0 to 1; more counts as full) with `label` for those who do not see it."""
+    width = f"{min(1.0, max(0.0, float(share))) * 100:.1f}%"
+    return format_html(
+        '<svg class="meter" role="img" aria-label="{}"><rect class="all" width="100%" height="100%"/>'
+        '<rect class="part" width="{}" height="100%"/></svg>',
+        label,
+        width,
+    )

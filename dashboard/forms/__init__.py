@@ -1,0 +1,1 @@
+"""Forms: fields become a spec or a filter. They save nothing."""

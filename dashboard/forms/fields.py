@@ -1,0 +1,127 @@
+"""Fields that read what people write: lengths of time, shell-like lines, NAME=value lines."""
+
+import re
+import shlex
+from datetime import timedelta
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+UNITS: dict[str, int] = {
+    **dict.fromkeys(("s", "sec", "second", "seconds"), 1),
+    **dict.fromkeys(("m", "min", "minute", "minutes"), 60),
+    **dict.fromkeys(("h", "hr", "hour", "hours"), 3_600),
+    **dict.fromkeys(("d", "day", "days"), 86_400),
+}
+"""From each unit to its seconds."""
+PART = re.compile(r"([0-9]{1,9}(?:[.,][0-9]{1,6})?)\s*([a-z]+)\s*", re.ASCII)
+LONGEST = timedelta(days=3650)
+LONGEST_TEXT = 200_000
+"""Characters in one text area; the API's own limits are far below and told by its rules."""
+
+
+def read_length(text: str) -> timedelta:
+    """Read "24 h", "90 min", "1 d 12 h" or "1.5 h"; raise ValidationError that says what is wrong."""
+    rest, total = text.strip().lower(), timedelta()
+    if not rest:
+        raise ValidationError("Write a length of time, for example 24 h or 90 min.")
+    while rest:
+        found = PART.match(rest)
+        if not found or found[2] not in UNITS:
+            raise ValidationError("Write a number and its unit: 24 h, 90 min, 1 d 12 h.")
+        total += timedelta(seconds=float(found[1].replace(",", ".")) * UNITS[found[2]])
+        rest = rest[found.end() :]
+    if total > LONGEST:
+        raise ValidationError("That is longer than ten years.")
+    return total
+
+
+def write_length(length: timedelta) -> str:
+    """Write a length so that `read_length` reads the same: "1 d 12 h", "90 s", "0 s"."""
+    seconds = round(length.total_seconds())
+    parts = []
+    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)):
+        count, seconds = divmod(seconds, size)
+        if count:
+            parts.append(f"{count} {unit}")
+    return " ".join(parts) or "0 s"
+
+
+class LengthField(forms.CharField):
+    """A length of time in words; its value is a timedelta, or None where nothing was written."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(max_length=60, **options)
+
+    def clean(self, value: Any) -> timedelta | None:
+        """Read the words; an empty optional field is None."""
+        text = super().clean(value)
+        return read_length(text) if text else None
+
+    def prepare_value(self, value: Any) -> Any:
+        """Show a timedelta in words, and what was typed as it was typed."""
+        return write_length(value) if isinstance(value, timedelta) else value
+
+
+class ShellWordsField(forms.CharField):
+    """One shell-like line, or several; its value is a list of arguments as a shell would split them."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("widget", forms.Textarea(attrs={"rows": 2, "class": "mono", "spellcheck": "false"}))
+        super().__init__(max_length=LONGEST_TEXT, **options)
+
+    def clean(self, value: Any) -> list[str]:
+        """Split into arguments; raise ValidationError for a quote that is not closed."""
+        try:
+            return shlex.split(super().clean(value))
+        except ValueError as error:
+            raise ValidationError(
+                f"A shell could not read this: {str(error).lower()}. Close the quote or escape it with \\."
+            ) from None
+
+    def prepare_value(self, value: Any) -> Any:
+        """Show a list of arguments as a line that reads back the same."""
+        return shlex.join(value) if isinstance(value, list | tuple) else value
+
+
+class PairsField(forms.CharField):
+    """Lines NAME=value; its value is a list of (name, value) in the order written."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("widget", forms.Textarea(attrs={"rows": 3, "class": "mono", "spellcheck": "false"}))
+        super().__init__(max_length=LONGEST_TEXT, **options)
+
+    def clean(self, value: Any) -> list[tuple[str, str]]:
+        """Read the lines; empty ones are skipped, a line without = is refused with its number."""
+        pairs = []
+        for number, line in enumerate(super().clean(value).splitlines(), start=1):
+            if not line.strip():
+                continue
+            name, equals, text = line.partition("=")
+            if not equals or not name.strip():
+                raise ValidationError(f"Line {number} is not NAME=value: {line.strip()[:60]}")
+            pairs.append((name.strip(), text.strip()))
+        return pairs
+
+    def prepare_value(self, value: Any) -> Any:
+        """Show pairs as lines."""
+        if isinstance(value, list | tuple):
+            return "\n".join(f"{name}={text}" for name, text in value)
+        return value
+
+
+class LinesField(forms.CharField):
+    """One value on each line; its value is a list without empty lines."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("widget", forms.Textarea(attrs={"rows": 2, "class": "mono", "spellcheck": "false"}))
+        super().__init__(max_length=LONGEST_TEXT, **options)
+
+    def clean(self, value: Any) -> list[str]:
+        """Split into lines without blanks around them."""
+        return [line.strip() for line in super().clean(value).splitlines() if line.strip()]
+
+    def prepare_value(self, value: Any) -> Any:
+        """Show a list as lines."""
+        return "\n".join(value) if isinstance(value, list | tuple) else value

@@ -1,0 +1,77 @@
+"""A form whose fields carry findings: what could not be read, and what the rules say, in one list at the field."""
+
+from typing import Any
+
+from django import forms
+from django.forms.boundfield import BoundField
+
+from jobs.spec import Finding, Severity
+
+
+class FoundField(BoundField):
+    """A bound field with its findings; what is merely still empty is told softly until the form is submitted."""
+
+    form: "FoundForm"
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Return what was found at this field, the worst first."""
+        mine = [Finding("unreadable", Severity.REFUSE, "", str(error)) for error in self.errors]
+        return mine + sorted(self.form.findings_at(self.name), key=lambda finding: WEIGHT[finding.severity])
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether any finding here refuses."""
+        return any(finding.severity is Severity.REFUSE for finding in self.findings)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the field is empty in a form that is still being typed."""
+        return not self.form.is_final and self.value() in (None, "", [])
+
+    @property
+    def finds_id(self) -> str:
+        """The id of the element that holds the findings."""
+        return f"{self.auto_id}-finds"
+
+    @property
+    def help_id(self) -> str:
+        """The id of the element that holds the help text."""
+        return f"{self.auto_id}-help"
+
+    def build_widget_attrs(self, attrs: dict[str, Any], widget: forms.Widget | None = None) -> dict[str, Any]:
+        """Point the control at its findings and mark it where one refuses."""
+        built = super().build_widget_attrs(attrs, widget)
+        built["aria-describedby"] = f"{self.help_id} {self.finds_id}" if self.help_text else self.finds_id
+        if self.is_refused and not self.is_waiting:
+            built["aria-invalid"] = "true"
+        return built
+
+
+WEIGHT = {Severity.REFUSE: 0, Severity.ASK: 1, Severity.ADVISE: 2}
+
+
+class FoundForm(forms.Form):
+    """A form that findings can be put on. `is_final` is True once it is submitted rather than typed in."""
+
+    bound_field_class = FoundField
+    use_required_attribute = False
+    is_final = False
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._findings: dict[str, list[Finding]] = {}
+
+    def found(self) -> list[FoundField]:
+        """Return the fields in their order."""
+        return [field for field in self if isinstance(field, FoundField)]
+
+    def put(self, name: str, finding: Finding) -> None:
+        """Put a finding on the field `name`; the same words are said once."""
+        at = self._findings.setdefault(name, [])
+        if all(each.message != finding.message for each in at):
+            at.append(finding)
+
+    def findings_at(self, name: str) -> list[Finding]:
+        """Return what was put on the field `name`."""
+        return self._findings.get(name, [])

@@ -1,0 +1,112 @@
+"""One job: its story, what to do now, its log, spec, cost and restarts; and the verbs that change it."""
+
+import json
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_safe
+
+from dashboard.access import Job, Request, can, events_of, failing_scopes, job_for
+from dashboard.pages.fragments import page_or_fragment
+from dashboard.pages.job_log import log_context
+from dashboard.pages.replicas import replica_names
+from dashboard.pages.rows import row_of
+from dashboard.pages.what_now import what_now
+from jobs import lifecycle, tasks, timeline
+from jobs.states import JobState
+
+COLLECTIONS = {
+    "custom_job": "customJobs",
+    "hyperparameter_tuning_job": "hyperparameterTuningJobs",
+    "training_pipeline": "trainingPipelines",
+}
+"""From our kinds to the collections of the REST API."""
+
+
+@require_safe
+def job(request: Request, pk: UUID) -> HttpResponse:
+    """Show the whole page of a job."""
+    now = timezone.now()
+    found = job_for(request, pk)
+    context = job_context(request, found, now) | log_context(request, found) | request_context(found)
+    return page_or_fragment(request, "job.html", "live", context)
+
+
+@require_safe
+def live(request: Request, pk: UUID) -> HttpResponse:
+    """Return the part that changes while the job lives; the context is the page's own."""
+    return render(request, "job.html#live", job_context(request, job_for(request, pk), timezone.now()))
+
+
+def job_context(request: Request, job: Job, now: datetime) -> dict[str, Any]:
+    """Return everything that the page tells about the job but its log."""
+    approval = getattr(job, "approval", None)
+    asks = job.state == JobState.AWAITING_APPROVAL
+    may_approve = asks and job.owner_id != request.user.pk and can(request.user, "approve", job.team)
+    return {
+        "now": now,
+        "job": job,
+        "row": row_of(job, now),
+        "story": timeline.story(job, events_of(job), now, replicas=replica_names(job)),
+        "as_table": request.GET.get("as") == "table",
+        "seen_state": request.GET.get("state", ""),
+        "advice": what_now(job, now),
+        "approval": approval,
+        "may_approve": may_approve,
+        "may_cancel": not job.is_finished and not job.cancel_requested_at and can(request.user, "cancel", job.team),
+        "silent": failing_scopes([job]),
+        "allowance": timeline.allowance(job),
+    }
+
+
+def request_context(job: Job) -> dict[str, Any]:
+    """Return what never changes: the body that was requested and where it is sent."""
+    text = json.dumps(job.spec, indent=2, ensure_ascii=False)
+    return {"spec_text": text, "collection": COLLECTIONS.get(job.kind, job.kind)}
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def cancel(request: Request, pk: UUID) -> HttpResponse:
+    """Ask whether to cancel, then cancel."""
+    found = job_for(request, pk, "cancel")
+    now = timezone.now()
+    if request.method != "POST":
+        return render(request, "cancel.html", {"job": found, "row": row_of(found, now), "now": now})
+    if lifecycle.cancel(found, by=request.user, now=now):
+        tasks.nudge_job(found.pk)
+        messages.success(request, f"Cancellation of {found.display_name} asked for.")
+    else:
+        messages.warning(request, f"{found.display_name} had ended or was being cancelled already.")
+    return redirect("job", found.pk)
+
+
+@require_safe
+def events_json(request: Request, pk: UUID) -> JsonResponse:
+    """Return the timeline for machines: every event with its actor and both of its times."""
+    found = job_for(request, pk)
+    events = [
+        {
+            "kind": event.kind,
+            "from_state": event.from_state,
+            "to_state": event.to_state,
+            "actor": event.actor.get_username() if event.actor else None,
+            "occurred_at": event.occurred_at,
+            "recorded_at": event.recorded_at,
+            "reason": event.reason,
+            "sentence": event.sentence,
+            "detail": event.detail,
+        }
+        for event in events_of(found)
+    ]
+    return JsonResponse({"job": str(found.pk), "name": found.display_name, "state": found.state, "events": events})
+
+
+@require_safe
+def spec_json(request: Request, pk: UUID) -> JsonResponse:
+    """Return the REST body that was requested, without the labels that Trainboard adds."""
+    return JsonResponse(job_for(request, pk).spec, json_dumps_params={"indent": 2})

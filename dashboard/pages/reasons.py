@@ -1,0 +1,59 @@
+"""Why a job is where it is: the second line under its state in a list."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from dashboard.access import Job
+from dashboard.drawing.figures import duration
+from jobs import timeline
+from jobs.diagnosis import Diagnosis, diagnose
+from jobs.states import JobState
+
+FLEX_START_WAIT = timedelta(hours=24)
+"""What Vertex AI uses where maxWaitDuration is absent (Scheduling reference, google-cloud-aiplatform 2.7.0)."""
+ENDED_BADLY = frozenset({JobState.FAILED, JobState.EXPIRED, JobState.SUBMIT_FAILED})
+
+
+def error_of(job: Job) -> tuple[int | None, str]:
+    """Return code and message of the job's google.rpc.Status; (None, "") where there is none."""
+    error: dict[str, Any] = job.error or {}
+    code = error.get("code")
+    return (code if isinstance(code, int) else None), str(error.get("message", ""))
+
+
+def diagnosis_of(job: Job) -> Diagnosis | None:
+    """Return what is known about the job's error, if it has one that is known."""
+    code, message = error_of(job)
+    return diagnose(code, message) if job.error else None
+
+
+def why(job: Job, now: datetime) -> str:
+    """Return what a list says about the state, "" where the state says everything."""
+    if job.state in {JobState.AWAITING_APPROVAL, JobState.REJECTED}:
+        return _approval_words(job)
+    if job.state in ENDED_BADLY:
+        known = diagnosis_of(job)
+        return known.title if known else error_of(job)[1]
+    if reason := timeline.wait_reason(job):
+        return reason.words
+    return duration(timeline.running(job, now)) if job.started_at else ""
+
+
+def _approval_words(job: Job) -> str:
+    approval = getattr(job, "approval", None)
+    if approval is None:
+        return ""
+    if approval.decision:
+        return f"by {approval.decided_by}" + (f": {approval.comment}" if approval.comment else "")
+    return next((str(finding.get("message", "")) for finding in approval.findings), "")
+
+
+def may_wait(job: Job) -> timedelta | None:
+    """Return how long Flex-start lets the job wait; None for other strategies, zero = without end."""
+    if job.strategy != "flex_start":
+        return None
+    spec = job.spec.get("jobSpec") or job.spec.get("trialJobSpec") or {}
+    text = str(spec.get("scheduling", {}).get("maxWaitDuration", ""))
+    if not text.endswith("s"):
+        return FLEX_START_WAIT
+    return timedelta(seconds=float(text[:-1]))

@@ -1,0 +1,59 @@
+"""The board's search box: plain words look in names, `word:value` narrows one column."""
+
+import shlex
+from collections.abc import Callable
+
+from django.db.models import Q
+
+from jobs.states import FINISHED, RUNNING, UNSUCCESSFUL, WAITING, JobState
+
+STATE_WORDS: dict[str, frozenset[str]] = {
+    "to-approve": frozenset({JobState.AWAITING_APPROVAL}),
+    "waiting": WAITING,
+    "running": RUNNING,
+    "succeeded": frozenset({JobState.SUCCEEDED, JobState.PARTIALLY_SUCCEEDED}),
+    "failed": UNSUCCESSFUL - {JobState.PARTIALLY_SUCCEEDED, JobState.REJECTED, JobState.CANCELLED},
+    "finished": FINISHED,
+}
+"""Words that stand for several states; a state's own name, in any case, stands for itself."""
+
+
+def states_for(word: str) -> frozenset[str]:
+    """Return the states that a word stands for; an unknown word stands for the raw state of that name."""
+    key = word.lower()
+    if key in STATE_WORDS:
+        return STATE_WORDS[key]
+    name = key.removeprefix("job_state_").replace("-", "_")
+    return frozenset({JobState(name)}) if name in set(JobState) else frozenset({word})
+
+
+PREFIXES: dict[str, Callable[[str], Q]] = {
+    "name": lambda value: Q(display_name__icontains=value),
+    "strategy": lambda value: Q(strategy=value.lower().replace("-", "_")),
+    "state": lambda value: Q(state__in=states_for(value)),
+    "owner": lambda value: Q(owner__username__iexact=value),
+    "region": lambda value: Q(region__iexact=value),
+    "machine": lambda value: Q(machines__icontains=value),
+}
+
+
+def read_search(text: str) -> Q:
+    """Return the condition for what was typed; all words must hold, quotes keep blanks together.
+
+    A word with an unknown prefix is looked for in names as it stands, so that no typing error is an error.
+    """
+    condition = Q()
+    for word in _words(text[:200]):
+        prefix, colon, value = word.partition(":")
+        if colon and value and prefix.lower() in PREFIXES:
+            condition &= PREFIXES[prefix.lower()](value)
+        elif not (colon and prefix.lower() in PREFIXES):  # "state:" alone is still being typed
+            condition &= Q(display_name__icontains=word)
+    return condition
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text.replace("\x00", ""))
+    except ValueError:  # a quote that is still open
+        return text.replace("\x00", "").split()

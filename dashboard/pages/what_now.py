@@ -1,0 +1,92 @@
+"""Beside every state: what it means, whether it repairs itself, and what to do."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from dashboard.access import Job
+from dashboard.drawing.figures import duration
+from dashboard.pages.reasons import ENDED_BADLY, diagnosis_of, error_of, may_wait
+from jobs import timeline
+from jobs.states import JobState
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """One paragraph of explanation, one of what to do, and where the knowledge comes from."""
+
+    title: str
+    text: str
+    remedy: str = ""
+    source: str = ""
+
+
+NOT_BILLED = "Nothing is billed before it runs."
+SIMPLE: dict[str, Advice] = {
+    JobState.APPROVED: Advice("Next in our queue", "A worker sends it to Vertex AI within seconds."),
+    JobState.SUBMITTING: Advice(
+        "Being sent to Vertex AI",
+        "Should the answer get lost, Trainboard looks for the job before it sends anything again.",
+    ),
+    JobState.PENDING: Advice(
+        "Machines are being prepared", "Vertex AI brings them up and pulls the image.", NOT_BILLED
+    ),
+    JobState.CANCELLING: Advice("Vertex AI is cancelling it", "The job may still end as succeeded or failed."),
+    JobState.LOST: Advice(
+        "Vertex AI no longer knows this job",
+        "It was deleted there before its end was seen, so how it ended is not known.",
+        "Look into its output folder before you run it again.",
+    ),
+}
+
+
+def what_now(job: Job, now: datetime) -> Advice | None:
+    """Return the advice for the job as it is; None where its state says everything."""
+    if job.trouble and not job.is_finished:
+        return Advice("A step failed and is repeated", job.trouble, "Nothing is lost; no click is needed.")
+    if job.state in ENDED_BADLY:
+        return _failure(job)
+    if job.cancel_requested_at and not job.is_finished:
+        return Advice("Cancellation asked for", "Vertex AI stops the job when it can; it may end by itself first.")
+    if job.restarts and job.state in {JobState.QUEUED, JobState.PENDING}:
+        return _restarting(job)
+    if job.state == JobState.QUEUED:
+        return _queued(job)
+    if job.state == JobState.RUNNING:
+        return _running(job, now)
+    return SIMPLE.get(job.state)
+
+
+def _failure(job: Job) -> Advice:
+    known = diagnosis_of(job)
+    if known is None:
+        words = error_of(job)[1] or "Vertex AI gave no reason."
+        return Advice("It failed, for a reason that Trainboard does not know", words, "The log may tell more.")
+    return Advice(known.title, f"{known.explanation} {known.retried}".strip(), known.remedy, known.source)
+
+
+def _restarting(job: Job) -> Advice:
+    allowed = timeline.allowance(job)
+    if allowed is None:
+        return Advice("Getting a new machine", "Vertex AI restarts the job by itself.", NOT_BILLED)
+    left = max(allowed.of - allowed.used, 0)
+    return Advice(
+        "Getting a new machine",
+        f"Vertex AI restarts the job by itself. {allowed.rule}",
+        f"{left} of {allowed.of} restarts are left. Nothing is billed while it waits.",
+    )
+
+
+def _queued(job: Job) -> Advice:
+    limit = may_wait(job)
+    if limit is None:
+        text = "Vertex AI keeps it QUEUED while quota or capacity is short; it starts by itself."
+        return Advice("Waiting for quota or capacity", text, NOT_BILLED)
+    until = f"at most {duration(limit)}" if limit else "without end"
+    return Advice("Waiting until all machines are free at once", f"Flex-start lets it wait {until}.", NOT_BILLED)
+
+
+def _running(job: Job, now: datetime) -> Advice:
+    left = timedelta(seconds=job.expected_seconds) - timeline.running(job, now)
+    if left < timedelta():
+        return Advice("Running longer than expected", f"It was expected to run {duration(job.expected_seconds)}.")
+    return Advice("Running", f"About {duration(left)} are left if it takes as long as expected.")

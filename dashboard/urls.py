@@ -1,0 +1,29 @@
+"""Every address of the site in one table: pages first, what lies below them after."""
+
+from django.contrib import admin
+from django.contrib.auth.views import LogoutView
+from django.urls import path
+
+from dashboard.pages import approvals, board, compose, health, history, job, job_log
+from dashboard.pages.sign_in import SignIn
+
+urlpatterns = [
+    path("", board.board, name="board"),
+    path("jobs/new/", compose.compose, name="compose"),
+    path("jobs/<uuid:pk>/", job.job, name="job"),
+    path("approvals/", approvals.approvals, name="approvals"),
+    path("history/", history.history, name="history"),
+    path("admin/", admin.site.urls),
+    path("accounts/login/", SignIn.as_view(), name="login"),
+    path("accounts/logout/", LogoutView.as_view(), name="logout"),
+    path("healthz", health.alive, name="healthz"),
+    path("readyz", health.ready, name="readyz"),
+    path("jobs/new/check/", compose.check, name="compose-check"),
+    # ------------------------------------------------ below a job
+    path("jobs/<uuid:pk>/live/", job.live, name="job-live"),
+    path("jobs/<uuid:pk>/log/", job_log.log, name="job-log"),
+    path("jobs/<uuid:pk>/cancel/", job.cancel, name="cancel"),
+    path("jobs/<uuid:pk>/decide/", approvals.decide, name="decide"),
+    path("jobs/<uuid:pk>/events.json", job.events_json, name="job-events"),
+    path("jobs/<uuid:pk>/spec.json", job.spec_json, name="job-spec"),
+]

@@ -1,0 +1,71 @@
+"""What page tests share: the pages' clock, jobs in any state, and browsers of people."""
+
+import itertools
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from jobs import lifecycle
+from jobs.lifecycle import door
+from jobs.models import Job, Team
+from jobs.states import LOCAL, JobState
+from tests.support import specs
+from tests.support.clock import Clock
+
+MakeJob = Callable[..., Job]
+WAY = ("submitting", "queued", "pending", "running")
+
+
+@pytest.fixture(autouse=True)
+def _pages_read_the_tests_clock(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
+    monkeypatch.setattr(timezone, "now", lambda: clock.now)
+
+
+@pytest.fixture
+def make_job(team: Team, owner: User, clock: Clock) -> MakeJob:
+    """`make_job("running")` is a job of the owner that went the usual way to that state, ten seconds a step.
+
+    `hours=0.1` is cheap enough to need no approval; `awaiting_approval` is asked for 100 hours. An end such as
+    "succeeded" follows running; a state of Vertex AI that is unknown follows queued. The clock stands at the end.
+    """
+    keys = itertools.count()
+
+    def make(state: str = "running", *, by: User = owner, of: Team = team, error: Any = None, **changes: Any) -> Job:
+        hours = changes.pop("hours", 100 if state == "awaiting_approval" else 0.1)
+        job = lifecycle.request_job(
+            submission=specs.submission(**changes),
+            team=of,
+            by=by,
+            expected=timedelta(hours=hours),
+            request_key=f"made-{next(keys)}",
+            now=clock.now,
+        )
+        for step in way_to(state):
+            remote = step not in LOCAL
+            known = {"error": error} if error and step == state else {}
+            if step == "queued":
+                number = f"48190{job.pk.int % 10**12}"
+                known |= {"remote_name": f"projects/1/locations/{job.region}/customJobs/{number}"}
+                known |= {"submitted_at": clock.now}
+            if remote:
+                known |= {"seen_at": clock.now}
+            moved = door.move(job, step, now=clock.forward(seconds=10), sentence=f"It is {step} now.", **known)
+            assert moved, step
+        return job
+
+    return make
+
+
+def way_to(state: str) -> Sequence[str]:
+    """Return the states that a requested job passes on its way to `state`."""
+    if state in {JobState.AWAITING_APPROVAL, JobState.APPROVED}:
+        return ()
+    if state == JobState.SUBMIT_FAILED:
+        return ("submitting", state)
+    if state in WAY:
+        return WAY[: WAY.index(state) + 1]
+    return (*WAY, state) if state in set(JobState) else ("submitting", "queued", state)

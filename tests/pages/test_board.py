@@ -1,0 +1,235 @@
+"""The board: what a row tells, whose jobs are on it, what it costs to draw."""
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from jobs.models import Job, Scope, Team
+from tests.pages.conftest import MakeJob
+from tests.support.clock import Clock
+
+SignIn = Callable[[User], Client]
+HTMX = {"HX-Request": "true"}
+
+
+def text_of(answer: object) -> str:
+    """Return a page's words without its markup."""
+    html = answer.content.decode()  # type: ignore[attr-defined]
+    return " ".join(re.sub(r"<[^>]+>", " ", html).split())
+
+
+class TestBoard:
+    def test_groups_jobs_in_the_order_in_which_they_live(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn
+    ) -> None:
+        for state in ("succeeded", "running", "queued", "awaiting_approval"):
+            make_job(state, name=f"job-{state}")
+
+        text = text_of(signed_in(owner).get("/"))
+
+        places = [text.index(f"job-{state}") for state in ("awaiting_approval", "queued", "running", "succeeded")]
+        assert places == sorted(places)
+        headings = [text.index(f"{word} job-") for word in ("To approve", "Waiting", "Running", "Just ended")]
+        assert headings == sorted(headings)
+
+    def test_counts_in_the_strip_follow_the_same_order(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
+        for state in ("awaiting_approval", "queued", "pending", "running", "succeeded", "failed"):
+            make_job(state)
+
+        text = text_of(signed_in(owner).get("/"))
+
+        assert re.search(r"1 to approve 2 waiting 1 running 1 succeeded today 1 failed today \$\d", text)
+
+    def test_a_row_says_state_reason_strategy_machines_restarts_and_cost(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn
+    ) -> None:
+        make_job("queued", name="resnet", strategy="SPOT")
+
+        text = text_of(signed_in(owner).get("/"))
+
+        for words in (
+            "resnet",
+            "QUEUED",
+            "waits for Spot capacity or quota",
+            "Spot",
+            "1 × a2-highgpu-1g",
+            "us-central1",
+        ):
+            assert words in text
+        assert re.search(r"est\. \$\d", text)
+        assert "0 of 6 restarts used" in signed_in(owner).get("/").content.decode()
+
+    def test_shows_an_unknown_state_as_it_was_sent(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
+        make_job("JOB_STATE_HIBERNATING")
+
+        assert "unknown (JOB_STATE_HIBERNATING)" in text_of(signed_in(owner).get("/"))
+
+    def test_shows_how_old_its_knowledge_is_and_leaves_the_state(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        job = make_job("running")
+        Scope.objects.create(
+            project=job.project, region=job.region, kind=job.kind, failing_since=clock.now, trouble="timed out"
+        )
+        clock.forward(minutes=7)
+
+        text = text_of(signed_in(owner).get("/"))
+
+        assert "RUNNING last seen 7 m ago" in text
+        assert "Vertex AI has not answered since" in text
+        assert "timed out" in text
+
+    def test_keeps_quiet_about_age_while_vertex_ai_answers(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        make_job("running")
+        clock.forward(seconds=20)
+
+        assert "last seen" not in text_of(signed_in(owner).get("/"))
+
+    def test_says_why_a_job_waits_for_an_approval(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
+        make_job("awaiting_approval")
+
+        assert "need an approval" in text_of(signed_in(owner).get("/"))
+
+    def test_forgets_what_ended_more_than_a_day_ago(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        make_job("succeeded", name="long-gone")
+        clock.forward(hours=25)
+
+        text = text_of(signed_in(owner).get("/"))
+
+        assert "long-gone" not in text
+        assert "Nothing waits or runs" in text
+
+    def test_offers_the_example_to_a_new_team(self, owner: User, signed_in: SignIn) -> None:
+        page = signed_in(owner).get("/").content.decode()
+
+        assert "/jobs/new/?example=penguins" in page
+
+    def test_counts_what_running_jobs_cost_since_midnight(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        job = make_job("running")
+        Job.objects.filter(pk=job.pk).update(hourly_usd=2)
+        clock.forward(hours=20)  # it is now the next day, five in the morning
+
+        text = text_of(signed_in(owner).get("/"))
+
+        assert "$10.0" in text.partition("spent today")[0][-12:]
+
+    def test_is_paged(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
+        for number in range(53):
+            make_job("approved", name=f"many-{number:02d}")
+
+        first = text_of(signed_in(owner).get("/"))
+        second = text_of(signed_in(owner).get("/?page=2"))
+
+        assert "1–50 of 53" in first
+        assert len(re.findall(r"many-\d\d", second)) == 3
+
+    def test_takes_as_many_queries_for_one_job_as_for_twenty(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn
+    ) -> None:
+        client = signed_in(owner)
+        for state in ("awaiting_approval", "queued", "running", "failed"):
+            make_job(state)
+        with CaptureQueriesContext(
+            connection,
+        ) as few:
+            client.get("/")
+        for state in ("awaiting_approval", "queued", "running", "failed", "rejected") * 4:
+            make_job("awaiting_approval" if state == "rejected" else state)
+
+        with CaptureQueriesContext(connection) as many:
+            client.get("/")
+
+        assert len(many) == len(few)
+        assert len(many) <= 14
+
+
+class TestWhoseJobs:
+    def test_a_stranger_sees_nothing(self, make_job: MakeJob, stranger: User, signed_in: SignIn, team: Team) -> None:
+        make_job("running", name="secret-job")
+
+        for address in ("/", "/?who=all", f"/?who={team.pk}", "/?q=secret"):
+            page = signed_in(stranger).get(address)
+
+            assert page.status_code == 200
+            assert "secret-job" not in text_of(page)
+            assert "0 running" in text_of(page)
+
+    def test_a_teammate_sees_the_teams_jobs(self, make_job: MakeJob, teammate: User, signed_in: SignIn) -> None:
+        make_job("running", name="ours")
+
+        assert "ours" in text_of(signed_in(teammate).get("/"))
+
+    def test_mine_leaves_out_the_others(
+        self, make_job: MakeJob, teammate: User, owner: User, signed_in: SignIn
+    ) -> None:
+        make_job("running", name="theirs", by=teammate)
+        make_job("running", name="my-own")
+
+        text = text_of(signed_in(owner).get("/?who=mine"))
+
+        assert "my-own" in text
+        assert "theirs" not in text
+
+    def test_an_admin_sees_every_team(self, make_job: MakeJob, admin: User, signed_in: SignIn) -> None:
+        make_job("running", name="anywhere")
+
+        assert "anywhere" in text_of(signed_in(admin).get("/"))
+
+    def test_search_narrows_the_rows(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
+        make_job("running", name="alpha")
+        make_job("queued", name="beta")
+
+        text = text_of(signed_in(owner).get("/?q=state:running"))
+
+        assert "alpha" in text
+        assert "beta" not in text
+
+    def test_a_search_that_finds_nothing_says_how_to_search(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn
+    ) -> None:
+        make_job("running")
+
+        assert "No job matches “<nothing>”" in text_of(signed_in(owner).get("/?q=%3Cnothing%3E")).replace(
+            "&lt;", "<"
+        ).replace("&gt;", ">")
+
+
+class TestFragment:
+    def test_is_the_live_part_alone(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
+        make_job("running", name="alpha")
+
+        answer = signed_in(owner).get("/?who=mine&q=alpha", headers=HTMX)
+
+        page = answer.content.decode()
+        assert page.lstrip().startswith('<div id="live"')
+        assert "<html" not in page
+        assert "HX-Request" in answer["Vary"]
+        assert 'hx-get="/?who=mine&amp;q=alpha"' in page
+
+    def test_a_page_from_the_browsers_history_is_whole(self, owner: User, signed_in: SignIn) -> None:
+        answer = signed_in(owner).get("/", headers=HTMX | {"HX-History-Restore-Request": "true"})
+
+        assert "<html" in answer.content.decode()
+
+    def test_asks_less_often_while_nothing_moves(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        make_job("succeeded")
+
+        assert 'hx-trigger="every 15s"' in signed_in(owner).get("/", headers=HTMX).content.decode()
+
+        make_job("running")
+        clock.now += timedelta(seconds=1)
+
+        assert 'hx-trigger="every 4s"' in signed_in(owner).get("/", headers=HTMX).content.decode()
