@@ -24,7 +24,7 @@ LONGEST_MESSAGE = 8_000
 """Characters of a message that are read; the patterns below are quick on anything of that length."""
 
 _QUOTA = re.compile(r"quota metrics? exceed(?:ed)? quota limits?:\s{0,9}(?P<metrics>.+)", re.IGNORECASE | re.DOTALL)
-_METRIC = re.compile(r"[a-z0-9-]+\.googleapis\.com/\w+")
+_METRIC = re.compile(r"[a-z0-9-]{1,63}\.googleapis\.com/\w+")
 _FOUND_ERRORS = re.compile(r"List of found errors:", re.IGNORECASE)
 _NEXT_FOUND = re.compile(r"(?<!\d)\d{1,4}\.Field:", re.IGNORECASE)
 _METHOD_ARGUMENT = re.compile(r"^(?:custom_job|hyperparameter_tuning_job|training_pipeline)\.")

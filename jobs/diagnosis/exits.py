@@ -1,0 +1,82 @@
+"""How replicas ended: the sentences by which Vertex AI tells it, and what exit codes mean.
+
+Prebuilt images report a signal by its number, custom containers by 128 + number. Replicas are called `workerpool0-0`;
+the product before Vertex AI called them `master 0`, `ps 1`. Source: Understand the custom training service, 2026-08-22;
+tensorflow/models issues 5591 and 5845, read 2026-11-21.
+"""
+
+import re
+from dataclasses import dataclass
+
+TRANSIENT = frozenset({6, 11, 134, 139})
+"""Exit codes after which Vertex AI restarts the whole job, at most three times."""
+TRANSIENT_RETRIED = "Vertex AI had already restarted the job up to three times, since such an end can be a coincidence."
+
+MEANINGS = {
+    1: "as Python does after an error",
+    2: "as programs do when they do not understand their arguments",
+    6: "it gave itself up (SIGABRT)",
+    9: "it was killed from outside (SIGKILL)",
+    11: "it touched memory that is not its own (SIGSEGV)",
+    15: "it was told to stop (SIGTERM)",
+    126: "its command is not executable",
+    127: "its command was not found",
+    128: "it could not be started",
+    134: "it gave itself up (SIGABRT)",
+    137: "it was killed from outside (SIGKILL)",
+    139: "it touched memory that is not its own (SIGSEGV)",
+    143: "it was told to stop (SIGTERM)",
+}
+KILLED = frozenset({9, 137})
+TERMINATED = frozenset({15, 143})
+NOT_STARTED = frozenset({126, 127})
+
+_EXIT = re.compile(
+    r"(?:The )?replica (?P<replica>[a-z][\w-]{0,60}(?: \d{1,6})?) (?P<memory>ran out[- ]of[- ]memory and )?"
+    r"exited with a non-zero status of (?P<code>\d{1,6})(?:\((?P<signal>\w{1,20})\))?\.?"
+    r"(?:\s{0,9}Termination reason:\s{0,9}(?P<reason>[^.\n]{1,80})\.)?",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """The end of one replica. `said`: what stands after it in the message, such as the program's traceback."""
+
+    replica: str
+    code: int
+    reason: str
+    out_of_memory: bool
+    said: str
+
+    @property
+    def words(self) -> str:
+        """What happened, in a sentence."""
+        meaning = MEANINGS.get(self.code)
+        return f"{self.replica} ended with exit code {self.code}" + (f": {meaning}." if meaning else ".")
+
+    @property
+    def last_words(self) -> str:
+        """The line of what it said that names the error: the last that looks like one, else the last at all."""
+        lines = [line.strip() for line in self.said.splitlines() if line.strip()]
+        errors = [line for line in lines if re.match(r"[A-Za-z_][\w.]{0,200}(?:Error|Exception|Interrupt)\b", line)]
+        return next(reversed(errors or lines), "")[:300]
+
+
+def read_exits(message: str) -> tuple[str, list[Exit]]:
+    """Return (what Vertex AI says before the first replica's end, the ends in order); user text is only in `said`."""
+    found = list(_EXIT.finditer(message))
+    if not found:
+        return message, []
+    starts = [match.start() for match in found[1:]] + [len(message)]
+    ends = [
+        Exit(
+            replica=match["replica"],
+            code=int(match["code"]),
+            reason=(match["reason"] or "").strip(),
+            out_of_memory=bool(match["memory"]),
+            said=message[match.end() : following],
+        )
+        for match, following in zip(found, starts, strict=True)
+    ]
+    return message[: found[0].start()], ends
