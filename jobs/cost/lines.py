@@ -14,8 +14,7 @@ def as_text(usd: Decimal | None) -> str | None:
     """Write an amount for JSON: plain digits, at most `DIGITS` after the point, or None when it is not known."""
     if usd is None:
         return None
-    text = f"{round(usd, DIGITS):f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return f"{usd:.{DIGITS}f}".rstrip("0").rstrip(".")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +120,9 @@ def total(amounts: Iterable[Decimal | None]) -> Decimal | None:
 
 def merged(lines: Iterable[Line]) -> tuple[Line, ...]:
     """Join lines that differ only in their quantity, in the order of their first appearance."""
-    by_kind: dict[Line, Line] = {}
+    by_kind: dict[tuple[object, ...], Line] = {}
     for line in lines:
-        kind = replace(line, quantity=Decimal(0))
+        kind = (line.resource, line.unit, line.unit_usd, line.basis, line.source, line.as_of, line.assumption)
         first = by_kind.get(kind)
         by_kind[kind] = replace(line, quantity=line.quantity + first.quantity) if first else line
     return tuple(by_kind.values())

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
+from functools import lru_cache
 
 from jobs.cost import parts
 from jobs.cost.lines import Line, Rate, Shape
@@ -17,6 +18,8 @@ from jobs.cost.prices import PriceBook, line
 
 MARKUP = Decimal("1.15")
 FEE_SHARE = Decimal("0.15")
+PERSISTENT = "persistent"
+"""The price key of a run on a persistent resource; the resource itself is priced like standard."""
 HOME = "us-central1"
 """The region whose prices are known best. Where another region's are not known it is mentioned, never used."""
 
@@ -26,13 +29,14 @@ _ESTIMATED_FEE = "15 % of Compute Engine's on-demand price: the management fee i
 _WORDS = {"standard": "on-demand", "spot": "Spot", "flex_start": "Flex-start"}
 
 
+@lru_cache(maxsize=2048)  # a page that compares strategies while somebody types asks for the same few again and again
 def hourly(book: PriceBook, shape: Shape, *, region: str, price_key: str) -> Rate:
     """Return what one such machine with its boot disk costs an hour; a price that is not known stays None.
 
     `price_key`: standard, spot, flex_start, reservation or persistent.
     """
     machine = machine_rate(book, shape, region=region, price_key=price_key)
-    if price_key == "persistent":
+    if price_key == PERSISTENT:
         return machine
     return machine + Rate((boot_disk(book, shape, region=region),))
 
@@ -116,7 +120,7 @@ _RULES: dict[str, Callable[[PriceBook, Shape, str], Rate]] = {
     "spot": _spot,
     "flex_start": _flex_start,
     "reservation": _reservation,
-    "persistent": _persistent,
+    PERSISTENT: _persistent,
 }
 
 

@@ -1,0 +1,197 @@
+"""What a job will cost: machines × hours × price, as a range where nobody can know better."""
+
+import math
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Any
+
+from jobs.cost.actual import HOUR
+from jobs.cost.lines import NOTHING, Line, Rate, Shape, as_text
+from jobs.cost.prices import PriceBook
+from jobs.cost.rates import PERSISTENT, hourly
+from jobs.cost.restarts import CHECKPOINT_HOURS, LIKELY, LIKELY_HIGH, LIKELY_LOW, Outlook, outlook
+from jobs.spec import DiskSpec, MachineSpec, Submission
+from jobs.strategies import Strategy
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The expected cost of a job under one strategy. USD is None where a price is not known."""
+
+    strategy: str
+    """Key of the strategy."""
+    hours: float
+    """Expected running time of the job, or of one trial when it tunes, without anything that restarts add."""
+    usd_per_hour: Decimal | None
+    """While it runs: all its machines, and all trials that run at once."""
+    expected_usd: Decimal | None
+    low_usd: Decimal | None
+    high_usd: Decimal | None
+    lines: tuple[Line, ...]
+    """Of one run: what `hourly` is made of, for all replicas."""
+    notes: tuple[str, ...]
+    """Sentences for people."""
+    prices_as_of: date | None
+    """The oldest date among the prices; None when none of them has a date."""
+    trials: int = 1
+    restarts: Outlook | None = None
+    """What preemptions add, where the machines can be preempted."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON: amounts as text, dates as YYYY-MM-DD."""
+        return {
+            "strategy": self.strategy,
+            "hours": self.hours,
+            "trials": self.trials,
+            "usd_per_hour": as_text(self.usd_per_hour),
+            "expected_usd": as_text(self.expected_usd),
+            "low_usd": as_text(self.low_usd),
+            "high_usd": as_text(self.high_usd),
+            "lines": [line.as_dict() for line in self.lines],
+            "notes": list(self.notes),
+            "prices_as_of": self.prices_as_of.isoformat() if self.prices_as_of else None,
+            "restarts": self.restarts.as_dict() if self.restarts else None,
+        }
+
+
+def estimate(
+    submission: Submission,
+    *,
+    strategy: Strategy,
+    expected: timedelta,
+    book: PriceBook,
+    checkpoint_every: timedelta | None = None,
+) -> Estimate:
+    """Return what `submission` costs under `strategy` when it, or each of its trials, runs for `expected`.
+
+    `checkpoint_every` is the time between the training's checkpoints; None assumes the best one for Spot. The range
+    of Spot comes from the assumed preemption rates, elsewhere it ends at the timeout where the spec gives one.
+    """
+    on_resource = strategy.key == PERSISTENT
+    rate = rate_of(submission, price_key=PERSISTENT if on_resource else strategy.price_key, book=book)
+    timeout = _timeout(submission)
+    work = max(min(expected, timeout or expected), timedelta())
+    notes = [*rate.notes, *_tuning_notes(submission, work), *_timeout_notes(expected, timeout)]
+    if on_resource:
+        notes.append(_pool_note(rate_of(submission, price_key=strategy.price_key, book=book)))
+    hours = work / HOUR
+    low = middle = high = hours
+    restarts = None
+    if strategy.preemptible:
+        every = checkpoint_every / HOUR if checkpoint_every and checkpoint_every > timedelta() else None
+        least, restarts, most = _outlooks(submission, hours, every, strategy.restart_allowance)
+        low, middle, high = least.billed_hours, restarts.billed_hours, most.billed_hours
+        notes += _restart_notes(restarts, least, most, hours, strategy.restart_allowance)
+    if timeout:
+        high = max(high, timeout / HOUR)
+    runs = submission.trials
+    return Estimate(
+        strategy=strategy.key,
+        hours=hours,
+        usd_per_hour=_amount(rate.usd_per_hour, submission.parallel_trials),
+        expected_usd=_amount(rate.usd_per_hour, runs, middle),
+        low_usd=_amount(rate.usd_per_hour, runs, low),
+        high_usd=_amount(rate.usd_per_hour, runs, high),
+        lines=rate.lines,
+        notes=tuple(dict.fromkeys(notes)),
+        prices_as_of=rate.prices_as_of,
+        trials=runs,
+        restarts=restarts,
+    )
+
+
+def rate_of(submission: Submission, *, price_key: str, book: PriceBook) -> Rate:
+    """Return what one run of the job costs an hour, over all replicas of all pools."""
+    pools = [(shape_of(pool.machine_spec, pool.disk_spec), max(0, pool.replicas)) for _, pool in submission.pools]
+    rate = NOTHING
+    for shape, replicas in pools or [(Shape(""), 1)]:
+        rate += hourly(book, shape, region=submission.region, price_key=price_key).times(replicas)
+    return rate
+
+
+def shape_of(machine: MachineSpec, disk: DiskSpec) -> Shape:
+    """Return what a machine and its disk are for the price book; worker pools and resource pools alike."""
+    return Shape(
+        machine_type=machine.machine_type,
+        accelerator_type=machine.accelerator,
+        accelerator_count=machine.accelerator_count,
+        tpu_topology=machine.tpu_topology,
+        disk_type=disk.boot_disk_type,
+        disk_gib=max(0, disk.size_gb),
+    )
+
+
+def _amount(usd_per_hour: Decimal | None, runs: int, hours: float = 1.0) -> Decimal | None:
+    """Price × runs × hours; None when the price is not known or the hours have no end."""
+    if usd_per_hour is None or not math.isfinite(hours):
+        return None
+    return usd_per_hour * runs * Decimal(repr(hours))
+
+
+def _timeout(submission: Submission) -> timedelta | None:
+    """The timeout that the spec names; None for none, when Vertex AI's default of seven days applies."""
+    timeout = submission.job_spec.scheduling.timeout
+    return timeout if timeout and timeout > timedelta() else None
+
+
+def _outlooks(
+    submission: Submission, hours: float, every: float | None, allowed: int
+) -> tuple[Outlook, Outlook, Outlook]:
+    """What preemptions add when there are few, some and many."""
+    replicas = sum(max(0, pool.replicas) for _, pool in submission.pools)
+    least, middle, most = (
+        outlook(hours, replicas=replicas, assumption=each, interval=every, allowed=allowed)
+        for each in (LIKELY_LOW, LIKELY, LIKELY_HIGH)
+    )
+    return least, middle, most
+
+
+def _pool_note(pool: Rate) -> str:
+    """Say what the machines cost on the bill of the persistent resource, which is priced like standard."""
+    share = f"about {pool.usd_per_hour:,.2f} USD" if pool.usd_per_hour is not None else "an unknown share"
+    return (
+        "The run itself costs nothing: the persistent resource is billed all the time it is up, busy or not. "
+        f"The machines that this run holds account for {share} an hour of that, taken at the standard price."
+    )
+
+
+def _tuning_notes(submission: Submission, work: timedelta) -> list[str]:
+    if submission.tuning is None:
+        return []
+    trials, parallel = submission.trials, submission.parallel_trials
+    return [f"{trials} trials of {in_words(work / HOUR)} each, {parallel} at a time; every trial is billed."]
+
+
+def _timeout_notes(expected: timedelta, timeout: timedelta | None) -> list[str]:
+    if timeout is None or expected == timeout:
+        return []
+    if expected > timeout:
+        return [f"The timeout ends the job after {in_words(timeout / HOUR)}, before the expected end."]
+    return [f"The upper end is a run until the timeout, after {in_words(timeout / HOUR)}."]
+
+
+def _restart_notes(middle: Outlook, least: Outlook, most: Outlook, hours: float, allowed: int) -> list[str]:
+    """Say what was assumed about preemptions, and how likely the job dies of them."""
+    shares = f"{LIKELY_LOW.daily_share:.0%} to {LIKELY_HIGH.daily_share:.0%}"
+    assumed = (
+        f"Assumed: {shares} of the machines are preempted within a day, each restart loses "
+        f"{LIKELY_LOW.restart * 60:.0f} to {LIKELY_HIGH.restart * 60:.0f} minutes, and the training saves a checkpoint "
+        f"every {in_words(min(middle.interval_hours, hours))}, which takes {CHECKPOINT_HOURS * 60:.0f} minute."
+    )
+    if not math.isfinite(middle.billed_hours):
+        return [assumed, "With that many machines it would hardly ever finish."]
+    gone = f"{1 - least.survival:.2%} to {1 - most.survival:.2%}"
+    return [
+        assumed,
+        f"{in_words(hours)} of work take about {in_words(middle.billed_hours)} of billed time with "
+        f"{middle.preemptions:.1f} preemptions.",
+        f"The chance of more than {allowed} preemptions, after which Vertex AI gives the job up, is {gone}.",
+    ]
+
+
+def in_words(hours: float) -> str:
+    """Write a length of time for people: seconds below two minutes, minutes below two hours, else hours."""
+    if hours < 2 / 60:
+        return f"{hours * 3600:.0f} seconds"
+    return f"{hours * 60:.0f} minutes" if hours < 2 else f"{hours:.1f} hours".replace(".0 ", " ")

@@ -1,0 +1,119 @@
+"""May this job be submitted? The rules of its strategy and the limits of its team, weighed into one decision. Pure."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+
+from jobs.cost import Estimate
+from jobs.spec import Finding, Severity, Submission
+from jobs.strategies import Known, Severities, check
+
+SOURCE = "policy of the team"
+
+
+class Verdict(StrEnum):
+    """What becomes of a request."""
+
+    ALLOW = "allow"
+    """It may be submitted at once."""
+    ASK = "ask"
+    """An approver decides."""
+    REFUSE = "refuse"
+    """It cannot be submitted like this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a team may do without asking, and what it may not do at all."""
+
+    ask_over_usd: Decimal
+    """A job that is expected to cost more than this needs an approval; zero asks about whatever costs anything."""
+    refuse_over_usd: Decimal | None
+    """A job that is expected to cost more than this is refused; None: no job is too expensive."""
+    regions: tuple[str, ...]
+    """Regions that may be used; empty: every region."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What policy says of a submission, and every finding that it rests on, the strategy's rules first."""
+
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+
+
+def judge(
+    submission: Submission,
+    *,
+    estimate: Estimate,
+    limits: Limits,
+    severities: Severities | None = None,
+    pools: Known = (),
+) -> Decision:
+    """Weigh all findings: the worst severity decides. Never raises on a submission that could be read.
+
+    `severities` are the rules' severities that the site has set, `pools` the persistent resources that are known.
+    """
+    findings = (
+        *check(submission, severities=severities, pools=pools),
+        *_region(submission, limits),
+        *_cost(estimate, limits),
+    )
+    found = {finding.severity for finding in findings}
+    if Severity.REFUSE in found:
+        return Decision(Verdict.REFUSE, findings)
+    return Decision(Verdict.ASK if Severity.ASK in found else Verdict.ALLOW, findings)
+
+
+def _region(submission: Submission, limits: Limits) -> tuple[Finding, ...]:
+    if not limits.regions or submission.region in limits.regions:
+        return ()
+    return (
+        Finding(
+            code="region_not_allowed",
+            severity=Severity.REFUSE,
+            field="",
+            message=f"The team may not use {submission.region or 'a job without a region'}.",
+            remedy=f"Choose one of {', '.join(limits.regions)}.",
+            source=SOURCE,
+        ),
+    )
+
+
+def _cost(estimate: Estimate, limits: Limits) -> tuple[Finding, ...]:
+    expected = estimate.expected_usd
+    if expected is None:
+        why = "Nobody can say what this job will cost, so somebody has to approve it."
+        return (_finding("cost_unknown", Severity.ASK, f"{why} {_why_unknown(estimate)}"),)
+    if limits.refuse_over_usd is not None and expected > limits.refuse_over_usd:
+        limit = f"The team refuses jobs over {in_usd(limits.refuse_over_usd)}."
+        return (_finding("over_refuse_limit", Severity.REFUSE, f"{_expects(estimate, expected)} {limit}", _CHEAPER),)
+    if expected > limits.ask_over_usd:
+        limit = f"Jobs over {in_usd(limits.ask_over_usd)} need an approval."
+        return (_finding("over_ask_limit", Severity.ASK, f"{_expects(estimate, expected)} {limit}"),)
+    return ()
+
+
+def _why_unknown(estimate: Estimate) -> str:
+    missing = dict.fromkeys(line.resource for line in estimate.lines if line.unit_usd is None)
+    if missing:
+        return f"No price is known for {', '.join(missing)}."
+    return "With that many machines that may be preempted it might never finish."
+
+
+_CHEAPER = "Run it for a shorter time, on fewer or smaller machines, or under another strategy."
+
+
+def _expects(estimate: Estimate, expected: Decimal) -> str:
+    low, high = estimate.low_usd, estimate.high_usd
+    between = f" ({in_usd(low)} to {in_usd(high)})" if low is not None and high is not None and low != high else ""
+    return f"It is expected to cost {in_usd(expected)}{between}."
+
+
+def _finding(code: str, severity: Severity, message: str, remedy: str = "") -> Finding:
+    return Finding(code=code, severity=severity, field="", message=message, remedy=remedy, source=SOURCE)
+
+
+def in_usd(amount: Decimal) -> str:
+    """Write an amount for people, to the cent."""
+    return f"{amount:,.2f} USD"

@@ -1,0 +1,63 @@
+"""Jobs to price, made from REST bodies as people send them."""
+
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Any
+
+from jobs.cost import Estimate, PriceBook, estimate
+from jobs.spec import Submission, read
+from jobs.strategies import STRATEGIES
+
+BOOK = PriceBook.load()
+JULY = PriceBook.as_known_on(date(2026, 7, 30))
+"""The worked examples use the Spot and reservation prices of that day; newer ones exist."""
+HOUR = timedelta(hours=1)
+
+
+def pool(
+    machine_type: str = "n1-standard-4", *, replicas: int = 1, disk_gb: int = 100, **machine: Any
+) -> dict[str, Any]:
+    """A worker pool that runs a container."""
+    return {
+        "machineSpec": {"machineType": machine_type, **machine},
+        "replicaCount": str(replicas),
+        "containerSpec": {"imageUri": "gcr.io/vision/train"},
+        "diskSpec": {"bootDiskSizeGb": disk_gb},
+    }
+
+
+def custom_job(*pools: dict[str, Any], region: str = "us-central1", timeout: str = "") -> Submission:
+    """A custom job of these pools."""
+    spec = {"workerPoolSpecs": list(pools), "scheduling": {"timeout": timeout} if timeout else {}}
+    return submission("custom_job", {"displayName": "train", "jobSpec": spec}, region)
+
+
+def tuning_job(*pools: dict[str, Any], trials: int, parallel: int) -> Submission:
+    """A tuning job whose trials are made of these pools."""
+    body = {
+        "displayName": "search",
+        "maxTrialCount": trials,
+        "parallelTrialCount": parallel,
+        "trialJobSpec": {"workerPoolSpecs": list(pools)},
+    }
+    return submission("hyperparameter_tuning_job", body, "us-central1")
+
+
+def submission(kind: str, body: dict[str, Any], region: str) -> Submission:
+    """The submission that a REST body makes."""
+    job, findings = read(kind, body)
+    assert job is not None, findings
+    return Submission(kind=kind, project="vision", region=region, job=job)
+
+
+def priced(
+    job: Submission, strategy: str = "standard", expected: timedelta = HOUR, book: PriceBook = BOOK, **more: Any
+) -> Estimate:
+    """The estimate of a job."""
+    return estimate(job, strategy=STRATEGIES[strategy], expected=expected, book=book, **more)
+
+
+def known(usd: Decimal | None) -> Decimal:
+    """The amount, which must be known."""
+    assert usd is not None
+    return usd

@@ -1,0 +1,168 @@
+"""What a job will cost."""
+
+import json
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+
+from jobs.cost.estimate import in_words
+from tests.unit.cost.builders import HOUR, JULY, custom_job, known, pool, priced, tuning_job
+
+N1_PER_HOUR = Decimal("0.21849885") + Decimal("19.55") / 730
+
+
+class TestWorkedExamples:
+    @pytest.mark.parametrize(
+        ("example", "strategy", "machine_type", "disk_gb", "hours", "usd"),
+        [
+            ("P1", "standard", "n1-standard-4", 100, 1.5, "0.367919508"),
+            ("P2", "standard", "a3-highgpu-8g", 2000, 10, "1015.429684"),
+            ("P3", "flex_start", "a3-highgpu-8g", 2000, 10, "520.306163"),
+            ("P5", "reservation", "a3-highgpu-8g", 2000, 10, "1022.005779"),
+        ],
+    )
+    def test_of_one_machine_come_out_to_the_printed_digit(
+        self, example: str, strategy: str, machine_type: str, disk_gb: int, hours: float, usd: str
+    ) -> None:
+        job = custom_job(pool(machine_type, disk_gb=disk_gb))
+
+        found = priced(job, strategy, timedelta(hours=hours), JULY)
+
+        assert f"{known(found.expected_usd):.{len(usd.partition('.')[2])}f}" == usd, example
+        assert found.low_usd == found.expected_usd == found.high_usd
+
+    def test_of_spot_without_a_preemption_comes_out_per_hour(self) -> None:
+        """P4 prices ten hours without restarts."""
+        found = priced(custom_job(pool("a3-highgpu-8g", disk_gb=2000)), "spot", 10 * HOUR, JULY)
+
+        assert f"{10 * known(found.usd_per_hour):.6f}" == "643.201189"
+
+    def test_of_a_persistent_resource_bill_the_pool_and_not_the_run(self) -> None:
+        """P6: four machines up for 24 hours, of which jobs use six."""
+        job = custom_job(pool(replicas=4))
+
+        run, up = priced(job, "persistent", 6 * HOUR), priced(job, "standard", 24 * HOUR)
+
+        assert (run.usd_per_hour, run.expected_usd, run.low_usd, run.high_usd) == (0, 0, 0, 0)
+        assert f"{known(up.expected_usd):.9f}" == "23.546848504"
+        assert "about 0.98 USD an hour" in " ".join(run.notes)
+
+    def test_of_tuning_count_every_trial(self) -> None:
+        """P7."""
+        found = priced(tuning_job(pool(), trials=20, parallel=4), expected=HOUR / 2)
+
+        assert f"{known(found.expected_usd):.9f}" == "2.452796719"
+        assert found.usd_per_hour == 4 * N1_PER_HOUR
+        assert found.notes == ("20 trials of 30 minutes each, 4 at a time; every trial is billed.",)
+
+
+class TestPools:
+    def test_add_up_with_their_replicas(self) -> None:
+        job = custom_job(pool(), pool("n1-standard-8", replicas=3), pool(replicas=2))
+
+        found = priced(job)
+
+        one, eight = priced(custom_job(pool())), priced(custom_job(pool("n1-standard-8")))
+        together = 3 * known(one.expected_usd) + 3 * known(eight.expected_usd)
+        assert f"{known(found.expected_usd):.9f}" == f"{together:.9f}"
+        assert [(line.resource, line.quantity) for line in found.lines] == [
+            ("n1-standard-4", 3),
+            ("pd-ssd boot disk", 600),
+            ("n1-standard-8", 3),
+        ]
+
+    def test_that_are_skipped_cost_nothing(self) -> None:
+        assert priced(custom_job(pool(), {}, pool())).expected_usd == priced(custom_job(pool(replicas=2))).expected_usd
+
+    def test_that_are_missing_make_the_cost_unknown(self) -> None:
+        found = priced(custom_job())
+
+        assert (found.usd_per_hour, found.expected_usd, found.high_usd) == (None, None, None)
+
+    def test_with_an_unknown_price_make_the_whole_unknown(self) -> None:
+        found = priced(custom_job(pool(), pool("a4x-highgpu-4g")))
+
+        assert found.expected_usd is None
+        assert "Not known in us-central1: the on-demand price of a4x-highgpu-4g." in found.notes
+
+
+class TestTimeout:
+    def test_ends_the_range(self) -> None:
+        found = priced(custom_job(pool(), timeout="36000s"), expected=2 * HOUR)
+
+        assert (found.low_usd, found.expected_usd) == (2 * N1_PER_HOUR, 2 * N1_PER_HOUR)
+        assert found.high_usd == 10 * N1_PER_HOUR
+        assert found.notes == ("The upper end is a run until the timeout, after 10 hours.",)
+
+    def test_before_the_expected_end_ends_the_job(self) -> None:
+        found = priced(custom_job(pool(), timeout="3600s"), expected=5 * HOUR)
+
+        assert (found.hours, found.expected_usd, found.high_usd) == (1, N1_PER_HOUR, N1_PER_HOUR)
+        assert found.notes == ("The timeout ends the job after 60 minutes, before the expected end.",)
+
+    def test_of_zero_is_none(self) -> None:
+        assert priced(custom_job(pool(), timeout="0s")) == priced(custom_job(pool()))
+
+
+class TestSpot:
+    def test_gives_a_range_around_what_is_expected(self) -> None:
+        found = priced(custom_job(pool("a2-highgpu-1g")), "spot", 24 * HOUR)
+
+        bare = 24 * known(found.usd_per_hour)
+        assert bare < known(found.low_usd) < known(found.expected_usd) < known(found.high_usd)
+
+    def test_says_what_it_assumes_and_how_likely_the_job_dies(self) -> None:
+        found = priced(
+            custom_job(pool("a2-highgpu-1g", replicas=1), pool("a2-highgpu-1g", replicas=15)), "spot", 48 * HOUR
+        )
+
+        assumed, billed, chance = found.notes
+        assert "5% to 15% of the machines are preempted within a day" in assumed
+        assert "loses 3 to 12 minutes" in assumed
+        assert billed == "48 hours of work take about 50.8 hours of billed time with 3.6 preemptions."
+        assert chance.startswith("The chance of more than 6 preemptions")
+        assert found.restarts is not None
+        assert 0 < found.restarts.survival < 1
+
+    def test_counts_checkpoints_as_often_as_the_training_makes_them(self) -> None:
+        job = custom_job(pool("a2-highgpu-1g"))
+
+        best, never = priced(job, "spot", 48 * HOUR), priced(job, "spot", 48 * HOUR, checkpoint_every=48 * HOUR)
+
+        assert known(never.expected_usd) > known(best.expected_usd)
+        assert never.restarts is not None
+        assert never.restarts.interval_hours == 48
+
+    def test_is_unknown_for_a_job_that_would_never_finish(self) -> None:
+        found = priced(custom_job(pool("a2-highgpu-1g", replicas=10**12)), "spot", 48 * HOUR, checkpoint_every=HOUR)
+
+        assert found.usd_per_hour is not None
+        assert found.expected_usd is None
+        assert "With that many machines it would hardly ever finish." in found.notes
+
+    def test_of_other_strategies_says_nothing_of_restarts(self) -> None:
+        assert priced(custom_job(pool("a2-highgpu-1g")), "flex_start").restarts is None
+
+
+class TestAsJson:
+    def test_carries_amounts_as_text_and_dates_as_days(self) -> None:
+        body = json.loads(json.dumps(priced(custom_job(pool()), expected=2 * HOUR).as_dict()))
+
+        assert body["expected_usd"] == "0.490559344"
+        assert body["prices_as_of"] == "2025-08-16"
+        assert [line["resource"] for line in body["lines"]] == ["n1-standard-4", "pd-ssd boot disk"]
+
+    def test_carries_what_is_unknown_as_null(self) -> None:
+        body = priced(custom_job(pool("a4x-highgpu-4g"))).as_dict()
+
+        assert (body["usd_per_hour"], body["expected_usd"], body["restarts"]) == (None, None, None)
+
+
+class TestInWords:
+    @pytest.mark.parametrize(
+        ("hours", "words"),
+        [(0, "0 seconds"), (0.01, "36 seconds"), (0.5, "30 minutes"), (2, "2 hours"), (168.25, "168.2 hours")],
+    )
+    def test_picks_a_unit_for_people(self, hours: float, words: str) -> None:
+        assert in_words(hours) == words

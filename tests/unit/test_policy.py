@@ -1,0 +1,139 @@
+"""What policy says of a job."""
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from jobs.cost import Estimate, Line
+from jobs.policy import Decision, Limits, Verdict, judge
+from jobs.spec import Finding, Severity, Submission, read
+
+OPEN = Limits(ask_over_usd=Decimal(1000), refuse_over_usd=None, regions=())
+LINE = Line("n1-standard-4", Decimal(1), "machine", Decimal("0.25"), "vertex_training", "a price list")
+
+
+def submission(region: str = "us-central1", **pool: Any) -> Submission:
+    """A small job that breaks no rule, unless `pool` says otherwise."""
+    spec = {
+        "workerPoolSpecs": [
+            {
+                "machineSpec": {"machineType": "n1-standard-4"},
+                "replicaCount": "1",
+                "containerSpec": {"imageUri": "us-docker.pkg.dev/vision/train/image:1"},
+                **pool,
+            }
+        ],
+        "scheduling": {"timeout": "3600s"},
+    }
+    job, findings = read("custom_job", {"displayName": "train", "jobSpec": spec})
+    assert job is not None, findings
+    return Submission(kind="custom_job", project="vision", region=region, job=job)
+
+
+def costs(usd: str | None) -> Estimate:
+    """An estimate of that much."""
+    amount = None if usd is None else Decimal(usd)
+    line = LINE if usd is not None else replace(LINE, resource="a4x-highgpu-4g", unit_usd=None)
+    return Estimate("standard", 1.0, amount, amount, amount, amount, (line,), (), None)
+
+
+def decide(job: Submission | None = None, usd: str | None = "10", limits: Limits = OPEN) -> Decision:
+    """What policy says of a job that costs so much."""
+    return judge(job or submission(), estimate=costs(usd), limits=limits)
+
+
+def finding(decision: Decision, code: str) -> Finding:
+    """The one finding of that code."""
+    (found,) = [each for each in decision.findings if each.code == code]
+    return found
+
+
+class TestVerdict:
+    def test_allows_a_cheap_job_that_breaks_no_rule(self) -> None:
+        decision = decide()
+
+        assert decision.verdict == "allow"
+        assert not [each for each in decision.findings if each.severity is not Severity.ADVISE]
+
+    def test_refuses_what_the_rules_of_the_strategy_refuse(self) -> None:
+        decision = decide(submission(replicaCount="2"))
+
+        assert decision.verdict is Verdict.REFUSE
+        assert [each for each in decision.findings if "replicaCount" in each.field]
+
+    def test_refusing_outweighs_asking(self) -> None:
+        assert decide(submission(replicaCount="2"), usd=None).verdict is Verdict.REFUSE
+
+    def test_keeps_every_finding_not_only_the_worst(self) -> None:
+        decision = decide(submission("europe-west4", replicaCount="2"), None, replace(OPEN, regions=("us-central1",)))
+
+        codes = {each.code for each in decision.findings}
+        assert {"region_not_allowed", "cost_unknown"} < codes
+
+
+class TestCost:
+    @pytest.mark.parametrize(
+        ("usd", "verdict"),
+        [("0", "allow"), ("100", "allow"), ("100.01", "ask"), ("500", "ask"), ("500.01", "refuse")],
+    )
+    def test_is_weighed_against_both_limits(self, usd: str, verdict: str) -> None:
+        limits = Limits(ask_over_usd=Decimal(100), refuse_over_usd=Decimal(500), regions=())
+
+        assert decide(usd=usd, limits=limits).verdict == verdict
+
+    def test_without_an_upper_limit_is_never_refused(self) -> None:
+        assert decide(usd="999999999").verdict is Verdict.ASK
+
+    def test_over_the_asking_limit_is_said_in_plain_words(self) -> None:
+        found = finding(decide(usd="12345.678"), "over_ask_limit")
+
+        assert found.message == "It is expected to cost 12,345.68 USD. Jobs over 1,000.00 USD need an approval."
+        assert (found.severity, found.field) == (Severity.ASK, "")
+
+    def test_as_a_range_names_both_ends(self) -> None:
+        spot = replace(costs("2000"), low_usd=Decimal(1900), high_usd=Decimal(2500))
+
+        message = finding(judge(submission(), estimate=spot, limits=OPEN), "over_ask_limit").message
+
+        assert "2,000.00 USD (1,900.00 USD to 2,500.00 USD)" in message
+
+    def test_over_the_refusing_limit_says_what_to_do(self) -> None:
+        found = finding(decide(limits=replace(OPEN, refuse_over_usd=Decimal(5))), "over_refuse_limit")
+
+        assert "The team refuses jobs over 5.00 USD." in found.message
+        assert "another strategy" in found.remedy
+
+    def test_that_is_unknown_asks_and_names_the_missing_price(self) -> None:
+        found = finding(decide(usd=None), "cost_unknown")
+
+        assert found.severity is Severity.ASK
+        assert "No price is known for a4x-highgpu-4g." in found.message
+
+    def test_without_end_asks_and_says_why(self) -> None:
+        endless = replace(costs("1"), expected_usd=None, high_usd=None)
+
+        message = finding(judge(submission(), estimate=endless, limits=OPEN), "cost_unknown").message
+
+        assert "it might never finish" in message
+
+
+class TestRegion:
+    @pytest.mark.parametrize(
+        ("allowed", "region", "verdict"),
+        [
+            ((), "europe-west4", "allow"),
+            (("europe-west4", "us-central1"), "europe-west4", "allow"),
+            (("us-central1",), "europe-west4", "refuse"),
+        ],
+    )
+    def test_must_be_one_of_the_team(self, allowed: tuple[str, ...], region: str, verdict: str) -> None:
+        assert decide(submission(region), limits=replace(OPEN, regions=allowed)).verdict == verdict
+
+    def test_refused_names_those_that_may_be_used(self) -> None:
+        decision = decide(submission("europe-west4"), limits=replace(OPEN, regions=("us-central1", "us-east4")))
+
+        found = finding(decision, "region_not_allowed")
+        assert found.message == "The team may not use europe-west4."
+        assert found.remedy == "Choose one of us-central1, us-east4."
