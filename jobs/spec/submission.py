@@ -1,6 +1,7 @@
 """Submission: a job with where it is to run. What strategies, cost and policy judge."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from jobs.spec.custom_job import CustomJob, CustomJobSpec
 from jobs.spec.pipeline import TrainingPipeline
@@ -20,7 +21,7 @@ class Submission:
     region: str
     job: Job
 
-    @property
+    @cached_property
     def job_spec(self) -> CustomJobSpec:
         """The spec that holds pools and scheduling, whatever the kind; empty where a pipeline has no inputs."""
         job = self.job
@@ -33,7 +34,7 @@ class Submission:
             return inputs.trial_job_spec
         return inputs if inputs is not None else CustomJobSpec()
 
-    @property
+    @cached_property
     def spec_path(self) -> str:
         """Where `job_spec` lies in the REST body, e.g. `jobSpec` or `trainingTaskInputs.trialJobSpec`."""
         if isinstance(self.job, CustomJob):
@@ -54,7 +55,7 @@ class Submission:
         changed = inputs.but(trial_job_spec=job_spec) if isinstance(inputs, TuningTaskInputs) else job_spec
         return replace(self, job=job.but(training_task_inputs=changed))
 
-    @property
+    @cached_property
     def tuning(self) -> HyperparameterTuningJob | TuningTaskInputs | None:
         """The study and its trial counts, where the job tunes."""
         job = self.job
@@ -84,7 +85,7 @@ class Submission:
         wanted = self.tuning.parallel_trial_count if self.tuning is not None else 1
         return max(1, min(wanted, self.trials))
 
-    @property
+    @cached_property
     def pools(self) -> list[tuple[int, WorkerPoolSpec]]:
         """The pools that ask for something, each with its index."""
         return [(i, pool) for i, pool in enumerate(self.job_spec.worker_pool_specs) if not pool.is_empty]

@@ -1,0 +1,87 @@
+"""Rules of reservation affinities: their types, keys and values. Every job keeps them."""
+
+import re
+from collections.abc import Iterator
+
+from jobs.spec import ReservationAffinity, Severity, Submission, quoted
+from jobs.strategies.base import Problem, rule
+from jobs.strategies.holes import is_hole
+from jobs.strategies.sources import API, RESERVATIONS
+
+KEY = "compute.googleapis.com/reservation-name"
+NAME = re.compile(
+    r"projects/[^/]+/zones/([a-z0-9-]+)/reservations/[^/]+(?:/reservationBlocks/[^/]+(?:/reservationSubBlocks/[^/]+)?)?"
+)
+
+
+def affinities(submission: Submission) -> Iterator[tuple[str, ReservationAffinity]]:
+    """Yield the path and value of each reservation affinity that is given."""
+    for index, pool in submission.pools:
+        if pool.machine_spec.reservation_affinity is not None:
+            yield submission.pool_path(index, "machineSpec.reservationAffinity"), pool.machine_spec.reservation_affinity
+
+
+@rule(Severity.REFUSE, API)
+def affinity_has_a_type(submission: Submission) -> Iterator[Problem]:
+    """A reservation affinity says which sort it is."""
+    for path, affinity in affinities(submission):
+        if affinity.reservation_affinity_type == "TYPE_UNSPECIFIED":
+            yield Problem(
+                f"{path}.reservationAffinityType",
+                "A reservation affinity is given without its type.",
+                "Set NO_RESERVATION, ANY_RESERVATION or SPECIFIC_RESERVATION, or remove it.",
+            )
+
+
+@rule(Severity.REFUSE, RESERVATIONS)
+def specific_reservation_is_named(submission: Submission) -> Iterator[Problem]:
+    """A specific reservation is named by the documented key and its full name."""
+    for path, affinity in affinities(submission):
+        if affinity.reservation_affinity_type != "SPECIFIC_RESERVATION":
+            continue
+        if affinity.key != KEY and not is_hole(affinity.key):
+            yield Problem(f"{path}.key", f"The key of a specific reservation is {KEY}.", f"Set key: {KEY}.")
+        if not affinity.values:
+            yield Problem(f"{path}.values", "No reservation is named.", "Write projects/P/zones/Z/reservations/NAME.")
+        for at, name in enumerate(affinity.values[:20]):
+            if not NAME.fullmatch(name[:1000]) and not is_hole(name):
+                yield Problem(
+                    f"{path}.values[{at}]",
+                    f"{quoted(name)} is no reservation's full name.",
+                    "Write projects/P/zones/Z/reservations/NAME.",
+                )
+
+
+@rule(Severity.REFUSE, API)
+def other_affinities_name_nothing(submission: Submission) -> Iterator[Problem]:
+    """Only a specific reservation has a key and values."""
+    for path, affinity in affinities(submission):
+        other = affinity.reservation_affinity_type in ("ANY_RESERVATION", "NO_RESERVATION")
+        if other and (affinity.key or affinity.values):
+            yield Problem(
+                f"{path}.values",
+                f"{affinity.reservation_affinity_type} takes no key and no values.",
+                "Set SPECIFIC_RESERVATION, or remove key and values.",
+            )
+
+
+@rule(Severity.REFUSE, RESERVATIONS)
+def reservation_is_in_the_region(submission: Submission) -> Iterator[Problem]:
+    """The zone of a reservation lies in the job's region."""
+    for path, affinity in affinities(submission):
+        for at, name in enumerate(affinity.values[:20]):
+            found = NAME.fullmatch(name[:1000])
+            if found and submission.region and found.group(1).rpartition("-")[0] != submission.region:
+                yield Problem(
+                    f"{path}.values[{at}]",
+                    f"The reservation is in {quoted(found.group(1))}, the job in {quoted(submission.region)}.",
+                    "Use a reservation of the job's region.",
+                )
+
+
+RULES = (
+    affinity_has_a_type,
+    specific_reservation_is_named,
+    other_affinities_name_nothing,
+    reservation_is_in_the_region,
+)

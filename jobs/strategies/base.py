@@ -1,0 +1,152 @@
+"""The shapes that all strategies share: a rule, what it finds, a strategy.
+
+A rule looks at a submission and yields problems; it never raises and never changes anything.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Literal, NamedTuple
+
+from jobs.catalog import Machine
+from jobs.spec import Finding, PersistentResource, Severity, Submission
+
+OFF: Literal["off"] = "off"
+Severities = Mapping[str, Severity | str]
+"""`{rule code: severity}` as a site has set them; "off" silences a rule."""
+
+
+class Source(NamedTuple):
+    """Where a rule comes from: the page and the day it was read (ISO)."""
+
+    title: str
+    read: str
+
+
+class Problem(NamedTuple):
+    """What a rule found: the field's path in the REST body, what is wrong, what to do."""
+
+    field: str
+    message: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True)
+class KnownResource:
+    """A persistent resource as last seen. `in_use` are the replicas that running jobs hold, per resource pool; where
+    it is empty, the resource's own `usedReplicaCount` counts.
+    """
+
+    resource_id: str
+    project: str
+    region: str
+    resource: PersistentResource
+    in_use: tuple[int, ...] = ()
+
+    def used(self, index: int) -> int:
+        """Return how many replicas of a resource pool are held."""
+        if index < len(self.in_use):
+            return self.in_use[index]
+        return self.resource.resource_pools[index].used_replica_count
+
+
+Known = Sequence[KnownResource]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One requirement: its code, how much it weighs, its sentence, its source, and the function that looks."""
+
+    code: str
+    severity: Severity
+    sentence: str
+    source: Source
+    find: Callable[[Submission, Known], Iterable[Problem]]
+
+    def check(self, submission: Submission, known: Known = (), severity: Severity | None = None) -> list[Finding]:
+        """Return what the rule finds, weighed as `severity` where a site has set one."""
+        weight = severity or self.severity
+        return [
+            Finding(self.code, weight, field, message, remedy, self.source.title, self.source.read)
+            for field, message, remedy in self.find(submission, known)
+        ]
+
+
+def rule(severity: Severity, source: Source) -> Callable[[Callable[[Submission], Iterable[Problem]]], Rule]:
+    """Make a rule of a function of the submission; its name is the code, its docstring the sentence."""
+
+    def make(find: Callable[[Submission], Iterable[Problem]]) -> Rule:
+        return Rule(find.__name__, severity, sentence(find), source, lambda submission, _: find(submission))
+
+    return make
+
+
+def resource_rule(
+    severity: Severity, source: Source
+) -> Callable[[Callable[[Submission, Known], Iterable[Problem]]], Rule]:
+    """Make a rule of a function of the submission and the persistent resources that are known."""
+
+    def make(find: Callable[[Submission, Known], Iterable[Problem]]) -> Rule:
+        return Rule(find.__name__, severity, sentence(find), source, find)
+
+    return make
+
+
+def sentence(find: Callable[..., object]) -> str:
+    """Return a function's docstring as one line."""
+    return " ".join((find.__doc__ or "").split())
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """A way of getting capacity.
+
+    `sets` says what it writes into the spec, `machines` and `serves` which machines it can have, `kinds` which kinds
+    of job. `quota` is the beginning of its quota metrics' names. `price_key` picks its prices. `restart_allowance` is
+    how often Vertex AI restarts a job of it that lost its capacity. `default_wait` is how long it waits for capacity
+    unless told otherwise (None: no limit of its own), `longest_run` the longest timeout it allows (None: no limit
+    documented). `apply` returns the submission asking for this strategy and for no other.
+    """
+
+    key: str
+    label: str
+    api_value: str
+    summary: str
+    sets: str
+    machines: str
+    serves: Callable[[Machine], bool]
+    price_key: str
+    billing: str
+    quota: str
+    quota_rule: str
+    preemptible: bool
+    restart_allowance: int
+    restart_rule: str
+    wait_rule: str
+    default_wait: timedelta | None
+    longest_run: timedelta | None
+    roles: str
+    source: Source
+    rules: tuple[Rule, ...]
+    apply: Callable[[Submission], Submission]
+    kinds: tuple[str, ...] = ("custom_job", "hyperparameter_tuning_job", "training_pipeline")
+
+
+def ask_for(submission: Submission, *, strategy: str, keep_wait: bool = False, affinity: bool = False) -> Submission:
+    """Return the submission with this `scheduling.strategy` ("" = unset) and without the marks of other strategies.
+
+    The persistent resource goes; reservations go unless `affinity`; maxWaitDuration goes unless `keep_wait`.
+    """
+    spec = submission.job_spec
+    wait = spec.scheduling.max_wait_duration if keep_wait else None
+    changes: dict[str, object] = {"persistent_resource_id": None}
+    scheduling = spec.scheduling.but(strategy=strategy or None, max_wait_duration=wait)
+    changes["scheduling"] = scheduling if scheduling.model_fields_set else None
+    if not affinity and any(pool.machine_spec.reservation_affinity for pool in spec.worker_pool_specs):
+        changes["worker_pool_specs"] = tuple(
+            pool.but(machine_spec=pool.machine_spec.but(reservation_affinity=None))
+            if pool.machine_spec.reservation_affinity is not None
+            else pool
+            for pool in spec.worker_pool_specs
+        )
+    return submission.with_job_spec(spec.but(**changes))

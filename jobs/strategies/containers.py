@@ -1,0 +1,211 @@
+"""Rules of what a pool runs: images, packages, arguments, environment."""
+
+import re
+from collections.abc import Iterator
+
+from jobs.spec import ContainerSpec, PythonPackageSpec, Severity, Submission, quoted
+from jobs.strategies.base import Problem, rule
+from jobs.strategies.holes import is_hole
+from jobs.strategies.sources import API, CODE, PIPELINE
+
+MOST_ENV = 100
+MOST_PACKAGES = 100
+LONGEST_ARGS = 100_000
+ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+IMAGE = re.compile(
+    r"[a-z0-9][a-z0-9._-]*(?::[0-9]+)?(?:/[a-z0-9][a-z0-9._-]*)*(?::\w[\w.-]{0,127})?(?:@[a-z0-9]+:[0-9a-f]{32,})?",
+    re.ASCII,
+)
+PREBUILT = re.compile(r"(?:(?:us|europe|asia)-docker\.pkg\.dev/vertex-ai|gcr\.io/cloud-aiplatform)/training/", re.ASCII)
+OWN_NAMES = frozenset({"CLUSTER_SPEC", "TF_CONFIG"})
+OWN_PREFIXES = ("AIP_", "CLOUD_ML_")
+
+
+def _containers(submission: Submission) -> Iterator[tuple[str, ContainerSpec]]:
+    for index, pool in submission.pools:
+        if pool.container_spec is not None:
+            yield submission.pool_path(index, "containerSpec"), pool.container_spec
+
+
+def _packages(submission: Submission) -> Iterator[tuple[str, PythonPackageSpec]]:
+    for index, pool in submission.pools:
+        if pool.python_package_spec is not None:
+            yield submission.pool_path(index, "pythonPackageSpec"), pool.python_package_spec
+
+
+def _tasks(submission: Submission) -> Iterator[tuple[str, ContainerSpec | PythonPackageSpec]]:
+    yield from _containers(submission)
+    yield from _packages(submission)
+
+
+@rule(Severity.REFUSE, API)
+def container_has_an_image(submission: Submission) -> Iterator[Problem]:
+    """A container names its image."""
+    for path, container in _containers(submission):
+        if not container.image_uri:
+            yield Problem(
+                f"{path}.imageUri", "The container names no image.", "Give an Artifact Registry or Docker Hub image."
+            )
+
+
+@rule(Severity.REFUSE, API)
+def images_are_references(submission: Submission) -> Iterator[Problem]:
+    """An image is a reference such as us-docker.pkg.dev/project/repository/image:tag."""
+    images = [(f"{path}.imageUri", found.image_uri) for path, found in _containers(submission)]
+    images += [(f"{path}.executorImageUri", found.executor_image_uri) for path, found in _packages(submission)]
+    for field, image in images:
+        if image and not IMAGE.fullmatch(image[:1000]) and not is_hole(image):
+            yield Problem(
+                field,
+                f"{quoted(image)} is no image reference.",
+                "Write registry/repository/image:tag in small letters, without https:// and without spaces.",
+            )
+
+
+@rule(Severity.REFUSE, API)
+def package_has_an_executor(submission: Submission) -> Iterator[Problem]:
+    """A Python package names the prebuilt image that runs it."""
+    for path, package in _packages(submission):
+        if not package.executor_image_uri:
+            yield Problem(
+                f"{path}.executorImageUri",
+                "The Python package names no executor image.",
+                "Choose one of Google's prebuilt training images (us-docker.pkg.dev/vertex-ai/training/...).",
+            )
+
+
+@rule(Severity.ADVISE, API)
+def executors_are_prebuilt(submission: Submission) -> Iterator[Problem]:
+    """The executor of a Python package is one of Google's prebuilt training images."""
+    for path, package in _packages(submission):
+        image = package.executor_image_uri
+        if image and not PREBUILT.match(image):
+            yield Problem(
+                f"{path}.executorImageUri",
+                f"{quoted(image)} is none of Google's prebuilt training images, which the API asks for.",
+                "Use us-docker.pkg.dev/vertex-ai/training/..., or run your image as a containerSpec.",
+            )
+
+
+@rule(Severity.REFUSE, API)
+def package_names_its_files(submission: Submission) -> Iterator[Problem]:
+    """A Python package lists at least one package file in Cloud Storage."""
+    for path, package in _packages(submission):
+        if not package.package_uris:
+            yield Problem(
+                f"{path}.packageUris",
+                "No package file is given.",
+                "Upload a source distribution and give its gs:// address.",
+            )
+        for index, uri in enumerate(package.package_uris[:MOST_PACKAGES]):
+            if not uri.startswith("gs://") and not is_hole(uri):
+                yield Problem(
+                    f"{path}.packageUris[{index}]",
+                    f"{quoted(uri)} is no Cloud Storage address.",
+                    "Upload the package and give its gs:// address.",
+                )
+
+
+@rule(Severity.REFUSE, API)
+def packages_are_at_most_100(submission: Submission) -> Iterator[Problem]:
+    """A Python package lists at most 100 package files."""
+    for path, package in _packages(submission):
+        if len(package.package_uris) > MOST_PACKAGES:
+            yield Problem(
+                f"{path}.packageUris",
+                f"{len(package.package_uris)} package files are given; Vertex AI takes at most {MOST_PACKAGES}.",
+                "Build them into fewer packages or into an image.",
+            )
+
+
+@rule(Severity.REFUSE, API)
+def package_has_a_module(submission: Submission) -> Iterator[Problem]:
+    """A Python package names the module to run, in dots."""
+    for path, package in _packages(submission):
+        module = package.python_module
+        if not module:
+            yield Problem(f"{path}.pythonModule", "No module is given to run.", "Name it in dots, e.g. trainer.task.")
+        elif ("/" in module or any(sign.isspace() for sign in module)) and not is_hole(module):
+            dotted = module.strip().removesuffix(".py").replace("/", ".")
+            remedy = f"Write `{dotted}`." if len(dotted) < 100 and " " not in dotted else "Write it in dots."
+            yield Problem(f"{path}.pythonModule", f"{quoted(module)} is no module name.", remedy)
+
+
+@rule(Severity.REFUSE, API)
+def env_is_at_most_100(submission: Submission) -> Iterator[Problem]:
+    """A task has at most 100 environment variables."""
+    for path, task in _tasks(submission):
+        if len(task.env) > MOST_ENV:
+            yield Problem(
+                f"{path}.env",
+                f"{len(task.env)} environment variables are given; Vertex AI takes at most {MOST_ENV}.",
+                "Put them into a file and read it from Cloud Storage.",
+            )
+
+
+@rule(Severity.REFUSE, API)
+def env_names_are_identifiers(submission: Submission) -> Iterator[Problem]:
+    """The name of an environment variable is a C identifier."""
+    for path, task in _tasks(submission):
+        for index, variable in enumerate(task.env[:MOST_ENV]):
+            if not ENV_NAME.fullmatch(variable.name):
+                what = quoted(variable.name) if variable.name else "An empty name"
+                yield Problem(
+                    f"{path}.env[{index}].name",
+                    f"{what} is no name for an environment variable.",
+                    "Use letters, digits and underscores; do not start with a digit.",
+                )
+
+
+@rule(Severity.ADVISE, API)
+def env_names_are_given_once(submission: Submission) -> Iterator[Problem]:
+    """Each environment variable is given once."""
+    for path, task in _tasks(submission):
+        seen: set[str] = set()
+        for index, variable in enumerate(task.env[:MOST_ENV]):
+            if variable.name in seen:
+                message = f"{quoted(variable.name)} is given more than once; which value counts is not documented."
+                yield Problem(f"{path}.env[{index}].name", message, "Keep one of them.")
+            seen.add(variable.name)
+
+
+@rule(Severity.ADVISE, CODE)
+def env_leaves_vertex_names_alone(submission: Submission) -> Iterator[Problem]:
+    """The environment variables that Vertex AI sets itself are not set by the job."""
+    for path, task in _tasks(submission):
+        for index, variable in enumerate(task.env[:MOST_ENV]):
+            if variable.name in OWN_NAMES or variable.name.startswith(OWN_PREFIXES):
+                yield Problem(
+                    f"{path}.env[{index}].name",
+                    f"Vertex AI sets {quoted(variable.name)} itself.",
+                    "Choose another name, or leave it out and read the value that Vertex AI gives.",
+                )
+
+
+@rule(Severity.REFUSE, PIPELINE)
+def args_are_short(submission: Submission) -> Iterator[Problem]:
+    """All arguments of a task together have at most 100,000 characters."""
+    for path, task in _tasks(submission):
+        length = sum(map(len, task.args))
+        if length > LONGEST_ARGS:
+            yield Problem(
+                f"{path}.args",
+                f"The arguments have {length:,} characters together; Vertex AI takes at most {LONGEST_ARGS:,}.",
+                "Put them into a file and pass its address.",
+            )
+
+
+RULES = (
+    container_has_an_image,
+    images_are_references,
+    package_has_an_executor,
+    executors_are_prebuilt,
+    package_names_its_files,
+    packages_are_at_most_100,
+    package_has_a_module,
+    env_is_at_most_100,
+    env_names_are_identifiers,
+    env_names_are_given_once,
+    env_leaves_vertex_names_alone,
+    args_are_short,
+)

@@ -1,0 +1,61 @@
+"""Rules of boot disks."""
+
+from collections.abc import Iterator
+
+from jobs.catalog import DISKS, LARGEST_DISK_GB, SMALLEST_DISK_GB, default_disk
+from jobs.spec import Severity, Submission, quoted
+from jobs.spec.shape import nearest
+from jobs.strategies.base import Problem, rule
+from jobs.strategies.holes import is_hole
+from jobs.strategies.machines import known_machines
+from jobs.strategies.sources import COMPUTE
+
+
+@rule(Severity.REFUSE, COMPUTE)
+def boot_disk_size_is_in_range(submission: Submission) -> Iterator[Problem]:
+    """A boot disk has 100 to 64,000 GB."""
+    for index, pool in submission.pools:
+        size = pool.disk_spec.size_gb
+        if not SMALLEST_DISK_GB <= size <= LARGEST_DISK_GB:
+            yield Problem(
+                submission.pool_path(index, "diskSpec.bootDiskSizeGb"),
+                f"A boot disk has {SMALLEST_DISK_GB} to {LARGEST_DISK_GB:,} GB, not {size:,}.",
+                f"Set {SMALLEST_DISK_GB if size < SMALLEST_DISK_GB else LARGEST_DISK_GB}.",
+            )
+
+
+@rule(Severity.REFUSE, COMPUTE)
+def boot_disk_type_is_known(submission: Submission) -> Iterator[Problem]:
+    """A boot disk is pd-ssd, pd-standard or hyperdisk-balanced."""
+    for index, pool in submission.pools:
+        name = pool.disk_spec.boot_disk_type
+        if name and name not in DISKS and not is_hole(name):
+            near = nearest(name, DISKS)
+            remedy = f"Did you mean `{near}`?" if near else f"Choose {', '.join(DISKS)}."
+            yield Problem(
+                submission.pool_path(index, "diskSpec.bootDiskType"),
+                f"{quoted(name)} is no boot disk of training.",
+                remedy,
+            )
+
+
+@rule(Severity.ADVISE, COMPUTE)
+def newest_machines_take_hyperdisk(submission: Submission) -> Iterator[Problem]:
+    """N4, A3 Ultra and A4 machines use Hyperdisk."""
+    for index, _, found in known_machines(submission):
+        disk = submission.job_spec.worker_pool_specs[index].disk_spec.boot_disk_type
+        wants = found.series == "n4" or default_disk(found.machine_type) == "hyperdisk-balanced"
+        silent = not disk and default_disk(found.machine_type) == "hyperdisk-balanced"
+        if wants and disk != "hyperdisk-balanced" and not silent:
+            yield Problem(
+                submission.pool_path(index, "diskSpec.bootDiskType"),
+                f"{found.machine_type} uses Hyperdisk on Compute Engine; {quoted(disk or 'pd-ssd')} may be refused.",
+                "Set bootDiskType: hyperdisk-balanced.",
+            )
+
+
+RULES = (
+    boot_disk_size_is_in_range,
+    boot_disk_type_is_known,
+    newest_machines_take_hyperdisk,
+)

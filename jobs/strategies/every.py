@@ -1,0 +1,40 @@
+"""The rules that every job keeps, whatever its strategy, in the order in which a form shows them."""
+
+from jobs.spec import Submission, TrainingPipeline
+from jobs.strategies import (
+    affinity,
+    containers,
+    disks,
+    holes,
+    machines,
+    names,
+    parameters,
+    pipelines,
+    pools,
+    scheduling,
+    surroundings,
+    tpus,
+    tuning,
+)
+from jobs.strategies.base import Rule
+
+ALWAYS = (
+    *names.RULES,
+    *holes.RULES,
+    *pools.RULES,
+    *machines.RULES,
+    *tpus.RULES,
+    *disks.RULES,
+    *affinity.RULES,
+    *containers.RULES,
+    *surroundings.RULES,
+    *scheduling.RULES,
+)
+TUNING = (*tuning.RULES, *parameters.RULES)
+EVERY = (*ALWAYS, *TUNING, *pipelines.RULES)
+
+
+def rules_of_kind(submission: Submission) -> tuple[Rule, ...]:
+    """Return the rules that bind a submission by its kind; the others could find nothing."""
+    found = ALWAYS if submission.tuning is None else ALWAYS + TUNING
+    return found + pipelines.RULES if isinstance(submission.job, TrainingPipeline) else found

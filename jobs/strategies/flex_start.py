@@ -1,0 +1,123 @@
+"""Flex-start (Dynamic Workload Scheduler): waits until all machines are there, then keeps them up to seven days."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from jobs.catalog import ACCELERATORS, Machine, machine
+from jobs.spec import Severity, Submission
+from jobs.strategies.base import Problem, Strategy, ask_for, rule
+from jobs.strategies.holes import is_hole
+from jobs.strategies.sources import FLEX
+
+LONGEST_RUN = timedelta(days=7)
+DEFAULT_WAIT = timedelta(hours=24)
+OFFERED = "L4, A100, H100, H200 and B200"
+
+
+def serves(found: Machine) -> bool:
+    """Tell whether Flex-start offers a machine: one that carries an offered GPU."""
+    gpu = ACCELERATORS.get(found.gpu_type)
+    return found.trainable and gpu is not None and gpu.flex_start
+
+
+@rule(Severity.REFUSE, FLEX)
+def flex_start_gpus_are_offered(submission: Submission) -> Iterator[Problem]:
+    """Flex-start offers L4, A100, H100, H200 and B200 GPUs, and nothing else."""
+    for index, pool in submission.pools:
+        name = pool.machine_spec.machine_type
+        found = machine(name)
+        if name and not is_hole(name) and (found is None or not serves(found)):
+            yield Problem(
+                submission.pool_path(index, "machineSpec.machineType"),
+                f"Flex-start offers {OFFERED} only; worker pool {index} asks for another machine.",
+                "Choose a machine of the series G2, A2, A3 or A4, or another strategy.",
+            )
+
+
+@rule(Severity.REFUSE, FLEX)
+def flex_start_runs_at_most_seven_days(submission: Submission) -> Iterator[Problem]:
+    """A Flex-start job has a timeout of at most seven days."""
+    timeout = submission.job_spec.scheduling.timeout
+    if timeout is not None and timeout > LONGEST_RUN:
+        yield Problem(
+            submission.spec_field("scheduling.timeout"),
+            "A Flex-start job runs at most 7 days.",
+            'Set at most "604800s" and resume from a checkpoint.',
+        )
+
+
+@rule(Severity.REFUSE, FLEX)
+def flex_start_has_one_machine_configuration(submission: Submission) -> Iterator[Problem]:
+    """All worker pools of a Flex-start job have the same machine."""
+    pools = submission.pools
+    for index, pool in pools[1:]:
+        if pool.machine_spec != pools[0][1].machine_spec:
+            yield Problem(
+                submission.pool_path(index, "machineSpec"),
+                f"Flex-start needs the same machine in all pools; pool {index} differs from pool {pools[0][0]}.",
+                "Use one machine type with the same accelerators in every pool.",
+            )
+
+
+@rule(Severity.ADVISE, FLEX)
+def flex_start_disks_are_the_same(submission: Submission) -> Iterator[Problem]:
+    """Whether the boot disks of a Flex-start job may differ is not documented."""
+    pools = submission.pools
+    for index, pool in pools[1:]:
+        if pool.disk_spec != pools[0][1].disk_spec:
+            yield Problem(
+                submission.pool_path(index, "diskSpec"),
+                f"The boot disk of pool {index} differs from that of pool {pools[0][0]}; Flex-start may refuse that.",
+                "Use the same disk in every pool.",
+            )
+
+
+@rule(Severity.ADVISE, FLEX)
+def flex_start_wait_is_given(submission: Submission) -> Iterator[Problem]:
+    """A Flex-start job waits 24 hours for its machines unless it says how long; zero waits without end."""
+    wait = submission.job_spec.scheduling.max_wait_duration
+    field = submission.spec_field("scheduling.maxWaitDuration")
+    if wait is None:
+        yield Problem(
+            field, "No maxWaitDuration is given; the job gives up after waiting 24 hours.", "Say how long to wait."
+        )
+    elif not wait:
+        yield Problem(
+            field, "A maxWaitDuration of 0 waits without end.", 'Set a limit, e.g. "86400s", unless that is meant.'
+        )
+
+
+def apply(submission: Submission) -> Submission:
+    """Return the submission asking for Flex-start; a wait that was given is kept."""
+    return ask_for(submission, strategy="FLEX_START", keep_wait=True)
+
+
+STRATEGY = Strategy(
+    key="flex_start",
+    label="Flex-start",
+    api_value="FLEX_START",
+    summary="Waits until all GPUs are there, then keeps them for up to 7 days at a reduced price, never preempted.",
+    sets="scheduling.strategy = FLEX_START and scheduling.maxWaitDuration",
+    machines=f"Machines with {OFFERED}; one configuration in all pools; no TPUs",
+    serves=serves,
+    price_key="flex_start",
+    billing="Dynamic Workload Scheduler price and Vertex AI's management fee, while the job runs.",
+    quota="custom_model_training_preemptible_",
+    quota_rule="Preemptible training quota of the region, although the job is never preempted.",
+    preemptible=False,
+    restart_allowance=3,
+    restart_rule="Never preempted; errors are retried as for standard jobs.",
+    wait_rule="Waits up to maxWaitDuration, 24 hours unless given, without end if 0.",
+    default_wait=DEFAULT_WAIT,
+    longest_run=LONGEST_RUN,
+    roles="roles/aiplatform.user",
+    source=FLEX,
+    rules=(
+        flex_start_gpus_are_offered,
+        flex_start_runs_at_most_seven_days,
+        flex_start_has_one_machine_configuration,
+        flex_start_disks_are_the_same,
+        flex_start_wait_is_given,
+    ),
+    apply=apply,
+)

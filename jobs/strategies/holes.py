@@ -1,0 +1,79 @@
+"""Holes: placeholders that a template leaves where a real value belongs."""
+
+import re
+from collections.abc import Iterator
+
+from jobs.spec import Severity, Submission, quoted
+from jobs.strategies.base import Problem, rule
+from jobs.strategies.sources import GCLOUD
+
+HOLE = re.compile(r"\$\{[^{}]*\}|\$[A-Za-z_]\w*|<[^<>]+>|\{\{[^{}]*\}\}|\[[A-Z][A-Z_ -]*\]")
+CAPITALS = re.compile(r"[A-Z][A-Z0-9]*(?:[_-][A-Z0-9]+)*")
+ENDS = re.compile(r"[/:.@]")
+
+
+def is_hole(text: str) -> bool:
+    """Tell whether text that never has capitals holds a placeholder: ${X}, $X, <X>, {{ x }}, [X] or A_WORD."""
+    if HOLE.search(text):
+        return True
+    return any(len(part) > 2 and CAPITALS.fullmatch(part) for part in ENDS.split(text.partition("?")[0]))
+
+
+def _lowercase_texts(submission: Submission) -> Iterator[tuple[str, str]]:
+    """Yield field and text of names that never hold capitals on Google Cloud, so that A_WORD is a placeholder."""
+    spec = submission.job_spec
+    yield from (
+        (submission.spec_field("persistentResourceId"), spec.persistent_resource_id),
+        (submission.spec_field("serviceAccount"), spec.service_account),
+        (submission.spec_field("network"), spec.network),
+        (submission.spec_field("tensorboard"), spec.tensorboard),
+        (submission.spec_field("experiment"), spec.experiment),
+        (
+            submission.spec_field("baseOutputDirectory.outputUriPrefix"),
+            _bucket(spec.base_output_directory.output_uri_prefix),
+        ),
+    )
+    for index, pool in submission.pools:
+        machine = pool.machine_spec
+        yield submission.pool_path(index, "machineSpec.machineType"), machine.machine_type
+        if machine.accelerator and (HOLE.search(machine.accelerator) or machine.accelerator == "ACCELERATOR_TYPE"):
+            yield submission.pool_path(index, "machineSpec.acceleratorType"), machine.accelerator
+        yield submission.pool_path(index, "diskSpec.bootDiskType"), pool.disk_spec.boot_disk_type
+        if pool.container_spec is not None:
+            yield submission.pool_path(index, "containerSpec.imageUri"), _untagged(pool.container_spec.image_uri)
+        if pool.python_package_spec is not None:
+            package = pool.python_package_spec
+            yield (
+                submission.pool_path(index, "pythonPackageSpec.executorImageUri"),
+                _untagged(package.executor_image_uri),
+            )
+            for at, uri in enumerate(package.package_uris):
+                yield submission.pool_path(index, f"pythonPackageSpec.packageUris[{at}]"), _bucket(uri)
+
+
+def _bucket(uri: str) -> str:
+    """Return a gs:// address up to its bucket, with any mark of a hole after it; objects may have capitals."""
+    head, _, path = uri.removeprefix("gs://").partition("/")
+    hole = HOLE.search(path)
+    return f"{head}/{hole.group()}" if hole else head
+
+
+def _untagged(image: str) -> str:
+    """Return an image's name with its tag in small letters unless the tag is a hole; tags may have capitals."""
+    name, at, tag = image.rpartition(":")
+    return f"{name}{at}{tag.lower()}" if at and "/" not in tag and not HOLE.search(tag) and tag != "TAG" else image
+
+
+@rule(Severity.REFUSE, GCLOUD)
+def holes_are_filled(submission: Submission) -> Iterator[Problem]:
+    """Placeholders of a template, such as ${PROJECT} or MY_BUCKET, are replaced before a job is submitted."""
+    for field, text in _lowercase_texts(submission):
+        if text and is_hole(text):
+            yield Problem(field, f"{quoted(text)} still holds a placeholder.", "Replace it by the real value.")
+    if submission.region and is_hole(submission.region):
+        yield Problem("", f"The region {quoted(submission.region)} is a placeholder.", "Choose the region.")
+    if HOLE.search(submission.display_name) or submission.display_name in ("JOB_NAME", "DISPLAY_NAME", "MY_JOB"):
+        yield Problem("displayName", f"{quoted(submission.display_name)} is a placeholder.", "Name the job.")
+
+
+RULES = (holes_are_filled,)

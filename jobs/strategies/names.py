@@ -1,0 +1,139 @@
+"""Rules of names: display name, labels, region, and fields that only Vertex AI fills in."""
+
+import unicodedata
+from collections.abc import Iterator
+
+from jobs.catalog import REGIONS
+from jobs.spec import Message, Severity, Submission, quoted
+from jobs.spec.shape import fields, nearest
+from jobs.strategies.base import Problem, rule
+from jobs.strategies.holes import is_hole
+from jobs.strategies.sources import API, LABELS, LOCATIONS, TRAINBOARD
+
+LONGEST_DISPLAY_NAME = 128
+LONGEST_LABEL = 64
+MOST_LABELS = 64
+OUR_LABELS = ("trainboard_job", "trainboard_instance")
+
+
+@rule(Severity.REFUSE, API)
+def display_name_is_given(submission: Submission) -> Iterator[Problem]:
+    """A job has a display name."""
+    if not submission.display_name:
+        yield Problem("displayName", "The job has no display name.", "Give it one; it need not be unique.")
+
+
+@rule(Severity.REFUSE, API)
+def display_name_is_short(submission: Submission) -> Iterator[Problem]:
+    """A display name has at most 128 characters."""
+    length = len(submission.display_name)
+    if length > LONGEST_DISPLAY_NAME:
+        yield Problem(
+            "displayName",
+            f"The display name has {length:,} characters; Vertex AI takes at most {LONGEST_DISPLAY_NAME}.",
+            "Shorten it.",
+        )
+
+
+@rule(Severity.REFUSE, LOCATIONS)
+def region_is_given(submission: Submission) -> Iterator[Problem]:
+    """A job runs in a region."""
+    if not submission.region:
+        yield Problem("", "No region is chosen.", "Choose the region where the job runs.")
+
+
+@rule(Severity.REFUSE, LOCATIONS)
+def region_trains(submission: Submission) -> Iterator[Problem]:
+    """The region is one of the 39 that offer custom training."""
+    region = submission.region
+    if region and region not in REGIONS and not is_hole(region):
+        near = nearest(region, REGIONS)
+        yield Problem(
+            "",
+            f"Custom training is not offered in {quoted(region)}.",
+            f"Did you mean `{near}`?" if near else "Choose one of the regions that train, e.g. us-central1.",
+        )
+
+
+def _label_trouble(text: str) -> str:
+    if len(text) > LONGEST_LABEL:
+        return f"has {len(text):,} characters; at most {LONGEST_LABEL} are allowed"
+    bad = next((sign for sign in text if not (sign in "_-" or sign.isdecimal() or _small(sign))), "")
+    return f"holds {quoted(bad)}; only lowercase letters, digits, _ and - are allowed" if bad else ""
+
+
+def _small(sign: str) -> bool:
+    """Letters of scripts without capitals count as small, and so do combining marks."""
+    return (sign.isalpha() and sign == sign.lower()) or unicodedata.category(sign) in {"Mn", "Mc"}
+
+
+@rule(Severity.REFUSE, API)
+def labels_are_valid(submission: Submission) -> Iterator[Problem]:
+    """Label keys and values have at most 64 characters: lowercase letters, digits, underscores, hyphens."""
+    for key, value in submission.job.labels.items():
+        shown = quoted(key)[1:-1]
+        if not key:
+            yield Problem("labels", "A label has an empty name.", "Name it or remove it.")
+        if trouble := _label_trouble(key):
+            yield Problem(f"labels[{shown}]", f"The label {quoted(key)} {trouble}.", "Rename the label.")
+        if trouble := _label_trouble(value):
+            yield Problem(f"labels[{shown}]", f"The value of label {quoted(key)} {trouble}.", "Change the value.")
+
+
+@rule(Severity.ADVISE, LABELS)
+def label_keys_start_with_a_letter(submission: Submission) -> Iterator[Problem]:
+    """Label keys start with a letter, by the convention of all Google Cloud."""
+    for key in submission.job.labels:
+        if key and not key[0].isalpha():
+            yield Problem(
+                f"labels[{quoted(key)[1:-1]}]",
+                f"The label {quoted(key)} does not start with a letter; Google Cloud may refuse it.",
+                "Put a letter first.",
+            )
+
+
+@rule(Severity.ADVISE, LABELS)
+def labels_are_at_most_64(submission: Submission) -> Iterator[Problem]:
+    """A job has at most 64 labels, two of which Trainboard adds."""
+    count = len({*submission.job.labels, *OUR_LABELS})
+    if count > MOST_LABELS:
+        yield Problem(
+            "labels",
+            f"With Trainboard's own, the job has {count} labels; Google Cloud resources have at most {MOST_LABELS}.",
+            "Remove some.",
+        )
+
+
+@rule(Severity.ADVISE, TRAINBOARD)
+def labels_leave_trainboards_alone(submission: Submission) -> Iterator[Problem]:
+    """The labels by which Trainboard finds its jobs are set by Trainboard."""
+    for key in OUR_LABELS:
+        if key in submission.job.labels:
+            yield Problem(
+                f"labels[{key}]", f"Trainboard sets the label {key} itself and replaces this value.", "Remove it."
+            )
+
+
+@rule(Severity.ADVISE, API)
+def output_fields_are_left_out(submission: Submission) -> Iterator[Problem]:
+    """Fields that Vertex AI fills in are ignored in a request."""
+    for name in outputs(submission.job):
+        yield Problem(name, f"{name} is filled in by Vertex AI and ignored in a request.", "Remove it.")
+
+
+def outputs(message: Message) -> list[str]:
+    """Return the names of the given fields of a message that only Vertex AI fills in."""
+    return [slot.alias for slot in fields(type(message)) if slot.output and message.has(slot.name)]
+
+
+RULES = (
+    display_name_is_given,
+    display_name_is_short,
+    region_is_given,
+    region_trains,
+    labels_are_valid,
+    label_keys_start_with_a_letter,
+    labels_are_at_most_64,
+    labels_leave_trainboards_alone,
+    output_fields_are_left_out,
+)

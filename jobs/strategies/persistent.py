@@ -1,0 +1,250 @@
+"""Persistent resource: machines that stay up for your team and take one job after another."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from jobs.catalog import Machine
+from jobs.spec import DiskSpec, MachineSpec, ResourcePool, Severity, Submission, WorkerPoolSpec, quoted
+from jobs.strategies.base import Known, KnownResource, Problem, Strategy, ask_for, resource_rule, rule
+from jobs.strategies.holes import is_hole
+from jobs.strategies.sources import API, PERSISTENT, PERSISTENT_CREATE
+
+RESOURCE_ID = re.compile(r"[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?")
+DEFAULT_DISK = "pd-ssd"
+
+
+@rule(Severity.REFUSE, API)
+def resource_is_named(submission: Submission) -> Iterator[Problem]:
+    """A job on a persistent resource gives the resource's short id."""
+    name = submission.job_spec.persistent_resource_id
+    field = submission.spec_field("persistentResourceId")
+    if not name:
+        yield Problem(field, "No persistent resource is named.", "Choose one that is running.")
+    elif not RESOURCE_ID.fullmatch(name) and not is_hole(name):
+        short = name.rpartition("/")[2]
+        remedy = (
+            f"Write only its id, `{short}`." if RESOURCE_ID.fullmatch(short) else "Use small letters, digits and -."
+        )
+        yield Problem(field, f"{quoted(name)} is no id of a persistent resource.", remedy)
+
+
+def _named(submission: Submission, known: Known) -> KnownResource | None:
+    """Return the known resource that the submission names, or None."""
+    wanted = submission.job_spec.persistent_resource_id.rpartition("/")[2]
+    for found in known:
+        here = (found.project, found.region) == (submission.project, submission.region)
+        if found.resource_id == wanted and here:
+            return found
+    return None
+
+
+@resource_rule(Severity.ADVISE, PERSISTENT)
+def resource_is_known(submission: Submission, known: Known) -> Iterator[Problem]:
+    """The persistent resource is one that Trainboard has seen in the project and region."""
+    name = submission.job_spec.persistent_resource_id
+    if name and _named(submission, known) is None:
+        yield Problem(
+            submission.spec_field("persistentResourceId"),
+            f"Trainboard has not seen the persistent resource {quoted(name)} in this project and region.",
+            "Check its name; its machines cannot be compared with the job's.",
+        )
+
+
+@resource_rule(Severity.REFUSE, PERSISTENT)
+def resource_is_running(submission: Submission, known: Known) -> Iterator[Problem]:
+    """Jobs are submitted to a persistent resource that is RUNNING."""
+    found = _named(submission, known)
+    if found is not None and found.resource.state != "RUNNING":
+        yield Problem(
+            submission.spec_field("persistentResourceId"),
+            f"The persistent resource is {found.resource.state}; it takes jobs when it is RUNNING.",
+            "Wait until it runs, or choose another.",
+        )
+
+
+def _same_machine(job: MachineSpec, pool: MachineSpec) -> bool:
+    return (job.machine_type, job.accelerator, job.accelerator_count, job.tpu_topology, job.gpu_partition_size) == (
+        pool.machine_type,
+        pool.accelerator,
+        pool.accelerator_count,
+        pool.tpu_topology,
+        pool.gpu_partition_size,
+    )
+
+
+def _same_disk(job: DiskSpec, pool: DiskSpec) -> bool:
+    """Compare with defaults applied; a type that either side leaves out may be the other's default."""
+    types = {disk.boot_disk_type for disk in (job, pool)}
+    same_type = len(types) == 1 or ("" in types and types <= {"", DEFAULT_DISK, "pd-standard"})
+    return same_type and job.size_gb == pool.size_gb
+
+
+def _match(pool: WorkerPoolSpec, resource: KnownResource) -> int | None:
+    """Return the index of the resource pool that a worker pool fits exactly, or None."""
+    for index, found in enumerate(resource.resource.resource_pools):
+        if _same_machine(pool.machine_spec, found.machine_spec) and _same_disk(pool.disk_spec, found.disk_spec):
+            return index
+    return None
+
+
+@resource_rule(Severity.REFUSE, PERSISTENT)
+def pools_match_the_resource(submission: Submission, known: Known) -> Iterator[Problem]:
+    """Machine and disk of each worker pool are exactly those of a pool of the resource."""
+    resource = _named(submission, known)
+    if resource is None:
+        return
+    for index, pool in submission.pools:
+        if _match(pool, resource) is not None:
+            continue
+        near = [p for p in resource.resource.resource_pools if _same_machine(pool.machine_spec, p.machine_spec)]
+        choices = near or resource.resource.resource_pools
+        offered = "; ".join(_described(found) for found in choices[:4]) or "none"
+        yield Problem(
+            submission.pool_path(index, "diskSpec" if near else "machineSpec"),
+            f"The {'boot disk' if near else 'machine'} of worker pool {index} is that of no pool of the resource.",
+            f"Match one of its pools exactly: {offered}.",
+        )
+
+
+def _described(pool: ResourcePool) -> str:
+    machine, disk = pool.machine_spec, pool.disk_spec
+    gpus = f" with {machine.accelerator_count} × {machine.accelerator}" if machine.accelerator else ""
+    return f"{machine.machine_type}{gpus}, {disk.boot_disk_type or DEFAULT_DISK} {disk.size_gb} GB"
+
+
+def _wanted(submission: Submission, resource: KnownResource) -> dict[int, tuple[int, int]]:
+    """Return `{resource pool: (replicas wanted in all, last worker pool that wants them)}`."""
+    wanted: Counter[int] = Counter()
+    last: dict[int, int] = {}
+    for index, pool in submission.pools:
+        at = _match(pool, resource)
+        if at is not None:
+            wanted[at] += pool.replicas * submission.parallel_trials
+            last[at] = index
+    return {at: (count, last[at]) for at, count in wanted.items()}
+
+
+@resource_rule(Severity.REFUSE, PERSISTENT)
+def replicas_fit_the_resource(submission: Submission, known: Known) -> Iterator[Problem]:
+    """The worker pools together ask for no more replicas than a pool of the resource can ever have."""
+    resource = _named(submission, known)
+    if resource is None:
+        return
+    for at, (count, index) in _wanted(submission, resource).items():
+        most = resource.resource.resource_pools[at].most_replicas
+        if count > most:
+            yield Problem(
+                submission.pool_path(index, "replicaCount"),
+                f"The job asks for {count} replicas, but this pool of the resource has at most {most}.",
+                f"Ask for at most {most}, or enlarge the resource.",
+            )
+
+
+@resource_rule(Severity.ADVISE, PERSISTENT)
+def replicas_are_free(submission: Submission, known: Known) -> Iterator[Problem]:
+    """The replicas that other running jobs hold are not free; the job waits for them."""
+    resource = _named(submission, known)
+    if resource is None:
+        return
+    for at, (count, index) in _wanted(submission, resource).items():
+        most, used = resource.resource.resource_pools[at].most_replicas, resource.used(at)
+        if count <= most < count + used:
+            yield Problem(
+                submission.pool_path(index, "replicaCount"),
+                f"Other jobs hold {used} of {most} replicas, so the job will wait for some of its {count}.",
+                "Wait for them to end, or ask for fewer.",
+            )
+
+
+@resource_rule(Severity.REFUSE, API)
+def service_account_is_allowed(submission: Submission, known: Known) -> Iterator[Problem]:
+    """A job brings its own service account only to a resource that allows it."""
+    resource = _named(submission, known)
+    account = submission.job_spec.service_account
+    if resource is None or not account:
+        return
+    runtime = resource.resource.resource_runtime_spec
+    allowed = runtime.service_account_spec if runtime is not None else None
+    if allowed is None or not allowed.enable_custom_service_account:
+        yield Problem(
+            submission.spec_field("serviceAccount"),
+            "The persistent resource does not allow jobs to bring a service account.",
+            "Remove it, or create the resource with enableCustomServiceAccount.",
+        )
+
+
+@resource_rule(Severity.REFUSE, API)
+def network_and_key_are_the_resources(submission: Submission, known: Known) -> Iterator[Problem]:
+    """Network and encryption key of a job are those of its persistent resource."""
+    resource = _named(submission, known)
+    if resource is None:
+        return
+    network, key = resource.resource.network, resource.resource.encryption_spec
+    if submission.job_spec.network != network:
+        wanted = f"Set {quoted(network)}." if network else "Remove it."
+        yield Problem(submission.spec_field("network"), "The network differs from the resource's.", wanted)
+    ours = submission.job.encryption_spec.kms_key_name if submission.job.encryption_spec is not None else ""
+    theirs = key.kms_key_name if key is not None else ""
+    if ours != theirs:
+        wanted = f"Set {quoted(theirs, limit=200)}." if theirs else "Remove it."
+        yield Problem("encryptionSpec.kmsKeyName", "The encryption key differs from the resource's.", wanted)
+
+
+@rule(Severity.ADVISE, PERSISTENT_CREATE)
+def disk_is_spelled_out(submission: Submission) -> Iterator[Problem]:
+    """The pages disagree on the default boot disk of a persistent resource, so a job spells its disk out."""
+    for index, pool in submission.pools:
+        if not pool.disk_spec.boot_disk_type:
+            yield Problem(
+                submission.pool_path(index, "diskSpec.bootDiskType"),
+                "The boot disk must equal the resource's, whose default is given as pd-ssd and as pd-standard.",
+                "Set bootDiskType and bootDiskSizeGb, here and on the resource.",
+            )
+
+
+def serves(found: Machine) -> bool:
+    """Tell whether a persistent resource can have a machine: all that train."""
+    return found.trainable
+
+
+def apply(submission: Submission) -> Submission:
+    """Return the submission running on its persistent resource; which one is for the person to name."""
+    name = submission.job_spec.persistent_resource_id
+    plain = ask_for(submission, strategy="")
+    return plain.with_job_spec(plain.job_spec.but(persistent_resource_id=name or None))
+
+
+STRATEGY = Strategy(
+    key="persistent",
+    label="Persistent resource",
+    api_value="",
+    summary="Machines that stay up for your team; a job starts at once when they are free and costs nothing extra.",
+    sets="persistentResourceId; scheduling.strategy left out",
+    machines="Exactly a machine and disk of one of the resource's pools",
+    serves=serves,
+    price_key="standard",
+    billing="The resource is billed for all its replicas while it is RUNNING; jobs on it are not charged again.",
+    quota="",
+    quota_rule="Training quota is used by the resource, none by its jobs.",
+    preemptible=False,
+    restart_allowance=3,
+    restart_rule="As for standard jobs.",
+    wait_rule="Waits until the resource has enough free replicas.",
+    default_wait=None,
+    longest_run=None,
+    roles="roles/aiplatform.user to run a job on it; roles/aiplatform.admin to create, change or delete the resource",
+    source=PERSISTENT,
+    rules=(
+        resource_is_named,
+        resource_is_known,
+        resource_is_running,
+        pools_match_the_resource,
+        replicas_fit_the_resource,
+        replicas_are_free,
+        service_account_is_allowed,
+        network_and_key_are_the_resources,
+        disk_is_spelled_out,
+    ),
+    apply=apply,
+)

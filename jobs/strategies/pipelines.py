@@ -1,0 +1,133 @@
+"""Rules of training pipelines: the task, the data, the model that is uploaded."""
+
+import re
+from collections.abc import Iterator
+
+from jobs.spec import CUSTOM_TASK, TUNING_TASK, Severity, Submission, TrainingPipeline, quoted
+from jobs.strategies.base import Problem, rule
+from jobs.strategies.sources import API, PIPELINE
+
+MODEL_ID = re.compile(r"[a-z_][a-z0-9_-]{0,62}", re.ASCII)
+SPLITS = ("fraction_split", "filter_split", "predefined_split", "timestamp_split", "stratified_split")
+ROUNDING = 1e-9
+
+
+def _pipelines(submission: Submission) -> Iterator[TrainingPipeline]:
+    if isinstance(submission.job, TrainingPipeline):
+        yield submission.job
+
+
+@rule(Severity.REFUSE, PIPELINE)
+def pipeline_names_its_task(submission: Submission) -> Iterator[Problem]:
+    """A pipeline names the definition of its task and gives the inputs."""
+    for job in _pipelines(submission):
+        wanted = TUNING_TASK if submission.tuning is not None else CUSTOM_TASK
+        if not job.training_task_definition:
+            yield Problem("trainingTaskDefinition", "The pipeline names no task.", f"Set {wanted}.")
+        if job.training_task_inputs is None:
+            yield Problem("trainingTaskInputs", "The pipeline has no inputs for its task.", "Give worker pools.")
+
+
+@rule(Severity.REFUSE, API)
+def model_id_is_valid(submission: Submission) -> Iterator[Problem]:
+    """A model id has at most 63 characters: small letters, digits, _ and -, with no digit or hyphen first."""
+    for job in _pipelines(submission):
+        if job.model_id and not MODEL_ID.fullmatch(job.model_id):
+            message = f"{quoted(job.model_id)} is no model id."
+            yield Problem("modelId", message, "Use at most 63 small letters, digits, _ and -, starting with a letter.")
+
+
+@rule(Severity.REFUSE, API)
+def data_is_split_in_one_way(submission: Submission) -> Iterator[Problem]:
+    """A dataset is named, is split in at most one way and exported to at most one place."""
+    for job in _pipelines(submission):
+        data = job.input_data_config
+        if data is None:
+            continue
+        if not data.dataset_id:
+            yield Problem(
+                "inputDataConfig.datasetId", "No dataset is named.", "Give its id, or remove inputDataConfig."
+            )
+        if sum(getattr(data, name) is not None for name in SPLITS) > 1:
+            yield Problem("inputDataConfig", "The data is split in more than one way.", "Keep one split.")
+        if data.gcs_destination is not None and data.bigquery_destination is not None:
+            yield Problem("inputDataConfig", "The data is exported to two places.", "Keep one destination.")
+
+
+@rule(Severity.REFUSE, API)
+def split_fractions_are_fractions(submission: Submission) -> Iterator[Problem]:
+    """The fractions of a split are not negative and at most 1 together."""
+    for job in _pipelines(submission):
+        data = job.input_data_config
+        splits = (
+            {
+                "fractionSplit": data.fraction_split,
+                "timestampSplit": data.timestamp_split,
+                "stratifiedSplit": data.stratified_split,
+            }
+            if data is not None
+            else {}
+        )
+        for name, split in splits.items():
+            if split is None:
+                continue
+            parts = (split.training_fraction, split.validation_fraction, split.test_fraction)
+            if min(parts) < 0 or sum(parts) > 1 + ROUNDING:
+                message = f"The fractions {', '.join(map(str, parts))} are no parts of 1."
+                yield Problem(f"inputDataConfig.{name}", message, "Let them be at least 0 and at most 1 together.")
+
+
+@rule(Severity.REFUSE, API)
+def uploaded_model_is_named(submission: Submission) -> Iterator[Problem]:
+    """A model to upload has a display name of at most 128 characters."""
+    for job in _pipelines(submission):
+        model = job.model_to_upload
+        if model is not None and not 1 <= len(model.display_name) <= 128:
+            what = "is longer than 128 characters" if model.display_name else "is missing"
+            yield Problem("modelToUpload.displayName", f"The display name of the model {what}.", "Name it.")
+
+
+@rule(Severity.ADVISE, API)
+def uploaded_model_comes_from_somewhere(submission: Submission) -> Iterator[Problem]:
+    """A model to upload lies in the job's output directory or at an address of its own, and names what serves it."""
+    for job in _pipelines(submission):
+        model = job.model_to_upload
+        if model is None:
+            continue
+        if not model.artifact_uri and not submission.job_spec.base_output_directory.output_uri_prefix:
+            yield Problem(
+                submission.spec_field("baseOutputDirectory.outputUriPrefix"),
+                "A model is to be uploaded, but neither baseOutputDirectory nor artifactUri says from where.",
+                "Give baseOutputDirectory and save the model to AIP_MODEL_DIR.",
+            )
+        if model.container_spec is None or not model.container_spec.image_uri:
+            message = "The model to upload names no serving container."
+            yield Problem("modelToUpload.containerSpec.imageUri", message, "Give its image.")
+
+
+@rule(Severity.REFUSE, API)
+def probes_check_in_one_way(submission: Submission) -> Iterator[Problem]:
+    """A health probe of the uploaded model checks in at most one way."""
+    for job in _pipelines(submission):
+        container = job.model_to_upload.container_spec if job.model_to_upload is not None else None
+        if container is None:
+            continue
+        probes = {"startupProbe": container.startup_probe, "healthProbe": container.health_probe}
+        for name, probe in (probes | {"livenessProbe": container.liveness_probe}).items():
+            ways = (probe.exec, probe.http_get, probe.grpc, probe.tcp_socket) if probe is not None else ()
+            if sum(way is not None for way in ways) > 1:
+                field = f"modelToUpload.containerSpec.{name}"
+                yield Problem(
+                    field, f"{name} checks in more than one way.", "Keep one of exec, httpGet, grpc, tcpSocket."
+                )
+
+
+RULES = (
+    pipeline_names_its_task,
+    model_id_is_valid,
+    data_is_split_in_one_way,
+    split_fractions_are_fractions,
+    uploaded_model_is_named,
+    uploaded_model_comes_from_somewhere,
+    probes_check_in_one_way,
+)

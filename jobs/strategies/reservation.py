@@ -1,0 +1,120 @@
+"""Reservation: machines that Compute Engine already holds, and bills, for you."""
+
+from collections.abc import Iterator
+
+from jobs.catalog import Machine
+from jobs.spec import MachineSpec, ReservationAffinity, Severity, Submission
+from jobs.strategies.base import Problem, Strategy, ask_for, rule
+from jobs.strategies.scheduling import RESERVED
+from jobs.strategies.sources import RESERVATIONS
+
+
+def _is_reserved(spec: MachineSpec) -> bool:
+    affinity = spec.reservation_affinity
+    return affinity is not None and affinity.reservation_affinity_type in RESERVED
+
+
+@rule(Severity.REFUSE, RESERVATIONS)
+def reservation_is_asked_for(submission: Submission) -> Iterator[Problem]:
+    """A job on a reservation says so in the machine spec of a pool."""
+    if submission.pools and not any(_is_reserved(pool.machine_spec) for _, pool in submission.pools):
+        yield Problem(
+            submission.pool_path(submission.pools[0][0], "machineSpec.reservationAffinity"),
+            "No pool asks for a reservation.",
+            "Set ANY_RESERVATION, or SPECIFIC_RESERVATION with its name.",
+        )
+
+
+@rule(Severity.REFUSE, RESERVATIONS)
+def reservation_holds_one_machine(submission: Submission) -> Iterator[Problem]:
+    """Pools that share a reservation have exactly the machine that it holds, so all the same."""
+    first: dict[str, tuple[int, MachineSpec]] = {}
+    for index, pool in submission.pools:
+        spec = pool.machine_spec
+        for name in spec.reservation_affinity.values if spec.reservation_affinity is not None else ():
+            before, other = first.setdefault(name, (index, spec))
+            if _hardware(spec) != _hardware(other):
+                yield Problem(
+                    submission.pool_path(index, "machineSpec"),
+                    f"Pools {before} and {index} share a reservation but differ in their machine.",
+                    "A reservation holds one machine type with one number of accelerators; match it exactly.",
+                )
+
+
+def _hardware(spec: MachineSpec) -> tuple[str, str, int, str]:
+    return spec.machine_type, spec.accelerator, spec.accelerator_count, spec.tpu_topology
+
+
+@rule(Severity.ADVISE, RESERVATIONS)
+def reservation_covers_every_pool(submission: Submission) -> Iterator[Problem]:
+    """A pool without a reservation of its own is provisioned on demand."""
+    reserved = [index for index, pool in submission.pools if _is_reserved(pool.machine_spec)]
+    for index, _ in submission.pools:
+        if reserved and index not in reserved:
+            yield Problem(
+                submission.pool_path(index, "machineSpec.reservationAffinity"),
+                f"Worker pool {index} names no reservation and is provisioned on demand.",
+                "Give it the reservation too, unless that is meant.",
+            )
+
+
+@rule(Severity.ADVISE, RESERVATIONS)
+def any_reservation_falls_back(submission: Submission) -> Iterator[Problem]:
+    """ANY_RESERVATION takes machines on demand, in the same zone, when no reservation has room."""
+    for index, pool in submission.pools:
+        affinity = pool.machine_spec.reservation_affinity
+        if affinity is not None and affinity.reservation_affinity_type == "ANY_RESERVATION":
+            yield Problem(
+                submission.pool_path(index, "machineSpec.reservationAffinity.reservationAffinityType"),
+                "When no reservation has room, ANY_RESERVATION takes machines on demand at the full price.",
+                "Name one with SPECIFIC_RESERVATION to avoid that.",
+            )
+
+
+def serves(found: Machine) -> bool:
+    """Tell whether a machine can be reserved for training: all that train."""
+    return found.trainable
+
+
+def apply(submission: Submission) -> Submission:
+    """Return the submission asking for a reservation: as given, else any that has room."""
+    reserved = ask_for(submission, strategy="", affinity=True)
+    spec = reserved.job_spec
+    if any(_is_reserved(pool.machine_spec) for _, pool in reserved.pools):
+        return reserved
+    any_of_them = ReservationAffinity(reservation_affinity_type="ANY_RESERVATION")
+    pools = tuple(
+        pool if pool.is_empty else pool.but(machine_spec=pool.machine_spec.but(reservation_affinity=any_of_them))
+        for pool in spec.worker_pool_specs
+    )
+    return reserved.with_job_spec(spec.but(worker_pool_specs=pools or None))
+
+
+STRATEGY = Strategy(
+    key="reservation",
+    label="Reservation",
+    api_value="STANDARD",
+    summary="Machines that a Compute Engine reservation already holds for you; certain, and billed used or not.",
+    sets="machineSpec.reservationAffinity of each pool; scheduling.strategy left out",
+    machines="CPU and GPU machines, TPUs in preview; exactly the machine that the reservation holds",
+    serves=serves,
+    price_key="reservation",
+    billing="Compute Engine bills the reservation, used or not; Vertex AI adds its management fee while the job runs.",
+    quota="custom_model_training_",
+    quota_rule="Not documented; custom training quota probably applies.",
+    preemptible=False,
+    restart_allowance=3,
+    restart_rule="As for standard jobs.",
+    wait_rule="Starts when the reservation has room; ANY_RESERVATION falls back to machines on demand.",
+    default_wait=None,
+    longest_run=None,
+    roles="roles/aiplatform.user, and a reservation shared with Vertex AI",
+    source=RESERVATIONS,
+    rules=(
+        reservation_is_asked_for,
+        reservation_holds_one_machine,
+        reservation_covers_every_pool,
+        any_reservation_falls_back,
+    ),
+    apply=apply,
+)

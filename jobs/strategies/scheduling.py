@@ -1,0 +1,178 @@
+"""Rules of time and of strategies that exclude each other."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from jobs.spec import Severity, Submission
+from jobs.spec.fields import write_duration
+from jobs.strategies.base import Problem, rule
+from jobs.strategies.sources import API, FLEX, RESERVATIONS, RUNS, SPOT
+
+ZERO = timedelta(0)
+DEFAULT_TIMEOUT = timedelta(days=7)
+CHECKPOINT_EVERY = timedelta(hours=4)
+CURRENT = {"LOW_COST": "SPOT", "ON_DEMAND": "STANDARD"}
+SPOT_NAMES = frozenset({"SPOT", "LOW_COST"})
+RESERVED = frozenset({"ANY_RESERVATION", "SPECIFIC_RESERVATION"})
+
+
+def reserved_pools(submission: Submission) -> list[int]:
+    """Return the indexes of the pools that take their machines from a reservation."""
+    return [
+        index
+        for index, pool in submission.pools
+        if (affinity := pool.machine_spec.reservation_affinity) is not None
+        and affinity.reservation_affinity_type in RESERVED
+    ]
+
+
+def _field(submission: Submission, name: str) -> str:
+    return submission.spec_field(f"scheduling.{name}")
+
+
+@rule(Severity.REFUSE, API)
+def durations_are_not_negative(submission: Submission) -> Iterator[Problem]:
+    """Timeout and maximum wait are not negative, and a timeout is longer than zero."""
+    scheduling = submission.job_spec.scheduling
+    if scheduling.timeout is not None and scheduling.timeout <= ZERO:
+        given = write_duration(scheduling.timeout)
+        yield Problem(
+            _field(submission, "timeout"), f"A timeout of {given} leaves no time to run.", "Set the longest run time."
+        )
+    if scheduling.max_wait_duration is not None and scheduling.max_wait_duration < ZERO:
+        given = write_duration(scheduling.max_wait_duration)
+        yield Problem(
+            _field(submission, "maxWaitDuration"), f"A wait of {given} is negative.", '"0s" waits without end.'
+        )
+
+
+@rule(Severity.ADVISE, API)
+def timeout_is_given(submission: Submission) -> Iterator[Problem]:
+    """Without a timeout, a job is ended after seven days."""
+    if submission.job_spec.scheduling.timeout is None:
+        yield Problem(
+            _field(submission, "timeout"),
+            "No timeout is given; Vertex AI ends the job after 7 days, and a job that hangs costs until then.",
+            "Set the longest run time that you expect.",
+        )
+
+
+@rule(Severity.ADVISE, API)
+def timeout_is_at_most_seven_days(submission: Submission) -> Iterator[Problem]:
+    """A timeout beyond the default of seven days may be refused."""
+    timeout = submission.job_spec.scheduling.timeout
+    if timeout is not None and timeout > DEFAULT_TIMEOUT:
+        yield Problem(
+            _field(submission, "timeout"),
+            "The timeout is longer than 7 days, the default; whether more is taken is not documented.",
+            'Set at most "604800s" and resume from a checkpoint.',
+        )
+
+
+@rule(Severity.ADVISE, RUNS)
+def long_runs_save_checkpoints(submission: Submission) -> Iterator[Problem]:
+    """A run longer than four hours saves a checkpoint at least every four hours."""
+    spec = submission.job_spec
+    timeout = spec.scheduling.timeout
+    if timeout is None or timeout > CHECKPOINT_EVERY:
+        place = "" if spec.base_output_directory.output_uri_prefix else "set baseOutputDirectory and "
+        yield Problem(
+            _field(submission, "timeout"),
+            "The job may run longer than 4 hours, and maintenance or an error can restart it at any time.",
+            f"Save a checkpoint at least every 4 hours: {place}write to AIP_CHECKPOINT_DIR.",
+        )
+
+
+@rule(Severity.ADVISE, API)
+def retries_and_restarts_agree(submission: Submission) -> Iterator[Problem]:
+    """disableRetries switches restartJobOnWorkerRestart off."""
+    scheduling = submission.job_spec.scheduling
+    if scheduling.disable_retries and scheduling.restart_job_on_worker_restart:
+        yield Problem(
+            _field(submission, "restartJobOnWorkerRestart"),
+            "disableRetries switches restartJobOnWorkerRestart off, so the job will not be restarted.",
+            "Keep only one of them.",
+        )
+
+
+@rule(Severity.ADVISE, FLEX)
+def waiting_belongs_to_flex_start(submission: Submission) -> Iterator[Problem]:
+    """A maximum wait counts for Flex-start only."""
+    scheduling = submission.job_spec.scheduling
+    if scheduling.max_wait_duration is not None and scheduling.strategy != "FLEX_START":
+        yield Problem(
+            _field(submission, "maxWaitDuration"),
+            "maxWaitDuration counts for FLEX_START only; what it does otherwise is not documented.",
+            "Remove it, or set strategy: FLEX_START.",
+        )
+
+
+@rule(Severity.ADVISE, API)
+def strategy_name_is_current(submission: Submission) -> Iterator[Problem]:
+    """LOW_COST and ON_DEMAND are the old names of SPOT and STANDARD."""
+    name = submission.job_spec.scheduling.strategy
+    if name in CURRENT:
+        yield Problem(_field(submission, "strategy"), f"{name} is an old name.", f"Write {CURRENT[name]}.")
+
+
+@rule(Severity.REFUSE, SPOT)
+def spot_needs_no_reservation(submission: Submission) -> Iterator[Problem]:
+    """Spot machines do not come from a reservation."""
+    if submission.job_spec.scheduling.strategy in SPOT_NAMES:
+        for index in reserved_pools(submission)[:1]:
+            yield Problem(
+                submission.pool_path(index, "machineSpec.reservationAffinity"),
+                "Spot machines do not come from a reservation.",
+                "Remove the reservation, or the strategy SPOT.",
+            )
+
+
+@rule(Severity.REFUSE, RESERVATIONS)
+def flex_start_needs_no_reservation(submission: Submission) -> Iterator[Problem]:
+    """Flex-start and reservations exclude each other."""
+    if submission.job_spec.scheduling.strategy == "FLEX_START":
+        for index in reserved_pools(submission)[:1]:
+            yield Problem(
+                submission.pool_path(index, "machineSpec.reservationAffinity"),
+                "Flex-start cannot be combined with a reservation.",
+                "Remove the reservation, or the strategy FLEX_START.",
+            )
+
+
+@rule(Severity.REFUSE, RESERVATIONS)
+def persistent_resource_needs_no_reservation(submission: Submission) -> Iterator[Problem]:
+    """A job on a persistent resource does not name a reservation."""
+    if submission.job_spec.persistent_resource_id:
+        for index in reserved_pools(submission)[:1]:
+            yield Problem(
+                submission.pool_path(index, "machineSpec.reservationAffinity"),
+                "A job on a persistent resource cannot take machines from a reservation.",
+                "Remove the reservation here; the resource itself may have been created with one.",
+            )
+
+
+@rule(Severity.REFUSE, API)
+def persistent_resource_needs_no_strategy(submission: Submission) -> Iterator[Problem]:
+    """A job on a persistent resource provisions nothing, so Spot and Flex-start do not apply."""
+    strategy = submission.job_spec.scheduling.strategy
+    if submission.job_spec.persistent_resource_id and strategy in SPOT_NAMES | {"FLEX_START"}:
+        yield Problem(
+            _field(submission, "strategy"),
+            f"The machines of a persistent resource are there already; {strategy} does not apply.",
+            "Remove the strategy, or the persistent resource.",
+        )
+
+
+RULES = (
+    durations_are_not_negative,
+    timeout_is_given,
+    timeout_is_at_most_seven_days,
+    long_runs_save_checkpoints,
+    retries_and_restarts_agree,
+    waiting_belongs_to_flex_start,
+    strategy_name_is_current,
+    spot_needs_no_reservation,
+    flex_start_needs_no_reservation,
+    persistent_resource_needs_no_reservation,
+    persistent_resource_needs_no_strategy,
+)

@@ -1,0 +1,89 @@
+"""Spot: spare machines at a discount that Google may take back at any time."""
+
+from collections.abc import Iterator
+
+from jobs.catalog import Machine, machine
+from jobs.spec import Severity, Submission
+from jobs.strategies.base import Problem, Strategy, ask_for, rule
+from jobs.strategies.machines import known_machines
+from jobs.strategies.sources import SPOT
+from jobs.strategies.tpus import is_pod
+
+SERIES = ("a2", "a3")
+RESTARTS = 6
+
+
+@rule(Severity.ADVISE, SPOT)
+def spot_uses_a2_or_a3(submission: Submission) -> Iterator[Problem]:
+    """Spot is documented for the A2 and A3 series; the current English page has dropped the limit."""
+    for index, pool in submission.pools:
+        found = machine(pool.machine_spec.machine_type)
+        if found is not None and found.series not in SERIES:
+            yield Problem(
+                submission.pool_path(index, "machineSpec.machineType"),
+                f"Older pages offer Spot for A2 and A3 only; {found.machine_type} may be refused.",
+                "Try it, or use an A2 or A3 machine.",
+            )
+
+
+@rule(Severity.REFUSE, SPOT)
+def spot_has_no_tpu_pods(submission: Submission) -> Iterator[Problem]:
+    """TPU Pods, slices of several machines, are not to be had as Spot."""
+    for index, spec, found in known_machines(submission):
+        if found.is_tpu and is_pod(spec, found):
+            yield Problem(
+                submission.pool_path(
+                    index, "machineSpec.tpuTopology" if spec.tpu_topology else "machineSpec.acceleratorCount"
+                ),
+                "A TPU Pod cannot run as Spot.",
+                "Use a slice of one machine, or another strategy.",
+            )
+
+
+@rule(Severity.ADVISE, SPOT)
+def spot_saves_checkpoints(submission: Submission) -> Iterator[Problem]:
+    """A Spot job saves checkpoints, because it can be stopped at any time and is restarted at most six times."""
+    spec = submission.job_spec
+    if not spec.base_output_directory.output_uri_prefix:
+        yield Problem(
+            submission.spec_field("baseOutputDirectory.outputUriPrefix"),
+            f"A Spot job can be stopped at any time and is started again at most {RESTARTS} times, each time from "
+            "the beginning unless it saved its work; this one has no base output directory to save to.",
+            "Give a gs:// folder, save to AIP_CHECKPOINT_DIR often and resume from there.",
+        )
+
+
+def serves(found: Machine) -> bool:
+    """Tell whether a machine is to be had as Spot: all that train, but for GB200."""
+    return found.trainable and found.gpu_type != "NVIDIA_GB200"
+
+
+def apply(submission: Submission) -> Submission:
+    """Return the submission asking for Spot machines."""
+    return ask_for(submission, strategy="SPOT")
+
+
+STRATEGY = Strategy(
+    key="spot",
+    label="Spot",
+    api_value="SPOT",
+    summary="Spare machines at a discount of 40 to 91 percent that Google may take back at any time.",
+    sets="scheduling.strategy = SPOT",
+    machines="A2 and A3; others since 2026, by newer pages; no TPU Pods, no GB200",
+    serves=serves,
+    price_key="spot",
+    billing="Compute Engine's Spot price and Vertex AI's management fee, while the job runs; nothing while it is "
+    "queued or preempted.",
+    quota="custom_model_training_preemptible_",
+    quota_rule="Preemptible training quota of the region.",
+    preemptible=True,
+    restart_allowance=RESTARTS,
+    restart_rule="A preempted job counts as STOCKOUT and is started again at most 6 times.",
+    wait_rule="Waits in the queue while quota is short; fails when there is no capacity after its restarts.",
+    default_wait=None,
+    longest_run=None,
+    roles="roles/aiplatform.user",
+    source=SPOT,
+    rules=(spot_uses_a2_or_a3, spot_has_no_tpu_pods, spot_saves_checkpoints),
+    apply=apply,
+)

@@ -1,0 +1,58 @@
+"""Standard: machines on demand, at the full price, whenever the region has them."""
+
+from collections.abc import Iterator
+
+from jobs.catalog import Machine
+from jobs.spec import Severity, Submission
+from jobs.strategies.base import Problem, Strategy, ask_for, rule
+from jobs.strategies.machines import known_machines
+from jobs.strategies.sources import COMPUTE, RUNS
+
+SCARCE = frozenset({"NVIDIA_H100_MEGA_80GB", "NVIDIA_H200_141GB", "NVIDIA_B200"})
+
+
+@rule(Severity.ADVISE, COMPUTE)
+def scarce_machines_are_reserved(submission: Submission) -> Iterator[Problem]:
+    """A3 Mega, A3 Ultra and A4 machines rarely stand free; Google recommends a reservation or Spot."""
+    for index, _, found in known_machines(submission):
+        if found.gpu_type in SCARCE:
+            yield Problem(
+                submission.pool_path(index, "machineSpec.machineType"),
+                f"{found.machine_type} rarely stands free; the job may fail for lack of capacity.",
+                "Use a reservation, Flex-start or Spot.",
+            )
+
+
+def serves(found: Machine) -> bool:
+    """Tell whether a machine is to be had on demand: all that train, but for GB200."""
+    return found.trainable and found.gpu_type != "NVIDIA_GB200"
+
+
+def apply(submission: Submission) -> Submission:
+    """Return the submission asking for machines on demand."""
+    return ask_for(submission, strategy="")
+
+
+STRATEGY = Strategy(
+    key="standard",
+    label="Standard",
+    api_value="STANDARD",
+    summary="Machines on demand at the full price; starts when the region has them and your quota allows.",
+    sets="scheduling.strategy left out, which means STANDARD",
+    machines="All machines that train, except GB200",
+    serves=serves,
+    price_key="standard",
+    billing="On-demand price with Vertex AI's fee included, while the job runs.",
+    quota="custom_model_training_",
+    quota_rule="Custom training quota of the region, per CPU family and accelerator.",
+    preemptible=False,
+    restart_allowance=3,
+    restart_rule="A job that finds no capacity is tried again at most 3 times; an internal error at most 2 times.",
+    wait_rule="Waits in the queue while quota is short; fails when the region has no capacity.",
+    default_wait=None,
+    longest_run=None,
+    roles="roles/aiplatform.user",
+    source=RUNS,
+    rules=(scarce_machines_are_reserved,),
+    apply=apply,
+)

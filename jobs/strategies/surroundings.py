@@ -1,0 +1,208 @@
+"""Rules of what surrounds a job: identity, networks, mounts, outputs, TensorBoard, experiments, encryption."""
+
+import re
+from collections.abc import Iterator
+
+from jobs.spec import Severity, Submission, quoted
+from jobs.strategies.base import Problem, rule
+from jobs.strategies.holes import is_hole
+from jobs.strategies.sources import API, NFS, TENSORBOARD
+
+EMAIL = re.compile(r"[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+")
+NETWORK = re.compile(r"projects/([a-z0-9.:-]+)/global/networks/[a-z0-9-]+")
+TENSORBOARD_NAME = re.compile(r"projects/[^/]+/locations/[^/]+/tensorboards/[^/]+")
+CONTEXT = re.compile(r"projects/[^/]+/locations/[^/]+/metadataStores/[^/]+/contexts/[^/]+")
+KEY = re.compile(r"projects/[^/]+/locations/([^/]+)/keyRings/[^/]+/cryptoKeys/[^/]+")
+ATTACHMENT = re.compile(r"(?:projects/[^/]+/regions/[^/]+/networkAttachments/)?[a-z]([a-z0-9-]*[a-z0-9])?")
+
+
+def _shaped(field: str, text: str, pattern: re.Pattern[str], example: str, what: str) -> Iterator[Problem]:
+    if text and not pattern.fullmatch(text[:2000]) and not is_hole(text):
+        yield Problem(field, f"{quoted(text)} is no {what}.", f"Write {example}.")
+
+
+@rule(Severity.REFUSE, API)
+def service_account_is_an_address(submission: Submission) -> Iterator[Problem]:
+    """A service account is given by its e-mail address."""
+    field, example = submission.spec_field("serviceAccount"), "name@project.iam.gserviceaccount.com"
+    yield from _shaped(field, submission.job_spec.service_account, EMAIL, example, "e-mail address")
+
+
+@rule(Severity.REFUSE, TENSORBOARD)
+def tensorboard_has_a_service_account(submission: Submission) -> Iterator[Problem]:
+    """A job with a TensorBoard runs as a service account of its own."""
+    spec = submission.job_spec
+    if spec.tensorboard and not spec.service_account:
+        yield Problem(
+            submission.spec_field("serviceAccount"),
+            "A TensorBoard is given but no service account, which Vertex AI then requires.",
+            "Give a service account that may write to the TensorBoard and its bucket.",
+        )
+
+
+@rule(Severity.ADVISE, TENSORBOARD)
+def tensorboard_has_an_output(submission: Submission) -> Iterator[Problem]:
+    """A job with a TensorBoard has a base output directory, where the logs go."""
+    spec = submission.job_spec
+    if spec.tensorboard and not spec.base_output_directory.output_uri_prefix:
+        yield Problem(
+            submission.spec_field("baseOutputDirectory.outputUriPrefix"),
+            "A TensorBoard is given but no base output directory, so AIP_TENSORBOARD_LOG_DIR stays empty.",
+            "Give a gs:// folder.",
+        )
+
+
+@rule(Severity.REFUSE, API)
+def tensorboard_is_a_resource(submission: Submission) -> Iterator[Problem]:
+    """A TensorBoard is given by its full name."""
+    field, example = submission.spec_field("tensorboard"), "projects/P/locations/R/tensorboards/ID"
+    yield from _shaped(field, submission.job_spec.tensorboard, TENSORBOARD_NAME, example, "TensorBoard's name")
+
+
+@rule(Severity.REFUSE, API)
+def experiments_are_contexts(submission: Submission) -> Iterator[Problem]:
+    """An experiment and its run are given by the full name of their context."""
+    spec = submission.job_spec
+    example = "projects/P/locations/R/metadataStores/default/contexts/NAME"
+    yield from _shaped(submission.spec_field("experiment"), spec.experiment, CONTEXT, example, "experiment's name")
+    yield from _shaped(submission.spec_field("experimentRun"), spec.experiment_run, CONTEXT, example, "run's name")
+    if spec.experiment_run and not spec.experiment:
+        yield Problem(
+            submission.spec_field("experiment"), "An experiment run is given without its experiment.", "Give it."
+        )
+
+
+@rule(Severity.REFUSE, API)
+def network_is_a_resource(submission: Submission) -> Iterator[Problem]:
+    """A network is given by its full name."""
+    field, example = submission.spec_field("network"), "projects/PROJECT_NUMBER/global/networks/NAME"
+    yield from _shaped(field, submission.job_spec.network, NETWORK, example, "network's name")
+
+
+@rule(Severity.ADVISE, API)
+def network_has_a_project_number(submission: Submission) -> Iterator[Problem]:
+    """A network's name holds the project's number, not its id."""
+    found = NETWORK.fullmatch(submission.job_spec.network[:2000])
+    if found and not found.group(1).isdigit():
+        yield Problem(
+            submission.spec_field("network"),
+            f"The documentation asks for the project's number; {quoted(found.group(1))} is its id.",
+            "Write projects/NUMBER/global/networks/NAME.",
+        )
+
+
+@rule(Severity.ADVISE, API)
+def ip_ranges_have_a_network(submission: Submission) -> Iterator[Problem]:
+    """Reserved IP ranges are ranges of the job's network."""
+    spec = submission.job_spec
+    if spec.reserved_ip_ranges and not spec.network:
+        yield Problem(
+            submission.spec_field("reservedIpRanges"),
+            "Reserved IP ranges are given without a network.",
+            "Give the network.",
+        )
+
+
+@rule(Severity.REFUSE, API)
+def private_interface_is_complete(submission: Submission) -> Iterator[Problem]:
+    """A Private Service Connect interface names its attachment; its DNS zones end with a dot."""
+    interface = submission.job_spec.psc_interface_config
+    if interface is None:
+        return
+    path = submission.spec_field("pscInterfaceConfig")
+    example = "projects/P/regions/R/networkAttachments/NAME"
+    yield from _shaped(
+        f"{path}.networkAttachment", interface.network_attachment, ATTACHMENT, example, "network attachment"
+    )
+    for index, zone in enumerate(interface.dns_peering_configs[:20]):
+        if not zone.domain.endswith(".") and not is_hole(zone.domain):
+            yield Problem(
+                f"{path}.dnsPeeringConfigs[{index}].domain",
+                f"The DNS zone {quoted(zone.domain)} does not end with a dot.",
+                "Put a dot at its end.",
+            )
+
+
+@rule(Severity.REFUSE, NFS)
+def nfs_mounts_are_complete(submission: Submission) -> Iterator[Problem]:
+    """An NFS mount has a server, a path from / and a mount point, and the job has a network that reaches it."""
+    spec = submission.job_spec
+    for index, pool in submission.pools:
+        for at, mount in enumerate(pool.nfs_mounts[:20]):
+            path = submission.pool_path(index, f"nfsMounts[{at}]")
+            for name, value in (("server", mount.server), ("path", mount.path), ("mountPoint", mount.mount_point)):
+                if not value:
+                    yield Problem(f"{path}.{name}", f"The NFS mount has no {name}.", "Give it.")
+            if mount.path and not mount.path.startswith("/") and not is_hole(mount.path):
+                yield Problem(
+                    f"{path}.path", f"The NFS path {quoted(mount.path)} does not start with /.", "Put / first."
+                )
+        if pool.nfs_mounts and not spec.network and spec.psc_interface_config is None:
+            yield Problem(
+                submission.spec_field("network"),
+                "NFS is mounted, but the job has neither a network nor a Private Service Connect interface.",
+                "Give the network that reaches the server.",
+            )
+            return
+
+
+@rule(Severity.REFUSE, API)
+def lustre_mounts_are_complete(submission: Submission) -> Iterator[Problem]:
+    """A Lustre mount has an instance address, a volume handle, a file system and a mount point."""
+    for index, pool in submission.pools:
+        for at, mount in enumerate(pool.lustre_mounts[:20]):
+            path = submission.pool_path(index, f"lustreMounts[{at}]")
+            given = {"instanceIp": mount.instance_ip, "volumeHandle": mount.volume_handle}
+            for name, value in (given | {"filesystem": mount.filesystem, "mountPoint": mount.mount_point}).items():
+                if not value:
+                    yield Problem(f"{path}.{name}", f"The Lustre mount has no {name}.", "Give it.")
+
+
+@rule(Severity.REFUSE, API)
+def output_is_in_cloud_storage(submission: Submission) -> Iterator[Problem]:
+    """The base output directory is a folder in Cloud Storage."""
+    prefix = submission.job_spec.base_output_directory.output_uri_prefix
+    bucket = prefix.removeprefix("gs://").partition("/")[0]
+    if prefix and not is_hole(prefix) and (not prefix.startswith("gs://") or not bucket):
+        yield Problem(
+            submission.spec_field("baseOutputDirectory.outputUriPrefix"),
+            f"{quoted(prefix)} is no folder in Cloud Storage.",
+            "Write gs://bucket/folder.",
+        )
+
+
+@rule(Severity.REFUSE, API)
+def encryption_key_is_in_the_region(submission: Submission) -> Iterator[Problem]:
+    """An encryption key is given by its full name and lies in the job's region."""
+    encryption = submission.job.encryption_spec
+    if encryption is None:
+        return
+    name = encryption.kms_key_name
+    example = "projects/P/locations/R/keyRings/RING/cryptoKeys/KEY"
+    found = KEY.fullmatch(name[:2000])
+    if not name:
+        yield Problem("encryptionSpec.kmsKeyName", "Encryption is asked for without a key.", f"Write {example}.")
+    yield from _shaped("encryptionSpec.kmsKeyName", name, KEY, example, "key's name")
+    if found and submission.region and found.group(1) != submission.region and not is_hole(found.group(1)):
+        yield Problem(
+            "encryptionSpec.kmsKeyName",
+            f"The key lies in {quoted(found.group(1))}, the job runs in {quoted(submission.region)}.",
+            "Use a key of the job's region.",
+        )
+
+
+RULES = (
+    service_account_is_an_address,
+    tensorboard_has_a_service_account,
+    tensorboard_has_an_output,
+    tensorboard_is_a_resource,
+    experiments_are_contexts,
+    network_is_a_resource,
+    network_has_a_project_number,
+    ip_ranges_have_a_network,
+    private_interface_is_complete,
+    nfs_mounts_are_complete,
+    lustre_mounts_are_complete,
+    output_is_in_cloud_storage,
+    encryption_key_is_in_the_region,
+)

@@ -1,0 +1,181 @@
+"""Rules of tuning jobs: metrics, trials, what the trials run on. `parameters` holds those of what is searched."""
+
+from collections.abc import Iterator
+
+from jobs.catalog import machine
+from jobs.spec import Severity, StudySpec, Submission, quoted
+from jobs.strategies.base import Problem, rule
+from jobs.strategies.containers import PREBUILT
+from jobs.strategies.sources import API, TUNING
+
+TRIALS_PER_PARAMETER = 10
+STOPPINGS = ("decay_curve_stopping_spec", "median_automated_stopping_spec", "convex_automated_stopping_spec")
+
+
+def studies(submission: Submission) -> Iterator[tuple[str, StudySpec]]:
+    """Yield the path and value of the study, where the job has one."""
+    if submission.tuning is not None:
+        yield f"{submission.tuning_path}studySpec", submission.tuning.study_spec
+
+
+@rule(Severity.REFUSE, API)
+def metrics_are_named(submission: Submission) -> Iterator[Problem]:
+    """A study has metrics, each with an id of its own and without spaces."""
+    for path, study in studies(submission):
+        if not study.metrics:
+            yield Problem(
+                f"{path}.metrics", "The study has no metric to improve.", "Name the metric that your code reports."
+            )
+        seen: set[str] = set()
+        for at, metric in enumerate(study.metrics):
+            field = f"{path}.metrics[{at}].metricId"
+            if not metric.metric_id or any(sign.isspace() for sign in metric.metric_id):
+                yield Problem(
+                    field, f"{quoted(metric.metric_id)} is no metric id.", "Use the tag of your report, without spaces."
+                )
+            elif metric.metric_id in seen:
+                yield Problem(field, f"The metric {quoted(metric.metric_id)} is given twice.", "Keep one of them.")
+            seen.add(metric.metric_id)
+
+
+@rule(Severity.ADVISE, API)
+def metric_goals_are_given(submission: Submission) -> Iterator[Problem]:
+    """Without a goal, a metric is maximised."""
+    for path, study in studies(submission):
+        for at, metric in enumerate(study.metrics):
+            if metric.goal == "GOAL_TYPE_UNSPECIFIED":
+                message = f"No goal is given for {quoted(metric.metric_id)}; it is maximised."
+                yield Problem(f"{path}.metrics[{at}].goal", message, "Set MAXIMIZE or MINIMIZE.")
+
+
+@rule(Severity.REFUSE, API)
+def safety_fractions_are_fractions(submission: Submission) -> Iterator[Problem]:
+    """The wanted fraction of safe trials lies between 0 and 1."""
+    for path, study in studies(submission):
+        for at, metric in enumerate(study.metrics):
+            fraction = metric.safety_config.desired_min_safe_trials_fraction if metric.safety_config else None
+            if fraction is not None and not 0 <= fraction <= 1:
+                field = f"{path}.metrics[{at}].safetyConfig.desiredMinSafeTrialsFraction"
+                yield Problem(field, f"{fraction} is no fraction.", "Set 0 to 1.")
+
+
+@rule(Severity.REFUSE, API)
+def trials_are_counted(submission: Submission) -> Iterator[Problem]:
+    """A tuning job says how many trials it runs in all and at once."""
+    tuning = submission.tuning
+    if tuning is None:
+        return
+    path = submission.tuning_path
+    for name, count in (("maxTrialCount", tuning.max_trial_count), ("parallelTrialCount", tuning.parallel_trial_count)):
+        if count < 1:
+            yield Problem(f"{path}{name}", f"{name} is {count}; at least one trial runs.", "Set 1 or more.")
+
+
+@rule(Severity.ADVISE, API)
+def parallel_trials_are_at_most_all(submission: Submission) -> Iterator[Problem]:
+    """No more trials run at once than run in all."""
+    tuning = submission.tuning
+    if tuning is not None and tuning.parallel_trial_count > tuning.max_trial_count >= 1:
+        yield Problem(
+            f"{submission.tuning_path}parallelTrialCount",
+            f"{tuning.parallel_trial_count} trials at once are more than the {tuning.max_trial_count} in all.",
+            f"Set at most {tuning.max_trial_count}; fewer at once learn more from each other.",
+        )
+
+
+@rule(Severity.REFUSE, TUNING)
+def failed_trials_are_at_most_all(submission: Submission) -> Iterator[Problem]:
+    """The number of trials that may fail is between 0 and the number of all."""
+    tuning = submission.tuning
+    if tuning is not None and not 0 <= tuning.max_failed_trial_count <= max(1, tuning.max_trial_count):
+        yield Problem(
+            f"{submission.tuning_path}maxFailedTrialCount",
+            f"maxFailedTrialCount is {tuning.max_failed_trial_count}, with {tuning.max_trial_count} trials in all.",
+            f"Set 0 to {max(1, tuning.max_trial_count)}.",
+        )
+
+
+@rule(Severity.ADVISE, TUNING)
+def trials_are_enough(submission: Submission) -> Iterator[Problem]:
+    """A study has at least ten trials for each parameter."""
+    tuning = submission.tuning
+    if tuning is None:
+        return
+    wanted = TRIALS_PER_PARAMETER * len(tuning.study_spec.parameters)
+    if 1 <= tuning.max_trial_count < wanted and tuning.study_spec.algorithm != "GRID_SEARCH":
+        yield Problem(
+            f"{submission.tuning_path}maxTrialCount",
+            f"{tuning.max_trial_count} trials are few for {len(tuning.study_spec.parameters)} parameters.",
+            f"Google recommends at least {wanted}.",
+        )
+
+
+@rule(Severity.REFUSE, TUNING)
+def tuning_has_no_tpus(submission: Submission) -> Iterator[Problem]:
+    """Tuning jobs do not run on TPUs."""
+    if submission.tuning is None:
+        return
+    for index, pool in submission.pools:
+        found = machine(pool.machine_spec.machine_type)
+        if (found is not None and found.is_tpu) or pool.machine_spec.accelerator.startswith("TPU_"):
+            yield Problem(
+                submission.pool_path(index, "machineSpec.machineType"),
+                "Tuning jobs do not run on TPUs.",
+                "Choose a GPU machine, or run custom jobs.",
+            )
+
+
+@rule(Severity.ADVISE, TUNING)
+def tuning_containers_report_metrics(submission: Submission) -> Iterator[Problem]:
+    """A container of your own needs cloudml-hypertune to report its metric."""
+    if submission.tuning is None:
+        return
+    for index, pool in submission.pools[:1]:
+        image = pool.container_spec.image_uri if pool.container_spec is not None else ""
+        if image and not PREBUILT.match(image):
+            yield Problem(
+                submission.pool_path(index, "containerSpec.imageUri"),
+                "A container of your own reports its metric through the package cloudml-hypertune.",
+                "Install it in the image; Google's prebuilt images have it.",
+            )
+
+
+@rule(Severity.ADVISE, API)
+def observation_noise_is_left_out(submission: Submission) -> Iterator[Problem]:
+    """Observation noise counts in Vizier studies only."""
+    for path, study in studies(submission):
+        if study.observation_noise != "OBSERVATION_NOISE_UNSPECIFIED":
+            message = "observationNoise counts in Vizier studies, not in tuning jobs."
+            yield Problem(f"{path}.observationNoise", message, "Remove it.")
+
+
+@rule(Severity.REFUSE, API)
+def study_stops_in_one_way(submission: Submission) -> Iterator[Problem]:
+    """A study has at most one way of stopping trials early, and each limit of time is a length or a moment."""
+    for path, study in studies(submission):
+        given = [name for name in STOPPINGS if getattr(study, name) is not None]
+        if len(given) > 1:
+            yield Problem(path, f"{len(given)} ways of stopping trials early are given.", "Keep one of them.")
+        config = study.study_stopping_config
+        if config is None:
+            continue
+        limits = {"minimumRuntimeConstraint": config.minimum_runtime_constraint}
+        for name, limit in (limits | {"maximumRuntimeConstraint": config.maximum_runtime_constraint}).items():
+            if limit is not None and limit.max_duration is not None and limit.end_time is not None:
+                field = f"{path}.studyStoppingConfig.{name}"
+                yield Problem(field, f"{name} has both maxDuration and endTime.", "Keep one of them.")
+
+
+RULES = (
+    metrics_are_named,
+    metric_goals_are_given,
+    safety_fractions_are_fractions,
+    trials_are_counted,
+    parallel_trials_are_at_most_all,
+    failed_trials_are_at_most_all,
+    trials_are_enough,
+    tuning_has_no_tpus,
+    tuning_containers_report_metrics,
+    observation_noise_is_left_out,
+    study_stops_in_one_way,
+)

@@ -1,0 +1,370 @@
+"""Specs at the boundary of the rules of tasks, surroundings, time, reservations, tuning and pipelines."""
+
+from typing import Any
+
+from tests.unit.strategies.cases import (
+    ABSENT,
+    ANY,
+    CONTEXT,
+    CPU,
+    FLEX,
+    H100,
+    KMS,
+    LUSTRE,
+    MEGA,
+    NET,
+    NFS,
+    NONE,
+    PACKAGE,
+    PR,
+    PY,
+    RESERVATION,
+    RESERVED,
+    SA,
+    SPOT,
+    STUDY,
+    T4,
+    TB,
+    TPU,
+    TUNED,
+    C,
+    Case,
+    M,
+    R,
+    W,
+    Y,
+    pool,
+)
+
+OUT = "jobSpec.baseOutputDirectory.outputUriPrefix"
+WAIT, TIMEOUT = "jobSpec.scheduling.maxWaitDuration", "jobSpec.scheduling.timeout"
+S = "jobSpec.scheduling"
+
+
+def env(count: int) -> list[dict[str, str]]:
+    return [{"name": f"V{n}", "value": ""} for n in range(count)]
+
+
+TASKS: list[Case] = [
+    ("container_has_an_image", f"{C}.imageUri", {}, {f"{C}.imageUri": ""}),
+    (
+        "images_are_references",
+        f"{C}.imageUri",
+        {f"{C}.imageUri": "localhost:5000/i:V1"},
+        {f"{C}.imageUri": "https://x/i"},
+    ),
+    (
+        "images_are_references",
+        f"{C}.imageUri",
+        {f"{C}.imageUri": "python@sha256:" + "a" * 64},
+        {f"{C}.imageUri": "a b"},
+    ),
+    ("package_has_an_executor", f"{Y}.executorImageUri", PY, PY | {f"{Y}.executorImageUri": ""}),
+    ("executors_are_prebuilt", f"{Y}.executorImageUri", PY, PY | {f"{Y}.executorImageUri": "python:3.11"}),
+    ("package_names_its_files", f"{Y}.packageUris", PY, PY | {f"{Y}.packageUris": []}),
+    ("package_names_its_files", f"{Y}.packageUris[0]", PY, PY | {f"{Y}.packageUris": ["dist/x.tar.gz"]}),
+    (
+        "packages_are_at_most_100",
+        f"{Y}.packageUris",
+        PY | {f"{Y}.packageUris": ["gs://b/x"] * 100},
+        PY | {f"{Y}.packageUris": ["gs://b/x"] * 101},
+    ),
+    ("package_has_a_module", f"{Y}.pythonModule", PY, {C: ABSENT, Y: PACKAGE | {"pythonModule": ""}}),
+    ("package_has_a_module", f"{Y}.pythonModule", PY, PY | {f"{Y}.pythonModule": "trainer/task.py"}),
+    ("env_is_at_most_100", f"{C}.env", {f"{C}.env": env(100)}, {f"{C}.env": env(101)}),
+    ("env_is_at_most_100", f"{Y}.env", PY | {f"{Y}.env": env(100)}, PY | {f"{Y}.env": env(101)}),
+    ("env_names_are_identifiers", f"{C}.env[0].name", {f"{C}.env": [{"name": "_A1"}]}, {f"{C}.env": [{"name": "1A"}]}),
+    ("env_names_are_given_once", f"{C}.env[1].name", {f"{C}.env": env(2)}, {f"{C}.env": env(1) * 2}),
+    (
+        "env_leaves_vertex_names_alone",
+        f"{C}.env[0].name",
+        {f"{C}.env": [{"name": "MY_AIP_DIR"}]},
+        {f"{C}.env": [{"name": "AIP_MODEL_DIR"}]},
+    ),
+    ("args_are_short", f"{C}.args", {f"{C}.args": ["x" * 99_999, "y"]}, {f"{C}.args": ["x" * 99_999, "yz"]}),
+]
+SURROUNDINGS: list[Case] = [
+    ("service_account_is_an_address", "jobSpec.serviceAccount", SA, {"jobSpec.serviceAccount": "robot"}),
+    ("tensorboard_has_a_service_account", "jobSpec.serviceAccount", TB | SA, TB),
+    ("tensorboard_has_an_output", OUT, TB | SA, TB | SA | {OUT: ABSENT}),
+    ("tensorboard_is_a_resource", "jobSpec.tensorboard", TB, {"jobSpec.tensorboard": "tensorboards/1"}),
+    ("experiments_are_contexts", "jobSpec.experiment", {"jobSpec.experiment": CONTEXT}, {"jobSpec.experiment": "e"}),
+    (
+        "experiments_are_contexts",
+        "jobSpec.experiment",
+        {"jobSpec.experiment": CONTEXT, "jobSpec.experimentRun": CONTEXT},
+        {"jobSpec.experimentRun": CONTEXT},
+    ),
+    ("network_is_a_resource", "jobSpec.network", NET, {"jobSpec.network": "default"}),
+    (
+        "network_has_a_project_number",
+        "jobSpec.network",
+        NET,
+        {"jobSpec.network": "projects/my-project/global/networks/default"},
+    ),
+    (
+        "ip_ranges_have_a_network",
+        "jobSpec.reservedIpRanges",
+        NET | {"jobSpec.reservedIpRanges": ["r"]},
+        {"jobSpec.reservedIpRanges": ["r"]},
+    ),
+    (
+        "private_interface_is_complete",
+        "jobSpec.pscInterfaceConfig.dnsPeeringConfigs[0].domain",
+        {"jobSpec.pscInterfaceConfig": {"networkAttachment": "a", "dnsPeeringConfigs": [{"domain": "x.internal."}]}},
+        {"jobSpec.pscInterfaceConfig": {"networkAttachment": "a", "dnsPeeringConfigs": [{"domain": "x.internal"}]}},
+    ),
+    ("nfs_mounts_are_complete", "jobSpec.network", NET | {f"{W}.nfsMounts": [NFS]}, {f"{W}.nfsMounts": [NFS]}),
+    (
+        "nfs_mounts_are_complete",
+        f"{W}.nfsMounts[0].path",
+        NET | {f"{W}.nfsMounts": [NFS]},
+        NET | {f"{W}.nfsMounts": [NFS | {"path": "share"}]},
+    ),
+    (
+        "lustre_mounts_are_complete",
+        f"{W}.lustreMounts[0].filesystem",
+        {f"{W}.lustreMounts": [LUSTRE]},
+        {f"{W}.lustreMounts": [LUSTRE | {"filesystem": ""}]},
+    ),
+    ("output_is_in_cloud_storage", OUT, {OUT: "gs://b"}, {OUT: "/tmp/out"}),
+    ("output_is_in_cloud_storage", OUT, {OUT: "gs://b/"}, {OUT: "gs://"}),
+    (
+        "encryption_key_is_in_the_region",
+        "encryptionSpec.kmsKeyName",
+        {"encryptionSpec.kmsKeyName": KMS},
+        {"encryptionSpec.kmsKeyName": KMS.replace("us-central1", "us-east1")},
+    ),
+]
+TIME: list[Case] = [
+    ("durations_are_not_negative", TIMEOUT, {TIMEOUT: "1s"}, {TIMEOUT: "0s"}),
+    ("durations_are_not_negative", WAIT, FLEX | {WAIT: "0s"}, FLEX | {WAIT: "-1s"}),
+    ("timeout_is_given", TIMEOUT, {}, {S: ABSENT}),
+    ("timeout_is_at_most_seven_days", TIMEOUT, {TIMEOUT: "604800s"}, {TIMEOUT: "604801s"}),
+    ("long_runs_save_checkpoints", TIMEOUT, {TIMEOUT: "14400s"}, {TIMEOUT: "14401s"}),
+    (
+        "retries_and_restarts_agree",
+        f"{S}.restartJobOnWorkerRestart",
+        {f"{S}.disableRetries": False, f"{S}.restartJobOnWorkerRestart": True},
+        {f"{S}.disableRetries": True, f"{S}.restartJobOnWorkerRestart": True},
+    ),
+    ("waiting_belongs_to_flex_start", WAIT, FLEX | {WAIT: "60s"}, {WAIT: "60s"}),
+    ("strategy_name_is_current", f"{S}.strategy", SPOT, {f"{S}.strategy": "LOW_COST"}),
+    ("spot_needs_no_reservation", R, SPOT | NONE, SPOT | RESERVED),
+    ("flex_start_needs_no_reservation", R, FLEX | NONE, FLEX | ANY),
+    ("persistent_resource_needs_no_reservation", R, PR | NONE, PR | ANY),
+    ("persistent_resource_needs_no_strategy", f"{S}.strategy", PR | {f"{S}.strategy": "STANDARD"}, PR | SPOT),
+    ("persistent_resource_needs_no_strategy", f"{S}.strategy", PR, PR | FLEX),
+]
+AFFINITIES: list[Case] = [
+    ("affinity_has_a_type", f"{R}.reservationAffinityType", ANY, {R: {}}),
+    ("specific_reservation_is_named", f"{R}.key", RESERVED, {R: RESERVATION | {"key": "name"}}),
+    ("specific_reservation_is_named", f"{R}.values", RESERVED, {R: RESERVATION | {"values": []}}),
+    ("specific_reservation_is_named", f"{R}.values[0]", RESERVED, {R: RESERVATION | {"values": ["my-reservation"]}}),
+    (
+        "other_affinities_name_nothing",
+        f"{R}.values",
+        ANY,
+        {R: RESERVATION | {"reservationAffinityType": "ANY_RESERVATION"}},
+    ),
+    (
+        "reservation_is_in_the_region",
+        f"{R}.values[0]",
+        RESERVED,
+        {"@region": "us-east4", M: H100, R: RESERVATION},
+    ),
+]
+STRATEGY_RULES: list[Case] = [
+    ("scarce_machines_are_reserved", f"{M}.machineType", {M: H100}, {M: MEGA}),
+    ("spot_uses_a2_or_a3", f"{M}.machineType", SPOT, SPOT | {M: T4}),
+    ("spot_has_no_tpu_pods", f"{M}.tpuTopology", SPOT | {M: TPU}, SPOT | {M: TPU | {"tpuTopology": "2x4"}}),
+    ("spot_saves_checkpoints", OUT, SPOT, SPOT | {OUT: ABSENT}),
+    ("flex_start_gpus_are_offered", f"{M}.machineType", FLEX, FLEX | {M: T4}),
+    ("flex_start_gpus_are_offered", f"{M}.machineType", FLEX | {M: H100}, FLEX | {M: CPU}),
+    ("flex_start_runs_at_most_seven_days", TIMEOUT, FLEX | {TIMEOUT: "604800s"}, FLEX | {TIMEOUT: "604801s"}),
+    (
+        "flex_start_has_one_machine_configuration",
+        "jobSpec.workerPoolSpecs[2].machineSpec",
+        FLEX | pool(2),
+        FLEX | pool(2, machineSpec=H100),
+    ),
+    (
+        "flex_start_disks_are_the_same",
+        "jobSpec.workerPoolSpecs[1].diskSpec",
+        FLEX | pool(1),
+        FLEX | pool(1, diskSpec={}),
+    ),
+    ("flex_start_wait_is_given", WAIT, FLEX | {WAIT: "1s"}, FLEX),
+    ("flex_start_wait_is_given", WAIT, FLEX | {WAIT: "1s"}, FLEX | {WAIT: "0s"}),
+    (
+        "reservation_holds_one_machine",
+        "jobSpec.workerPoolSpecs[1].machineSpec",
+        RESERVED | pool(1, machineSpec=T4),
+        RESERVED | pool(1, machineSpec=T4 | {"reservationAffinity": RESERVATION}),
+    ),
+    (
+        "reservation_covers_every_pool",
+        "jobSpec.workerPoolSpecs[1].machineSpec.reservationAffinity",
+        RESERVED,
+        RESERVED | pool(1),
+    ),
+    ("any_reservation_falls_back", f"{R}.reservationAffinityType", RESERVED, ANY),
+    ("resource_is_named", "jobSpec.persistentResourceId", PR, {"jobSpec.persistentResourceId": "projects/p/x/pool-1"}),
+    (
+        "resource_is_named",
+        "jobSpec.persistentResourceId",
+        {"jobSpec.persistentResourceId": "p" * 63},
+        {"jobSpec.persistentResourceId": "p" * 64},
+    ),
+    ("disk_is_spelled_out", f"{W}.diskSpec.bootDiskType", PR, PR | {f"{W}.diskSpec": ABSENT}),
+]
+
+P = "studySpec.parameters"
+DOUBLE = {"parameterId": "p", "doubleValueSpec": {"minValue": 0, "maxValue": 1}}
+DISCRETE = {"parameterId": "p", "discreteValueSpec": {"values": [1, 2]}}
+CHILD = {"parentDiscreteValues": {"values": [1]}, "parameterSpec": DOUBLE | {"parameterId": "c"}}
+WHOLE = {"parameterId": "p", "integerValueSpec": {"minValue": 1, "maxValue": 9}}
+
+
+def parent(*children: dict[str, Any], of: dict[str, Any] = DISCRETE) -> dict[str, Any]:
+    return {f"{P}[2]": of | {"conditionalParameterSpecs": list(children)}, "maxTrialCount": 30}
+
+
+def third(parameter: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    return {f"{P}[2]": parameter | changes, "maxTrialCount": 30}
+
+
+def discrete(values: list[float]) -> dict[str, Any]:
+    return third(DISCRETE, discreteValueSpec={"values": values})
+
+
+TRIAL = "trialJobSpec.workerPoolSpecs[0]"
+TUNING: list[Case] = [
+    ("metrics_are_named", "studySpec.metrics", {}, {"studySpec.metrics": []}),
+    ("metrics_are_named", "studySpec.metrics[0].metricId", {}, {"studySpec.metrics[0].metricId": "val loss"}),
+    ("metrics_are_named", "studySpec.metrics[1].metricId", {}, {"studySpec.metrics": STUDY["metrics"] * 2}),
+    ("metric_goals_are_given", "studySpec.metrics[0].goal", {}, {"studySpec.metrics[0].goal": ABSENT}),
+    (
+        "safety_fractions_are_fractions",
+        "studySpec.metrics[0].safetyConfig.desiredMinSafeTrialsFraction",
+        {"studySpec.metrics[0].safetyConfig": {"desiredMinSafeTrialsFraction": 1}},
+        {"studySpec.metrics[0].safetyConfig": {"desiredMinSafeTrialsFraction": 1.01}},
+    ),
+    ("trials_are_counted", "maxTrialCount", {}, {"maxTrialCount": 0}),
+    ("trials_are_counted", "parallelTrialCount", {"parallelTrialCount": 1}, {"parallelTrialCount": ABSENT}),
+    ("parallel_trials_are_at_most_all", "parallelTrialCount", {"parallelTrialCount": 20}, {"parallelTrialCount": 21}),
+    ("failed_trials_are_at_most_all", "maxFailedTrialCount", {"maxFailedTrialCount": 20}, {"maxFailedTrialCount": 21}),
+    ("trials_are_enough", "maxTrialCount", {"maxTrialCount": 20}, {"maxTrialCount": 19}),
+    (
+        "tuning_has_no_tpus",
+        f"{TRIAL}.machineSpec.machineType",
+        {f"{TRIAL}.machineSpec": T4},
+        {f"{TRIAL}.machineSpec": TPU},
+    ),
+    (
+        "tuning_containers_report_metrics",
+        f"{TRIAL}.containerSpec.imageUri",
+        {f"{TRIAL}.containerSpec.imageUri": "us-docker.pkg.dev/vertex-ai/training/pytorch-gpu.2-4:latest"},
+        {},
+    ),
+    ("observation_noise_is_left_out", "studySpec.observationNoise", {}, {"studySpec.observationNoise": "LOW"}),
+    (
+        "study_stops_in_one_way",
+        "studySpec",
+        {"studySpec.decayCurveStoppingSpec": {}},
+        {"studySpec.decayCurveStoppingSpec": {}, "studySpec.medianAutomatedStoppingSpec": {}},
+    ),
+    ("parameters_are_named", P, {}, {P: []}),
+    ("parameters_are_named", f"{P}[2].parameterId", third(DOUBLE), third(DOUBLE, parameterId="a b")),
+    ("parameters_are_named", f"{P}[2].parameterId", third(DOUBLE), third(DOUBLE, parameterId="lr")),
+    ("parameters_have_one_range", f"{P}[2]", third(DOUBLE), third(DOUBLE, discreteValueSpec={"values": [1]})),
+    ("parameters_have_one_range", f"{P}[2]", third(DOUBLE), third({"parameterId": "p"})),
+    (
+        "parameter_ranges_are_ordered",
+        f"{P}[2].integerValueSpec.minValue",
+        third(WHOLE, integerValueSpec={"minValue": "9", "maxValue": 9}),
+        third(WHOLE, integerValueSpec={"minValue": "10", "maxValue": 9}),
+    ),
+    (
+        "discrete_values_ascend",
+        f"{P}[2].discreteValueSpec.values[1]",
+        discrete([1, 1 + 2e-10]),
+        discrete([1, 1 + 5e-11]),
+    ),
+    (
+        "discrete_values_ascend",
+        f"{P}[2].discreteValueSpec.values",
+        discrete([float(n) for n in range(1000)]),
+        discrete([float(n) for n in range(1001)]),
+    ),
+    ("discrete_values_ascend", f"{P}[1].categoricalValueSpec.values", {}, {f"{P}[1].categoricalValueSpec": {}}),
+    (
+        "default_values_are_left_out",
+        f"{P}[0].doubleValueSpec.defaultValue",
+        {},
+        {f"{P}[0].doubleValueSpec.defaultValue": 0.1},
+    ),
+    ("log_scales_are_above_zero", f"{P}[0].scaleType", {}, {f"{P}[0].doubleValueSpec.minValue": 0}),
+    ("log_scales_are_above_zero", f"{P}[1].scaleType", {}, {f"{P}[1].scaleType": "UNIT_LINEAR_SCALE"}),
+    (
+        "log_scales_are_above_zero",
+        f"{P}[2].scaleType",
+        third(DISCRETE, scaleType="UNIT_REVERSE_LOG_SCALE"),
+        discrete([0, 1]) | {f"{P}[2].scaleType": "UNIT_REVERSE_LOG_SCALE"},
+    ),
+    (
+        "grid_search_has_no_doubles",
+        f"{P}[0].doubleValueSpec",
+        {"studySpec.algorithm": "GRID_SEARCH", f"{P}[0]": WHOLE},
+        {"studySpec.algorithm": "GRID_SEARCH"},
+    ),
+    (
+        "conditions_match_the_parent",
+        f"{P}[2].conditionalParameterSpecs[0]",
+        parent(CHILD),
+        parent(CHILD | {"parentDiscreteValues": {"values": [3]}}),
+    ),
+    (
+        "conditions_match_the_parent",
+        f"{P}[2].conditionalParameterSpecs[0]",
+        parent({"parentIntValues": {"values": ["9"]}, "parameterSpec": CHILD["parameterSpec"]}, of=WHOLE),
+        parent({"parentIntValues": {"values": ["10"]}, "parameterSpec": CHILD["parameterSpec"]}, of=WHOLE),
+    ),
+    (
+        "same_named_children_exclude_each_other",
+        f"{P}[2].conditionalParameterSpecs[1]",
+        parent(CHILD, CHILD | {"parentDiscreteValues": {"values": [2]}}),
+        parent(CHILD, CHILD),
+    ),
+]
+FRACTIONS = "inputDataConfig.fractionSplit"
+MODEL = "modelToUpload"
+PIPELINES: list[Case] = [
+    ("pipeline_names_its_task", "trainingTaskDefinition", {}, {"trainingTaskDefinition": ABSENT}),
+    ("pipeline_names_its_task", "trainingTaskInputs", {}, {"trainingTaskInputs": ABSENT}),
+    ("model_id_is_valid", "modelId", {"modelId": "_" + "m" * 62}, {"modelId": "m" * 64}),
+    ("model_id_is_valid", "modelId", {"modelId": "m-1"}, {"modelId": "1-m"}),
+    ("data_is_split_in_one_way", "inputDataConfig", {}, {"inputDataConfig.predefinedSplit": {"key": "k"}}),
+    ("data_is_split_in_one_way", "inputDataConfig.datasetId", {}, {"inputDataConfig.datasetId": ABSENT}),
+    ("split_fractions_are_fractions", FRACTIONS, {}, {f"{FRACTIONS}.testFraction": 0.2}),
+    (
+        "uploaded_model_is_named",
+        f"{MODEL}.displayName",
+        {f"{MODEL}.displayName": "m" * 128},
+        {f"{MODEL}.displayName": "m" * 129},
+    ),
+    ("uploaded_model_comes_from_somewhere", f"{MODEL}.containerSpec.imageUri", {}, {f"{MODEL}.containerSpec": ABSENT}),
+    (
+        "uploaded_model_comes_from_somewhere",
+        "trainingTaskInputs.baseOutputDirectory.outputUriPrefix",
+        {"trainingTaskInputs.baseOutputDirectory": ABSENT, f"{MODEL}.artifactUri": "gs://b/m"},
+        {"trainingTaskInputs.baseOutputDirectory": ABSENT},
+    ),
+    (
+        "probes_check_in_one_way",
+        f"{MODEL}.containerSpec.healthProbe",
+        {f"{MODEL}.containerSpec.healthProbe": {"exec": {}}},
+        {f"{MODEL}.containerSpec.healthProbe": {"exec": {}, "httpGet": {}}},
+    ),
+]
+TUNING_PIPELINE = {"trainingTaskDefinition": "x/hyperparameter_tuning_task_1.0.0.yaml", "trainingTaskInputs": TUNED}
