@@ -6,7 +6,6 @@ import pytest
 
 from jobs.states import FINISHED, LOCAL, LOCAL_MOVES, REMOTE, RUNNING, WAITING, JobState, from_vertex, may_follow
 
-
 OURS = LOCAL - {JobState.LOST}
 
 

@@ -1,0 +1,151 @@
+"""Events become spans, billable time, attempts and phases. The rows here are never saved."""
+
+import itertools
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobs import timeline
+from jobs.models import Job, JobEvent
+from jobs.states import FINISHED, JobState
+
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+def at(minutes: float) -> datetime:
+    return NOON + timedelta(minutes=minutes)
+
+
+def life(*steps: tuple[float, str]) -> list[JobEvent]:
+    """State events in the order they were recorded."""
+    before = ""
+    events = []
+    for minutes, state in steps:
+        moment = at(minutes)
+        events.append(
+            JobEvent(
+                kind=JobEvent.Kind.STATE, from_state=before, to_state=state, occurred_at=moment, recorded_at=moment
+            )
+        )
+        before = state
+    return events
+
+
+def restart(minutes: float) -> JobEvent:
+    return JobEvent(kind=JobEvent.Kind.RESTARTED, occurred_at=at(minutes), recorded_at=at(minutes), reason="preempted")
+
+
+PREEMPTED_ONCE = [
+    *life((0, "approved"), (1, "submitting"), (2, "queued"), (5, "pending"), (10, "running"), (30, "pending")),
+    restart(30),
+    *life((40, "running"), (60, "succeeded")),
+]
+
+
+class TestFacts:
+    def test_counts_running_time_only(self) -> None:
+        facts = timeline.facts(PREEMPTED_ONCE)
+
+        assert facts.running == timedelta(minutes=40)
+        assert facts.running_since is None
+        assert facts.started_at == at(10)
+        assert facts.ended_at == at(60)
+        assert facts.restarts == 1
+
+    def test_an_open_run_is_told_by_its_start(self) -> None:
+        facts = timeline.facts(life((0, "submitting"), (1, "running")))
+
+        assert facts.running == timedelta()
+        assert facts.running_since == at(1)
+
+    def test_cancelling_a_running_job_still_costs(self) -> None:
+        facts = timeline.facts(life((0, "submitting"), (1, "running"), (11, "cancelling"), (14, "cancelled")))
+
+        assert facts.running == timedelta(minutes=13)
+
+    def test_cancelling_a_queued_job_costs_nothing(self) -> None:
+        facts = timeline.facts(life((0, "submitting"), (1, "queued"), (11, "cancelling"), (14, "cancelled")))
+
+        assert facts.running == timedelta()
+        assert facts.started_at is None
+
+    def test_a_job_that_never_ran_has_an_end_and_no_start(self) -> None:
+        facts = timeline.facts(life((0, "awaiting_approval"), (9, "rejected")))
+
+        assert (facts.started_at, facts.ended_at) == (None, at(9))
+
+    @given(
+        st.lists(
+            st.tuples(st.floats(-60, 600), st.sampled_from([*sorted(set(JobState) - FINISHED), "JOB_STATE_NEW"])),
+            min_size=1,
+            max_size=30,
+        )
+    )
+    def test_spans_follow_each_other_whatever_the_clocks_say(self, steps: list[tuple[float, str]]) -> None:
+        spans = timeline.state_spans(life(*steps))
+
+        assert len(spans) == len(steps)
+        assert all(before.end == after.start for before, after in itertools.pairwise(spans))
+        assert all(span.length(at(1000)) >= timedelta() for span in spans)
+
+
+class TestStory:
+    @pytest.fixture
+    def job(self) -> Job:
+        return Job(requested_at=at(0), ended_at=at(60), state="succeeded", state_since=at(60))
+
+    def test_draws_our_states_theirs_and_each_replica(self, job: Job) -> None:
+        story = timeline.story(job, PREEMPTED_ONCE, at(90), replicas=["workerpool0-0"])
+
+        ours, theirs, replica = story.lanes
+        assert [span.state for span in ours.spans] == ["approved", "submitting"]
+        assert [span.state for span in theirs.spans] == ["queued", "pending", "running", "pending", "running"]
+        assert [span.attempt for span in replica.spans] == [1, 2]
+        assert [mark.reason for mark in replica.marks] == ["preempted"]
+
+    def test_ends_with_the_job_and_counts_attempts(self, job: Job) -> None:
+        story = timeline.story(job, PREEMPTED_ONCE, at(90))
+
+        assert story.end == at(60)
+        assert story.attempts == 2
+
+    def test_measures_the_way_to_the_first_run(self, job: Job) -> None:
+        story = timeline.story(job, PREEMPTED_ONCE, at(90))
+
+        assert [(phase.name, phase.length) for phase in story.phases] == [
+            ("our queue", timedelta(minutes=1)),
+            ("submitting", timedelta(minutes=1)),
+            ("QUEUED", timedelta(minutes=3)),
+            ("PENDING", timedelta(minutes=5)),
+        ]
+
+    def test_shows_what_nobody_saw(self, job: Job) -> None:
+        blind = JobEvent(
+            kind=JobEvent.Kind.UNSEEN, occurred_at=at(25), recorded_at=at(25), detail={"from": at(12).isoformat()}
+        )
+
+        story = timeline.story(job, [*PREEMPTED_ONCE, blind], at(90))
+
+        unseen = [span for span in story.lanes[1].spans if not span.seen]
+        assert [(span.start, span.end) for span in unseen] == [(at(12), at(25))]
+
+    def test_an_open_wait_grows_with_the_clock(self) -> None:
+        job = Job(requested_at=at(0), state="queued", state_since=at(2))
+
+        story = timeline.story(job, life((0, "approved"), (1, "submitting"), (2, "queued")), at(50))
+
+        assert story.phases[-1] == timeline.Phase("QUEUED", timedelta(minutes=48), is_open=True)
+
+
+class TestRunning:
+    def test_adds_the_open_run_to_the_finished_ones(self) -> None:
+        job = Job(running_seconds=600, running_since=at(30))
+
+        assert timeline.running(job, at(45)) == timedelta(minutes=25)
+
+    def test_a_clock_behind_vertex_never_makes_it_negative(self) -> None:
+        job = Job(running_seconds=0, running_since=at(30))
+
+        assert timeline.running(job, at(29)) == timedelta()
