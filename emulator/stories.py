@@ -104,8 +104,8 @@ class Stories:
         told = sum(job.worker_restarts.values()) + job.retries
         fails = story.exit_code and told < story.failures
         timers.set(job, f"story:{replica}", story.exit_seconds if fails else story.run_seconds)
-        for seconds, event in story.events if job.attempt == 1 or story.events[0][1] == "break" else ():
-            if event != "move" or job.hosts == 1:
+        for seconds, event in story.events:
+            if event == "break" or (job.attempt == 1 and job.hosts == 1):
                 timers.set(job, f"story:{event}", seconds)
 
     def stop(self, job: Job, replica: str) -> None:
