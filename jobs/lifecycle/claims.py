@@ -1,0 +1,50 @@
+"""Claims: one worker at a time holds a row while it talks to Vertex AI.
+
+A claim is a token with an end. The end frees rows of a worker that died; the token makes a worker that was late notice
+that somebody else has taken over, so that it drops what it learned.
+"""
+
+import uuid
+from datetime import datetime, timedelta
+
+from django.db.models import Q, QuerySet
+
+from jobs.models import Job, Scope
+
+LEASE = timedelta(seconds=30)
+"""Longer than a step usually takes. One that takes longer is harmless: its answer is dropped and asked for again."""
+
+
+def claim_job(job_id: uuid.UUID | str, now: datetime) -> Job | None:
+    """Take the job for one step; None when it is gone, not due or held by another worker."""
+    token = uuid.uuid4()
+    taken = Job.objects.due(now).filter(pk=job_id).order_by().update(claim=token, claimed_until=now + LEASE)
+    return Job.objects.select_related("team").get(pk=job_id) if taken else None
+
+
+def release_job(job: Job, *, due_at: datetime | None, trouble: str = "") -> bool:
+    """Give the job back and say when its next step is due; False when the claim was lost meanwhile."""
+    freed = Job.objects.filter(pk=job.pk, claim=job.claim).update(
+        claim=None, claimed_until=None, due_at=due_at, trouble=trouble
+    )
+    return freed == 1
+
+
+def still_mine(row: Job | Scope) -> bool:
+    """Whether the claim that the instance holds is still the row's; asked inside the transaction that applies."""
+    rows: QuerySet[Job] | QuerySet[Scope] = Job.objects.all() if isinstance(row, Job) else Scope.objects.all()
+    return rows.select_for_update().filter(claim=row.claim, pk=str(row.pk)).exists()
+
+
+def claim_scope(scope_id: int, now: datetime) -> Scope | None:
+    """Take the scope for one look; None when it is not due or held by another worker."""
+    token = uuid.uuid4()
+    taken = Scope.objects.due(now).filter(pk=scope_id).order_by().update(claim=token, claimed_until=now + LEASE)
+    return Scope.objects.get(pk=scope_id) if taken else None
+
+
+def wake_scope(*, project: str, region: str, kind: str, due_at: datetime) -> Scope:
+    """Make sure that the scope is looked at by `due_at` at the latest."""
+    scope, _ = Scope.objects.get_or_create(project=project, region=region, kind=kind, defaults={"due_at": due_at})
+    Scope.objects.filter(Q(due_at=None) | Q(due_at__gt=due_at), pk=scope.pk).update(due_at=due_at)
+    return scope

@@ -1,0 +1,24 @@
+"""The client that this process uses: endpoint and instance come from Django's settings."""
+
+from datetime import timedelta
+from functools import lru_cache
+
+from django.conf import settings
+
+from jobs.vertex import Timeout, VertexClient
+
+JOB_LABEL = "trainboard_job"
+INSTANCE_LABEL = "trainboard_instance"
+LONGEST_CALL = timedelta(seconds=30)
+"""After this a call has ended, one way or the other, as far as this side can tell."""
+
+
+def client() -> VertexClient:
+    """Return the client for the configured endpoint; its sessions are kept per thread."""
+    return _client(settings.VERTEX_ENDPOINT, settings.LOGGING_ENDPOINT)
+
+
+@lru_cache(maxsize=4)
+def _client(endpoint: str, logging_endpoint: str) -> VertexClient:
+    timeout = Timeout(connect=5, read=20, total=LONGEST_CALL.total_seconds())
+    return VertexClient(endpoint=endpoint, logging_endpoint=logging_endpoint, timeout=timeout)

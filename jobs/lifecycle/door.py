@@ -1,0 +1,108 @@
+"""The one door: every change of a job's state passes here, together with the event that explains it."""
+
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from jobs import states, timeline
+from jobs.models import Job, JobEvent
+from jobs.states import FINISHED
+
+
+def move(
+    job: Job,
+    to: str,
+    *,
+    now: datetime,
+    sentence: str,
+    actor: User | None = None,
+    reason: str = "",
+    occurred_at: datetime | None = None,
+    detail: dict[str, Any] | None = None,
+    once_key: str = "",
+    **columns: Any,
+) -> bool:
+    """Move `job` from the state its instance holds to `to`; return False when that is not possible any more.
+
+    Writes the state, its event, the derived columns and any further `columns` in one transaction. False means that
+    another worker moved the job first, that `once_key` was already recorded, or that the move is not one that
+    `states.may_follow` allows; nothing was written then. On True the instance holds the new row.
+    """
+    if not states.may_follow(job.state, to):
+        return False
+    occurred_at = occurred_at or now
+    once_key = once_key or f"state:{to}:{occurred_at.isoformat()}"
+    with transaction.atomic():
+        mine = Job.objects.select_for_update().filter(pk=job.pk, state=job.state)
+        if not mine.exists() or JobEvent.objects.filter(job=job, once_key=once_key).exists():
+            return False
+        event = JobEvent(
+            job=job,
+            kind=JobEvent.Kind.STATE,
+            from_state=job.state,
+            to_state=to,
+            actor=actor,
+            occurred_at=occurred_at,
+            recorded_at=now,
+            reason=reason,
+            sentence=sentence,
+            detail=detail or {},
+            once_key=once_key,
+        )
+        event.save()
+        if to in FINISHED:
+            columns |= {"due_at": None}
+        _write(job, state=to, **columns)
+    return True
+
+
+def note(
+    job: Job,
+    kind: str,
+    *,
+    now: datetime,
+    sentence: str,
+    once_key: str,
+    actor: User | None = None,
+    reason: str = "",
+    occurred_at: datetime | None = None,
+    detail: dict[str, Any] | None = None,
+    **columns: Any,
+) -> bool:
+    """Record something that happened without a change of state; return False when `once_key` was recorded before."""
+    with transaction.atomic():
+        Job.objects.select_for_update().get(pk=job.pk)
+        if JobEvent.objects.filter(job=job, once_key=once_key).exists():
+            return False
+        event = JobEvent(
+            job=job,
+            kind=kind,
+            actor=actor,
+            occurred_at=occurred_at or now,
+            recorded_at=now,
+            reason=reason,
+            sentence=sentence,
+            detail=detail or {},
+            once_key=once_key,
+        )
+        event.save()
+        _write(job, **columns)
+    return True
+
+
+def _write(job: Job, **columns: Any) -> None:
+    """Write columns and what follows from the job's events, and bring the instance up to date."""
+    facts = timeline.facts(job.events.order_by("id"))
+    columns |= {
+        "state_since": facts.state_since,
+        "started_at": facts.started_at,
+        "ended_at": facts.ended_at,
+        "running_seconds": facts.running.total_seconds(),
+        "running_since": facts.running_since,
+        "restarts": facts.restarts,
+    }
+    Job.objects.filter(pk=job.pk).update(**columns)
+    for name, value in columns.items():
+        setattr(job, name, value)

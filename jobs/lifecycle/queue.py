@@ -1,0 +1,52 @@
+"""What is due, and which verb serves it. The database is the queue; Celery only makes it prompt."""
+
+import uuid
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Q
+
+from jobs.lifecycle import claims
+from jobs.lifecycle.cancel import send_cancel
+from jobs.lifecycle.submit import submit
+from jobs.models import Job, Scope
+from jobs.states import JobState
+
+AT_ONCE = 500
+"""Rows handed out by one sweep; the next sweep finds the rest."""
+
+
+def due_jobs(now: datetime) -> list[uuid.UUID]:
+    """Jobs whose next step is due, oldest first."""
+    return list(Job.objects.due(now).values_list("pk", flat=True)[:AT_ONCE])
+
+
+def due_scopes(now: datetime) -> list[int]:
+    """Scopes that should be looked at, oldest first."""
+    return list(Scope.objects.due(now).values_list("pk", flat=True)[:AT_ONCE])
+
+
+def advance(job_id: uuid.UUID | str, *, now: datetime) -> None:
+    """Take one job its next step: submission before Vertex AI has it, a pending cancellation afterwards."""
+    state = Job.objects.filter(pk=job_id).values_list("state", flat=True).first()
+    if state in {JobState.APPROVED, JobState.SUBMITTING}:
+        submit(job_id, now=now)
+    elif state is not None:
+        send_cancel(job_id, now=now)
+
+
+def repair(now: datetime) -> int:
+    """Make due again what a crash between two writes may have left without a next step; return how many rows."""
+    stuck = Job.objects.filter(
+        Q(state__in=[JobState.APPROVED, JobState.SUBMITTING])
+        | Q(cancel_requested_at__isnull=False, cancel_sent_at=None, pk__in=Job.objects.remote().values("pk")),
+        due_at=None,
+    )
+    repaired = stuck.update(due_at=now)
+    watched = Job.objects.remote().exclude(remote_name="").order_by()
+    for project, region, kind in watched.values_list("project", "region", "kind").distinct():
+        with transaction.atomic():
+            if not Scope.objects.filter(project=project, region=region, kind=kind, due_at__isnull=False).exists():
+                claims.wake_scope(project=project, region=region, kind=kind, due_at=now)
+                repaired += 1
+    return repaired

@@ -1,0 +1,184 @@
+"""One answer of Vertex AI about one job becomes events: each state that can be known, none invented.
+
+Answers repeat, arrive late and skip states. A repeated answer changes nothing; an answer older than one already used is
+dropped; a start that nobody saw is taken from `startTime`; a stretch in which nobody looked is recorded as such.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+
+from jobs import states, strategies, vertex
+from jobs.lifecycle import door
+from jobs.models import Job, JobEvent
+from jobs.states import FINISHED, JobState
+from jobs.timeline import BILLABLE
+
+BLIND_AFTER = timedelta(minutes=3)
+"""A longer gap between two answers is shown as not observed: a restart could hide in it."""
+LOST_AFTER = timedelta(minutes=10)
+
+SENTENCES = {
+    JobState.QUEUED: "Vertex AI queued the job.",
+    JobState.PENDING: "Vertex AI is preparing machines.",
+    JobState.RUNNING: "All replicas are running.",
+    JobState.CANCELLING: "Vertex AI is cancelling the job.",
+    JobState.SUCCEEDED: "The job succeeded: its primary replica ended with 0.",
+    JobState.CANCELLED: "The job was cancelled at Vertex AI.",
+    JobState.EXPIRED: "Vertex AI let the job expire.",
+}
+
+
+def record(job: Job, remote: vertex.RemoteJob, *, now: datetime, **columns: Any) -> None:
+    """Bring the job up to what Vertex AI says; `columns` are written with the first change.
+
+    The caller holds the claim. Writes nothing but `seen_at` when the answer says nothing new.
+    """
+    if _is_stale(job, remote):
+        return
+    with transaction.atomic():
+        _note_blindness(job, remote, now)
+        if remote.start_time and job.started_at is None and states.from_vertex(remote.state) != JobState.RUNNING:
+            columns = _backfill_start(job, remote, now, columns)
+        _follow(job, remote, now, columns)
+        _learn_error(job, remote, now)
+        Job.objects.filter(pk=job.pk).update(seen_at=now)
+        job.seen_at = now
+
+
+def record_absence(job: Job, *, now: datetime) -> None:
+    """Vertex AI says that it does not know the job: write it down, and give the job up when it says so for long.
+
+    A 404 can pass (a wrong region host, a lagging read), so the state changes only after `LOST_AFTER`.
+    """
+    door.note(
+        job,
+        JobEvent.Kind.TROUBLE,
+        now=now,
+        reason="not_found",
+        sentence="Vertex AI does not know this job; it may have been deleted there.",
+        once_key="not_found",
+    )
+    since = job.events.get(once_key="not_found").recorded_at
+    if now - since > LOST_AFTER:
+        door.move(
+            job,
+            JobState.LOST,
+            now=now,
+            reason="not_found",
+            sentence="Vertex AI no longer knows this job, so nobody saw how it ended.",
+        )
+
+
+def number(remote: vertex.RemoteJob) -> str:
+    """The job's number at Vertex AI: the last part of its name."""
+    return remote.name.rpartition("/")[2]
+
+
+def _is_stale(job: Job, remote: vertex.RemoteJob) -> bool:
+    known = job.remote_updated_at
+    return known is not None and remote.update_time is not None and remote.update_time < known
+
+
+def _note_blindness(job: Job, remote: vertex.RemoteJob, now: datetime) -> None:
+    if job.seen_at is None or now - job.seen_at <= BLIND_AFTER:
+        return
+    door.note(
+        job,
+        JobEvent.Kind.UNSEEN,
+        now=now,
+        occurred_at=max(job.seen_at, min(now, remote.end_time or now)),
+        sentence="Nobody looked for a while: a restart in that time would not have been seen.",
+        once_key=f"unseen:{job.seen_at.isoformat()}",
+        detail={"from": job.seen_at.isoformat()},
+    )
+
+
+def _backfill_start(job: Job, remote: vertex.RemoteJob, now: datetime, columns: dict[str, Any]) -> dict[str, Any]:
+    moved = door.move(
+        job,
+        JobState.RUNNING,
+        now=now,
+        occurred_at=remote.start_time,
+        reason="backfilled",
+        sentence="All replicas were running (learned later, from its start time).",
+        **columns,
+    )
+    return {} if moved else columns
+
+
+def _follow(job: Job, remote: vertex.RemoteJob, now: datetime, columns: dict[str, Any]) -> None:
+    before, after = job.state, states.from_vertex(remote.state)
+    occurred_at = _moment(job, remote, after) or now
+    moved = door.move(
+        job,
+        after,
+        now=now,
+        occurred_at=occurred_at,
+        reason="observed",
+        sentence=_sentence(after, remote),
+        detail={"remote_name": remote.name, "remote_state": remote.state},
+        error=remote.error or job.error,
+        remote_updated_at=remote.update_time or job.remote_updated_at,
+        **columns,
+    )
+    if moved and before in BILLABLE and after in {JobState.QUEUED, JobState.PENDING}:
+        _note_restart(job, occurred_at, now)
+
+
+def _note_restart(job: Job, occurred_at: datetime, now: datetime) -> None:
+    strategy = strategies.STRATEGIES.get(job.strategy)
+    preempted = strategy is not None and strategy.preemptible
+    door.note(
+        job,
+        JobEvent.Kind.RESTARTED,
+        now=now,
+        occurred_at=occurred_at,
+        reason="preempted" if preempted else "job_retry",
+        sentence=(
+            "Compute Engine most likely took the Spot machine back; Vertex AI restarts the job."
+            if preempted
+            else "The job went back to preparing: Vertex AI restarts it."
+        ),
+        once_key=f"restart:{occurred_at.isoformat()}",
+    )
+
+
+def _learn_error(job: Job, remote: vertex.RemoteJob, now: datetime) -> None:
+    """The error of a failed job appears about a minute after its end (vertex-facts 6.1)."""
+    if not remote.error or job.error == remote.error:
+        return
+    door.note(
+        job,
+        JobEvent.Kind.ERROR_LEARNED,
+        now=now,
+        sentence=f"Vertex AI gave the reason: {_first_line(remote)}",
+        once_key="error",
+        detail={"error": remote.error},
+        error=remote.error,
+    )
+
+
+def _moment(job: Job, remote: vertex.RemoteJob, after: str) -> datetime | None:
+    """When the state began, as far as Vertex AI tells."""
+    if after == JobState.RUNNING and job.started_at is None:
+        return remote.start_time or remote.update_time
+    if after in FINISHED:
+        return remote.end_time or remote.update_time
+    if job.state == JobState.SUBMITTING:
+        return remote.create_time
+    return remote.update_time
+
+
+def _sentence(after: str, remote: vertex.RemoteJob) -> str:
+    if after == JobState.FAILED:
+        reason = _first_line(remote)
+        return f"The job failed: {reason}" if reason else "The job failed; Vertex AI has not given a reason yet."
+    known = {str(state): sentence for state, sentence in SENTENCES.items()}
+    return known.get(after, f"Vertex AI reported the state {remote.state or 'nothing'}.")
+
+
+def _first_line(remote: vertex.RemoteJob) -> str:
+    message = str((remote.error or {}).get("message", "")).strip()
+    return message.partition("\n")[0]

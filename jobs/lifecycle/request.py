@@ -1,0 +1,134 @@
+"""A spec becomes a job: judged by the team's policy, priced, and written with its first events."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+
+from jobs import cost, policy, spec, strategies
+from jobs.lifecycle import door
+from jobs.lifecycle.errors import NotAllowed
+from jobs.models import Approval, Job, JobEvent, Policy, Team
+from jobs.policy import Decision, Limits
+from jobs.states import JobState
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a request would cost and what policy would say of it."""
+
+    decision: Decision
+    estimate: cost.Estimate
+
+
+def limits_of(team: Team) -> Limits:
+    """The limits that policy applies to `team`; a team without a policy is asked about every job."""
+    row = Policy.objects.filter(team=team).first()
+    if row is None:
+        return Limits(ask_over_usd=Decimal(0), refuse_over_usd=None, regions=())
+    return Limits(ask_over_usd=row.ask_over_usd, refuse_over_usd=row.refuse_over_usd, regions=tuple(row.regions))
+
+
+def preview(*, submission: spec.Submission, team: Team, expected: timedelta) -> Preview:
+    """Price and judge a submission as `request_job` would; write nothing."""
+    strategy = strategies.strategy_of(submission)
+    estimate = cost.estimate(submission, strategy=strategy, expected=expected, book=cost.PriceBook.load())
+    return Preview(policy.judge(submission, estimate=estimate, limits=limits_of(team)), estimate)
+
+
+def request_job(
+    *, submission: spec.Submission, team: Team, by: User, expected: timedelta, request_key: str, now: datetime
+) -> Job:
+    """Write the job that `by` asks for, and its events; return the first job when `request_key` was used before.
+
+    Raises NotAllowed, with nothing written, when policy refuses it.
+    """
+    if earlier := Job.objects.filter(owner=by, request_key=request_key).first():
+        return earlier
+    judged = preview(submission=submission, team=team, expected=expected)
+    if judged.decision.verdict == "refuse":
+        raise NotAllowed(judged.decision)
+    try:
+        with transaction.atomic():
+            job = _row(submission, team, by, expected, request_key, now, judged.estimate)
+            _first_events(job, judged, by=by, now=now)
+    except IntegrityError:  # the same click arrived twice at the same time
+        earlier = Job.objects.filter(owner=by, request_key=request_key).first()
+        if earlier is None:
+            raise
+        return earlier
+    return job
+
+
+def submission_of(job: Job) -> spec.Submission:
+    """Read the submission back from the job's stored spec."""
+    body, findings = spec.read(job.kind, job.spec)
+    if body is None:
+        raise ValueError(f"job {job.pk} holds a spec that cannot be read: {findings}")
+    return spec.Submission(kind=job.kind, project=job.project, region=job.region, job=body)
+
+
+def _row(
+    submission: spec.Submission,
+    team: Team,
+    by: User,
+    expected: timedelta,
+    request_key: str,
+    now: datetime,
+    estimate: cost.Estimate,
+) -> Job:
+    return Job.objects.create(
+        team=team,
+        owner=by,
+        kind=submission.kind,
+        display_name=submission.display_name,
+        project=submission.project,
+        region=submission.region,
+        strategy=strategies.strategy_of(submission).key,
+        machines=submission.machines_summary,
+        spec=spec.rest_body(submission.job),
+        request_key=request_key,
+        expected_seconds=int(expected.total_seconds()),
+        hourly_usd=estimate.usd_per_hour,
+        estimate_usd=estimate.expected_usd,
+        estimate=estimate.as_dict(),
+        state="",
+        state_since=now,
+        requested_at=now,
+    )
+
+
+def _first_events(job: Job, judged: Preview, *, by: User, now: datetime) -> None:
+    findings = [finding.as_dict() for finding in judged.decision.findings]
+    door.note(
+        job,
+        JobEvent.Kind.JUDGED,
+        now=now,
+        sentence=f"Policy said: {judged.decision.verdict}.",
+        reason=judged.decision.verdict,
+        detail={"findings": findings},
+        once_key="judged:request",
+    )
+    if judged.decision.verdict == "ask":
+        asks = [finding.as_dict() for finding in judged.decision.findings if finding.severity == spec.Severity.ASK]
+        Approval.objects.create(job=job, asked_at=now, findings=asks)
+        door.move(
+            job,
+            JobState.AWAITING_APPROVAL,
+            now=now,
+            actor=by,
+            reason="requested",
+            sentence=f"{by.get_username()} requested the job; policy asks for an approval.",
+        )
+    else:
+        door.move(
+            job,
+            JobState.APPROVED,
+            now=now,
+            actor=by,
+            reason="requested",
+            sentence=f"{by.get_username()} requested the job; policy allows it.",
+            due_at=now,
+        )

@@ -1,0 +1,53 @@
+"""Thin Celery tasks over the due rows. Each takes ids, calls one verb, and may run twice or late without harm."""
+
+import logging
+import uuid
+from functools import partial
+from typing import Any
+
+from celery import Task, shared_task
+from django.db import transaction
+from django.utils import timezone
+from kombu.exceptions import OperationalError
+
+from jobs import lifecycle
+
+logger = logging.getLogger(__name__)
+
+PROMPT_FOR = 60
+"""Seconds after which an undelivered hint is dropped: the sweep finds the row anyway."""
+
+
+@shared_task
+def sweep(**_: Any) -> None:
+    """Hand out everything that is due; beat calls it every few seconds."""
+    now = timezone.now()
+    lifecycle.repair(now)
+    for job_id in lifecycle.due_jobs(now):
+        advance.apply_async(kwargs={"job_id": str(job_id)}, expires=PROMPT_FOR)
+    for scope_id in lifecycle.due_scopes(now):
+        observe.apply_async(kwargs={"scope_id": scope_id}, expires=PROMPT_FOR)
+
+
+@shared_task
+def advance(*, job_id: str, **_: Any) -> None:
+    """Take one job its next step."""
+    lifecycle.advance(job_id, now=timezone.now())
+
+
+@shared_task
+def observe(*, scope_id: int, **_: Any) -> None:
+    """Look at one scope."""
+    lifecycle.observe(scope_id, now=timezone.now())
+
+
+def nudge_job(job_id: uuid.UUID | str) -> None:
+    """After the commit, ask a worker to take the job on; only saves time, so a missing broker is no failure."""
+    transaction.on_commit(partial(_hint, advance, {"job_id": str(job_id)}))
+
+
+def _hint(task: "Task[..., None]", kwargs: dict[str, str]) -> None:
+    try:
+        task.apply_async(kwargs=kwargs, expires=PROMPT_FOR)
+    except OperationalError:
+        logger.warning("no broker; the sweep will find the row")

@@ -1,0 +1,109 @@
+"""What lifecycle tests share: requests in the making, and a cloud whose clock moves with theirs."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from emulator.testing import Running, running
+from jobs import lifecycle
+from jobs.models import Job, Team
+from tests.support import specs
+from tests.support.clock import Clock
+
+RequestJob = Callable[..., Job]
+
+
+@pytest.fixture
+def request_job(team: Team, owner: User, clock: Clock) -> RequestJob:
+    """`request_job(hours=2, name=..., strategy=...)` is what the compose page does for the owner."""
+    keys = itertools.count()
+
+    def ask(*, hours: float = 0.1, by: User = owner, key: str = "", **changes: Any) -> Job:
+        return lifecycle.request_job(
+            submission=specs.submission(**changes),
+            team=team,
+            by=by,
+            expected=timedelta(hours=hours),
+            request_key=key or f"click-{next(keys)}",
+            now=clock.now,
+        )
+
+    return ask
+
+
+class Cloud:
+    """The emulator in scripted mode: jobs play stories, and time is what the test says."""
+
+    def __init__(self, emulator: Running, clock: Clock) -> None:
+        self._emulator = emulator
+        self._clock = clock
+
+    @property
+    def now(self) -> datetime:
+        """The time of the test and of the emulator."""
+        return self._clock.now
+
+    def forward(self, **span: float) -> datetime:
+        """Move both clocks by a span given as for `timedelta`."""
+        self._clock.forward(**span)
+        self._emulator.set_clock(self._clock.now.timestamp())
+        return self._clock.now
+
+    def script(self, story: str) -> None:
+        """Let jobs created from now on play `story` (emulator/stories.py)."""
+        self._emulator.script(story)
+
+    def fail(self, method: str, kind: str, *, times: int = 1, **plan: Any) -> None:
+        """Let the next `times` calls of a method such as `customJobs.create` go wrong (emulator/faults.py)."""
+        self._emulator.fault(kind, method, times=times, **plan)
+
+    def jobs(self) -> list[dict[str, Any]]:
+        """What exists at Vertex AI, oldest first, as its documents."""
+        return [job["document"] for job in self._emulator.truth()["jobs"]]
+
+    def job(self, name: str) -> dict[str, Any]:
+        """One job's document."""
+        return next(document for document in self.jobs() if document["name"] == name)
+
+    def create(self, document: dict[str, Any]) -> dict[str, Any]:
+        """Create a job behind Trainboard's back."""
+        inputs = {key: document[key] for key in ("displayName", "jobSpec", "labels") if key in document}
+        parent = document["name"].partition("/customJobs/")[0]
+        return self._emulator.call("POST", f"/v1/{parent}/customJobs", inputs)
+
+    def delete(self, name: str) -> None:
+        """Delete an ended job, or one that is made to end first, behind Trainboard's back."""
+        self._emulator.call("POST", f"/v1/{name}:cancel", {})
+        self.forward(minutes=3)
+        self._emulator.call("DELETE", f"/v1/{name}")
+
+    def calls(self) -> dict[str, int]:
+        """How often each method was called."""
+        return dict(self._emulator.truth()["calls"])
+
+    @staticmethod
+    def moment(stamp: str) -> datetime:
+        """Read one of Vertex AI's timestamps."""
+        return datetime.fromisoformat(stamp)
+
+
+@pytest.fixture
+def cloud(tmp_path: Path, clock: Clock, settings: Any) -> Iterator[Cloud]:
+    """A Vertex AI of the test's own, at the test's time, which the site's settings point to."""
+    with running(tmp_path / "emulator", scripted=True, start=clock.now.timestamp()) as emulator:
+        settings.VERTEX_ENDPOINT = settings.LOGGING_ENDPOINT = emulator.url
+        settings.POLL_INTERVAL = timedelta(seconds=10)
+        cloud = Cloud(emulator, clock)
+        cloud.script("happy")
+        yield cloud
+
+
+@pytest.fixture
+def unreachable(cloud: Cloud, settings: Any) -> None:
+    """Point the site at a port on which nobody listens."""
+    settings.VERTEX_ENDPOINT = settings.LOGGING_ENDPOINT = "http://127.0.0.1:9"

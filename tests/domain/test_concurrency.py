@@ -1,0 +1,77 @@
+"""Several workers at once, each with a database connection of its own: nothing is done twice."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import TypeVar
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+
+from jobs import lifecycle
+from jobs.models import Approval, Job
+from tests.domain.conftest import Cloud, RequestJob
+
+Answer = TypeVar("Answer")
+pytestmark = pytest.mark.django_db(transaction=True)
+WORKERS = 4
+
+
+def together(step: Callable[[int], Answer]) -> list[Answer]:
+    """Run `step(0)`, `step(1)`, ... in as many threads, started at the same moment."""
+    barrier = Barrier(WORKERS)
+
+    def run(which: int) -> Answer:
+        barrier.wait()
+        try:
+            return step(which)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(WORKERS) as pool:
+        return list(pool.map(run, range(WORKERS)))
+
+
+def test_workers_that_submit_the_same_job_create_it_once(request_job: RequestJob, cloud: Cloud) -> None:
+    job = request_job()
+
+    together(lambda _: lifecycle.submit(job.pk, now=cloud.now))
+
+    assert len(cloud.jobs()) == 1
+    assert Job.objects.get().submit_attempts == 1
+
+
+def test_the_same_click_arriving_at_once_makes_one_job(request_job: RequestJob, cloud: Cloud) -> None:
+    made = together(lambda _: request_job(key="one click").pk)
+
+    assert len(set(made)) == 1
+    assert Job.objects.get().events.filter(kind="state").count() == 1
+
+
+def test_of_several_answers_one_counts(request_job: RequestJob, cloud: Cloud, approver: User, admin: User) -> None:
+    job = request_job(hours=10)
+
+    def answer(which: int) -> bool:
+        verb = (lifecycle.approve, lifecycle.reject)[which % 2]
+        by = (approver, admin)[which // 2]
+        return verb(Job.objects.get(pk=job.pk), by=by, comment=f"answer {which}", now=cloud.now)
+
+    assert together(answer).count(True) == 1
+    job.refresh_from_db()
+    assert job.state == Approval.objects.get().decision
+    assert job.events.filter(to_state__in=["approved", "rejected"]).count() == 1
+
+
+def test_observers_of_one_scope_record_each_change_once(request_job: RequestJob, cloud: Cloud) -> None:
+    job = request_job()
+    lifecycle.submit(job.pk, now=cloud.now)
+    cloud.script("happy")
+    cloud.forward(hours=2)
+    (scope_id,) = lifecycle.due_scopes(cloud.now)
+
+    together(lambda _: lifecycle.observe(scope_id, now=cloud.now))
+
+    states = list(Job.objects.get().events.filter(kind="state").order_by("id").values_list("to_state", flat=True))
+    assert states[-2:] == ["running", "succeeded"]
+    assert len(states) == len(set(states))

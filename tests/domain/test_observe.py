@@ -1,0 +1,239 @@
+"""Observation: every state that could be seen, none invented, and no fault of the world changes a job."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+
+from jobs import lifecycle
+from jobs.lifecycle.record import BLIND_AFTER, LOST_AFTER
+from jobs.models import Job, LogLine, Scope
+from tests.domain.conftest import Cloud, RequestJob
+
+Submit = Callable[[str], Job]
+
+
+@pytest.fixture
+def submit(request_job: RequestJob, cloud: Cloud) -> Submit:
+    """`submit("preempted")` is a job that Vertex AI has just accepted and that will live that story."""
+
+    def start(story: str) -> Job:
+        cloud.script(story)
+        job = request_job()
+        lifecycle.submit(job.pk, now=cloud.now)
+        job.refresh_from_db()
+        return job
+
+    return start
+
+
+@pytest.fixture
+def submitted(submit: Submit) -> Job:
+    """A job that Vertex AI has just accepted and that will succeed."""
+    return submit("happy")
+
+
+def look(cloud: Cloud) -> None:
+    """What the sweep does: observe every scope that is due."""
+    for scope_id in lifecycle.due_scopes(cloud.now):
+        lifecycle.observe(scope_id, now=cloud.now)
+
+
+def watch(cloud: Cloud, job: Job, *, minutes: float, every: float = 20) -> None:
+    """Look every few seconds for so many minutes, or until the job has ended."""
+    until = cloud.now + timedelta(minutes=minutes)
+    while cloud.now < until and not job.is_finished:
+        cloud.forward(seconds=every)
+        look(cloud)
+        job.refresh_from_db()
+
+
+def path(job: Job) -> list[str]:
+    """The states that the events tell, in order."""
+    return list(job.events.filter(kind="state").order_by("id").values_list("to_state", flat=True))
+
+
+class TestStates:
+    def test_follows_a_job_to_its_end(self, submitted: Job, cloud: Cloud) -> None:
+
+        watch(cloud, submitted, minutes=60)
+
+        assert path(submitted) == ["approved", "submitting", "queued", "pending", "running", "succeeded"]
+        remote = cloud.job(submitted.remote_name)
+        assert submitted.ended_at is not None
+        assert submitted.started_at is not None
+        assert cloud.moment(remote["startTime"]) == submitted.started_at
+        assert cloud.moment(remote["endTime"]) == submitted.ended_at
+        ran = submitted.ended_at - submitted.started_at
+        assert submitted.running_seconds == pytest.approx(ran.total_seconds())
+
+    def test_a_second_look_changes_nothing(self, submitted: Job, cloud: Cloud) -> None:
+        watch(cloud, submitted, minutes=5)
+        before = list(submitted.events.values_list("id", flat=True))
+
+        Scope.objects.update(due_at=cloud.now)
+        look(cloud)
+
+        assert list(submitted.events.values_list("id", flat=True)) == before
+
+    def test_a_start_that_nobody_saw_is_taken_from_its_start_time(self, submitted: Job, cloud: Cloud) -> None:
+        cloud.forward(hours=2)
+
+        look(cloud)
+
+        submitted.refresh_from_db()
+        assert path(submitted)[-2:] == ["running", "succeeded"]
+        assert submitted.started_at == cloud.moment(cloud.job(submitted.remote_name)["startTime"])
+        assert submitted.running_seconds > 0
+
+    def test_a_preemption_is_a_restart_with_its_cause(self, submit: Submit, cloud: Cloud) -> None:
+        submitted = submit("preempted")
+
+        watch(cloud, submitted, minutes=120)
+
+        assert submitted.state == "succeeded"
+        restarts = submitted.events.filter(kind="restarted")
+        assert submitted.restarts == restarts.count() > 0
+        assert {event.reason for event in restarts} == {"preempted"}
+        assert path(submitted).count("running") == submitted.restarts + 1
+
+    def test_time_between_two_runs_is_not_billed(self, submit: Submit, cloud: Cloud) -> None:
+        submitted = submit("preempted")
+
+        watch(cloud, submitted, minutes=120)
+
+        assert submitted.ended_at is not None
+        assert submitted.started_at is not None
+        whole = (submitted.ended_at - submitted.started_at).total_seconds()
+        assert 0 < submitted.running_seconds < whole
+
+    def test_a_failure_tells_its_reason_even_when_that_comes_later(self, submit: Submit, cloud: Cloud) -> None:
+        submitted = submit("fails")
+
+        watch(cloud, submitted, minutes=120)
+        for _ in range(30):
+            cloud.forward(seconds=10)
+            look(cloud)
+
+        submitted.refresh_from_db()
+        assert submitted.state == "failed"
+        assert submitted.error is not None
+        assert "non-zero status" in submitted.error["message"]
+
+    def test_an_unknown_state_is_kept_as_it_was_sent(self, submit: Submit, cloud: Cloud) -> None:
+        submitted = submit("strange")
+
+        watch(cloud, submitted, minutes=120)
+
+        assert "JOB_STATE_REBALANCING" in path(submitted)
+        assert submitted.state == "succeeded"
+
+
+class TestTrouble:
+    @pytest.mark.parametrize("fault", ["503", "html", "truncated", "reset", "429", "403"])
+    def test_a_failing_endpoint_never_changes_a_job(self, submitted: Job, cloud: Cloud, fault: str) -> None:
+        watch(cloud, submitted, minutes=1)
+        before = (submitted.state, submitted.seen_at, submitted.events.count())
+        cloud.fail("customJobs.list", fault, times=3)
+
+        cloud.forward(minutes=2)
+        look(cloud)
+
+        submitted.refresh_from_db()
+        assert (submitted.state, submitted.seen_at, submitted.events.count()) == before
+        scope = Scope.objects.get()
+        assert scope.failing_since == cloud.now
+        assert scope.trouble
+        assert scope.due_at is not None
+        assert scope.due_at > cloud.now
+
+    def test_after_the_trouble_everything_is_caught_up(self, submitted: Job, cloud: Cloud) -> None:
+        cloud.fail("customJobs.list", "503", times=3)
+
+        watch(cloud, submitted, minutes=120)
+
+        assert submitted.state == "succeeded"
+        scope = Scope.objects.get()
+        assert (scope.failing_since, scope.failures, scope.trouble) == (None, 0, "")
+
+    def test_a_long_blind_stretch_is_written_down(self, submitted: Job, cloud: Cloud) -> None:
+        look(cloud)
+        cloud.forward(seconds=BLIND_AFTER.total_seconds() + 30)
+
+        look(cloud)
+
+        unseen = submitted.events.get(kind="unseen")
+        assert unseen.occurred_at == cloud.now
+
+    def test_logs_that_cannot_be_read_do_not_stop_the_observation(self, submitted: Job, cloud: Cloud) -> None:
+        cloud.fail("entries.list", "403", times=1000)
+
+        watch(cloud, submitted, minutes=120)
+
+        assert submitted.state == "succeeded"
+        assert Scope.objects.get().log_trouble
+
+    def test_a_job_deleted_at_vertex_is_given_up_after_a_while(self, submitted: Job, cloud: Cloud) -> None:
+        look(cloud)
+        cloud.delete(submitted.remote_name)
+
+        cloud.forward(minutes=1)
+        look(cloud)
+        submitted.refresh_from_db()
+        assert not submitted.is_finished, "one 404 is no proof"
+        watch(cloud, submitted, minutes=LOST_AFTER.total_seconds() / 60 + 2, every=30)
+
+        assert submitted.state == "lost"
+
+
+class TestCancel:
+    def test_a_cancellation_is_sent_once_and_its_end_is_vertex_s(
+        self, submitted: Job, cloud: Cloud, owner: User
+    ) -> None:
+        watch(cloud, submitted, minutes=4)
+
+        assert lifecycle.cancel(submitted, by=owner, now=cloud.now)
+        assert not lifecycle.cancel(submitted, by=owner, now=cloud.now)
+        lifecycle.advance(submitted.pk, now=cloud.now)
+        watch(cloud, submitted, minutes=10)
+
+        assert submitted.state == "cancelled"
+        kinds = list(submitted.events.order_by("id").values_list("kind", flat=True))
+        assert kinds.count("cancel_requested") == kinds.count("cancel_sent") == 1
+
+    def test_a_cancellation_that_does_not_arrive_is_sent_again(self, submitted: Job, cloud: Cloud, owner: User) -> None:
+        lifecycle.cancel(submitted, by=owner, now=cloud.now)
+        cloud.fail("customJobs.cancel", "503")
+
+        lifecycle.advance(submitted.pk, now=cloud.now)
+        submitted.refresh_from_db()
+        assert submitted.cancel_sent_at is None
+        assert submitted.trouble
+        cloud.forward(minutes=1)
+        lifecycle.advance(submitted.pk, now=cloud.now)
+
+        submitted.refresh_from_db()
+        assert submitted.cancel_sent_at == cloud.now
+        assert submitted.trouble == ""
+
+    def test_an_ended_job_cannot_be_cancelled(self, submitted: Job, cloud: Cloud, owner: User) -> None:
+        watch(cloud, submitted, minutes=120)
+
+        assert not lifecycle.cancel(submitted, by=owner, now=cloud.now)
+
+
+class TestLogs:
+    def test_keeps_what_the_job_wrote_without_doubles(self, submitted: Job, cloud: Cloud) -> None:
+
+        watch(cloud, submitted, minutes=120)
+        for _ in range(20):
+            cloud.forward(seconds=15)
+            look(cloud)
+
+        messages = list(LogLine.objects.filter(replica="service").values_list("message", flat=True))
+        assert "Job is running." in messages
+        assert len(messages) == len(set(messages))
+        submitted.refresh_from_db()
+        assert submitted.log_complete
+        assert Scope.objects.get().due_at is None, "nothing is left to watch"

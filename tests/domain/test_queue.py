@@ -1,0 +1,78 @@
+"""The database is the queue: what is due is found, also after everything else was lost."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from jobs import lifecycle, tasks
+from jobs.models import Job, Scope
+from tests.domain.conftest import Cloud, RequestJob
+
+
+class TestDue:
+    def test_oldest_first_and_nothing_that_is_held(self, request_job: RequestJob, cloud: Cloud) -> None:
+        jobs = [request_job() for _ in range(3)]
+        for age, job in enumerate(jobs):
+            Job.objects.filter(pk=job.pk).update(due_at=cloud.now - timedelta(minutes=age))
+        Job.objects.filter(pk=jobs[1].pk).update(claimed_until=cloud.now + timedelta(minutes=1))
+
+        assert lifecycle.due_jobs(cloud.now) == [jobs[2].pk, jobs[0].pk]
+
+    def test_the_future_is_not_due(self, request_job: RequestJob, cloud: Cloud) -> None:
+        request_job()
+
+        assert lifecycle.due_jobs(cloud.now - timedelta(seconds=1)) == []
+
+
+class TestRepair:
+    def test_an_approved_job_without_a_next_step_gets_one(self, request_job: RequestJob, cloud: Cloud) -> None:
+        job = request_job()
+        Job.objects.update(due_at=None)
+
+        assert lifecycle.repair(cloud.now) == 1
+        assert lifecycle.due_jobs(cloud.now) == [job.pk]
+
+    def test_a_remote_job_that_nobody_watches_is_watched_again(self, request_job: RequestJob, cloud: Cloud) -> None:
+        job = request_job()
+        lifecycle.submit(job.pk, now=cloud.now)
+        Scope.objects.update(due_at=None)
+
+        assert lifecycle.repair(cloud.now) == 1
+        assert lifecycle.due_scopes(cloud.now) == [Scope.objects.get().pk]
+
+    def test_a_healthy_house_needs_none(self, request_job: RequestJob, cloud: Cloud) -> None:
+        lifecycle.submit(request_job().pk, now=cloud.now)
+
+        assert lifecycle.repair(cloud.now) == 0
+
+
+class TestTasks:
+    def test_the_tasks_have_the_names_that_the_schedule_uses(self, settings: Any) -> None:
+        assert tasks.sweep.name == settings.CELERY_BEAT_SCHEDULE["sweep"]["task"]
+        assert {tasks.advance.name, tasks.observe.name} == {"jobs.tasks.advance", "jobs.tasks.observe"}
+
+    @pytest.mark.django_db(transaction=True)
+    def test_the_sweep_hands_out_what_is_due(
+        self, request_job: RequestJob, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        job = request_job()
+        handed_out = []
+        monkeypatch.setattr(tasks.advance, "apply_async", lambda **options: handed_out.append(options["kwargs"]))
+
+        tasks.sweep()
+
+        assert handed_out == [{"job_id": str(job.pk)}]
+
+    def test_a_nudge_waits_for_the_commit(
+        self, request_job: RequestJob, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
+    ) -> None:
+        job = request_job()
+        sent = []
+        monkeypatch.setattr(tasks.advance, "apply_async", lambda **options: sent.append(options["kwargs"]))
+
+        with django_capture_on_commit_callbacks(execute=True):
+            tasks.nudge_job(job.pk)
+            assert sent == []
+
+        assert sent == [{"job_id": str(job.pk)}]

@@ -1,0 +1,228 @@
+"""Submitted once: whatever fails between us and Vertex AI, there is one remote job, or none and a reason."""
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+
+from jobs import lifecycle
+from jobs.lifecycle.claims import LEASE
+from jobs.lifecycle.connection import LONGEST_CALL
+from jobs.lifecycle.submit import CONSISTENCY_WINDOW
+from jobs.models import Job, Policy, Scope
+from tests.domain.conftest import Cloud, RequestJob
+
+
+class TestSubmit:
+    def test_creates_the_job_with_our_labels_and_enters_vertex_s_state(
+        self, request_job: RequestJob, cloud: Cloud
+    ) -> None:
+        job = request_job(labels={"phase": "two"})
+
+        lifecycle.submit(job.pk, now=cloud.now)
+
+        (remote,) = cloud.jobs()
+        job.refresh_from_db()
+        assert remote["labels"] == {
+            "phase": "two",
+            "trainboard_job": str(job.pk),
+            "trainboard_instance": "trainboard",
+        }
+        assert remote["jobSpec"]["scheduling"]["strategy"] == "SPOT"
+        assert job.remote_name == remote["name"]
+        assert job.state in {"queued", "pending"}
+        assert (job.claim, job.due_at, job.attempted_at) == (None, None, None)
+
+    def test_makes_sure_that_somebody_looks_after_it(self, request_job: RequestJob, cloud: Cloud) -> None:
+        job = request_job()
+
+        lifecycle.submit(job.pk, now=cloud.now)
+
+        scope = Scope.objects.get()
+        assert (scope.project, scope.region, scope.kind) == (job.project, job.region, job.kind)
+        assert scope.due_at is not None
+
+    def test_a_second_worker_does_nothing(self, request_job: RequestJob, cloud: Cloud) -> None:
+        job = request_job()
+
+        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.submit(job.pk, now=cloud.now)
+
+        assert len(cloud.jobs()) == 1
+
+    def test_a_job_that_waits_for_approval_is_not_submitted(self, request_job: RequestJob, cloud: Cloud) -> None:
+        job = request_job(hours=10)
+        Job.objects.update(due_at=cloud.now)
+
+        lifecycle.submit(job.pk, now=cloud.now)
+
+        assert cloud.jobs() == []
+        assert Job.objects.get().state == "awaiting_approval"
+
+    def test_a_policy_that_changed_meanwhile_still_counts(self, request_job: RequestJob, cloud: Cloud) -> None:
+        job = request_job()
+        Policy.objects.update(regions=["europe-west4"])
+
+        lifecycle.submit(job.pk, now=cloud.now)
+
+        job.refresh_from_db()
+        assert job.state == "submit_failed"
+        assert "Policy has changed" in job.events.latest("id").sentence
+        assert cloud.jobs() == []
+
+
+class TestDoubt:
+    @pytest.mark.parametrize("fault", ["lost", "truncated"])
+    def test_a_lost_answer_is_looked_up_and_adopted(self, request_job: RequestJob, cloud: Cloud, fault: str) -> None:
+        job = request_job()
+        cloud.fail("customJobs.create", fault)
+
+        lifecycle.submit(job.pk, now=cloud.now)
+        assert Job.objects.get().state == "submitting"
+        cloud.forward(minutes=1)
+        lifecycle.submit(job.pk, now=cloud.now)
+
+        (remote,) = cloud.jobs()
+        job.refresh_from_db()
+        assert job.remote_name == remote["name"]
+        assert job.events.filter(kind="submit_adopted").count() == 1
+        assert job.submit_attempts == 1
+
+    @pytest.mark.parametrize("fault", ["reset", "503", "html"])
+    def test_a_try_that_never_arrived_is_repeated_only_when_that_is_certain(
+        self, request_job: RequestJob, cloud: Cloud, fault: str
+    ) -> None:
+        job = request_job()
+        began = cloud.now
+        cloud.fail("customJobs.create", fault)
+        lifecycle.submit(job.pk, now=cloud.now)
+
+        while cloud.now < began + LONGEST_CALL + CONSISTENCY_WINDOW:
+            assert cloud.jobs() == []
+            assert Job.objects.get().state == "submitting"
+            assert Job.objects.get().trouble
+            cloud.forward(seconds=10)
+            lifecycle.submit(job.pk, now=cloud.now)
+        cloud.forward(minutes=6)
+        lifecycle.submit(job.pk, now=cloud.now)
+
+        job.refresh_from_db()
+        assert len(cloud.jobs()) == 1
+        assert job.submit_attempts == 2
+        assert job.remote_name
+
+    def test_a_look_up_that_fails_keeps_the_doubt(self, request_job: RequestJob, cloud: Cloud) -> None:
+        job = request_job()
+        cloud.fail("customJobs.create", "lost")
+        lifecycle.submit(job.pk, now=cloud.now)
+        cloud.forward(minutes=1)
+        cloud.fail("customJobs.list", "429")
+
+        lifecycle.submit(job.pk, now=cloud.now)
+        assert Job.objects.get().attempted_at is not None
+        cloud.forward(minutes=6)
+        lifecycle.submit(job.pk, now=cloud.now)
+
+        assert len(cloud.jobs()) == 1
+
+    def test_a_worker_that_died_after_the_call_leaves_one_job(self, request_job: RequestJob, cloud: Cloud) -> None:
+        job = request_job()
+        cloud.fail("customJobs.create", "lost")
+        lifecycle.submit(job.pk, now=cloud.now)
+        dead_worker_s_claim = {"claim": job.pk, "claimed_until": cloud.now + LEASE, "due_at": cloud.now}
+        Job.objects.update(**dead_worker_s_claim)
+
+        lifecycle.submit(job.pk, now=cloud.now)
+        assert Job.objects.get().state == "submitting", "the claim is still held"
+        cloud.forward(seconds=LEASE.total_seconds() + 1)
+        lifecycle.submit(job.pk, now=cloud.now)
+
+        assert len(cloud.jobs()) == 1
+        assert Job.objects.get().remote_name
+
+    def test_of_two_remote_jobs_the_oldest_is_kept_and_the_other_cancelled(
+        self, request_job: RequestJob, cloud: Cloud
+    ) -> None:
+        job = request_job()
+        cloud.fail("customJobs.create", "lost")
+        lifecycle.submit(job.pk, now=cloud.now)
+        (oldest,) = cloud.jobs()
+        cloud.forward(seconds=5)
+        younger = cloud.create(oldest | {"displayName": "sent by somebody else"})
+        cloud.forward(minutes=1)
+
+        lifecycle.submit(job.pk, now=cloud.now)
+
+        job.refresh_from_db()
+        assert job.remote_name == oldest["name"]
+        assert cloud.job(younger["name"])["state"] in {"JOB_STATE_CANCELLING", "JOB_STATE_CANCELLED"}
+
+    def test_a_job_cancelled_in_doubt_is_withdrawn_once_it_is_certainly_absent(
+        self, request_job: RequestJob, cloud: Cloud, owner: User
+    ) -> None:
+        job = request_job()
+        cloud.fail("customJobs.create", "503")
+        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.cancel(Job.objects.get(), by=owner, now=cloud.now)
+
+        lifecycle.submit(job.pk, now=cloud.now)
+        assert Job.objects.get().state == "submitting"
+        cloud.forward(minutes=6)
+        lifecycle.submit(job.pk, now=cloud.now)
+
+        assert Job.objects.get().state == "withdrawn"
+        assert cloud.jobs() == []
+
+    def test_a_job_cancelled_in_doubt_that_had_arrived_is_cancelled_there(
+        self, request_job: RequestJob, cloud: Cloud, owner: User
+    ) -> None:
+        job = request_job()
+        cloud.fail("customJobs.create", "lost")
+        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.cancel(Job.objects.get(), by=owner, now=cloud.now)
+
+        cloud.forward(minutes=6)
+        lifecycle.advance(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, now=cloud.now)
+
+        (remote,) = cloud.jobs()
+        assert remote["state"] in {"JOB_STATE_CANCELLING", "JOB_STATE_CANCELLED"}
+
+
+class TestRefusal:
+    @pytest.mark.parametrize("fault", ["400", "403", "404"])
+    def test_a_no_ends_the_job_with_vertex_s_words(self, request_job: RequestJob, cloud: Cloud, fault: str) -> None:
+        job = request_job()
+        cloud.fail("customJobs.create", fault)
+
+        lifecycle.submit(job.pk, now=cloud.now)
+
+        job.refresh_from_db()
+        assert job.state == "submit_failed"
+        assert job.events.latest("id").sentence.startswith("Vertex AI refused it: ")
+        assert len(job.events.latest("id").sentence) > len("Vertex AI refused it: ")
+
+    def test_a_full_rate_is_waited_out_as_long_as_vertex_says(self, request_job: RequestJob, cloud: Cloud) -> None:
+        job = request_job()
+        cloud.fail("customJobs.create", "429", retry_after=40)
+
+        lifecycle.submit(job.pk, now=cloud.now)
+
+        job.refresh_from_db()
+        assert job.state == "submitting"
+        assert job.attempted_at is None, "a 429 creates nothing"
+        assert job.due_at == cloud.now + timedelta(seconds=40)
+
+    def test_an_unreachable_endpoint_is_tried_again_without_doubt(
+        self, request_job: RequestJob, cloud: Cloud, unreachable: None
+    ) -> None:
+        job = request_job()
+
+        lifecycle.submit(job.pk, now=cloud.now)
+
+        job.refresh_from_db()
+        assert job.state == "submitting"
+        assert job.attempted_at is None
+        assert job.due_at is not None
+        assert job.due_at > cloud.now
+        assert job.trouble
