@@ -13,6 +13,9 @@ from jobs.cost.rates import PERSISTENT, hourly
 from jobs.cost.restarts import CHECKPOINT_HOURS, LIKELY, LIKELY_HIGH, LIKELY_LOW, Outlook, outlook
 from jobs.spec import DiskSpec, MachineSpec, Submission
 from jobs.strategies import Strategy
+from jobs.strategies.scheduling import DEFAULT_TIMEOUT
+
+_Outlooks = tuple[Outlook, Outlook, Outlook]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,23 +71,19 @@ def estimate(
     `checkpoint_every` is the time between the training's checkpoints; None assumes the best one for Spot. The range
     of Spot comes from the assumed preemption rates, elsewhere it ends at the timeout where the spec gives one.
     """
-    on_resource = strategy.key == PERSISTENT
-    rate = rate_of(submission, price_key=PERSISTENT if on_resource else strategy.price_key, book=book)
+    key = PERSISTENT if strategy.key == PERSISTENT else strategy.price_key
+    rate = rate_of(submission, price_key=key, book=book)
     timeout = _timeout(submission)
-    work = max(min(expected, timeout or expected), timedelta())
-    notes = [*rate.notes, *_tuning_notes(submission, work), *_timeout_notes(expected, timeout)]
-    if on_resource:
+    work = max(min(expected, timeout or DEFAULT_TIMEOUT), timedelta())
+    notes = [*rate.notes, *_tuning_notes(submission, work)]
+    if key == PERSISTENT:
         notes.append(_pool_note(rate_of(submission, price_key=strategy.price_key, book=book)))
-    hours = work / HOUR
-    low = middle = high = hours
-    restarts = None
-    if strategy.preemptible:
-        every = checkpoint_every / HOUR if checkpoint_every and checkpoint_every > timedelta() else None
-        least, restarts, most = _outlooks(submission, hours, every, strategy.restart_allowance)
-        low, middle, high = least.billed_hours, restarts.billed_hours, most.billed_hours
-        notes += _restart_notes(restarts, least, most, hours, strategy.restart_allowance)
-    if timeout:
-        high = max(high, timeout / HOUR)
+    low = middle = high = hours = work / HOUR
+    outlooks = _outlooks(submission, strategy, hours, checkpoint_every)
+    if outlooks:
+        low, middle, high = (each.billed_hours for each in outlooks)
+        notes += _restart_notes(outlooks, hours, strategy.restart_allowance)
+    notes += _timeout_notes(expected, timeout, high)
     runs = submission.trials
     return Estimate(
         strategy=strategy.key,
@@ -92,12 +91,12 @@ def estimate(
         usd_per_hour=_amount(rate.usd_per_hour, submission.parallel_trials),
         expected_usd=_amount(rate.usd_per_hour, runs, middle),
         low_usd=_amount(rate.usd_per_hour, runs, low),
-        high_usd=_amount(rate.usd_per_hour, runs, high),
+        high_usd=_amount(rate.usd_per_hour, runs, max(high, timeout / HOUR) if timeout else high),
         lines=rate.lines,
         notes=tuple(dict.fromkeys(notes)),
         prices_as_of=rate.prices_as_of,
         trials=runs,
-        restarts=restarts,
+        restarts=outlooks[1] if outlooks else None,
     )
 
 
@@ -135,16 +134,17 @@ def _timeout(submission: Submission) -> timedelta | None:
     return timeout if timeout and timeout > timedelta() else None
 
 
-def _outlooks(
-    submission: Submission, hours: float, every: float | None, allowed: int
-) -> tuple[Outlook, Outlook, Outlook]:
-    """What preemptions add when there are few, some and many."""
+def _outlooks(submission: Submission, strategy: Strategy, hours: float, every: timedelta | None) -> _Outlooks | None:
+    """What preemptions add when there are few, some and many; None for machines that cannot be preempted."""
+    if not strategy.preemptible:
+        return None
     replicas = sum(max(0, pool.replicas) for _, pool in submission.pools)
-    least, middle, most = (
-        outlook(hours, replicas=replicas, assumption=each, interval=every, allowed=allowed)
+    interval = every / HOUR if every and every > timedelta() else None
+    low, middle, high = (
+        outlook(hours, replicas=replicas, assumption=each, interval=interval, allowed=strategy.restart_allowance)
         for each in (LIKELY_LOW, LIKELY, LIKELY_HIGH)
     )
-    return least, middle, most
+    return low, middle, high
 
 
 def _pool_note(pool: Rate) -> str:
@@ -163,16 +163,20 @@ def _tuning_notes(submission: Submission, work: timedelta) -> list[str]:
     return [f"{trials} trials of {in_words(work / HOUR)} each, {parallel} at a time; every trial is billed."]
 
 
-def _timeout_notes(expected: timedelta, timeout: timedelta | None) -> list[str]:
-    if timeout is None or expected == timeout:
-        return []
-    if expected > timeout:
-        return [f"The timeout ends the job after {in_words(timeout / HOUR)}, before the expected end."]
-    return [f"The upper end is a run until the timeout, after {in_words(timeout / HOUR)}."]
+def _timeout_notes(expected: timedelta, timeout: timedelta | None, high: float) -> list[str]:
+    """Say what the timeout does to the range, whose upper end would else be `high` hours."""
+    applies = timeout or DEFAULT_TIMEOUT
+    if expected > applies:
+        whose = "timeout" if timeout else "default timeout"
+        return [f"The {whose} ends the job after {in_words(applies / HOUR)}, before the expected end."]
+    if timeout and timeout / HOUR > high:
+        return [f"The upper end is a run until the timeout, after {in_words(timeout / HOUR)}."]
+    return []
 
 
-def _restart_notes(middle: Outlook, least: Outlook, most: Outlook, hours: float, allowed: int) -> list[str]:
+def _restart_notes(outlooks: _Outlooks, hours: float, allowed: int) -> list[str]:
     """Say what was assumed about preemptions, and how likely the job dies of them."""
+    least, middle, most = outlooks
     shares = f"{LIKELY_LOW.daily_share:.0%} to {LIKELY_HIGH.daily_share:.0%}"
     assumed = (
         f"Assumed: {shares} of the machines are preempted within a day, each restart loses "

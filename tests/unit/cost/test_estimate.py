@@ -101,6 +101,19 @@ class TestTimeout:
         assert (found.hours, found.expected_usd, found.high_usd) == (1, N1_PER_HOUR, N1_PER_HOUR)
         assert found.notes == ("The timeout ends the job after 60 minutes, before the expected end.",)
 
+    def test_that_is_not_given_ends_the_job_after_seven_days(self) -> None:
+        found = priced(custom_job(pool()), expected=200 * HOUR)
+
+        assert found.hours == 168
+        assert found.notes == ("The default timeout ends the job after 168 hours, before the expected end.",)
+
+    def test_sooner_than_spot_may_need_does_not_end_its_range(self) -> None:
+        job = custom_job(pool("a2-highgpu-1g"), timeout="172800s")
+
+        capped, free = priced(job, "spot", 48 * HOUR), priced(custom_job(pool("a2-highgpu-1g")), "spot", 48 * HOUR)
+
+        assert capped == free
+
     def test_of_zero_is_none(self) -> None:
         assert priced(custom_job(pool(), timeout="0s")) == priced(custom_job(pool()))
 
