@@ -76,9 +76,10 @@ def masked(document: Document, paths: list[list[str]]) -> Document:
 
 def _copy(source: Document, target: Document, path: Sequence[str]) -> None:
     first, rest = path[0], path[1:]
-    if first not in source:
-        return
-    if not rest:
+    if not rest and first in source:
         target[first] = source[first]
-    else:
-        _copy(source[first], target.setdefault(first, {}), rest)
+    elif rest and first in source:
+        inside = dict(target.get(first, {}))
+        _copy(source[first], inside, rest)
+        if inside:
+            target[first] = inside

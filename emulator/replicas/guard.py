@@ -21,6 +21,7 @@ from pathlib import Path
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 START_ERROR = 128
 CHECK_SECONDS = 0.5
+CLEAR_SECONDS = 5.0
 PROC = Path("/proc")
 
 
@@ -90,6 +91,19 @@ def _signal(send: Callable[[int, int], None], target: int) -> None:
         return
 
 
+def _clear(group: int) -> None:
+    """Kill and collect everything that is left, for as long as that takes within reason."""
+    deadline = time.monotonic() + CLEAR_SECONDS
+    while time.monotonic() < deadline:
+        _kill(group)
+        try:
+            pid, _ = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if pid == 0:
+            time.sleep(0.01)
+
+
 def _reap(child: int) -> int | None:
     """Collect whoever has ended; return the replica's status once it is among them."""
     status = None
@@ -153,8 +167,7 @@ def main() -> int:
         os.dup2(nothing, output)
     deadline = time.monotonic() + given.seconds if given.seconds else 0.0
     status = _watch(child, wake, given.memory_mib * 2**20, deadline)
-    _kill(child)
-    _reap(child)
+    _clear(child)
     return status if status >= 0 else 128 - status
 
 

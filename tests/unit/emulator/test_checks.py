@@ -1,0 +1,129 @@
+"""What is refused on create, and in which words."""
+
+import json
+import urllib.error
+from typing import Any
+
+import pytest
+
+from emulator.testing import Running
+from tests.unit.emulator.conftest import JOBS, job_body
+
+
+def refused(emulator: Running, body: Any, *, path: str = JOBS) -> dict[str, Any]:
+    """Send a body that must be refused; return the error."""
+    with pytest.raises(urllib.error.HTTPError) as answer:
+        emulator.call("POST", path, body)
+    with answer.value as reply:
+        error: dict[str, Any] = json.loads(reply.read())["error"]
+    assert error["code"] == answer.value.code
+    return error
+
+
+def pool(**machine: Any) -> dict[str, Any]:
+    """A worker pool with this machine."""
+    return {"machineSpec": machine, "containerSpec": {"imageUri": "i"}, "replicaCount": 1}
+
+
+def with_pools(*pools: Any, **more: Any) -> dict[str, Any]:
+    """A job with these pools."""
+    return {"displayName": "n", "jobSpec": {"workerPoolSpecs": list(pools), **more}}
+
+
+GOOD = pool(machineType="n1-standard-4")
+FIELD = "job_spec.worker_pool_specs[0]"
+
+
+class TestCreate:
+    """customJobs.create refuses with the service's words."""
+
+    def test_lists_all_findings_separated_by_tabs(self, scripted: Running) -> None:
+        error = refused(scripted, {"jobSpec": {"workerPoolSpecs": []}})
+
+        assert error["status"] == "INVALID_ARGUMENT"
+        assert error["message"] == (
+            "List of found errors:\t1.Field: display_name; Message: Required field is not set.\t"
+            "2.Field: job_spec.worker_pool_specs; Message: Required field is not set.\t"
+        )
+        assert [one["field"] for one in error["details"][0]["fieldViolations"]] == [
+            "display_name",
+            "job_spec.worker_pool_specs",
+        ]
+
+    @pytest.mark.parametrize(
+        ("body", "field"),
+        [
+            ({}, "job_spec"),
+            ({"displayName": "n" * 129, "jobSpec": {"workerPoolSpecs": [GOOD]}}, "display_name"),
+            (with_pools({}, GOOD), "job_spec.worker_pool_specs"),
+            (with_pools(GOOD | {"replicaCount": 2}), f"{FIELD}.replica_count"),
+            (with_pools({"machineSpec": {"machineType": "n1-standard-4"}}), f"{FIELD};"),
+            (with_pools(GOOD | {"containerSpec": {"command": ["x"]}}), f"{FIELD}.container_spec.image_uri"),
+            (with_pools(pool()), f"{FIELD}.machine_spec.machine_type"),
+            (with_pools(GOOD | {"diskSpec": {"bootDiskSizeGb": 99}}), f"{FIELD}.disk_spec.boot_disk_size_gb"),
+            (with_pools(*[GOOD] * 5), "job_spec.worker_pool_specs"),
+            (with_pools(GOOD, baseOutputDirectory={"outputUriPrefix": "/local"}), "output_uri_prefix"),
+            (with_pools(GOOD, scheduling={"timeout": "-1s"}), "job_spec.scheduling.timeout"),
+            (with_pools(GOOD, scheduling={"strategy": "FLEX_START", "timeout": "604801s"}), "scheduling.timeout"),
+            (with_pools(GOOD, tensorboard="projects/p/locations/l/tensorboards/1"), "job_spec.service_account"),
+            (with_pools(GOOD) | {"labels": {"Upper": "x"}}, "labels"),
+            (with_pools(GOOD) | {"labels": {"a": "x" * 65}}, "labels"),
+        ],
+    )
+    def test_names_the_field(self, scripted: Running, body: Any, field: str) -> None:
+        assert field in refused(scripted, body)["message"]
+
+    def test_wants_accelerator_type_and_count_together(self, scripted: Running) -> None:
+        body = with_pools(pool(machineType="n1-standard-4", acceleratorType="NVIDIA_TESLA_T4"))
+
+        assert refused(scripted, body)["message"] == (
+            "List of found errors:\t1.Field: job_spec.worker_pool_specs[0].machine_spec.accelerator_type; "
+            "Message: Both `accelerator_type` and `accelerator_count` should be specified or none.\t"
+        )
+
+    def test_names_a_machine_type_that_training_does_not_have(self, scripted: Running) -> None:
+        error = refused(scripted, with_pools(pool(machineType="n1-standard-1")))
+
+        assert error["message"] == 'Machine type "n1-standard-1" is not supported.'
+
+    def test_names_an_accelerator_that_does_not_fit(self, scripted: Running) -> None:
+        machine = {"machineType": "n1-standard-4", "acceleratorType": "NVIDIA_TESLA_K80", "acceleratorCount": 1}
+        error = refused(scripted, with_pools(pool(**machine)))
+
+        assert error["message"] == 'Accelerator "NVIDIA_TESLA_K80" is not supported for machine type "n1-standard-4"'
+
+    def test_refuses_an_unknown_field(self, scripted: Running) -> None:
+        assert 'Unknown name "jobspec"' in refused(scripted, {"jobspec": {}})["message"]
+
+    def test_refuses_a_region_without_training(self, scripted: Running) -> None:
+        refused(scripted, job_body(), path="/v1/projects/demo/locations/global/customJobs")
+
+    def test_refuses_flex_start_with_different_machines(self, scripted: Running) -> None:
+        other = pool(machineType="n1-standard-8")
+        error = refused(scripted, with_pools(GOOD, other, scheduling={"strategy": "FLEX_START"}))
+
+        assert "job_spec.scheduling;" in error["message"]
+
+    def test_keeps_nothing_of_a_refused_job(self, scripted: Running) -> None:
+        refused(scripted, {})
+
+        assert scripted.call("GET", JOBS) == {}
+
+
+class TestDefaults:
+    """What the service fills in."""
+
+    def test_fills_in_disk_replicas_and_the_slash(self, scripted: Running) -> None:
+        body = job_body(baseOutputDirectory={"outputUriPrefix": "gs://bucket/x"})
+        del body["jobSpec"]["workerPoolSpecs"][0]["replicaCount"]
+        spec = scripted.call("POST", JOBS, body)["jobSpec"]
+
+        assert spec["workerPoolSpecs"][0]["diskSpec"] == {"bootDiskType": "pd-ssd", "bootDiskSizeGb": 100}
+        assert spec["workerPoolSpecs"][0]["replicaCount"] == "1"
+        assert spec["baseOutputDirectory"]["outputUriPrefix"] == "gs://bucket/x/"
+
+    def test_answers_with_the_project_number(self, scripted: Running) -> None:
+        made = scripted.call("POST", JOBS, job_body())
+
+        assert made["name"].split("/")[1].isdigit()
+        assert scripted.call("GET", f"{JOBS}/{made['name'].rpartition('/')[2]}")["name"] == made["name"]

@@ -1,0 +1,141 @@
+"""`python -m emulator`: what it prints and refuses, and what is left when it is killed."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulator.testing import Running
+from tests.unit.emulator.conftest import JOBS, finished, python, said, until
+
+ROOT = Path(__file__).resolve().parents[3]
+LONG = """
+import os, pathlib, subprocess, sys, time
+again = pathlib.Path("again")
+helper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(120)"], start_new_session=True)
+print(os.getpid(), helper.pid, flush=True)
+if not again.exists():
+    again.touch()
+    time.sleep(120)
+"""
+
+
+class Commands:
+    """Starts emulators and sees to it that none is left."""
+
+    def __init__(self, state: Path) -> None:
+        self.state = state
+        self.started: list[subprocess.Popen[str]] = []
+
+    def start(self, *more: str) -> Running:
+        """Start one on a free port."""
+        arguments = ["--port", "0", "--state", str(self.state), "--speed", "1000", *more]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "emulator", *arguments], stdout=subprocess.PIPE, text=True, cwd=ROOT
+        )
+        self.started.append(process)
+        assert process.stdout is not None
+        found = re.fullmatch(r"emulator listening on (http://127\.0\.0\.1:\d+)\n", process.stdout.readline())
+        assert found is not None
+        return Running(found[1], self.state)
+
+    def end(self, number: int) -> int:
+        """Send the last one a signal and wait; return its exit status."""
+        process = self.started[-1]
+        process.send_signal(number)
+        process.wait(10)
+        assert process.stdout is not None
+        process.stdout.close()
+        return process.returncode
+
+
+@pytest.fixture
+def commands(tmp_path: Path) -> Iterator[Commands]:
+    """A way to start emulators on one folder."""
+    made = Commands(tmp_path / "state")
+    yield made
+    for process in made.started:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def is_alive(pid: int) -> bool:
+    """Tell whether a process runs; a zombie does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def processes(emulator: Running, job: dict[str, Any]) -> list[int]:
+    """The process ids that the newest run of LONG has printed."""
+    lines = until(lambda: said(emulator, job))
+    return [int(part) for part in lines[-1].split()]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+class TestKilled:
+    """However the emulator ends, its replicas end; its jobs do not."""
+
+    @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+    def test_no_process_outlives_it(self, commands: Commands, number: int) -> None:
+        emulator = commands.start()
+        pids = processes(emulator, emulator.call("POST", JOBS, python(LONG)))
+        assert all(map(is_alive, pids))
+        commands.end(number)
+
+        until(lambda: not any(map(is_alive, pids)), seconds=5)
+
+    def test_a_job_goes_on_after_kill_9(self, commands: Commands) -> None:
+        emulator = commands.start()
+        job = emulator.call("POST", JOBS, python(LONG))
+        processes(emulator, job)
+        commands.end(signal.SIGKILL)
+        emulator = commands.start()
+
+        assert finished(emulator, job)["state"] == "JOB_STATE_SUCCEEDED"
+        assert len(said(emulator, job)) == 3
+        assert len(emulator.call("GET", JOBS)["customJobs"]) == 1
+
+    def test_a_killed_guard_takes_its_replica_along(self, commands: Commands) -> None:
+        emulator = commands.start()
+        pid = processes(emulator, emulator.call("POST", JOBS, python(LONG)))[0]
+        guard = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        os.kill(guard, signal.SIGKILL)
+
+        until(lambda: not is_alive(pid), seconds=5)
+
+
+class TestStart:
+    """What it refuses to do."""
+
+    @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.1", "example.com", "::"])
+    def test_refuses_other_than_loopback(self, tmp_path: Path, host: str) -> None:
+        command = [sys.executable, "-m", "emulator", "--host", host, "--port", "0", "--state", str(tmp_path)]
+        ended = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=20, check=False)
+
+        assert ended.returncode == 2
+        assert "loopback" in ended.stderr
+
+    def test_refuses_a_folder_that_another_one_uses(self, commands: Commands) -> None:
+        commands.start()
+        command = [sys.executable, "-m", "emulator", "--port", "0", "--state", str(commands.state)]
+        ended = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=20, check=False)
+
+        assert ended.returncode == 2
+        assert "another emulator uses" in ended.stderr
+
+    def test_ends_cleanly_when_asked(self, commands: Commands) -> None:
+        emulator = commands.start("--scripted", "--reclaim-spot", "25,40")
+
+        assert emulator.call("GET", "/_emulator/health")["status"] == "ok"
+        assert commands.end(signal.SIGTERM) in (0, -signal.SIGTERM)

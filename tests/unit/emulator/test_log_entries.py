@@ -1,0 +1,121 @@
+"""entries:list: the query language, order, pages."""
+
+import json
+import urllib.error
+from typing import Any
+
+import pytest
+
+from emulator.testing import Running
+from tests.unit.emulator.conftest import JOBS, entries, job_body
+
+
+@pytest.fixture
+def job(scripted: Running) -> dict[str, Any]:
+    """A job that has ended, and another beside it."""
+    made = scripted.call(
+        "POST", JOBS, job_body(labels={"emulator_script": "fails"}, scheduling={"disableRetries": True})
+    )
+    scripted.call("POST", JOBS, job_body())
+    scripted.advance(5_000)
+    return dict(made)
+
+
+def ask(emulator: Running, **body: Any) -> dict[str, Any]:
+    """List entries of the demo project."""
+    return dict(emulator.call("POST", "/v2/entries:list", {"resourceNames": ["projects/demo"], **body}))
+
+
+class TestEntries:
+    """The shape of an entry."""
+
+    def test_names_job_and_replica(self, scripted: Running, job: dict[str, Any]) -> None:
+        first = entries(scripted, job)[0]
+        job_id = job["name"].rpartition("/")[2]
+
+        assert first["resource"] == {
+            "type": "ml_job",
+            "labels": {"job_id": job_id, "project_id": "demo", "task_name": "service"},
+        }
+        assert first["textPayload"] == "Waiting for job to be provisioned."
+        assert first["severity"] == "INFO"
+        assert {"insertId", "timestamp", "receiveTimestamp", "logName"} <= set(first)
+
+    def test_outlive_the_job(self, scripted: Running, job: dict[str, Any]) -> None:
+        before = entries(scripted, job)
+        scripted.call("DELETE", "/v1/" + job["name"])
+
+        assert entries(scripted, job) == before
+
+
+class TestQueries:
+    """What a filter finds."""
+
+    @pytest.mark.parametrize(
+        ("more", "count"),
+        [
+            ("", 12),
+            (' AND resource.labels.task_name="workerpool0-0"', 2),
+            (" AND severity>=ERROR", 3),
+            (" AND severity=ERROR AND NOT resource.labels.task_name=service", 1),
+            (' AND textPayload:"JOB IS"', 2),
+            (' AND textPayload="job failed."', 1),
+            (' AND textPayload=~"^Job is (running|preparing)"', 2),
+            (" AND provisioning", 1),
+            (' AND labels."ml.googleapis.com/task_name"="workerpool0-0"', 2),
+            (' AND timestamp>="2027-01-15T08:02:50Z"', 10),
+            (' AND timestamp>="2027-01-15T08:02:50+0000"', 10),
+            (' AND timestamp<"2027-01-15T08:02:50Z"', 2),
+            (" AND jsonPayload.message:*", 0),
+            (" AND NOT jsonPayload.message:* AND textPayload:*", 12),
+        ],
+    )
+    def test_find(self, scripted: Running, job: dict[str, Any], more: str, count: int) -> None:
+        assert len(entries(scripted, job, more)) == count
+
+    def test_several_jobs_at_once(self, scripted: Running, job: dict[str, Any]) -> None:
+        ids = [one["id"] for one in scripted.truth()["jobs"]]
+        text = " OR ".join(f'resource.labels.job_id="{one}"' for one in ids)
+        found = ask(scripted, filter=f'({text}) AND timestamp>="2027-01-01T00:00:00Z"', pageSize=1000)["entries"]
+
+        assert {entry["resource"]["labels"]["job_id"] for entry in found} == set(ids)
+
+    def test_pages_lead_through_everything_in_both_orders(self, scripted: Running, job: dict[str, Any]) -> None:
+        everything = ask(scripted, pageSize=1000)["entries"]
+        for order in ("timestamp asc", "timestamp desc"):
+            seen, token = [], ""
+            while True:
+                page = ask(scripted, orderBy=order, pageSize=4, pageToken=token)
+                seen += page["entries"]
+                token = page.get("nextPageToken", "")
+                if not token:
+                    break
+            assert seen == (everything if order == "timestamp asc" else everything[::-1])
+
+    def test_other_projects_see_nothing(self, scripted: Running, job: dict[str, Any]) -> None:
+        assert ask(scripted, resourceNames=["projects/other"]) == {}
+
+    def test_the_project_number_will_do(self, scripted: Running, job: dict[str, Any]) -> None:
+        assert ask(scripted, resourceNames=["/".join(job["name"].split("/")[:2])])["entries"]
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            {"pageSize": 1001},
+            {"orderBy": "severity"},
+            {"nonsense": 1},
+            {"filter": "severity>=LOUD"},
+            {"filter": 'timestamp>"soon"'},
+            {"filter": 'textPayload=~"("'},
+            {"filter": "x" * 20_001},
+            {"resourceNames": []},
+            {"resourceNames": ["folders/1"]},
+            {"pageToken": "nonsense"},
+        ],
+    )
+    def test_nonsense_is_refused(self, scripted: Running, body: dict[str, Any]) -> None:
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            ask(scripted, **body)
+
+        with refused.value as reply:
+            assert json.loads(reply.read())["error"]["status"] == "INVALID_ARGUMENT"

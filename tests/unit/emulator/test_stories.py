@@ -1,0 +1,298 @@
+"""Lives told by stories under a clock that the test moves: the documented life of a custom job."""
+
+import urllib.error
+from typing import Any
+
+import pytest
+
+from emulator.testing import Running
+from tests.unit.emulator.conftest import JOBS, entries, job_body, said, state
+
+
+def submit(emulator: Running, story: str = "happy", **more: Any) -> dict[str, Any]:
+    """Create a job that plays a story."""
+    return dict(emulator.call("POST", JOBS, job_body(labels={"emulator_script": story}, **more)))
+
+
+def states(emulator: Running, job: dict[str, Any]) -> list[str]:
+    """All public states so far."""
+    return [step["state"].removeprefix("JOB_STATE_") for step in facts(emulator, job)["history"]]
+
+
+def facts(emulator: Running, job: dict[str, Any]) -> dict[str, Any]:
+    """The hidden truth about a job."""
+    return dict(emulator.truth(job["name"])["jobs"][0])
+
+
+def document(emulator: Running, job: dict[str, Any]) -> dict[str, Any]:
+    """The job as clients see it."""
+    return dict(emulator.call("GET", "/v1/" + job["name"]))
+
+
+class TestHappy:
+    """Queued, pending, running, succeeded: each at its time."""
+
+    def test_passes_through_all_states_on_time(self, scripted: Running) -> None:
+        job = submit(scripted)
+        seen = [state(scripted, job)]
+        for seconds in (19, 2, 148, 7, 593, 60, 2):
+            scripted.advance(seconds)
+            seen.append(state(scripted, job))
+
+        assert [one.removeprefix("JOB_STATE_") for one in seen] == [
+            "QUEUED",
+            "QUEUED",
+            "PENDING",
+            "PENDING",
+            "RUNNING",
+            "RUNNING",
+            "RUNNING",
+            "SUCCEEDED",
+        ]
+
+    def test_one_leap_gives_the_same_times_as_small_steps(self, scripted: Running) -> None:
+        slow, fast = submit(scripted), submit(scripted)
+        for _ in range(100):
+            scripted.advance(10)
+        scripted.advance(5_000)
+
+        assert facts(scripted, slow)["history"] == facts(scripted, fast)["history"]
+        assert document(scripted, slow)["endTime"] < "2027-01-15T08:20"
+
+    def test_says_the_service_lines_in_their_order(self, scripted: Running) -> None:
+        job = submit(scripted)
+        scripted.advance(2_000)
+
+        assert [line.split(".")[0] for line in said(scripted, job, "service")] == [
+            "Waiting for job to be provisioned",
+            "Vertex AI is provisioning job running framework",
+            "Vertex AI is setting up this job",
+            "Waiting for training program to start",
+            "Job is preparing",
+            "Job is running",
+            "Tearing down training program",
+            "Finished tearing down training program",
+            "Job completed successfully",
+        ]
+
+    def test_start_time_appears_with_running_and_end_time_with_the_end(self, scripted: Running) -> None:
+        job = submit(scripted)
+        scripted.advance(100)
+        assert not {"startTime", "endTime", "error"} & set(document(scripted, job))
+        scripted.advance(2_000)
+        ended = document(scripted, job)
+
+        assert ended["createTime"] < ended["startTime"] < ended["endTime"]
+        assert "error" not in ended
+
+
+class TestFailures:
+    """What is tried again, how often, and what is said in the end."""
+
+    def test_worker_restarts_five_times_then_job_retries_three_times(self, scripted: Running) -> None:
+        job = submit(scripted, "fails")
+        scripted.advance(100_000)
+        ended = document(scripted, job)
+
+        assert ended["error"]["code"] == 3
+        assert ended["error"]["message"].startswith(
+            "The replica workerpool0-0 exited with a non-zero status of 1. Termination reason: Error. \n"
+        )
+        assert said(scripted, job).count("Training has started.") == 24
+        assert states(scripted, job) == ["QUEUED", *["PENDING", "RUNNING"] * 4, "FAILED"]
+
+    def test_disabled_retries_fail_at_once(self, scripted: Running) -> None:
+        job = submit(scripted, "fails", scheduling={"disableRetries": True})
+        scripted.advance(1_000)
+
+        assert said(scripted, job).count("Training has started.") == 1
+        assert states(scripted, job)[-1] == "FAILED"
+
+    def test_the_error_appears_a_minute_after_the_end(self, scripted: Running) -> None:
+        job = submit(scripted, "oom")
+        scripted.advance(20 + 150 + 30 + 60 + 59)
+        assert document(scripted, job)["state"] == "JOB_STATE_FAILED"
+        assert "error" not in document(scripted, job)
+
+        scripted.advance(2)
+
+        assert document(scripted, job)["error"]["code"] == 8
+        assert document(scripted, job)["error"]["message"] == (
+            "Replicas low on memory: workerpool0. Specify a machine with larger memory and try again."
+        )
+
+    def test_a_flaky_worker_stays_on_its_machine(self, scripted: Running) -> None:
+        job = submit(scripted, "flaky")
+        scripted.advance(5_000)
+
+        assert states(scripted, job) == ["QUEUED", "PENDING", "RUNNING", "SUCCEEDED"]
+        machines = {one["labels"].get("compute.googleapis.com/resource_name") for one in entries(scripted, job)}
+        assert len(machines - {None}) == 1
+
+    @pytest.mark.parametrize(
+        ("story", "starts", "code", "words"),
+        [
+            ("segfault", 4, 3, "exited with a non-zero status of 139"),
+            ("image", 0, 9, "does not have permission to access Artifact Registry repository projects/p/locations/us/"),
+            ("internal", 3, 13, "Internal error occurred for the current attempt."),
+            ("stockout", 0, 8, "Resources are insufficient in region: us-central1. Please try a different region."),
+            ("quota-fails", 0, 8, "quota metrics exceed quota limits: aiplatform.googleapis.com/custom_model_training"),
+        ],
+    )
+    def test_ends_with_the_words_of_the_service(
+        self, scripted: Running, story: str, starts: int, code: int, words: str
+    ) -> None:
+        job = submit(scripted, story)
+        scripted.advance(100_000)
+        error = document(scripted, job)["error"]
+
+        assert error["code"] == code
+        assert words in error["message"]
+        assert said(scripted, job).count("Training has started.") == starts
+
+    def test_quota_can_refuse_the_request_itself(self, scripted: Running) -> None:
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            submit(scripted, "quota")
+
+        with refused.value:
+            assert refused.value.code == 429
+        assert scripted.call("GET", JOBS) == {}
+
+
+class TestInterruptions:
+    """Spot machines are reclaimed, others are maintained."""
+
+    def test_a_preempted_job_goes_back_to_pending_and_on(self, scripted: Running) -> None:
+        job = submit(scripted, "preempted", scheduling={"strategy": "SPOT"})
+        scripted.advance(5_000)
+
+        assert states(scripted, job) == ["QUEUED", *["PENDING", "RUNNING"] * 3, "SUCCEEDED"]
+        assert sum(line.startswith("Terminated by service") for line in said(scripted, job)) == 2
+
+    def test_the_seventh_preemption_is_a_stockout(self, scripted: Running) -> None:
+        job = submit(scripted, "always-preempted", scheduling={"strategy": "SPOT"})
+        scripted.advance(10_000)
+
+        assert facts(scripted, job)["preemptions"] == 7
+        assert document(scripted, job)["error"]["message"].startswith("Resources are insufficient in region")
+
+    def test_only_spot_jobs_can_be_preempted_by_hand(self, scripted: Running) -> None:
+        job = submit(scripted)
+        scripted.advance(200)
+
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            scripted.preempt(job["name"])
+
+        refused.value.close()
+        assert state(scripted, job) == "JOB_STATE_RUNNING"
+
+    def test_preemption_by_hand_takes_effect_after_the_program_ended(self, scripted: Running) -> None:
+        job = submit(scripted, scheduling={"strategy": 4})
+        scripted.advance(200)
+        scripted.preempt("a job")
+        assert state(scripted, job) == "JOB_STATE_RUNNING"
+        scripted.advance(3)
+
+        assert state(scripted, job) == "JOB_STATE_PENDING"
+        scripted.advance(5_000)
+        assert state(scripted, job) == "JOB_STATE_SUCCEEDED"
+
+    def test_maintenance_moves_a_worker_and_the_job_keeps_running(self, scripted: Running) -> None:
+        job = submit(scripted, "maintenance")
+        scripted.advance(5_000)
+
+        assert states(scripted, job) == ["QUEUED", "PENDING", "RUNNING", "SUCCEEDED"]
+        assert said(scripted, job).count("Training has started.") == 2
+
+    def test_a_stop_signal_that_is_ignored_ends_in_a_kill(self, scripted: Running) -> None:
+        job = submit(scripted, "stubborn")
+        scripted.advance(200)
+        scripted.call("POST", f"/v1/{job['name']}:cancel", {})
+        scripted.advance(29)
+        assert state(scripted, job) == "JOB_STATE_CANCELLING"
+        scripted.advance(2)
+
+        assert state(scripted, job) == "JOB_STATE_CANCELLED"
+
+
+class TestCancel:
+    """Cancelling is asked for, not done."""
+
+    @pytest.mark.parametrize("after", [0, 30, 172, 300])
+    def test_ends_cancelled_with_error_code_one(self, scripted: Running, after: float) -> None:
+        job = submit(scripted)
+        scripted.advance(after)
+        assert scripted.call("POST", f"/v1/{job['name']}:cancel", {}) == {}
+        assert state(scripted, job) == "JOB_STATE_CANCELLING"
+        scripted.advance(10)
+        ended = document(scripted, job)
+
+        assert ended["state"] == "JOB_STATE_CANCELLED"
+        assert ended["error"]["code"] == 1
+        assert "endTime" in ended
+
+    @pytest.mark.parametrize(("story", "after"), [("cancel-races", 300), ("happy", 800)])
+    def test_may_still_end_with_success(self, scripted: Running, story: str, after: float) -> None:
+        job = submit(scripted, story)
+        scripted.advance(after)
+        scripted.call("POST", f"/v1/{job['name']}:cancel")
+        scripted.advance(1_000)
+
+        assert states(scripted, job)[-2:] == ["CANCELLING", "SUCCEEDED"]
+
+    def test_twice_is_once(self, scripted: Running) -> None:
+        job = submit(scripted)
+        for _ in range(2):
+            scripted.call("POST", f"/v1/{job['name']}:cancel", {})
+        scripted.advance(100)
+
+        assert states(scripted, job) == ["QUEUED", "CANCELLING", "CANCELLED"]
+
+    def test_of_a_finished_job_is_refused(self, scripted: Running) -> None:
+        job = submit(scripted)
+        scripted.advance(5_000)
+
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            scripted.call("POST", f"/v1/{job['name']}:cancel", {})
+
+        with refused.value:
+            assert b"FAILED_PRECONDITION" in refused.value.read()
+
+    def test_timeout_cancels(self, scripted: Running) -> None:
+        job = submit(scripted, "long", scheduling={"timeout": "3600s"})
+        scripted.advance(175 + 3_599)
+        assert state(scripted, job) == "JOB_STATE_RUNNING"
+        scripted.advance(100)
+
+        assert document(scripted, job)["state"] == "JOB_STATE_CANCELLED"
+        assert "timeout of 3600s" in document(scripted, job)["error"]["message"]
+
+
+class TestChoosing:
+    """Who plays what."""
+
+    def test_the_latest_rule_that_fits_wins(self, scripted: Running) -> None:
+        scripted.script("fails")
+        scripted.script("oom", match="red*")
+        scripted.script("stockout", match='labels.team="blue"')
+        made = [
+            scripted.call("POST", JOBS, job_body(name=name, labels=labels))
+            for name, labels in (("any", {}), ("red 1", {}), ("red 2", {"team": "blue"}))
+        ]
+
+        assert [facts(scripted, job)["story"] for job in made] == ["fails", "oom", "stockout"]
+
+    def test_an_unknown_story_is_refused(self, scripted: Running) -> None:
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            submit(scripted, "heroic")
+
+        with refused.value:
+            assert b"heroic" in refused.value.read()
+
+    def test_an_unknown_state_is_shown_for_a_while(self, scripted: Running) -> None:
+        job = submit(scripted, "strange")
+        scripted.advance(170 + 90)
+        assert state(scripted, job) == "JOB_STATE_REBALANCING"
+        scripted.advance(60)
+
+        assert state(scripted, job) == "JOB_STATE_RUNNING"
