@@ -157,9 +157,10 @@ def _retry_after(headers: Mapping[str, str], envelope: Envelope | None) -> timed
 
 
 def _seconds(text: str) -> timedelta | None:
-    if not re.fullmatch(r"\s*[0-9]{1,18}(\.[0-9]{1,9})?\s*", text):
+    number = text.strip()
+    if not re.fullmatch(r"[0-9]{1,18}(\.[0-9]{1,9})?", number):
         return None
-    return timedelta(seconds=min(float(text), LONGEST_WAIT.total_seconds()))
+    return timedelta(seconds=min(float(number), LONGEST_WAIT.total_seconds()))
 
 
 def _envelope(value: object) -> Envelope | None:

@@ -5,7 +5,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from jobs.vertex import RemoteJob, Unavailable, VertexError, answers, logs, wire
@@ -43,7 +43,11 @@ entries = shaped(
     labels=shaped("ml.googleapis.com/task_name", "ml.googleapis.com/job_id") | values,
     resource=shaped(labels=shaped("task_name", "job_id") | values),
 )
-headers = st.fixed_dictionaries({}, optional={"Retry-After": st.text(), "Date": st.text()})
+moments = (
+    st.sampled_from(("Sat, 21 Nov 2026 09:00:00 GMT", "Fri, 31 Dec 9999 23:59:59 -2359", "7", " 7\x1f", "1.5"))
+    | st.text()
+)
+headers = st.fixed_dictionaries({}, optional={"Retry-After": moments, "Date": moments})
 
 
 def content(value: Any) -> bytes:
@@ -69,6 +73,7 @@ def test_any_content_is_decoded_or_refused(given_content: bytes) -> None:
 
 @settings(deadline=None)
 @given(st.integers(100, 599), headers, st.binary(max_size=100) | (envelopes | values).map(content))
+@example(429, {"Retry-After": "0\x1f"}, b'{"error": {}}')
 def test_any_answer_is_an_object_or_an_error(status: int, given_headers: dict[str, str], given_content: bytes) -> None:
     error = None
     try:
