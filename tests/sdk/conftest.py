@@ -1,0 +1,111 @@
+"""Google's own clients against an emulator; whatever the emulator answers is judged by the discovery documents."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from google.auth.credentials import AnonymousCredentials
+
+from emulator.testing import Running, running
+from tests.sdk.schema_check import Judge
+
+V1 = "GoogleCloudAiplatformV1"
+RESOURCES = {
+    "customJobs": "CustomJob",
+    "hyperparameterTuningJobs": "HyperparameterTuningJob",
+    "trainingPipelines": "TrainingPipeline",
+    "persistentResources": "PersistentResource",
+}
+
+
+class Witness:
+    """Remembers every JSON answer that went over `requests`, and judges it."""
+
+    def __init__(self) -> None:
+        self.aiplatform, self.logging = Judge("aiplatform.v1"), Judge("logging.v2")
+        self.seen: list[tuple[str, str, Any]] = []
+
+    def note(self, answer: requests.Response, *_: Any, **__: Any) -> requests.Response:
+        """Take a note of an answer."""
+        if "json" in answer.headers.get("Content-Type", "") and answer.status_code == 200:
+            self.seen.append((str(answer.request.method), str(answer.url), answer.json()))
+        return answer
+
+    def faults(self) -> list[str]:
+        """Return what is wrong with the answers so far."""
+        return [fault for verb, url, body in self.seen for fault in self._judge(verb, url, body)]
+
+    def _judge(self, verb: str, url: str, body: Any) -> list[str]:
+        path = url.partition("?")[0]
+        if path.endswith("/entries:list"):
+            return self.logging.faults("ListLogEntriesResponse", body)
+        is_write = verb in ("DELETE", "PATCH") or (verb == "POST" and "persistentResources" in path)
+        if is_write or "/operations" in path:
+            return self.aiplatform.faults("GoogleLongrunningOperation", body)
+        found = re.search(r"/locations/[^/]+/(\w+)(/\d+|/[\w-]+)?$", path)
+        if found is None or found[1] not in RESOURCES:
+            return []
+        message = RESOURCES[found[1]]
+        is_list = verb == "GET" and found[2] is None
+        return self.aiplatform.faults(f"{V1}List{message}sResponse" if is_list else V1 + message, body)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what lies in this folder."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.sdk)
+
+
+@pytest.fixture
+def witness(monkeypatch: pytest.MonkeyPatch) -> Iterator[Witness]:
+    """Listen to every request that Google's clients send; in the end nothing may be wrong."""
+    made = Witness()
+    send = requests.Session.send
+
+    def listening(self: requests.Session, request: requests.PreparedRequest, **more: Any) -> requests.Response:
+        return made.note(send(self, request, **more))
+
+    monkeypatch.setattr(requests.Session, "send", listening)
+    yield made
+    assert made.faults() == []
+
+
+@pytest.fixture
+def emulator(tmp_path: Path) -> Iterator[Running]:
+    """An emulator that really runs what it is given; the service's own times are a thousandth."""
+    with running(tmp_path / "state") as made:
+        yield made
+
+
+@pytest.fixture
+def scripted(tmp_path: Path) -> Iterator[Running]:
+    """An emulator with a settable clock."""
+    with running(tmp_path / "state", scripted=True) as made:
+        yield made
+
+
+@pytest.fixture
+def sdk(emulator: Running, witness: Witness, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The official SDK over REST against the emulator, polling without its usual pauses."""
+    from google.cloud import aiplatform
+    from google.cloud.aiplatform import jobs, training_jobs
+
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", emulator.url)
+    for module, name in ((jobs, "_JOB_WAIT_TIME"), (jobs, "_LOG_WAIT_TIME")):
+        monkeypatch.setattr(module, name, 0.1)
+    monkeypatch.setattr(training_jobs, "_JOB_WAIT_TIME", 0.1, raising=False)
+    aiplatform.init(
+        project="demo",
+        location="us-central1",
+        api_endpoint=emulator.url,
+        api_transport="rest",
+        credentials=AnonymousCredentials(),
+        staging_bucket="gs://stage",
+    )
+    yield aiplatform
+    aiplatform.initializer.global_pool.shutdown(wait=True)
+    aiplatform.initializer.global_config.__init__()
