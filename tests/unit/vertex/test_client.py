@@ -1,5 +1,6 @@
 """VertexClient against a local server: what it sends, what it makes of good answers, and that it keeps to itself."""
 
+import os
 import threading
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -223,6 +224,31 @@ class TestEndpoints:
 
         assert sessions[0] is sessions[1]
         assert sessions[2] is not sessions[0]
+
+    def test_process_that_was_forked_off_has_its_own_session(
+        self, server: Any, client: VertexClient, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        parent = client._session(server.url)
+
+        monkeypatch.setattr(os, "getpid", lambda: 0)
+
+        assert client._session(server.url) is not parent
+
+    def test_many_threads_can_share_it(self, server: Any, client: VertexClient) -> None:
+        for _ in range(80):
+            server.json(JOB)
+        found: list[str] = []
+
+        def ask() -> None:
+            found.extend(client.get("custom_job", NAME).state for _ in range(10))
+
+        threads = [threading.Thread(target=ask) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+        assert found == ["JOB_STATE_RUNNING"] * 80
 
 
 class TestLog:
