@@ -166,6 +166,13 @@ def named(numbers: Mapping[int, str]) -> Callable[[Any], str]:
     return parse_name
 
 
+def parse_object(value: object) -> dict[str, Any]:
+    """Return an object that Trainboard carries without looking into it."""
+    if not isinstance(value, Mapping):
+        raise ValueError(f"must be an object with fields, not {kind_of(value)}")
+    return dict(value)
+
+
 def _kind(name: str, expected: str, parse: Callable[[Any], Any]) -> tuple[Kind, BeforeValidator]:
     return Kind(name, expected, parse), BeforeValidator(parse)
 
@@ -185,6 +192,7 @@ Duration = Annotated[timedelta, *DURATION, PlainSerializer(write_duration, retur
 Moment = Annotated[str, *MOMENT_KIND]
 Free = Annotated[Any, Kind("free", "any JSON", lambda value: value)]
 """JSON that Trainboard carries without looking into it."""
+FreeObject = Annotated[dict[str, Any], *_kind("free", "an object", parse_object)]
 
 
 def enum(*names: str, **numbered: int) -> tuple[Kind, BeforeValidator]:

@@ -105,7 +105,7 @@ def _slot(name: str, alias: str, hint: Any) -> Slot:
             hint = typing.get_args(hint)[0]
         elif origin is tuple:
             many, hint = True, typing.get_args(hint)[0]
-        elif origin is dict:
+        elif origin is dict and not _kinds(marks):
             mapping, hint = True, typing.get_args(hint)[1]
         elif origin in (types.UnionType, typing.Union) and not _kinds(marks):
             hint = next(part for part in typing.get_args(hint) if part is not type(None))

@@ -6,7 +6,7 @@ Vertex AI to judge. Source: google-cloud-aiplatform 2.7.0, types/model.py, read 
 
 from typing import Annotated
 
-from jobs.spec.fields import OUTPUT, Duration, Flag, Free, Int32, Int64, Message, Moment, Text
+from jobs.spec.fields import OUTPUT, Duration, Flag, Free, FreeObject, Int32, Int64, Message, Moment, Text
 from jobs.spec.worker_pool import EncryptionSpec, EnvVar
 
 
@@ -109,7 +109,7 @@ class Model(Message):
     predict_schemata: PredictSchemata | None = None
     metadata_schema_uri: Text = ""
     metadata: Free = None
-    supported_export_formats: Annotated[tuple[Free, ...], OUTPUT] = ()
+    supported_export_formats: Annotated[tuple[FreeObject, ...], OUTPUT] = ()
     training_pipeline: Annotated[Text, OUTPUT] = ""
     pipeline_job: Text = ""
     container_spec: ModelContainerSpec | None = None
@@ -119,16 +119,16 @@ class Model(Message):
     supported_output_storage_formats: Annotated[tuple[Text, ...], OUTPUT] = ()
     create_time: Annotated[Moment | None, OUTPUT] = None
     update_time: Annotated[Moment | None, OUTPUT] = None
-    deployed_models: Annotated[tuple[Free, ...], OUTPUT] = ()
-    explanation_spec: Free = None
+    deployed_models: Annotated[tuple[FreeObject, ...], OUTPUT] = ()
+    explanation_spec: FreeObject | None = None
     etag: Text = ""
     labels: dict[Text, Text] = {}
-    data_stats: Annotated[Free, OUTPUT] = None
+    data_stats: Annotated[FreeObject | None, OUTPUT] = None
     encryption_spec: EncryptionSpec | None = None
-    model_source_info: Annotated[Free, OUTPUT] = None
-    original_model_info: Annotated[Free, OUTPUT] = None
+    model_source_info: Annotated[FreeObject | None, OUTPUT] = None
+    original_model_info: Annotated[FreeObject | None, OUTPUT] = None
     metadata_artifact: Annotated[Text, OUTPUT] = ""
-    base_model_source: Free = None
+    base_model_source: FreeObject | None = None
     satisfies_pzs: Annotated[Flag, OUTPUT] = False
     satisfies_pzi: Annotated[Flag, OUTPUT] = False
-    checkpoints: Annotated[tuple[Free, ...], OUTPUT] = ()
+    checkpoints: Annotated[tuple[FreeObject, ...], OUTPUT] = ()

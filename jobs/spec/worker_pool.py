@@ -6,7 +6,7 @@ Source: google-cloud-aiplatform 2.7.0, types/{custom_job,machine_resources,reser
 
 from typing import Annotated
 
-from jobs.spec.fields import Free, Int32, Int64, Message, Text, enum
+from jobs.spec.fields import FreeObject, Int32, Int64, Message, Text, enum
 
 ACCELERATOR_TYPES = enum(
     "ACCELERATOR_TYPE_UNSPECIFIED",
@@ -173,4 +173,4 @@ class Status(Message):
 
     code: Int32 = 0
     message: Text = ""
-    details: tuple[Free, ...] = ()
+    details: tuple[FreeObject, ...] = ()

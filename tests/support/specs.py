@@ -1,49 +1,118 @@
-"""Specs for tests: a small valid job, and the ways in which a test may want it different."""
+"""Hypothesis strategies that make REST bodies of every kind from the shapes of the messages themselves."""
 
+from datetime import timedelta
 from typing import Any
 
-from jobs import spec
+from hypothesis import strategies as st
+
+from jobs.spec import KINDS, CustomJobSpec, Message, TuningTaskInputs
+from jobs.spec.fields import write_duration
+from jobs.spec.shape import Slot, fields
+
+ONE_OF = (
+    {"containerSpec", "pythonPackageSpec"},
+    {"decayCurveStoppingSpec", "medianAutomatedStoppingSpec", "convexAutomatedStoppingSpec"},
+    {"doubleValueSpec", "integerValueSpec", "categoricalValueSpec", "discreteValueSpec"},
+    {"parentDiscreteValues", "parentIntValues", "parentCategoricalValues"},
+    {"maxDuration", "endTime"},
+    {"fractionSplit", "filterSplit", "predefinedSplit", "timestampSplit", "stratifiedSplit"},
+    {"gcsDestination", "bigqueryDestination"},
+    {"exec", "httpGet", "grpc", "tcpSocket"},
+)
+"""Of the fields of each set, a message has at most one."""
+CARRIED_AS_JSON = {"explanationSpec", "baseModelSource", "modelSourceInfo", "originalModelInfo", "dataStats", "details"}
+CARRIED_AS_JSON |= {"deployedModels", "checkpoints", "supportedExportFormats", "supportedDeploymentResourcesTypes"}
+NEWER = {"satisfiesPzs", "satisfiesPzi"}
+DEEPEST = 3
+
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
+SIGNS = """' " \\ $ ${X} $(Y) `x` | - # @ [a] {b} null true yes ~ 1e-5 0x10 012 1:30 2026-11-21 !tag &a *a % = --flag
+a,b=c EOF größe <b>&amp;</b>"""
+awkward = st.sampled_from([*SIGNS.split(), "", " ", "\n", "\r\n", "\t", "- a", "a: b", "# no", "é\u2028", "a b", " a"])
+words = texts | awkward
+durations = st.integers(0, 10**12).map(lambda micros: write_duration(timedelta(microseconds=micros)))
+numbers = st.floats(allow_nan=False, allow_infinity=False, width=32) | st.integers(-(10**9), 10**9)
+SCALARS: dict[str, st.SearchStrategy[Any]] = {
+    "text": words,
+    "flag": st.booleans(),
+    "int32": st.integers(-(2**31), 2**31 - 1),
+    "int64": st.integers(-(2**63), 2**63 - 1).map(str),
+    "number": numbers,
+    "duration": durations,
+    "moment": st.just("2026-11-21T08:00:00Z") | st.just("2026-11-21T08:00:00.123456789Z"),
+    "free": st.recursive(st.none() | st.booleans() | numbers | words, lambda s: st.lists(s, max_size=2), max_leaves=3),
+}
 
 
-def body(
-    *,
-    name: str = "resnet-prune",
-    strategy: str = "SPOT",
-    machine: dict[str, Any] | None = None,
-    replicas: int = 1,
-    scheduling: dict[str, Any] | None = None,
-    labels: dict[str, str] | None = None,
-) -> dict[str, Any]:
-    """The REST body of a custom job with one pool; by default one Spot machine with an A100."""
-    machine = machine or {
-        "machineType": "a2-highgpu-1g",
-        "acceleratorType": "NVIDIA_TESLA_A100",
-        "acceleratorCount": 1,
-    }
-    whole: dict[str, Any] = {
-        "displayName": name,
-        "jobSpec": {
-            "workerPoolSpecs": [
-                {
-                    "machineSpec": machine,
-                    "replicaCount": str(replicas),
-                    "containerSpec": {
-                        "imageUri": "us-docker.pkg.dev/trainboard/samples/penguins:latest",
-                        "command": ["python", "train.py"],
-                        "args": ["--epochs", "3"],
-                    },
-                }
-            ],
-            "scheduling": {"timeout": "86400s", "strategy": strategy} | (scheduling or {}),
-        },
-    }
-    if labels is not None:
-        whole["labels"] = labels
-    return whole
+@st.composite
+def bodies(draw: st.DrawFn, model: type[Message], *, outputs: bool = False, depth: int = 0) -> dict[str, Any]:
+    """Draw a body of a message in the form in which `rest_body` writes it."""
+    barred = {name for group in ONE_OF for name in group} - {draw(st.sampled_from(sorted(g))) for g in ONE_OF}
+    slots = [slot for slot in fields(model) if slot.alias not in CARRIED_AS_JSON | NEWER | barred]
+    slots = [slot for slot in slots if outputs or not slot.output]
+    body: dict[str, Any] = {}
+    for slot in slots:
+        wanted = draw(st.integers(0, 2 + depth)) == 0 or slot.alias in {"jobSpec", "trialJobSpec", "workerPoolSpecs"}
+        if wanted and (slot.model is None or depth < DEEPEST):
+            value = draw(values(slot, outputs, depth))
+            if value is not None:
+                body[slot.alias] = value
+    return body
 
 
-def submission(*, project: str = "vision-research", region: str = "us-central1", **changes: Any) -> spec.Submission:
-    """A custom job ready to be requested; `changes` as for `body`."""
-    job, findings = spec.read("custom_job", body(**changes))
-    assert job is not None, findings
-    return spec.Submission(kind="custom_job", project=project, region=region, job=job)
+def values(slot: Slot, outputs: bool, depth: int) -> st.SearchStrategy[Any]:
+    """Return the strategy for the value of a field."""
+    if slot.kind.name == "task":
+        return st.sampled_from([CustomJobSpec, TuningTaskInputs]).flatmap(lambda model: bodies(model, depth=depth + 1))
+    one = (
+        bodies(slot.model, outputs=outputs, depth=depth + 1)
+        if slot.model is not None
+        else st.sampled_from(sorted(slot.kind.names.values()))
+        if slot.kind.name == "enum"
+        else SCALARS[slot.kind.name]
+    )
+    if slot.mapping:
+        return st.dictionaries(words, one, max_size=2)
+    return st.lists(one, max_size=3) if slot.many else one
+
+
+@st.composite
+def jobs(draw: st.DrawFn, *, outputs: bool = False) -> tuple[str, dict[str, Any]]:
+    """Draw a kind and a body of it; a pipeline names the task that its inputs are."""
+    kind = draw(st.sampled_from(sorted(KINDS)))
+    body = draw(bodies(KINDS[kind], outputs=outputs))
+    inputs = body.get("trainingTaskInputs")
+    if inputs is not None:
+        task = (
+            "custom_task"
+            if not {"studySpec", "trialJobSpec", "maxTrialCount"} & set(inputs)
+            else "hyperparameter_tuning_task"
+        )
+        body["trainingTaskDefinition"] = f"gs://x/{task}_1.0.0.yaml"
+    elif "trainingTaskDefinition" in body:
+        del body["trainingTaskDefinition"]
+    return kind, body
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | awkward,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8) | awkward, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@st.composite
+def spoilt(draw: st.DrawFn) -> tuple[str, Any]:
+    """Draw a body with one of its values, anywhere, replaced by any JSON."""
+    kind, body = draw(jobs(outputs=True))
+    node: Any = body
+    for _ in range(draw(st.integers(0, 6))):
+        keys = list(node) if isinstance(node, dict) else list(range(len(node))) if isinstance(node, list) else []
+        if not keys:
+            break
+        key = draw(st.sampled_from(keys))
+        if draw(st.booleans()) or not isinstance(node[key], dict | list):
+            node[key] = draw(json_values)
+            break
+        node = node[key]
+    return kind, body

@@ -239,16 +239,3 @@ MACHINES: list[Case] = [
     ("tpu_jobs_have_one_pool", W, {M: TPU}, {M: TPU} | pool(1)),
     ("cloud_tpu_names_its_cores", f"{M}.acceleratorType", {M: CLOUD_TPU}, {M: {"machineType": "cloud-tpu"}}),
 ]
-DISK, SIZE = f"{W}.diskSpec.bootDiskType", f"{W}.diskSpec.bootDiskSizeGb"
-DISKS: list[Case] = [
-    ("boot_disk_size_is_in_range", SIZE, {SIZE: 100}, {SIZE: 99}),
-    ("boot_disk_size_is_in_range", SIZE, {SIZE: 64_000}, {SIZE: 64_001}),
-    ("boot_disk_size_is_in_range", SIZE, {SIZE: 0}, {SIZE: -1}),
-    ("boot_disk_type_is_known", DISK, {DISK: "pd-standard"}, {DISK: "pd_standard"}),
-    (
-        "newest_machines_take_hyperdisk",
-        DISK,
-        {M: {"machineType": "n4-standard-4"}, DISK: "hyperdisk-balanced"},
-        {M: {"machineType": "n4-standard-4"}, DISK: ABSENT},
-    ),
-]

@@ -6,14 +6,14 @@ import pytest
 
 from jobs.spec import Severity, Submission
 from jobs.strategies import OFF, RULES, STRATEGIES, check, strategy_of
-from tests.unit.strategies import cases, more_cases
+from tests.unit.strategies import cases, more_cases, tuning_cases
 from tests.unit.strategies.cases import BODIES, Case, submission
 
 CUSTOM: list[Case] = [
     *cases.NAMES,
     *cases.POOLS,
     *cases.MACHINES,
-    *cases.DISKS,
+    *more_cases.DISKS,
     *more_cases.TASKS,
     *more_cases.SURROUNDINGS,
     *more_cases.TIME,
@@ -22,8 +22,8 @@ CUSTOM: list[Case] = [
 ]
 ALL = [
     *(("custom_job", *case) for case in CUSTOM),
-    *(("hyperparameter_tuning_job", *case) for case in more_cases.TUNING),
-    *(("training_pipeline", *case) for case in more_cases.PIPELINES),
+    *(("hyperparameter_tuning_job", *case) for case in tuning_cases.TUNING),
+    *(("training_pipeline", *case) for case in tuning_cases.PIPELINES),
 ]
 TESTED_ELSEWHERE = {
     "reservation_is_asked_for",

@@ -1,0 +1,20 @@
+"""docs/rules.md says what the rules are."""
+
+from pathlib import Path
+
+from jobs.strategies import RULES
+from jobs.strategies.document import document
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "rules.md"
+
+
+def test_page_is_what_the_rules_say() -> None:
+    assert PAGE.read_text(encoding="utf-8") == document(), "run: python -m jobs.strategies.document > docs/rules.md"
+
+
+def test_page_lists_every_rule_once_with_its_source() -> None:
+    page = document()
+
+    for code, rule in RULES.items():
+        assert page.count(f"| `{code}` | {rule.severity} |") == 1
+        assert rule.source.title in page
