@@ -44,6 +44,15 @@ def moment(value: datetime | None) -> SafeString:
 
 
 @register.filter
+def day(value: datetime | None) -> SafeString:
+    """Return the day in UTC as a <time>."""
+    if value is None:
+        return SafeString("–")
+    at = figures.utc(value)
+    return format_html('<time datetime="{}">{}</time>', figures.iso(value), f"{at.day} {at:%b %Y}")
+
+
+@register.filter
 def clock(value: datetime | None) -> SafeString:
     """Return the time of day in UTC as a <time> with the whole moment on hover."""
     if value is None:

@@ -69,23 +69,28 @@ def draw(story: Story) -> SafeString:
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """A span as it is drawn: what it is called and how it looks."""
+    """A span as it is drawn: what it is called, how it looks, and where its label must end."""
 
     span: Span
     word: str
     look: str
+    clear_until: datetime | None = None
+    """Where a hatched stretch begins to cover it; None where nothing does."""
 
 
 def _strips(lane: Lane) -> list[Strip]:
     """Return the lane's strips; a replica's are called by their attempt."""
+    unseen = [span for span in lane.spans if not span.seen]
     found = []
     for span in lane.spans:
         if not span.seen:
             found.append(Strip(span, "not observed", "blind"))
-        elif lane.name in OWN_WORDS:
-            found.append(Strip(span, SHORT.get(span.state) or state_word(span.state), look_of(span.state)))
-        else:
-            found.append(Strip(span, f"attempt {span.attempt}", look_of(span.state)))
+            continue
+        word = SHORT.get(span.state) or state_word(span.state)
+        if lane.name not in OWN_WORDS:
+            word = f"attempt {span.attempt}"
+        covers = [max(each.start, span.start) for each in unseen if each.end is None or each.end > span.start]
+        found.append(Strip(span, word, look_of(span.state), min(covers, default=None)))
     return found
 
 
@@ -117,7 +122,8 @@ def _strip(strip: Strip, scale: Scale) -> SafeString:
     left = scale.at(span.start)
     width = max(scale.at(span.end or scale.end) - left, LEAST_PERCENT)
     left = min(left, 100 - width)
-    label, fits = _label(strip, scale, width)
+    room = width if strip.clear_until is None else min(width, scale.at(strip.clear_until) - left)
+    label, fits = _label(strip, scale, room)
     text = format_html('<text class="{}" x="7" y="15.5">{}</text>', fits, label) if label else ""
     return format_html(
         '<svg class="span {}" x="{}%" y="4" width="{}%" height="22"><title>{}</title>'
@@ -132,7 +138,9 @@ def _strip(strip: Strip, scale: Scale) -> SafeString:
 
 
 def _label(strip: Strip, scale: Scale, width: float) -> tuple[str, str]:
-    """Return the longest text that fits into the span on a desk's screen, and the class of the width it needs."""
+    """Return the longest text that fits into `width` percent of a wide screen, and the class of the width it needs."""
+    if width <= 0:
+        return "", ""
     for text in (_told(strip, scale), strip.word):
         needed = (len(text) * CHARACTER_PIXELS + PADDING_PIXELS) * 100 / width
         fits = next((step for step in WIDTHS if step >= needed), None)

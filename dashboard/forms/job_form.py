@@ -10,7 +10,7 @@ from dashboard.forms.found import FoundForm
 from jobs.catalog import REGIONS
 from jobs.strategies import STRATEGIES
 
-ADVANCED = ("timeout", "service_account", "labels")
+ADVANCED = ("service_account", "labels")
 """Fields of the folded part."""
 OFFERED = ("standard", "spot", "flex_start")
 """Strategies that the form can write, in the order of its cards."""
@@ -74,4 +74,4 @@ class JobForm(FoundForm):
     @property
     def has_advanced(self) -> bool:
         """Whether a field of the folded part holds something or was refused."""
-        return any(field.value() or field.findings for field in self.found() if field.name in ADVANCED)
+        return any(field.value() or field.is_refused for field in self.found() if field.name in ADVANCED)

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from dashboard.access import Request, Team, jobs_of, teams_where
 from dashboard.forms.compose import Compose, as_text
 from dashboard.forms.example import example
-from dashboard.pages.offers import offers_of
+from dashboard.pages.offers import has_machines, offers_of
 from jobs import lifecycle, tasks
 from jobs.lifecycle import Preview
 from jobs.spec import Submission
@@ -107,6 +107,7 @@ def _judged(form: Compose, teams: list[Team]) -> tuple[dict[str, Any], Submissio
         "team": team,
         "unreadable": not readable,
         "preview": preview,
+        "has_machines": has_machines(submission),
         "offers": offers_of(submission, form.expected),
         "request_text": as_text(submission),
     }

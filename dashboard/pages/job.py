@@ -14,8 +14,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 from dashboard.access import Job, Request, can, events_of, failing_scopes, job_for
 from dashboard.pages.fragments import page_or_fragment
 from dashboard.pages.job_log import log_context
-from dashboard.pages.replicas import replica_names
 from dashboard.pages.rows import row_of
+from dashboard.pages.stored_spec import replica_names
 from dashboard.pages.what_now import what_now
 from jobs import lifecycle, tasks, timeline
 from jobs.states import JobState

@@ -19,12 +19,17 @@ class Way:
     obstacles: tuple[Finding, ...] = ()
 
 
+def has_machines(submission: Submission | None) -> bool:
+    """Tell whether every pool names its machine type, without which nothing can be priced."""
+    return submission is not None and all(pool.machine_spec.machine_type for _, pool in submission.pools)
+
+
 def offers_of(submission: Submission | None, expected: timedelta | None) -> list[Way]:
-    """Return the cards of the offered strategies.
+    """Return the cards of the offered strategies, without offers while no machine or run time is known.
 
     What refuses the job under every strategy is no reason against one of them: it stands at its field already.
     """
-    if submission is None or expected is None:
+    if submission is None or expected is None or not has_machines(submission):
         return [Way(STRATEGIES[key]) for key in OFFERED]
     made = cost.offers(
         submission,

@@ -5,6 +5,7 @@ from typing import Any
 
 from dashboard.access import Job
 from dashboard.drawing.figures import duration
+from dashboard.pages.stored_spec import spec_of
 from jobs import timeline
 from jobs.diagnosis import Diagnosis, diagnose
 from jobs.states import JobState
@@ -52,8 +53,7 @@ def may_wait(job: Job) -> timedelta | None:
     """Return how long Flex-start lets the job wait; None for other strategies, zero = without end."""
     if job.strategy != "flex_start":
         return None
-    spec = job.spec.get("jobSpec") or job.spec.get("trialJobSpec") or {}
-    text = str(spec.get("scheduling", {}).get("maxWaitDuration", ""))
+    text = str(spec_of(job).get("scheduling", {}).get("maxWaitDuration", ""))
     if not text.endswith("s"):
         return FLEX_START_WAIT
     return timedelta(seconds=float(text[:-1]))

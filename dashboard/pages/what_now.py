@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from dashboard.access import Job
 from dashboard.drawing.figures import duration
 from dashboard.pages.reasons import ENDED_BADLY, diagnosis_of, error_of, may_wait
+from dashboard.pages.stored_spec import spec_of
 from jobs import timeline
 from jobs.states import JobState
 
@@ -31,6 +32,11 @@ SIMPLE: dict[str, Advice] = {
         "Machines are being prepared", "Vertex AI brings them up and pulls the image.", NOT_BILLED
     ),
     JobState.CANCELLING: Advice("Vertex AI is cancelling it", "The job may still end as succeeded or failed."),
+    JobState.UPDATING: Advice("Vertex AI is updating it", "It goes back to running by itself."),
+    JobState.PAUSED: Advice("Paused at Vertex AI", "Trainboard has no call that resumes it."),
+    JobState.WITHDRAWN: Advice("Cancelled before it was submitted", "Nothing was sent to Vertex AI or billed."),
+    JobState.REJECTED: Advice("Rejected", "Nothing was sent to Vertex AI or billed."),
+    JobState.CANCELLED: Advice("Cancelled", "Vertex AI stopped its replicas; the time that they ran is billed."),
     JobState.LOST: Advice(
         "Vertex AI no longer knows this job",
         "It was deleted there before its end was seen, so how it ended is not known.",
@@ -40,7 +46,9 @@ SIMPLE: dict[str, Advice] = {
 
 
 def what_now(job: Job, now: datetime) -> Advice | None:
-    """Return the advice for the job as it is; None where its state says everything."""
+    """Return the advice for the job as it is; None while an approver has to act."""
+    if job.state == JobState.AWAITING_APPROVAL:
+        return None
     if job.trouble and not job.is_finished:
         return Advice("A step failed and is repeated", job.trouble, "Nothing is lost; no click is needed.")
     if job.state in ENDED_BADLY:
@@ -53,7 +61,23 @@ def what_now(job: Job, now: datetime) -> Advice | None:
         return _queued(job)
     if job.state == JobState.RUNNING:
         return _running(job, now)
-    return SIMPLE.get(job.state)
+    if job.state in {JobState.SUCCEEDED, JobState.PARTIALLY_SUCCEEDED}:
+        return _succeeded(job, now)
+    return SIMPLE.get(job.state, UNKNOWN)
+
+
+UNKNOWN = Advice(
+    "Vertex AI reports a state that Trainboard does not know",
+    "It is shown as it was sent, and looked at again until the job ends.",
+)
+
+
+def _succeeded(job: Job, now: datetime) -> Advice:
+    ran = duration(timeline.running(job, now))
+    folder = spec_of(job).get("baseOutputDirectory", {}).get("outputUriPrefix", "")
+    where = f"Its output is in {folder}." if folder else "It named no output folder."
+    title = "Succeeded" if job.state == JobState.SUCCEEDED else "Succeeded in part: some results are missing"
+    return Advice(title, f"It ran {ran}. {where}")
 
 
 def _failure(job: Job) -> Advice:
