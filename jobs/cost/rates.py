@@ -49,9 +49,8 @@ def machine_rate(book: PriceBook, shape: Shape, *, region: str, price_key: str) 
         return rate
     asked = _WORDS.get(price_key, "on-demand")
     note = f"Not known in {region or 'no region'}: the {asked} price of {', '.join(dict.fromkeys(unknown))}."
-    if region != HOME:
-        there = _RULES[price_key](book, shape, HOME).usd_per_hour
-        note += f" In {HOME} such a machine costs {there:.2f} USD an hour." if there is not None else ""
+    at_home = _RULES[price_key](book, shape, HOME).usd_per_hour
+    note += f" In {HOME} such a machine costs {at_home:.2f} USD an hour." if at_home is not None else ""
     return Rate(rate.lines, (*rate.notes, note))
 
 

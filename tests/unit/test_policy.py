@@ -8,7 +8,8 @@ import pytest
 
 from jobs.cost import Estimate, Line
 from jobs.policy import Decision, Limits, Verdict, judge
-from jobs.spec import Finding, Severity, Submission, read
+from jobs.spec import Finding, PersistentResource, Severity, Submission, read
+from jobs.strategies import KnownResource
 
 OPEN = Limits(ask_over_usd=Decimal(1000), refuse_over_usd=None, regions=())
 LINE = Line("n1-standard-4", Decimal(1), "machine", Decimal("0.25"), "vertex_training", "a price list")
@@ -62,6 +63,26 @@ class TestVerdict:
 
         assert decision.verdict is Verdict.REFUSE
         assert [each for each in decision.findings if "replicaCount" in each.field]
+
+    def test_weighs_the_rules_as_the_site_has_set_them(self) -> None:
+        job = submission(replicaCount="2")
+        refusing = {each.code for each in decide(job).findings if each.severity is Severity.REFUSE}
+
+        asked = judge(job, estimate=costs("10"), limits=OPEN, severities=dict.fromkeys(refusing, Severity.ASK))
+        silent = judge(job, estimate=costs("10"), limits=OPEN, severities=dict.fromkeys(refusing, "off"))
+
+        assert (asked.verdict, silent.verdict) == (Verdict.ASK, Verdict.ALLOW)
+
+    def test_weighs_the_persistent_resources_that_are_known(self) -> None:
+        job = submission()
+        on_resource = job.with_job_spec(job.job_spec.but(persistent_resource_id="night-shift"))
+        stopping = PersistentResource.model_validate({"state": "STOPPING"})
+        known = KnownResource("night-shift", job.project, job.region, stopping)
+
+        decision = judge(on_resource, estimate=costs("0"), limits=OPEN, pools=[known])
+
+        assert decision.verdict is Verdict.REFUSE
+        assert finding(decision, "resource_is_running").severity is Severity.REFUSE
 
     def test_refusing_outweighs_asking(self) -> None:
         assert decide(submission(replicaCount="2"), usd=None).verdict is Verdict.REFUSE

@@ -2,14 +2,17 @@
 
 import json
 from datetime import timedelta
+from decimal import Decimal
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.catalog import MACHINES, REGIONS
+from jobs.cost import offers
+from jobs.policy import Limits, judge
 from jobs.spec import Submission
-from jobs.strategies import STRATEGIES
-from tests.unit.cost.builders import custom_job, known, pool, priced
+from jobs.strategies import STRATEGIES, strategy_of
+from tests.unit.cost.builders import BOOK, custom_job, known, pool, priced
 
 pools = st.builds(
     pool,
@@ -77,3 +80,18 @@ class TestAnyJob:
     def test_names_the_source_of_every_price(self, job: Submission, strategy: str) -> None:
         for line in priced(job, strategy).lines:
             assert (line.source and line.as_of) or line.assumption
+
+    @given(jobs, times)
+    def test_gets_an_offer_of_every_strategy(self, job: Submission, expected: timedelta) -> None:
+        made = offers(job, expected=expected, book=BOOK)
+
+        assert [offer.strategy.key for offer in made] == list(STRATEGIES)
+        assert all(offer.eligible != bool(offer.refusals) for offer in made)
+
+    @given(jobs, times)
+    def test_gets_a_decision(self, job: Submission, expected: timedelta) -> None:
+        found = priced(job, strategy_of(job).key, expected)
+
+        decision = judge(job, estimate=found, limits=Limits(Decimal(10), Decimal(100), ("us-central1",)))
+
+        assert (decision.verdict == "allow") <= (job.region == "us-central1" and found.expected_usd is not None)

@@ -75,6 +75,9 @@ class TestPools:
     def test_that_are_skipped_cost_nothing(self) -> None:
         assert priced(custom_job(pool(), {}, pool())).expected_usd == priced(custom_job(pool(replicas=2))).expected_usd
 
+    def test_with_an_impossible_number_of_replicas_count_none(self) -> None:
+        assert priced(custom_job(pool(replicas=2), pool(replicas=-1))) == priced(custom_job(pool(replicas=2)))
+
     def test_that_are_missing_make_the_cost_unknown(self) -> None:
         found = priced(custom_job())
 

@@ -215,6 +215,12 @@ class TestOutlook:
             assert better.billed_hours < worse.billed_hours
             assert better.survival > worse.survival
 
+    def test_counts_the_restarts_that_are_allowed(self) -> None:
+        seen = [outlook(48, replicas=16, assumption=LIKELY, allowed=allowed).survival for allowed in (0, 3, 6)]
+
+        assert seen == sorted(seen)
+        assert len(set(seen)) == 3
+
     def test_of_a_job_without_machines_is_calm(self) -> None:
         assert outlook(24, replicas=0, assumption=LIKELY_HIGH).as_dict() == {
             "billed_hours": 24,
