@@ -1,23 +1,50 @@
 """The running site for journeys, one per module, and its log when a test fails."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from playwright.sync_api import Browser
 
 from dashboard.management.supervisor import ports
+from tests.support import browser
+from tests.support.browser import Window
 from tests.support.stack import Stack
 
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """The site, started as people start it without make, with an emulator in a hurry."""
+    """The site as `manage.py up` runs it; its emulator hurries, but not so much that a restart goes unseen."""
     state: Path = tmp_path_factory.mktemp("state")
-    stack = Stack(state, ports.choose("127.0.0.1"), TRAINBOARD_EMULATOR_SPEED="300")
+    stack = Stack(state, ports.choose("127.0.0.1"), TRAINBOARD_EMULATOR_SPEED="60")
     try:
         yield stack.start()
     finally:
         stack.close()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """One browser for all journeys."""
+    with browser.running() as chromium:
+        yield chromium
+
+
+@pytest.fixture
+def window(chromium: Browser, stack: Stack) -> Iterator[Callable[..., Window]]:
+    """`window(java_script_enabled=False, ...)` opens a page at the site; at the end nothing may have gone wrong."""
+    windows: list[Window] = []
+
+    def open_window(**options: Any) -> Window:
+        windows.append(Window(chromium, stack.address, **options))
+        return windows[-1]
+
+    yield open_window
+    troubles = [trouble for each in windows for trouble in each.troubles]
+    for each in windows:
+        each.close()
+    assert troubles == []
 
 
 @pytest.hookimpl(wrapper=True)

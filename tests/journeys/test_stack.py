@@ -15,7 +15,7 @@ pytestmark = pytest.mark.stack
 
 RUN_SECONDS = 120
 QUICK = {"pool-0-args": "--epochs 20 --seconds-per-epoch 0.2"}
-SLOW = {"pool-0-args": "--epochs 30 --seconds-per-epoch 0.5"}
+SLOW = {"pool-0-args": "--epochs 16 --seconds-per-epoch 0.5"}
 
 
 @pytest.fixture
@@ -142,7 +142,7 @@ def test_kill_9_leaves_no_process_and_loses_no_job(tmp_path: Path, with_make: bo
         story = finished(engineer, job)
         assert story["state"] == "succeeded", story
         assert states(story).count("succeeded") == 1
-        assert stack.stop() == 0 if not with_make else stack.stop() != 0
+        assert (stack.stop() == 0) is not with_make  # make calls it an error to be told to stop
         for each in (engineer, approver):
             each.close()
     finally:

@@ -1,0 +1,81 @@
+"""A real Chromium, driven by Playwright, and a page that remembers everything that went wrong in it."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from playwright.sync_api import Browser, ConsoleMessage, Page, Response, sync_playwright
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+PASSWORD = "trainboard"
+
+
+@contextmanager
+def running() -> Iterator[Browser]:
+    """Run the Chromium that is installed; raise when there is none."""
+    program = next(filter(None, map(shutil.which, NAMES)), None)
+    if program is None:
+        raise FileNotFoundError("Chromium is not installed: run `make machine`.")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+class Window:
+    """A page in a context of its own. `troubles`: console errors, uncaught exceptions, failed answers and requests."""
+
+    def __init__(self, browser: Browser, address: str, **options: Any) -> None:
+        """Open an empty page; options are those of Playwright's `new_context`."""
+        self.context = browser.new_context(base_url=address, **options)
+        self.page: Page = self.context.new_page()
+        self.page.set_default_timeout(15_000)
+        self.troubles: list[str] = []
+        self.expected_statuses: set[int] = set()
+        self.page.on("console", self._on_console)
+        self.page.on("pageerror", lambda error: self.troubles.append(f"exception: {error}"))
+        self.page.on("response", self._on_response)
+
+    def sign_in(self, name: str) -> "Window":
+        """Sign in as somebody of the demo."""
+        self.page.goto("/accounts/login/")
+        self.page.get_by_label("User name").fill(name)
+        self.page.get_by_label("Password").fill(PASSWORD)
+        self.page.get_by_role("button", name="Sign in").click()
+        self.page.get_by_role("button", name="Sign out").wait_for()
+        return self
+
+    def sign_out(self) -> None:
+        """Sign out through the button in the frame."""
+        self.page.get_by_role("button", name="Sign out").click()
+        self.page.get_by_label("Password").wait_for()
+
+    def overflow(self) -> int:
+        """Return by how many CSS pixels the page is wider than the window."""
+        return int(self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
+
+    def close(self) -> None:
+        """Close the page and its context."""
+        self.context.close()
+
+    def _on_console(self, message: ConsoleMessage) -> None:
+        # Chromium repeats a failed answer on the console without saying which status was expected.
+        if message.type in ("error", "warning") and "Failed to load resource" not in message.text:
+            self.troubles.append(f"console: {message.text}")
+
+    def _on_response(self, response: Response) -> None:
+        if response.status >= 400 and response.status not in self.expected_statuses:
+            self.troubles.append(f"{response.status} {response.url}")
