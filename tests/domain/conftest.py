@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from emulator.testing import Running, running
 from jobs import lifecycle
 from jobs.models import Job, Team
-from tests.support import specs
+from tests.support import samples
 from tests.support.clock import Clock
 
 RequestJob = Callable[..., Job]
@@ -25,7 +25,7 @@ def request_job(team: Team, owner: User, clock: Clock) -> RequestJob:
 
     def ask(*, hours: float = 0.1, by: User = owner, key: str = "", **changes: Any) -> Job:
         return lifecycle.request_job(
-            submission=specs.submission(**changes),
+            submission=samples.submission(**changes),
             team=team,
             by=by,
             expected=timedelta(hours=hours),

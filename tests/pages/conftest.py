@@ -1,8 +1,11 @@
 """What page tests share: the pages' clock, jobs in any state, and browsers of people."""
 
+import html
 import itertools
+import re
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from html.parser import HTMLParser
 from typing import Any
 
 import pytest
@@ -13,7 +16,7 @@ from jobs import lifecycle
 from jobs.lifecycle import door
 from jobs.models import Job, Team
 from jobs.states import LOCAL, JobState
-from tests.support import specs
+from tests.support import samples
 from tests.support.clock import Clock
 
 MakeJob = Callable[..., Job]
@@ -37,7 +40,7 @@ def make_job(team: Team, owner: User, clock: Clock) -> MakeJob:
     def make(state: str = "running", *, by: User = owner, of: Team = team, error: Any = None, **changes: Any) -> Job:
         hours = changes.pop("hours", 100 if state == "awaiting_approval" else 0.1)
         job = lifecycle.request_job(
-            submission=specs.submission(**changes),
+            submission=samples.submission(**changes),
             team=of,
             by=by,
             expected=timedelta(hours=hours),
@@ -69,3 +72,37 @@ def way_to(state: str) -> Sequence[str]:
     if state in WAY:
         return WAY[: WAY.index(state) + 1]
     return (*WAY, state) if state in set(JobState) else ("submitting", "queued", state)
+
+
+def text_of(answer: Any) -> str:
+    """Return a page's words without its markup."""
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", answer.content.decode())).split())
+
+
+class _Inside(HTMLParser):
+    """Collects the words inside the element with an id; void elements do not nest."""
+
+    VOID = frozenset({"br", "hr", "img", "input", "link", "meta"})
+
+    def __init__(self, wanted: str) -> None:
+        super().__init__()
+        self.wanted, self.depth, self.words, self.is_found = wanted, 0, [""], False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in self.VOID and (self.depth or dict(attrs).get("id") == self.wanted):
+            self.depth, self.is_found = self.depth + 1, True
+
+    def handle_endtag(self, tag: str) -> None:
+        self.depth -= bool(self.depth)
+
+    def handle_data(self, data: str) -> None:
+        if self.depth:
+            self.words.append(data)
+
+
+def text_in(page: str, element: str) -> str:
+    """Return the words inside the element with the id `element`; fail if there is none."""
+    reader = _Inside(element)
+    reader.feed(page)
+    assert reader.is_found, f"no element has the id {element}"
+    return " ".join(" ".join(reader.words).split())
