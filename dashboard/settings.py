@@ -18,7 +18,7 @@ CSRF_TRUSTED_ORIGINS = env.words("TRAINBOARD_ORIGINS")
 
 # ---------------------------------------------------------------- the domain's outside world
 VERTEX_ENDPOINT = env.text("TRAINBOARD_VERTEX_ENDPOINT")
-LOGGING_ENDPOINT = env.text("TRAINBOARD_LOGGING_ENDPOINT") or VERTEX_ENDPOINT
+LOGGING_ENDPOINT = env.text("TRAINBOARD_LOGGING_ENDPOINT")
 INSTANCE = env.text("TRAINBOARD_INSTANCE", "trainboard")
 POLL_INTERVAL = timedelta(seconds=env.number("TRAINBOARD_POLL_SECONDS", default=30, least=0.2))
 SWEEP_INTERVAL = timedelta(seconds=env.number("TRAINBOARD_SWEEP_SECONDS", default=5, least=0.2))

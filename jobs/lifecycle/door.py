@@ -33,29 +33,21 @@ def move(
     if not states.may_follow(job.state, to):
         return False
     occurred_at = occurred_at or now
-    once_key = once_key or f"state:{to}:{occurred_at.isoformat()}"
-    with transaction.atomic():
-        mine = Job.objects.select_for_update().filter(pk=job.pk, state=job.state)
-        if not mine.exists() or JobEvent.objects.filter(job=job, once_key=once_key).exists():
-            return False
-        event = JobEvent(
-            job=job,
-            kind=JobEvent.Kind.STATE,
-            from_state=job.state,
-            to_state=to,
-            actor=actor,
-            occurred_at=occurred_at,
-            recorded_at=now,
-            reason=reason,
-            sentence=sentence,
-            detail=detail or {},
-            once_key=once_key,
-        )
-        event.save()
-        if to in FINISHED:
-            columns |= {"due_at": None}
-        _write(job, state=to, **columns)
-    return True
+    event = JobEvent(
+        job=job,
+        kind=JobEvent.Kind.STATE,
+        from_state=job.state,
+        to_state=to,
+        actor=actor,
+        occurred_at=occurred_at,
+        recorded_at=now,
+        reason=reason,
+        sentence=sentence,
+        detail=detail or {},
+        once_key=once_key or f"state:{to}:{occurred_at.isoformat()}",
+    )
+    rest = {"due_at": None} if to in FINISHED else {}
+    return _write(job, event, columns | rest | {"state": to}, only_from=job.state)
 
 
 def note(
@@ -72,30 +64,39 @@ def note(
     **columns: Any,
 ) -> bool:
     """Record something that happened without a change of state; return False when `once_key` was recorded before."""
+    event = JobEvent(
+        job=job,
+        kind=kind,
+        actor=actor,
+        occurred_at=occurred_at or now,
+        recorded_at=now,
+        reason=reason,
+        sentence=sentence,
+        detail=detail or {},
+        once_key=once_key,
+    )
+    return _write(job, event, columns)
+
+
+def _write(job: Job, event: JobEvent, columns: dict[str, Any], *, only_from: str | None = None) -> bool:
+    """Write an event, the columns and what follows from all events; bring the instance up to date."""
     with transaction.atomic():
-        Job.objects.select_for_update().get(pk=job.pk)
-        if JobEvent.objects.filter(job=job, once_key=once_key).exists():
+        rows = Job.objects.select_for_update().filter(pk=job.pk)
+        held = rows.exists() if only_from is None else rows.filter(state=only_from).exists()
+        if not held or JobEvent.objects.filter(job=job, once_key=event.once_key).exists():
             return False
-        event = JobEvent(
-            job=job,
-            kind=kind,
-            actor=actor,
-            occurred_at=occurred_at or now,
-            recorded_at=now,
-            reason=reason,
-            sentence=sentence,
-            detail=detail or {},
-            once_key=once_key,
-        )
         event.save()
-        _write(job, **columns)
+        columns = columns | _derived(job)
+        Job.objects.filter(pk=job.pk).update(**columns)
+    for name, value in columns.items():
+        setattr(job, name, value)
     return True
 
 
-def _write(job: Job, **columns: Any) -> None:
-    """Write columns and what follows from the job's events, and bring the instance up to date."""
+def _derived(job: Job) -> dict[str, Any]:
+    """The columns that cache what a job's events tell."""
     facts = timeline.facts(job.events.order_by("id"))
-    columns |= {
+    return {
         "state_since": facts.state_since,
         "started_at": facts.started_at,
         "ended_at": facts.ended_at,
@@ -103,6 +104,3 @@ def _write(job: Job, **columns: Any) -> None:
         "running_since": facts.running_since,
         "restarts": facts.restarts,
     }
-    Job.objects.filter(pk=job.pk).update(**columns)
-    for name, value in columns.items():
-        setattr(job, name, value)
