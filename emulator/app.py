@@ -37,7 +37,7 @@ class Surface:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request (ASGI)."""
         request = Request(scope, receive)
-        found = routes.resolve(request.method, request.url.path)
+        found = routes.resolve(request.method, scope["path"])
         method = found[0].method if found else ""
         fault = None if method.startswith("_emulator") else self._world.faults.pick(method)
         if fault is not None and fault.kind == "reset":
@@ -72,7 +72,7 @@ class Surface:
             return _json(ApiError(500, "Internal error encountered.").body(), status=500)
 
     async def _call(self, request: Request, found: tuple[routes.Route, dict[str, str]] | None) -> Any:
-        path = request.url.path
+        path = request.scope["path"]
         if found is None:
             name = routes.unimplemented_name(request.method, path)
             raise errors.unimplemented(name) if name else errors.not_found(f"Not found: {request.method} {path}")
@@ -137,9 +137,9 @@ async def _break(wire: Send) -> None:
 async def keep_time(world: World) -> None:
     """Let things happen when they are due by the wall's clock."""
     changed = asyncio.Event()
-    world.engine.timers.changed = changed.set
+    world.timers.changed = changed.set
     while True:
-        due = world.engine.timers.next_due()
+        due = world.timers.next_due()
         pause = None if due is None else max(0.0, due - world.clock.now())
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(changed.wait(), pause)

@@ -39,7 +39,7 @@ class Phase(StrEnum):
 
 @dataclass(kw_only=True)
 class Record:
-    """One resource of one project and location. seq: order of creation, never reused."""
+    """One resource of one project and location. seq: order of creation, never reused; timers: when what is due."""
 
     kind: ClassVar[str] = ""
     message: ClassVar[str] = ""
@@ -50,6 +50,7 @@ class Record:
     id: str
     seq: int
     document: Document
+    timers: dict[str, float] = field(default_factory=dict)
 
     @property
     def parent(self) -> str:
@@ -87,7 +88,6 @@ class Job(Record):
     phase: Phase = Phase.QUEUED
     then: str = ""  # what follows STOPPING: "teardown", "requeue", "restart", "cancelled"
     outcome: Document | None = None  # {"state", "error"?, "line"?}: decided, not yet public
-    timers: dict[str, float] = field(default_factory=dict)
     replicas: dict[str, str] = field(default_factory=dict)  # name -> "running", "waiting" or "exited"
     hosts: int = 1  # changes when the job gets other machines; the host names of its replicas do not
     attempt: int = 1

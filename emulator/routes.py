@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from emulator import control
 from emulator.calls import Call
-from emulator.methods import custom_jobs, log_entries, operations
+from emulator.methods import custom_jobs, log_entries, operations, storage, token
 from emulator.schema import DATA
 from emulator.world import World
 
@@ -19,7 +19,7 @@ PARENT = "/v1/projects/{project}/locations/{location}"
 KINDS = ("customJobs", "hyperparameterTuningJobs", "trainingPipelines", "persistentResources")
 KNOWN: dict[str, list[str]] = json.loads((DATA / "methods.json").read_text())
 """Every method of a location at Google: `{"endpoints": ["create", ...]}`."""
-PARTS = {"holder": f"(?P<holder>(?:{'|'.join(KINDS)})/[^/:]+)"}
+PARTS = {"holder": f"(?P<holder>(?:{'|'.join(KINDS)})/[^/:]+)", "object": "(?P<object>.+)"}
 
 
 class Route(NamedTuple):
@@ -34,7 +34,7 @@ class Route(NamedTuple):
 def route(verb: str, path: str, method: str, handler: Handler) -> Route:
     """Return a route; `{name}` stands for one path segment."""
     pattern = re.sub(r"\{(\w+)\}", lambda found: PARTS.get(found[1], f"(?P<{found[1]}>[^/:]+)"), path)
-    return Route(verb, re.compile(pattern.replace("/v1/", "/(?:v1|ui)/", 1)), method, handler)
+    return Route(verb, re.compile(pattern.replace("/v1/projects", "/(?:v1|ui)/projects", 1)), method, handler)
 
 
 def _resource(kind: str, module: Any) -> list[Route]:
@@ -61,11 +61,27 @@ def _operations() -> list[Route]:
     return found
 
 
+def _storage() -> list[Route]:
+    return [
+        route("POST", "/upload/storage/v1/b/{bucket}/o", "storage.upload", storage.upload),
+        route("PUT", "/upload/storage/v1/b/{bucket}/o", "storage.upload", storage.resume),
+        route("GET", "/download/storage/v1/b/{bucket}/o/{object}", "storage.objects.get", storage.get_object),
+        route("GET", "/storage/v1/b/{bucket}/o/{object}", "storage.objects.get", storage.get_object),
+        route("DELETE", "/storage/v1/b/{bucket}/o/{object}", "storage.objects.delete", storage.delete_object),
+        route("GET", "/storage/v1/b/{bucket}/o", "storage.objects.list", storage.list_objects),
+        route("GET", "/storage/v1/b/{bucket}", "storage.buckets.get", storage.get_bucket),
+        route("GET", "/storage/v1/b", "storage.buckets.list", storage.list_buckets),
+        route("POST", "/storage/v1/b", "storage.buckets.insert", storage.insert_bucket),
+    ]
+
+
 ROUTES = [
     *_resource("customJobs", custom_jobs),
     route("POST", PARENT + "/customJobs/{id}:cancel", "customJobs.cancel", custom_jobs.cancel),
     *_operations(),
     route("POST", "/v2/entries:list", "entries.list", log_entries.list_),
+    route("POST", "/token", "token", token.exchange),
+    *_storage(),
     route("GET", "/_emulator/health", "_emulator.health", control.health),
     route("GET", "/_emulator/truth", "_emulator.truth", control.truth),
     route("GET", "/_emulator/clock", "_emulator.clock", control.clock),

@@ -96,6 +96,10 @@ class Store:
         found = self._records.get(kind.kind, {}).get(name)
         return found if isinstance(found, kind) else None
 
+    def find(self, name: str) -> Record | None:
+        """Return a record of whatever kind by its full name."""
+        return self._records.get(name.split("/")[-2], {}).get(name)
+
     def all(self, kind: type[R]) -> list[R]:
         """Return all records of a kind, oldest first."""
         return [record for record in self._records.get(kind.kind, {}).values() if isinstance(record, kind)]

@@ -14,6 +14,7 @@ from emulator.faults import Faults
 from emulator.lifecycle import words
 from emulator.lifecycle.engine import Engine
 from emulator.lifecycle.stage import Grant, Plenty, Stage
+from emulator.lifecycle.timers import Timers
 from emulator.lifecycle.times import Times
 from emulator.logs import Logs
 from emulator.names import new_id, project_number
@@ -99,18 +100,25 @@ class World:
         self.folders = Folders(options.state)
         self.faults = Faults()
         self.calls: Counter[str] = Counter()
+        self.uploads: dict[str, tuple[str, str, bytearray]] = {}
+        """Resumable uploads under way: `{session: (bucket, object, what has come)}`."""
         self.clock: Clock = WallClock()
         if options.is_scripted:
             now = WallClock().now()
             self.clock = SetClock(self.store.setting("clock", options.start if options.start is not None else now))
         self.times = Times(speed=options.speed, least_grace=0 if options.is_scripted else Times.least_grace)
         capacity = ToldCapacity()
-        self.engine = Engine(self.store, self.logs, self.clock, self.times, capacity)
+        self.timers = Timers(self.clock, self.store.find, self._fire)
+        self.engine = Engine(self.store, self.logs, self.clock, self.times, self.timers, capacity)
         self.engine.reclaim_after = options.reclaim_spot
         stories = capacity.stories = Stories(self.engine)
         self.processes = Processes(self.engine, self.logs, self.clock, self.folders, options.limits)
         self.engine.stage = Cast(stories, self.processes)
         self.scripts: list[tuple[str, str]] = [tuple(pair) for pair in self.store.setting("scripts", [])]
+
+    def _fire(self, record: Record, key: str) -> None:
+        if isinstance(record, Job):
+            self.engine.fire(record, key)
 
     def start(self) -> None:
         """Take up what an earlier emulator left; needs the running event loop."""
@@ -124,7 +132,7 @@ class World:
 
     def advance(self, until: float) -> None:
         """Let everything happen that is due until a moment; a settable clock stands there afterwards."""
-        self.engine.timers.run(until)
+        self.timers.run(until)
         if isinstance(self.clock, SetClock):
             self.clock.set(until)
             self.store.set("clock", self.clock.now())

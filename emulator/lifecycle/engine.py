@@ -4,24 +4,16 @@ QUEUED -> PROVISIONING -> STARTING -> RUNNING -> STOPPING -> TEARDOWN -> (REPORT
    ^-------------- retry, Spot restart -------------'
 """
 
-from emulator.clock import Clock
 from emulator.errors import precondition
 from emulator.lifecycle import exits, words
-from emulator.lifecycle.phases import Phases
-from emulator.lifecycle.stage import Capacity, Exit
-from emulator.lifecycle.timers import Timers
-from emulator.lifecycle.times import INTERNAL_RETRIES, PREEMPTION_RESTARTS, Times
-from emulator.logs import Logs
+from emulator.lifecycle.phases import WATCH_SECONDS, Phases
+from emulator.lifecycle.stage import Exit
+from emulator.lifecycle.times import INTERNAL_RETRIES, PREEMPTION_RESTARTS
 from emulator.records import Job, Phase
-from emulator.store import Store
 
 
 class Engine(Phases):
     """Leads every custom job through its life. Its public methods save the record before they return."""
-
-    def __init__(self, store: Store, logs: Logs, clock: Clock, times: Times, capacity: Capacity) -> None:
-        super().__init__(store, logs, clock, times, capacity)
-        self.timers = Timers(clock, lambda name: store.get(Job, name), self._fire)
 
     def submit(self, job: Job) -> None:
         """Take a new job in."""
@@ -141,7 +133,8 @@ class Engine(Phases):
                 self.say(job, words.TERMINATED, task=replica)
                 self.start(job, replica)
 
-    def _fire(self, job: Job, key: str) -> None:
+    def fire(self, job: Job, key: str) -> None:
+        """A timer of a job is due."""
         kind, _, replica = key.partition(":")
         runs = job.phase in (Phase.STARTING, Phase.RUNNING)
         if kind == "phase":
@@ -157,6 +150,9 @@ class Engine(Phases):
         elif kind == "give-up" and job.phase == Phase.QUEUED:
             self.waiting.pop(job.name, None)
             self.finish(job, words.stockout(job.location))
+        elif kind == "watch" and job.phase == Phase.RUNNING:
+            if self.watched(job):
+                self.timers.set(job, "watch", WATCH_SECONDS)
         elif kind == "story":
             self.stage.cue(job, replica)
         self.store.save(job)

@@ -4,13 +4,13 @@ import heapq
 from collections.abc import Callable
 
 from emulator.clock import Clock, SetClock
-from emulator.records import Job
+from emulator.records import Record
 
 
 class Timers:
-    """Calls `fire(job, key)` when a timer is due. A timer that was moved or dropped leaves a stale heap entry."""
+    """Calls `fire(record, key)` when a timer is due. A timer that was moved or dropped leaves a stale heap entry."""
 
-    def __init__(self, clock: Clock, find: Callable[[str], Job | None], fire: Callable[[Job, str], None]) -> None:
+    def __init__(self, clock: Clock, find: Callable[[str], Record | None], fire: Callable[[Record, str], None]) -> None:
         self._clock = clock
         self._find = find
         self._fire = fire
@@ -19,21 +19,21 @@ class Timers:
         self.changed: Callable[[], None] = lambda: None
         """Called when a timer was set: whoever sleeps until `next_due` looks again."""
 
-    def set(self, job: Job, key: str, seconds: float) -> None:
+    def set(self, record: Record, key: str, seconds: float) -> None:
         """Let `key` be due in so many seconds; an earlier setting of the key is forgotten."""
-        self.restore(job, key, self._clock.now() + seconds)
+        self.restore(record, key, self._clock.now() + seconds)
 
-    def restore(self, job: Job, key: str, due: float) -> None:
+    def restore(self, record: Record, key: str, due: float) -> None:
         """Let `key` be due at a moment."""
-        job.timers[key] = due
+        record.timers[key] = due
         self._count += 1
-        heapq.heappush(self._heap, (due, self._count, job.name, key))
+        heapq.heappush(self._heap, (due, self._count, record.name, key))
         self.changed()
 
-    def drop(self, job: Job, *keys: str) -> None:
+    def drop(self, record: Record, *keys: str) -> None:
         """Forget timers."""
         for key in keys:
-            job.timers.pop(key, None)
+            record.timers.pop(key, None)
 
     def next_due(self) -> float | None:
         """Return when the next timer may be due."""
@@ -43,10 +43,10 @@ class Timers:
         """Fire everything that is due until then, in order; a settable clock moves along with it."""
         while self._heap and self._heap[0][0] <= until:
             due, _, name, key = heapq.heappop(self._heap)
-            job = self._find(name)
-            if job is None or job.timers.get(key) != due:
+            record = self._find(name)
+            if record is None or record.timers.get(key) != due:
                 continue
-            del job.timers[key]
+            del record.timers[key]
             if isinstance(self._clock, SetClock):
                 self._clock.set(due)
-            self._fire(job, key)
+            self._fire(record, key)

@@ -3,7 +3,7 @@
 from emulator import checks, documents
 from emulator.calls import Call
 from emulator.documents import Document
-from emulator.errors import precondition, unimplemented
+from emulator.errors import precondition
 from emulator.methods.resources import answer, deleted, find, listed, parent
 from emulator.records import Job
 from emulator.world import World
@@ -16,8 +16,6 @@ def create(world: World, call: Call) -> Document:
     document = documents.read("CustomJob", call.json(), at="custom_job")
     checks.refuse(checks.custom_job(document))
     checks.with_defaults(document)
-    if any("pythonPackageSpec" in pool for pool in document["jobSpec"]["workerPoolSpecs"]):
-        raise unimplemented("pythonPackageSpec")
     job = world.new_job(project=call.params["project"], location=call.params["location"], document=document)
     world.engine.submit(job)
     return answer(call, job)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import sys
 from dataclasses import dataclass
@@ -17,6 +18,9 @@ from emulator.schema import DATA
 CHECKOUT = Path(__file__).resolve().parents[2]
 SAMPLES: dict[str, Document] = json.loads((DATA / "images.json").read_text())
 """Images that this emulator has: `{image: {"folder": WORKDIR in the checkout, "command": [ENTRYPOINT ...]}}`."""
+PREBUILT = re.compile(r"(us|europe|asia)-docker\.pkg\.dev/vertex-ai/training/[\w.-]+(:[\w.-]+)?")
+"""Pre-built training images: what a Python package may run in."""
+RUNNER = Path(__file__).with_name("package_runner.py")
 START_FAILURE = "failed to create containerd task: "
 
 
@@ -42,10 +46,12 @@ def pool_of(job: Job, replica: str) -> Document:
 def refusal(job: Job) -> Document | None:
     """Return the outcome of a job with an image that cannot be pulled: unknown here and without a command."""
     for _, pool in job.pools:
-        container = pool.get("containerSpec", {})
+        container, package = pool.get("containerSpec", {}), pool.get("pythonPackageSpec", {})
         image = container.get("imageUri", "")
         if container and not container.get("command") and image not in SAMPLES:
             return words.image_denied(image, job.project)
+        if package and not PREBUILT.fullmatch(package["executorImageUri"]):
+            return words.image_denied(package["executorImageUri"], job.project)
     return None
 
 
@@ -65,18 +71,30 @@ def prepare(job: Job, replica: str, folders: Folders, *, storage: str = "") -> L
     """Lay out a replica's folders and say what to run; CannotStart if the command does not exist."""
     scratch = folders.scratch(job, replica)
     (scratch / "tmp").mkdir(parents=True, exist_ok=True)
-    container: Document = pool_of(job, replica)["containerSpec"]
+    pool = pool_of(job, replica)
+    task: Document = pool.get("containerSpec") or pool["pythonPackageSpec"]
     inherited = cluster.inherited_variables(programs(folders.state), scratch, storage=storage)
-    environment = cluster.environment(job, replica, container, folders, inherited)
+    environment = cluster.environment(job, replica, task, folders, inherited)
     for path in cluster.output_folders(job, folders).values():
         Path(path).mkdir(parents=True, exist_ok=True)
     if job.trial:
         cluster.metric_file(job, folders).parent.mkdir(parents=True, exist_ok=True)
-    sample = SAMPLES.get(container["imageUri"])
-    command = container.get("command") or (sample or {}).get("command", [])
-    arguments = [folders.local(part) for part in [*command, *container.get("args", [])]]
+    if "pythonPackageSpec" in pool:
+        return Launch(_package(task, scratch, folders), environment, scratch)
+    sample = SAMPLES.get(task["imageUri"])
+    command = task.get("command") or (sample or {}).get("command", [])
+    arguments = [folders.local(part) for part in [*command, *task.get("args", [])]]
     folder = _work_folder(scratch, sample)
     return Launch([_program(arguments[0], environment["PATH"], folder), *arguments[1:]], environment, folder)
+
+
+def _package(task: Document, scratch: Path, folders: Folders) -> list[str]:
+    """Return the command that installs a Python package into a throwaway environment and runs its module."""
+    options = ["--environment", str(scratch / "environment"), "--module", task["pythonModule"]]
+    for uri in task["packageUris"]:
+        options += ["--package", folders.local(uri)]
+    arguments = [folders.local(part) for part in task.get("args", [])]
+    return [sys.executable, "-I", str(RUNNER), *options, "--", *arguments]
 
 
 def _work_folder(scratch: Path, sample: Document | None) -> Path:

@@ -1,0 +1,128 @@
+"""Buckets as folders: objects are files, their metadata is computed. Every valid bucket name exists.
+
+Left out on purpose: generations beyond the present one, access control, storage classes, notifications.
+"""
+
+import base64
+import hashlib
+import mimetypes
+import os
+import struct
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+from emulator.clock import stamp
+from emulator.documents import Document
+from emulator.errors import invalid, not_found
+from emulator.names import is_bucket, is_object
+
+CHECKSUM_LIMIT = 64 * 2**20
+
+
+def _table() -> list[int]:
+    table = []
+    for number in range(256):
+        for _ in range(8):
+            number = number >> 1 ^ (0x82F63B78 if number & 1 else 0)
+        table.append(number)
+    return table
+
+
+CASTAGNOLI = _table()
+
+
+def crc32c(data: bytes) -> str:
+    """Return the CRC-32C (RFC 3720) of bytes in base64, as Cloud Storage shows it."""
+    table, value = CASTAGNOLI, 0xFFFFFFFF
+    for byte in data:
+        value = table[(value ^ byte) & 0xFF] ^ (value >> 8)
+    return base64.b64encode(struct.pack(">I", value ^ 0xFFFFFFFF)).decode()
+
+
+class Buckets:
+    """All buckets below one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def bucket(self, name: str) -> Path:
+        """Return a bucket's folder; ApiError 400 for a name that is none."""
+        if not is_bucket(name):
+            raise invalid(f"Invalid bucket name: '{name}'")
+        return self._folder / name
+
+    def names(self) -> list[str]:
+        """Return the buckets that hold something, or were made."""
+        return sorted(path.name for path in self._folder.glob("*") if path.is_dir())
+
+    def path(self, bucket: str, name: str) -> Path:
+        """Return an object's file; ApiError 400 for a name that would leave the bucket."""
+        if not name or not is_object(name):
+            raise invalid(f"Invalid object name: '{name}'")
+        return self.bucket(bucket) / name
+
+    def write(self, bucket: str, name: str, data: bytes) -> Document:
+        """Store an object as a whole; return its metadata."""
+        path = self.path(bucket, name)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            part = path.with_name(f".{uuid.uuid4().hex}.part")
+            part.write_bytes(data)
+            part.replace(path)
+        except OSError as problem:
+            raise invalid(f"The object '{name}' cannot be a file here: {problem.strerror}") from None
+        return self.metadata(bucket, name)
+
+    def read(self, bucket: str, name: str) -> bytes:
+        """Return an object's content; ApiError 404 if there is none."""
+        return self._existing(bucket, name).read_bytes()
+
+    def delete(self, bucket: str, name: str) -> None:
+        """Delete an object; ApiError 404 if there is none."""
+        self._existing(bucket, name).unlink()
+
+    def _existing(self, bucket: str, name: str) -> Path:
+        path = self.path(bucket, name)
+        if not path.is_file():
+            raise not_found(f"No such object: {bucket}/{name}")
+        return path
+
+    def metadata(self, bucket: str, name: str) -> Document:
+        """Return an object's resource."""
+        path = self._existing(bucket, name)
+        status = path.stat()
+        data = path.read_bytes() if status.st_size <= CHECKSUM_LIMIT else b""
+        generation = str(status.st_mtime_ns // 1_000)
+        when = stamp(status.st_mtime)
+        checksums = {"crc32c": crc32c(data), "md5Hash": _md5(data)} if data or not status.st_size else {}
+        return {
+            "kind": "storage#object",
+            "id": f"{bucket}/{name}/{generation}",
+            "bucket": bucket,
+            "name": name,
+            "generation": generation,
+            "metageneration": "1",
+            "contentType": mimetypes.guess_type(name)[0] or "application/octet-stream",
+            "storageClass": "STANDARD",
+            "size": str(status.st_size),
+            "timeCreated": when,
+            "updated": when,
+            "etag": generation,
+            **checksums,
+        }
+
+    def walk(self, bucket: str, prefix: str) -> Iterator[str]:
+        """Walk the names of a bucket's objects that start so, sorted."""
+        folder = self.bucket(bucket)
+        found = (
+            (Path(parent) / file).relative_to(folder).as_posix()
+            for parent, _, files in os.walk(folder)
+            for file in files
+            if not (file.startswith(".") and file.endswith(".part"))
+        )
+        yield from sorted(name for name in found if name.startswith(prefix))
+
+
+def _md5(data: bytes) -> str:
+    return base64.b64encode(hashlib.md5(data, usedforsecurity=False).digest()).decode()

@@ -1,0 +1,182 @@
+"""As much of Cloud Storage's JSON API as uploading a script and reading results needs.
+
+Buckets: insert, list, get. Objects: list (prefix, delimiter, pages), get and download, delete, and the three kinds
+of upload: media, multipart, resumable.
+"""
+
+import asyncio
+import email.parser
+import email.policy
+import json
+import re
+import secrets
+import urllib.parse
+from typing import Any
+
+from emulator import listing
+from emulator.buckets import Buckets
+from emulator.calls import Call, Reply
+from emulator.documents import Document
+from emulator.errors import ApiError, invalid, not_found
+from emulator.names import project_number
+from emulator.world import World
+
+USUAL_PAGE = 1_000
+RANGE = re.compile(r"bytes (?:(\d+)-(\d+)|\*)/(\d+|\*)")
+
+
+def _buckets(world: World) -> Buckets:
+    return Buckets(world.folders.buckets)
+
+
+def _bucket(name: str) -> Document:
+    return {
+        "kind": "storage#bucket",
+        "id": name,
+        "name": name,
+        "projectNumber": project_number("emulator"),
+        "location": "US-CENTRAL1",
+        "locationType": "region",
+        "storageClass": "STANDARD",
+        "metageneration": "1",
+    }
+
+
+def insert_bucket(world: World, call: Call) -> Document:
+    """Make a bucket's folder."""
+    name = str(call.json().get("name", ""))
+    _buckets(world).bucket(name).mkdir(parents=True, exist_ok=True)
+    return _bucket(name)
+
+
+def list_buckets(world: World, call: Call) -> Document:
+    """Return the buckets that have a folder."""
+    prefix = call.query.get("prefix", "")
+    found = [_bucket(name) for name in _buckets(world).names() if name.startswith(prefix)]
+    return {"kind": "storage#buckets", "items": found}
+
+
+def get_bucket(world: World, call: Call) -> Document:
+    """Return a bucket; every valid name is one."""
+    _buckets(world).bucket(call.params["bucket"])
+    return _bucket(call.params["bucket"])
+
+
+def list_objects(world: World, call: Call) -> Document:
+    """Return a page of objects, and with a delimiter the prefixes up to it."""
+    bucket, prefix = call.params["bucket"], call.query.get("prefix", "")
+    delimiter = call.query.get("delimiter", "")
+    place = listing.position(call.query.get("pageToken", ""), "objects", bucket, prefix, delimiter)
+    size = listing.page_size(call.query.get("maxResults", ""), usual=USUAL_PAGE, most=USUAL_PAGE)
+    buckets = _buckets(world)
+    items: list[Document] = []
+    prefixes: list[str] = []
+    last = str(place[0]) if place else ""
+    answer: Document = {"kind": "storage#objects"}
+    for name in buckets.walk(bucket, prefix):
+        head, found, _ = name[len(prefix) :].partition(delimiter) if delimiter else (name, "", "")
+        shown = prefix + head + delimiter if found else name
+        if shown <= last or (prefixes and prefixes[-1] == shown):
+            continue
+        if len(items) + len(prefixes) == size:
+            answer["nextPageToken"] = listing.token([last], "objects", bucket, prefix, delimiter)
+            break
+        last = shown
+        if found:
+            prefixes.append(shown)
+        else:
+            items.append(buckets.metadata(bucket, name))
+    return answer | ({"items": items} if items else {}) | ({"prefixes": prefixes} if prefixes else {})
+
+
+def get_object(world: World, call: Call) -> Any:
+    """Return an object's metadata, or with `alt=media` its content (a range of it if asked)."""
+    bucket, name = call.params["bucket"], call.params["object"]
+    if call.query.get("alt") != "media":
+        return _linked(call, _buckets(world).metadata(bucket, name))
+    data = _buckets(world).read(bucket, name)
+    metadata = _buckets(world).metadata(bucket, name)
+    headers = {"X-Goog-Generation": metadata["generation"]}
+    if "crc32c" in metadata:
+        headers["X-Goog-Hash"] = f"crc32c={metadata['crc32c']},md5={metadata['md5Hash']}"
+    wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", call.headers.get("range", ""))
+    if wanted is None or not data:
+        return Reply(data, 200, metadata["contentType"], headers)
+    first, last = int(wanted[1]), min(int(wanted[2] or len(data) - 1), len(data) - 1)
+    if first >= len(data):
+        raise ApiError(416, "The requested range cannot be satisfied.")
+    headers["Content-Range"] = f"bytes {first}-{last}/{len(data)}"
+    return Reply(data[first : last + 1], 206, metadata["contentType"], headers)
+
+
+def delete_object(world: World, call: Call) -> Reply:
+    """Delete an object."""
+    _buckets(world).delete(call.params["bucket"], call.params["object"])
+    return Reply(b"", 204)
+
+
+async def upload(world: World, call: Call) -> Any:
+    """Take in an object: `uploadType` media, multipart or resumable (which answers with an address to send to)."""
+    kind = call.query.get("uploadType", "media")
+    bucket, name = call.params["bucket"], call.query.get("name", "")
+    if kind == "resumable":
+        described = call.json()
+        session = secrets.token_hex(16)
+        world.uploads[session] = (bucket, str(name or described.get("name", "")), bytearray())
+        where = f"{call.address}/upload/storage/v1/b/{bucket}/o?uploadType=resumable&upload_id={session}"
+        return Reply(b"", 200, headers={"Location": where})
+    data = call.body
+    if kind == "multipart":
+        described, data = _parts(call)
+        name = name or str(described.get("name", ""))
+    elif kind != "media":
+        raise invalid(f"Unknown uploadType: {kind}")
+    return _linked(call, await asyncio.to_thread(_buckets(world).write, bucket, name, data))
+
+
+async def resume(world: World, call: Call) -> Any:
+    """Take in a piece of a resumable upload; 308 with the range so far until it is complete."""
+    session = call.query.get("upload_id", "")
+    if session not in world.uploads:
+        raise not_found("Unknown upload_id.")
+    bucket, name, data = world.uploads[session]
+    piece = RANGE.fullmatch(call.headers.get("content-range", "")) if call.headers.get("content-range") else None
+    if piece is None:
+        data[:] = call.body
+        total = str(len(data))
+    else:
+        total = piece[3]
+        if piece[1] is not None:
+            start = int(piece[1])
+            if start > len(data):
+                raise ApiError(503, "A piece of the upload is missing.")
+            data[start:] = call.body
+    if total == "*" or len(data) < int(total):
+        headers = {"Range": f"bytes=0-{len(data) - 1}"} if data else {}
+        return Reply(b"", 308, headers=headers)
+    del world.uploads[session]
+    return _linked(call, await asyncio.to_thread(_buckets(world).write, bucket, name, bytes(data)))
+
+
+def _parts(call: Call) -> tuple[Document, bytes]:
+    """Split a multipart/related body into its metadata and its content."""
+    kind = call.headers.get("content-type", "")
+    message = email.parser.BytesHeaderParser(policy=email.policy.HTTP).parsebytes(f"Content-Type: {kind}\n\n".encode())
+    boundary = message.get_boundary()
+    if not boundary:
+        raise invalid("A multipart upload needs a boundary.")
+    pieces = (b"\r\n" + call.body).split(b"\r\n--" + boundary.encode())
+    if len(pieces) != 4:  # before, metadata, content, end
+        raise invalid("A multipart upload needs two parts.")
+    described, content = (piece.removeprefix(b"\r\n").partition(b"\r\n\r\n")[2] for piece in pieces[1:3])
+    try:
+        metadata = json.loads(described)
+    except ValueError:
+        raise invalid("The first part of a multipart upload must be JSON.") from None
+    return metadata, content
+
+
+def _linked(call: Call, metadata: Document) -> Document:
+    where = f"{call.address}/storage/v1/b/{metadata['bucket']}/o/{urllib.parse.quote(metadata['name'], safe='')}"
+    media = where.replace("/storage/", "/download/storage/", 1) + "?alt=media"
+    return metadata | {"selfLink": where, "mediaLink": media}

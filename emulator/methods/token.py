@@ -1,0 +1,34 @@
+"""A token endpoint for throwaway service accounts: gives a token to any well-formed JWT grant, and checks none later.
+
+`token_uri` of a service-account file: `http://127.0.0.1:PORT/token`. Nothing is secret here.
+"""
+
+import base64
+import json
+import secrets
+import urllib.parse
+
+from emulator.calls import Call
+from emulator.documents import Document
+from emulator.errors import invalid
+from emulator.world import World
+
+GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+LIFETIME_SECONDS = 3_599
+
+
+def exchange(world: World, call: Call) -> Document:  # noqa: ARG001
+    """Return an access token for a JWT bearer grant (RFC 7523)."""
+    given = dict(urllib.parse.parse_qsl(call.body.decode(errors="replace")))
+    if given.get("grant_type") != GRANT:
+        raise invalid(f"unsupported_grant_type: {given.get('grant_type')}")
+    parts = given.get("assertion", "").split(".")
+    try:
+        claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
+    except (ValueError, IndexError):
+        raise invalid("invalid_grant: the assertion is no JWT") from None
+    missing = {"iss", "aud", "exp"} - set(claims)
+    if missing:
+        raise invalid(f"invalid_grant: the assertion has no {', '.join(sorted(missing))}")
+    token = f"emulated.{secrets.token_urlsafe(24)}"
+    return {"access_token": token, "expires_in": LIFETIME_SECONDS, "token_type": "Bearer"}

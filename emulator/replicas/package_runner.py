@@ -1,0 +1,90 @@
+"""What a pre-built training image does with a Python package: install it, run its module.
+
+Run as a script inside a replica: `package_runner.py --environment DIR --package FILE... --module NAME -- ARG...`.
+The environment is made anew for every start; what the emulator's own Python has installed can be imported too, which
+stands for the libraries of the image. Packages are installed with pip, without its index when everything needed is
+there; where setuptools is missing, a source archive is unpacked and put on the path instead.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import venv
+from pathlib import Path
+
+FAILED = 1
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def _environment(folder: Path, libraries: list[str]) -> tuple[Path, Path]:
+    """Make an empty environment that also sees `libraries`; return its interpreter and its site-packages."""
+    shutil.rmtree(folder, ignore_errors=True)
+    venv.create(folder, with_pip=False, symlinks=True)
+    site = next(folder.glob("lib*/python*/site-packages"))
+    (site / "image.pth").write_text("".join(f"{path}\n" for path in libraries))
+    return folder / "bin" / "python", site
+
+
+def _libraries() -> list[str]:
+    """Return the site-packages of the interpreter that runs the emulator."""
+    code = "import site, json; print(json.dumps(site.getsitepackages()))"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    return [path for path in shown.strip().strip("[]").replace('"', "").split(", ") if path]
+
+
+def _has(python: Path, module: str) -> bool:
+    return subprocess.run([python, "-c", f"import {module}"], capture_output=True, check=False).returncode == 0
+
+
+def _unpack(package: Path, site: Path) -> None:
+    """Put a source archive's code on the path without building it."""
+    target = site / f"unpacked-{package.name}"
+    with tarfile.open(package) as archive:
+        archive.extractall(target, filter="data")
+    roots = [file.parent for name in ("setup.py", "pyproject.toml") for file in target.rglob(name)] or [target]
+    paths = [path for root in roots for path in (root, root / "src") if path.is_dir()]
+    (site / f"{package.name}.pth").write_text("".join(f"{path}\n" for path in paths))
+
+
+def _install(package: Path, python: Path, site: Path) -> int:
+    """Install one package; return pip's exit status."""
+    can_build = package.suffix == ".whl" or _has(python, "setuptools")
+    if not _has(python, "pip") or not can_build:
+        _say(f"Running command: unpack {package.name}")
+        _unpack(package, site)
+        return 0
+    options = ["--no-build-isolation", "--no-input", "--disable-pip-version-check", "--quiet"]
+    command = [str(python), "-m", "pip", "install", *options, str(package)]
+    _say(f"Running command: pip3 install {package.name}")
+    return subprocess.run(command, check=False).returncode
+
+
+def main() -> None:
+    """Install, then become the module; exit only if that fails."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--environment", type=Path, required=True)
+    parser.add_argument("--package", type=Path, action="append", default=[])
+    parser.add_argument("--module", required=True)
+    parser.add_argument("arguments", nargs="*")
+    given = parser.parse_args()
+    _say("Running run_module.py")
+    python, site = _environment(given.environment, _libraries())
+    for package in given.package:
+        if not package.is_file():
+            sys.stderr.write(f"CommandException: No URLs matched: {package}\n")
+            sys.exit(FAILED)
+        if status := _install(package, python, site):
+            sys.exit(status)
+    _say(f"Running command: python3 -m {given.module} {' '.join(given.arguments)}".rstrip())
+    os.execv(python, [str(python), "-m", given.module, *given.arguments])  # noqa: S606
+
+
+if __name__ == "__main__":
+    main()
