@@ -52,7 +52,7 @@ def money(usd: Decimal | float | str | None) -> str:
     cents = size.quantize(Decimal("0.01"), ROUND_HALF_UP)
     if cents >= 1000:
         return f"{sign}${size.quantize(Decimal(1), ROUND_HALF_UP):,}"
-    if size == 0 or size >= Decimal("0.01"):
+    if size == 0 or size >= Decimal("0.00995"):
         return f"{sign}${cents}"
     return f"{sign}${size.quantize(Decimal(1).scaleb(size.adjusted() - 1), ROUND_HALF_UP):f}"
 

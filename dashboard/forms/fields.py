@@ -64,6 +64,27 @@ class LengthField(forms.CharField):
         return write_length(value) if isinstance(value, timedelta) else value
 
 
+def joined(text: str) -> str:
+    """Return shell text with continued lines joined, as a shell does: a backslash before a line's end, unless in ''."""
+    text = text.replace("\r\n", "\n")  # what browsers post
+    parts: list[str] = []
+    quote, place = "", 0
+    while place < len(text):
+        sign = text[place]
+        if sign == "\\" and quote != "'":
+            pair = text[place : place + 2]
+            parts.append("" if pair == "\\\n" else pair)
+            place += 2
+            continue
+        if sign == quote:
+            quote = ""
+        elif sign in "'\"" and not quote:
+            quote = sign
+        parts.append(sign)
+        place += 1
+    return "".join(parts)
+
+
 class ShellWordsField(forms.CharField):
     """One shell-like line, or several; its value is a list of arguments as a shell would split them."""
 
@@ -74,7 +95,7 @@ class ShellWordsField(forms.CharField):
     def clean(self, value: Any) -> list[str]:
         """Split into arguments; raise ValidationError for a quote that is not closed."""
         try:
-            return shlex.split(super().clean(value))
+            return shlex.split(joined(super().clean(value)))
         except ValueError as error:
             raise ValidationError(
                 f"A shell could not read this: {str(error).lower()}. Close the quote or escape it with \\."

@@ -43,7 +43,9 @@ def _order(machine: Machine) -> tuple[bool, str, int, int, str]:
 
 def accelerator_choices() -> list[tuple[str, str]]:
     """Return the accelerators that can be attached to some machine."""
-    names = dict.fromkeys(name for machine in MACHINES.values() if machine.trainable for name in machine.attachable)
+    names = dict.fromkeys(
+        name for machine in MACHINES.values() if machine.trainable and not machine.is_tpu for name in machine.attachable
+    )
     return [NONE, *((name, ACCELERATORS[name].label) for name in names if name in ACCELERATORS)]
 
 

@@ -13,7 +13,7 @@ from dashboard.access import Request, Team, jobs_of, teams_where
 from dashboard.forms.compose import Compose, as_text
 from dashboard.forms.example import example
 from dashboard.pages.offers import has_machines, offers_of
-from jobs import lifecycle, tasks
+from jobs import lifecycle, strategies, tasks
 from jobs.lifecycle import Preview
 from jobs.spec import Submission
 
@@ -100,6 +100,8 @@ def _judged(form: Compose, teams: list[Team]) -> tuple[dict[str, Any], Submissio
     if submission is not None and form.expected is not None:
         preview = lifecycle.preview(submission=submission, team=team, expected=form.expected)
         form.put(preview.decision.findings)
+    elif submission is not None:  # without a run time there is no cost to judge, but every rule still speaks
+        form.put(strategies.check(submission))
     context = {
         "form": form,
         "job": form.job,

@@ -10,17 +10,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from jobs.models import Job, Scope, Team
-from tests.pages.conftest import MakeJob
+from tests.pages.conftest import MakeJob, text_of
 from tests.support.clock import Clock
 
 SignIn = Callable[[User], Client]
 HTMX = {"HX-Request": "true"}
-
-
-def text_of(answer: object) -> str:
-    """Return a page's words without its markup."""
-    html = answer.content.decode()  # type: ignore[attr-defined]
-    return " ".join(re.sub(r"<[^>]+>", " ", html).split())
 
 
 class TestBoard:

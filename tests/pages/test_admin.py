@@ -1,0 +1,58 @@
+"""Django's admin: teams, people and policies are edited there; jobs and events are only looked at."""
+
+from collections.abc import Callable
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from jobs.models import Policy, Team
+from tests.pages.conftest import MakeJob
+
+SignIn = Callable[[User], Client]
+
+
+@pytest.mark.parametrize("model", ["team", "membership", "policy", "job", "jobevent"])
+def test_lists_and_opens_every_model(make_job: MakeJob, admin: User, signed_in: SignIn, model: str) -> None:
+    job = make_job("running")
+    client = signed_in(admin)
+    keys = {
+        "team": job.team_id,
+        "membership": job.team.memberships.get(user=job.owner).pk,
+        "policy": job.team.policy.pk,
+        "job": job.pk,
+        "jobevent": job.events.order_by("pk")[0].pk,
+    }
+
+    assert client.get(f"/admin/jobs/{model}/").status_code == 200
+    assert client.get(f"/admin/jobs/{model}/{keys[model]}/change/").status_code == 200
+
+
+@pytest.mark.parametrize("model", ["job", "jobevent"])
+def test_never_writes_jobs_or_events(make_job: MakeJob, admin: User, signed_in: SignIn, model: str) -> None:
+    job = make_job("running")
+    key = job.pk if model == "job" else job.events.order_by("pk")[0].pk
+    client = signed_in(admin)
+
+    assert client.get(f"/admin/jobs/{model}/add/").status_code == 403
+    assert client.post(f"/admin/jobs/{model}/{key}/change/", {"state": "succeeded"}).status_code == 403
+    assert client.post(f"/admin/jobs/{model}/{key}/delete/", {"post": "yes"}).status_code == 403
+
+
+def test_changes_a_policy(team: Team, admin: User, signed_in: SignIn) -> None:
+    row = Policy.objects.get(team=team)
+
+    answer = signed_in(admin).post(
+        f"/admin/jobs/policy/{row.pk}/change/",
+        {"team": team.pk, "ask_over_usd": "25", "refuse_over_usd": "", "regions": '["us-central1"]'},
+    )
+
+    row.refresh_from_db()
+    assert answer.status_code == 302
+    assert row.ask_over_usd == 25
+    assert row.regions == ["us-central1"]
+
+
+def test_is_closed_to_people_who_are_not_staff(stranger: User, owner: User, signed_in: SignIn) -> None:
+    for person in (stranger, owner):
+        assert signed_in(person).get("/admin/jobs/job/").status_code == 302

@@ -1,0 +1,180 @@
+"""What the template tags draw: figures, marks and the timeline."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+import pytest
+from django.template import Context, Template
+
+from dashboard.drawing import figures, marks, timeline
+from jobs.states import JobState
+from jobs.timeline import Lane, Mark, Span, Story
+
+NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
+
+
+def minutes(count: float) -> timedelta:
+    return timedelta(minutes=count)
+
+
+class TestFigures:
+    @pytest.mark.parametrize(
+        ("seconds", "text"),
+        [
+            (0, "0 s"),
+            (-5, "0 s"),
+            (59.4, "59 s"),
+            (59.6, "1 m"),
+            (200, "3 m 20 s"),
+            (599, "9 m 59 s"),
+            (600, "10 m"),
+            (601, "10 m"),
+            (3_600, "1 h"),
+            (7_500, "2 h 5 m"),
+            (172_799, "47 h 59 m"),
+            (172_800, "2 d"),
+            (277_200, "3 d 5 h"),
+        ],
+    )
+    def test_durations_have_at_most_two_units(self, seconds: float, text: str) -> None:
+        assert figures.duration(seconds) == text
+        assert figures.duration(timedelta(seconds=seconds)) == text
+
+    def test_an_unknown_duration_is_a_dash(self) -> None:
+        assert figures.duration(None) == "–"
+
+    @pytest.mark.parametrize(
+        ("usd", "text"),
+        [
+            (None, "no price known"),
+            ("", "no price known"),
+            ("0", "$0.00"),
+            ("0.0021", "$0.0021"),
+            ("0.000012345", "$0.000012"),
+            ("0.00996", "$0.01"),
+            ("0.01", "$0.01"),
+            ("14.205", "$14.21"),
+            ("999.994", "$999.99"),
+            ("999.996", "$1,000"),
+            ("1204.4", "$1,204"),
+            ("16649", "$16,649"),
+            ("-3", "−$3.00"),
+        ],
+    )
+    def test_money_is_readable_at_every_size(self, usd: str | None, text: str) -> None:
+        assert figures.money(Decimal(usd) if usd else usd) == text
+
+    @pytest.mark.parametrize(
+        ("age", "text"),
+        [(4, "4 s ago"), (59, "59 s ago"), (60, "1 m ago"), (7_199, "1 h ago"), (172_800, "2 d ago"), (-30, "in 30 s")],
+    )
+    def test_ages_have_one_unit(self, age: int, text: str) -> None:
+        assert figures.ago(NOON - timedelta(seconds=age), NOON) == text
+
+    def test_moments_are_in_utc_wherever_they_come_from(self) -> None:
+        text = Template("{{ at|moment }}").render(Context({"at": datetime.fromisoformat("2026-03-02T14:00:00+02:00")}))
+
+        assert text == '<time datetime="2026-03-02T12:00:00Z">2 Mar 2026, 12:00:00 UTC</time>'
+
+    @pytest.mark.parametrize("name", ["moment", "clock", "day"])
+    def test_no_moment_is_a_dash(self, name: str) -> None:
+        assert Template("{{ at|" + name + " }}").render(Context({"at": None})) == "–"
+
+
+class TestMarks:
+    @pytest.mark.parametrize("state", list(JobState))
+    def test_every_state_has_a_look_a_shape_and_a_word(self, state: JobState) -> None:
+        mark = marks.state_mark(state)
+
+        assert marks.look_of(state) != "odd"
+        assert "<svg" in mark
+        assert re.search(r"</svg>[\w ]+</span>$", mark)
+
+    def test_our_words_are_lower_case_and_vertex_ais_are_capitals(self) -> None:
+        assert marks.state_word("submit_failed") == "submit failed"
+        assert marks.state_word("partially_succeeded") == "PARTIALLY_SUCCEEDED"
+
+    def test_an_unknown_state_is_shown_raw_and_harmless(self) -> None:
+        assert "unknown (JOB_STATE_&lt;b&gt;)" in marks.state_mark("JOB_STATE_<b>")
+
+    def test_pips_say_how_many_are_used(self) -> None:
+        row = marks.pips(2, 6)
+
+        assert row.count('class="full"') == 2
+        assert row.count('class="free"') == 4
+        assert "2 of 6 restarts used" in row
+
+    def test_more_used_than_allowed_fills_every_pip(self) -> None:
+        assert marks.pips(9, 6).count('class="full"') == 6
+
+    @pytest.mark.parametrize(("share", "width"), [(-1, "0.0%"), (0.25, "25.0%"), (7, "100.0%")])
+    def test_a_meter_stays_within_its_bounds(self, share: float, width: str) -> None:
+        assert f'width="{width}"' in marks.meter(share, "waited")
+
+
+def story(*lanes: Lane, length: timedelta) -> Story:
+    return Story(events=(), lanes=lanes, phases=(), attempts=1, start=NOON, end=NOON + length)
+
+
+class TestTimeline:
+    def test_spans_lie_where_their_time_is(self) -> None:
+        lane = Lane("Vertex AI", (Span("queued", NOON, NOON + minutes(15)), Span("running", NOON + minutes(15), None)))
+
+        drawing = timeline.draw(story(lane, length=minutes(60)))
+
+        assert re.search(r'class="span wait" x="0.00%" y="4" width="25.00%"', drawing)
+        assert re.search(r'class="span run" x="25.00%" y="4" width="75.00%"', drawing)
+        assert 'aria-label="Vertex AI: QUEUED 15 m, RUNNING 45 m"' in drawing
+
+    def test_a_label_is_drawn_only_where_it_fits(self) -> None:
+        lane = Lane("Vertex AI", (Span("pending", NOON, NOON + minutes(1)), Span("running", NOON + minutes(1), None)))
+
+        drawing = timeline.draw(story(lane, length=minutes(60)))
+
+        assert ">RUNNING 59 m</text>" in drawing
+        assert ">PENDING" not in drawing.replace("<title>PENDING", "")
+
+    def test_a_label_ends_where_hatching_begins(self) -> None:
+        lane = Lane(
+            "Vertex AI", (Span("running", NOON, None), Span("", NOON + minutes(1), NOON + minutes(59), seen=False))
+        )
+
+        drawing = timeline.draw(story(lane, length=minutes(60)))
+
+        assert ">RUNNING" not in drawing.replace("<title>RUNNING", "")
+        assert ">not observed 58 m</text>" in drawing
+
+    def test_a_very_short_span_is_still_visible_and_inside(self) -> None:
+        end = NOON + timedelta(days=30)
+        lane = Lane("Vertex AI", (Span("running", end - timedelta(seconds=1), end),))
+
+        drawing = timeline.draw(story(lane, length=timedelta(days=30)))
+
+        assert 'x="99.60%" y="4" width="0.40%"' in drawing
+
+    def test_replicas_are_told_by_attempt_and_preemption(self) -> None:
+        lane = Lane(
+            "workerpool0-0",
+            (Span("running", NOON, NOON + minutes(30), attempt=2),),
+            (Mark(NOON + minutes(30), "preempted", "Preempted."),),
+        )
+
+        drawing = timeline.draw(story(lane, length=minutes(60)))
+
+        assert 'aria-label="workerpool0-0: attempt 2 30 m, Preempted at 12:30:00"' in drawing
+        assert 'class="mark" x="50.00%"' in drawing
+
+    @pytest.mark.parametrize("seconds", [0, 1, 59, 600, 86_400, 7 * 86_400, 400 * 86_400])
+    def test_hours_below_are_round_and_few(self, seconds: int) -> None:
+        scale = timeline.Scale(NOON + timedelta(seconds=17), NOON + timedelta(seconds=17 + seconds))
+
+        found = list(timeline.ticks(scale))
+
+        assert len(found) <= timeline.MOST_TICKS + 1 or seconds > 6 * 30 * 86_400
+        assert all(0 <= scale.at(tick) <= 100 for tick in found)
+
+    def test_nothing_in_it_needs_an_inline_style(self) -> None:
+        lane = Lane("Vertex AI", (Span("running", NOON, None),))
+
+        assert "style" not in timeline.draw(story(lane, length=minutes(5)))
