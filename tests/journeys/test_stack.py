@@ -136,14 +136,36 @@ def test_kill_9_leaves_no_process_and_loses_no_job(tmp_path: Path, with_make: bo
         approver.decide(job)
         waiting.until(lambda: engineer.story(job)["state"] == "running", seconds=RUN_SECONDS, what="the job runs")
 
-        stack.kill()
-        stack.start()
+        before = stack.kill()
+        stack.start()  # at once, while parts of the first run may still be ending
+        waiting.until_gone(before, seconds=1)
 
         story = finished(engineer, job)
         assert story["state"] == "succeeded", story
         assert states(story).count("succeeded") == 1
         assert (stack.stop() == 0) is not with_make  # make calls it an error to be told to stop
         for each in (engineer, approver):
+            each.close()
+    finally:
+        stack.close()
+
+
+@pytest.mark.parametrize("with_make", [True, False], ids=["make up", "manage.py up"])
+def test_kill_9_of_a_site_at_work_leaves_no_process(tmp_path: Path, with_make: bool) -> None:
+    stack = Stack(tmp_path, ports.choose("127.0.0.1"), with_make=with_make, TRAINBOARD_EMULATOR_SPEED="300")
+    try:
+        stack.start()
+        people = [Person(stack.address).sign_in(name) for name in ("engineer", "approver")]
+        job = people[0].request_example(**SLOW)
+        people[1].decide(job)
+        waiting.until(lambda: people[0].story(job)["state"] == "running", seconds=RUN_SECONDS, what="the job runs")
+        waiting.until(lambda: stack.running("train.py"), seconds=10, what="its process runs")
+
+        family = stack.kill()
+
+        assert len(family) >= 8
+        waiting.until_gone(family, seconds=6)
+        for each in people:
             each.close()
     finally:
         stack.close()

@@ -66,9 +66,13 @@ class Stack:
 
     def part(self, name: str) -> psutil.Process | None:
         """Return the process of a part that the supervisor started, or None while there is none."""
+        return self.running(MARKS[name])
+
+    def running(self, mark: str) -> psutil.Process | None:
+        """Return the first process of the site with `mark` in its command line, jobs' own included, or None."""
         for process in self.family():
             try:
-                if MARKS[name] in " ".join(process.cmdline()):
+                if mark in " ".join(process.cmdline()):
                     return process
             except (psutil.NoSuchProcess, psutil.ZombieProcess):
                 continue
@@ -81,14 +85,13 @@ class Stack:
         old.kill()
         waiting.until(lambda: (new := self.part(name)) and new.pid != old.pid, seconds=30, what=f"a new {name}")
 
-    def kill(self) -> None:
-        """Kill the first process with -9 and wait until all the others are gone too."""
+    def kill(self) -> list[psutil.Process]:
+        """Kill the first process with -9, nothing else; return all the others as they were."""
         family = self.family()
         assert self.top is not None
         self.top.kill()
-        waiting.until_gone(family, seconds=10)
         self.top.wait()
-        self.reader.join(timeout=10)
+        return family
 
     def stop(self) -> int:
         """Ask it to stop as Ctrl-C does; return the exit code; fail if anything is left or it takes long."""
@@ -103,7 +106,8 @@ class Stack:
     def close(self) -> None:
         """Leave nothing running, whatever a test did."""
         if self.top is not None and self.top.poll() is None:
-            self.kill()
+            waiting.until_gone(self.kill(), seconds=10)
+            self.reader.join(timeout=10)
 
     def _read(self, top: "subprocess.Popen[str]") -> None:
         assert top.stdout is not None

@@ -2,6 +2,7 @@
 
 import argparse
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -48,6 +49,7 @@ class Command(BaseCommand):
                 lines = _prepare(site, keeper.console, demo=not options["no_demo"], rehearsal=rehearsal)
                 keeper.layers = _layers(site, stack, rehearsal=rehearsal)
                 held.write(address=site.address, host=site.host)
+                keeper.on_stop = partial(held.write, address=site.address, host=site.host, stopping=True)
                 keeper.watchers.append(Welcome(site.host, site.port, _known_name(), lines))
                 connections.close_all()
                 keeper.console.say(f"starting in {site.state}")

@@ -3,12 +3,15 @@
 import fcntl
 import json
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 FILE = "up.json"
+LEAVING_SECONDS = 20.0
+"""How long an `up` may take to stop: twice what its keeper gives the parts of each layer."""
 
 
 class Claimed(Exception):
@@ -36,16 +39,29 @@ class Claim:
 
 
 @contextmanager
-def claim(state: Path) -> Iterator[Claim]:
-    """Hold the state folder while the block runs; raise `Claimed` when another `up` does."""
+def claim(state: Path, *, patience: float = 1.0) -> Iterator[Claim]:
+    """Hold the state folder while the block runs; raise `Claimed` when another `up` does.
+
+    One that says it is stopping is waited for; for any other, `patience` seconds must do.
+    """
     state.mkdir(parents=True, exist_ok=True)
     with (state / FILE).open("a+") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise Claimed(_read(file)) from None
+        started = time.monotonic()
+        while not _lock(file):
+            owner = _read(file)
+            if time.monotonic() - started > (LEAVING_SECONDS if owner.get("stopping") else patience):
+                raise Claimed(owner)
+            time.sleep(0.1)
         yield Claim(file, _read(file))
         file.truncate(0)
+
+
+def _lock(file: IO[str]) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def running(state: Path) -> dict[str, Any] | None:

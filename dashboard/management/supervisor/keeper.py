@@ -38,6 +38,7 @@ class Keeper:
         self.console = console
         self.layers = layers
         self.turn_seconds = TURN_SECONDS
+        self.on_stop: Callable[[], None] = lambda: None
         self.watchers: list[Callable[[Keeper], None]] = []
         self.children: dict[str, Child] = {}
         self.deaths: dict[str, int] = {}
@@ -150,6 +151,7 @@ class Keeper:
 
     def _stop_layers(self) -> None:
         self.reason = self.reason or "an error"
+        self.on_stop()
         for layer in reversed(self.layers):
             leaving = [self.children[part.name] for part in layer if part.name in self.children]
             for child in leaving:

@@ -2,12 +2,23 @@
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from dashboard.management.supervisor.claim import FILE, Claimed, claim, running
 
+HOLD_UNTIL_ASKED = """
+import sys
+sys.path.insert(0, sys.argv[2])
+from pathlib import Path
+from dashboard.management.supervisor.claim import claim
+with claim(Path(sys.argv[1])) as held:
+    held.write(stopping=True)
+    print("held", flush=True)
+    sys.stdin.read()
+"""
 HOLD_AND_DIE = """
 import os, sys
 sys.path.insert(0, sys.argv[2])
@@ -23,10 +34,23 @@ def test_a_second_claim_learns_who_holds_the_first(tmp_path: Path) -> None:
     with claim(tmp_path) as held:
         held.write(address="http://127.0.0.1:8000")
 
-        with pytest.raises(Claimed) as refusal, claim(tmp_path):
+        with pytest.raises(Claimed) as refusal, claim(tmp_path, patience=0):
             pass
 
     assert refusal.value.owner["address"] == "http://127.0.0.1:8000"
+
+
+def test_one_that_is_stopping_is_waited_for(tmp_path: Path) -> None:
+    hold = [sys.executable, "-c", HOLD_UNTIL_ASKED, str(tmp_path), str(Path(__file__).parents[3])]
+    with subprocess.Popen(hold, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        leaving = threading.Timer(0.5, other.communicate, [""])
+        leaving.start()
+
+        with claim(tmp_path, patience=0) as held:
+            assert held.left == {}
+        leaving.join()
 
 
 def test_it_ends_in_order(tmp_path: Path) -> None:
