@@ -1,0 +1,217 @@
+"""`manage.py jobspec check|convert|submit`: jobs in files, for people at a terminal and for CI.
+
+Exit codes: 0 = valid, 1 = findings refuse, 2 = unreadable. `check` and `convert` need no database and no network.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from django.contrib.auth.models import User
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from dashboard import access
+from jobs import convert, lifecycle, strategies
+from jobs.convert.decode import MOST_BYTES
+from jobs.models import Team
+from jobs.spec import Finding, Severity, refuses
+
+VALID, REFUSED, UNREADABLE = 0, 1, 2
+STDIN = "-"
+
+
+class Command(BaseCommand):
+    """Reads a job from a file in any format; checks it, writes it in another format, or requests it."""
+
+    help = "Check, convert or submit jobs: gcloud YAML, REST JSON, gcloud or curl commands, SDK Python."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the three verbs and their options."""
+        verbs = parser.add_subparsers(dest="verb", required=True)
+        check = verbs.add_parser("check", help="say what is wrong with jobs, and where")
+        check.add_argument("files", nargs="+", metavar="FILE", help="a file, or - for standard input")
+        check.add_argument("--json", action="store_true", help="print a JSON list with one object per file")
+        change = verbs.add_parser("convert", help="write a job in another format")
+        change.add_argument("file", metavar="FILE")
+        change.add_argument("--to", required=True, choices=sorted(convert.FORMATS))
+        submit = verbs.add_parser("submit", help="request a job as a user, as the site would")
+        submit.add_argument("file", metavar="FILE")
+        submit.add_argument("--as", required=True, dest="user", metavar="USER", help="who requests it")
+        submit.add_argument("--team", help="the team, where the user may request jobs in several")
+        submit.add_argument("--hours", type=float, default=1.0, help="expected running time (default: 1)")
+        submit.add_argument("--request-key", default="", help="the same key requests the job once (default: random)")
+        for verb in (check, change, submit):
+            verb.add_argument("--region", default="", help="where the job runs, if the file does not say")
+            verb.add_argument("--project", default="", help="its Google Cloud project, if the file does not say")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        """Do the verb; leave with its exit code where that is not 0."""
+        code = {"check": self.check_files, "convert": self.convert_file, "submit": self.submit_file}[options["verb"]](
+            options
+        )
+        if code:
+            sys.exit(code)
+
+    def check_files(self, options: dict[str, Any]) -> int:
+        """Print the findings of every file; return the worst exit code."""
+        worst, reports = VALID, []
+        for name in options["files"]:
+            reading = _read(name, options)
+            findings = _judged(reading)
+            code = _code(reading, findings)
+            worst = max(worst, code)
+            if options["json"]:
+                reports.append(_report(name, reading, findings, code))
+            else:
+                self._say(name, reading, findings, code)
+        if options["json"]:
+            self.stdout.write(json.dumps(reports, indent=2, ensure_ascii=True))
+        return worst
+
+    def convert_file(self, options: dict[str, Any]) -> int:
+        """Print the job in another format, and on standard error what was found on the way."""
+        reading = _read(options["file"], options)
+        if reading.submission is None:
+            self._findings(options["file"], reading.findings)
+            return UNREADABLE
+        try:
+            text = convert.write(reading.submission, options["to"])
+        except convert.NotWritable as refusal:
+            raise CommandError(str(refusal)) from None
+        self._findings(options["file"], reading.findings)
+        self.stdout.write(text, ending="")
+        return REFUSED if refuses(reading.findings) else VALID
+
+    def submit_file(self, options: dict[str, Any]) -> int:
+        """Request the job for the user's team; print its id and state. Writes rows as the site does."""
+        user = User.objects.filter(username=options["user"], is_active=True).first()
+        if user is None:
+            raise CommandError(f"There is no active user {options['user']}.")
+        team = _team(user, options["team"])
+        if not 0 < options["hours"] <= 24 * 365:
+            raise CommandError("--hours must be more than 0 and at most a year.")
+        reading = _read(options["file"], options, project=team.project, region=team.default_region)
+        findings = list(reading.findings)
+        if reading.submission is None or refuses(findings) or reading.holes:
+            self._findings(options["file"], findings)
+            return UNREADABLE if reading.submission is None else REFUSED
+        if reading.submission.project != team.project:
+            named = reading.submission.project
+            raise CommandError(f"The file names the project {named}; {team.name} submits to {team.project}.")
+        try:
+            job = lifecycle.request_job(
+                submission=reading.submission,
+                team=team,
+                by=user,
+                expected=timedelta(hours=options["hours"]),
+                request_key=options["request_key"] or uuid4().hex,
+                now=timezone.now(),
+            )
+        except lifecycle.NotAllowed as refusal:
+            self._findings(options["file"], map(reading.located, refusal.decision.findings))
+            return REFUSED
+        self._findings(options["file"], findings)
+        self.stdout.write(f"{job.pk} {job.state}")
+        return VALID
+
+    def _say(self, name: str, reading: convert.Reading, findings: list[Finding], code: int) -> None:
+        for line in _lines(name, findings):
+            self.stdout.write(line)
+        what = f"{reading.kind.replace('_', ' ')}, {reading.form}" if reading.form else "no job"
+        self.stdout.write(f"{name}: {('valid', 'refused', 'unreadable')[code]}: {what}")
+
+    def _findings(self, name: str, findings: Iterable[Finding]) -> None:
+        for line in _lines(name, findings):
+            self.stderr.write(line)
+
+
+def _read(name: str, options: dict[str, Any], *, project: str = "", region: str = "") -> convert.Reading:
+    """Read a file; one that cannot be opened raises CommandError with exit code 2."""
+    path = Path(name)
+    try:
+        if name == STDIN:
+            content = sys.stdin.buffer.read(MOST_BYTES + 1)
+        else:
+            with path.open("rb") as file:
+                content = file.read(MOST_BYTES + 1)
+    except (OSError, ValueError) as trouble:
+        reason = getattr(trouble, "strerror", None) or str(trouble)
+        raise CommandError(f"{name} cannot be read: {reason}.", returncode=UNREADABLE) from None
+    return convert.read_text(
+        content,
+        name="job" if name == STDIN else path.stem,
+        project=options["project"] or project,
+        region=options["region"] or region,
+        files=lambda other: _beside(path.parent, other) if name != STDIN else None,
+    )
+
+
+def _beside(folder: Path, name: str) -> str | None:
+    """Return the text of a file that a command names, if it lies in the folder of the command or below it."""
+    try:
+        path = (folder / name).resolve()
+        if not path.is_relative_to(folder.resolve()) or not path.is_file() or path.stat().st_size > MOST_BYTES:
+            return None
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, ValueError, RuntimeError):
+        return None
+
+
+def _judged(reading: convert.Reading) -> list[Finding]:
+    """Return the findings of the reading and of the rules; a file need not say where it runs."""
+    if reading.submission is None:
+        return list(reading.findings)
+    rules = strategies.check(reading.submission, severities={"region_is_given": Severity.ADVISE})
+    return reading.with_rules(rules)
+
+
+def _code(reading: convert.Reading, findings: list[Finding]) -> int:
+    if reading.submission is None:
+        return UNREADABLE
+    return REFUSED if refuses(findings) else VALID
+
+
+def _report(name: str, reading: convert.Reading, findings: list[Finding], code: int) -> dict[str, Any]:
+    """Return what --json prints for a file."""
+    return {
+        "name": name,
+        "format": reading.format,
+        "form": reading.form,
+        "kind": reading.kind,
+        "valid": code == VALID,
+        "holes": list(reading.holes),
+        "findings": [finding.as_dict() for finding in findings],
+        "project": reading.submission.project if reading.submission else "",
+        "region": reading.submission.region if reading.submission else "",
+        "body": reading.body,
+    }
+
+
+def _lines(name: str, findings: Iterable[Finding]) -> Iterable[str]:
+    """Yield one line per finding, which editors can follow: file:line: severity: field: message remedy [code]."""
+    for finding in findings:
+        place = f"{name}:{finding.line}" if finding.line else name
+        field = f" {finding.field}:" if finding.field else ""
+        remedy = f" {finding.remedy}" if finding.remedy else ""
+        yield f"{place}: {finding.severity}:{field} {finding.message}{remedy} [{finding.code}]"
+
+
+def _team(user: User, name: str | None) -> Team:
+    """Return the team for which the user requests; raise CommandError where that is not clear or not allowed."""
+    teams = list(access.teams_where(user, "request"))
+    chosen = [team for team in teams if name in (None, team.name)]
+    if len(chosen) == 1:
+        return chosen[0]
+    if not teams:
+        raise CommandError(f"{user.get_username()} may request jobs in no team.")
+    known = ", ".join(team.name for team in teams)
+    if not chosen:
+        raise CommandError(f"{user.get_username()} may not request jobs in {name}; only in {known}.")
+    raise CommandError(f"{user.get_username()} may request jobs in several teams; choose with --team: {known}.")
