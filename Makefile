@@ -41,7 +41,7 @@ machine: ## the programs that tests need beside Python
 	@sh tests/machine.sh
 
 screenshots: .venv/dev.stamp machine ## docs/*.png from a running demo
-	$(BIN)/python docs/screenshots.py
+	$(BIN)/python -m docs.screenshots
 
 clean: ## remove what was installed; the data in var/ stays
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
