@@ -23,17 +23,18 @@ def judge(job: Job, replica: str, how: Exit) -> Verdict:
     3. SIGABRT and SIGSEGV are worth a "retry" of the job.
     4. Any other status is worth a "worker" restart, five times, then a "retry", three times, then "over".
     With `restartJobOnWorkerRestart` a worker restart is a "restart" of all replicas. With `disableRetries`
-    nothing is tried again.
+    nothing is tried again. The error comes with every verdict on a failed replica: the service logs it each time
+    (unconfirmed for ends that Vertex AI repairs by itself), and the job takes it over when nothing is left to try.
     """
     if how.code == 0:
         return ("success", words.SUCCESS) if replica == PRIMARY else ("nothing", None)
     if how.code in KILLED:
         return "over", words.out_of_memory(replica)
-    over = "over", words.exited(replica, how.code, how.reason, how.tail)
+    error = words.exited(replica, how.code, how.reason, how.tail)
     if how.code == START_ERROR and how.reason == "StartError":
-        return over
+        return "over", error
     if job.scheduling.get("disableRetries"):
-        return over
+        return "over", error
     if how.code not in TRANSIENT_EXITS and job.worker_restarts.get(replica, 0) < WORKER_RESTARTS:
-        return ("restart" if job.scheduling.get("restartJobOnWorkerRestart") else "worker"), None
-    return ("retry", None) if job.retries < JOB_RETRIES else over
+        return ("restart" if job.scheduling.get("restartJobOnWorkerRestart") else "worker"), error
+    return "retry" if job.retries < JOB_RETRIES else "over", error

@@ -5,6 +5,7 @@
 """
 
 from jobs.diagnosis.answer import Diagnosis
+from jobs.diagnosis.exits import Exit, read_exits
 from jobs.diagnosis.reading import diagnose
 
-__all__ = ["Diagnosis", "diagnose"]
+__all__ = ["Diagnosis", "Exit", "diagnose", "read_exits"]

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from jobs.lifecycle.connection import client
+from jobs.lifecycle.restarts import reconcile
 from jobs.models import Job, LogLine
 
 KEPT_LINES = 2_000
@@ -16,15 +17,19 @@ JOBS_PER_READ = 20
 
 
 def read_logs(jobs: Iterable[Job], now: datetime) -> None:
-    """Read what is new in the log of each job; raises VertexError when Cloud Logging does not answer."""
+    """Read what is new in the log of each job and what it tells about restarts.
+
+    Raises VertexError when Cloud Logging does not answer.
+    """
     unread = [job for job in jobs if not job.log_complete]
     unread.sort(key=lambda job: (job.log_cursor_at is not None, job.log_cursor_at, job.pk))
     for job in unread[:JOBS_PER_READ]:
-        read_log(job, now)
+        if read_log(job, now):
+            reconcile(job, now=now)
 
 
-def read_log(job: Job, now: datetime) -> None:
-    """Read one job's new lines, keep the newest ones, and remember how far it came."""
+def read_log(job: Job, now: datetime) -> bool:
+    """Read one job's new lines, keep the newest ones, and remember how far it came; return whether there were any."""
     after = job.log_cursor_at or job.submitted_at
     entries = client().log(job.project, job_ids=[job.remote_id], after=after, limit=LINES_PER_READ)
     LogLine.objects.bulk_create(
@@ -45,11 +50,15 @@ def read_log(job: Job, now: datetime) -> None:
     ended_long_ago = job.ended_at is not None and now - job.ended_at > AFTERMATH
     job.log_complete = job.is_finished and ended_long_ago and len(entries) < LINES_PER_READ
     Job.objects.filter(pk=job.pk).update(log_cursor_at=job.log_cursor_at, log_complete=job.log_complete)
-    _forget_oldest(job)
+    if entries:
+        _forget_oldest(job)
+    return bool(entries)
 
 
 def _forget_oldest(job: Job) -> None:
-    kept = LogLine.objects.filter(job=job).order_by("-timestamp", "-pk")
-    oldest_kept = kept.values_list("timestamp", flat=True)[KEPT_LINES - 1 : KEPT_LINES].first()
+    """Keep the newest lines; the service's own are few and tell the restarts, so a flood does not push them out."""
+    lines = LogLine.objects.filter(job=job).exclude(replica="service")
+    newest = lines.order_by("-timestamp", "-pk").values_list("timestamp", flat=True)
+    oldest_kept = newest[KEPT_LINES - 1 : KEPT_LINES].first()
     if oldest_kept is not None:
-        LogLine.objects.filter(job=job, timestamp__lt=oldest_kept).delete()
+        lines.filter(timestamp__lt=oldest_kept).delete()

@@ -17,6 +17,7 @@ from jobs.lifecycle import claims
 from jobs.lifecycle.connection import INSTANCE_LABEL, client
 from jobs.lifecycle.logs import read_logs
 from jobs.lifecycle.record import record, record_absence
+from jobs.lifecycle.restarts import reconcile
 from jobs.models import Job, Scope
 from jobs.states import JobState
 
@@ -36,6 +37,7 @@ def observe(scope_id: int, *, now: datetime) -> None:
     if not watched:
         _release(scope, due_at=None, answered_at=scope.answered_at)
         return
+    before = {name: job.state for name, job in watched.items()}
     try:
         trouble = _look(scope, watched, now)
     except vertex.VertexError as error:
@@ -44,6 +46,9 @@ def observe(scope_id: int, *, now: datetime) -> None:
         _plan_retry(scope, trouble, now)
         return
     log_trouble = _read_logs(watched.values(), now)
+    for name, job in watched.items():
+        if job.state != before[name]:  # a restart is told by its state even when no log can be read
+            reconcile(job, now=now)
     _release(scope, due_at=now + settings.POLL_INTERVAL, answered_at=now, log_trouble=log_trouble)
 
 

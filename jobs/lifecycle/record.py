@@ -9,11 +9,10 @@ from typing import Any
 
 from django.db import transaction
 
-from jobs import states, strategies, vertex
+from jobs import states, vertex
 from jobs.lifecycle import door
 from jobs.models import Job, JobEvent
 from jobs.states import FINISHED, JobState
-from jobs.timeline import BILLABLE
 
 BLIND_AFTER = timedelta(minutes=3)
 """A longer gap between two answers is shown as not observed: a restart could hide in it."""
@@ -109,9 +108,9 @@ def _backfill_start(job: Job, remote: vertex.RemoteJob, now: datetime, columns: 
 
 
 def _follow(job: Job, remote: vertex.RemoteJob, now: datetime, columns: dict[str, Any]) -> None:
-    before, after = job.state, states.from_vertex(remote.state)
+    after = states.from_vertex(remote.state)
     occurred_at = _moment(job, remote, after) or now
-    moved = door.move(
+    door.move(
         job,
         after,
         now=now,
@@ -122,26 +121,6 @@ def _follow(job: Job, remote: vertex.RemoteJob, now: datetime, columns: dict[str
         error=remote.error or job.error,
         remote_updated_at=remote.update_time or job.remote_updated_at,
         **columns,
-    )
-    if moved and before in BILLABLE and after in {JobState.QUEUED, JobState.PENDING}:
-        _note_restart(job, occurred_at, now)
-
-
-def _note_restart(job: Job, occurred_at: datetime, now: datetime) -> None:
-    strategy = strategies.STRATEGIES.get(job.strategy)
-    preempted = strategy is not None and strategy.preemptible
-    door.note(
-        job,
-        JobEvent.Kind.RESTARTED,
-        now=now,
-        occurred_at=occurred_at,
-        reason="preempted" if preempted else "job_retry",
-        sentence=(
-            "Compute Engine most likely took the Spot machine back; Vertex AI restarts the job."
-            if preempted
-            else "The job went back to preparing: Vertex AI restarts it."
-        ),
-        once_key=f"restart:{occurred_at.isoformat()}",
     )
 
 

@@ -33,6 +33,7 @@ class JobEvent(models.Model):
         CANCEL_REQUESTED = "cancel_requested", "cancellation requested"
         CANCEL_SENT = "cancel_sent", "cancellation sent"
         RESTARTED = "restarted", "restarted"
+        EXPLAINED = "explained", "cause of a restart learned"
         ERROR_LEARNED = "error_learned", "error learned"
         UNSEEN = "unseen", "not observed"
         TROUBLE = "trouble", "a step failed and will be repeated"

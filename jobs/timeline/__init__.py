@@ -1,5 +1,6 @@
 """Events become what a page shows: spans, lanes, waits, restarts. Read only, and always asked with the time."""
 
+from jobs.timeline.ledger import Grant, ledger
 from jobs.timeline.spans import BILLABLE, Facts, Span, billable, facts, running, state_spans, waited
 from jobs.timeline.story import Lane, Mark, Phase, Story, story
 from jobs.timeline.waiting import Allowance, WaitReason, allowance, wait_reason
@@ -8,6 +9,7 @@ __all__ = [
     "BILLABLE",
     "Allowance",
     "Facts",
+    "Grant",
     "Lane",
     "Mark",
     "Phase",
@@ -17,6 +19,7 @@ __all__ = [
     "allowance",
     "billable",
     "facts",
+    "ledger",
     "running",
     "state_spans",
     "story",

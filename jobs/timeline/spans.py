@@ -47,7 +47,7 @@ def facts(events: Iterable[JobEvent]) -> Facts:
     rows = list(events)
     spans = state_spans(rows)
     found = Facts(state_since=spans[-1].start if spans else rows[0].occurred_at)
-    found.restarts = sum(row.kind == JobEvent.Kind.RESTARTED for row in rows)
+    found.restarts = sum(row.kind == JobEvent.Kind.RESTARTED and not row.detail.get("replica") for row in rows)
     for span in billable(spans):
         found.started_at = found.started_at or span.start
         if span.end is None:

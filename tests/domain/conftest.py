@@ -82,6 +82,11 @@ class Cloud:
         self.forward(minutes=3)
         self._emulator.call("DELETE", f"/v1/{name}")
 
+    def truth(self, name: str) -> dict[str, Any]:
+        """What only the emulator knows of a job: attempts, preemptions, restarts of workers."""
+        (job,) = self._emulator.truth(name)["jobs"]
+        return dict(job)
+
     def calls(self) -> dict[str, int]:
         """How often each method was called."""
         return dict(self._emulator.truth()["calls"])
@@ -107,3 +112,41 @@ def cloud(tmp_path: Path, clock: Clock, settings: Any) -> Iterator[Cloud]:
 def unreachable(cloud: Cloud, settings: Any) -> None:
     """Point the site at a port on which nobody listens."""
     settings.VERTEX_ENDPOINT = settings.LOGGING_ENDPOINT = "http://127.0.0.1:9"
+
+
+Submit = Callable[[str], Job]
+
+
+@pytest.fixture
+def submit(request_job: RequestJob, cloud: Cloud) -> Submit:
+    """`submit("preempted")` is a job that Vertex AI has just accepted and that will live that story."""
+
+    def start(story: str) -> Job:
+        cloud.script(story)
+        job = request_job()
+        lifecycle.submit(job.pk, now=cloud.now)
+        job.refresh_from_db()
+        return job
+
+    return start
+
+
+@pytest.fixture
+def submitted(submit: Submit) -> Job:
+    """A job that Vertex AI has just accepted and that will succeed."""
+    return submit("happy")
+
+
+def look(cloud: Cloud) -> None:
+    """What the sweep does: observe every scope that is due."""
+    for scope_id in lifecycle.due_scopes(cloud.now):
+        lifecycle.observe(scope_id, now=cloud.now)
+
+
+def watch(cloud: Cloud, job: Job, *, minutes: float, every: float = 20) -> None:
+    """Look every few seconds for so many minutes, or until the job has ended."""
+    until = cloud.now + timedelta(minutes=minutes)
+    while cloud.now < until and not job.is_finished:
+        cloud.forward(seconds=every)
+        look(cloud)
+        job.refresh_from_db()

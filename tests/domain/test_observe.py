@@ -1,52 +1,12 @@
 """Observation: every state that could be seen, none invented, and no fault of the world changes a job."""
 
-from collections.abc import Callable
-from datetime import timedelta
-
 import pytest
 from django.contrib.auth.models import User
 
 from jobs import lifecycle
 from jobs.lifecycle.record import BLIND_AFTER, LOST_AFTER
 from jobs.models import Job, LogLine, Scope
-from tests.domain.conftest import Cloud, RequestJob
-
-Submit = Callable[[str], Job]
-
-
-@pytest.fixture
-def submit(request_job: RequestJob, cloud: Cloud) -> Submit:
-    """`submit("preempted")` is a job that Vertex AI has just accepted and that will live that story."""
-
-    def start(story: str) -> Job:
-        cloud.script(story)
-        job = request_job()
-        lifecycle.submit(job.pk, now=cloud.now)
-        job.refresh_from_db()
-        return job
-
-    return start
-
-
-@pytest.fixture
-def submitted(submit: Submit) -> Job:
-    """A job that Vertex AI has just accepted and that will succeed."""
-    return submit("happy")
-
-
-def look(cloud: Cloud) -> None:
-    """What the sweep does: observe every scope that is due."""
-    for scope_id in lifecycle.due_scopes(cloud.now):
-        lifecycle.observe(scope_id, now=cloud.now)
-
-
-def watch(cloud: Cloud, job: Job, *, minutes: float, every: float = 20) -> None:
-    """Look every few seconds for so many minutes, or until the job has ended."""
-    until = cloud.now + timedelta(minutes=minutes)
-    while cloud.now < until and not job.is_finished:
-        cloud.forward(seconds=every)
-        look(cloud)
-        job.refresh_from_db()
+from tests.domain.conftest import Cloud, Submit, look, watch
 
 
 def path(job: Job) -> list[str]:
