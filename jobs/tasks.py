@@ -11,6 +11,7 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from jobs import lifecycle
+from jobs.lifecycle import drafts
 
 logger = logging.getLogger(__name__)
 
@@ -23,6 +24,7 @@ def sweep(**_: Any) -> None:
     """Hand out everything that is due; beat calls it every few seconds."""
     now = timezone.now()
     lifecycle.repair(now)
+    drafts.expire(now)
     for job_id in lifecycle.due_jobs(now):
         advance.apply_async(kwargs={"job_id": str(job_id)}, expires=PROMPT_FOR)
     for scope_id in lifecycle.due_scopes(now):

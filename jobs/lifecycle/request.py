@@ -39,11 +39,19 @@ def preview(*, submission: spec.Submission, team: Team, expected: timedelta) -> 
 
 
 def request_job(
-    *, submission: spec.Submission, team: Team, by: User, expected: timedelta, request_key: str, now: datetime
+    *,
+    submission: spec.Submission,
+    team: Team,
+    by: User,
+    expected: timedelta,
+    request_key: str,
+    now: datetime,
+    cloned_from: Job | None = None,
 ) -> Job:
     """Write the job that `by` asks for, and its events; return the first job when `request_key` was used before.
 
-    Raises NotAllowed, with nothing written, when policy refuses it.
+    `cloned_from` is the job whose spec the form began with, kept so that an approver can see what is different. Raises
+    NotAllowed, with nothing written, when policy refuses it.
     """
     if earlier := Job.objects.filter(owner=by, request_key=request_key).first():
         return earlier
@@ -52,7 +60,7 @@ def request_job(
         raise NotAllowed(judged.decision)
     try:
         with transaction.atomic():
-            job = _row(submission, team, by, expected, request_key, now, judged.estimate)
+            job = _row(submission, team, by, expected, request_key, now, judged.estimate, cloned_from)
             _first_events(job, judged, by=by, now=now)
     except IntegrityError:  # the same click arrived twice at the same time
         earlier = Job.objects.filter(owner=by, request_key=request_key).first()
@@ -78,6 +86,7 @@ def _row(
     request_key: str,
     now: datetime,
     estimate: cost.Estimate,
+    cloned_from: Job | None,
 ) -> Job:
     return Job.objects.create(
         team=team,
@@ -90,6 +99,7 @@ def _row(
         machines=submission.machines_summary,
         spec=spec.rest_body(submission.job),
         request_key=request_key,
+        cloned_from=cloned_from,
         expected_seconds=int(expected.total_seconds()),
         hourly_usd=estimate.usd_per_hour,
         estimate_usd=estimate.expected_usd,

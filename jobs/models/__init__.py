@@ -1,10 +1,24 @@
 """The rows: columns, constraints and querysets. They hold no verbs; `jobs.lifecycle` writes them."""
 
 from jobs.models.approval import Approval
+from jobs.models.draft import Draft
 from jobs.models.event import JobEvent
 from jobs.models.job import Job
 from jobs.models.log_line import LogLine
 from jobs.models.scope import Scope
 from jobs.models.team import Membership, Policy, Role, Team
+from jobs.models.template import Template
 
-__all__ = ["Approval", "Job", "JobEvent", "LogLine", "Membership", "Policy", "Role", "Scope", "Team"]
+__all__ = [
+    "Approval",
+    "Draft",
+    "Job",
+    "JobEvent",
+    "LogLine",
+    "Membership",
+    "Policy",
+    "Role",
+    "Scope",
+    "Team",
+    "Template",
+]

@@ -62,6 +62,14 @@ class Job(models.Model):
     machines = models.CharField(max_length=200, help_text="The worker pools in one line, for lists.")
     spec = models.JSONField(help_text="The REST body, without the labels that Trainboard adds.")
     request_key = models.CharField(max_length=64, help_text="Sent with the form: a second click finds the first job.")
+    cloned_from = models.ForeignKey(
+        "self",
+        on_delete=models.PROTECT,
+        related_name="clones",
+        null=True,
+        blank=True,
+        help_text="The job whose spec the form began with.",
+    )
 
     # What it was expected to cost when it was requested; empty where no price is known.
     expected_seconds = models.PositiveIntegerField(help_text="Run time the requester expects, in seconds.")

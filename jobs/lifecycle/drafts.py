@@ -1,0 +1,47 @@
+"""Drafts: what somebody imported, kept for a week until they open it in the form. Nobody else sees them."""
+
+from datetime import datetime, timedelta
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from jobs import spec
+from jobs.models import Draft, Team
+
+KEPT_FOR = timedelta(days=7)
+MOST = 50
+"""Drafts of one person; an older one goes when a newer one comes."""
+
+
+def save_draft(
+    *, submission: spec.Submission, team: Team, by: User, now: datetime, expected: timedelta | None = None
+) -> Draft:
+    """Keep what was imported for `by`; return the draft. A region that no region's name can be is not kept."""
+    longest = Draft._meta.get_field("region").max_length or 0
+    with transaction.atomic():
+        draft = Draft.objects.create(
+            owner=by,
+            team=team,
+            kind=submission.kind,
+            spec=spec.rest_body(submission.job),
+            region=submission.region if len(submission.region) <= longest else "",
+            expected_seconds=None if expected is None else int(expected.total_seconds()),
+            created_at=now,
+        )
+        kept = list(Draft.objects.filter(owner=by).order_by("-created_at", "-pk").values_list("pk", flat=True)[:MOST])
+        Draft.objects.filter(owner=by).exclude(pk__in=kept).delete()
+    return draft
+
+
+def expire(now: datetime) -> int:
+    """Delete the drafts that are older than KEPT_FOR; return how many. Reads only where there is none."""
+    old = Draft.objects.filter(created_at__lt=now - KEPT_FOR)
+    return old.delete()[0] if old.exists() else 0
+
+
+def submission_of(draft: Draft) -> spec.Submission:
+    """Read what was imported; it is meant for the team's project."""
+    body, findings = spec.read(draft.kind, draft.spec)
+    if body is None:
+        raise ValueError(f"draft {draft.pk} holds a spec that cannot be read: {findings}")
+    return spec.Submission(kind=draft.kind, project=draft.team.project, region=draft.region, job=body)

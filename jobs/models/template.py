@@ -1,0 +1,31 @@
+"""A spec that a team keeps under a name, to begin jobs with."""
+
+from django.conf import settings
+from django.db import models
+
+from jobs.models.job import Job
+from jobs.models.team import Team
+
+LONGEST_NAME = 80
+LONGEST_NOTE = 500
+
+
+class Template(models.Model):
+    """One kept spec. It names no project: a job that begins with it runs in the team's own."""
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="templates")
+    name = models.CharField(max_length=LONGEST_NAME)
+    note = models.CharField(max_length=LONGEST_NOTE, blank=True, help_text="What it is for, in a sentence.")
+    kind = models.CharField(max_length=32, choices=Job.Kind.choices)
+    spec = models.JSONField(help_text="The REST body, as of a job.")
+    region = models.CharField(max_length=40)
+    expected_seconds = models.PositiveIntegerField(help_text="Run time that a job of it is expected to take.")
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="templates")
+    created_at = models.DateTimeField()
+    updated_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["team", "name"], name="one_template_per_team_and_name")]
+
+    def __str__(self) -> str:
+        return self.name
