@@ -49,15 +49,19 @@ def write_length(length: timedelta) -> str:
 
 
 class LengthField(forms.CharField):
-    """A length of time in words; its value is a timedelta, or None where nothing was written."""
+    """A length of time in words; its value is a timedelta of at least `least`, or None where nothing was written."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, *, least: timedelta = timedelta(), **options: Any) -> None:
+        self.least = least
         super().__init__(max_length=60, **options)
 
     def clean(self, value: Any) -> timedelta | None:
         """Read the words; an empty optional field is None."""
         text = super().clean(value)
-        return read_length(text) if text else None
+        length = read_length(text) if text else None
+        if length is not None and length < self.least:
+            raise ValidationError(f"Write at least {write_length(self.least)}.")
+        return length
 
     def prepare_value(self, value: Any) -> Any:
         """Show a timedelta in words, and what was typed as it was typed."""

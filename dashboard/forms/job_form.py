@@ -1,5 +1,6 @@
 """The fields that a job has once: its name, where and how it runs, how long, and what it writes."""
 
+from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -33,7 +34,12 @@ class JobForm(FoundForm):
     team = forms.ChoiceField(label="Team")
     name = forms.CharField(label="Name", required=False, max_length=500, help_text="What the board calls it.")
     region = forms.ChoiceField(label="Region", choices=region_choices)
-    run_time = LengthField(label="Run time you expect", initial="1 h", help_text="24 h, 90 min, 1 d 12 h")
+    run_time = LengthField(
+        label="Run time you expect",
+        initial="1 h",
+        least=timedelta(minutes=1),
+        help_text="24 h, 90 min, 1 d 12 h; the estimate and the approval rest on it.",
+    )
     strategy = forms.ChoiceField(
         label="Strategy",
         initial="spot",

@@ -16,6 +16,7 @@ from dashboard.pages.rows import row_of
 from jobs import lifecycle, tasks
 
 MOST = 50
+LONGEST_COMMENT = 2_000
 
 
 @require_safe
@@ -57,8 +58,9 @@ def decide(request: Request, pk: UUID) -> HttpResponse:
     if request.POST.get("decision") not in VERBS:
         return HttpResponseBadRequest("Say decision=approve or decision=reject.")
     verb, word = VERBS[request.POST["decision"]]
+    comment = request.POST.get("comment", "").replace("\x00", "")[:LONGEST_COMMENT]
     try:
-        done = verb(job, by=request.user, comment=request.POST.get("comment", "")[:2000], now=timezone.now())
+        done = verb(job, by=request.user, comment=comment, now=timezone.now())
     except lifecycle.NotPermitted as refusal:
         messages.error(request, str(refusal))
         return redirect("job", job.pk)

@@ -117,6 +117,15 @@ class TestDecision:
         assert answer.status_code == 400
         assert asked.state == "awaiting_approval"
 
+    def test_takes_any_comment(self, asked: Job, approver: User, signed_in: SignIn) -> None:
+        comment = "\x00<script>" + "ü" * 5_000
+
+        signed_in(approver).post(f"/jobs/{asked.pk}/decide/", {"decision": "approve", "comment": comment})
+
+        asked.approval.refresh_from_db()
+        assert asked.approval.comment.startswith("<script>ü")
+        assert len(asked.approval.comment) == 2_000
+
     def test_ends_with_the_role(self, asked: Job, approver: User, signed_in: SignIn) -> None:
         Membership.objects.filter(user=approver).delete()
 

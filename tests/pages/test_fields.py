@@ -41,6 +41,10 @@ class TestLength:
     def test_writes_what_it_reads(self, length: timedelta) -> None:
         assert read_length(write_length(length)) == length
 
+    def test_refuses_what_is_shorter_than_the_least(self) -> None:
+        with pytest.raises(ValidationError, match="at least 1 min"):
+            LengthField(least=timedelta(minutes=1)).clean("0 s")
+
     def test_an_empty_optional_one_is_none(self) -> None:
         assert LengthField(required=False).clean(" ") is None
 

@@ -1,0 +1,201 @@
+"""The pages in Chromium: axe finds nothing, a phone needs no sideways scrolling, and live parts come alive."""
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from axe_core_python.sync_playwright import Axe
+from django.contrib.auth.models import User
+from playwright.sync_api import Browser, Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from jobs.lifecycle import door
+from jobs.models import Job, LogLine, Scope
+from tests.pages.conftest import MakeJob
+from tests.support import browser
+from tests.support.browser import Window
+from tests.support.clock import Clock
+
+pytestmark = pytest.mark.browser
+
+OpenWindow = Callable[..., Window]
+SIZES = {"desk": 1280, "phone": 390}
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """One browser for the module. Playwright runs an event loop in this thread, which Django refuses otherwise."""
+    before = os.environ.get("DJANGO_ALLOW_ASYNC_UNSAFE")
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
+    with browser.running() as chromium:
+        yield chromium
+    del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
+    if before is not None:
+        os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = before
+
+
+@pytest.fixture
+def window(chromium: Browser, live_server: LiveServer) -> Iterator[OpenWindow]:
+    """`window(...)` opens a page at the site; at the end nothing may have gone wrong in it."""
+    windows: list[Window] = []
+
+    def open_window(**options: Any) -> Window:
+        windows.append(Window(chromium, live_server.url, **options))
+        return windows[-1]
+
+    yield open_window
+    troubles = [trouble for each in windows for trouble in each.troubles]
+    for each in windows:
+        each.close()
+    assert troubles == []
+
+
+@pytest.fixture
+def addresses(make_job: MakeJob, approver: User, clock: Clock) -> list[str]:
+    """Every page, with jobs in every look on it."""
+    for state in ("approved", "queued", "cancelling", "succeeded", "cancelled", "JOB_STATE_HIBERNATING"):
+        make_job(state, name=f"job-{state}"[:30])
+    make_job("queued", name="flex", strategy="FLEX_START", scheduling={"maxWaitDuration": "3600s"})
+    failed = make_job("failed", error={"code": 8, "message": "Replicas low on memory: workerpool0."})
+    asked, own = make_job("awaiting_approval"), make_job("awaiting_approval", by=approver)
+    running = make_job("running", name="a-name-that-is-long-enough-to-need-a-second-line-on-a-phone" * 2)
+    door.note(running, "restarted", now=clock.now, sentence="Preempted.", once_key="r", reason="preempted")
+    for number in range(30):
+        message = f"epoch {number} " + "accuracy=0.97 " * 12
+        LogLine.objects.create(
+            job=running, timestamp=clock.now, insert_id=str(number), severity="INFO", message=message,
+            replica="workerpool0-0" if number % 3 else "service",
+        )  # fmt: skip
+    Scope.objects.create(
+        project=running.project, region=running.region, kind=running.kind, failing_since=clock.now, trouble="timed out"
+    )
+    clock.forward(minutes=10)
+    return [
+        "/", "/?q=nothing", "/history/", "/history/?q=nothing", "/approvals/", "/jobs/new/", "/jobs/new/?example=1",
+        *(f"/jobs/{job.pk}/" for job in (running, failed, asked, own)),
+        f"/jobs/{running.pk}/?as=table", f"/jobs/{running.pk}/cancel/", "/no-such-page/",
+    ]  # fmt: skip
+
+
+def violations(page: Page) -> list[str]:
+    """Return what axe finds wrong, each with the elements."""
+    found = Axe().run(page)["violations"]
+    return [
+        f"{each['id']}: {node['html'][:160]} {[check['message'] for check in node['any'][:1]]}"
+        for each in found
+        for node in each["nodes"][:3]
+    ]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_every_page_is_accessible_and_fits(window: OpenWindow, addresses: list[str], size: str, scheme: str) -> None:
+    view = window(viewport={"width": SIZES[size], "height": 800}, color_scheme=scheme)
+    view.expected_statuses = {404}
+    view.page.goto("/accounts/login/")
+    wrong = {"/accounts/login/": violations(view.page)}
+    view.sign_in("approver")
+
+    for address in addresses:
+        view.page.goto(address)
+        wrong[address] = violations(view.page)
+        if view.overflow() > 0:
+            wrong[address].append(f"is {view.overflow()} pixels too wide")
+
+    assert {address: found for address, found in wrong.items() if found} == {}
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_refused_form_is_accessible_and_fits(window: OpenWindow, owner: User, size: str) -> None:
+    view = window(viewport={"width": SIZES[size], "height": 800}).sign_in("owner")
+    view.expected_statuses = {422}
+    page = view.page
+    page.goto("/jobs/new/?example=1")
+    page.get_by_label("Name", exact=True).fill("x" * 200)
+    page.get_by_label("Output folder").fill("not-a-bucket-but-a-very-long-word-without-any-place-to-break" * 3)
+    page.get_by_label("Arguments").fill("--name 'open")
+
+    page.get_by_role("button", name="Submit").click()
+
+    expect(page.locator(".find.refuse:visible").first).to_be_visible()
+    assert violations(page) == []
+    assert view.overflow() <= 0
+
+
+class TestCompose:
+    def test_says_what_it_finds_while_one_types(self, window: OpenWindow, owner: User) -> None:
+        page = window().sign_in("owner").page
+        page.goto("/jobs/new/?example=1")
+
+        page.get_by_label("Replicas").fill("3")
+        expect(page.locator("#id_pool-0-replicas-finds")).to_contain_text("exactly one")
+        page.get_by_label("Replicas").fill("1")
+        expect(page.locator("#id_pool-0-replicas-finds")).not_to_contain_text("exactly one")
+        page.get_by_label("Environment variables").fill("A=1")
+        expect(page.locator("#request")).to_contain_text('"name": "A"')
+        expect(page.get_by_label("Environment variables")).to_be_focused()
+
+    def test_keeps_the_chosen_strategy_and_shows_its_field(self, window: OpenWindow, owner: User) -> None:
+        page = window().sign_in("owner").page
+        page.goto("/jobs/new/?example=1")
+        wait_limit = page.get_by_label("Wait at most")
+        expect(wait_limit).to_be_hidden()
+
+        page.get_by_role("radio", name="Flex-start").check()
+
+        expect(page.locator("#request")).to_contain_text('"FLEX_START"')
+        expect(page.get_by_role("radio", name="Flex-start")).to_be_checked()
+        expect(wait_limit).to_be_visible()
+
+    def test_shows_only_the_fields_that_apply(self, window: OpenWindow, owner: User) -> None:
+        page = window().sign_in("owner").page
+        page.goto("/jobs/new/?example=1")
+        expect(page.get_by_label("Python module")).to_be_hidden()
+        expect(page.get_by_label("Accelerator")).to_be_hidden()
+
+        page.get_by_label("Python package").check()
+        page.get_by_label("Machine type").select_option("n1-standard-8")
+
+        expect(page.get_by_label("Python module")).to_be_visible()
+        expect(page.get_by_label("Container image")).to_be_hidden()
+        expect(page.get_by_label("Accelerator")).to_be_visible()
+
+
+class TestLiveParts:
+    def test_a_job_moves_on_by_itself_until_it_ends(
+        self, window: OpenWindow, make_job: MakeJob, owner: User, clock: Clock
+    ) -> None:
+        job = make_job("running", name="resnet")
+        page = window().sign_in("owner").page
+        page.goto(f"/jobs/{job.pk}/")
+        expect(page.locator(".sentence")).to_contain_text("RUNNING")
+
+        door.move(job, "succeeded", now=clock.forward(seconds=9), sentence="It succeeded.")
+        Job.objects.filter(pk=job.pk).update(log_complete=True)
+
+        expect(page.locator(".sentence")).to_contain_text("SUCCEEDED")
+        expect(page.locator("#announce")).to_have_text("resnet is SUCCEEDED now.")
+        expect(page.locator("[hx-trigger]")).to_have_count(0)
+
+    def test_the_board_is_searched_without_a_reload(self, window: OpenWindow, make_job: MakeJob, owner: User) -> None:
+        make_job("running", name="alpha")
+        make_job("running", name="beta")
+        page = window().sign_in("owner").page
+
+        page.get_by_role("searchbox").press_sequentially("alp")
+
+        expect(page.get_by_role("row").filter(has_text="beta")).to_have_count(0)
+        expect(page.get_by_role("row").filter(has_text="alpha")).to_be_visible()
+        assert "q=alp" in page.url
+
+    def test_the_session_that_ended_leads_to_the_sign_in(
+        self, window: OpenWindow, make_job: MakeJob, owner: User
+    ) -> None:
+        make_job("running")
+        view = window().sign_in("owner")
+
+        view.context.clear_cookies()
+
+        view.page.get_by_label("Password").wait_for()
+        assert view.page.url.endswith("/accounts/login/?next=/")
