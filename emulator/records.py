@@ -148,3 +148,75 @@ class Job(Record):
         """Return the strategy in today's words."""
         given = str(self.scheduling.get("strategy", "STANDARD"))
         return {"LOW_COST": "SPOT", "ON_DEMAND": "STANDARD", "STRATEGY_UNSPECIFIED": "STANDARD"}.get(given, given)
+
+
+@dataclass(kw_only=True)
+class Study(Record):
+    """A hyperparameter tuning job. is_open: more trials may follow."""
+
+    kind: ClassVar[str] = "hyperparameterTuningJobs"
+    message: ClassVar[str] = "HyperparameterTuningJob"
+
+    is_open: bool = True
+    has_failed: bool = False
+    failed: int = 0
+    owner: str = ""
+
+    @property
+    def state(self) -> str:
+        """Return the public state."""
+        return str(self.document["state"])
+
+    @property
+    def is_finished(self) -> bool:
+        """Tell whether the public state is final."""
+        return self.state in TERMINAL
+
+    @property
+    def spec(self) -> Document:
+        """Return the StudySpec."""
+        spec: Document = self.document["studySpec"]
+        return spec
+
+    @property
+    def trials(self) -> list[Document]:
+        """Return the trials, to be changed in place."""
+        trials: list[Document] = self.document.setdefault("trials", [])
+        return trials
+
+    @property
+    def running(self) -> list[str]:
+        """Return the names of the jobs of trials that have not ended."""
+        return [trial.get("customJob", "") for trial in self.trials if trial["state"] in ("ACTIVE", "STOPPING")]
+
+    def trial(self, trial_id: str) -> Document:
+        """Return a trial by its id, "1" the first."""
+        return self.trials[int(trial_id) - 1]
+
+
+@dataclass(kw_only=True)
+class Pipeline(Record):
+    """A training pipeline. child: the name of the job or study that does its work."""
+
+    kind: ClassVar[str] = "trainingPipelines"
+    message: ClassVar[str] = "TrainingPipeline"
+
+    child: str = ""
+
+    @property
+    def state(self) -> str:
+        """Return the public state."""
+        return str(self.document["state"])
+
+    @property
+    def is_finished(self) -> bool:
+        """Tell whether the public state is final."""
+        return self.state.replace("PIPELINE", "JOB") in TERMINAL
+
+
+@dataclass(kw_only=True)
+class Model(Record):
+    """A model that a pipeline has uploaded; only its description is kept."""
+
+    kind: ClassVar[str] = "models"
+    message: ClassVar[str] = "Model"

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from emulator import control
 from emulator.calls import Call
-from emulator.methods import custom_jobs, log_entries, operations, storage, token
+from emulator.methods import custom_jobs, log_entries, operations, storage, token, training_pipelines, tuning_jobs
 from emulator.schema import DATA
 from emulator.world import World
 
@@ -37,9 +37,10 @@ def route(verb: str, path: str, method: str, handler: Handler) -> Route:
     return Route(verb, re.compile(pattern.replace("/v1/projects", "/(?:v1|ui)/projects", 1)), method, handler)
 
 
-def _resource(kind: str, module: Any) -> list[Route]:
+def _jobs(kind: str, module: Any) -> list[Route]:
     one, many = PARENT + f"/{kind}/{{id}}", PARENT + f"/{kind}"
     return [
+        route("POST", f"{one}:cancel", f"{kind}.cancel", module.cancel),
         route("POST", many, f"{kind}.create", module.create),
         route("GET", many, f"{kind}.list", module.list_),
         route("GET", one, f"{kind}.get", module.get),
@@ -76,8 +77,12 @@ def _storage() -> list[Route]:
 
 
 ROUTES = [
-    *_resource("customJobs", custom_jobs),
-    route("POST", PARENT + "/customJobs/{id}:cancel", "customJobs.cancel", custom_jobs.cancel),
+    *_jobs("customJobs", custom_jobs),
+    *_jobs("hyperparameterTuningJobs", tuning_jobs),
+    *_jobs("trainingPipelines", training_pipelines),
+    route("GET", PARENT + "/models/{id}", "models.get", training_pipelines.get_model),
+    route("GET", PARENT + "/models", "models.list", training_pipelines.list_models),
+    route("DELETE", PARENT + "/models/{id}", "models.delete", training_pipelines.delete_model),
     *_operations(),
     route("POST", "/v2/entries:list", "entries.list", log_entries.list_),
     route("POST", "/token", "token", token.exchange),

@@ -1,5 +1,6 @@
 """Everything together: one emulator with its clock, records, logs, engine, stages, faults and counts."""
 
+import copy
 import fnmatch
 from collections import Counter
 from dataclasses import dataclass, field
@@ -7,22 +8,25 @@ from pathlib import Path
 from typing import Any
 
 from emulator import listing
+from emulator.cast import Cast, ToldCapacity
 from emulator.clock import Clock, SetClock, WallClock
 from emulator.documents import Document
 from emulator.errors import exhausted, invalid
 from emulator.faults import Faults
 from emulator.lifecycle import words
 from emulator.lifecycle.engine import Engine
-from emulator.lifecycle.stage import Grant, Plenty, Stage
 from emulator.lifecycle.timers import Timers
 from emulator.lifecycle.times import Times
 from emulator.logs import Logs
 from emulator.names import new_id, project_number
-from emulator.records import Job, Record
+from emulator.pipelines import Pipelines
+from emulator.records import Job, Model, Operation, Pipeline, Record, Study
+from emulator.replicas.cluster import metric_file
 from emulator.replicas.folders import Folders
 from emulator.replicas.processes import Limits, Processes
 from emulator.store import Store
 from emulator.stories import LABEL, STORIES, Stories
+from emulator.tuning.studies import Tuning
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,59 +39,6 @@ class Options:
     start: float | None = None
     reclaim_spot: tuple[float, ...] = ()
     limits: Limits = field(default_factory=Limits)
-
-
-class Cast:
-    """Gives each job to the stage that plays it: a story or real processes."""
-
-    def __init__(self, stories: Stories, processes: Processes) -> None:
-        self._stories, self._processes = stories, processes
-
-    def _of(self, job: Job) -> Stage:
-        return self._stories if job.story else self._processes
-
-    def refusal(self, job: Job) -> Document | None:
-        """Ask the stage that plays it."""
-        return self._of(job).refusal(job)
-
-    def start(self, job: Job, replica: str) -> None:
-        """Ask the stage that plays it."""
-        self._of(job).start(job, replica)
-
-    def stop(self, job: Job, replica: str) -> None:
-        """Ask the stage that plays it."""
-        self._of(job).stop(job, replica)
-
-    def kill(self, job: Job, replica: str) -> None:
-        """Ask the stage that plays it."""
-        self._of(job).kill(job, replica)
-
-    def cue(self, job: Job, key: str) -> None:
-        """Ask the stage that plays it."""
-        self._of(job).cue(job, key)
-
-    def queue_seconds(self, job: Job, usual: float) -> float:
-        """Ask the stage that plays it."""
-        return self._of(job).queue_seconds(job, usual)
-
-    def survives(self, job: Job) -> bool:
-        """Ask the stage that plays it."""
-        return self._of(job).survives(job)
-
-    def finishes_first(self, job: Job) -> bool:
-        """Ask the stage that plays it."""
-        return self._of(job).finishes_first(job)
-
-
-class ToldCapacity(Plenty):
-    """Machines without end, unless a job's story says otherwise."""
-
-    stories: Stories
-
-    def take(self, job: Job, now: float) -> Grant:
-        """Ask the story first."""
-        told = self.stories.grant(job) if job.story else None
-        return told or super().take(job, now)
 
 
 class World:
@@ -114,6 +65,11 @@ class World:
         stories = capacity.stories = Stories(self.engine)
         self.processes = Processes(self.engine, self.logs, self.clock, self.folders, options.limits)
         self.engine.stage = Cast(stories, self.processes)
+        self.tuning = Tuning(self.engine, self._launch_trial, lambda job: metric_file(job, self.folders))
+        self.pipelines = Pipelines(self.engine, self.tuning)
+        self.engine.started, self.engine.ended = self._job_started, self._job_ended
+        self.engine.watched = self._job_watched
+        self.tuning.started = self.tuning.ended = self._study_moved
         self.scripts: list[tuple[str, str]] = [tuple(pair) for pair in self.store.setting("scripts", [])]
 
     def _fire(self, record: Record, key: str) -> None:
@@ -122,7 +78,14 @@ class World:
 
     def start(self) -> None:
         """Take up what an earlier emulator left; needs the running event loop."""
+        for kind in (Operation, Model, Pipeline):
+            self.store.load(kind)
+        studies = self.store.load(Study)
         self.engine.resume(self.store.load(Job))
+        for study in studies:
+            self.tuning.resume(study)
+        for pipeline in self.store.all(Pipeline):
+            self.pipelines.resume(pipeline)
         self.advance(self.clock.now())
 
     async def close(self) -> None:
@@ -137,24 +100,72 @@ class World:
             self.clock.set(until)
             self.store.set("clock", self.clock.now())
 
-    # ------------------------------------------------------------ custom jobs
+    # ------------------------------------------------------------ new records
+    def _place(self, project: str, location: str) -> dict[str, Any]:
+        number = project_number(project)
+        seq = self.store.next_seq()
+        return {"project": number, "project_id": project, "location": location, "id": new_id(), "seq": seq}
+
     def new_job(self, *, project: str, location: str, document: Document, **more: Any) -> Job:
         """Return a record for a checked CustomJob document; ApiError 429 if its story is a refusal. Saves nothing."""
-        job = Job(
-            project=project_number(project),
-            project_id=project,
-            location=location,
-            id=new_id(),
-            seq=self.store.next_seq(),
-            document=document,
-            **more,
-        )
+        job = Job(**self._place(project, location), document=document, **more)
         document["name"] = job.name
         job.story = self._story(job)
         if job.story and STORIES[job.story].grant == "refused":
             raise exhausted(words.quota([words.CPU_QUOTA]))
         return job
 
+    def new_study(self, *, project: str, location: str, document: Document) -> Study:
+        """Return a record for a checked HyperparameterTuningJob document. Saves nothing."""
+        study = Study(**self._place(project, location), document=document)
+        document["name"] = study.name
+        return study
+
+    def new_pipeline(self, *, project: str, location: str, document: Document) -> Pipeline:
+        """Return a record for a checked TrainingPipeline document. Saves nothing."""
+        pipeline = Pipeline(**self._place(project, location), document=document)
+        document["name"] = pipeline.name
+        return pipeline
+
+    def _launch_trial(self, study: Study, trial_id: str, arguments: list[str]) -> Job:
+        spec = copy.deepcopy(study.document["trialJobSpec"])
+        for pool in spec["workerPoolSpecs"]:
+            task = pool.get("containerSpec") or pool.get("pythonPackageSpec")
+            if task is not None:
+                task["args"] = [*task.get("args", []), *arguments]
+        document = {"displayName": f"{study.document['displayName'][:110]}_trial_{trial_id}", "jobSpec": spec}
+        if "labels" in study.document:
+            document["labels"] = dict(study.document["labels"])
+        owner = {"owner": study.name, "trial": trial_id}
+        job = self.new_job(project=study.project_id, location=study.location, document=document, **owner)
+        self.engine.submit(job)
+        return job
+
+    # ------------------------------------------------------------ who follows whom
+    def _job_started(self, job: Job) -> None:
+        owner = self.store.find(job.owner) if job.owner else None
+        if isinstance(owner, Study):
+            self.tuning.trial_started(owner)
+        elif isinstance(owner, Pipeline):
+            self.pipelines.follow(owner, job)
+
+    def _job_ended(self, job: Job) -> None:
+        owner = self.store.find(job.owner) if job.owner else None
+        if isinstance(owner, Study):
+            self.tuning.trial_ended(owner, job)
+        elif isinstance(owner, Pipeline):
+            self.pipelines.follow(owner, job)
+
+    def _job_watched(self, job: Job) -> bool:
+        owner = self.store.find(job.owner) if job.owner else None
+        return self.tuning.watch(owner, job) if isinstance(owner, Study) else False
+
+    def _study_moved(self, study: Study) -> None:
+        owner = self.store.find(study.owner) if study.owner else None
+        if isinstance(owner, Pipeline):
+            self.pipelines.follow(owner, study)
+
+    # ------------------------------------------------------------ stories
     def _story(self, job: Job) -> str:
         label = job.document.get("labels", {}).get(LABEL, "")
         if label:

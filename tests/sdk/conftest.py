@@ -107,5 +107,4 @@ def sdk(emulator: Running, witness: Witness, monkeypatch: pytest.MonkeyPatch) ->
         staging_bucket="gs://stage",
     )
     yield aiplatform
-    aiplatform.initializer.global_pool.shutdown(wait=True)
     aiplatform.initializer.global_config.__init__()

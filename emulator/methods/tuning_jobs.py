@@ -1,0 +1,52 @@
+"""projects.locations.hyperparameterTuningJobs: create, get, list (without trials), cancel, delete (JobService v1)."""
+
+from emulator import checks, documents, study_checks
+from emulator.calls import Call
+from emulator.documents import Document
+from emulator.errors import precondition
+from emulator.methods.resources import answer, deleted, find, listed, parent
+from emulator.records import Study
+from emulator.world import World
+
+
+def create(world: World, call: Call) -> Document:
+    """Take in a study; its first trials start at once."""
+    call.refuse_unknown_arguments()
+    parent(call)
+    document = documents.read("HyperparameterTuningJob", call.json(), at="hyperparameter_tuning_job")
+    checks.refuse(_wrong(document))
+    checks.fill_spec(document["trialJobSpec"])
+    study = world.new_study(project=call.params["project"], location=call.params["location"], document=document)
+    world.tuning.submit(study)
+    return answer(call, study)
+
+
+def _wrong(document: Document) -> checks.Wrong:
+    yield from checks.display_name(document)
+    yield from checks.labels(document)
+    yield from study_checks.tuning_job(document)
+
+
+def get(world: World, call: Call) -> Document:
+    """Return a study with its trials."""
+    call.refuse_unknown_arguments()
+    return answer(call, find(world, call, Study))
+
+
+def list_(world: World, call: Call) -> Document:
+    """Return a page of studies, newest first, without their trials."""
+    return listed(world, call, Study, without=("trials",))
+
+
+def cancel(world: World, call: Call) -> Document:
+    """Start to cancel a study."""
+    world.tuning.cancel(find(world, call, Study))
+    return {}
+
+
+def delete(world: World, call: Call) -> Document:
+    """Delete a study that has ended; the jobs of its trials stay."""
+    study = find(world, call, Study)
+    if not study.is_finished:
+        raise precondition(f"The {study.message} {study.name} is in state {study.state}; cancel it first.")
+    return deleted(world, study)

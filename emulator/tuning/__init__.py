@@ -1,0 +1,1 @@
+"""Hyperparameter tuning: choosing parameters (search), reading metrics (measures), leading trials (studies)."""
