@@ -1,5 +1,6 @@
 """The way of a real training job through the whole site, and what kill -9 may not break."""
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import pytest
 
 from dashboard.management.supervisor import ports
-from tests.support import waiting
+from tests.support import postgres, redis, waiting
 from tests.support.person import Person
 from tests.support.stack import Stack
 
@@ -169,6 +170,29 @@ def test_kill_9_of_a_site_at_work_leaves_no_process(tmp_path: Path, with_make: b
             each.close()
     finally:
         stack.close()
+
+
+def test_runs_on_the_servers_of_a_team(tmp_path: Path) -> None:
+    """PostgreSQL and Debian's Redis instead of the embedded ones, both through one address each."""
+    database = Path(f"{os.environ['TRAINBOARD_TEST_STATE']}-team")  # short, and open to the user postgres
+    with postgres.running(database), redis.running("system") as broker:
+        servers = {"DATABASE_URL": postgres.url(database), "REDIS_URL": broker}
+        stack = Stack(tmp_path / "state", ports.choose("127.0.0.1"), TRAINBOARD_EMULATOR_SPEED="300", **servers)
+        try:
+            stack.start()
+            engineer, approver = (Person(stack.address).sign_in(name) for name in ("engineer", "approver"))
+            job = engineer.request_example(**QUICK)
+            approver.decide(job)
+
+            assert finished(engineer, job)["state"] == "succeeded"
+            assert stack.part("redis") is None
+            assert engineer.open("/readyz").json() == {"database": "ok", "redis": "ok"}
+            assert stack.stop() == 0
+            for each in (engineer, approver):
+                each.close()
+        finally:
+            stack.close()
+    assert not (tmp_path / "state" / "trainboard.sqlite3").exists()
 
 
 def test_says_which_port_is_taken_and_who_runs_here(stack: Stack, tmp_path: Path) -> None:

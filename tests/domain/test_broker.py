@@ -1,0 +1,53 @@
+"""Hints over real Redis servers, the embedded one and Debian's: they arrive, and nothing fails when they cannot."""
+
+import time
+import uuid
+from collections.abc import Iterator
+
+import pytest
+from celery.contrib.testing.worker import start_worker
+from django.db import transaction
+
+from dashboard.celery import app
+from jobs import lifecycle, tasks
+from tests.support import redis, waiting
+
+
+def connect(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put the Celery app on another broker; drop the connections to the one before."""
+    monkeypatch.setattr(app.conf, "broker_url", url)
+    monkeypatch.setattr(app, "_pool", None)
+    monkeypatch.setattr(app.amqp, "_producer_pool", None)
+
+
+@pytest.fixture
+def broker(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    connect(redis_url, monkeypatch)
+    yield redis_url
+    app.pool.force_close_all()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_hint_reaches_a_worker_once_the_row_is_written(broker: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    job, advanced = uuid.uuid4(), []
+    monkeypatch.setattr(lifecycle, "advance", lambda job_id, *, now: advanced.append((job_id, now.tzinfo is not None)))
+
+    with start_worker(app, pool="solo", perform_ping_check=False, shutdown_timeout=30):
+        with transaction.atomic():
+            tasks.nudge_job(job)
+            assert advanced == []
+        waiting.until(lambda: advanced, seconds=20, what="the worker got the hint")
+
+    assert advanced == [(str(job), True)]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_hint_that_cannot_be_given_costs_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    with redis.running("embedded") as url:
+        gone = url
+    connect(gone, monkeypatch)
+    started = time.monotonic()
+
+    tasks.nudge_job(uuid.uuid4())
+
+    assert time.monotonic() - started < 1.5
