@@ -1,10 +1,9 @@
-"""What a job that people wrote leaves open: its name, how many replicas, how many trials. Said, not hidden."""
+"""What gcloud's config files leave open: the name of the job and how many trials. Said, not hidden."""
 
 from jobs.convert.nodes import Node, Notes, folded
 from jobs.spec import quoted
 
 LONGEST_NAME = 128
-SPECS = ("jobspec", "trialjobspec", "trainingtaskinputs")
 
 
 def assumed(form: str, kind: str, tree: Node, name: str, notes: Notes) -> Node:
@@ -12,10 +11,7 @@ def assumed(form: str, kind: str, tree: Node, name: str, notes: Notes) -> Node:
 
     `form` says how the job was written; only what gcloud's config files leave out is put in.
     """
-    if not isinstance(tree.value, dict):
-        return tree
-    _count_replicas(tree, notes)
-    if form not in ("gcloud-yaml", "bare"):
+    if not isinstance(tree.value, dict) or form not in ("gcloud-yaml", "bare"):
         return tree
     if kind == "hyperparameter_tuning_job":
         tree = _count_trials(tree, notes)
@@ -38,21 +34,6 @@ def _count_trials(tree: Node, notes: Notes) -> Node:
             notes.advise("count_assumed", None, message, f"Give {field}.", field)
             entries[field] = Node(1, tree.line)
     return Node(entries, tree.line)
-
-
-def _count_replicas(tree: Node, notes: Notes) -> None:
-    """Say where a pool has no replica count; it is left open, which the API and gcloud read as one."""
-    for outer in _within(tree, SPECS):
-        for spec in (outer, *_within(outer, SPECS)):
-            for pools in _within(spec, ("workerpoolspecs",)):
-                for pool in pools.value if isinstance(pools.value, list) else ():
-                    if pool.value and isinstance(pool.value, dict) and not _has(pool, "replicacount"):
-                        notes.advise("replicas_assumed", pool.line, "replicaCount is not given, which means one.")
-
-
-def _within(node: Node, names: tuple[str, ...]) -> list[Node]:
-    entries = node.value.items() if isinstance(node.value, dict) else ()
-    return [item for name, item in entries if folded(name) in names]
 
 
 def _has(node: Node, name: str) -> bool:

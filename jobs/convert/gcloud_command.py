@@ -177,7 +177,7 @@ def _count_trials(body: dict[str, Node], line: int, notes: Notes) -> None:
 def kms_key(given: Given) -> Word | None:
     """Return the full name of the key that --kms-key and its parts give."""
     key = given.get("kms-key", [None])[-1]
-    if key is None or "/" in key.text:
+    if key is None or not {"kms-keyring", "kms-location", "kms-project"} & set(given):
         return key
     ring, location, project = (
         given[name][-1].text if name in given else "${" + name + "}"

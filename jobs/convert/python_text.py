@@ -32,10 +32,13 @@ POSITIONS = {
     **{name: ("parent", argument) for name, (argument, _) in CREATES.items()},
 }
 MAKERS = frozenset({*POSITIONS, *COMPONENTS})
-HINT = re.compile(rf"\b(?:{'|'.join(sorted(MAKERS))})\s*\(|\baiplatform\b|\bworker_pool_specs?\b\s*(?::[^=\n]+)?=")
+HINT = re.compile(
+    rf"\b(?:{'|'.join(sorted(MAKERS))})\s*\(|\baiplatform\b|\bworker_pool_specs?\b\s*(?::[^=\n]{1, 200})?="
+)
 MAKES = re.compile(rf"\b(?:{'|'.join(sorted(MAKERS))})\s*\(")
 PARENT = re.compile(r"projects/(.+?)/locations/([^/]+)")
 MAGIC = re.compile(r"^([ \t]*)(?=[!%])", re.MULTILINE)
+LONGEST = 500_000
 Identify = Callable[[Node, Notes], Draft | None]
 
 
@@ -61,6 +64,9 @@ def makes_a_job(text: str) -> bool:
 
 def read_python(text: str, notes: Notes, identify: Identify) -> list[Draft] | None:
     """Return the jobs that a program makes; None when the text is no Python, which `notes` then say."""
+    if len(text) > LONGEST:
+        notes.refuse("too_large", None, f"Python is read up to {LONGEST:,} characters.", "Give only the job.")
+        return None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

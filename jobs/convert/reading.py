@@ -21,6 +21,7 @@ from jobs.convert.tidy import Tidier
 from jobs.convert.yaml_text import read_yaml
 from jobs.spec import KINDS, Finding, Severity, Submission, read, rest_body
 
+HOLES_RULE = "holes_are_filled"
 Files = Callable[[str], str | None]
 BELONGS = {
     "stagingbucket": "It is an argument of the Python SDK; the API has `baseOutputDirectory.outputUriPrefix`.",
@@ -75,7 +76,7 @@ class Reading:
         submit it before it is filled; the reading's own `hole` findings name what to fill.
         """
         rules = [self._softened(self.located(finding)) for finding in findings]
-        return [*self.findings, *(finding for finding in rules if finding not in self.findings)]
+        return [*self.findings, *(rule for rule in rules if rule.code != HOLES_RULE or rule.field not in self.holes)]
 
     def _softened(self, finding: Finding) -> Finding:
         if finding.severity is Severity.ADVISE or not any(_touches(finding.field, hole) for hole in self.holes):

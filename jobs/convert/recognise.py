@@ -5,31 +5,39 @@ import re
 from jobs.convert.python_text import looks_like_python, makes_a_job
 
 COMMENT = re.compile(r"^[ \t]*#[^\n]*\n?", re.MULTILINE)
-GCLOUD = re.compile(r"\bgcloud\b[^\n]*?(?:[\\`^][ \t]*\n[^\n]*?){0,6}\b(?:custom-jobs|hp-tuning-jobs)\b")
 CREATE = re.compile(r"\b(?:custom-jobs|hp-tuning-jobs)[ \t\\`^\n]+create\b")
 CURL = re.compile(r"^[ \t]*(?:[$!%][ \t]*)?curl[ \t\\]", re.MULTILINE)
 JSON = re.compile(r"(?:\s|//[^\n]*\n|#[^\n]*\n|/\*.*?\*/)*[{\[]", re.DOTALL)
-YAML_KEY = re.compile(r"^[ \t]*(?:-[ \t]+)?['\"]?[A-Za-z_][\w-]*['\"]?[ \t]*:(?:[ \t]|$)", re.MULTILINE)
+YAML_KEY = re.compile(r"[ \t]*(?:-[ \t]+)?['\"]?[A-Za-z_][\w-]*['\"]?[ \t]*:(?:[ \t]|$)")
 PYTHON = re.compile(r"^[ \t]*(?:from[ \t]+\S+[ \t]+import\b|import[ \t]+\w|def[ \t]+\w+\(|class[ \t]+\w)", re.MULTILINE)
-BOUND = re.compile(r"^[ \t]*\w+[ \t]*(?::[^=\n]+)?=[ \t]*(?:dict\(|[\[{])", re.MULTILINE)
+BOUND = re.compile(r"^[ \t]*\w+[ \t]*(?::[^=\n]{1,200})?=[ \t]*(?:dict\(|[\[{])", re.MULTILINE)
 FIELD = re.compile(r"\b(?:machine_spec|machineSpec|worker_pool_specs|workerPoolSpecs|study_spec)\b")
 HEADING = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?\n)*")
-FENCE = re.compile(r"^[ \t]*```")
+FENCE = re.compile(r"[ \t]*```")
+FIRST_LINES = (
+    ("gcloud", re.compile(r"[ \t$!%]*gcloud[ \t]")),
+    ("curl", re.compile(r"[ \t$!%]*curl[ \t\\]")),
+    ("python", re.compile(r"(?:from[ \t]+[\w.]+[ \t]+import|import[ \t]+\w)")),
+    ("gcloud-yaml", YAML_KEY),
+    ("gcloud-yaml", re.compile(r"(?:-[ \t]|---|%YAML)")),
+)
 
 
 def recognise(text: str) -> str:
     """Return rest, gcloud-yaml, gcloud, curl or python."""
     bare = COMMENT.sub("", text)
-    if JSON.match(text) and not text.lstrip().startswith(("{{", "{%")) and not _is_python(bare):
+    if JSON.match(text) and not text.lstrip().startswith(("{{", "{%")):
         return "rest"
-    commands = bool(GCLOUD.search(bare) and CREATE.search(bare))
-    if _is_python(bare):
+    first = next((line for line in bare.split("\n") if line.strip()), "")
+    for found, pattern in FIRST_LINES:
+        if pattern.match(first):
+            return found
+    commands = "gcloud" in bare and bool(CREATE.search(bare))
+    if makes_a_job(bare) or (looks_like_python(bare) and PYTHON.search(bare)):
         return "python"
-    if CURL.search(bare) and not commands:
-        return "curl"
-    if commands and not _starts_as_yaml(bare):
-        return "gcloud"
-    return "gcloud-yaml"
+    if commands or CURL.search(bare):
+        return "gcloud" if commands else "curl"
+    return "python" if BOUND.search(bare) and FIELD.search(bare) else "gcloud-yaml"
 
 
 def command_in_comment(text: str) -> str:
@@ -48,23 +56,10 @@ def comment_line(text: str, *, after_heading: bool) -> int | None:
 
 
 def unfenced(text: str) -> str:
-    """Replace what is outside the first ``` block of a text by empty lines, so that lines keep their numbers."""
+    """Empty the lines outside a ``` block with which a text begins, so that the others keep their numbers."""
     lines = text.split("\n")
-    fences = [number for number, line in enumerate(lines) if FENCE.match(line)]
-    if not fences or YAML_KEY.match(lines[0]):
+    start = next((number for number, line in enumerate(lines) if line.strip()), 0)
+    if not FENCE.match(lines[start]):
         return text
-    start, end = fences[0], fences[1] if len(fences) > 1 else len(lines)
+    end = next((number for number in range(start + 1, len(lines)) if FENCE.match(lines[number])), len(lines))
     return "\n".join(line if start < number < end else "" for number, line in enumerate(lines))
-
-
-def _is_python(bare: str) -> bool:
-    if _starts_as_yaml(bare):
-        return False
-    if makes_a_job(bare) or (looks_like_python(bare) and PYTHON.search(bare)):
-        return True
-    return bool(BOUND.search(bare) and FIELD.search(bare))
-
-
-def _starts_as_yaml(bare: str) -> bool:
-    first = next((line for line in bare.split("\n") if line.strip() and line.strip() != "---"), "")
-    return bool(YAML_KEY.match(first)) or first.startswith("- ")

@@ -19,6 +19,7 @@ SETTERS = frozenset({"export", "declare", "readonly", "local", "set", "env"})
 LONGEST_VALUE = 200_000
 MOST_WORDS = 20_000
 MOST_INNER = 20
+DEEPEST = 3
 
 
 @dataclass
@@ -33,8 +34,9 @@ class Command:
 class Shell(Words):
     """Walks through a text once. `documents` are the here-documents that commands wrote into files."""
 
-    def __init__(self, text: str, first_line: int = 1) -> None:
+    def __init__(self, text: str, first_line: int = 1, depth: int = 0) -> None:
         super().__init__(text, first_line)
+        self.depth = depth
         self.documents: dict[str, Word] = {}
         self.waiting: list[tuple[str, bool, bool]] = []
         self.taken = 0
@@ -47,8 +49,8 @@ class Shell(Words):
                 yield from self._finish(command)
                 command = Command()
         yield from self._finish(command)
-        for text, line in self.inner[:MOST_INNER]:
-            inside = Shell(text, line)
+        for text, line in self.inner[:MOST_INNER] if self.depth < DEEPEST else []:
+            inside = Shell(text, line, self.depth + 1)
             inside.variables = self.variables
             yield from inside.commands()
 

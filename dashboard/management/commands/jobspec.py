@@ -18,12 +18,14 @@ from django.utils import timezone
 
 from dashboard import access
 from jobs import convert, lifecycle, strategies
-from jobs.convert.decode import MOST_BYTES
+from jobs.convert.texts.decode import MOST_BYTES
 from jobs.models import Team
 from jobs.spec import Finding, Severity, refuses
 
 VALID, REFUSED, UNREADABLE = 0, 1, 2
 STDIN = "-"
+LENIENT = {"region_is_given": Severity.ADVISE, "holes_are_filled": Severity.ADVISE}
+"""A file may leave open where it runs, and may be a template; `submit` takes neither."""
 
 
 class Command(BaseCommand):
@@ -168,7 +170,7 @@ def _judged(reading: convert.Reading) -> list[Finding]:
     """Return the findings of the reading and of the rules; a file need not say where it runs."""
     if reading.submission is None:
         return list(reading.findings)
-    rules = strategies.check(reading.submission, severities={"region_is_given": Severity.ADVISE})
+    rules = strategies.check(reading.submission, severities=LENIENT)
     return reading.with_rules(rules)
 
 

@@ -1,0 +1,1 @@
+"""Commands of a shell: gcloud and curl, read without running anything."""

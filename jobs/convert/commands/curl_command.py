@@ -1,0 +1,71 @@
+"""curl commands to jobs: the body of the request that they post, and the project and region of its address."""
+
+import re
+from collections.abc import Callable
+
+from jobs.convert.commands.shell_commands import Command, Shell
+from jobs.convert.commands.shell_words import Word
+from jobs.convert.texts.json_text import read_json
+from jobs.convert.texts.nodes import Draft, Node, Notes
+from jobs.spec import quoted
+
+ADDRESS = re.compile(
+    r"projects/([^/]+)/locations/([^/]+)/(customJobs|hyperparameterTuningJobs|trainingPipelines)\b(?![/:])"
+)
+DATA = frozenset({"-d", "--data", "--data-raw", "--data-binary", "--data-ascii", "--json"})
+Identify = Callable[[Node, Notes], Draft | None]
+
+
+def read_curl(text: str, notes: Notes, identify: Identify, files: Callable[[str], str | None]) -> list[Draft]:
+    """Return the jobs that the curl commands of a text create; only the first one is read."""
+    shell = Shell(text)
+    found: list[Draft] = []
+    for command in shell.commands():
+        place = next((n for n, word in enumerate(command.words) if word.text.lstrip("!%$ ") == "curl"), None)
+        address = next((m for word in command.words if (m := ADDRESS.search(word.text))), None)
+        if place is None or (address is None and _data(command) is None):
+            continue
+        if found:
+            found.append(Draft("further", Node({}, command.words[place].line), "a command"))
+            continue
+        body = _body(command, shell.documents, files, notes)
+        documents = read_json(body.text, notes, body.line) if body is not None else []
+        draft = identify(documents[0], notes) if documents else None
+        if draft is not None:
+            project, region = (address[1], address[2]) if address else ("", "")
+            found.append(draft._replace(form=f"a curl command that posts {draft.form}", project=project, region=region))
+    return found
+
+
+def _data(command: Command) -> Word | None:
+    for word, following in zip(command.words, [*command.words[1:], None], strict=True):
+        if word.text in DATA:
+            return following
+        name, equals, value = word.text.partition("=")
+        if equals and name in DATA:
+            return Word(value, word.line)
+        if word.text.startswith("-d") and len(word.text) > 2:
+            return Word(word.text[2:], word.line)
+    return None
+
+
+def _body(
+    command: Command, documents: dict[str, Word], files: Callable[[str], str | None], notes: Notes
+) -> Word | None:
+    data = _data(command)
+    if data is None:
+        notes.refuse("no_body", command.words[0].line, "The curl command sends no body.", "Give it with -d.")
+        return None
+    if not data.text.startswith("@"):
+        return data
+    name = data.text[1:]
+    if name in ("-", "/dev/stdin") and command.document is not None:
+        return command.document
+    if name in documents:
+        return documents[name]
+    text = files(name)
+    if text is not None:
+        return Word(text, data.line)
+    message = f"The job itself is in the file {quoted(name)}, which is not part of this text."
+    notes.refuse("config_elsewhere", data.line, message, "Give that file.")
+    return None

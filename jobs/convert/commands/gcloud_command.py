@@ -1,0 +1,197 @@
+"""gcloud commands to jobs: `gcloud ai custom-jobs create` and `hp-tuning-jobs create`, with the file of `--config`.
+
+Source: gcloud's reference, "gcloud ai custom-jobs create" and "gcloud ai hp-tuning-jobs create", read 2026-11-21. A
+flag wins over the same field of the config file; counts that are not given are 1.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from jobs.convert.commands.gcloud_flags import (
+    JOB_FLAGS,
+    LISTS,
+    MAPS,
+    SPEC_FLAGS,
+    SWITCHES,
+    TUNING_FLAGS,
+    WIDE,
+    Given,
+    config_of,
+    nearest_flag,
+    parts,
+)
+from jobs.convert.commands.gcloud_pools import pools_of
+from jobs.convert.commands.shell_commands import Command, Shell
+from jobs.convert.commands.shell_words import Word
+from jobs.convert.texts.nodes import Draft, Node, Notes, node_of
+from jobs.spec import quoted
+
+Files = Callable[[str], str | None]
+Config = Callable[[str, int, Notes], Draft | None]
+KIND = {"custom-jobs": "custom_job", "hp-tuning-jobs": "hyperparameter_tuning_job"}
+ALGORITHMS = {"grid-search": "GRID_SEARCH", "random-search": "RANDOM_SEARCH", "algorithm-unspecified": None}
+START = re.compile(r"gcloud(?:\.cmd)?")
+
+
+class Call(NamedTuple):
+    """A gcloud command that creates a job: its kind, the words after `create`, its line, its here-document."""
+
+    kind: str
+    words: list[Word]
+    line: int
+    document: Word | None
+
+
+def read_gcloud(text: str, notes: Notes, read_config: Config, files: Files) -> list[Draft]:
+    """Return the jobs that the gcloud commands of a text create.
+
+    `files` gives the text of a file beside it, `read_config` reads a config file's text (text, first line, notes).
+    """
+    shell = Shell(text)
+    calls = [call for command in shell.commands() if (call := _call(command)) is not None]
+    if not calls:
+        return []
+    given = flags_of(calls[0].words, notes)
+    config = config_of(given, calls[0].document, shell.documents, files, read_config, notes)
+    further = [Draft("further", Node({}, call.line), "a command") for call in calls[1:]]
+    return [_draft(calls[0], given, config, notes), *further]
+
+
+def _call(command: Command) -> Call | None:
+    words = [word.text.lstrip("!%$ ") for word in command.words]
+    start = next((place for place, word in enumerate(words) if START.fullmatch(word)), None)
+    if start is None:
+        return None
+    plain = [(place, word) for place, word in enumerate(words[start + 1 :], start + 1) if not word.startswith("-")]
+    names = [word for _, word in plain if word not in ("alpha", "beta")]
+    if len(names) < 3 or names[0] != "ai" or names[1] not in KIND or names[2] != "create":
+        return None
+    create = next(place for place, word in plain if word == "create")
+    early = [word for word in command.words[start + 1 : create] if word.text.startswith("-")]
+    return Call(KIND[names[1]], early + command.words[create + 1 :], command.words[start].line, command.document)
+
+
+def flags_of(words: list[Word], notes: Notes) -> Given:
+    """Return `{flag: [its values]}` of a command's words; `--` takes the rest as arguments of the program."""
+    given: Given = {}
+    waiting = list(reversed(words))
+    while waiting:
+        word = waiting.pop()
+        if word.text == "--":
+            rest = list(reversed(waiting))
+            if rest:
+                notes.advise("words_after_dashes", word.line, "What follows -- is read as arguments of the program.")
+                given.setdefault("--", []).extend(rest)
+            break
+        if not word.text.startswith("--"):
+            if word.text.strip():
+                notes.advise("stray_word", word.line, f"{quoted(word.text)} belongs to no flag and is not carried.")
+            continue
+        name, equals, value = word.text[2:].partition("=")
+        name = name.replace("_", "-")
+        shift = len(word.text) - len(value)
+        if equals:
+            given.setdefault(name, []).append(Word(value, word.line, [place - shift for place in word.breaks]))
+        elif name in SWITCHES or name.removeprefix("no-") in SWITCHES or name in WIDE[0]:
+            given.setdefault(name, []).append(Word("", word.line))
+        elif waiting and not (waiting[-1].text.startswith("--") and name not in LISTS):
+            given.setdefault(name, []).append(waiting.pop())
+        else:
+            notes.refuse("flag_without_value", word.line, f"The flag --{quoted(name)[1:-1]} has no value.")
+    return given
+
+
+def _draft(call: Call, given: Given, config: Draft | None, notes: Notes) -> Draft:
+    tuning = call.kind == "hyperparameter_tuning_job"
+    if config is not None and config.kind != call.kind:
+        notes.refuse("other_kind", call.line, "The config file describes another kind of job than the command creates.")
+        config = None
+    body: dict[str, Node] = dict(config.body.value) if config is not None else {}
+    spec_name = next((n for n in ("trialJobSpec", "trial_job_spec", "jobSpec", "job_spec") if n in body), "")
+    spec_name = spec_name or ("trialJobSpec" if tuning else "jobSpec")
+    inner = body.get(spec_name, Node({}, call.line))
+    spec: dict[str, Node] = dict(inner.value) if isinstance(inner.value, dict) else {}
+    places = {"project": config.project if config else "", "region": config.region if config else ""}
+    for name, words in given.items():
+        _apply(name, words, body, spec, places, tuning, notes)
+    if not tuning and (pools := pools_of(given, notes)) is not None:
+        spec.pop("worker_pool_specs", None)
+        spec["workerPoolSpecs"] = pools
+    if key := kms_key(given):
+        body["encryptionSpec"] = node_of({"kmsKeyName": key.text}, key.line)
+    if spec or spec_name in body or not tuning:
+        body[spec_name] = Node(spec, inner.line)
+    if tuning:
+        _count_trials(body, call.line, notes)
+    form = f"a gcloud command{f', with {config.form} as its config' if config is not None else ''}"
+    return Draft(call.kind, Node(body, call.line), form, places["project"], places["region"])
+
+
+def _apply(
+    name: str,
+    words: list[Word],
+    body: dict[str, Node],
+    spec: dict[str, Node],
+    places: dict[str, str],
+    tuning: bool,
+    notes: Notes,
+) -> None:
+    word = words[-1]
+    if name in places:
+        places[name] = word.text
+    elif name in JOB_FLAGS:
+        body[JOB_FLAGS[name]] = Node(word.text, word.line)
+    elif name in MAPS:
+        body[MAPS[name]] = Node({key: node for item in words for key, node in pairs(item, notes)}, word.line)
+    elif name in SPEC_FLAGS:
+        spec[SPEC_FLAGS[name]] = Node(word.text, word.line)
+    elif name.removeprefix("no-") in SWITCHES and name not in WIDE[0]:
+        switched = (word.text.lower() not in ("false", "no", "0")) != name.startswith("no-")
+        spec[SWITCHES[name.removeprefix("no-")]] = Node(switched, word.line)
+    elif tuning and name in TUNING_FLAGS:
+        body[TUNING_FLAGS[name]] = Node(int(word.text) if word.text.isdecimal() else word.text, word.line, word.text)
+    elif tuning and name == "algorithm":
+        _algorithm(word, body)
+    elif name not in LISTS and name not in WIDE[0] and name not in WIDE[1]:
+        shown = quoted(name)[1:-1]
+        notes.refuse("unknown_flag", word.line, f"gcloud has no flag --{shown} for this.", nearest_flag(name))
+
+
+def _algorithm(word: Word, body: dict[str, Node]) -> None:
+    study = next((name for name in ("studySpec", "study_spec") if name in body), "studySpec")
+    entries = dict(body[study].value) if study in body and isinstance(body[study].value, dict) else {}
+    chosen = word.text.lower().replace("_", "-")
+    if ALGORITHMS.get(chosen, word.text) is not None:
+        entries["algorithm"] = Node(ALGORITHMS.get(chosen, word.text), word.line)
+        body[study] = Node(entries, word.line)
+
+
+def _count_trials(body: dict[str, Node], line: int, notes: Notes) -> None:
+    for name, other in (("maxTrialCount", "max_trial_count"), ("parallelTrialCount", "parallel_trial_count")):
+        if name not in body and other not in body:
+            notes.advise("count_assumed", line, f"{name} is not given; gcloud takes 1.", "", name)
+            body[name] = Node(1, line)
+
+
+def kms_key(given: Given) -> Word | None:
+    """Return the full name of the key that --kms-key and its parts give."""
+    key = given.get("kms-key", [None])[-1]
+    if key is None or not {"kms-keyring", "kms-location", "kms-project"} & set(given):
+        return key
+    ring, location, project = (
+        given[name][-1].text if name in given else "${" + name + "}"
+        for name in ("kms-keyring", "kms-location", "kms-project")
+    )
+    return Word(f"projects/{project}/locations/{location}/keyRings/{ring}/cryptoKeys/{key.text}", key.line)
+
+
+def pairs(word: Word, notes: Notes) -> Iterator[tuple[str, Node]]:
+    """Yield the names and values of `a=b,c=d`."""
+    for place, item in parts(word.text):
+        name, equals, value = item.partition("=")
+        line = word.line_at(place)
+        if equals:
+            yield name.strip(), Node(value, line)
+        elif item.strip():
+            notes.refuse("no_pair", line, f"{quoted(item)} is no name=value.", "Write name=value,name=value.")

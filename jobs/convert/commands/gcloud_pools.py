@@ -1,0 +1,147 @@
+"""The worker pools of a gcloud command: `--worker-pool-spec`, and for all pools `--args`, `--command` and packages.
+
+Source: gcloud's reference, "gcloud ai custom-jobs create", read 2026-11-21.
+"""
+
+from typing import Any
+
+from jobs.convert.commands.gcloud_flags import Given, parts
+from jobs.convert.commands.shell_words import Word
+from jobs.convert.texts.nodes import Node, Notes, node_of
+from jobs.spec import quoted
+from jobs.spec.shape import nearest
+
+MACHINE = {
+    "machine-type": "machineType",
+    "accelerator-type": "acceleratorType",
+    "accelerator-count": "acceleratorCount",
+    "tpu-topology": "tpuTopology",
+}
+DISK = {"boot-disk-type": "bootDiskType", "boot-disk-size": "bootDiskSizeGb"}
+AFFINITY = {"reservation-affinity-type": "reservationAffinityType", "key": "key", "values": "values"}
+TASK = ("container-image-uri", "executor-image-uri", "output-image-uri", "python-module")
+LOCAL = ("local-package-path", "script", "requirements", "extra-packages", "extra-dirs")
+KEYS = ("replica-count", *MACHINE, *DISK, *AFFINITY, *TASK, *LOCAL)
+BUILT_IMAGE = "${BUILT_IMAGE}"
+COUNTS = ("replica-count", "accelerator-count", "boot-disk-size")
+Entries = dict[str, Node]
+
+
+def pools_of(given: Given, notes: Notes) -> Node | None:
+    """Return the list of worker pools, or None when the command gives none."""
+    specs = given.get("worker-pool-spec")
+    if not specs:
+        for name in ("args", "command", "python-package-uris", "--"):
+            if name in given:
+                shown = name.strip("-") or "--"
+                message = (
+                    f"--{shown} applies to pools of --worker-pool-spec only, and there are none; it is not carried."
+                )
+                notes.refuse("not_carried", given[name][0].line, message, "Put it into the config file.")
+        return None
+    pools = []
+    built = ""
+    for index, spec in enumerate(specs):
+        entries = _entries(spec, notes)
+        if index == 0 and "local-package-path" in entries:
+            built = entries["output-image-uri"].value if "output-image-uri" in entries else BUILT_IMAGE
+        pools.append(_pool(entries, spec, given, built, notes) if entries else Node({}, spec.line))
+    return Node(pools, specs[0].line)
+
+
+def _entries(spec: Word, notes: Notes) -> Entries:
+    found: Entries = {}
+    last = ""
+    for place, item in parts(spec.text.strip().removeprefix("{").removesuffix("}")):
+        name, equals, value = item.partition("=")
+        line, name = spec.line_at(place), name.strip()
+        if not equals:
+            if last == "values" and item:
+                found[last] = Node(f"{found[last].value},{item}", found[last].line)
+            elif item:
+                remedy = "Separate the pairs by commas, without blanks, in one word."
+                notes.refuse("no_pair", line, f"{quoted(item)} in --worker-pool-spec is no name=value.", remedy)
+            continue
+        known = name if name in KEYS else nearest(name, KEYS)
+        if name not in KEYS:
+            remedy = f"Did you mean `{known}`?" if known else f"Use one of {', '.join(KEYS)}."
+            notes.refuse("unknown_key", line, f"--worker-pool-spec has no key {quoted(name)}.", remedy)
+        if known in found:
+            notes.refuse("given_twice", line, f"{known} is given twice in one --worker-pool-spec.", "Keep one of them.")
+        elif known:
+            found[known] = Node(value.strip().strip("'\""), line)
+            last = known
+    return found
+
+
+def _pool(entries: Entries, spec: Word, given: Given, built: str, notes: Notes) -> Node:
+    pool: dict[str, Any] = {}
+    machine = {field: _count(name, entries[name]) for name, field in MACHINE.items() if name in entries}
+    if "accelerator-type" in entries and "accelerator-count" not in entries:
+        machine["acceleratorCount"] = Node(1, entries["accelerator-type"].line)
+    if "accelerator-count" in entries and "accelerator-type" not in entries:
+        notes.refuse("no_accelerator", spec.line, "accelerator-count is given without accelerator-type.", "Give both.")
+    if "machine-type" not in entries:
+        notes.refuse("no_machine", spec.line, "machine-type is missing, which gcloud requires.", "Give machine-type.")
+    affinity = {field: entries[name] for name, field in AFFINITY.items() if name in entries}
+    if "values" in affinity:
+        values = [item for item in affinity["values"].value.replace(";", ",").split(",") if item]
+        affinity["values"] = node_of(values, affinity["values"].line)
+    if affinity:
+        machine["reservationAffinity"] = Node(affinity, spec.line)
+    pool["machineSpec"] = Node(machine, spec.line)
+    pool["replicaCount"] = _count("replica-count", entries.get("replica-count", Node(1, spec.line)))
+    disk = {field: _count(name, entries[name]) for name, field in DISK.items() if name in entries}
+    if disk:
+        pool["diskSpec"] = Node(disk, spec.line)
+    _task(pool, entries, spec, given, built, notes)
+    return Node(pool, spec.line)
+
+
+def _count(name: str, node: Node) -> Node:
+    if name in COUNTS and isinstance(node.value, str):
+        digits = node.value.removesuffix("GB") if name == "boot-disk-size" else node.value
+        if digits.isascii() and digits.isdecimal() and len(digits) < 20:
+            return Node(int(digits), node.line, node.value)
+    return node
+
+
+def _task(pool: dict[str, Any], entries: Entries, spec: Word, given: Given, built: str, notes: Notes) -> None:
+    if built:
+        local = [name for name in LOCAL if name in entries]
+        if local:
+            message = (
+                f"gcloud builds an image of the code on your disk ({', '.join(local)}); Trainboard cannot see that."
+            )
+            remedy = "Build and push the image, and give its address as containerSpec.imageUri."
+            notes.advise("local_code", entries[local[0]].line, message, remedy)
+        task: Entries = {"imageUri": Node(built, spec.line)}
+        pool["containerSpec"] = _with_lists(task, given, ("command", "args"))
+    elif "executor-image-uri" in entries:
+        task = {"executorImageUri": entries["executor-image-uri"]}
+        if "python-module" in entries:
+            task["pythonModule"] = entries["python-module"]
+        pool["pythonPackageSpec"] = _with_lists(task, given, ("python-package-uris", "args"))
+        if "command" in given:
+            message = "--command applies to container images only; with an executor image it is not carried."
+            notes.refuse("not_carried", given["command"][0].line, message)
+    elif "container-image-uri" in entries or "command" in given:
+        task = {"imageUri": entries["container-image-uri"]} if "container-image-uri" in entries else {}
+        pool["containerSpec"] = _with_lists(task, given, ("command", "args"))
+    if "container-image-uri" in entries and "executor-image-uri" in entries:
+        message = "container-image-uri and executor-image-uri are given both."
+        notes.refuse("two_images", entries["container-image-uri"].line, message, "Give exactly one of them.")
+    elif not built and "container-image-uri" not in entries and "executor-image-uri" not in entries:
+        notes.refuse("no_image", spec.line, "Neither container-image-uri nor executor-image-uri is given.", "Give one.")
+
+
+def _with_lists(task: Entries, given: Given, names: tuple[str, ...]) -> Node:
+    fields = {"command": "command", "args": "args", "python-package-uris": "packageUris"}
+    for name in names:
+        items = [Node(item, word.line_at(place)) for word in given.get(name, ()) for place, item in parts(word.text)]
+        if name == "args":
+            items += [Node(word.text, word.line) for word in given.get("--", ())]
+        if items:
+            task[fields[name]] = Node(items, items[0].line)
+    line = min((node.line for node in task.values()), default=1)
+    return Node(task, line)

@@ -1,0 +1,133 @@
+"""Shell text to commands and their words, as a shell would split them, without running anything.
+
+Known variables are put in, unknown ones stay as holes; here-documents are kept with their lines. Source: POSIX, "Shell
+Command Language", 2.7 Redirection and 2.9 Shell Commands.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from jobs.convert.commands.shell_words import CONTINUED, HOLE, Word, Words
+
+ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=(.*)", re.DOTALL)
+HEREDOC = re.compile(r"<<(-?)[ \t]*(['\"]?)([A-Za-z_]\w*)\2")
+NEXT_FLAG = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)+(?=[ \t]*--[a-z])")
+REDIRECT = re.compile(r"[<>&|]+[ \t]*")
+VARIABLE = re.compile(r"\$(?:\{(\w+)\}|([A-Za-z_]\w*))")
+SETTERS = frozenset({"export", "declare", "readonly", "local", "set", "env"})
+LONGEST_VALUE = 200_000
+MOST_WORDS = 20_000
+MOST_INNER = 20
+DEEPEST = 3
+
+
+@dataclass
+class Command:
+    """Words up to the end of a command, the here-document it was given, and the file that it writes."""
+
+    words: list[Word] = field(default_factory=list)
+    document: Word | None = None
+    target: str = ""
+
+
+class Shell(Words):
+    """Walks through a text once. `documents` are the here-documents that commands wrote into files."""
+
+    def __init__(self, text: str, first_line: int = 1, depth: int = 0) -> None:
+        super().__init__(text, first_line)
+        self.depth = depth
+        self.documents: dict[str, Word] = {}
+        self.waiting: list[tuple[str, bool, bool]] = []
+        self.taken = 0
+
+    def commands(self) -> Iterator[Command]:
+        """Yield the commands in order; assignments before a command change the variables of what follows."""
+        command = Command()
+        while self.at < len(self.text) and self.taken < MOST_WORDS:
+            if self._step(command):
+                yield from self._finish(command)
+                command = Command()
+        yield from self._finish(command)
+        for text, line in self.inner[:MOST_INNER] if self.depth < DEEPEST else []:
+            inside = Shell(text, line, self.depth + 1)
+            inside.variables = self.variables
+            yield from inside.commands()
+
+    def _finish(self, command: Command) -> Iterator[Command]:
+        if command.document is not None and command.target:
+            self.documents[command.target] = command.document
+        while command.words:
+            word = command.words[0]
+            found = ASSIGNMENT.fullmatch(word.text)
+            if found is None and word.text not in SETTERS:
+                break
+            if found is not None:
+                self.variables[found[1]] = found[2][:LONGEST_VALUE]
+            command.words.pop(0)
+        if command.words:
+            yield command
+
+    def _step(self, command: Command) -> bool:
+        """Take what comes next; tell whether it ends the command."""
+        text, at = self.text, self.at
+        sign = text[at]
+        if found := CONTINUED.match(text, at):
+            self.at = found.end()
+        elif sign == "\n":
+            return self._newline(command)
+        elif sign in " \t":
+            self.at += 1
+        elif sign == "#":
+            self.at = self._line_end(at)
+        elif found := HEREDOC.match(text, at):
+            self.waiting.append((found[3], bool(found[1]), bool(found[2])))
+            self.at = found.end()
+        elif sign in ";&|()":
+            self.at += 1
+            return True
+        elif sign in "<>" and not HOLE.match(text, at):
+            self._redirect(command)
+        else:
+            self.taken += 1
+            command.words.append(self.word())
+        return False
+
+    def _newline(self, command: Command) -> bool:
+        """Step over the end of a line; a flag that begins the next line continues the command all the same."""
+        at = self.at
+        self.at += 1
+        if self.waiting:
+            self._documents(command)
+        elif command.words and (found := NEXT_FLAG.match(self.text, at)):
+            self.at = found.end()
+            return False
+        return True
+
+    def _redirect(self, command: Command) -> None:
+        found = REDIRECT.match(self.text, self.at)
+        self.at = found.end() if found else self.at + 1
+        if self.at < len(self.text) and self.text[self.at] not in "\n;|()":
+            target = self.word().text
+            command.target = command.target or target
+
+    def _line_end(self, at: int) -> int:
+        end = self.text.find("\n", at)
+        return len(self.text) if end < 0 else end
+
+    def _documents(self, command: Command) -> None:
+        for mark, stripped, literal in self.waiting:
+            start = self.at
+            lines: list[str] = []
+            while self.at < len(self.text):
+                end = self._line_end(self.at)
+                line = self.text[self.at : end]
+                self.at = min(end + 1, len(self.text))
+                if (line.lstrip("\t") if stripped else line).rstrip() == mark:
+                    break
+                lines.append(line.lstrip("\t") if stripped else line)
+            body = "\n".join(lines) + "\n"
+            if not literal:
+                body = VARIABLE.sub(lambda found: self.known(found[1] or found[2], found[0]), body)
+            command.document = Word(body, self.line(start))
+        self.waiting.clear()

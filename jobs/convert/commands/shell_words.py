@@ -1,0 +1,166 @@
+"""One shell word at a time: quotes, escapes, variables, substitutions. Nothing is run.
+
+Source: POSIX, "Shell Command Language", 2.2 Quoting; bash's manual, "ANSI-C Quoting".
+"""
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass, field
+
+NAME = re.compile(r"[A-Za-z_]\w*")
+CONTINUED = re.compile(r"[\\`^][ \t]*\n")
+PLAIN = re.compile(r"[^\\'\"$ \t\n;&|()<>`^{]+|.")
+ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
+CODE = re.compile(r"x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})")
+HOLE = re.compile(r"<[A-Za-z][\w .-]*>|\{\{[^{}\n]*\}\}")
+MOST_PUT_IN = 2_000_000
+
+
+@dataclass
+class Word:
+    """A word of a command; `breaks` are the places in `text` where a new line of the file began."""
+
+    text: str
+    line: int
+    breaks: list[int] = field(default_factory=list)
+
+    def line_at(self, place: int) -> int:
+        """Return the line on which the character at `place` stands."""
+        return self.line + bisect_right(self.breaks, place)
+
+
+class Words:
+    """Walks through a text. `variables` are put in, at most MOST_PUT_IN characters of them; `inner` are the $(commands)
+    that create jobs, each with its line.
+    """
+
+    def __init__(self, text: str, first_line: int) -> None:
+        self.text, self.at, self.first_line = text, 0, first_line
+        self.newlines = [place for place, sign in enumerate(text) if sign == "\n"]
+        self.variables: dict[str, str] = {}
+        self.put_in = 0
+        self.inner: list[tuple[str, int]] = []
+
+    def line(self, place: int) -> int:
+        """Return the line of a place in the text."""
+        return self.first_line + bisect_right(self.newlines, place - 1)
+
+    def known(self, name: str, otherwise: str) -> str:
+        value = self.variables.get(name)
+        if value is None or self.put_in > MOST_PUT_IN:
+            return otherwise
+        self.put_in += len(value)
+        return value
+
+    def word(self) -> Word:
+        """Read one word; the place is at its first character."""
+        parts: list[str] = []
+        breaks: list[int] = []
+        start, length = self.at, 0
+        while self.at < len(self.text):
+            sign = self.text[self.at]
+            before = self.at
+            if (found := CONTINUED.match(self.text, self.at)) and sign == "\\" and found[0] == "\\\n":
+                self.at = found.end()
+                piece = ""
+            elif found := HOLE.match(self.text, self.at):
+                self.at = found.end()
+                piece = found[0]
+            elif sign in " \t\n;&|()<>" or CONTINUED.match(self.text, self.at):
+                break
+            else:
+                piece = self._piece(sign)
+            breaks.extend(length + len(piece) for _ in range(self.text.count("\n", before, self.at)))
+            parts.append(piece)
+            length += len(piece)
+        if self.at == start:
+            self.at += 1
+        return Word("".join(parts), self.line(start), breaks)
+
+    def _piece(self, sign: str) -> str:
+        if sign == "\\":
+            self.at += 2
+            return self.text[self.at - 1 : self.at]
+        if sign == "'":
+            return self._single()
+        if sign == '"':
+            return self._double()
+        if sign == "$":
+            return self._dollar(quoted=False)
+        found = PLAIN.match(self.text, self.at)
+        self.at = found.end() if found else self.at + 1
+        return found[0] if found else ""
+
+    def _single(self) -> str:
+        end = self.text.find("'", self.at + 1)
+        end = len(self.text) if end < 0 else end
+        piece = self.text[self.at + 1 : end]
+        self.at = end + 1
+        return piece
+
+    def _double(self) -> str:
+        self.at += 1
+        parts: list[str] = []
+        plain = re.compile(r'[^"\\$]+')
+        while self.at < len(self.text) and self.text[self.at] != '"':
+            sign = self.text[self.at]
+            if sign == "$":
+                parts.append(self._dollar(quoted=True))
+            elif sign == "\\":
+                follows = self.text[self.at + 1 : self.at + 2]
+                parts.append("" if follows == "\n" else follows if follows in '"\\$`' else sign + follows)
+                self.at += 2
+            elif found := plain.match(self.text, self.at):
+                parts.append(found[0])
+                self.at = found.end()
+        self.at += 1
+        return "".join(parts)
+
+    def _dollar(self, *, quoted: bool) -> str:
+        """Read what begins with a dollar: a variable, $(command), or $'text with escapes'."""
+        text, at = self.text, self.at
+        if text.startswith("$'", at) and not quoted:
+            return self._escaped()
+        if text.startswith("$(", at):
+            inside = self._balanced(at + 1, "(", ")")[1:-1]
+            if "gcloud" in inside and "create" in inside:
+                self.inner.append((inside, self.line(at + 2)))
+            return "${" + re.sub(r"[{}\n]", " ", inside[:80]).strip() + "}"
+        if text.startswith("${", at):
+            inner = self._balanced(at + 1, "{", "}")[1:-1]
+            name, _, default = inner.partition(":-") if ":-" in inner else inner.partition("-")
+            return self.known(name, default or "${" + inner + "}")
+        if found := NAME.match(text, at + 1):
+            self.at = found.end()
+            return self.known(found[0], "${" + found[0] + "}")
+        self.at += 1
+        return "$"
+
+    def _balanced(self, at: int, opening: str, closing: str) -> str:
+        depth, place = 0, at
+        while place < len(self.text):
+            depth += (self.text[place] == opening) - (self.text[place] == closing)
+            place += 1
+            if depth == 0:
+                break
+        self.at = place
+        return self.text[at:place]
+
+    def _escaped(self) -> str:
+        self.at += 2
+        parts: list[str] = []
+        while self.at < len(self.text) and self.text[self.at] != "'":
+            sign = self.text[self.at]
+            self.at += 1
+            if sign != "\\":
+                parts.append(sign)
+            elif found := CODE.match(self.text, self.at):
+                code = int(found[1] or found[2] or found[3], 16)
+                parts.append(chr(code) if 0 < code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd")
+                self.at = found.end()
+            else:
+                follows = self.text[self.at : self.at + 1]
+                parts.append(ESCAPES.get(follows, follows))
+                self.at += 1
+        self.at += 1
+        return "".join(parts)

@@ -1,0 +1,1 @@
+"""Python that uses google-cloud-aiplatform: parsed, never run."""

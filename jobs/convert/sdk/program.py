@@ -1,0 +1,255 @@
+"""SDK Python to jobs: walks the statements in order, binds names to literals, and reads the calls that make a job.
+
+The text is parsed, never run. Source: google-cloud-aiplatform 2.7.0, read 2026-11-21.
+"""
+
+import ast
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from jobs.convert.sdk.custom_jobs import custom_job, local_script, tuning_job
+from jobs.convert.sdk.training_pipelines import training_job
+from jobs.convert.sdk.values import LONGEST_LIST, Values, call_name
+from jobs.convert.texts.nodes import Draft, Node, Notes
+from jobs.spec import quoted
+
+TRAINING = ("CustomContainerTrainingJob", "CustomPythonPackageTrainingJob", "CustomTrainingJob")
+CREATES = {
+    "create_custom_job": ("custom_job", "custom_job"),
+    "create_hyperparameter_tuning_job": ("hyperparameter_tuning_job", "hyperparameter_tuning_job"),
+    "create_training_pipeline": ("training_pipeline", "training_pipeline"),
+}
+COMPONENTS = frozenset({"CustomTrainingJobOp", "create_custom_training_job_from_component"})
+POSITIONS = {
+    "CustomJob": ("display_name", "worker_pool_specs", "base_output_dir"),
+    "from_local_script": ("display_name", "script_path", "container_uri"),
+    "HyperparameterTuningJob": ("display_name", "custom_job", "metric_spec", "parameter_spec", "max_trial_count"),
+    "CustomContainerTrainingJob": ("display_name", "container_uri", "command"),
+    "CustomTrainingJob": ("display_name", "script_path", "container_uri"),
+    "CustomPythonPackageTrainingJob": ("display_name", "python_package_gcs_uri", "python_module_name", "container_uri"),
+    **{name: ("parent", argument) for name, (argument, _) in CREATES.items()},
+}
+MAKERS = frozenset({*POSITIONS, *COMPONENTS})
+HINT = re.compile(
+    rf"\b(?:{'|'.join(sorted(MAKERS))})\s*\(|\baiplatform\b|\bworker_pool_specs?\b\s*(?::[^=\n]{1, 200})?="
+)
+MAKES = re.compile(rf"\b(?:{'|'.join(sorted(MAKERS))})\s*\(")
+PARENT = re.compile(r"projects/(.+?)/locations/([^/]+)")
+MAGIC = re.compile(r"^([ \t]*)(?=[!%])", re.MULTILINE)
+LONGEST = 500_000
+Identify = Callable[[Node, Notes], Draft | None]
+
+
+@dataclass
+class Made:
+    """A call that makes a job, with the arguments of the call that runs it."""
+
+    maker: str
+    args: Node
+    run: Node | None = None
+    name: str = ""
+
+
+def looks_like_python(text: str) -> bool:
+    """Tell whether a text names what the SDK's programs name."""
+    return bool(HINT.search(text))
+
+
+def makes_a_job(text: str) -> bool:
+    """Tell whether a text calls what makes a job in the SDK."""
+    return bool(MAKES.search(text))
+
+
+def read_python(text: str, notes: Notes, identify: Identify) -> list[Draft] | None:
+    """Return the jobs that a program makes; None when the text is no Python, which `notes` then say."""
+    if len(text) > LONGEST:
+        notes.refuse("too_large", None, f"Python is read up to {LONGEST:,} characters.", "Give only the job.")
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(MAGIC.sub(r"\1#", text))
+        return Program(notes, identify).read(tree)
+    except SyntaxError as trouble:
+        message = f"This is no Python 3: {quoted(trouble.msg or 'it cannot be parsed')}."
+        notes.refuse("unreadable_python", trouble.lineno, message, "Give the whole statement.")
+    except (RecursionError, MemoryError, ValueError):
+        notes.refuse("unreadable_python", None, "The Python is nested too deep to be read.", "Give only the job.")
+    return None
+
+
+class Program:
+    """What a program makes, found statement by statement."""
+
+    def __init__(self, notes: Notes, identify: Identify) -> None:
+        self.notes, self.identify = notes, identify
+        self.values = Values(notes)
+        self.made: list[Made] = []
+        self.places = {"project": "", "location": ""}
+        self.seen: set[int] = set()
+
+    def read(self, tree: ast.Module) -> list[Draft]:
+        """Return the drafts, those that are run first."""
+        self._body(tree.body)
+        inner = {id(made.args) for made in self.made for other in self.made if _uses(other, made)}
+        ready = [made for made in self.made if id(made.args) not in inner]
+        ready.sort(key=lambda made: made.run is None and made.maker in ("CustomJob", *TRAINING))
+        if not ready:
+            return [draft for draft in [self._bare()] if draft is not None]
+        further = [Draft("further", Node({}, made.args.line), "a job") for made in ready[1:]]
+        return [*[draft for draft in [self._draft(ready[0])] if draft is not None], *further]
+
+    def _draft(self, made: Made) -> Draft | None:
+        args = made.args
+        if isinstance(args.value, dict):
+            missing = {name: Node(place, args.line) for name, place in self.places.items() if place}
+            if made.maker not in CREATES:
+                args = Node({**missing, **args.value}, args.line)
+        if made.maker in CREATES:
+            return self._created(made)
+        if made.maker in TRAINING:
+            return training_job(made.maker, args, made.run, self.notes)
+        if made.maker == "HyperparameterTuningJob":
+            return tuning_job(args, made.run, self.notes)
+        if made.maker == "from_local_script":
+            return local_script(args, made.run, self.notes)
+        return custom_job(args, made.run, self.notes)
+
+    def _created(self, made: Made) -> Draft | None:
+        """Read `client.create_custom_job(parent=..., custom_job=...)`, also with `request={...}`."""
+        argument, kind = CREATES[made.maker]
+        request = made.args.get("request") or made.args
+        body, parent = request.get(argument), request.get("parent")
+        found = PARENT.search(parent.text()) if parent is not None else None
+        if body is None or not isinstance(body.value, dict):
+            self.notes.refuse("unknown_job", made.args.line, f"The {argument} is not made in this text.")
+            return None
+        project, region = (found[1], found[2]) if found else (self.places["project"], self.places["location"])
+        return Draft(kind, body, f"Python that calls {made.maker}", project, region)
+
+    def _bare(self) -> Draft | None:
+        """Read a job, or its pools, that a name is bound to where no call uses it."""
+        for name in reversed(list(self.values.names)):
+            node = self.values.names[name]
+            if name in ("worker_pool_specs", "WORKER_POOL_SPECS") and isinstance(node.value, list):
+                node = Node({"workerPoolSpecs": node}, node.line)
+            draft = self.identify(node, self.notes) if isinstance(node.value, dict | list) else None
+            if draft is not None:
+                return draft._replace(form=f"the Python value {quoted(name)}, {draft.form}")
+        return None
+
+    def _body(self, statements: list[ast.stmt]) -> None:
+        for statement in statements:
+            self._statement(statement)
+
+    def _statement(self, statement: ast.stmt) -> None:
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+            self._parameters(statement.args)
+        elif isinstance(statement, ast.Assign):
+            for target in statement.targets:
+                self._assign(target, statement.value)
+        elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
+            self._assign(statement.target, statement.value)
+        elif isinstance(statement, ast.AugAssign):
+            joined = ast.copy_location(ast.BinOp(statement.target, statement.op, statement.value), statement)
+            if isinstance(statement.target, ast.Name):
+                self._assign(statement.target, joined)
+        elif isinstance(statement, ast.Expr | ast.Return) and statement.value is not None:
+            self._calls(statement.value, "")
+        for field in ("body", "orelse", "finalbody"):
+            self._body([inner for inner in getattr(statement, field, []) if isinstance(inner, ast.stmt)])
+        for handler in getattr(statement, "handlers", []):
+            self._body(handler.body)
+
+    def _parameters(self, arguments: ast.arguments) -> None:
+        names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
+        for name in (*names, *(argument.arg for argument in arguments.kwonlyargs)):
+            self.values.names.pop(name, None)
+        defaults = list(zip(reversed(names), reversed(arguments.defaults), strict=False))
+        keyed = zip((argument.arg for argument in arguments.kwonlyargs), arguments.kw_defaults, strict=True)
+        for name, default in (*defaults, *keyed):
+            if default is not None and not (isinstance(default, ast.Constant) and default.value is None):
+                self.values.names[name] = self.values.of(default)
+
+    def _assign(self, target: ast.expr, value: ast.expr) -> None:
+        name = ast.unparse(target) if isinstance(target, ast.Name | ast.Attribute) else ""
+        made = self._calls(value, name)
+        node = made.args if made is not None else self.values.of(value)
+        if name:
+            self.values.names[name] = node
+        elif isinstance(target, ast.Subscript):
+            holder, key = self.values.of(target.value), self.values.of(target.slice)
+            if isinstance(holder.value, dict) and isinstance(key.value, str):
+                holder.value[key.value] = Node(node.value, target.lineno, node.raw)
+            elif isinstance(holder.value, list) and isinstance(key.value, int) and key.value < len(holder.value):
+                holder.value[key.value] = node
+
+    def _calls(self, expression: ast.expr, name: str) -> Made | None:
+        """Take in the calls of an expression; return the job when the expression itself makes one."""
+        outer: Made | None = None
+        for call in _in_order(expression):
+            if id(call) in self.seen:
+                continue
+            self.seen.add(id(call))
+            called = call_name(call)
+            if called in MAKERS and (made := self._make(call, called, name)) is not None:
+                outer = made if call is expression else outer
+            elif called in ("run", "submit") and isinstance(call.func, ast.Attribute):
+                self._run(call)
+            elif called == "init":
+                self._init(call)
+            elif called in ("append", "extend", "update") and isinstance(call.func, ast.Attribute) and call.args:
+                self._grow(call)
+        return outer
+
+    def _make(self, call: ast.Call, maker: str, name: str) -> Made | None:
+        args = self.values.arguments(call)
+        for word, value in zip(POSITIONS.get(maker, ()), call.args, strict=False):
+            args.value[word] = self.values.of(value)
+        if maker in ("CustomJob", "HyperparameterTuningJob") and {"job_spec", "trial_job_spec"} & set(args.value):
+            return None
+        made = Made(maker, args, name=name)
+        self.made.append(made)
+        return made
+
+    def _run(self, call: ast.Call) -> None:
+        owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+        name = ast.unparse(owner) if isinstance(owner, ast.Name | ast.Attribute) else ""
+        line = owner.lineno if owner is not None else 0
+        for made in reversed(self.made):
+            if (name and made.name == name) or (isinstance(owner, ast.Call) and made.args.line == line):
+                made.run = made.run or self.values.arguments(call)
+                return
+
+    def _init(self, call: ast.Call) -> None:
+        given = self.values.arguments(call).value
+        for name in self.places:
+            if name in given and given[name].value:
+                self.places[name] = given[name].text()
+
+    def _grow(self, call: ast.Call) -> None:
+        holder = self.values.of(call.func.value) if isinstance(call.func, ast.Attribute) else None
+        value = self.values.of(call.args[0])
+        if holder is None or len(holder.text() if holder.is_scalar else holder.value) > LONGEST_LIST:
+            return
+        if isinstance(holder.value, list) and call_name(call) == "append":
+            holder.value.append(value)
+        elif isinstance(holder.value, list) and isinstance(value.value, list):
+            holder.value.extend(value.value)
+        elif isinstance(holder.value, dict) and isinstance(value.value, dict):
+            holder.value.update(value.value)
+
+
+def _uses(outer: Made, inner: Made) -> bool:
+    if outer is inner or outer.maker != "HyperparameterTuningJob":
+        return False
+    custom = outer.args.get("custom_job")
+    return custom is not None and (custom.value is inner.args.value or custom.line == inner.args.line)
+
+
+def _in_order(expression: ast.expr) -> Iterator[ast.Call]:
+    """Yield the calls of an expression, inner ones first."""
+    found = [node for node in ast.walk(expression) if isinstance(node, ast.Call)]
+    return reversed(found)

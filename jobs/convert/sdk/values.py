@@ -1,0 +1,235 @@
+"""Python expressions to nodes: literals, names bound to them, and the calls that only hold values. Nothing is run.
+
+What cannot be known without running the program stays as a hole, e.g. `${project}`.
+"""
+
+import ast
+from typing import Any
+
+from jobs.convert.texts.nodes import Node, Notes
+from jobs.spec import KINDS, Message
+from jobs.spec.shape import fields
+
+DEEPEST = 80
+LONGEST_TEXT = 200_000
+LONGEST_LIST = 10_000
+LARGEST = 10**30
+PASSING = frozenset(
+    {"ParseDict", "loads", "str", "Path", "list", "tuple", "Struct", "Value", "deepcopy", "copy", "from_json", "dumps"}
+)
+SECONDS = {"days": 86400, "hours": 3600, "minutes": 60, "seconds": 1, "weeks": 604800}
+
+
+def _message_names() -> frozenset[str]:
+    found: set[str] = set()
+    waiting: list[type[Message]] = list(KINDS.values())
+    while waiting:
+        model = waiting.pop()
+        if model.__name__ not in found:
+            found.add(model.__name__)
+            waiting.extend(slot.model for slot in fields(model) if slot.model is not None)
+    return frozenset(found | {"TuningTaskInputs", "Duration"})
+
+
+MESSAGES = _message_names()
+
+
+class Values:
+    """Evaluates expressions; `names` holds what names are bound to at the place that is read."""
+
+    def __init__(self, notes: Notes) -> None:
+        self.notes = notes
+        self.names: dict[str, Node] = {}
+        self.budget = 200_000
+
+    def of(self, expression: ast.expr, depth: int = 0) -> Node:
+        """Return the value of an expression, or a hole."""
+        self.budget -= 1
+        if depth > DEEPEST or self.budget < 0:
+            return self.hole(expression)
+        read = getattr(self, f"_{type(expression).__name__.lower()}", None)
+        found: Node | None = read(expression, depth + 1) if read is not None else None
+        return found if found is not None else self.hole(expression)
+
+    def hole(self, expression: ast.expr) -> Node:
+        """Return a hole that shows what stood there."""
+        text = _shown(expression)
+        return Node("${" + text + "}", expression.lineno)
+
+    def _constant(self, expression: ast.Constant, _: int) -> Node | None:
+        value = expression.value
+        if isinstance(value, bytes | complex) or value is ...:
+            return None
+        if isinstance(value, float) and not abs(value) < float("inf"):
+            return None
+        raw = "" if isinstance(value, str) else str(value)[:100] if not isinstance(value, int) else ""
+        return Node(value, expression.lineno, raw)
+
+    def _list(self, expression: ast.List | ast.Tuple, depth: int) -> Node:
+        items: list[Node] = []
+        for item in expression.elts:
+            if isinstance(item, ast.Starred):
+                inner = self.of(item.value, depth)
+                items.extend(inner.value if isinstance(inner.value, list) else [inner])
+            else:
+                items.append(self.of(item, depth))
+        return Node(items[:LONGEST_LIST], expression.lineno)
+
+    _tuple = _list
+
+    def _dict(self, expression: ast.Dict, depth: int) -> Node:
+        entries: dict[str, Node] = {}
+        for key, item in zip(expression.keys, expression.values, strict=True):
+            value = self.of(item, depth)
+            if key is None:
+                if isinstance(value.value, dict):
+                    entries |= value.value
+                else:
+                    self.notes.advise(
+                        "not_carried", item.lineno, f"{value.text()} is not known here; it is not carried."
+                    )
+                continue
+            name = self.of(key, depth).text()
+            entries[name] = Node(value.value, key.lineno, value.raw)
+        return Node(entries, expression.lineno)
+
+    def _name(self, expression: ast.Name, _: int) -> Node | None:
+        return self.names.get(expression.id)
+
+    def _joinedstr(self, expression: ast.JoinedStr, depth: int) -> Node:
+        parts: list[str] = []
+        for part in expression.values:
+            value = self.of(part.value if isinstance(part, ast.FormattedValue) else part, depth)
+            parts.append(value.text() if value.is_scalar else "${" + _shown(part) + "}")
+        return Node("".join(parts)[:LONGEST_TEXT], expression.lineno)
+
+    def _attribute(self, expression: ast.Attribute, _: int) -> Node | None:
+        if expression.attr.isupper() and len(expression.attr) > 2:
+            return Node(expression.attr, expression.lineno)
+        return self.names.get(_shown(expression))
+
+    def _ifexp(self, expression: ast.IfExp, depth: int) -> Node | None:
+        for part in (expression.body, expression.orelse):
+            value = self.of(part, depth)
+            if value.value is not None and not (isinstance(value.value, str) and "${" in value.value):
+                self.notes.advise("choice", expression.lineno, "Of the two values of an if, one is taken; check which.")
+                return value
+        return None
+
+    def _boolop(self, expression: ast.BoolOp, depth: int) -> Node | None:
+        return self.of(expression.values[-1], depth) if isinstance(expression.op, ast.Or) else None
+
+    def _unaryop(self, expression: ast.UnaryOp, depth: int) -> Node | None:
+        value = self.of(expression.operand, depth).value
+        if isinstance(value, int | float) and not isinstance(value, bool) and isinstance(expression.op, ast.USub):
+            return Node(-value, expression.lineno, str(-value) if isinstance(value, float) else "")
+        return None
+
+    def _binop(self, expression: ast.BinOp, depth: int) -> Node | None:
+        left, right = self.of(expression.left, depth), self.of(expression.right, depth)
+        first, second = left.value, right.value
+        if isinstance(expression.op, ast.Add) and isinstance(first, str) and isinstance(second, str):
+            return Node((first + second)[:LONGEST_TEXT], expression.lineno)
+        if isinstance(expression.op, ast.Add) and isinstance(first, list) and isinstance(second, list):
+            return Node((first + second)[:LONGEST_LIST], expression.lineno)
+        if isinstance(expression.op, ast.BitOr) and isinstance(first, dict) and isinstance(second, dict):
+            return Node(first | second, expression.lineno)
+        number = _reckon(expression.op, first, second)
+        return None if number is None else Node(number, expression.lineno, str(number))
+
+    def _call(self, expression: ast.Call, depth: int) -> Node | None:
+        name = call_name(expression)
+        if name in ("getenv", "get") and expression.args:
+            return self._looked_up(expression, depth)
+        if name.endswith("ParameterSpec") and name not in MESSAGES:
+            entries = self.arguments(expression, depth)
+            entries.value["__kind__"] = Node(name, expression.lineno)
+            return entries
+        if name == "timedelta":
+            parts = {word.arg: self.of(word.value, depth).value for word in expression.keywords if word.arg}
+            if set(parts) <= set(SECONDS) and all(isinstance(part, int | float) for part in parts.values()):
+                return Node(sum(SECONDS[unit] * part for unit, part in parts.items() if unit), expression.lineno)
+        if (name in MESSAGES or name == "dict") and not (expression.args and name != "dict"):
+            return self.arguments(expression, depth)
+        if name in MESSAGES or name == "dict" or name in PASSING:
+            value = self.of(expression.args[0], depth) if expression.args else None
+            return Node(value.text(), value.line) if value is not None and name == "str" and value.is_scalar else value
+        if name == "format" and isinstance(expression.func, ast.Attribute):
+            text = self.of(expression.func.value, depth)
+            return text if isinstance(text.value, str) and "{" in text.value else None
+        return None
+
+    def arguments(self, expression: ast.Call, depth: int = 0) -> Node:
+        """Return the named arguments of a call as a mapping; `**names` are taken in where they are known."""
+        entries: dict[str, Node] = {}
+        if call_name(expression) == "dict" and expression.args:
+            first = self.of(expression.args[0], depth)
+            entries |= first.value if isinstance(first.value, dict) else {}
+        for word in expression.keywords:
+            value = self.of(word.value, depth + 1)
+            if word.arg is not None:
+                entries[word.arg] = Node(value.value, word.lineno, value.raw)
+            elif isinstance(value.value, dict):
+                entries |= value.value
+            else:
+                self.notes.advise(
+                    "not_carried", word.lineno, f"**{_shown(word.value)} is not known; it is not carried."
+                )
+        return Node(entries, expression.lineno)
+
+    def _looked_up(self, expression: ast.Call, depth: int) -> Node | None:
+        """Read os.environ.get("X", default), os.getenv and the like: the default, or a hole named X."""
+        if len(expression.args) > 1:
+            default = self.of(expression.args[1], depth)
+            if default.value not in (None, ""):
+                return default
+        name = self.of(expression.args[0], depth)
+        return Node("${" + name.value + "}", expression.lineno) if isinstance(name.value, str) else None
+
+    def _subscript(self, expression: ast.Subscript, depth: int) -> Node | None:
+        key = self.of(expression.slice, depth).value
+        if _shown(expression.value).endswith("environ") and isinstance(key, str):
+            return Node("${" + key + "}", expression.lineno)
+        value = self.of(expression.value, depth).value
+        if isinstance(value, dict) and isinstance(key, str):
+            return value.get(key)
+        whole = isinstance(key, int) and not isinstance(key, bool)
+        return value[key] if whole and isinstance(value, list) and -len(value) <= key < len(value) else None
+
+
+def call_name(expression: ast.Call) -> str:
+    """Return the last name of what is called: `CustomJob` of `aiplatform.CustomJob(...)`."""
+    function = expression.func
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
+
+
+def _shown(expression: ast.AST) -> str:
+    """Return a short text for an expression, without braces."""
+    if isinstance(expression, ast.FormattedValue):
+        return _shown(expression.value)
+    if isinstance(expression, ast.Name):
+        return expression.id
+    if isinstance(expression, ast.Attribute):
+        return f"{_shown(expression.value)}.{expression.attr}"[-60:]
+    if isinstance(expression, ast.Call):
+        return f"{_shown(expression.func)}()"
+    if isinstance(expression, ast.Subscript) and isinstance(expression.slice, ast.Constant):
+        return str(expression.slice.value)[:60].replace("{", "").replace("}", "")
+    return type(expression).__name__.lower()
+
+
+def _reckon(sign: ast.operator, first: Any, second: Any) -> int | float | None:
+    for value in (first, second):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < LARGEST:
+            return None
+    if isinstance(sign, ast.Mult):
+        return first * second  # type: ignore[no-any-return]
+    if isinstance(sign, ast.Add):
+        return first + second  # type: ignore[no-any-return]
+    if isinstance(sign, ast.Sub):
+        return first - second  # type: ignore[no-any-return]
+    if isinstance(sign, ast.FloorDiv | ast.Div) and second:
+        return first // second if isinstance(sign, ast.FloorDiv) else first / second  # type: ignore[no-any-return]
+    return None

@@ -1,0 +1,130 @@
+"""What a YAML or JSON document describes: recognises the forms in which people write jobs, and unwraps them.
+
+Source of the forms: 539 published specs; gcloud's `--config` help; the REST reference, read 2026-11-21.
+"""
+
+from collections.abc import Callable
+
+from jobs.convert.texts.nodes import Draft, Node, Notes, folded
+from jobs.spec import CustomJob, CustomJobSpec, quoted
+from jobs.spec.shape import slots
+
+POOL_NAMES = frozenset({"machinespec", "containerspec", "pythonpackagespec"})
+SPEC_NAMES = frozenset(folded(name) for name in slots(CustomJobSpec))
+ABOVE = frozenset(folded(name) for name in slots(CustomJob)) - SPEC_NAMES
+DEEPEST_WRAP = 4
+MOST_WRAPPED = 50
+NO_JOBS = {
+    "resourcepools": "describes a persistent resource, not a job",
+    "traininginput": "is a job of the former AI Platform Training, which is switched off",
+    "scaletier": "is a job of the former AI Platform Training, which is switched off",
+    "pipelinespec": "describes a pipeline job of Vertex AI Pipelines, not a training job",
+    "pipelineinfo": "describes a pipeline of Vertex AI Pipelines, not a training job",
+    "apiversion": "is a Kubernetes manifest, not a job of Vertex AI",
+    "deployedmodels": "describes an endpoint, not a job",
+    "nbformat": "is a notebook; Trainboard reads the text of one cell",
+}
+SDK_ONLY = frozenset({"stagingbucket", "baseoutputdir", "encryptionspeckeyname", "schedulingstrategy"})
+FromCall = Callable[[Node, Node | None, Notes], Draft]
+
+
+def looks_like(node: Node) -> str:
+    """Name the form of a value, or return nothing: pipeline, tuning, job, spec, pools, pool, calls."""
+    if isinstance(node.value, list):
+        pools = [item for item in node.value[:MOST_WRAPPED] if isinstance(item.value, dict)]
+        whole = len(pools) == len(node.value[:MOST_WRAPPED])
+        return "pools" if whole and any(looks_like(item) == "pool" for item in pools) else ""
+    if not isinstance(node.value, dict):
+        return ""
+    names = {folded(name) for name in node.value}
+    if names & {"trainingtaskdefinition", "trainingtaskinputs"}:
+        return "pipeline"
+    if names & {"studyspec", "trialjobspec"}:
+        return "tuning"
+    if "jobspec" in names:
+        return "job"
+    if "workerpoolspecs" in names:
+        return "calls" if names & SDK_ONLY and "displayname" in names else "spec"
+    if names & POOL_NAMES:
+        return "pool"
+    return "spec" if names and names <= SPEC_NAMES and names & {"scheduling", "baseoutputdirectory"} else ""
+
+
+def identify(node: Node, notes: Notes, from_call: FromCall) -> Draft | None:
+    """Return the job that a document holds, wrappers taken off; None when it holds none."""
+    return _identify(node, notes, from_call, 0, "")
+
+
+def refusal(node: Node) -> str:
+    """Say what a document is that holds no job."""
+    names = {folded(name) for name in node.value} if isinstance(node.value, dict) else set()
+    known = next((words for name, words in NO_JOBS.items() if name in names), "")
+    return f"This {known}." if known else "No job was found in it: nothing is named workerPoolSpecs, jobSpec or alike."
+
+
+def _identify(node: Node, notes: Notes, from_call: FromCall, depth: int, inside: str) -> Draft | None:
+    form = looks_like(node)
+    if form == "pipeline":
+        return Draft("training_pipeline", node, "a TrainingPipeline" + inside)
+    if form == "tuning":
+        return Draft("hyperparameter_tuning_job", node, "a HyperparameterTuningJob" + inside)
+    if form == "job":
+        return Draft("custom_job", node, "a CustomJob" + inside)
+    if form == "calls":
+        return from_call(node, None, notes)
+    if form == "spec":
+        return _of_spec(node, notes, "a bare CustomJobSpec, which gcloud's --config takes" + inside)
+    if form in ("pools", "pool"):
+        pools = node if form == "pools" else Node([node], node.line)
+        words = "a bare list of worker pools" if form == "pools" else "a bare worker pool"
+        return _of_spec(Node({"workerPoolSpecs": pools}, node.line), notes, words + inside)
+    return _unwrap(node, notes, from_call, depth) if depth < DEEPEST_WRAP else None
+
+
+def _of_spec(spec: Node, notes: Notes, form: str) -> Draft:
+    """Make a CustomJob of a bare spec; fields that belong above it are moved there and refused."""
+    inner: dict[str, Node] = {}
+    outer: dict[str, Node] = {}
+    places: dict[str, str] = {}
+    for name, item in spec.value.items():
+        plain_name = folded(name)
+        if plain_name in ABOVE:
+            outer[name] = item
+            message = f"{quoted(name)} is no field of a CustomJobSpec; it is taken as the job's own."
+            remedy = "Put it beside a jobSpec, or give it to gcloud as a flag."
+            notes.refuse("misplaced", item.line, message, remedy, quoted(name)[1:-1])
+        elif plain_name in ("project", "projectid", "region", "location") and isinstance(item.value, str):
+            places["project" if plain_name.startswith("project") else "region"] = item.value
+            message = f"{quoted(name)} is no field of a CustomJobSpec; it is taken as where the job runs."
+            notes.refuse("misplaced", item.line, message, "gcloud takes it as a flag, REST in the address.", name)
+        else:
+            inner[name] = item
+    body = Node({**outer, "jobSpec": Node(inner, spec.line)}, spec.line)
+    return Draft("custom_job", body, form, places.get("project", ""), places.get("region", ""))
+
+
+def _unwrap(node: Node, notes: Notes, from_call: FromCall, depth: int) -> Draft | None:
+    entries = list(node.value.items())[:MOST_WRAPPED] if isinstance(node.value, dict) else []
+    if isinstance(node.value, list) and len(node.value) == 1:
+        return _identify(node.value[0], notes, from_call, depth + 1, ", in a list")
+    if any(folded(name) in NO_JOBS for name, _ in entries):
+        return None
+    spec, run = node.get("spec"), node.get("run")
+    if spec is not None and run is not None and looks_like(spec) in ("spec", "calls") and isinstance(run.value, dict):
+        return from_call(spec, run, notes)
+    for name, item in entries:
+        if isinstance(item.value, dict | list) and _holds_job(item, depth + 1):
+            for other, left in node.value.items():
+                if other != name and left.value is not None:
+                    message = f"{quoted(other)} beside {quoted(name)} is no part of a job and is not carried."
+                    notes.advise("not_carried", left.line, message, "", quoted(other)[1:-1])
+            return _identify(item, notes, from_call, depth + 1, f", inside {quoted(name)}")
+    return None
+
+
+def _holds_job(node: Node, depth: int) -> bool:
+    if looks_like(node):
+        return True
+    if depth >= DEEPEST_WRAP or not isinstance(node.value, dict):
+        return False
+    return any(_holds_job(item, depth + 1) for item in list(node.value.values())[:MOST_WRAPPED])

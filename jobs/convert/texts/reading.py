@@ -1,0 +1,203 @@
+"""Any text to a job and findings: recognises the format, reads it, tidies it, and checks it as `jobs.spec` does.
+
+Never raises, whatever the text; bounded in size, depth and number of values.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from jobs.convert.commands.curl_command import read_curl
+from jobs.convert.commands.gcloud_command import read_gcloud
+from jobs.convert.sdk.custom_jobs import custom_job
+from jobs.convert.sdk.program import read_python
+from jobs.convert.texts.assumptions import assumed
+from jobs.convert.texts.decode import decode
+from jobs.convert.texts.forms import identify, refusal
+from jobs.convert.texts.json_text import read_json
+from jobs.convert.texts.nodes import Draft, Node, Notes, excess, folded, line_at, plain
+from jobs.convert.texts.recognise import command_in_comment, comment_line, recognise, unfenced
+from jobs.convert.texts.tidy import Tidier
+from jobs.convert.texts.yaml_text import read_yaml
+from jobs.spec import KINDS, Finding, Severity, Submission, read, rest_body
+
+HOLES_RULE = "holes_are_filled"
+Files = Callable[[str], str | None]
+BELONGS = {
+    "stagingbucket": "It is an argument of the Python SDK; the API has `baseOutputDirectory.outputUriPrefix`.",
+    "baseoutputdir": "It is an argument of the Python SDK; the API has `baseOutputDirectory.outputUriPrefix`.",
+    "outputuri": "Did you mean `baseOutputDirectory.outputUriPrefix`?",
+    "description": "Jobs have no description; a label can hold a short one.",
+    "schedulingstrategy": "It belongs in `scheduling.strategy`.",
+    "persistentdisktype": "It belongs in `workerPoolSpecs[].diskSpec.bootDiskType`.",
+    "persistentdisksizegb": "It belongs in `workerPoolSpecs[].diskSpec.bootDiskSizeGb`.",
+    "parameterspecs": "Did you mean `parameters`?",
+    "metricspecs": "Did you mean `metrics`?",
+    "environmentvariables": "It belongs in `containerSpec.env`, as a list of name and value.",
+    "minreplicacount": "Jobs do not scale; give `replicaCount`.",
+    "maxreplicacount": "Jobs do not scale; give `replicaCount`.",
+    "shmsize": "Vertex AI has no setting for shared memory.",
+    "project": "It is part of the address of the request, or a flag of gcloud.",
+    "region": "It is part of the address of the request, or a flag of gcloud.",
+    "location": "It is part of the address of the request, or a flag of gcloud.",
+}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a text says.
+
+    `format` is a key of FORMATS or "" where nothing could be read; `form` says in words what was found; `body` is the
+    REST body; `holes` are the paths of placeholders. `submission` is everything that was given only if no finding
+    refuses.
+    """
+
+    format: str
+    form: str
+    kind: str
+    submission: Submission | None
+    body: dict[str, Any]
+    findings: tuple[Finding, ...]
+    holes: tuple[str, ...] = ()
+    tree: Node | None = field(default=None, repr=False, compare=False)
+
+    def line_of(self, path: str) -> int | None:
+        """Return the line on which a field of the body was written, or the nearest thing around it."""
+        return None if self.tree is None else line_at(self.tree, path)
+
+    def located(self, finding: Finding) -> Finding:
+        """Return a finding with its line, where it has none."""
+        return finding if finding.line is not None else replace(finding, line=self.line_of(finding.field))
+
+    def with_rules(self, findings: Iterable[Finding]) -> list[Finding]:
+        """Return all findings: the reading's own, then those of rules, with lines.
+
+        What a rule refuses only because of a placeholder is an advice: a template is no wrong job, but nobody can
+        submit it before it is filled; the reading's own `hole` findings name what to fill.
+        """
+        rules = [self._softened(self.located(finding)) for finding in findings]
+        return [*self.findings, *(rule for rule in rules if rule.code != HOLES_RULE or rule.field not in self.holes)]
+
+    def _softened(self, finding: Finding) -> Finding:
+        if finding.severity is Severity.ADVISE or not any(_touches(finding.field, hole) for hole in self.holes):
+            return finding
+        return replace(finding, severity=Severity.ADVISE)
+
+
+def _touches(path: str, hole: str) -> bool:
+    """Tell whether a finding at `path` may come from the hole: it is there, around it, or of the same machine."""
+    if not path or path == hole or hole.startswith((f"{path}.", f"{path}[")) or path.startswith(f"{hole}."):
+        return bool(path)
+    parent = hole.rpartition(".")[0]
+    return parent.endswith(("machineSpec", "diskSpec")) and path.startswith(parent)
+
+
+def read_text(
+    text: str | bytes, *, name: str = "", project: str = "", region: str = "", files: Files = lambda _: None
+) -> Reading:
+    """Read a job from a text in any of the formats.
+
+    `name` is the display name for forms that have none, such as gcloud's config files; `project` and `region` count
+    where the text names none; `files` gives the text of a file that a command names, or None.
+    """
+    notes = Notes()
+    decoded = decode(text, notes)
+    if decoded is None:
+        return Reading("", "", "", None, {}, tuple(notes.result()))
+    decoded = unfenced(decoded)
+    found = recognise(decoded)
+    draft, heading = _draft(found, decoded, notes, files)
+    if draft is None:
+        return Reading(found, "", "", None, {}, tuple(notes.result()))
+    if heading is not None:
+        draft = _with_heading(draft, heading, notes)
+    return _finish(found, draft, notes, name, project, region)
+
+
+def _draft(found: str, text: str, notes: Notes, files: Files) -> tuple[Draft | None, Draft | None]:
+    """Return the first job of a text, and what the command in the comment at its head says, for YAML."""
+    if found == "gcloud":
+        return _first(read_gcloud(text, notes, _config, files), notes), None
+    if found == "curl":
+        return _first(read_curl(text, notes, _identify, files), notes), None
+    if found == "python":
+        return _first(read_python(text, notes, _identify) or [], notes), None
+    documents = read_json(text, notes) if found == "rest" else read_yaml(text, notes)
+    drafts = [draft for document in documents if (draft := _identify(document, notes)) is not None]
+    if documents and not drafts:
+        notes.refuse("no_job", documents[0].line, refusal(documents[0]), "Give a CustomJob or one of its siblings.")
+    command = command_in_comment(text) if found == "gcloud-yaml" and drafts else ""
+    if found == "gcloud-yaml" and drafts and (line := comment_line(text, after_heading=bool(command))):
+        notes.advise("comments", line, "Comments are not kept.")
+    scratch = Notes()
+    headings = read_gcloud(command, scratch, lambda *_: None, lambda _: None) if command else []
+    rest = [Draft("further", draft.body, draft.form) for draft in drafts[1:]]
+    return _first([*drafts[:1], *rest], notes), headings[0] if headings else None
+
+
+def _identify(node: Node, notes: Notes) -> Draft | None:
+    if words := excess(node):
+        notes.refuse("too_much", node.line, words, "Give one job.")
+        return None
+    return identify(node, notes, custom_job)
+
+
+def _config(text: str, line: int, notes: Notes) -> Draft | None:
+    """Read what gcloud's --config holds."""
+    is_json = text.lstrip().startswith("{")
+    documents = read_json(text, notes, line) if is_json else read_yaml("\n" * (line - 1) + text, notes)
+    draft = _identify(documents[0], notes) if documents else None
+    if documents and draft is None:
+        notes.refuse("no_job", documents[0].line, refusal(documents[0]))
+    return draft
+
+
+def _first(drafts: list[Draft], notes: Notes) -> Draft | None:
+    for further in drafts[1:]:
+        message = "Another job begins here; one is read at a time."
+        notes.advise("further_job", further.body.line, message, "Give each job on its own.")
+    if not drafts and not notes.findings:
+        notes.refuse(
+            "no_job", 1, "No job was found in it.", "Give YAML, JSON, a gcloud or curl command, or SDK Python."
+        )
+    return drafts[0] if drafts else None
+
+
+def _with_heading(draft: Draft, heading: Draft, notes: Notes) -> Draft:
+    """Take from the command in a comment what the config file itself cannot hold."""
+    if not isinstance(draft.body.value, dict) or heading.kind != draft.kind:
+        return draft
+    given = {folded(name) for name in draft.body.value}
+    names = ("displayName", "labels", "encryptionSpec")
+    taken = {key: node for key, node in heading.body.value.items() if key in names and folded(key) not in given}
+    if taken or heading.region or heading.project:
+        message = "The command in the comment at the head is read, too: it gives what the file itself cannot hold."
+        notes.advise("command_in_comment", 1, message)
+    places = {"project": draft.project or heading.project, "region": draft.region or heading.region}
+    return draft._replace(body=Node({**taken, **draft.body.value}, draft.body.line), **places)
+
+
+def _finish(found: str, draft: Draft, notes: Notes, name: str, project: str, region: str) -> Reading:
+    if words := excess(draft.body):
+        notes.refuse("too_much", draft.body.line, words, "Give one job.")
+        return Reading(found, draft.form, draft.kind, None, {}, tuple(notes.result()))
+    tidier = Tidier(notes)
+    tree = tidier.message(KINDS[draft.kind], draft.body)
+    tree = assumed("bare" if "a bare" in draft.form else found, draft.kind, tree, name, notes)
+    job, findings = read(draft.kind, plain(tree))
+    reading = Reading(found, draft.form, draft.kind, None, {}, (), tuple(tidier.holes), tree)
+    told = tuple(reading.located(_belonging(finding)) for finding in (*notes.result(), *findings))
+    if job is None:
+        return replace(reading, findings=told)
+    submission = Submission(draft.kind, draft.project or project, draft.region or region, job)
+    return replace(reading, submission=submission, body=rest_body(job), findings=told)
+
+
+def _belonging(finding: Finding) -> Finding:
+    """Say where a field belongs that people often invent."""
+    if finding.code != "unknown_field":
+        return finding
+    home = BELONGS.get(folded(finding.field.rpartition(".")[2]), "")
+    if not home or "Did you mean" in finding.remedy:
+        return finding
+    return replace(finding, remedy=home)

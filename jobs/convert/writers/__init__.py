@@ -1,0 +1,1 @@
+"""Jobs written as text, in each format."""
