@@ -143,9 +143,9 @@ class TestStopping:
 
     def test_ends_the_last_layer_first(self, run: Callable[..., Keeper], screen: io.StringIO) -> None:
         polite = """
-            import signal, sys
-            def leave(*_): print("leaving", flush=True); sys.exit(0)
-            signal.signal(signal.SIGTERM, leave); print("ready", flush=True); signal.pause()
+            import os, signal, sys
+            def leave(*_): os.write(1, b"leaving\\n"); sys.exit(0)
+            signal.signal(signal.SIGTERM, leave); os.write(1, b"ready\\n"); signal.pause()
         """
         layers = [[python("redis", polite)], [python("web", polite)]]
 
