@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
-from dashboard.pages import approvals, board, compose, health, history, job, job_log
+from dashboard.pages import approvals, board, compare, compose, health, history, job, job_log, templates
 from dashboard.pages.sign_in import SignIn
 
 urlpatterns = [
@@ -13,13 +13,18 @@ urlpatterns = [
     path("jobs/<uuid:pk>/", job.job, name="job"),
     path("approvals/", approvals.approvals, name="approvals"),
     path("history/", history.history, name="history"),
+    path("compare/", compare.compare, name="compare"),
+    path("templates/", templates.templates, name="templates"),
     path("admin/", admin.site.urls),
     path("accounts/login/", SignIn.as_view(), name="login"),
     path("accounts/logout/", LogoutView.as_view(), name="logout"),
     path("healthz", health.alive, name="healthz"),
     path("readyz", health.ready, name="readyz"),
     path("jobs/new/check/", compose.check, name="compose-check"),
+    path("templates/<int:pk>/", templates.template, name="template"),
+    path("templates/<int:pk>/delete/", templates.delete, name="template-delete"),
     # ------------------------------------------------ below a job
+    path("jobs/<uuid:pk>/template/", templates.save, name="template-save"),
     path("jobs/<uuid:pk>/live/", job.live, name="job-live"),
     path("jobs/<uuid:pk>/log/", job_log.log, name="job-log"),
     path("jobs/<uuid:pk>/cancel/", job.cancel, name="cancel"),

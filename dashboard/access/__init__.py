@@ -13,10 +13,11 @@ from dashboard.access.jobs import (
     log_tail,
     moves_since,
     open_approvals,
+    silent_log,
     to_decide,
 )
 from dashboard.access.roles import Request, can, teams_of, teams_where
-from jobs.models import Approval, Job, JobEvent, LogLine, Scope, Team
+from jobs.models import Approval, Job, JobEvent, LogLine, Scope, Team, Template
 
 __all__ = [
     "Approval",
@@ -26,6 +27,7 @@ __all__ = [
     "Request",
     "Scope",
     "Team",
+    "Template",
     "can",
     "events_of",
     "failing_scopes",
@@ -36,6 +38,7 @@ __all__ = [
     "log_tail",
     "moves_since",
     "open_approvals",
+    "silent_log",
     "teams_of",
     "teams_where",
     "to_decide",

@@ -1,0 +1,13 @@
+"""The two fields that a template has of its own; its spec comes from a job."""
+
+from django import forms
+
+from dashboard.forms.found import FoundForm
+
+
+class TemplateForm(FoundForm):
+    """A template's name and what it is for. `jobs.lifecycle.templates` decides whether the name can be used."""
+
+    is_final = True
+    name = forms.CharField(label="Name", required=False, max_length=500, help_text="Unique in the team.")
+    note = forms.CharField(label="Note", required=False, max_length=500, help_text="What it is for, in a sentence.")

@@ -1,0 +1,61 @@
+"""What differs between two jobs, for every page that shows it: compare, approvals."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from django.contrib.auth.models import User
+
+from dashboard.access import Job
+from dashboard.access.baselines import baselines_of
+from dashboard.drawing.differences import Shown, shown
+from dashboard.drawing.figures import duration, money
+from jobs.spec.compare import OWN_LABELS, Change, Difference, side_by_side
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two jobs side by side; `why` says in words why these two, "" where somebody chose them."""
+
+    before: Job
+    after: Job
+    changed: tuple[Shown, ...]
+    same: tuple[Shown, ...]
+    why: str = ""
+
+
+def comparison(before: Job, after: Job, *, without: Iterable[str] = OWN_LABELS) -> Comparison:
+    """Compare two jobs: what is around their bodies first, then the bodies; `without` as for `side_by_side`."""
+    rows = [*_around(before, after), *side_by_side(before.spec, after.spec, without=without)]
+    drawn = [shown(row) for row in rows]
+    return Comparison(
+        before,
+        after,
+        changed=tuple(row for row in drawn if row.change is not Change.SAME),
+        same=tuple(row for row in drawn if row.change is Change.SAME),
+    )
+
+
+def changes_of(user: User, jobs: Iterable[Job]) -> dict[UUID, Comparison]:
+    """Return what each job changed against its baseline, for the jobs that have one; two queries in all."""
+    asked = list(jobs)
+    found = baselines_of(user, asked)
+    return {
+        job.pk: replace(comparison(found[job.pk].job, job), why=found[job.pk].why) for job in asked if job.pk in found
+    }
+
+
+def _around(before: Job, after: Job) -> list[Difference]:
+    """Return what the bodies do not hold: kind, place, run time and price, as people read them."""
+    sides = [
+        {
+            "kind": job.get_kind_display(),
+            "team": job.team.name,
+            "project": job.project,
+            "region": job.region,
+            "expected run time": duration(job.expected_seconds),
+            "expected cost": money(job.estimate_usd),
+        }
+        for job in (before, after)
+    ]
+    return [row for row in side_by_side(*sides) if row.field not in ("kind", "team") or row.change is not Change.SAME]

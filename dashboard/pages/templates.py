@@ -1,0 +1,125 @@
+"""The specs that a team keeps: list them, use one, save one from a job, rename, replace and delete."""
+
+import json
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_safe
+
+from dashboard.access import Job, Request, Template, can, job_for, teams_where
+from dashboard.access.templates import template_for, templates_of
+from dashboard.forms.template_form import TemplateForm
+from jobs import lifecycle, strategies
+from jobs.lifecycle import templates as verbs
+
+PAGE_SIZE = 50
+MAY_NOT_SAVE = "Your role in this team lets you look at jobs; an engineer may keep templates of them."
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A template with what its spec comes down to."""
+
+    template: Template
+    strategy: str
+    machines: str
+    may_change: bool
+
+
+@require_safe
+def templates(request: Request) -> HttpResponse:
+    """List the templates of the person's teams."""
+    page = Paginator(templates_of(request.user), PAGE_SIZE).get_page(request.GET.get("page"))
+    writable = set(teams_where(request.user, "request").values_list("pk", flat=True))
+    rows = [_row(template, template.team_id in writable) for template in page.object_list]
+    return render(request, "templates.html", {"now": timezone.now(), "page": page, "rows": rows})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def template(request: Request, pk: int) -> HttpResponse:
+    """Show a template; on POST give it another name and note."""
+    found = template_for(request, pk, "request" if request.method == "POST" else "see")
+    form = TemplateForm(_posted(request), initial={"name": found.name, "note": found.note})
+    if request.method == "POST" and form.is_valid():
+        said = form.cleaned_data
+        try:
+            verbs.rename(found, name=said["name"], note=said["note"], by=request.user, now=timezone.now())
+        except verbs.NameNotUsable as refusal:
+            form.add_error("name", str(refusal))
+        else:
+            messages.success(request, f"Saved {found.name}.")
+            return redirect("templates")
+    context = {
+        "now": timezone.now(),
+        "form": form,
+        "row": _row(found, can(request.user, "request", found.team)),
+        "spec_text": json.dumps(found.spec, indent=2, ensure_ascii=False),
+    }
+    return render(request, "template.html", context, status=422 if form.errors else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete(request: Request, pk: int) -> HttpResponse:
+    """Ask whether to delete a template, then delete it."""
+    found = template_for(request, pk, "request")
+    if request.method != "POST":
+        return render(request, "template_delete.html", {"row": _row(found, may_change=True)})
+    verbs.delete(found, by=request.user)
+    messages.success(request, f"Deleted the template {found.name}.")
+    return redirect("templates")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def save(request: Request, pk: UUID) -> HttpResponse:
+    """Keep a job's spec as a template of its team; `do=replace` takes the place of the one that has the name."""
+    job = job_for(request, pk)
+    if not can(request.user, "request", job.team):
+        raise PermissionDenied(MAY_NOT_SAVE)
+    form = TemplateForm(_posted(request), initial={"name": job.display_name[:80]})
+    context: dict[str, Any] = {"job": job, "form": form}
+    if request.method == "POST" and form.is_valid():
+        try:
+            kept = _keep(request, job, form.cleaned_data)
+        except verbs.NameTaken as taken:
+            form.add_error("name", str(taken))
+            context["taken"] = taken.template
+        except verbs.NameNotUsable as refusal:
+            form.add_error("name", str(refusal))
+        else:
+            messages.success(request, f"Saved {kept.name} as a template of {job.team}.")
+            return redirect("templates")
+    return render(request, "template_save.html", context, status=422 if form.errors else 200)
+
+
+def _posted(request: Request) -> QueryDict | None:
+    return request.POST if request.method == "POST" else None
+
+
+def _keep(request: Request, job: Job, said: dict[str, Any]) -> Template:
+    """Save the job's spec under the name that was typed. Raises NameNotUsable."""
+    content: dict[str, Any] = {
+        "submission": lifecycle.submission_of(job),
+        "expected": timedelta(seconds=job.expected_seconds),
+        "note": said["note"],
+        "by": request.user,
+        "now": timezone.now(),
+    }
+    try:
+        return verbs.save_template(team=job.team, name=said["name"], **content)
+    except verbs.NameTaken as taken:
+        if request.POST.get("do") != "replace" or not verbs.replace_template(taken.template, **content):
+            raise
+        return taken.template
+
+
+def _row(template: Template, may_change: bool) -> Row:
+    submission = verbs.submission_of(template)
+    return Row(template, strategies.strategy_of(submission).label, submission.machines_summary, may_change)
