@@ -1,6 +1,7 @@
 """`python -m emulator --host 127.0.0.1 --port 8900 --state DIR --speed N`."""
 
 import argparse
+import json
 import logging
 import sys
 from pathlib import Path
@@ -30,6 +31,7 @@ def arguments() -> argparse.ArgumentParser:
         metavar="SECONDS",
         help="seconds of running after which the first (second, ...) attempt of every Spot job is reclaimed; 0 = not",
     )
+    parser.add_argument("--capacity", type=Path, help="JSON file with machines, quotas and how they change")
     parser.add_argument("--scripted", action="store_true", help="no processes; the clock is set by control calls")
     for name, what in (("memory-mib", "memory"), ("cpu-seconds", "processor time"), ("run-seconds", "run time")):
         parser.add_argument(f"--replica-{name}", type=int, default=0, help=f"{what} of one replica, 0 = unlimited")
@@ -47,6 +49,7 @@ def main() -> int:
         state=given.state,
         speed=given.speed,
         is_scripted=given.scripted,
+        capacity=json.loads(given.capacity.read_text()) if given.capacity else {},
         reclaim_spot=tuple(value for part in given.reclaim_spot for value in part),
         limits=Limits(
             memory_mib=given.replica_memory_mib,

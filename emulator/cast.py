@@ -1,10 +1,14 @@
-"""Who plays a job: its story, or real processes; the rest of the emulator does not need to know."""
+"""Who plays a job, and who gives it machines: its story, a persistent resource, or the real thing."""
 
+from emulator.capacity.grants import Grants
 from emulator.documents import Document
-from emulator.lifecycle.stage import Grant, Plenty, Stage
+from emulator.lifecycle.stage import Grant, Stage
+from emulator.pools import Pools
 from emulator.records import Job
 from emulator.replicas.processes import Processes
 from emulator.stories import Stories
+
+POOL_QUEUE_SECONDS = 1.0
 
 
 class Cast:
@@ -37,8 +41,9 @@ class Cast:
         self._of(job).cue(job, key)
 
     def queue_seconds(self, job: Job, usual: float) -> float:
-        """Ask the stage that plays it."""
-        return self._of(job).queue_seconds(job, usual)
+        """Ask the stage that plays it; a persistent resource has no queue before its own."""
+        told = self._of(job).queue_seconds(job, usual)
+        return min(told, POOL_QUEUE_SECONDS) if "persistentResourceId" in job.spec else told
 
     def survives(self, job: Job) -> bool:
         """Ask the stage that plays it."""
@@ -49,12 +54,33 @@ class Cast:
         return self._of(job).finishes_first(job)
 
 
-class ToldCapacity(Plenty):
-    """Machines without end, unless a job's story says otherwise."""
+class Machines:
+    """Gives each job the machines that its story tells of, that its persistent resource lends, or that there are."""
 
     stories: Stories
+    pools: Pools
+
+    def __init__(self, grants: Grants) -> None:
+        self._grants = grants
 
     def take(self, job: Job, now: float) -> Grant:
-        """Ask the story first."""
+        """Ask for all machines of a job."""
         told = self.stories.grant(job) if job.story else None
-        return told or super().take(job, now)
+        if told is not None:
+            return told
+        return self.pools.claim(job) if "persistentResourceId" in job.spec else self._grants.take(job, now)
+
+    def give_back(self, job: Job) -> None:
+        """Return a job's machines."""
+        if "persistentResourceId" in job.spec:
+            self.pools.release(job)
+        else:
+            self._grants.give_back(job)
+
+    def waiting_limit(self, job: Job) -> float | None:
+        """Return when the job gives up waiting."""
+        return self._grants.waiting_limit(job)
+
+    def reclaim_seconds(self, job: Job) -> float | None:
+        """Return when a Spot job is reclaimed."""
+        return self._grants.reclaim_seconds(job)

@@ -37,7 +37,7 @@ def health(world: World, call: Call) -> Document:
 def truth(world: World, call: Call) -> Document:
     """Return everything about every job that clients cannot see, oldest first."""
     wanted = call.query.get("job", "")
-    jobs = [world.find_job(wanted)] if wanted else world.store.all(Job)
+    jobs = [world.intake.find_job(wanted)] if wanted else world.store.all(Job)
     return {
         "now": clocks.stamp(world.clock.now()),
         "calls": dict(world.calls),
@@ -95,14 +95,14 @@ def scripts(world: World, call: Call) -> Document:  # noqa: ARG001
     """Return the stories that there are and the rules that choose among them."""
     return {
         "stories": {name: story.summary for name, story in STORIES.items()},
-        "rules": [{"match": match, "story": story} for match, story in world.scripts],
+        "rules": [{"match": match, "story": story} for match, story in world.intake.scripts],
     }
 
 
 def script(world: World, call: Call) -> Document:
     """Let new jobs that fit play a story: `{"match": list filter or display name with *, "story": name}`."""
     body = _body(call, "match", "story")
-    world.script(str(body.get("match", "*")), str(body.get("story", "")))
+    world.intake.script(str(body.get("match", "*")), str(body.get("story", "")))
     return scripts(world, call)
 
 
@@ -125,10 +125,30 @@ def forget_faults(world: World, call: Call) -> Document:
     return faults(world, call)
 
 
+def capacity(world: World, call: Call) -> Document:  # noqa: ARG001
+    """Return the capacity plan, what is used, and how many changes are to come."""
+    return world.plans.shown()
+
+
+def change_capacity(world: World, call: Call) -> Document:
+    """Merge a plan into the present one: see `capacity.ledger` and `capacity.plans`."""
+    body = call.json()
+    if not isinstance(body, dict):
+        raise invalid("The body must be a JSON object.")
+    world.plans.change(body)
+    return world.plans.shown()
+
+
+def clear_capacity(world: World, call: Call) -> Document:  # noqa: ARG001
+    """Take all limits away."""
+    world.plans.clear()
+    return world.plans.shown()
+
+
 def preempt(world: World, call: Call) -> Document:
     """Reclaim the machines of a Spot job now: `{"job": name, id or display name, "replica"?: "workerpool0-0"}`."""
     body = _body(call, "job", "replica")
-    job = world.find_job(str(body.get("job", "")))
+    job = world.intake.find_job(str(body.get("job", "")))
     if job.strategy != "SPOT":
         raise precondition(f"{job.name} does not run on Spot machines.")
     world.engine.preempt(job, str(body.get("replica", "")))
@@ -138,6 +158,6 @@ def preempt(world: World, call: Call) -> Document:
 def maintenance(world: World, call: Call) -> Document:
     """Move a replica to another machine: `{"job": ..., "replica"?: "workerpool0-0"}`."""
     body = _body(call, "job", "replica")
-    job = world.find_job(str(body.get("job", "")))
+    job = world.intake.find_job(str(body.get("job", "")))
     world.engine.move(job, str(body.get("replica") or "workerpool0-0"))
     return _job(job)

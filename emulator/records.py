@@ -215,6 +215,29 @@ class Pipeline(Record):
 
 
 @dataclass(kw_only=True)
+class Pool(Record):
+    """A persistent resource. used: `{pool id: {job name: replicas}}`; operation: the one that is under way."""
+
+    kind: ClassVar[str] = "persistentResources"
+    message: ClassVar[str] = "PersistentResource"
+
+    used: dict[str, dict[str, int]] = field(default_factory=dict)
+    operation: str = ""
+
+    @property
+    def state(self) -> str:
+        """Return the public state."""
+        return str(self.document["state"])
+
+
+@dataclass(kw_only=True)
+class Plan(Record):
+    """How capacity changes over time; document: `{"plan": present plan, "changes": [what is still to come]}`."""
+
+    kind: ClassVar[str] = "capacity"
+
+
+@dataclass(kw_only=True)
 class Model(Record):
     """A model that a pipeline has uploaded; only its description is kept."""
 

@@ -10,7 +10,16 @@ from typing import Any, NamedTuple
 
 from emulator import control
 from emulator.calls import Call
-from emulator.methods import custom_jobs, log_entries, operations, storage, token, training_pipelines, tuning_jobs
+from emulator.methods import (
+    custom_jobs,
+    log_entries,
+    operations,
+    persistent_resources,
+    storage,
+    token,
+    training_pipelines,
+    tuning_jobs,
+)
 from emulator.schema import DATA
 from emulator.world import World
 
@@ -37,14 +46,25 @@ def route(verb: str, path: str, method: str, handler: Handler) -> Route:
     return Route(verb, re.compile(pattern.replace("/v1/projects", "/(?:v1|ui)/projects", 1)), method, handler)
 
 
-def _jobs(kind: str, module: Any) -> list[Route]:
+def _resource(kind: str, module: Any) -> list[Route]:
     one, many = PARENT + f"/{kind}/{{id}}", PARENT + f"/{kind}"
     return [
-        route("POST", f"{one}:cancel", f"{kind}.cancel", module.cancel),
         route("POST", many, f"{kind}.create", module.create),
         route("GET", many, f"{kind}.list", module.list_),
         route("GET", one, f"{kind}.get", module.get),
         route("DELETE", one, f"{kind}.delete", module.delete),
+    ]
+
+
+def _own_verbs() -> list[Route]:
+    pool = PARENT + "/persistentResources/{id}"
+    return [
+        *(
+            route("POST", f"{PARENT}/{kind}/{{id}}:cancel", f"{kind}.cancel", module.cancel)
+            for kind, module in zip(KINDS, (custom_jobs, tuning_jobs, training_pipelines), strict=False)
+        ),
+        route("PATCH", pool, "persistentResources.patch", persistent_resources.patch),
+        route("POST", pool + ":reboot", "persistentResources.reboot", persistent_resources.reboot),
     ]
 
 
@@ -77,9 +97,11 @@ def _storage() -> list[Route]:
 
 
 ROUTES = [
-    *_jobs("customJobs", custom_jobs),
-    *_jobs("hyperparameterTuningJobs", tuning_jobs),
-    *_jobs("trainingPipelines", training_pipelines),
+    *_resource("customJobs", custom_jobs),
+    *_resource("hyperparameterTuningJobs", tuning_jobs),
+    *_resource("trainingPipelines", training_pipelines),
+    *_resource("persistentResources", persistent_resources),
+    *_own_verbs(),
     route("GET", PARENT + "/models/{id}", "models.get", training_pipelines.get_model),
     route("GET", PARENT + "/models", "models.list", training_pipelines.list_models),
     route("DELETE", PARENT + "/models/{id}", "models.delete", training_pipelines.delete_model),
@@ -96,6 +118,9 @@ ROUTES = [
     route("GET", "/_emulator/faults", "_emulator.faults", control.faults),
     route("POST", "/_emulator/faults", "_emulator.faults", control.plan_fault),
     route("DELETE", "/_emulator/faults", "_emulator.faults", control.forget_faults),
+    route("GET", "/_emulator/capacity", "_emulator.capacity", control.capacity),
+    route("POST", "/_emulator/capacity", "_emulator.capacity", control.change_capacity),
+    route("DELETE", "/_emulator/capacity", "_emulator.capacity", control.clear_capacity),
     route("POST", "/_emulator/preempt", "_emulator.preempt", control.preempt),
     route("POST", "/_emulator/maintenance", "_emulator.maintenance", control.maintenance),
 ]

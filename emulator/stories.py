@@ -7,6 +7,7 @@ label `emulator_script` of a job, or by `POST /_emulator/script`.
 from dataclasses import dataclass
 
 from emulator.documents import Document
+from emulator.errors import RESOURCE_EXHAUSTED
 from emulator.lifecycle import exits, words
 from emulator.lifecycle.engine import Engine
 from emulator.lifecycle.stage import Exit, Grant
@@ -88,7 +89,7 @@ class Stories:
         if told == "stockout":
             return Grant("stockout")
         if told == "quota":
-            return Grant("never", words.failure(8, words.quota([words.CPU_QUOTA])))
+            return Grant("never", words.failure(RESOURCE_EXHAUSTED, words.quota([words.CPU_QUOTA])))
         return None
 
     def start(self, job: Job, replica: str) -> None:

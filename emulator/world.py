@@ -1,31 +1,30 @@
 """Everything together: one emulator with its clock, records, logs, engine, stages, faults and counts."""
 
-import copy
-import fnmatch
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from emulator import listing
-from emulator.cast import Cast, ToldCapacity
-from emulator.clock import Clock, SetClock, WallClock
+from emulator.capacity.grants import Grants
+from emulator.capacity.ledger import Ledger
+from emulator.capacity.plans import Plans
+from emulator.cast import Cast, Machines
+from emulator.clock import Clock, SetClock, WallClock, stamp
 from emulator.documents import Document
-from emulator.errors import exhausted, invalid
 from emulator.faults import Faults
-from emulator.lifecycle import words
+from emulator.intake import Intake
 from emulator.lifecycle.engine import Engine
 from emulator.lifecycle.timers import Timers
 from emulator.lifecycle.times import Times
 from emulator.logs import Logs
-from emulator.names import new_id, project_number
 from emulator.pipelines import Pipelines
-from emulator.records import Job, Model, Operation, Pipeline, Record, Study
+from emulator.pools import Pools
+from emulator.records import Job, Model, Operation, Pipeline, Plan, Pool, Record, Study
 from emulator.replicas.cluster import metric_file
 from emulator.replicas.folders import Folders
 from emulator.replicas.processes import Limits, Processes
 from emulator.store import Store
-from emulator.stories import LABEL, STORIES, Stories
+from emulator.stories import Stories
 from emulator.tuning.studies import Tuning
 
 
@@ -38,6 +37,8 @@ class Options:
     is_scripted: bool = False
     start: float | None = None
     reclaim_spot: tuple[float, ...] = ()
+    capacity: Document = field(default_factory=dict)
+    """A capacity plan (capacity.ledger, capacity.plans) that is merged into the present one at the start."""
     limits: Limits = field(default_factory=Limits)
 
 
@@ -58,30 +59,46 @@ class World:
             now = WallClock().now()
             self.clock = SetClock(self.store.setting("clock", options.start if options.start is not None else now))
         self.times = Times(speed=options.speed, least_grace=0 if options.is_scripted else Times.least_grace)
-        capacity = ToldCapacity()
+        self.ledger = Ledger()
+        self.grants = Grants(self.ledger)
+        machines = Machines(self.grants)
         self.timers = Timers(self.clock, self.store.find, self._fire)
-        self.engine = Engine(self.store, self.logs, self.clock, self.times, self.timers, capacity)
+        self.engine = Engine(self.store, self.logs, self.clock, self.times, self.timers, machines)
         self.engine.reclaim_after = options.reclaim_spot
-        stories = capacity.stories = Stories(self.engine)
+        self.engine.freed = self.engine.look_again
+        self.plans = Plans(self.engine, self.ledger)
+        self.pools = machines.pools = Pools(self.engine, self.ledger, self._pool_done)
+        stories = machines.stories = Stories(self.engine)
+        self.intake = Intake(self.store, self.ledger, self.pools, is_scripted=options.is_scripted)
         self.processes = Processes(self.engine, self.logs, self.clock, self.folders, options.limits)
         self.engine.stage = Cast(stories, self.processes)
-        self.tuning = Tuning(self.engine, self._launch_trial, lambda job: metric_file(job, self.folders))
+        self.tuning = Tuning(self.engine, self.intake.launcher(self.engine), lambda job: metric_file(job, self.folders))
         self.pipelines = Pipelines(self.engine, self.tuning)
         self.engine.started, self.engine.ended = self._job_started, self._job_ended
         self.engine.watched = self._job_watched
         self.tuning.started = self.tuning.ended = self._study_moved
-        self.scripts: list[tuple[str, str]] = [tuple(pair) for pair in self.store.setting("scripts", [])]
 
     def _fire(self, record: Record, key: str) -> None:
         if isinstance(record, Job):
             self.engine.fire(record, key)
+        elif isinstance(record, Pool):
+            self.pools.fire(record, key)
+        elif isinstance(record, Plan):
+            self.plans.fire(record, key)
 
     def start(self) -> None:
         """Take up what an earlier emulator left; needs the running event loop."""
         for kind in (Operation, Model, Pipeline):
             self.store.load(kind)
-        studies = self.store.load(Study)
-        self.engine.resume(self.store.load(Job))
+        self.plans.load(self.store.load(Plan))
+        if self.options.capacity:
+            self.plans.change(self.options.capacity)
+        for pool in self.store.load(Pool):
+            self.pools.restore(pool)
+        studies, jobs = self.store.load(Study), self.store.load(Job)
+        for job in jobs:
+            self.grants.restore(job)
+        self.engine.resume(jobs)
         for study in studies:
             self.tuning.resume(study)
         for pipeline in self.store.all(Pipeline):
@@ -99,47 +116,6 @@ class World:
         if isinstance(self.clock, SetClock):
             self.clock.set(until)
             self.store.set("clock", self.clock.now())
-
-    # ------------------------------------------------------------ new records
-    def _place(self, project: str, location: str) -> dict[str, Any]:
-        number = project_number(project)
-        seq = self.store.next_seq()
-        return {"project": number, "project_id": project, "location": location, "id": new_id(), "seq": seq}
-
-    def new_job(self, *, project: str, location: str, document: Document, **more: Any) -> Job:
-        """Return a record for a checked CustomJob document; ApiError 429 if its story is a refusal. Saves nothing."""
-        job = Job(**self._place(project, location), document=document, **more)
-        document["name"] = job.name
-        job.story = self._story(job)
-        if job.story and STORIES[job.story].grant == "refused":
-            raise exhausted(words.quota([words.CPU_QUOTA]))
-        return job
-
-    def new_study(self, *, project: str, location: str, document: Document) -> Study:
-        """Return a record for a checked HyperparameterTuningJob document. Saves nothing."""
-        study = Study(**self._place(project, location), document=document)
-        document["name"] = study.name
-        return study
-
-    def new_pipeline(self, *, project: str, location: str, document: Document) -> Pipeline:
-        """Return a record for a checked TrainingPipeline document. Saves nothing."""
-        pipeline = Pipeline(**self._place(project, location), document=document)
-        document["name"] = pipeline.name
-        return pipeline
-
-    def _launch_trial(self, study: Study, trial_id: str, arguments: list[str]) -> Job:
-        spec = copy.deepcopy(study.document["trialJobSpec"])
-        for pool in spec["workerPoolSpecs"]:
-            task = pool.get("containerSpec") or pool.get("pythonPackageSpec")
-            if task is not None:
-                task["args"] = [*task.get("args", []), *arguments]
-        document = {"displayName": f"{study.document['displayName'][:110]}_trial_{trial_id}", "jobSpec": spec}
-        if "labels" in study.document:
-            document["labels"] = dict(study.document["labels"])
-        owner = {"owner": study.name, "trial": trial_id}
-        job = self.new_job(project=study.project_id, location=study.location, document=document, **owner)
-        self.engine.submit(job)
-        return job
 
     # ------------------------------------------------------------ who follows whom
     def _job_started(self, job: Job) -> None:
@@ -165,41 +141,9 @@ class World:
         if isinstance(owner, Pipeline):
             self.pipelines.follow(owner, study)
 
-    # ------------------------------------------------------------ stories
-    def _story(self, job: Job) -> str:
-        label = job.document.get("labels", {}).get(LABEL, "")
-        if label:
-            if label not in STORIES:
-                raise invalid(f"Unknown story {label!r} in label {LABEL}; there are {', '.join(STORIES)}.")
-            return str(label)
-        told = next((story for match, story in reversed(self.scripts) if _fits(match, job)), "")
-        return told or ("happy" if self.options.is_scripted else "")
-
-    def script(self, match: str, story: str) -> None:
-        """Let every new job that fits play a story; ApiError 400 for an unknown story or a wrong match.
-
-        match: a list filter (`labels.team=blue`), or a display name that may hold `*`. The latest rule wins.
-        """
-        if story not in STORIES:
-            raise invalid(f"Unknown story {story!r}; there are {', '.join(STORIES)}.")
-        if _is_filter(match):
-            listing.test_of(Job, match)
-        self.scripts.append((match, story))
-        self.store.set("scripts", self.scripts)
-
-    def find_job(self, text: str) -> Job:
-        """Return a job by full name, id, or display name (the newest); ApiError 400 if there is none."""
-        for job in reversed(self.store.all(Job)):
-            if text in (job.name, job.id, job.document.get("displayName")):
-                return job
-        raise invalid(f"There is no custom job {text!r}.")
-
-
-def _is_filter(match: str) -> bool:
-    return any(sign in match for sign in "=:<>")
-
-
-def _fits(match: str, record: Record) -> bool:
-    if _is_filter(match):
-        return listing.test_of(Job, match)(record)
-    return fnmatch.fnmatchcase(record.document.get("displayName", ""), match or "*")
+    def _pool_done(self, pool: Pool, result: dict[str, Any]) -> None:
+        pending = self.store.get(Operation, pool.operation)
+        if pending is not None:
+            pending.document["metadata"]["genericMetadata"]["updateTime"] = stamp(self.clock.now())
+            pending.document |= {"done": True, **result}
+            self.store.save(pending)

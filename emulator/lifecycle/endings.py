@@ -37,6 +37,8 @@ class Endings:
         """Called when a job's public state has become final."""
         self.started: Callable[[Job], None] = _nobody
         """Called when a job has entered RUNNING."""
+        self.freed: Callable[[], None] = lambda: None
+        """Called when machines have become free."""
         self.watched: Callable[[Job], bool] = _no_watch
         """Called every WATCH_SECONDS while a trial runs; returns whether to go on."""
         self.waiting: dict[str, Job] = {}
@@ -70,6 +72,7 @@ class Endings:
         if job.holds_capacity:
             job.holds_capacity = False
             self.capacity.give_back(job)
+            self.freed()
 
     def publish(self, job: Job) -> None:
         """Make the outcome public; a failure's error follows later."""

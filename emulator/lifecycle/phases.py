@@ -37,8 +37,10 @@ class Phases(Endings):
     def admit(self, job: Job) -> None:
         """Ask for machines; without any the job waits, tries again later or fails."""
         grant = self.capacity.take(job, self.clock.now())
-        if grant.answer == "wait":
+        if grant.answer in ("wait", "wait-pending"):
             self.waiting[job.name] = job
+            if grant.answer == "wait-pending" and job.state == "JOB_STATE_QUEUED":
+                self.set_state(job, "JOB_STATE_PENDING")
             return
         if grant.answer == "stockout":
             allowance = PREEMPTION_RESTARTS if job.strategy == "SPOT" else STOCKOUT_RETRIES
@@ -58,11 +60,7 @@ class Phases(Endings):
         if job.state != "JOB_STATE_PENDING":
             self.set_state(job, "JOB_STATE_PENDING")
         self.say(job, words.PROVISIONING)
-        self.to_phase(job, Phase.PROVISIONING, self.provisioning_seconds(job))
-
-    def provisioning_seconds(self, job: Job) -> float:
-        """Return how long machines take at speed 1: a persistent resource has them already."""
-        return 0.0 if job.spec.get("persistentResourceId") else self.times.provisioning
+        self.to_phase(job, Phase.PROVISIONING, 0 if grant.is_ready else self.times.provisioning)
 
     def _launch(self, job: Job) -> None:
         """Start every replica; user code may run from here on."""
@@ -101,9 +99,11 @@ class Phases(Endings):
         if job.trial:
             self.timers.set(job, "watch", WATCH_SECONDS)
         self.started(job)
-        plan = self.reclaim_after[job.preemptions : job.preemptions + 1]
-        if job.strategy == "SPOT" and not job.story and plan and plan[0] > 0:
-            self.timers.set(job, "reclaim", plan[0])
+        planned = self.reclaim_after[job.preemptions] if job.preemptions < len(self.reclaim_after) else 0
+        reclaim = planned if not job.story else 0
+        after = reclaim or self.capacity.reclaim_seconds(job)
+        if job.strategy == "SPOT" and after:
+            self.timers.set(job, "reclaim", after)
 
     # ------------------------------------------------------------ downwards
     def judge(self, job: Job, replica: str, how: Exit) -> None:

@@ -46,10 +46,15 @@ class Stage(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """An answer to a request for machines: "yes", "wait" (QUEUED), "stockout" or "never" with an outcome."""
+    """An answer to a request for machines.
+
+    "yes", "wait" (stays QUEUED), "wait-pending" (waits in PENDING), "stockout", or "never" with an outcome.
+    is_ready: the machines are there already and need no provisioning.
+    """
 
     answer: str
     outcome: Document | None = None
+    is_ready: bool = False
 
 
 class Capacity(Protocol):
@@ -64,17 +69,5 @@ class Capacity(Protocol):
     def waiting_limit(self, job: Job) -> float | None:
         """Return after how many seconds of waiting the job gives up; None = never."""
 
-
-class Plenty:
-    """Machines without end."""
-
-    def take(self, job: Job, now: float) -> Grant:  # noqa: ARG002
-        """Grant it."""
-        return Grant("yes")
-
-    def give_back(self, job: Job) -> None:
-        """Nothing to do."""
-
-    def waiting_limit(self, job: Job) -> float | None:  # noqa: ARG002
-        """Nobody waits."""
-        return None
+    def reclaim_seconds(self, job: Job) -> float | None:
+        """Return after how many seconds of running a Spot job's machines are reclaimed; None = not at all."""

@@ -23,6 +23,7 @@ class Times:
     worker_restart: float = 10.0
     job_retry: float = 30.0
     stockout_retry: float = 300.0
+    pool_shrink: float = 300.0
 
     def scaled(self, service_seconds: float) -> float:
         """Return how long it takes here."""

@@ -16,7 +16,7 @@ def create(world: World, call: Call) -> Document:
     document = documents.read("CustomJob", call.json(), at="custom_job")
     checks.refuse(checks.custom_job(document))
     checks.with_defaults(document)
-    job = world.new_job(project=call.params["project"], location=call.params["location"], document=document)
+    job = world.intake.new_job(project=call.params["project"], location=call.params["location"], document=document)
     world.engine.submit(job)
     return answer(call, job)
 

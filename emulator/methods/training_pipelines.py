@@ -26,7 +26,7 @@ def create(world: World, call: Call) -> Document:
     if "inputDataConfig" in document:
         raise unimplemented("inputDataConfig of aiplatform.projects.locations.trainingPipelines.create")
     place = {"project": call.params["project"], "location": call.params["location"]}
-    pipeline = world.new_pipeline(**place, document=document)
+    pipeline = world.intake.new_pipeline(**place, document=document)
     world.pipelines.submit(pipeline, _child(world, place, document))
     return answer(call, pipeline)
 
@@ -47,12 +47,12 @@ def _child(world: World, place: dict[str, str], document: Document) -> Job | Stu
         spec = documents.read("CustomJobSpec", inputs, at=INPUTS)
         checks.refuse(checks.job_spec(spec, at=INPUTS))
         checks.fill_spec(spec)
-        return world.new_job(**place, document=common | {"jobSpec": spec})
+        return world.intake.new_job(**place, document=common | {"jobSpec": spec})
     if definition.endswith(TUNING):
         study = documents.read("HyperparameterTuningJob", inputs, at=INPUTS)
         checks.refuse(study_checks.tuning_job(study, at=f"{INPUTS}."))
         checks.fill_spec(study["trialJobSpec"])
-        return world.new_study(**place, document=common | study)
+        return world.intake.new_study(**place, document=common | study)
     raise invalid(f"Unsupported training task definition: {definition}")
 
 

@@ -16,7 +16,7 @@ def create(world: World, call: Call) -> Document:
     document = documents.read("HyperparameterTuningJob", call.json(), at="hyperparameter_tuning_job")
     checks.refuse(_wrong(document))
     checks.fill_spec(document["trialJobSpec"])
-    study = world.new_study(project=call.params["project"], location=call.params["location"], document=document)
+    study = world.intake.new_study(project=call.params["project"], location=call.params["location"], document=document)
     world.tuning.submit(study)
     return answer(call, study)
 

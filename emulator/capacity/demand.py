@@ -1,0 +1,93 @@
+"""What worker pools ask for: machines by accelerator type or vCPU, reservations, and quota metrics.
+
+A *unit* is an accelerator type (`NVIDIA_L4`), `cpu` for the vCPUs of machines without one, or a TPU machine type.
+Quota metrics: facts from public quota lists and issue threads; Spot and Flex-start draw on `preemptible` metrics.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from emulator.documents import Document
+from emulator.machines import MACHINES
+
+METRIC_PREFIX = "aiplatform.googleapis.com/"
+PREEMPTIBLE = frozenset({"SPOT", "FLEX_START"})
+SHARED_CPU_SERIES = frozenset({"n1", "e2"})
+ACCELERATOR_METRICS = {
+    "NVIDIA_TESLA_T4": "nvidia_t4_gpus",
+    "NVIDIA_TESLA_P4": "nvidia_p4_gpus",
+    "NVIDIA_TESLA_P100": "nvidia_p100_gpus",
+    "NVIDIA_TESLA_V100": "nvidia_v100_gpus",
+    "NVIDIA_TESLA_A100": "nvidia_a100_gpus",
+    "NVIDIA_A100_80GB": "nvidia_a100_80gb_gpus",
+    "NVIDIA_L4": "nvidia_l4_gpus",
+    "NVIDIA_H100_80GB": "nvidia_h100_gpus",
+    "NVIDIA_H100_MEGA_80GB": "nvidia_h100_mega_gpus",
+    "NVIDIA_H200_141GB": "nvidia_h200_gpus",
+    "NVIDIA_B200": "nvidia_b200_gpus",
+    "NVIDIA_GB200": "nvidia_gb200_gpus",
+    "NVIDIA_RTX_PRO_6000": "nvidia_rtx_pro_6000_gpus",
+    "TPU_V2": "tpu_v2",
+    "TPU_V3": "tpu_v3",
+}
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What is asked for in one region. source: "machines" or "spot"; machines of reservations are no units."""
+
+    region: str
+    source: str
+    units: Counter[str] = field(default_factory=Counter)
+    metrics: Counter[str] = field(default_factory=Counter)
+    reserved: Counter[str] = field(default_factory=Counter)
+    any_reserved: Counter[str] = field(default_factory=Counter)
+    """Machines by type that take any reservation and fall back to units: `{machine type: count}`."""
+    any_units: Counter[str] = field(default_factory=Counter)
+    """The units of those machines."""
+
+
+def of_pools(region: str, pools: list[Document], strategy: str = "STANDARD") -> Demand:
+    """Return what worker pools, or a persistent resource's pools, ask for."""
+    demand = Demand(region, "spot" if strategy == "SPOT" else "machines")
+    for pool in pools:
+        if pool:
+            _add(demand, pool.get("machineSpec", {}), int(pool.get("replicaCount", "1")), strategy)
+    return demand
+
+
+def _add(demand: Demand, machine: dict[str, Any], count: int, strategy: str) -> None:
+    affinity = machine.get("reservationAffinity", {})
+    kind = affinity.get("reservationAffinityType", "")
+    if kind == "SPECIFIC_RESERVATION":
+        demand.reserved[affinity["values"][0]] += count
+    elif kind == "ANY_RESERVATION":
+        demand.any_reserved[machine["machineType"]] += count
+        demand.any_units.update(units_of(machine, count))
+    demand.metrics.update(metrics_of(machine, count, strategy))
+    if kind != "SPECIFIC_RESERVATION":
+        demand.units.update(units_of(machine, count))
+
+
+def units_of(machine: dict[str, Any], count: int) -> Counter[str]:
+    """Return the units of some machines of a kind."""
+    name = machine["machineType"]
+    if machine.get("acceleratorType"):
+        return Counter({machine["acceleratorType"]: count * machine.get("acceleratorCount", 1)})
+    if "tpuTopology" in machine:
+        return Counter({name: count})
+    return Counter({"cpu": count * MACHINES[name].vcpus})
+
+
+def metrics_of(machine: dict[str, Any], count: int, strategy: str) -> Counter[str]:
+    """Return the quota metrics that some machines of a kind count against."""
+    prefix = "custom_model_training_" + ("preemptible_" if strategy in PREEMPTIBLE else "")
+    known = MACHINES[machine["machineType"]]
+    series = "cpus" if known.series in SHARED_CPU_SERIES else f"{known.series}_cpus"
+    found = Counter({prefix + series: count * known.vcpus})
+    accelerator = machine.get("acceleratorType", "")
+    if accelerator:
+        name = ACCELERATOR_METRICS.get(accelerator, accelerator.lower())
+        found[prefix + name] += count * machine.get("acceleratorCount", 1)
+    return found

@@ -1,0 +1,145 @@
+"""What there is, what is taken, and by whom. Whatever the plan does not name is there without end.
+
+A plan: `{"machines": {region: {unit: count}}, "spot": {...}, "quotas": {region: {metric: limit}},
+"reservations": {name: {"machineType": type, "count": n}}, "reclaim": {"mean_seconds": s, "seed": n}}`.
+"""
+
+import copy
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from emulator.capacity.demand import METRIC_PREFIX, Demand
+from emulator.documents import Document
+from emulator.errors import invalid
+
+SECTIONS = frozenset({"machines", "spot", "quotas", "reservations", "reclaim"})
+
+
+@dataclass(frozen=True)
+class Held:
+    """What somebody has. covered: units that come out of reservations; reserved: machines of them by name."""
+
+    demand: Demand
+    covered: Counter[str]
+    reserved: Counter[str]
+
+
+class Ledger:
+    """Accounts of machines and quotas."""
+
+    def __init__(self) -> None:
+        self.plan: Document = {}
+        self._held: dict[str, Held] = {}
+
+    def change(self, given: Document) -> None:
+        """Merge a plan into the present one; null takes a limit away. ApiError 400 for what is no plan."""
+        if set(given) - SECTIONS:
+            raise invalid(f"A capacity plan has {', '.join(sorted(SECTIONS))}; got {', '.join(sorted(given))}.")
+        merged = copy.deepcopy(self.plan)
+        for section, content in given.items():
+            if not isinstance(content, dict):
+                raise invalid(f"{section} must be an object.")
+            target = merged.setdefault(section, {})
+            for key, value in content.items():
+                if section in ("machines", "spot", "quotas"):
+                    _merge_counts(target.setdefault(key, {}), value, f"{section}.{key}")
+                elif value is None:
+                    target.pop(key, None)
+                else:
+                    target[key] = value
+        self.plan = merged
+
+    # ------------------------------------------------------------ questions
+    def over_quota(self, demand: Demand) -> list[str]:
+        """Return the metrics whose whole limit is less than the demand, with their service's prefix."""
+        limits = self.plan.get("quotas", {}).get(demand.region, {})
+        return [METRIC_PREFIX + name for name, count in demand.metrics.items() if count > limits.get(name, count)]
+
+    def has_quota(self, demand: Demand) -> bool:
+        """Tell whether the demand fits into what is left of every quota."""
+        limits = self.plan.get("quotas", {}).get(demand.region, {})
+        used = self._used(demand.region, "metrics")
+        return all(used[name] + count <= limits.get(name, used[name] + count) for name, count in demand.metrics.items())
+
+    def has_machines(self, demand: Demand) -> bool:
+        """Tell whether all machines of the demand are free at this moment."""
+        for name, count in demand.reserved.items():
+            if count > self._free_reserved(name):
+                return False
+        limits = self.plan.get(demand.source, {}).get(demand.region, {})
+        used = self._used(demand.region, demand.source)
+        is_covered = self._taken(demand).total() > demand.reserved.total()
+        needed = demand.units - demand.any_units if is_covered else demand.units
+        return all(used[unit] + count <= limits.get(unit, used[unit] + count) for unit, count in needed.items())
+
+    def excess(self, region: str, source: str) -> Counter[str]:
+        """Return the units that are taken beyond what there is, as after a change."""
+        limits = self.plan.get(source, {}).get(region, {})
+        used = self._used(region, source)
+        return Counter({unit: used[unit] - limit for unit, limit in limits.items() if used[unit] > limit})
+
+    def usage(self) -> Document:
+        """Return what is taken, by region."""
+        regions = {held.demand.region for held in self._held.values()}
+        return {
+            region: {section: dict(self._used(region, section)) for section in ("machines", "spot", "metrics")}
+            for region in sorted(regions)
+        }
+
+    # ------------------------------------------------------------ entries
+    def hold(self, name: str, demand: Demand) -> None:
+        """Write down that somebody has all machines of a demand."""
+        self._held.pop(name, None)
+        taken = self._taken(demand)
+        covered = demand.any_units if taken.total() > demand.reserved.total() else Counter[str]()
+        self._held[name] = Held(demand, covered, taken)
+
+    def free(self, name: str) -> None:
+        """Write down that somebody has given back."""
+        self._held.pop(name, None)
+
+    def holders(self, region: str, source: str) -> list[str]:
+        """Return who holds machines of a source, oldest first."""
+        return [
+            name for name, held in self._held.items() if (held.demand.region, held.demand.source) == (region, source)
+        ]
+
+    def _used(self, region: str, section: str) -> Counter[str]:
+        total: Counter[str] = Counter()
+        for held in self._held.values():
+            if held.demand.region == region and section == "metrics":
+                total.update(held.demand.metrics)
+            elif held.demand.region == region and section == held.demand.source:
+                total.update(held.demand.units - held.covered)
+        return total
+
+    def _free_reserved(self, name: str) -> int:
+        count = int(self.plan.get("reservations", {}).get(name, {}).get("count", 0))
+        return count - sum(held.reserved[name] for held in self._held.values())
+
+    def _taken(self, demand: Demand) -> Counter[str]:
+        """Return the machines of reservations that a demand would get: those it names, and any that cover it all."""
+        taken = Counter(demand.reserved)
+        found: Counter[str] = Counter()
+        for machine_type, count in demand.any_reserved.items():
+            for name, reservation in self.plan.get("reservations", {}).items():
+                if reservation.get("machineType") == machine_type and self._free_reserved(name) >= count:
+                    found[name] += count
+                    break
+            else:
+                return taken
+        return taken + found
+
+
+def _merge_counts(target: Document, given: Any, where: str) -> None:
+    if not isinstance(given, dict):
+        raise invalid(f"{where} must be an object of counts.")
+    for unit, count in given.items():
+        name = unit.removeprefix(METRIC_PREFIX)
+        if count is None:
+            target.pop(name, None)
+        elif isinstance(count, int) and not isinstance(count, bool) and count >= 0:
+            target[name] = count
+        else:
+            raise invalid(f"{where}.{unit} must be a whole number or null.")

@@ -1,0 +1,146 @@
+"""New records: names, ids and stories; what is refused because of quota, a persistent resource or a story."""
+
+import copy
+import fnmatch
+from collections.abc import Callable
+from typing import Any
+
+from emulator import listing
+from emulator.capacity import demand
+from emulator.capacity.ledger import Ledger
+from emulator.documents import Document
+from emulator.errors import exhausted, invalid, precondition
+from emulator.lifecycle import words
+from emulator.lifecycle.engine import Engine
+from emulator.names import new_id, project_number
+from emulator.pools import Pools, matches
+from emulator.records import Job, Pipeline, Pool, Record, Study
+from emulator.store import Store
+from emulator.stories import LABEL, STORIES
+
+
+class Intake:
+    """Makes records of checked documents; saves none of them."""
+
+    def __init__(self, store: Store, ledger: Ledger, pools: Pools, *, is_scripted: bool) -> None:
+        self._store, self._ledger, self._pools, self._is_scripted = store, ledger, pools, is_scripted
+        self.scripts: list[tuple[str, str]] = [tuple(pair) for pair in store.setting("scripts", [])]
+
+    def _place(self, project: str, location: str) -> dict[str, Any]:
+        number, seq = project_number(project), self._store.next_seq()
+        return {"project": number, "project_id": project, "location": location, "id": new_id(), "seq": seq}
+
+    # ------------------------------------------------------------ records
+    def new_job(self, *, project: str, location: str, document: Document, **more: Any) -> Job:
+        """Return a record for a CustomJob document; ApiError 429 for quota, 400 for a persistent resource."""
+        job = Job(**self._place(project, location), document=document, **more)
+        document["name"] = job.name
+        job.story = self._story(job)
+        if not job.owner:
+            if job.story and STORIES[job.story].grant == "refused":
+                raise exhausted(words.quota([words.CPU_QUOTA]))
+            self._refuse(job)
+        return job
+
+    def new_study(self, *, project: str, location: str, document: Document) -> Study:
+        """Return a record for a HyperparameterTuningJob document; refuses what its trials would be refused for."""
+        study = Study(**self._place(project, location), document=document)
+        document["name"] = study.name
+        self._refuse(Job(**self._place(project, location), document={"jobSpec": document["trialJobSpec"]}))
+        return study
+
+    def new_pipeline(self, *, project: str, location: str, document: Document) -> Pipeline:
+        """Return a record for a TrainingPipeline document."""
+        pipeline = Pipeline(**self._place(project, location), document=document)
+        document["name"] = pipeline.name
+        return pipeline
+
+    def new_pool(self, *, project: str, location: str, document: Document, identifier: str) -> Pool:
+        """Return a record for a PersistentResource document; ApiError 429 for quota."""
+        pool = Pool(**self._place(project, location) | {"id": identifier}, document=document)
+        document["name"] = pool.name
+        over = self._ledger.over_quota(demand.of_pools(location, document["resourcePools"]))
+        if over:
+            raise exhausted(words.quota(over))
+        return pool
+
+    def _refuse(self, job: Job) -> None:
+        if "persistentResourceId" in job.spec:
+            self._refuse_on_pool(job)
+            return
+        over = self._ledger.over_quota(demand.of_pools(job.location, [pool for _, pool in job.pools], job.strategy))
+        if over:
+            raise exhausted(words.quota(over))
+
+    def _refuse_on_pool(self, job: Job) -> None:
+        """Refuse a job that its persistent resource can never run ("Run training jobs on a persistent resource")."""
+        pool = self._pools.find(job)
+        identifier = job.spec["persistentResourceId"]
+        if pool is None:
+            raise precondition(f"The PersistentResource {identifier} does not exist in {job.location}.")
+        if pool.state != "RUNNING":
+            raise precondition(f"The PersistentResource {pool.name} is in state {pool.state}, not RUNNING.")
+        if any("reservationAffinity" in worker.get("machineSpec", {}) for _, worker in job.pools):
+            raise precondition("Reservations cannot be used together with a persistent resource.")
+        runtime = pool.document.get("resourceRuntimeSpec", {}).get("serviceAccountSpec", {})
+        if job.spec.get("serviceAccount") and not runtime.get("enableCustomServiceAccount"):
+            raise precondition(f"The PersistentResource {identifier} does not enable custom service accounts.")
+        matches(job, pool)
+
+    def launcher(self, engine: Engine) -> Callable[[Study, str, list[str]], Job]:
+        """Return the function that makes and submits the custom job of a trial."""
+
+        def launch(study: Study, trial_id: str, arguments: list[str]) -> Job:
+            spec = copy.deepcopy(study.document["trialJobSpec"])
+            for pool in spec["workerPoolSpecs"]:
+                task = pool.get("containerSpec") or pool.get("pythonPackageSpec")
+                if task is not None:
+                    task["args"] = [*task.get("args", []), *arguments]
+            document = {"displayName": f"{study.document['displayName'][:110]}_trial_{trial_id}", "jobSpec": spec}
+            if "labels" in study.document:
+                document["labels"] = dict(study.document["labels"])
+            owner = {"owner": study.name, "trial": trial_id}
+            job = self.new_job(project=study.project_id, location=study.location, document=document, **owner)
+            engine.submit(job)
+            return job
+
+        return launch
+
+    # ------------------------------------------------------------ stories
+    def _story(self, job: Job) -> str:
+        label = job.document.get("labels", {}).get(LABEL, "")
+        if label:
+            if label not in STORIES:
+                raise invalid(f"Unknown story {label!r} in label {LABEL}; there are {', '.join(STORIES)}.")
+            return str(label)
+        told = next((story for match, story in reversed(self.scripts) if _fits(match, job)), "")
+        return told or ("happy" if self._is_scripted else "")
+
+    def script(self, match: str, story: str) -> None:
+        """Let every new job that fits play a story; ApiError 400 for an unknown story or a wrong match.
+
+        match: a list filter (`labels.team=blue`), or a display name that may hold `*`. The latest rule wins.
+        """
+        if story not in STORIES:
+            raise invalid(f"Unknown story {story!r}; there are {', '.join(STORIES)}.")
+        if _is_filter(match):
+            listing.test_of(Job, match)
+        self.scripts.append((match, story))
+        self._store.set("scripts", self.scripts)
+
+    def find_job(self, text: str) -> Job:
+        """Return a job by full name, id, or display name (the newest); ApiError 400 if there is none."""
+        for job in reversed(self._store.all(Job)):
+            if text in (job.name, job.id, job.document.get("displayName")):
+                return job
+        raise invalid(f"There is no custom job {text!r}.")
+
+
+def _is_filter(match: str) -> bool:
+    return any(sign in match for sign in "=:<>")
+
+
+def _fits(match: str, record: Record) -> bool:
+    if _is_filter(match):
+        return listing.test_of(Job, match)(record)
+    return fnmatch.fnmatchcase(record.document.get("displayName", ""), match or "*")
