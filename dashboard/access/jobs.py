@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 from django.shortcuts import get_object_or_404
 
 from dashboard.access.roles import Request, can, teams_of, teams_where
-from jobs.models import Approval, Job, JobEvent, LogLine, Scope
+from jobs.models import Approval, Job, JobEvent, LogFeed, LogLine, Scope
 
 REFUSALS = {
     "cancel": "Your role in this team lets you look at jobs; an engineer, approver or lead may cancel them.",
@@ -64,6 +64,13 @@ def failing_scopes(jobs: Iterable[Job]) -> list[Scope]:
     for project, region, kind in sorted(places):
         wanted |= Q(project=project, region=region, kind=kind)
     return list(Scope.objects.filter(wanted, failing_since__isnull=False).order_by("failing_since", "pk"))
+
+
+def silent_log(job: Job) -> LogFeed | None:
+    """Return the log feed of the project while Cloud Logging does not answer, else None; no query for a whole log."""
+    if job.log_complete or not job.remote_name:
+        return None
+    return LogFeed.objects.filter(project=job.project, failing_since__isnull=False).first()
 
 
 def moves_since(jobs: Iterable[Job], since: datetime) -> dict[UUID, list[JobEvent]]:

@@ -28,7 +28,7 @@ STEPS = tuple(
         *(10_800, 21_600, 43_200, 86_400, 172_800, 604_800, 1_209_600, 2_592_000),
     )
 )
-MOST_TICKS = 6
+MOST_TICKS = 5
 OWN_WORDS = ("Trainboard", "Vertex AI")
 """Lanes whose spans are called by their state; the others are replicas."""
 SHORT: dict[str, str] = {JobState.AWAITING_APPROVAL: "approval", JobState.APPROVED: "our queue"}

@@ -4,6 +4,7 @@ from typing import Any
 
 from django import forms
 
+from dashboard.forms.widgets import PickField
 from jobs.states import JobState
 from jobs.strategies import STRATEGIES
 
@@ -21,14 +22,14 @@ class HistoryForm(forms.Form):
     """What the history is narrowed to; an empty field narrows nothing."""
 
     q = forms.CharField(label="Name", required=False, max_length=200)
-    state = forms.ChoiceField(label="State", required=False, choices=state_choices)
-    strategy = forms.ChoiceField(
+    state = PickField(label="State", required=False, choices=state_choices)
+    strategy = PickField(
         label="Strategy",
         required=False,
         choices=lambda: [ANY, *((key, strategy.label) for key, strategy in STRATEGIES.items())],
     )
     owner = forms.CharField(label="Owner", required=False, max_length=150)
-    by = forms.ChoiceField(
+    by = PickField(
         label="Dates of", required=False, choices=[("requested", "request"), ("ended", "end")], initial="requested"
     )
     since = forms.DateField(label="From", required=False, widget=forms.DateInput(attrs={"type": "date"}))

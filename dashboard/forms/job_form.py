@@ -8,6 +8,7 @@ from django import forms
 
 from dashboard.forms.fields import LengthField, PairsField
 from dashboard.forms.found import FoundForm
+from dashboard.forms.widgets import PickField
 from jobs.catalog import REGIONS
 from jobs.strategies import STRATEGIES
 
@@ -31,9 +32,9 @@ class JobForm(FoundForm):
     """What belongs to the whole job."""
 
     request_key = forms.CharField(max_length=64, widget=forms.HiddenInput, initial=new_key)
-    team = forms.ChoiceField(label="Team")
+    team = PickField(label="Team")
     name = forms.CharField(label="Name", required=False, max_length=500, help_text="What the board calls it.")
-    region = forms.ChoiceField(label="Region", choices=region_choices)
+    region = PickField(label="Region", choices=region_choices)
     run_time = LengthField(
         label="Run time you expect",
         initial="1 h",

@@ -7,6 +7,7 @@ from django import forms
 
 from dashboard.forms.fields import LinesField, PairsField, ShellWordsField
 from dashboard.forms.found import FoundForm
+from dashboard.forms.widgets import PickField
 from jobs.catalog import ACCELERATORS, DISKS, LARGEST_DISK_GB, MACHINES, TRAINABLE, Machine
 
 NONE = ("", "none")
@@ -57,11 +58,11 @@ def disk_choices() -> list[tuple[str, str]]:
 class PoolForm(FoundForm):
     """One worker pool. An N1 machine takes accelerators; every other GPU machine brings its own."""
 
-    machine_type = forms.ChoiceField(label="Machine type", required=False, choices=machine_choices)
-    accelerator_type = forms.ChoiceField(label="Accelerator (N1 only)", required=False, choices=accelerator_choices)
+    machine_type = PickField(label="Machine type", required=False, choices=machine_choices)
+    accelerator_type = PickField(label="Accelerator (N1 only)", required=False, choices=accelerator_choices)
     accelerator_count = forms.IntegerField(label="How many", required=False, min_value=0, max_value=10_000)
     replicas = forms.IntegerField(label="Replicas", required=False, min_value=0, max_value=1_000_000, initial=1)
-    disk_type = forms.ChoiceField(label="Boot disk", required=False, choices=disk_choices)
+    disk_type = PickField(label="Boot disk", required=False, choices=disk_choices)
     disk_gb = forms.IntegerField(label="Disk size, GB", required=False, min_value=0, max_value=LARGEST_DISK_GB * 1000)
     runs = forms.ChoiceField(
         label="What runs",

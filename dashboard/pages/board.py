@@ -32,7 +32,8 @@ def board_context(request: Request, now: datetime) -> dict[str, Any]:
     search = request.GET.get("q", "")[:200].strip()
     shown = jobs.filter(read_search(search)) if search else jobs
     page = Paginator(_in_order(shown, now), PAGE_SIZE).get_page(request.GET.get("page"))
-    rows = [row_of(job, now) for job in page.object_list]
+    silent = failing_scopes(page.object_list)
+    rows = [row_of(job, now, silent) for job in page.object_list]
     watched = [row.job.seen_at for row in rows if row.job.is_remote and not row.job.is_finished and row.job.seen_at]
     return {
         "now": now,
@@ -42,7 +43,7 @@ def board_context(request: Request, now: datetime) -> dict[str, Any]:
         "counts": _counts(jobs, now),
         "page": page,
         "rows": rows,
-        "silent": failing_scopes(row.job for row in rows),
+        "silent": silent,
         "seen_at": min(watched, default=None),
         "is_quiet": not any(not row.job.is_finished for row in rows),
     }

@@ -33,7 +33,7 @@ def job(request: Request, pk: UUID) -> HttpResponse:
     """Show the whole page of a job."""
     now = timezone.now()
     found = job_for(request, pk)
-    context = job_context(request, found, now) | log_context(request, found) | request_context(found)
+    context = job_context(request, found, now) | log_context(request, found, now) | request_context(found)
     return page_or_fragment(request, "job.html", "live", context)
 
 
@@ -46,12 +46,13 @@ def live(request: Request, pk: UUID) -> HttpResponse:
 def job_context(request: Request, job: Job, now: datetime) -> dict[str, Any]:
     """Return everything that the page tells about the job but its log."""
     approval = getattr(job, "approval", None)
+    silent = failing_scopes([job])
     asks = job.state == JobState.AWAITING_APPROVAL
     may_approve = asks and job.owner_id != request.user.pk and can(request.user, "approve", job.team)
     return {
         "now": now,
         "job": job,
-        "row": row_of(job, now),
+        "row": row_of(job, now, silent),
         "story": timeline.story(job, events_of(job), now, replicas=replica_names(job)),
         "as_table": request.GET.get("as") == "table",
         "seen_state": request.GET.get("state", ""),
@@ -59,7 +60,7 @@ def job_context(request: Request, job: Job, now: datetime) -> dict[str, Any]:
         "approval": approval,
         "may_approve": may_approve,
         "may_cancel": not job.is_finished and not job.cancel_requested_at and can(request.user, "cancel", job.team),
-        "silent": failing_scopes([job]),
+        "silent": silent,
         "allowance": timeline.allowance(job),
     }
 

@@ -1,12 +1,13 @@
 """One job as a row of a list: what it is, why it is where it is, how long it waited and what it costs."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 
 from django.conf import settings
 
-from dashboard.access import Job
+from dashboard.access import Job, Scope
 from dashboard.access.spending import cost_so_far
 from dashboard.pages.reasons import may_wait, why
 from jobs import timeline
@@ -46,8 +47,8 @@ def group_of(state: str) -> str:
     return "Just ended" if state in FINISHED else "In another state"
 
 
-def row_of(job: Job, now: datetime) -> Row:
-    """Return the row of one job; needs owner, team and approval loaded with it."""
+def row_of(job: Job, now: datetime, silent: Iterable[Scope] = ()) -> Row:
+    """Return the row of one job; needs owner, team and approval loaded with it. `silent`: where Vertex AI is mute."""
     strategy = STRATEGIES.get(job.strategy)
     return Row(
         job=job,
@@ -60,7 +61,7 @@ def row_of(job: Job, now: datetime) -> Row:
         restarts_allowed=restarts_allowed(job, strategy),
         cost=cost_so_far(job, now),
         has_cost=job.started_at is not None,
-        is_stale=is_stale(job, now),
+        is_stale=is_stale(job, now, silent),
     )
 
 
@@ -80,8 +81,10 @@ def restarts_allowed(job: Job, strategy: Strategy | None) -> int:
     return strategy.restart_allowance
 
 
-def is_stale(job: Job, now: datetime) -> bool:
-    """Tell whether Vertex AI has said nothing about an unfinished job for longer than a few polls take."""
+def is_stale(job: Job, now: datetime, silent: Iterable[Scope]) -> bool:
+    """Tell whether what we know of an unfinished job is old: its place is mute, or a few polls have passed."""
     if job.is_finished or not job.is_remote or job.seen_at is None:
         return False
+    if any((job.project, job.region, job.kind) == (each.project, each.region, each.kind) for each in silent):
+        return True
     return now - job.seen_at > MISSED_LOOKS * settings.POLL_INTERVAL + GRACE

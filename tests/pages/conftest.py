@@ -48,15 +48,15 @@ def make_job(team: Team, owner: User, clock: Clock) -> MakeJob:
             now=clock.now,
         )
         for step in way_to(state):
-            remote = step not in LOCAL
+            at = clock.forward(seconds=10)
             known = {"error": error} if error and step == state else {}
             if step == "queued":
                 number = f"48190{job.pk.int % 10**12}"
-                known |= {"remote_name": f"projects/1/locations/{job.region}/customJobs/{number}"}
-                known |= {"submitted_at": clock.now}
-            if remote:
-                known |= {"seen_at": clock.now}
-            moved = door.move(job, step, now=clock.forward(seconds=10), sentence=f"It is {step} now.", **known)
+                name = f"projects/1/locations/{job.region}/customJobs/{number}"
+                known |= {"remote_name": name, "submitted_at": at}
+            if step not in LOCAL:
+                known |= {"seen_at": at}
+            moved = door.move(job, step, now=at, sentence=f"It is {step} now.", **known)
             assert moved, step
         return job
 

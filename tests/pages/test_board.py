@@ -70,13 +70,21 @@ class TestBoard:
         Scope.objects.create(
             project=job.project, region=job.region, kind=job.kind, failing_since=clock.now, trouble="timed out"
         )
-        clock.forward(minutes=7)
+        clock.forward(seconds=40)
 
         text = text_of(signed_in(owner).get("/"))
 
-        assert "RUNNING last seen 7 m ago" in text
+        assert "RUNNING last seen 40 s ago" in text
         assert "Vertex AI has not answered since" in text
         assert "timed out" in text
+
+    def test_shows_how_old_its_knowledge_is_when_nobody_looks(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        make_job("running")
+        clock.forward(minutes=7)
+
+        assert "RUNNING last seen 7 m ago" in text_of(signed_in(owner).get("/"))
 
     def test_keeps_quiet_about_age_while_vertex_ai_answers(
         self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock

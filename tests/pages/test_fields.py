@@ -6,9 +6,12 @@ from typing import Any
 import pytest
 from django.core.exceptions import ValidationError
 from django.forms import Field
+from django.forms import Select as DjangoSelect
+from pytest_django.asserts import assertHTMLEqual
 
 from dashboard.forms.fields import LengthField, LinesField, PairsField, ShellWordsField, read_length, write_length
 from dashboard.forms.places import place_of
+from dashboard.forms.widgets import Select
 
 HOUR = timedelta(hours=1)
 
@@ -96,3 +99,17 @@ def test_fields_read_back_what_they_show(field: Field, value: Any) -> None:
 )
 def test_a_finding_goes_to_the_field_that_writes_its_path(code: str, path: str, place: tuple[int | None, str]) -> None:
     assert place_of(code, path) == place
+
+
+class TestSelect:
+    CHOICES = (("", "any"), ("a&b", "<A>"), ("Group", [("1", "one"), (2, "two")]))
+
+    def test_draws_what_django_draws(self) -> None:
+        ours, theirs = Select(choices=self.CHOICES), DjangoSelect(choices=self.CHOICES)
+
+        for value in ("", None, "a&b", "2", 2, "unknown"):
+            drawn, expected = (
+                each.render("x", value, {"id": "id_x", "aria-invalid": "true"}) for each in (ours, theirs)
+            )
+
+            assertHTMLEqual(drawn, expected)

@@ -10,7 +10,7 @@ from django.test import Client
 
 from jobs import lifecycle
 from jobs.lifecycle import door
-from jobs.models import Job, JobEvent, LogLine, Membership, Scope
+from jobs.models import Job, JobEvent, LogFeed, LogLine, Membership, Scope
 from jobs.states import JobState
 from tests.pages.conftest import MakeJob, text_of
 from tests.support.clock import Clock
@@ -124,11 +124,11 @@ class TestWhatItTells:
         Scope.objects.create(
             project=job.project, region=job.region, kind=job.kind, failing_since=clock.now, trouble="timed out"
         )
-        clock.forward(seconds=400)
+        clock.forward(seconds=40)
 
         text = text_of(signed_in(owner).get(at(job)))
 
-        assert "RUNNING last seen 6 m ago" in text
+        assert "RUNNING last seen 40 s ago" in text
         assert "Vertex AI has not answered for us-central1" in text
 
 
@@ -249,6 +249,31 @@ class TestLog:
         log = page[page.index('<section id="log"') :]
         assert "hx-trigger" not in log
         assert "Follow" in log
+
+    def test_is_read_by_a_worker_while_somebody_looks(
+        self, make_job: MakeJob, owner: User, stranger: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        job = make_job("running")
+        signed_in(stranger).get(at(job, "log/"))
+        job.refresh_from_db()
+        assert job.log_wanted_until is None
+
+        signed_in(owner).get(at(job))
+
+        job.refresh_from_db()
+        assert job.log_wanted_until > clock.now
+        assert LogFeed.objects.get(project=job.project).due_at == clock.now
+
+    def test_says_when_cloud_logging_does_not_answer(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        job = make_job("running")
+        LogFeed.objects.create(project=job.project, failing_since=clock.now, trouble="timed out")
+
+        text = text_of(signed_in(owner).get(at(job, "log/")))
+
+        assert "Cloud Logging has not answered since 09:00:40 UTC" in text
+        assert "timed out" in text
 
 
 class TestCancel:
