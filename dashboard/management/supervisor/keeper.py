@@ -151,6 +151,7 @@ class Keeper:
 
     def _stop_layers(self) -> None:
         self.reason = self.reason or "an error"
+        self.console.say(f"stopping: {self.reason}")
         self.on_stop()
         for layer in reversed(self.layers):
             leaving = [self.children[part.name] for part in layer if part.name in self.children]

@@ -97,6 +97,7 @@ class TestARunningPart:
             "up   | beat died (exit 3); restarting it now",
             "up   | beat died (exit 3); restarting in 1 s (death 2 in a row)",
             "up   | beat died (exit 3); restarting in 2 s (death 3 in a row)",
+            "up   | stopping: seen",
         ]
 
     def test_takes_with_it_what_it_started(self, run: Callable[..., Keeper], screen: io.StringIO) -> None:
