@@ -29,6 +29,8 @@ def sweep(**_: Any) -> None:
         advance.apply_async(kwargs={"job_id": str(job_id)}, expires=PROMPT_FOR)
     for scope_id in lifecycle.due_scopes(now):
         observe.apply_async(kwargs={"scope_id": scope_id}, expires=PROMPT_FOR)
+    for feed_id in lifecycle.due_feeds(now):
+        read_feed.apply_async(kwargs={"feed_id": feed_id}, expires=PROMPT_FOR)
 
 
 @shared_task
@@ -41,6 +43,12 @@ def advance(*, job_id: str, **_: Any) -> None:
 def observe(*, scope_id: int, **_: Any) -> None:
     """Look at one scope."""
     lifecycle.observe(scope_id, now=timezone.now())
+
+
+@shared_task
+def read_feed(*, feed_id: int, **_: Any) -> None:
+    """Read one project's logs."""
+    lifecycle.read_feed(feed_id, now=timezone.now())
 
 
 def nudge_job(job_id: uuid.UUID | str) -> None:

@@ -6,13 +6,21 @@ that somebody else has taken over, so that it drops what it learned.
 
 import uuid
 from datetime import datetime, timedelta
+from typing import Any, TypeVar
 
+from django.conf import settings
 from django.db.models import Q, QuerySet
 
-from jobs.models import Job, Scope
+from jobs.models import Job, LogFeed, Scope
+from jobs.models.look import Look
+from jobs.vertex import VertexError
+
+Kind = TypeVar("Kind", bound=Look)
 
 LEASE = timedelta(seconds=30)
 """Longer than a step usually takes. One that takes longer is harmless: its answer is dropped and asked for again."""
+
+LONGEST_PAUSE = timedelta(minutes=5)
 
 
 def claim_job(job_id: uuid.UUID | str, now: datetime) -> Job | None:
@@ -36,11 +44,35 @@ def still_mine(row: Job | Scope) -> bool:
     return rows.select_for_update().filter(claim=row.claim, pk=str(row.pk)).exists()
 
 
-def claim_scope(scope_id: int, now: datetime) -> Scope | None:
-    """Take the scope for one look; None when it is not due or held by another worker."""
+def claim_look(row: type[Kind], pk: int, now: datetime) -> Kind | None:
+    """Take a scope or a feed for one look; None when it is not due or held by another worker."""
     token = uuid.uuid4()
-    taken = Scope.objects.due(now).filter(pk=scope_id).order_by().update(claim=token, claimed_until=now + LEASE)
-    return Scope.objects.get(pk=scope_id) if taken else None
+    rows: QuerySet[Kind] = row.objects.all()
+    taken = row.objects.due(now).filter(pk=pk).order_by().update(claim=token, claimed_until=now + LEASE)
+    return rows.get(pk=pk) if taken else None
+
+
+def release_look(row: Look, *, due_at: datetime | None, answered_at: datetime | None, **columns: Any) -> None:
+    """Give a scope or feed back after a look that went well, and say when the next one is due."""
+    columns |= {"failing_since": None, "failures": 0, "trouble": "", "answered_at": answered_at}
+    _free(row, due_at=due_at, **columns)
+
+
+def release_failed(row: Look, error: VertexError, *, now: datetime) -> None:
+    """Give a scope or feed back after a failure; the pause is what Google asked for, else doubles."""
+    pause = error.retry_after or min(settings.POLL_INTERVAL * 2 ** min(row.failures, 8), LONGEST_PAUSE)
+    since = row.failing_since or now
+    _free(row, due_at=now + pause, failing_since=since, failures=row.failures + 1, trouble=str(error))
+
+
+def _free(row: Look, **columns: Any) -> None:
+    type(row).objects.filter(pk=row.pk, claim=row.claim).update(claim=None, claimed_until=None, **columns)
+
+
+def wake_feed(project: str, *, due_at: datetime) -> None:
+    """Make sure that the project's logs are read by `due_at` at the latest."""
+    feed, _ = LogFeed.objects.get_or_create(project=project, defaults={"due_at": due_at})
+    LogFeed.objects.filter(Q(due_at=None) | Q(due_at__gt=due_at), pk=feed.pk).update(due_at=due_at)
 
 
 def wake_scope(*, project: str, region: str, kind: str, due_at: datetime) -> Scope:

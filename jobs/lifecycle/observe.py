@@ -5,7 +5,6 @@ ended, so it is asked for by name. Whatever goes wrong in the outside world is w
 state: the board then shows how old our knowledge is.
 """
 
-from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -15,7 +14,6 @@ from django.db.models import Q
 from jobs import vertex
 from jobs.lifecycle import claims
 from jobs.lifecycle.connection import INSTANCE_LABEL, client
-from jobs.lifecycle.logs import read_logs
 from jobs.lifecycle.record import record, record_absence
 from jobs.lifecycle.restarts import reconcile
 from jobs.models import Job, Scope
@@ -25,17 +23,16 @@ FIELDS = ("name", "displayName", "state", "createTime", "startTime", "endTime", 
 ENDED = ("JOB_STATE_SUCCEEDED", "JOB_STATE_FAILED", "JOB_STATE_CANCELLED", "JOB_STATE_EXPIRED")
 ERROR_WINDOW = timedelta(minutes=5)
 """How long a failed job without a reason is asked again; the reason takes about a minute (vertex-facts 6.1)."""
-LONGEST_PAUSE = timedelta(minutes=5)
 
 
 def observe(scope_id: int, *, now: datetime) -> None:
     """Look at one scope and plan the next look; does nothing when it is not due or another worker is at it."""
-    scope = claims.claim_scope(scope_id, now)
+    scope = claims.claim_look(Scope, scope_id, now)
     if scope is None:
         return
     watched = {job.remote_name: job for job in watched_jobs(scope, now)}
     if not watched:
-        _release(scope, due_at=None, answered_at=scope.answered_at)
+        claims.release_look(scope, due_at=None, answered_at=scope.answered_at)
         return
     before = {name: job.state for name, job in watched.items()}
     try:
@@ -43,22 +40,22 @@ def observe(scope_id: int, *, now: datetime) -> None:
     except vertex.VertexError as error:
         trouble = error
     if trouble is not None:
-        _plan_retry(scope, trouble, now)
+        claims.release_failed(scope, trouble, now=now)
         return
-    log_trouble = _read_logs(watched.values(), now)
     for name, job in watched.items():
-        if job.state != before[name]:  # a restart is told by its state even when no log can be read
+        may_be_restarting = job.started_at is not None and job.state in {JobState.QUEUED, JobState.PENDING}
+        if job.state != before[name] or may_be_restarting:
             reconcile(job, now=now)
-    _release(scope, due_at=now + settings.POLL_INTERVAL, answered_at=now, log_trouble=log_trouble)
+    claims.wake_feed(scope.project, due_at=now)
+    claims.release_look(scope, due_at=now + settings.POLL_INTERVAL, answered_at=now)
 
 
 def watched_jobs(scope: Scope, now: datetime) -> list[Job]:
-    """Jobs that Vertex AI may still have news about: active, failed without a reason, or with log left to read."""
+    """Jobs that Vertex AI may still have news about: those that are active, and those that failed without a reason."""
     of_scope = Job.objects.filter(project=scope.project, region=scope.region, kind=scope.kind).exclude(remote_name="")
-    reasonless = Q(state=JobState.FAILED, error=None, ended_at__gt=now - ERROR_WINDOW)
+    reasonless = Q(state=JobState.FAILED, error__isnull=True, ended_at__gt=now - ERROR_WINDOW)
     active = Q(pk__in=of_scope.remote().values("pk"))
-    unread = Q(log_complete=False)
-    return list(of_scope.filter(active | reasonless | unread).order_by("submitted_at", "pk"))
+    return list(of_scope.filter(active | reasonless).order_by("submitted_at", "pk"))
 
 
 def _look(scope: Scope, watched: dict[str, Job], now: datetime) -> vertex.VertexError | None:
@@ -101,37 +98,3 @@ def _record_absence(scope: Scope, job: Job, now: datetime) -> None:
     with transaction.atomic():
         if claims.still_mine(scope):
             record_absence(job, now=now)
-
-
-def _read_logs(jobs: Iterable[Job], now: datetime) -> str:
-    """Read the logs; a failure is told, but says nothing about the jobs themselves."""
-    try:
-        read_logs(jobs, now)
-    except vertex.VertexError as error:
-        return str(error)
-    return ""
-
-
-def _plan_retry(scope: Scope, error: vertex.VertexError, now: datetime) -> None:
-    pause = error.retry_after or min(settings.POLL_INTERVAL * 2 ** min(scope.failures, 8), LONGEST_PAUSE)
-    Scope.objects.filter(pk=scope.pk, claim=scope.claim).update(
-        claim=None,
-        claimed_until=None,
-        due_at=now + pause,
-        failing_since=scope.failing_since or now,
-        failures=scope.failures + 1,
-        trouble=str(error),
-    )
-
-
-def _release(scope: Scope, *, due_at: datetime | None, answered_at: datetime | None, log_trouble: str = "") -> None:
-    Scope.objects.filter(pk=scope.pk, claim=scope.claim).update(
-        claim=None,
-        claimed_until=None,
-        due_at=due_at,
-        answered_at=answered_at,
-        failing_since=None,
-        failures=0,
-        trouble="",
-        log_trouble=log_trouble,
-    )

@@ -9,7 +9,7 @@ from django.db.models import Q
 from jobs.lifecycle import claims
 from jobs.lifecycle.cancel import send_cancel
 from jobs.lifecycle.submit import submit
-from jobs.models import Job, Scope
+from jobs.models import Job, LogFeed, Scope
 from jobs.states import JobState
 
 AT_ONCE = 500
@@ -19,6 +19,11 @@ AT_ONCE = 500
 def due_jobs(now: datetime) -> list[uuid.UUID]:
     """Jobs whose next step is due, oldest first."""
     return list(Job.objects.due(now).values_list("pk", flat=True)[:AT_ONCE])
+
+
+def due_feeds(now: datetime) -> list[int]:
+    """Projects whose logs should be read, oldest first."""
+    return list(LogFeed.objects.due(now).values_list("pk", flat=True)[:AT_ONCE])
 
 
 def due_scopes(now: datetime) -> list[int]:
@@ -49,4 +54,9 @@ def repair(now: datetime) -> int:
             if not Scope.objects.filter(project=project, region=region, kind=kind, due_at__isnull=False).exists():
                 claims.wake_scope(project=project, region=region, kind=kind, due_at=now)
                 repaired += 1
+    unread = Job.objects.filter(log_complete=False, submitted_at__isnull=False).exclude(remote_name="").order_by()
+    for project in unread.values_list("project", flat=True).distinct():
+        if not LogFeed.objects.filter(project=project, due_at__isnull=False).exists():
+            claims.wake_feed(project, due_at=now)
+            repaired += 1
     return repaired

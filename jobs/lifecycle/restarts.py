@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.db import transaction
 from django.db.models import Q
 
 from jobs import strategies
@@ -23,6 +24,8 @@ ATTEMPT_BEGINS = "Waiting for job to be provisioned."
 TAKEN_AWAY = "Terminated by service."
 SAME = timedelta(seconds=90)
 """Shorter than provisioning takes, so at Vertex AI two restarts of one job are never this close."""
+PATIENCE = timedelta(seconds=30)
+"""How long a restart that only the state tells waits for the log to say why."""
 SHORTLY = timedelta(seconds=5)
 """Lines that belong to an end may carry a time a little after it."""
 
@@ -50,8 +53,14 @@ class Restart:
 def reconcile(job: Job, *, now: datetime) -> None:
     """Record the restarts that states and log tell and that no event holds yet, and causes learned since.
 
-    The caller holds the claim of the job's scope. Repeating it is harmless.
+    Observer and log reader may both call it, also at once: the job's row is locked, and repeating it is harmless.
     """
+    with transaction.atomic():
+        Job.objects.select_for_update().get(pk=job.pk)
+        _reconcile(job, now)
+
+
+def _reconcile(job: Job, now: datetime) -> None:
     events = list(job.events.order_by("id"))
     telling = Q(replica="service") | Q(message__startswith=TAKEN_AWAY)
     lines = list(LogLine.objects.filter(telling, job=job).order_by("timestamp", "pk"))
@@ -61,9 +70,9 @@ def reconcile(job: Job, *, now: datetime) -> None:
     for restart in [*whole, *parts]:
         level = [event for event in unmatched if event.detail.get("replica", "") == restart.replica]
         same = _nearest(restart.at, level)
-        if same is None:
+        if same is None and (restart.is_certain or now - restart.at > PATIENCE):
             _record(job, restart, now)
-        else:
+        elif same is not None:
             unmatched.remove(same)
             _explain(job, same, restart, now)
 
@@ -175,7 +184,7 @@ def _explain(job: Job, event: JobEvent, restart: Restart, now: datetime) -> None
         now=now,
         occurred_at=event.occurred_at,
         reason=restart.reason,
-        sentence=f"The log tells why: {restart.sentence[0].lower()}{restart.sentence[1:]}",
+        sentence=f"The log tells the cause of a restart. {restart.sentence}",
         detail={"restart": event.once_key},
         once_key=f"explained:{event.once_key}"[:120],
     )

@@ -145,6 +145,7 @@ def _enter(job: Job, remote: vertex.RemoteJob, now: datetime) -> None:
             return
         record(job, remote, now=now, remote_name=remote.name, submitted_at=remote.create_time or now, attempted_at=None)
         claims.release_job(job, due_at=now if job.cancel_requested_at and not job.is_finished else None)
+        claims.wake_feed(job.project, due_at=now + settings.POLL_INTERVAL)
         claims.wake_scope(project=job.project, region=job.region, kind=job.kind, due_at=now + settings.POLL_INTERVAL)
 
 

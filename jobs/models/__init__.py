@@ -4,6 +4,7 @@ from jobs.models.approval import Approval
 from jobs.models.draft import Draft
 from jobs.models.event import JobEvent
 from jobs.models.job import Job
+from jobs.models.log_feed import LogFeed
 from jobs.models.log_line import LogLine
 from jobs.models.scope import Scope
 from jobs.models.team import Membership, Policy, Role, Team
@@ -14,6 +15,7 @@ __all__ = [
     "Draft",
     "Job",
     "JobEvent",
+    "LogFeed",
     "LogLine",
     "Membership",
     "Policy",

@@ -94,8 +94,9 @@ class Job(models.Model):
     trouble = models.TextField(blank=True, help_text="Why the last step failed; empty when it did not.")
     cancel_requested_at = models.DateTimeField(null=True, blank=True)
     cancel_sent_at = models.DateTimeField(null=True, blank=True)
-    log_cursor_at = models.DateTimeField(null=True, blank=True, help_text="Newest log entry that was read.")
-    log_complete = models.BooleanField(default=False, help_text="Read once more after the end.")
+    log_wanted_until = models.DateTimeField(null=True, blank=True, help_text="Somebody looks at the log until then.")
+    log_cursor_at = models.DateTimeField(null=True, blank=True, help_text="Newest line of its replicas that was read.")
+    log_complete = models.BooleanField(default=False, help_text="It has ended and its last lines are kept.")
 
     # Derived from the events
     state = models.CharField(max_length=64, help_text="A JobState, or an unknown Vertex AI state as it was sent.")

@@ -77,19 +77,28 @@ class VertexClient:
             words = failed["message"] or "The deletion failed without a reason."
             raise errors.Refused(words, method=call.method, url=call.url, status=200)
 
-    def log(self, project: str, *, job_ids: Sequence[str], after: datetime | None, limit: int) -> LogEntries:
-        """Return the oldest `limit` lines of these jobs from `after` on (inclusive), in order of time.
+    def log(
+        self, project: str, *, job_ids: Sequence[str], after: datetime | None, limit: int, newest: bool = False
+    ) -> LogEntries:
+        """Return the oldest (or newest) `limit` lines of these jobs from `after` on (inclusive), in order of time.
 
         `job_ids` are the numbers at the end of the jobs' names. A line that was read before comes again when its time
         is `after`; (timestamp, insert_id) tells which.
         """
-        call = answers.Call("POST", f"{self._logging_endpoint}/v2/entries:list", "Cloud Logging")
         found: LogEntries = []
         with at_most(self._timeout.total):
             for first in range(0, len(job_ids) if limit > 0 else 0, logs.JOBS_PER_FILTER):
                 ids = job_ids[first : first + logs.JOBS_PER_FILTER]
-                found += self._lines(call, logs.list_body(project, ids, after=after, limit=limit), limit)
-        return sorted(found, key=lambda entry: (entry.timestamp, entry.insert_id))[:limit]
+                found += self._lines(logs.list_body(project, ids, after=after, limit=limit, newest=newest), limit)
+        found.sort(key=lambda entry: (entry.timestamp, entry.insert_id))
+        return found[-limit:] if newest else found[:limit]
+
+    def service_log(self, project: str, *, after: datetime, limit: int) -> LogEntries:
+        """Return the oldest `limit` lines that Vertex AI itself wrote about any job of a project, from `after` on."""
+        with at_most(self._timeout.total):
+            return self._lines(logs.list_body(project, [], after=after, limit=limit, replica=logs.SERVICE), limit)[
+                :limit
+            ]
 
     def list(
         self,
@@ -113,7 +122,8 @@ class VertexClient:
         with at_most(self._timeout.total):
             return [_job(call, kind, item) for items in _pages(call, wire.KINDS[kind], ask) for item in items]
 
-    def _lines(self, call: answers.Call, body: dict[str, Any], limit: int) -> LogEntries:
+    def _lines(self, body: dict[str, Any], limit: int) -> LogEntries:
+        call = answers.Call("POST", f"{self._logging_endpoint}/v2/entries:list", "Cloud Logging")
         found: LogEntries = []
 
         def ask(token: str) -> dict[str, Any]:

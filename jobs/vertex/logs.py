@@ -14,6 +14,8 @@ from typing import Any
 from jobs.vertex import wire
 
 DEFAULT_ENDPOINT = "https://logging.googleapis.com"
+SERVICE = "service"
+"""The replica that stands for Vertex AI's own lines."""
 LONGEST_PAGE = 1_000
 """Entries; Cloud Logging refuses a larger page size."""
 JOBS_PER_FILTER = 200
@@ -32,16 +34,25 @@ class LogEntry:
     job_id: str
 
 
-def list_body(project: str, job_ids: Sequence[str], *, after: datetime | None, limit: int) -> dict[str, Any]:
-    """Return the body of entries:list for all lines of `job_ids` from `after` on (inclusive), oldest first."""
+def list_body(
+    project: str, job_ids: Sequence[str], *, after: datetime | None, limit: int, newest: bool = False, replica: str = ""
+) -> dict[str, Any]:
+    """Return the body of entries:list for lines from `after` on (inclusive), oldest or newest first.
+
+    `job_ids` empty: of all jobs of the project. `replica` empty: of all replicas and the service.
+    """
     jobs = " OR ".join(f"resource.labels.job_id={wire.quoted(job_id)}" for job_id in job_ids)
-    terms = ['resource.type="ml_job"', f"({jobs})" if len(job_ids) > 1 else jobs]
+    terms = ['resource.type="ml_job"']
+    if job_ids:
+        terms.append(f"({jobs})" if len(job_ids) > 1 else jobs)
+    if replica:
+        terms.append(f"resource.labels.task_name={wire.quoted(replica)}")
     if after is not None:
         terms.append(f"timestamp>={wire.quoted(wire.timestamp(after))}")
     return {
         "resourceNames": [f"projects/{project}"],
         "filter": " AND ".join(terms),
-        "orderBy": "timestamp asc",
+        "orderBy": "timestamp desc" if newest else "timestamp asc",
         "pageSize": min(limit, LONGEST_PAGE),
     }
 

@@ -89,7 +89,8 @@ class Cloud:
 
     def calls(self) -> dict[str, int]:
         """How often each method was called."""
-        return dict(self._emulator.truth()["calls"])
+        told = self._emulator.truth()["calls"]
+        return {method: count for method, count in told.items() if not method.startswith("_emulator.")}
 
     @staticmethod
     def moment(stamp: str) -> datetime:
@@ -138,9 +139,11 @@ def submitted(submit: Submit) -> Job:
 
 
 def look(cloud: Cloud) -> None:
-    """What the sweep does: observe every scope that is due."""
+    """What the sweep does: observe every scope and read every feed that is due."""
     for scope_id in lifecycle.due_scopes(cloud.now):
         lifecycle.observe(scope_id, now=cloud.now)
+    for feed_id in lifecycle.due_feeds(cloud.now):
+        lifecycle.read_feed(feed_id, now=cloud.now)
 
 
 def watch(cloud: Cloud, job: Job, *, minutes: float, every: float = 20) -> None:

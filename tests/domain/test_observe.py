@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 
 from jobs import lifecycle
 from jobs.lifecycle.record import BLIND_AFTER, LOST_AFTER
-from jobs.models import Job, LogLine, Scope
+from jobs.models import Job, LogFeed, LogLine, Scope
 from tests.domain.conftest import Cloud, Submit, look, watch
 
 
@@ -132,7 +132,8 @@ class TestTrouble:
         watch(cloud, submitted, minutes=120)
 
         assert submitted.state == "succeeded"
-        assert Scope.objects.get().log_trouble
+        assert LogFeed.objects.get().trouble
+        assert Scope.objects.get().trouble == ""
 
     def test_a_job_deleted_at_vertex_is_given_up_after_a_while(self, submitted: Job, cloud: Cloud) -> None:
         look(cloud)
@@ -197,3 +198,31 @@ class TestLogs:
         submitted.refresh_from_db()
         assert submitted.log_complete
         assert Scope.objects.get().due_at is None, "nothing is left to watch"
+        assert LogFeed.objects.get().due_at is None, "nor to read"
+
+    def test_follows_the_lines_of_a_running_job_only_while_somebody_looks(self, submit: Submit, cloud: Cloud) -> None:
+        job = submit("long")
+        watch(cloud, job, minutes=10)
+        written_by_replicas = LogLine.objects.exclude(replica="service")
+        assert not written_by_replicas.exists()
+
+        lifecycle.want_log(job, now=cloud.now)
+        look(cloud)
+
+        assert written_by_replicas.exists()
+        assert LogFeed.objects.get().due_at is not None
+
+    def test_one_read_serves_all_jobs_of_a_project(self, submit: Submit, cloud: Cloud) -> None:
+        for _ in range(5):
+            submit("long")
+        watch(cloud, Job.objects.latest("submitted_at"), minutes=5)
+        before = cloud.calls()
+
+        cloud.forward(seconds=20)
+        look(cloud)
+
+        after = cloud.calls()
+        assert {method: after[method] - before[method] for method in after if after[method] != before[method]} == {
+            "customJobs.list": 1,
+            "entries.list": 1,
+        }

@@ -332,6 +332,24 @@ class TestLog:
         assert client.log("p", job_ids=job_ids, after=None, limit=limit) == []
         assert server.asked == []
 
+    def test_the_newest_lines_come_in_order_of_time(self, server: Any, client: VertexClient) -> None:
+        newest_first = [f"2026-11-21T09:00:0{second}Z" for second in (9, 8, 7)]
+        server.json({"entries": [{"timestamp": at, "insertId": at} for at in newest_first], "nextPageToken": "more"})
+
+        found = client.log("p", job_ids=["456"], after=None, limit=2, newest=True)
+
+        assert server.asked[0].body["orderBy"] == "timestamp desc"
+        assert [entry.timestamp.second for entry in found] == [8, 9]
+
+    def test_the_service_s_lines_of_all_jobs_come_in_one_read(self, server: Any, client: VertexClient) -> None:
+        server.json({"entries": [{"timestamp": "2026-11-21T09:00:00Z", "insertId": "a"}]})
+
+        found = client.service_log("p", after=self.AFTER, limit=100)
+
+        assert len(found) == 1
+        assert 'resource.labels.task_name="service"' in server.asked[0].body["filter"]
+        assert "job_id" not in server.asked[0].body["filter"]
+
     def test_id_cannot_break_out_of_the_filter(self, server: Any, client: VertexClient) -> None:
         server.json({})
 

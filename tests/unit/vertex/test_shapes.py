@@ -134,7 +134,7 @@ def test_reading_logs_is_a_call_of_cloud_logging(server: Any, client: VertexClie
     server.json({"nextPageToken": "t"})
     server.json({})
 
-    client.log("p", job_ids=["1", "2"], after=datetime(2026, 11, 21, tzinfo=UTC), limit=10)
+    client.log("p", job_ids=["1", "2"], after=datetime(2026, 11, 21, tzinfo=UTC), limit=10, newest=True)
 
     for asked in server.asked:
         check(asked, logging["resources"]["entries"]["methods"]["list"], logging["schemas"])

@@ -1,0 +1,116 @@
+"""The logs of a project are read by a worker and their tails kept, so that no page ever waits for Cloud Logging.
+
+One look at a feed is one read of what Vertex AI itself wrote about any job of the project, which tells restarts, and
+one read each for the few jobs whose own lines are wanted: those that somebody looks at and those that have just ended.
+Cloud Logging allows about sixty reads a minute and project, so not every running job is read all the time.
+"""
+
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db.models import Q
+
+from jobs import vertex
+from jobs.lifecycle import claims, restarts
+from jobs.lifecycle.connection import client
+from jobs.models import Job, LogFeed, LogLine
+from jobs.models.job import JobQuerySet
+
+KEPT_LINES = 2_000
+"""Of a job's replicas; the newest. The whole log stays in Cloud Logging."""
+LINES_PER_READ = 1_000
+TAILS_PER_LOOK = 20
+WANTED_FOR = timedelta(minutes=2)
+"""How long a job's log is followed after somebody looked at it."""
+AFTERMATH = timedelta(minutes=2)
+"""Lines still arrive for about a minute after a job's end (vertex-facts 10.4)."""
+
+
+def want_log(job: Job, *, now: datetime) -> None:
+    """Follow the job's log for a while, because somebody looks at it."""
+    if job.log_complete or not job.remote_name:
+        return
+    stale = Q(log_wanted_until=None) | Q(log_wanted_until__lt=now + WANTED_FOR / 2)
+    if Job.objects.filter(stale, pk=job.pk).update(log_wanted_until=now + WANTED_FOR):
+        claims.wake_feed(job.project, due_at=now)
+
+
+def read_feed(feed_id: int, *, now: datetime) -> None:
+    """Look at one project's logs and plan the next look; does nothing when it is not due or another worker is at it."""
+    feed = claims.claim_look(LogFeed, feed_id, now)
+    if feed is None:
+        return
+    unread = unread_jobs(feed.project)
+    oldest = unread.order_by("submitted_at").values_list("submitted_at", flat=True).first()
+    if oldest is None:
+        claims.release_look(feed, due_at=None, answered_at=feed.answered_at)
+        return
+    try:
+        cursor_at = _read_service(feed, feed.cursor_at or oldest, now)
+        for job in _wanted(unread, now):
+            _read_tail(job, now)
+    except vertex.VertexError as error:
+        claims.release_failed(feed, error, now=now)
+    else:
+        claims.release_look(feed, due_at=now + settings.POLL_INTERVAL, answered_at=now, cursor_at=cursor_at)
+
+
+def unread_jobs(project: str) -> JobQuerySet:
+    """Jobs of a project whose log may still grow."""
+    return Job.objects.filter(project=project, log_complete=False, submitted_at__isnull=False).exclude(remote_name="")
+
+
+def _read_service(feed: LogFeed, after: datetime, now: datetime) -> datetime:
+    """Keep the service's new lines, record the restarts they tell, and return how far the reading came."""
+    entries = client().service_log(feed.project, after=after, limit=LINES_PER_READ)
+    numbers = {entry.job_id for entry in entries}
+    ours = {job.remote_id: job for job in unread_jobs(feed.project).iterator() if job.remote_id in numbers}
+    _keep([(ours[entry.job_id], entry) for entry in entries if entry.job_id in ours])
+    for job in ours.values():
+        restarts.reconcile(job, now=now)
+    return max((entry.timestamp for entry in entries), default=after)
+
+
+def _wanted(unread: JobQuerySet, now: datetime) -> list[Job]:
+    """Jobs whose own lines are wanted, those read longest ago first."""
+    is_wanted = Q(log_wanted_until__gt=now) | Q(ended_at__isnull=False)
+    wanted = unread.filter(is_wanted).order_by("log_cursor_at", "pk")
+    never_read, read = wanted.filter(log_cursor_at=None), wanted.exclude(log_cursor_at=None)
+    return [*never_read[:TAILS_PER_LOOK], *read[:TAILS_PER_LOOK]][:TAILS_PER_LOOK]
+
+
+def _read_tail(job: Job, now: datetime) -> None:
+    """Keep the newest of a job's new lines, and notice when there is nothing more to come."""
+    after = job.log_cursor_at or job.submitted_at
+    entries = client().log(job.project, job_ids=[job.remote_id], after=after, limit=LINES_PER_READ, newest=True)
+    _keep([(job, entry) for entry in entries])
+    job.log_cursor_at = max((entry.timestamp for entry in entries), default=after)
+    job.log_complete = job.ended_at is not None and now - job.ended_at > AFTERMATH
+    Job.objects.filter(pk=job.pk).update(log_cursor_at=job.log_cursor_at, log_complete=job.log_complete)
+    if entries:
+        restarts.reconcile(job, now=now)
+        _forget_oldest(job)
+
+
+def _keep(found: list[tuple[Job, vertex.LogEntry]]) -> None:
+    lines = [
+        LogLine(
+            job=job,
+            timestamp=entry.timestamp,
+            insert_id=entry.insert_id,
+            replica=entry.replica,
+            severity=entry.severity,
+            message=entry.message,
+        )
+        for job, entry in found
+    ]
+    LogLine.objects.bulk_create(lines, ignore_conflicts=True)
+
+
+def _forget_oldest(job: Job) -> None:
+    """Keep the newest lines; the service's own are few and tell the restarts, so a flood does not push them out."""
+    lines = LogLine.objects.filter(job=job).exclude(replica="service")
+    newest = lines.order_by("-timestamp", "-pk").values_list("timestamp", flat=True)
+    oldest_kept = newest[KEPT_LINES - 1 : KEPT_LINES].first()
+    if oldest_kept is not None:
+        lines.filter(timestamp__lt=oldest_kept).delete()
