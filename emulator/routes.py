@@ -8,7 +8,7 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
-from emulator import control
+from emulator import control, page
 from emulator.calls import Call
 from emulator.methods import (
     custom_jobs,
@@ -109,6 +109,8 @@ ROUTES = [
     route("POST", "/v2/entries:list", "entries.list", log_entries.list_),
     route("POST", "/token", "token", token.exchange),
     *_storage(),
+    route("GET", "/_emulator/", "_emulator.page", page.show),
+    route("POST", "/_emulator/", "_emulator.page", page.press),
     route("GET", "/_emulator/health", "_emulator.health", control.health),
     route("GET", "/_emulator/truth", "_emulator.truth", control.truth),
     route("GET", "/_emulator/clock", "_emulator.clock", control.clock),
