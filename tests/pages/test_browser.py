@@ -178,6 +178,24 @@ class TestLiveParts:
         expect(page.locator("#announce")).to_have_text("resnet is SUCCEEDED now.")
         expect(page.locator("[hx-trigger]")).to_have_count(0)
 
+    def test_a_comment_being_typed_survives_the_refresh(
+        self, window: OpenWindow, make_job: MakeJob, approver: User, clock: Clock
+    ) -> None:
+        job = make_job("awaiting_approval")
+        page = window().sign_in("approver").page
+        page.goto(f"/jobs/{job.pk}/")
+        page.get_by_label("Comment").press_sequentially("worth")
+
+        with page.expect_response("**/live/*"):
+            clock.forward(minutes=5)
+        expect(page.locator(".job-side")).to_contain_text("5 m so far")
+        page.keyboard.type(" it")
+        page.get_by_role("button", name="Approve").click()
+
+        expect(page.get_by_role("status").filter(has_text="Approved")).to_be_visible()
+        job.approval.refresh_from_db()
+        assert job.approval.comment == "worth it"
+
     def test_the_board_is_searched_without_a_reload(self, window: OpenWindow, make_job: MakeJob, owner: User) -> None:
         make_job("running", name="alpha")
         make_job("running", name="beta")

@@ -243,8 +243,13 @@ class TestLog:
         assert "theirs" in text
         assert "mine" not in text
 
-    def test_pauses_without_forgetting_how_to_follow(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
-        page = signed_in(owner).get(at(make_job("running"), "?follow=no")).content.decode()
+    def test_pauses_without_forgetting_how_to_follow(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        job = make_job("running")
+        write(job, clock, "epoch 1")
+
+        page = signed_in(owner).get(at(job, "?follow=no")).content.decode()
 
         log = page[page.index('<section id="log"') :]
         assert "hx-trigger" not in log
