@@ -8,7 +8,9 @@ import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.contrib.staticfiles import finders
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from jobs.models import Job
@@ -86,6 +88,26 @@ class TestEveryPage:
         client.force_login(owner)
 
         assert client.post(at(make_job("running")) + "cancel/").status_code == 403
+
+
+@pytest.mark.parametrize("address", ["/", "/history/", "/approvals/", "/approvals/ part"])
+def test_lists_take_as_many_queries_for_two_jobs_as_for_twelve(
+    make_job: MakeJob, approver: User, signed_in: SignIn, address: str
+) -> None:
+    client = signed_in(approver)
+    address, _, is_part = address.partition(" ")
+    headers = {"HX-Request": "true"} if is_part else {}
+
+    counts = []
+    for more in (2, 10):
+        for _ in range(more):
+            make_job("awaiting_approval")
+            make_job("failed", error={"code": 8, "message": "Replicas low on memory: workerpool0."})
+        with CaptureQueriesContext(connection) as queries:
+            client.get(address, headers=headers)
+        counts.append(len(queries))
+
+    assert counts[0] == counts[1] <= 14
 
 
 class TestFrame:
