@@ -4,12 +4,13 @@ from django.contrib import admin
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
-from dashboard.pages import approvals, board, compare, compose, health, history, job, job_log, templates
+from dashboard.pages import approvals, board, compare, compose, health, history, import_job, job, job_log, templates
 from dashboard.pages.sign_in import SignIn
 
 urlpatterns = [
     path("", board.board, name="board"),
     path("jobs/new/", compose.compose, name="compose"),
+    path("jobs/import/", import_job.import_job, name="import"),
     path("jobs/<uuid:pk>/", job.job, name="job"),
     path("approvals/", approvals.approvals, name="approvals"),
     path("history/", history.history, name="history"),

@@ -1,6 +1,8 @@
 """Drafts: what somebody imported, kept for a week until they open it in the form. Nobody else sees them."""
 
+import re
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -11,20 +13,33 @@ from jobs.models import Draft, Team
 KEPT_FOR = timedelta(days=7)
 MOST = 50
 """Drafts of one person; an older one goes when a newer one comes."""
+LONGEST_REGION = 40
+UNKEEPABLE = re.compile("[\0\ud800-\udfff]")
+
+
+class NotKept(Exception):
+    """The spec holds text that no database keeps; the message says which."""
 
 
 def save_draft(
     *, submission: spec.Submission, team: Team, by: User, now: datetime, expected: timedelta | None = None
 ) -> Draft:
-    """Keep what was imported for `by`; return the draft. A region that no region's name can be is not kept."""
-    longest = Draft._meta.get_field("region").max_length or 0
+    """Keep what was imported for `by`; return the draft. A region that no region's name can be is not kept.
+
+    Raises NotKept for NUL characters and half characters in values that are carried without being looked into.
+    """
+    body = spec.rest_body(submission.job)
+    if unkeepable(body):
+        raise NotKept("It holds a NUL character or half of a character, which cannot be kept.")
     with transaction.atomic():
         draft = Draft.objects.create(
             owner=by,
             team=team,
             kind=submission.kind,
-            spec=spec.rest_body(submission.job),
-            region=submission.region if len(submission.region) <= longest else "",
+            spec=body,
+            region=submission.region
+            if len(submission.region) <= LONGEST_REGION and submission.region.isprintable()
+            else "",
             expected_seconds=None if expected is None else int(expected.total_seconds()),
             created_at=now,
         )
@@ -45,3 +60,12 @@ def submission_of(draft: Draft) -> spec.Submission:
     if body is None:
         raise ValueError(f"draft {draft.pk} holds a spec that cannot be read: {findings}")
     return spec.Submission(kind=draft.kind, project=draft.team.project, region=draft.region, job=body)
+
+
+def unkeepable(value: Any) -> bool:
+    """Tell whether JSON holds text, as a name or a value, that PostgreSQL cannot keep."""
+    if isinstance(value, str):
+        return bool(UNKEEPABLE.search(value))
+    if isinstance(value, dict):
+        return any(unkeepable(name) or unkeepable(item) for name, item in value.items())
+    return isinstance(value, list) and any(map(unkeepable, value))

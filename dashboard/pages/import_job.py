@@ -1,0 +1,145 @@
+"""The import: any text that describes a job becomes findings at its lines, a REST body, and a draft for the form."""
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import Any
+
+from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
+from django.views.decorators.http import require_http_methods
+
+from dashboard.access import Request, Team, teams_where
+from dashboard.drawing.source import Line, listing
+from dashboard.forms.import_form import TOO_LARGE, ImportForm, as_lines
+from dashboard.forms.uploads import FirstBytes
+from jobs import convert, lifecycle, strategies
+from jobs.convert import FORMATS, Reading
+from jobs.lifecycle import Preview, drafts
+from jobs.spec import Finding, Severity, Submission
+
+NO_TEAM = "You may request jobs in none of your teams, so there is none to import for."
+NAME = "imported-job"
+"""The display name of what was pasted without one; a file gives its own name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What was read: the text's lines, what was found at them and about the whole, what policy says, the body."""
+
+    reading: Reading
+    format_label: str
+    submission: Submission | None
+    preview: Preview | None
+    whole: tuple[Finding, ...]
+    lines: list[Line]
+    counts: dict[str, int]
+    strategy: str = ""
+
+
+@csrf_exempt  # the inner view is protected: what it reads first is bounded here
+@require_http_methods(["GET", "HEAD", "POST"])
+def import_job(request: Request) -> HttpResponse:
+    """Show the form; on POST what the text says. A body that is too large is answered before it is read."""
+    request.upload_handlers = [FirstBytes(request)]
+    try:
+        return _import(request)
+    except RequestDataTooBig:
+        form = ImportForm(teams=_choices(_teams(request)))
+        return render(request, "import.html", {"form": form, "trouble": TOO_LARGE}, status=413)
+
+
+@csrf_protect
+def _import(request: Request) -> HttpResponse:
+    teams = _teams(request)
+    context: dict[str, Any]
+    if request.method != "POST":
+        return render(request, "import.html", {"form": ImportForm(teams=_choices(teams))})
+    form = ImportForm(request.POST, request.FILES, teams=_choices(teams))
+    form.is_valid()
+    if trouble := next((str(form.errors[name][0]) for name in ("file", "text") if name in form.errors), ""):
+        context = {"form": _again(form, teams, ""), "trouble": trouble}
+        return render(request, "import.html", context, status=413 if trouble == TOO_LARGE else 422)
+    team = next((each for each in teams if str(each.pk) == form.cleaned_data.get("team")), teams[0])
+    given, name = form.given()
+    found = _read(given, name, team, form)
+    context = {"form": _again(form, teams, as_lines(given)), "team": team, "found": found}
+    if found.submission is not None:
+        context |= _kept(request, found.submission, team, form)
+    return render(request, "import.html", context, status=200 if found.submission is not None else 422)
+
+
+def _teams(request: Request) -> list[Team]:
+    teams = list(teams_where(request.user, "request"))
+    if not teams:
+        raise PermissionDenied(NO_TEAM)
+    return teams
+
+
+def _choices(teams: list[Team]) -> list[tuple[str, str]]:
+    return [(str(team.pk), team.name) for team in teams]
+
+
+def _again(form: ImportForm, teams: list[Team], text: str) -> ImportForm:
+    """Return the form with `text` in place of what was pasted or uploaded, for another reading."""
+    said = {name: form.data.get(name, "") for name in ("run_time", "team")}
+    again = ImportForm({**said, "text": text}, teams=_choices(teams))
+    again.is_valid()
+    return again
+
+
+def _read(given: str | bytes, name: str, team: Team, form: ImportForm) -> Imported:
+    """Read the text, judge what it says, and put every finding at its line."""
+    reading = convert.read_text(given, name=PurePath(name).stem or NAME)
+    submission, notes = _placed(reading.submission, team)
+    preview = None
+    findings = [*notes, *reading.findings]
+    if submission is not None and (expected := form.cleaned_data.get("run_time")) is not None:
+        preview = lifecycle.preview(submission=submission, team=team, expected=expected)
+        findings = [*notes, *reading.with_rules(preview.decision.findings)]
+    elif submission is not None:  # without a run time there is no cost to judge, but every rule still speaks
+        findings = [*notes, *reading.with_rules(strategies.check(submission))]
+    findings = list(dict.fromkeys(findings))
+    return Imported(
+        reading=reading,
+        format_label=FORMATS[reading.format].label if reading.format in FORMATS else "",
+        submission=submission,
+        preview=preview,
+        whole=tuple(finding for finding in findings if finding.line is None),
+        lines=listing(as_lines(given), findings) if reading.format else [],
+        counts={str(weight): sum(each.severity is weight for each in findings) for weight in Severity},
+        strategy=strategies.strategy_of(submission).label if submission else "",
+    )
+
+
+def _placed(submission: Submission | None, team: Team) -> tuple[Submission | None, list[Finding]]:
+    """Return the submission in the team's project and a region, and what that changes against the text."""
+    if submission is None:
+        return None, []
+    notes = []
+    if submission.project not in ("", team.project):
+        message = f"The text names another project; jobs of {team.name} run in {team.project}."
+        notes.append(Finding("other_project", Severity.ADVISE, "", message))
+    region = submission.region if submission.region.isprintable() else ""
+    if not region:
+        message = f"The text names no region; {team.default_region} is the usual one of {team.name}."
+        notes.append(Finding("region_assumed", Severity.ADVISE, "", message))
+    return replace(submission, project=team.project, region=region or team.default_region), notes
+
+
+def _kept(request: Request, submission: Submission, team: Team, form: ImportForm) -> dict[str, Any]:
+    """Keep a draft for the compose form; return it with the body as text, or why it could not be kept."""
+    try:
+        draft = drafts.save_draft(
+            submission=submission,
+            team=team,
+            by=request.user,
+            now=timezone.now(),
+            expected=form.cleaned_data.get("run_time"),
+        )
+    except drafts.NotKept as refusal:
+        return {"not_kept": str(refusal)}
+    return {"draft": draft, "body_text": json.dumps(draft.spec, indent=2, ensure_ascii=False)}
