@@ -11,6 +11,7 @@ from django.db import transaction
 
 from jobs import states, vertex
 from jobs.lifecycle import door
+from jobs.lifecycle.sources import log_sources
 from jobs.models import Job, JobEvent
 from jobs.states import FINISHED, JobState
 
@@ -42,8 +43,9 @@ def record(job: Job, remote: vertex.RemoteJob, *, now: datetime, **columns: Any)
             columns = _backfill_start(job, remote, now, columns)
         _follow(job, remote, now, columns)
         _learn_error(job, remote, now)
-        Job.objects.filter(pk=job.pk).update(seen_at=now)
-        job.seen_at = now
+        sources = log_sources(job, remote)
+        Job.objects.filter(pk=job.pk).update(seen_at=now, log_sources=sources)
+        job.seen_at, job.log_sources = now, sources
 
 
 def record_absence(job: Job, *, now: datetime) -> None:

@@ -42,8 +42,39 @@ def body(
     return whole
 
 
-def submission(*, project: str = "vision-research", region: str = "us-central1", **changes: Any) -> spec.Submission:
-    """A custom job ready to be requested; `changes` as for `body`."""
-    job, findings = spec.read("custom_job", body(**changes))
+def pipeline(*, name: str = "resnet-pipeline", **changes: Any) -> dict[str, Any]:
+    """The REST body of a training pipeline whose custom task is the sample job."""
+    return {
+        "displayName": name,
+        "trainingTaskDefinition": spec.CUSTOM_TASK,
+        "trainingTaskInputs": body(**changes)["jobSpec"],
+    }
+
+
+def tuning_job(*, name: str = "resnet-sweep", trials: int = 4, parallel: int = 2, **changes: Any) -> dict[str, Any]:
+    """The REST body of a tuning job whose trials are the sample job."""
+    return {
+        "displayName": name,
+        "studySpec": {
+            "metrics": [{"metricId": "accuracy", "goal": "MAXIMIZE"}],
+            "parameters": [
+                {"parameterId": "learning-rate", "doubleValueSpec": {"minValue": 0.001, "maxValue": 0.1}},
+            ],
+            "algorithm": "RANDOM_SEARCH",
+        },
+        "maxTrialCount": trials,
+        "parallelTrialCount": parallel,
+        "trialJobSpec": body(**changes)["jobSpec"],
+    }
+
+
+BODIES = {"custom_job": body, "training_pipeline": pipeline, "hyperparameter_tuning_job": tuning_job}
+
+
+def submission(
+    *, kind: str = "custom_job", project: str = "vision-research", region: str = "us-central1", **changes: Any
+) -> spec.Submission:
+    """A job of a kind ready to be requested; `changes` as for `body`, `pipeline` and `tuning_job`."""
+    job, findings = spec.read(kind, BODIES[kind](**changes))
     assert job is not None, findings
-    return spec.Submission(kind="custom_job", project=project, region=region, job=job)
+    return spec.Submission(kind=kind, project=project, region=region, job=job)

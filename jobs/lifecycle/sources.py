@@ -1,0 +1,39 @@
+"""Where the log of a job is found: Cloud Logging files lines under the number of the custom job that wrote them.
+
+A custom job writes under its own number. A training pipeline and the trials of a tuning job run as custom jobs of their
+own, which Vertex AI names in the parent (vertex-facts 2.4, 3 and 10.2).
+"""
+
+from typing import Any
+
+from jobs.models import Job
+from jobs.vertex import RemoteJob
+
+
+def log_sources(job: Job, remote: RemoteJob) -> dict[str, str]:
+    """Return {number of a custom job: what its lines are called, "" for the job's own}; what was known is kept."""
+    if job.kind == Job.Kind.CUSTOM_JOB:
+        return {_number(remote.name): ""}
+    found = dict(job.log_sources)
+    metadata = _mapping(remote.raw.get("trainingTaskMetadata"))
+    if backing := metadata.get("backingCustomJob"):
+        found[_number(str(backing))] = ""
+    trials = remote.raw.get("trials")
+    for trial in trials if isinstance(trials, list) else []:
+        if name := _mapping(trial).get("customJob"):
+            found[_number(str(name))] = f"trial {_mapping(trial).get('id', '?')}"
+    return found
+
+
+def replica_name(job: Job, log_job_id: str, replica: str) -> str:
+    """What a replica is called on the job's page: `workerpool0-0`, or `trial 3 workerpool0-0` in a tuning job."""
+    label = job.log_sources.get(log_job_id, "")
+    return f"{label} {replica}" if label else replica
+
+
+def _number(name: str) -> str:
+    return name.rpartition("/")[2]
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
