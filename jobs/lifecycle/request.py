@@ -14,6 +14,8 @@ from jobs.models import Approval, Job, JobEvent, Policy, Team
 from jobs.policy import Decision, Limits
 from jobs.states import JobState
 
+MOST_USD = Decimal(10) ** 12
+
 
 @dataclass(frozen=True, slots=True)
 class Preview:
@@ -101,13 +103,18 @@ def _row(
         request_key=request_key,
         cloned_from=cloned_from,
         expected_seconds=int(expected.total_seconds()),
-        hourly_usd=estimate.usd_per_hour,
-        estimate_usd=estimate.expected_usd,
+        hourly_usd=_storable(estimate.usd_per_hour),
+        estimate_usd=_storable(estimate.expected_usd),
         estimate=estimate.as_dict(),
         state="",
         state_since=now,
         requested_at=now,
     )
+
+
+def _storable(usd: Decimal | None) -> Decimal | None:
+    """An amount that its column can hold; what a job of a billion replicas would cost stays in the estimate only."""
+    return usd if usd is not None and usd < MOST_USD else None
 
 
 def _first_events(job: Job, judged: Preview, *, by: User, now: datetime) -> None:

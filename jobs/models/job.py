@@ -73,7 +73,7 @@ class Job(models.Model):
 
     # What it was expected to cost when it was requested; empty where no price is known.
     expected_seconds = models.PositiveIntegerField(help_text="Run time the requester expects, in seconds.")
-    hourly_usd = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
+    hourly_usd = models.DecimalField(max_digits=18, decimal_places=6, null=True, blank=True)
     estimate_usd = models.DecimalField(max_digits=14, decimal_places=2, null=True, blank=True)
     estimate = models.JSONField(default=dict, blank=True, help_text="The estimate with its lines, as requested.")
 

@@ -41,6 +41,13 @@ class TestRequest:
         assert job.hourly_usd > 0
         assert Decimal(job.estimate["usd_per_hour"]) == pytest.approx(job.hourly_usd)
 
+    def test_a_job_of_absurd_size_is_kept_without_a_figure_that_no_column_holds(self, request_job: RequestJob) -> None:
+        job = request_job(extra_replicas=10**18)
+
+        assert job.state == "awaiting_approval"
+        assert (job.hourly_usd, job.estimate_usd) == (None, None)
+        assert job.approval.findings
+
     def test_a_second_click_finds_the_first_job(self, request_job: RequestJob) -> None:
         first = request_job(key="one click")
         again = request_job(key="one click", name="something else")

@@ -11,10 +11,14 @@ def body(
     strategy: str = "SPOT",
     machine: dict[str, Any] | None = None,
     replicas: int = 1,
+    extra_replicas: int = 0,
     scheduling: dict[str, Any] | None = None,
     labels: dict[str, str] | None = None,
 ) -> dict[str, Any]:
-    """The REST body of a custom job with one pool; by default one Spot machine with an A100."""
+    """The REST body of a custom job with one pool; by default one Spot machine with an A100.
+
+    `extra_replicas` adds a second pool of so many machines of the same kind.
+    """
     machine = machine or {
         "machineType": "a2-highgpu-1g",
         "acceleratorType": "NVIDIA_TESLA_A100",
@@ -37,6 +41,9 @@ def body(
             "scheduling": {"timeout": "86400s", "strategy": strategy} | (scheduling or {}),
         },
     }
+    if extra_replicas:
+        (primary,) = whole["jobSpec"]["workerPoolSpecs"]
+        whole["jobSpec"]["workerPoolSpecs"].append(primary | {"replicaCount": str(extra_replicas)})
     if labels is not None:
         whole["labels"] = labels
     return whole
