@@ -3,6 +3,7 @@
 import ipaddress
 import socket
 import time
+import zlib
 from pathlib import Path
 
 EMULATOR_PORTS = range(8900, 9000)
@@ -58,7 +59,10 @@ def remembered(file: Path, host: str) -> int:
         before = 0
     if before and is_free(host, before):
         return before
-    port = next((port for port in EMULATOR_PORTS if is_free(host, port)), 0) or choose(host)
+    # Two sites that start at the same moment look from different places, so that neither takes the other's port.
+    first = zlib.crc32(bytes(file)) % len(EMULATOR_PORTS)
+    candidates = [*EMULATOR_PORTS[first:], *EMULATOR_PORTS[:first]]
+    port = next((port for port in candidates if is_free(host, port)), 0) or choose(host)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(f"{port}\n")
     return port

@@ -40,6 +40,13 @@ def test_the_emulator_keeps_its_port(tmp_path: Path) -> None:
     assert ports.remembered(note, LOOPBACK) == first
 
 
+def test_the_emulators_of_two_sites_look_from_different_places(tmp_path: Path) -> None:
+    found = {ports.remembered(tmp_path / str(number) / "emulator-port", LOOPBACK) for number in range(8)}
+
+    assert len(found) > 1
+    assert found <= set(ports.EMULATOR_PORTS)
+
+
 def test_the_emulator_moves_when_its_port_is_taken(tmp_path: Path, taken: socket.socket) -> None:
     note = tmp_path / "emulator-port"
     note.write_text(f"{taken.getsockname()[1]}\n")
