@@ -47,13 +47,14 @@ def job_context(request: Request, job: Job, now: datetime) -> dict[str, Any]:
     """Return everything that the page tells about the job but its log."""
     approval = getattr(job, "approval", None)
     silent = failing_scopes([job])
+    story = timeline.story(job, events_of(job), now, replicas=replica_names(job))
     asks = job.state == JobState.AWAITING_APPROVAL
     may_approve = asks and job.owner_id != request.user.pk and can(request.user, "approve", job.team)
     return {
         "now": now,
         "job": job,
         "row": row_of(job, now, silent),
-        "story": timeline.story(job, events_of(job), now, replicas=replica_names(job)),
+        "story": story,
         "as_table": request.GET.get("as") == "table",
         "seen_state": request.GET.get("state", ""),
         "advice": what_now(job, now),
@@ -61,7 +62,7 @@ def job_context(request: Request, job: Job, now: datetime) -> dict[str, Any]:
         "may_approve": may_approve,
         "may_cancel": not job.is_finished and not job.cancel_requested_at and can(request.user, "cancel", job.team),
         "silent": silent,
-        "allowance": timeline.allowance(job),
+        "grants": timeline.ledger(job, story.events) if job.remote_name else (),
     }
 
 
