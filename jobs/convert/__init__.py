@@ -4,6 +4,7 @@
 """
 
 from jobs.convert.texts.reading import Reading, read_text
-from jobs.convert.writers.formats import FORMATS, Format, NotWritable, formats_for, write
+from jobs.convert.writers.formats import FORMATS, Format, formats_for, write
+from jobs.convert.writers.write_gcloud import NotWritable
 
 __all__ = ["FORMATS", "Format", "NotWritable", "Reading", "formats_for", "read_text", "write"]

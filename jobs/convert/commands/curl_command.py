@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from jobs.convert.commands.shell_commands import Command, Shell
 from jobs.convert.commands.shell_words import Word
+from jobs.convert.texts.forms import looks_like
 from jobs.convert.texts.json_text import read_json
 from jobs.convert.texts.nodes import Draft, Node, Notes
 from jobs.spec import quoted
@@ -12,6 +13,11 @@ from jobs.spec import quoted
 ADDRESS = re.compile(
     r"projects/([^/]+)/locations/([^/]+)/(customJobs|hyperparameterTuningJobs|trainingPipelines)\b(?![/:])"
 )
+COLLECTIONS = {
+    "customJobs": "custom_job",
+    "hyperparameterTuningJobs": "hyperparameter_tuning_job",
+    "trainingPipelines": "training_pipeline",
+}
 DATA = frozenset({"-d", "--data", "--data-raw", "--data-binary", "--data-ascii", "--json"})
 Identify = Callable[[Node, Notes], Draft | None]
 
@@ -30,11 +36,19 @@ def read_curl(text: str, notes: Notes, identify: Identify, files: Callable[[str]
             continue
         body = _body(command, shell.documents, files, notes)
         documents = read_json(body.text, notes, body.line) if body is not None else []
-        draft = identify(documents[0], notes) if documents else None
+        draft = _draft(documents[0], address[3] if address else "", notes, identify) if documents else None
         if draft is not None:
             project, region = (address[1], address[2]) if address else ("", "")
             found.append(draft._replace(form=f"a curl command that posts {draft.form}", project=project, region=region))
     return found
+
+
+def _draft(node: Node, collection: str, notes: Notes, identify: Identify) -> Draft | None:
+    """Return the body as what the address says it is, unless it is plainly something else."""
+    form = looks_like(node)
+    if collection and isinstance(node.value, dict) and form in ("", "job", "tuning", "pipeline"):
+        return Draft(COLLECTIONS[collection], node, f"one of the {collection}")
+    return identify(node, notes)
 
 
 def _data(command: Command) -> Word | None:

@@ -192,6 +192,6 @@ def pairs(word: Word, notes: Notes) -> Iterator[tuple[str, Node]]:
         name, equals, value = item.partition("=")
         line = word.line_at(place)
         if equals:
-            yield name.strip(), Node(value, line)
+            yield name, Node(value, line)
         elif item.strip():
             notes.refuse("no_pair", line, f"{quoted(item)} is no name=value.", "Write name=value,name=value.")

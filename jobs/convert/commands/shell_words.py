@@ -40,6 +40,7 @@ class Words:
         self.variables: dict[str, str] = {}
         self.put_in = 0
         self.inner: list[tuple[str, int]] = []
+        self.inside: list[int] = []
 
     def line(self, place: int) -> int:
         """Return the line of a place in the text."""
@@ -60,6 +61,7 @@ class Words:
         while self.at < len(self.text):
             sign = self.text[self.at]
             before = self.at
+            self.inside.clear()
             if (found := CONTINUED.match(self.text, self.at)) and sign == "\\" and found[0] == "\\\n":
                 self.at = found.end()
                 piece = ""
@@ -70,7 +72,10 @@ class Words:
                 break
             else:
                 piece = self._piece(sign)
-            breaks.extend(length + len(piece) for _ in range(self.text.count("\n", before, self.at)))
+            if self.inside:
+                breaks.extend(length + place for place in self.inside)
+            else:
+                breaks.extend(length + len(piece) for _ in range(self.text.count("\n", before, self.at)))
             parts.append(piece)
             length += len(piece)
         if self.at == start:
@@ -95,12 +100,14 @@ class Words:
         end = self.text.find("'", self.at + 1)
         end = len(self.text) if end < 0 else end
         piece = self.text[self.at + 1 : end]
+        self.inside.extend(place + 1 for place, sign in enumerate(piece) if sign == "\n")
         self.at = end + 1
         return piece
 
     def _double(self) -> str:
         self.at += 1
         parts: list[str] = []
+        size = 0
         plain = re.compile(r'[^"\\$]+')
         while self.at < len(self.text) and self.text[self.at] != '"':
             sign = self.text[self.at]
@@ -108,11 +115,15 @@ class Words:
                 parts.append(self._dollar(quoted=True))
             elif sign == "\\":
                 follows = self.text[self.at + 1 : self.at + 2]
+                if follows == "\n":
+                    self.inside.append(size)
                 parts.append("" if follows == "\n" else follows if follows in '"\\$`' else sign + follows)
                 self.at += 2
             elif found := plain.match(self.text, self.at):
+                self.inside.extend(size + place + 1 for place, sign in enumerate(found[0]) if sign == "\n")
                 parts.append(found[0])
                 self.at = found.end()
+            size += len(parts[-1])
         self.at += 1
         return "".join(parts)
 

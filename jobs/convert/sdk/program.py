@@ -10,32 +10,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from jobs.convert.sdk.custom_jobs import custom_job, local_script, tuning_job
+from jobs.convert.sdk.makers import CREATES, MAKERS, POSITIONS, TRAINING
 from jobs.convert.sdk.training_pipelines import training_job
 from jobs.convert.sdk.values import LONGEST_LIST, Values, call_name
 from jobs.convert.texts.nodes import Draft, Node, Notes
 from jobs.spec import quoted
 
-TRAINING = ("CustomContainerTrainingJob", "CustomPythonPackageTrainingJob", "CustomTrainingJob")
-CREATES = {
-    "create_custom_job": ("custom_job", "custom_job"),
-    "create_hyperparameter_tuning_job": ("hyperparameter_tuning_job", "hyperparameter_tuning_job"),
-    "create_training_pipeline": ("training_pipeline", "training_pipeline"),
-}
-COMPONENTS = frozenset({"CustomTrainingJobOp", "create_custom_training_job_from_component"})
-POSITIONS = {
-    "CustomJob": ("display_name", "worker_pool_specs", "base_output_dir"),
-    "from_local_script": ("display_name", "script_path", "container_uri"),
-    "HyperparameterTuningJob": ("display_name", "custom_job", "metric_spec", "parameter_spec", "max_trial_count"),
-    "CustomContainerTrainingJob": ("display_name", "container_uri", "command"),
-    "CustomTrainingJob": ("display_name", "script_path", "container_uri"),
-    "CustomPythonPackageTrainingJob": ("display_name", "python_package_gcs_uri", "python_module_name", "container_uri"),
-    **{name: ("parent", argument) for name, (argument, _) in CREATES.items()},
-}
-MAKERS = frozenset({*POSITIONS, *COMPONENTS})
-HINT = re.compile(
-    rf"\b(?:{'|'.join(sorted(MAKERS))})\s*\(|\baiplatform\b|\bworker_pool_specs?\b\s*(?::[^=\n]{1, 200})?="
-)
-MAKES = re.compile(rf"\b(?:{'|'.join(sorted(MAKERS))})\s*\(")
 PARENT = re.compile(r"projects/(.+?)/locations/([^/]+)")
 MAGIC = re.compile(r"^([ \t]*)(?=[!%])", re.MULTILINE)
 LONGEST = 500_000
@@ -50,16 +30,6 @@ class Made:
     args: Node
     run: Node | None = None
     name: str = ""
-
-
-def looks_like_python(text: str) -> bool:
-    """Tell whether a text names what the SDK's programs name."""
-    return bool(HINT.search(text))
-
-
-def makes_a_job(text: str) -> bool:
-    """Tell whether a text calls what makes a job in the SDK."""
-    return bool(MAKES.search(text))
 
 
 def read_python(text: str, notes: Notes, identify: Identify) -> list[Draft] | None:

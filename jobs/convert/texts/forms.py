@@ -14,6 +14,9 @@ SPEC_NAMES = frozenset(folded(name) for name in slots(CustomJobSpec))
 ABOVE = frozenset(folded(name) for name in slots(CustomJob)) - SPEC_NAMES
 DEEPEST_WRAP = 4
 MOST_WRAPPED = 50
+PIPELINE_NAMES = frozenset(
+    "trainingtaskdefinition trainingtaskinputs inputdataconfig modeltoupload modelid parentmodel".split()
+)
 NO_JOBS = {
     "resourcepools": "describes a persistent resource, not a job",
     "traininginput": "is a job of the former AI Platform Training, which is switched off",
@@ -37,7 +40,7 @@ def looks_like(node: Node) -> str:
     if not isinstance(node.value, dict):
         return ""
     names = {folded(name) for name in node.value}
-    if names & {"trainingtaskdefinition", "trainingtaskinputs"}:
+    if names & PIPELINE_NAMES:
         return "pipeline"
     if names & {"studyspec", "trialjobspec"}:
         return "tuning"
@@ -47,7 +50,9 @@ def looks_like(node: Node) -> str:
         return "calls" if names & SDK_ONLY and "displayname" in names else "spec"
     if names & POOL_NAMES:
         return "pool"
-    return "spec" if names and names <= SPEC_NAMES and names & {"scheduling", "baseoutputdirectory"} else ""
+    if names and names <= SPEC_NAMES and names & {"scheduling", "baseoutputdirectory"}:
+        return "spec"
+    return "job" if names and names <= ABOVE and names & {"displayname", "labels"} else ""
 
 
 def identify(node: Node, notes: Notes, from_call: FromCall) -> Draft | None:

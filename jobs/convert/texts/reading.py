@@ -147,8 +147,9 @@ def _config(text: str, line: int, notes: Notes) -> Draft | None:
     is_json = text.lstrip().startswith("{")
     documents = read_json(text, notes, line) if is_json else read_yaml("\n" * (line - 1) + text, notes)
     draft = _identify(documents[0], notes) if documents else None
-    if documents and draft is None:
-        notes.refuse("no_job", documents[0].line, refusal(documents[0]))
+    if documents and draft is None and isinstance(documents[0].value, dict) and not excess(documents[0]):
+        spec = Node({"jobSpec": documents[0]}, documents[0].line)
+        return Draft("custom_job", spec, "what should be a CustomJobSpec")
     return draft
 
 

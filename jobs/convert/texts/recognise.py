@@ -2,7 +2,7 @@
 
 import re
 
-from jobs.convert.sdk.program import looks_like_python, makes_a_job
+from jobs.convert.sdk.makers import looks_like_python, makes_a_job
 
 COMMENT = re.compile(r"^[ \t]*#[^\n]*\n?", re.MULTILINE)
 CREATE = re.compile(r"\b(?:custom-jobs|hp-tuning-jobs)[ \t\\`^\n]+create\b")

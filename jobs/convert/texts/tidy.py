@@ -14,6 +14,7 @@ from jobs.spec.reading import join
 from jobs.spec.shape import Slot, slots
 
 Root = type[Message]
+MOST_STRANGE = 200
 
 
 class Tidier:
@@ -22,6 +23,7 @@ class Tidier:
     def __init__(self, notes: Notes) -> None:
         self.notes = notes
         self.holes: list[str] = []
+        self.strange = 0
 
     def message(self, model: Root, node: Node, path: str = "") -> Node:
         """Return a message of type `model` tidied; what is no mapping is returned as it is."""
@@ -32,7 +34,8 @@ class Tidier:
         for name, item in node.value.items():
             slot = known.get(name) or known.get(name.removesuffix("_"))
             if slot is None:
-                entries[name] = item
+                if self._strange(name, item, path):
+                    entries[name] = item
                 continue
             here = join(path, slot.alias)
             if slot.output and model.__name__ not in ("Trial", "Model"):
@@ -44,6 +47,14 @@ class Tidier:
             elif (tidied := self._field(slot, item, here, node)) is not None:
                 entries[name if name in known else slot.name] = tidied
         return Node(entries, node.line)
+
+    def _strange(self, name: str, node: Node, path: str) -> bool:
+        """Count a field that the message does not have; tell whether it is left to be refused by its name."""
+        self.strange += 1
+        if self.strange == MOST_STRANGE + 1:
+            message = f"From {quoted(name)} on, fields that Vertex AI does not know are no longer looked at."
+            self.notes.refuse("more_unknown_fields", node.line, message, "", path)
+        return self.strange <= MOST_STRANGE
 
     def _field(self, slot: Slot, node: Node, path: str, around: Node) -> Node | None:
         if slot.mapping:

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from jobs.convert.writers.shapes import numbers, request
-from jobs.convert.writers.write_gcloud import command, config, heading
+from jobs.convert.writers.write_gcloud import NotWritable, command, config, heading
 from jobs.convert.writers.write_python import python
 from jobs.spec import Submission
 
@@ -17,10 +17,6 @@ COLLECTIONS = {
     "hyperparameter_tuning_job": "hyperparameterTuningJobs",
     "training_pipeline": "trainingPipelines",
 }
-
-
-class NotWritable(ValueError):
-    """The format cannot hold this kind of job; the message says which can."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +34,7 @@ def write(submission: Submission, to: str) -> str:
     """Return the job as text in the format `to`, a key of FORMATS.
 
     Fields that only Vertex AI fills in are left out. Raises KeyError for an unknown format and NotWritable where gcloud
-    has no command for the kind.
+    has no command for the kind, or cannot write a label.
     """
     chosen = FORMATS[to]
     if submission.kind not in chosen.kinds:

@@ -14,7 +14,6 @@ from jobs.convert.writers.shapes import request
 from jobs.spec import Submission, read, rest_body
 
 PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./^-]+")
-PRINTABLE = re.compile(r"[^\x00-\x1f\x7f\x85\u2028\u2029]*")
 MARKS = "|;~#!&*+/"
 SPEC_FLAGS = ("persistentResourceId", "serviceAccount", "network", "enableWebAccess", "enableDashboardAccess")
 NAMES = {"custom_job": "custom-jobs", "hyperparameter_tuning_job": "hp-tuning-jobs"}
@@ -27,22 +26,25 @@ FLAGS = {
 }
 
 
+class NotWritable(ValueError):
+    """The format cannot hold this job; the message says why."""
+
+
 def quote(text: str) -> str:
     """Quote a word for a POSIX shell; control characters become bash's $'...' escapes."""
     if PLAIN.fullmatch(text):
         return text
-    if PRINTABLE.fullmatch(text):
+    if text.isprintable():
         return "'" + text.replace("'", "'\"'\"'") + "'"
     escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\t", "\\t")
-    escaped = re.sub(r"[\x00-\x1f\x7f]", lambda found: f"\\x{ord(found[0]):02x}", escaped)
-    return "$'" + re.sub(r"[\x85\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", escaped) + "'"
+    return "$'" + "".join(sign if sign.isprintable() else f"\\U{ord(sign):08x}" for sign in escaped) + "'"
 
 
 def joined(items: list[str]) -> str | None:
     """Join a list for gcloud, at commas or at a mark that no item holds; None where gcloud cannot take it."""
-    if any(not item or item != item.strip() for item in items):
+    if not all(items):
         return None
-    if not any("," in item for item in items) and not items[0].startswith("^"):
+    if not any("," in item or item != item.strip() for item in items) and not items[0].startswith("^"):
         return ",".join(items)
     mark = next((sign for sign in MARKS if not any(sign in item for item in items)), "")
     return f"^{mark}^{mark.join(items)}" if mark else None
@@ -64,7 +66,9 @@ def outer_flags(submission: Submission) -> list[str]:
     flags += [f"--display-name={quote(body['displayName'])}"] if body.get("displayName") else []
     if labels := body.get("labels"):
         pairs = joined([f"{name}={value}" for name, value in labels.items()])
-        flags.append(f"--labels={quote(pairs or '')}")
+        if pairs is None or any("=" in name for name in labels):
+            raise NotWritable("gcloud cannot write a label whose name holds =; rename it.")
+        flags.append(f"--labels={quote(pairs)}")
     if key := body.get("encryptionSpec", {}).get("kmsKeyName"):
         flags.append(f"--kms-key={quote(key)}")
     return flags

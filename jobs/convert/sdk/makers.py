@@ -1,0 +1,38 @@
+"""The calls of the SDK that make a job, and the names by which a program that has them is known.
+
+Source: google-cloud-aiplatform 2.7.0; Kubeflow's google-cloud-pipeline-components, read 2026-11-21.
+"""
+
+import re
+
+TRAINING = ("CustomContainerTrainingJob", "CustomPythonPackageTrainingJob", "CustomTrainingJob")
+CREATES = {
+    "create_custom_job": ("custom_job", "custom_job"),
+    "create_hyperparameter_tuning_job": ("hyperparameter_tuning_job", "hyperparameter_tuning_job"),
+    "create_training_pipeline": ("training_pipeline", "training_pipeline"),
+}
+COMPONENTS = frozenset({"CustomTrainingJobOp", "create_custom_training_job_from_component"})
+POSITIONS = {
+    "CustomJob": ("display_name", "worker_pool_specs", "base_output_dir"),
+    "from_local_script": ("display_name", "script_path", "container_uri"),
+    "HyperparameterTuningJob": ("display_name", "custom_job", "metric_spec", "parameter_spec", "max_trial_count"),
+    "CustomContainerTrainingJob": ("display_name", "container_uri", "command"),
+    "CustomTrainingJob": ("display_name", "script_path", "container_uri"),
+    "CustomPythonPackageTrainingJob": ("display_name", "python_package_gcs_uri", "python_module_name", "container_uri"),
+    **{name: ("parent", argument) for name, (argument, _) in CREATES.items()},
+}
+MAKERS = frozenset({*POSITIONS, *COMPONENTS})
+HINT = re.compile(
+    rf"\b(?:{'|'.join(sorted(MAKERS))})\s*\(|\baiplatform\b|\bworker_pool_specs?\b\s*(?::[^=\n]{{1,200}})?="
+)
+MAKES = re.compile(rf"\b(?:{'|'.join(sorted(MAKERS))})\s*\(")
+
+
+def looks_like_python(text: str) -> bool:
+    """Tell whether a text names what the SDK's programs name."""
+    return bool(HINT.search(text))
+
+
+def makes_a_job(text: str) -> bool:
+    """Tell whether a text calls what makes a job in the SDK."""
+    return bool(MAKES.search(text))

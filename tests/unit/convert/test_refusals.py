@@ -1,0 +1,105 @@
+"""What is missing, wrong or no job at all is said at its line, and nothing raises."""
+
+import json
+
+import pytest
+
+from jobs import convert
+from jobs.spec import Severity
+from tests.unit.convert.test_reading import codes, refused, spec_of
+
+
+class TestHoles:
+    @pytest.mark.parametrize("hole", ["${IMAGE}", "$IMAGE", "<image>", "{{ image }}", "gcr.io/PROJECT_ID/x", "[IMAGE]"])
+    def test_in_text_are_named_and_kept(self, hole: str) -> None:
+        text = json.dumps({"jobSpec": {"workerPoolSpecs": [{"containerSpec": {"imageUri": hole}}]}})
+
+        reading = convert.read_text(text)
+
+        assert reading.holes == ("jobSpec.workerPoolSpecs[0].containerSpec.imageUri",)
+        assert refused(reading) == []
+        assert spec_of(reading)["workerPoolSpecs"][0]["containerSpec"]["imageUri"] == hole
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "workerPoolSpecs:\n- replicaCount: ${N}\n",
+            "workerPoolSpecs:\n- replicaCount: {{ n }}\n",
+            "workerPoolSpecs:\n- replicaCount: REPLICAS\n",
+            '{"workerPoolSpecs":\n[{"replicaCount": REPLICAS}]}',
+            '{"workerPoolSpecs":\n[{"replicaCount": {{n}} }]}',
+        ],
+    )
+    def test_in_numbers_are_named_and_left_out(self, text: str) -> None:
+        reading = convert.read_text(text)
+
+        assert reading.holes == ("jobSpec.workerPoolSpecs[0].replicaCount",)
+        assert codes(reading)["hole"] == 2
+        assert spec_of(reading)["workerPoolSpecs"] == [{}]
+
+    def test_programs_keep_their_own_variables(self) -> None:
+        command = ["bash", "-c", "echo $HOME ${HOME:-x}; ls"]
+        text = json.dumps(
+            {"jobSpec": {"workerPoolSpecs": [{"containerSpec": {"command": command, "args": ["$(AIP)"]}}]}}
+        )
+
+        assert convert.read_text(text).holes == ()
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("text", "code", "line", "words"),
+        [
+            ("workerPoolSpecs:\n- replicaCont: 1\n", "unknown_field", 2, "`replicaCount`"),
+            ("workerPoolSpecs:\n- bootDiskSize_gb: 1\n", "unknown_field", 2, "bootDiskSizeGb"),
+            ("workerPoolSpecs: []\nstaging_bucket: gs://x\n", "unknown_field", 2, "baseOutputDirectory"),
+            ("workerPoolSpecs: []\ndescription: x\n", "unknown_field", 2, "label"),
+            ("workerPoolSpecs: []\ndisplay_name: x\n", "misplaced", 2, "jobSpec"),
+            ("workerPoolSpecs: []\nregion: x\n", "misplaced", 2, "flag"),
+            ("workerPoolSpecs: []\nscheduling:\n  strategy: spot\n", "unknown_value", 3, "`SPOT`"),
+            ("workerPoolSpecs:\n- replicaCount: two\n", "wrong_type", 2, "whole number"),
+            ("workerPoolSpecs: []\nnetwork: a\nnetwork: b\n", "given_twice", 3, "line 2"),
+            ("workerPoolSpecs: []\nnetwork: !!python/object:os.system a\n", "tag", 2, "runs nothing"),
+            ("workerPoolSpecs:\n-\treplicaCount: 1\n\t- b\n", "unreadable_yaml", 3, "tab"),
+            ("workerPoolSpecs:\n- {a: 1\nb: 2", "unreadable_yaml", 3, "no YAML"),
+            ('{"jobSpec": {"workerPoolSpecs": [\n{"replicaCount": 1}', "unreadable_json", 2, "ends before"),
+            ('{"jobSpec":\n {"network" "x"}}', "unreadable_json", 2, "colon"),
+            ('{"jobSpec": {"network": "a",\n"network": "b"}}', "given_twice", 2, "line 1"),
+            ("studySpec:\n  maxTrialCount: 5\n", "unknown_field", 2, "`maxTrialCount`"),
+        ],
+    )
+    def test_say_what_is_wrong_at_its_line(self, text: str, code: str, line: int, words: str) -> None:
+        reading = convert.read_text(text)
+
+        found = next(finding for finding in reading.findings if finding.code == code)
+        assert found.line == line
+        assert found.severity is Severity.REFUSE
+        assert words in found.message + found.remedy
+
+    @pytest.mark.parametrize(
+        "given", [b"\x00\x01", b"\xff\xfe\x00", "", " \n", "a\0b", b"\x80abc", "\ud800", b"%PDF-1.4\xe2\xe3"]
+    )
+    def test_say_so_when_there_is_no_text(self, given: str | bytes) -> None:
+        reading = convert.read_text(given)
+
+        assert reading.submission is None
+        assert refused(reading)
+
+    def test_too_much_is_refused(self) -> None:
+        assert refused(convert.read_text("a" * (2 * 1024 * 1024 + 1))) == ["too_large"]
+
+    def test_html_stays_text(self) -> None:
+        body = {"displayName": "<script>alert(1)</script>", "jobSpec": {"network": '"><img src=x>'}}
+
+        assert convert.read_text(json.dumps(body)).body == body
+
+
+class TestDocumentationJson:
+    def test_is_read_with_comments_placeholders_and_text_after_it(self) -> None:
+        pools = '"workerPoolSpecs": [{"replicaCount": 1,}, ...]'
+        text = f'{{ // a job\n  "displayName": "x",\n  "jobSpec": {{{pools}}}\n}}\nThen POST it.'
+
+        reading = convert.read_text(text)
+
+        assert spec_of(reading) == {"workerPoolSpecs": [{"replicaCount": "1"}]}
+        assert {"comments": 1, "left_out": 3, "trailing_text": 5}.items() <= codes(reading).items()
