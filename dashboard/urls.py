@@ -4,7 +4,20 @@ from django.contrib import admin
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
-from dashboard.pages import approvals, board, compare, compose, health, history, import_job, job, job_log, templates
+from dashboard.pages import (
+    approvals,
+    board,
+    catalogue,
+    compare,
+    compose,
+    health,
+    history,
+    import_job,
+    job,
+    job_log,
+    rules,
+    templates,
+)
 from dashboard.pages.sign_in import SignIn
 
 urlpatterns = [
@@ -16,11 +29,14 @@ urlpatterns = [
     path("history/", history.history, name="history"),
     path("compare/", compare.compare, name="compare"),
     path("templates/", templates.templates, name="templates"),
+    path("catalogue/", catalogue.catalogue, name="catalogue"),
+    path("rules/", rules.rules, name="rules"),
     path("admin/", admin.site.urls),
     path("accounts/login/", SignIn.as_view(), name="login"),
     path("accounts/logout/", LogoutView.as_view(), name="logout"),
     path("healthz", health.alive, name="healthz"),
     path("readyz", health.ready, name="readyz"),
+    path("rules/<slug:code>/", rules.set_rule, name="rule-set"),
     path("jobs/new/check/", compose.check, name="compose-check"),
     path("templates/<int:pk>/", templates.template, name="template"),
     path("templates/<int:pk>/delete/", templates.delete, name="template-delete"),
