@@ -22,6 +22,10 @@ LOGGING_ENDPOINT = env.text("TRAINBOARD_LOGGING_ENDPOINT")
 INSTANCE = env.text("TRAINBOARD_INSTANCE", "trainboard")
 POLL_INTERVAL = timedelta(seconds=env.number("TRAINBOARD_POLL_SECONDS", default=30, least=0.2))
 SWEEP_INTERVAL = timedelta(seconds=env.number("TRAINBOARD_SWEEP_SECONDS", default=5, least=0.2))
+# Google's quotas, which all workers together stay in: per project and region, and for logs per project.
+CREATES_PER_MINUTE = env.whole("TRAINBOARD_CREATES_PER_MINUTE", default=60, least=1, most=1_000_000)
+READS_PER_MINUTE = env.whole("TRAINBOARD_READS_PER_MINUTE", default=600, least=1, most=1_000_000)
+LOG_READS_PER_MINUTE = env.whole("TRAINBOARD_LOG_READS_PER_MINUTE", default=60, least=1, most=1_000_000)
 # True only under `manage.py up` with the emulator: the pages then say that commands run on this machine.
 REHEARSAL = env.flag("TRAINBOARD_REHEARSAL", default=False)
 

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from jobs import vertex
-from jobs.lifecycle import claims, door
+from jobs.lifecycle import budget, claims, door
 from jobs.lifecycle.connection import client
 from jobs.models import Job, JobEvent
 from jobs.states import JobState
@@ -53,6 +53,7 @@ def send_cancel(job_id: uuid.UUID | str, *, now: datetime) -> None:
         claims.release_job(job, due_at=None)
         return
     try:
+        budget.spend(budget.reads(job.project, job.region), now=now)
         client().cancel(job.kind, job.remote_name)
     except (vertex.Refused, vertex.NotFound) as error:  # it ended meanwhile: the observer learns how
         words = f"Vertex AI did not take the cancellation: {error}"

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from django.conf import settings
 from django.db.models import Q, QuerySet
 
+from jobs.lifecycle.budget import OverBudget
 from jobs.models import Job, LogFeed, Scope
 from jobs.models.look import Look
 from jobs.vertex import VertexError
@@ -58,8 +59,27 @@ def release_look(row: Look, *, due_at: datetime | None, answered_at: datetime | 
     _free(row, due_at=due_at, **columns)
 
 
+def postpone_look(row: Look, *, due_at: datetime) -> None:
+    """Give a scope or feed back without having looked."""
+    _free(row, due_at=due_at)
+
+
+def renew_look(row: Look, *, now: datetime) -> bool:
+    """Hold a scope or feed for another lease; False when another worker has taken it over.
+
+    In a transaction it also keeps others from taking it until the end.
+    """
+    return bool(type(row).objects.filter(pk=row.pk, claim=row.claim).update(claimed_until=now + LEASE))
+
+
 def release_failed(row: Look, error: VertexError, *, now: datetime) -> None:
-    """Give a scope or feed back after a failure; the pause is what Google asked for, else doubles."""
+    """Give a scope or feed back after a failure; the pause is what Google asked for, else doubles.
+
+    Our own full budget is no failure: the next look is due when a call fits.
+    """
+    if isinstance(error, OverBudget):
+        _free(row, due_at=now + (error.retry_after or settings.POLL_INTERVAL), trouble=str(error))
+        return
     pause = error.retry_after or min(settings.POLL_INTERVAL * 2 ** min(row.failures, 8), LONGEST_PAUSE)
     since = row.failing_since or now
     _free(row, due_at=now + pause, failing_since=since, failures=row.failures + 1, trouble=str(error))

@@ -5,14 +5,17 @@ one read each for the few jobs whose own lines are wanted: those that somebody l
 Cloud Logging allows about sixty reads a minute and project, so not every running job is read all the time.
 """
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.conf import settings
 from django.db.models import Q
 
 from jobs import vertex
-from jobs.lifecycle import claims, restarts
+from jobs.lifecycle import budget, claims, restarts
 from jobs.lifecycle.connection import client
+from jobs.lifecycle.sources import replica_name
 from jobs.models import Job, LogFeed, LogLine
 from jobs.models.job import JobQuerySet
 
@@ -62,11 +65,14 @@ def unread_jobs(project: str) -> JobQuerySet:
 
 def _read_service(feed: LogFeed, after: datetime, now: datetime) -> datetime:
     """Keep the service's new lines, record the restarts they tell, and return how far the reading came."""
-    entries = client().service_log(feed.project, after=after, limit=LINES_PER_READ)
+    before_page = _spending(feed.project, now)
+    entries = client().service_log(feed.project, after=after, limit=LINES_PER_READ, before_page=before_page)
     numbers = {entry.job_id for entry in entries}
-    ours = {job.remote_id: job for job in unread_jobs(feed.project).iterator() if job.remote_id in numbers}
+    ours = {
+        number: job for job in unread_jobs(feed.project).iterator() for number in job.log_sources if number in numbers
+    }
     _keep([(ours[entry.job_id], entry) for entry in entries if entry.job_id in ours])
-    for job in ours.values():
+    for job in set(ours.values()):
         restarts.reconcile(job, now=now)
     return max((entry.timestamp for entry in entries), default=after)
 
@@ -82,7 +88,11 @@ def _wanted(unread: JobQuerySet, now: datetime) -> list[Job]:
 def _read_tail(job: Job, now: datetime) -> None:
     """Keep the newest of a job's new lines, and notice when there is nothing more to come."""
     after = job.log_cursor_at or job.submitted_at
-    entries = client().log(job.project, job_ids=[job.remote_id], after=after, limit=LINES_PER_READ, newest=True)
+    numbers = list(job.log_sources)
+    before_page = _spending(job.project, now)
+    entries = client().log(
+        job.project, job_ids=numbers, after=after, limit=LINES_PER_READ, newest=True, before_page=before_page
+    )
     _keep([(job, entry) for entry in entries])
     job.log_cursor_at = max((entry.timestamp for entry in entries), default=after)
     job.log_complete = job.ended_at is not None and now - job.ended_at > AFTERMATH
@@ -92,13 +102,17 @@ def _read_tail(job: Job, now: datetime) -> None:
         _forget_oldest(job)
 
 
+def _spending(project: str, now: datetime) -> Callable[[], None]:
+    return partial(budget.spend, budget.log_reads(project), now=now)
+
+
 def _keep(found: list[tuple[Job, vertex.LogEntry]]) -> None:
     lines = [
         LogLine(
             job=job,
             timestamp=entry.timestamp,
             insert_id=entry.insert_id,
-            replica=entry.replica,
+            replica=replica_name(job, entry.job_id, entry.replica),
             severity=entry.severity,
             message=entry.message,
         )

@@ -1,28 +1,54 @@
 """Look at all jobs of one scope at once and record what Vertex AI says.
 
-One list call answers for every active job of a project, region and kind. A job of ours that is missing from it has
-ended, so it is asked for by name. Whatever goes wrong in the outside world is written on the scope, never on a job's
-state: the board then shows how old our knowledge is.
+One list call answers for a hundred active jobs of a project, region and kind. A job of ours that is missing from the
+list has ended, so it is asked for by name. Whatever goes wrong in the outside world is written on the scope, never on a
+job's state: the board then shows how old our knowledge is.
+
+Most answers say nothing new. Those cost one UPDATE for each page; only a job about which there is news is loaded.
 """
 
+import uuid
+from collections.abc import Iterator
 from datetime import datetime, timedelta
+from functools import partial
+from typing import NamedTuple
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 
-from jobs import vertex
-from jobs.lifecycle import claims
+from jobs import states, vertex
+from jobs.lifecycle import budget, cadence, claims
 from jobs.lifecycle.connection import INSTANCE_LABEL, client
-from jobs.lifecycle.record import record, record_absence
+from jobs.lifecycle.record import BLIND_AFTER, record, record_absence
 from jobs.lifecycle.restarts import reconcile
 from jobs.models import Job, Scope
 from jobs.states import JobState
 
 FIELDS = ("name", "displayName", "state", "createTime", "startTime", "endTime", "updateTime", "error", "labels")
-ENDED = ("JOB_STATE_SUCCEEDED", "JOB_STATE_FAILED", "JOB_STATE_CANCELLED", "JOB_STATE_EXPIRED")
+MORE_FIELDS: dict[str, tuple[str, ...]] = {Job.Kind.PIPELINE: ("trainingTaskMetadata",)}
+JOB_ENDED = ("JOB_STATE_SUCCEEDED", "JOB_STATE_FAILED", "JOB_STATE_CANCELLED", "JOB_STATE_EXPIRED")
+PIPELINE_ENDED = ("PIPELINE_STATE_SUCCEEDED", "PIPELINE_STATE_FAILED", "PIPELINE_STATE_CANCELLED")
 ERROR_WINDOW = timedelta(minutes=5)
 """How long a failed job without a reason is asked again; the reason takes about a minute (vertex-facts 6.1)."""
+ANOTHER_PROBE = timedelta(seconds=2)
+
+
+class Known(NamedTuple):
+    """What is known of a watched job, without its spec: ten thousand of them are held at once."""
+
+    pk: uuid.UUID
+    remote_name: str
+    state: str
+    started_at: datetime | None
+    running_since: datetime | None
+    seen_at: datetime | None
+    remote_updated_at: datetime | None
+    cancel_requested_at: datetime | None
+
+
+class ClaimLost(Exception):
+    """Another worker has taken the scope over; what was learned since is dropped."""
 
 
 def observe(scope_id: int, *, now: datetime) -> None:
@@ -34,67 +60,147 @@ def observe(scope_id: int, *, now: datetime) -> None:
     if not watched:
         claims.release_look(scope, due_at=None, answered_at=scope.answered_at)
         return
-    before = {name: job.state for name, job in watched.items()}
-    try:
-        trouble = _look(scope, watched, now)
-    except vertex.VertexError as error:
-        trouble = error
+    with cadence.turn(scope.failures) as patience:
+        if not patience:
+            claims.postpone_look(scope, due_at=now + ANOTHER_PROBE)
+            return
+        look = Look(scope, watched, patience, now)
+        try:
+            trouble = look.take()
+        except ClaimLost:
+            return
+        except vertex.VertexError as error:
+            trouble = error
     if trouble is not None:
         claims.release_failed(scope, trouble, now=now)
         return
-    for name, job in watched.items():
-        may_be_restarting = job.started_at is not None and job.state in {JobState.QUEUED, JobState.PENDING}
-        if job.state != before[name] or may_be_restarting:
-            reconcile(job, now=now)
     claims.wake_feed(scope.project, due_at=now)
-    claims.release_look(scope, due_at=now + settings.POLL_INTERVAL, answered_at=now)
+    due_at = now if look.is_cut_short else now + cadence.pause(watched.values(), now=now)
+    claims.release_look(scope, due_at=due_at, answered_at=now)
 
 
-def watched_jobs(scope: Scope, now: datetime) -> list[Job]:
+def watched_jobs(scope: Scope, now: datetime) -> list[Known]:
     """Jobs that Vertex AI may still have news about: those that are active, and those that failed without a reason."""
     of_scope = Job.objects.filter(project=scope.project, region=scope.region, kind=scope.kind).exclude(remote_name="")
     reasonless = Q(state=JobState.FAILED, error__isnull=True, ended_at__gt=now - ERROR_WINDOW)
-    active = Q(pk__in=of_scope.remote().values("pk"))
-    return list(of_scope.filter(active | reasonless).order_by("submitted_at", "pk"))
+    active = ~Q(state__in=states.FINISHED | states.LOCAL)
+    found = of_scope.filter(active | reasonless).order_by("submitted_at", "pk")
+    return list(map(Known._make, found.values_list(*Known._fields)))
 
 
-def _look(scope: Scope, watched: dict[str, Job], now: datetime) -> vertex.VertexError | None:
-    """One list for the active ones, one get for each of ours that it does not hold and that had not ended.
+class Look:
+    """One look at one scope. `is_cut_short`: it took too long, and some jobs have not been asked for."""
 
-    A get that fails does not keep the others from being asked; the last such failure is returned.
-    """
-    active = " AND ".join(f'state!="{state}"' for state in ENDED)
-    listed = client().list(
-        scope.kind,
-        project=scope.project,
-        region=scope.region,
-        filter=f'labels.{INSTANCE_LABEL}="{settings.INSTANCE}" AND {active}',
-        fields=FIELDS,
-    )
-    answers = {remote.name: remote for remote in listed if remote.name in watched}
-    for name, remote in answers.items():
-        _record(scope, watched[name], remote, now)
-    trouble = None
-    for name, job in watched.items():
-        asks_again = not job.is_finished or (job.state == JobState.FAILED and job.error is None)
-        if name in answers or not asks_again:
-            continue
+    def __init__(self, scope: Scope, watched: dict[str, Known], patience: float, now: datetime) -> None:
+        self._scope, self._watched, self._patience, self._now = scope, watched, patience, now
+        self._spend = partial(budget.spend, budget.reads(scope.project, scope.region), now=now)
+        self._watch = cadence.Stopwatch(now)
+        self.is_cut_short = False
+
+    def take(self) -> vertex.VertexError | None:
+        """One list for the active ones, one get for each of ours that it does not hold.
+
+        A list leaves out the trials of tuning jobs, so each of those is asked for by name. A get that fails does not
+        keep the others from being asked; the last such failure is returned.
+        """
+        missing = dict(self._watched)
+        for page in self._pages():
+            answers = [remote for remote in page if missing.pop(remote.name, None)]
+            self._apply(answers)
+            if self._watch.has_run_out:
+                self.is_cut_short = True
+                return None
+        trouble: vertex.VertexError | None = None
+        for known in missing.values():
+            if self._watch.has_run_out:
+                self.is_cut_short = True
+                break
+            try:
+                self._ask(known)
+            except budget.OverBudget as error:
+                return error
+            except vertex.VertexError as error:
+                trouble = error
+        return trouble
+
+    def _pages(self) -> Iterator[list[vertex.RemoteJob]]:
+        """The active jobs of this instance; each page has to come within the patience."""
+        scope = self._scope
+        if scope.kind == Job.Kind.TUNING_JOB:
+            return
+        ended = PIPELINE_ENDED if scope.kind == Job.Kind.PIPELINE else JOB_ENDED
+        active = " AND ".join(f'state!="{state}"' for state in ended)
+        pages = client().pages(
+            scope.kind,
+            project=scope.project,
+            region=scope.region,
+            filter=f'labels.{INSTANCE_LABEL}="{settings.INSTANCE}" AND {active}',
+            fields=(*FIELDS, *MORE_FIELDS.get(scope.kind, ())),
+            before_page=self._spend,
+        )
+        while True:
+            with vertex.at_most(self._patience):
+                page = next(pages, None)
+            if page is None:
+                return
+            yield page
+
+    def _ask(self, known: Known) -> None:
+        """Ask for one job by name."""
+        self._spend()
         try:
-            _record(scope, job, client().get(scope.kind, name), now)
+            with vertex.at_most(self._patience):
+                remote = client().get(self._scope.kind, known.remote_name)
         except vertex.NotFound:
-            _record_absence(scope, job, now)
-        except vertex.VertexError as error:
-            trouble = error
-    return trouble
+            with transaction.atomic():
+                self._keep_claim()
+                record_absence(Job.objects.get(pk=known.pk), now=self._now)
+        else:
+            self._apply([remote])
+
+    def _apply(self, answers: list[vertex.RemoteJob]) -> None:
+        """Write what the answers say: one UPDATE for those without news, one transaction for each of the others."""
+        news, rest = [], []
+        for remote in answers:
+            known = self._watched[remote.name]
+            if self._scope.kind != Job.Kind.CUSTOM_JOB or is_news(known, remote, self._now):
+                news.append((known, remote))
+            elif not _is_older(remote, known):
+                rest.append(known.pk)
+        with transaction.atomic():
+            self._keep_claim()
+            if rest:
+                Job.objects.filter(pk__in=rest).update(seen_at=self._now)
+        for known, remote in news:
+            with transaction.atomic():
+                self._keep_claim()
+                job = Job.objects.get(pk=known.pk)
+                record(job, remote, now=self._now)
+            self._look_for_restarts(known, job)
+
+    def _look_for_restarts(self, known: Known, job: Job) -> None:
+        if job.state != known.state or may_be_restarting(known):
+            reconcile(job, now=self._now)
+
+    def _keep_claim(self) -> None:
+        if not claims.renew_look(self._scope, now=self._watch.now):
+            raise ClaimLost
 
 
-def _record(scope: Scope, job: Job, remote: vertex.RemoteJob, now: datetime) -> None:
-    with transaction.atomic():
-        if claims.still_mine(scope):
-            record(job, remote, now=now)
+def is_news(known: Known, remote: vertex.RemoteJob, now: datetime) -> bool:
+    """Whether `record` would write anything but `seen_at`, or a restart may be waiting for its cause."""
+    state = states.from_vertex(remote.state)
+    start_is_unknown = bool(remote.start_time) and known.started_at is None and state != JobState.RUNNING
+    was_blind = known.seen_at is not None and now - known.seen_at > BLIND_AFTER
+    is_other = state != known.state or bool(remote.error)
+    return is_other or start_is_unknown or was_blind or may_be_restarting(known)
 
 
-def _record_absence(scope: Scope, job: Job, now: datetime) -> None:
-    with transaction.atomic():
-        if claims.still_mine(scope):
-            record_absence(job, now=now)
+def may_be_restarting(known: Known) -> bool:
+    """Whether the job has run before and waits for machines again."""
+    return known.started_at is not None and known.state in {JobState.QUEUED, JobState.PENDING}
+
+
+def _is_older(remote: vertex.RemoteJob, known: Known) -> bool:
+    newest = known.remote_updated_at
+    return newest is not None and remote.update_time is not None and remote.update_time < newest

@@ -4,7 +4,8 @@ import uuid
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, Window
+from django.db.models.functions import RowNumber
 
 from jobs.lifecycle import claims
 from jobs.lifecycle.cancel import send_cancel
@@ -17,8 +18,14 @@ AT_ONCE = 500
 
 
 def due_jobs(now: datetime) -> list[uuid.UUID]:
-    """Jobs whose next step is due, oldest first."""
-    return list(Job.objects.due(now).values_list("pk", flat=True)[:AT_ONCE])
+    """Jobs whose next step is due: the oldest of each team, then the second of each, and so on.
+
+    So a team that submits a thousand jobs delays another team's first job by one, not by a thousand.
+    """
+    oldest_first = ["requested_at", "due_at", "pk"]
+    turn = Window(RowNumber(), partition_by="team_id", order_by=oldest_first)
+    due = Job.objects.due(now).annotate(turn=turn).order_by("turn", *oldest_first)
+    return list(due.values_list("pk", flat=True)[:AT_ONCE])
 
 
 def due_feeds(now: datetime) -> list[int]:

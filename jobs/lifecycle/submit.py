@@ -6,6 +6,7 @@ The API has no request id, so a repeat could create a second job. The algorithm:
 2. If an earlier try may have reached Vertex AI, look the job up by its label first. Found: adopt it. Not found, but the
    try is younger than the list may lag behind: wait. Not found and old enough: it never arrived.
 3. Create it, labelled with our id.
+   Only when our budget of calls has room: else the job waits, in the state it is in.
 4. An answer that says no ends the job; a failure that surely created nothing is tried again later; after any other
    failure `attempted_at` stays, so that the next step begins at 2.
 """
@@ -17,7 +18,7 @@ from django.conf import settings
 from django.db import transaction
 
 from jobs import spec, vertex
-from jobs.lifecycle import claims, door
+from jobs.lifecycle import budget, claims, door
 from jobs.lifecycle.connection import INSTANCE_LABEL, JOB_LABEL, LONGEST_CALL, client
 from jobs.lifecycle.record import number, record
 from jobs.lifecycle.request import preview, submission_of
@@ -35,15 +36,20 @@ def submit(job_id: uuid.UUID | str, *, now: datetime) -> None:
     job = claims.claim_job(job_id, now)
     if job is None:
         return
-    if job.state == JobState.APPROVED and not _begin(job, now):
-        return
-    if job.state != JobState.SUBMITTING:
+    if job.state not in {JobState.APPROVED, JobState.SUBMITTING}:
         claims.release_job(job, due_at=None)
         return
     if job.attempted_at is not None and not _is_certainly_absent(job, now):
         return
     if job.cancel_requested_at is not None:
         _withdraw(job, now)
+        return
+    try:
+        budget.spend(budget.creates(job.project, job.region), now=now)
+    except budget.OverBudget as error:
+        claims.release_job(job, due_at=now + _pause(job, error), trouble=str(error))
+        return
+    if job.state == JobState.APPROVED and not _begin(job, now):
         return
     _create(job, now)
 
@@ -73,6 +79,7 @@ def _begin(job: Job, now: datetime) -> bool:
 def _is_certainly_absent(job: Job, now: datetime) -> bool:
     """Look for the result of an earlier try: adopt it, or wait until its absence is certain."""
     try:
+        budget.spend(budget.reads(job.project, job.region), now=now)
         found = client().list(job.kind, project=job.project, region=job.region, filter=f'labels.{JOB_LABEL}="{job.pk}"')
     except vertex.VertexError as error:  # nothing is learned, so the doubt stays
         claims.release_job(job, due_at=now + _pause(job, error), trouble=str(error))
@@ -120,6 +127,7 @@ def _adopt(job: Job, found: list[vertex.RemoteJob], now: datetime) -> None:
     oldest, *others = sorted(found, key=lambda remote: (remote.create_time or now, remote.name))
     for other in others:
         try:
+            budget.spend(budget.reads(job.project, job.region), now=now)
             client().cancel(job.kind, other.name)
         except vertex.VertexError as error:  # a double costs money: stay in doubt and come back
             claims.release_job(job, due_at=now + _pause(job, error), trouble=str(error))

@@ -1,6 +1,7 @@
 """The wire: Vertex AI's training jobs and their logs, over google-auth's AuthorizedSession. No hidden retry."""
 
 from jobs.vertex.client import Timeout, VertexClient
+from jobs.vertex.deadline import at_most
 from jobs.vertex.errors import (
     AuthFailed,
     NotFound,
@@ -27,4 +28,5 @@ __all__ = [
     "Unavailable",
     "VertexClient",
     "VertexError",
+    "at_most",
 ]

@@ -21,6 +21,11 @@ MOST_PAGES = 1_000
 
 RemoteJobs = list[wire.RemoteJob]
 LogEntries = list[logs.LogEntry]
+BeforePage = Callable[[], object]
+
+
+def nothing() -> None:
+    """Do nothing before a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +43,8 @@ class VertexClient:
     `endpoint`: empty = Google's regional endpoints; may hold `{location}`. `logging_endpoint`: empty = Cloud Logging,
     or `endpoint` when that is plain HTTP. `credentials`: None = Application Default Credentials, looked up at the
     first call, and none at all over plain HTTP. Raises ValueError for an endpoint that is no address, and for
-    credentials that would leave this machine unencrypted. Every verb raises `errors.VertexError`.
+    credentials that would leave this machine unencrypted. Every verb raises `errors.VertexError`. Verbs that may take
+    several calls, one for each page, call `before_page` before each of them; what it raises ends the verb.
     """
 
     def __init__(
@@ -78,7 +84,14 @@ class VertexClient:
             raise errors.Refused(words, method=call.method, url=call.url, status=200)
 
     def log(
-        self, project: str, *, job_ids: Sequence[str], after: datetime | None, limit: int, newest: bool = False
+        self,
+        project: str,
+        *,
+        job_ids: Sequence[str],
+        after: datetime | None,
+        limit: int,
+        newest: bool = False,
+        before_page: BeforePage = nothing,
     ) -> LogEntries:
         """Return the oldest (or newest) `limit` lines of these jobs from `after` on (inclusive), in order of time.
 
@@ -89,16 +102,18 @@ class VertexClient:
         with at_most(self._timeout.total):
             for first in range(0, len(job_ids) if limit > 0 else 0, logs.JOBS_PER_FILTER):
                 ids = job_ids[first : first + logs.JOBS_PER_FILTER]
-                found += self._lines(logs.list_body(project, ids, after=after, limit=limit, newest=newest), limit)
+                body = logs.list_body(project, ids, after=after, limit=limit, newest=newest)
+                found += self._lines(body, limit, before_page)
         found.sort(key=lambda entry: (entry.timestamp, entry.insert_id))
         return found[-limit:] if newest else found[:limit]
 
-    def service_log(self, project: str, *, after: datetime, limit: int) -> LogEntries:
+    def service_log(
+        self, project: str, *, after: datetime, limit: int, before_page: BeforePage = nothing
+    ) -> LogEntries:
         """Return the oldest `limit` lines that Vertex AI itself wrote about any job of a project, from `after` on."""
+        body = logs.list_body(project, [], after=after, limit=limit, replica=logs.SERVICE)
         with at_most(self._timeout.total):
-            return self._lines(logs.list_body(project, [], after=after, limit=limit, replica=logs.SERVICE), limit)[
-                :limit
-            ]
+            return self._lines(body, limit, before_page)[:limit]
 
     def list(
         self,
@@ -109,7 +124,22 @@ class VertexClient:
         filter: str = "",  # noqa: A002 - Google's word
         fields: Sequence[str] = (),
     ) -> RemoteJobs:
-        """Return all jobs of a kind in a region that `filter` lets through, from every page.
+        """Return all jobs of a kind in a region that `filter` lets through, from every page: see `pages`."""
+        with at_most(self._timeout.total):
+            pages = self.pages(kind, project=project, region=region, filter=filter, fields=fields)
+            return [job for page in pages for job in page]
+
+    def pages(
+        self,
+        kind: str,
+        *,
+        project: str,
+        region: str,
+        filter: str = "",  # noqa: A002 - Google's word
+        fields: Sequence[str] = (),
+        before_page: BeforePage = nothing,
+    ) -> Iterator[RemoteJobs]:
+        """Yield the jobs of a kind in a region that `filter` lets through, page by page; each page has its own time.
 
         `filter` is Google's (`labels.team="a" AND state!="JOB_STATE_FAILED"`); `fields` names what to tell of each job,
         in camelCase, none = everything. The order is Google's own and not documented.
@@ -117,16 +147,18 @@ class VertexClient:
         call = self._to_collection("GET", kind, project, region)
 
         def ask(token: str) -> dict[str, Any]:
+            before_page()
             return self._send(call, query=wire.list_query(filter, fields, token))
 
-        with at_most(self._timeout.total):
-            return [_job(call, kind, item) for items in _pages(call, wire.KINDS[kind], ask) for item in items]
+        for items in _pages(call, wire.KINDS[kind], ask):
+            yield [_job(call, kind, item) for item in items]
 
-    def _lines(self, body: dict[str, Any], limit: int) -> LogEntries:
+    def _lines(self, body: dict[str, Any], limit: int, before_page: BeforePage) -> LogEntries:
         call = answers.Call("POST", f"{self._logging_endpoint}/v2/entries:list", "Cloud Logging")
         found: LogEntries = []
 
         def ask(token: str) -> dict[str, Any]:
+            before_page()
             return self._send(call, body=body | ({"pageToken": token} if token else {}))
 
         for items in _pages(call, "entries", ask):

@@ -117,6 +117,7 @@ def _layers(site: plan.Site, stack: ExitStack, *, rehearsal: bool) -> list[list[
         # Loopback has no quota on reads, and a rehearsal is watched by the second.
         for name in ("TRAINBOARD_POLL_SECONDS", "TRAINBOARD_SWEEP_SECONDS"):
             told[name] = env.text(name) or "1"
+        told |= {name: env.text(name) or rate for name, rate in plan.REHEARSAL_RATES.items()}
     site = site.telling(told)
     return [servers, [plan.web(site), plan.worker(site), plan.beat(site)]]
 

@@ -1,0 +1,207 @@
+"""The budget of calls: exact over all workers, safe without Redis, fair between teams."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from redis import Redis
+
+from jobs import lifecycle
+from jobs.lifecycle import budget
+from jobs.models import Job, LogFeed, Scope
+from tests.conftest import person
+from tests.domain.conftest import Cloud, RequestJob, look
+from tests.support import samples
+from tests.support.clock import Clock
+
+PLACE = ("vision-research", "us-central1")
+
+
+@pytest.fixture(autouse=True)
+def own_counts() -> Any:
+    """Let each test begin with nothing counted."""
+    budget.forget()
+    yield
+    budget.forget()
+
+
+@pytest.fixture
+def shared(redis_url: str, settings: Any) -> Redis:
+    """A real server that the budget uses, emptied."""
+    settings.REDIS_URL = redis_url.replace("redis+socket://", "unix://")
+    server = Redis.from_url(settings.REDIS_URL)
+    server.flushall()
+    return server
+
+
+class TestShared:
+    def test_lets_exactly_the_rate_through_however_many_ask_at_once(self, shared: Redis, clock: Clock) -> None:
+        purse = budget.Purse("create", *PLACE, rate=60)
+
+        with ThreadPoolExecutor(8) as pool:
+            waits = list(pool.map(lambda _: budget.take(purse, now=clock.now), range(200)))
+
+        assert waits.count(timedelta()) == 60
+        assert all(timedelta() < wait <= budget.MINUTE for wait in waits if wait)
+
+    def test_a_call_fits_again_when_the_oldest_is_a_minute_old(self, shared: Redis, clock: Clock) -> None:
+        purse = budget.Purse("create", *PLACE, rate=2)
+        for _ in range(2):
+            assert budget.take(purse, now=clock.now) == timedelta()
+        oldest = int(shared.lindex(purse.key, 1))  # type: ignore[arg-type]
+        shared.lset(purse.key, 1, str(oldest - 45_000_000))
+
+        wait = budget.take(purse, now=clock.now)
+        shared.lset(purse.key, 1, str(oldest - 60_000_000))
+
+        assert timedelta(seconds=14) < wait <= timedelta(seconds=15)
+        assert budget.take(purse, now=clock.now) == timedelta()
+        assert budget.take(purse, now=clock.now) > timedelta(), "the second of the two is not yet a minute old"
+
+    def test_counts_each_place_and_sort_of_call_for_itself(self, shared: Redis, clock: Clock, settings: Any) -> None:
+        settings.CREATES_PER_MINUTE = settings.READS_PER_MINUTE = settings.LOG_READS_PER_MINUTE = 1
+        purses = [
+            budget.creates(*PLACE),
+            budget.reads(*PLACE),
+            budget.log_reads(PLACE[0]),
+            budget.creates(PLACE[0], "europe-west4"),
+            budget.creates("speech-research", PLACE[1]),
+        ]
+
+        assert [budget.take(purse, now=clock.now) for purse in purses] == [timedelta()] * 5
+        assert all(budget.take(purse, now=clock.now) for purse in purses)
+
+    def test_leaves_nothing_behind_after_a_minute(self, shared: Redis, clock: Clock) -> None:
+        budget.take(budget.creates(*PLACE), now=clock.now)
+
+        (key,) = shared.keys()  # type: ignore[misc]
+        assert 0 < shared.pttl(key) <= 60_000  # type: ignore[operator]
+
+    def test_a_wiped_server_is_no_failure(self, shared: Redis, clock: Clock) -> None:
+        purse = budget.Purse("create", *PLACE, rate=1)
+        budget.take(purse, now=clock.now)
+
+        shared.flushall()
+        shared.script_flush()
+
+        assert budget.take(purse, now=clock.now) == timedelta()
+        assert budget.take(purse, now=clock.now) > timedelta()
+
+
+class TestAlone:
+    @pytest.mark.parametrize("address", ["unix:///nowhere/redis", "redis://127.0.0.1:9/0", "no address at all"])
+    def test_allows_a_share_of_the_rate(self, settings: Any, clock: Clock, address: str) -> None:
+        settings.REDIS_URL = address
+        purse = budget.Purse("create", *PLACE, rate=60)
+
+        waits = [budget.take(purse, now=clock.now) for _ in range(30)]
+
+        assert waits.count(timedelta()) == 60 / budget.SHARE
+        assert waits[-1] == budget.MINUTE
+
+    def test_a_minute_later_it_allows_the_share_again(self, clock: Clock) -> None:
+        purse = budget.Purse("create", *PLACE, rate=10)
+        assert [bool(budget.take(purse, now=clock.now)) for _ in range(3)] == [False, False, True]
+
+        assert budget.take(purse, now=clock.forward(seconds=59)) == timedelta(seconds=1)
+        assert budget.take(purse, now=clock.forward(seconds=1)) == timedelta()
+
+    def test_one_call_a_minute_is_the_least(self, clock: Clock) -> None:
+        purse = budget.Purse("create", *PLACE, rate=1)
+
+        assert budget.take(purse, now=clock.now) == timedelta()
+        assert budget.take(purse, now=clock.now) == budget.MINUTE
+
+    def test_a_server_that_answers_nonsense_is_none(self, settings: Any, clock: Clock, tmp_path: Path) -> None:
+        settings.REDIS_URL = f"unix://{tmp_path}"
+
+        assert budget.take(budget.Purse("create", *PLACE, rate=60), now=clock.now) == timedelta()
+
+
+class TestSteps:
+    """What a step does when its call does not fit: it makes none, says so, and is due when it fits."""
+
+    def test_a_job_waits_before_it_is_sent(self, request_job: RequestJob, cloud: Cloud, settings: Any) -> None:
+        settings.CREATES_PER_MINUTE = 1
+        first, second = request_job(), request_job()
+        lifecycle.submit(first.pk, now=cloud.now)
+
+        lifecycle.submit(second.pk, now=cloud.now)
+
+        second.refresh_from_db()
+        assert (second.state, second.submit_attempts) == ("approved", 0)
+        assert "at most 1 create calls a minute" in second.trouble
+        assert second.due_at == cloud.now + budget.MINUTE
+        cloud.forward(minutes=1)
+        lifecycle.submit(second.pk, now=cloud.now)
+        second.refresh_from_db()
+        assert (second.state, second.trouble) == ("queued", "")
+
+    def test_a_scope_waits_without_counting_as_failing(
+        self, request_job: RequestJob, cloud: Cloud, settings: Any
+    ) -> None:
+        settings.READS_PER_MINUTE = 1
+        lifecycle.submit(request_job().pk, now=cloud.now)
+        budget.take(budget.reads(*PLACE), now=cloud.forward(seconds=20))
+
+        look(cloud)
+
+        scope = Scope.objects.get()
+        assert (scope.failures, scope.failing_since) == (0, None)
+        assert "at most 1 read calls a minute" in scope.trouble
+        assert scope.due_at == cloud.now + budget.MINUTE
+        assert "customJobs.list" not in cloud.calls()
+
+    def test_a_feed_waits(self, request_job: RequestJob, cloud: Cloud, settings: Any) -> None:
+        settings.LOG_READS_PER_MINUTE = 1
+        lifecycle.submit(request_job().pk, now=cloud.now)
+        budget.take(budget.log_reads(PLACE[0]), now=cloud.forward(seconds=20))
+
+        look(cloud)
+
+        feed = LogFeed.objects.get()
+        assert feed.failures == 0
+        assert feed.due_at == cloud.now + budget.MINUTE
+        assert "entries.list" not in cloud.calls()
+
+    def test_a_cancellation_waits(self, request_job: RequestJob, cloud: Cloud, settings: Any, approver: Any) -> None:
+        job = request_job()
+        lifecycle.submit(job.pk, now=cloud.now)
+        settings.READS_PER_MINUTE = 1
+        budget.take(budget.reads(*PLACE), now=cloud.now)
+        job.refresh_from_db()
+        lifecycle.cancel(job, by=approver, now=cloud.now)
+
+        lifecycle.advance(job.pk, now=cloud.now)
+
+        job.refresh_from_db()
+        assert job.cancel_sent_at is None
+        assert job.due_at == cloud.now + budget.MINUTE
+        assert "customJobs.cancel" not in cloud.calls()
+
+
+@pytest.mark.django_db
+def test_teams_take_turns(request_job: RequestJob, other_team: Any, clock: Clock) -> None:
+    many = [request_job() for _ in range(4)]
+    clock.forward(seconds=1)
+    speaker = person("speaker", other_team, "engineer")
+    few = [
+        lifecycle.request_job(
+            submission=samples.submission(project=other_team.project),
+            team=other_team,
+            by=speaker,
+            expected=timedelta(hours=0),
+            request_key=str(number),
+            now=clock.now,
+        )
+        for number in range(2)
+    ]
+    Job.objects.update(state="approved", due_at=clock.now)
+
+    order = lifecycle.due_jobs(clock.now)
+
+    teams = {job.pk: job.team_id for job in (*many, *few)}
+    ours, theirs = many[0].team_id, few[0].team_id
+    assert [teams[pk] for pk in order] == [ours, theirs, ours, theirs, ours, ours]

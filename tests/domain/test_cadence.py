@@ -1,0 +1,137 @@
+"""How often a scope is looked at, what a silent region may hold up, and what a look costs."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from jobs import lifecycle
+from jobs.lifecycle import cadence
+from jobs.lifecycle.observe import Known
+from jobs.models import Job, Scope
+from tests.domain.conftest import Cloud, RequestJob, Submit, look, watch
+from tests.support.clock import Clock
+
+USUAL = timedelta(seconds=30)
+
+
+@pytest.fixture(autouse=True)
+def usual_interval(settings: Any) -> None:
+    """As on a real site."""
+    settings.POLL_INTERVAL = USUAL
+
+
+def known(clock: Clock, state: str = "running", **changes: Any) -> Known:
+    """A watched job that has just begun to run."""
+    fields = dict.fromkeys(Known._fields) | {"state": state, "running_since": clock.now} | changes
+    return Known(**fields)
+
+
+class TestPause:
+    def test_is_the_usual_one_for_waiting_and_young_jobs(self, clock: Clock) -> None:
+        assert cadence.pause([known(clock)], now=clock.now) == USUAL
+        assert cadence.pause([known(clock, "queued", running_since=None)], now=clock.now) == USUAL
+
+    def test_is_longer_when_nothing_but_long_runs_is_left(self, clock: Clock) -> None:
+        old = known(clock, running_since=clock.now - cadence.LONG_RUN - timedelta(seconds=1))
+
+        assert cadence.pause([old, old], now=clock.now) == 2 * USUAL
+        assert cadence.pause([old, known(clock)], now=clock.now) == USUAL
+
+    @pytest.mark.parametrize("changes", [{"state": "cancelling"}, {"cancel_requested_at": Clock.now}])
+    def test_is_shorter_while_something_is_cancelled(self, clock: Clock, changes: dict[str, Any]) -> None:
+        assert cadence.pause([known(clock), known(clock, **changes)], now=clock.now) == USUAL / 2
+
+    def test_never_needs_more_than_half_of_the_quota(self, clock: Clock, settings: Any) -> None:
+        settings.READS_PER_MINUTE = 600
+
+        assert cadence.pause([known(clock)] * 10_000, now=clock.now) == USUAL
+        assert cadence.pause([known(clock)] * 30_000, now=clock.now) == timedelta(minutes=1)
+
+
+class TestSilentRegions:
+    def test_a_failing_scope_is_asked_with_little_patience(
+        self, submitted: Job, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(cadence, "PROBE_SECONDS", 0.2)
+        Scope.objects.update(failures=1, failing_since=cloud.now)
+        cloud.fail("customJobs.list", "slow", seconds=1)
+
+        cloud.forward(minutes=1)
+        look(cloud)
+
+        scope = Scope.objects.get()
+        assert scope.failures == 2
+        assert "did not answer in time" in scope.trouble
+
+    def test_only_one_thread_waits_for_failing_scopes(self, submitted: Job, cloud: Cloud) -> None:
+        Scope.objects.update(failures=3, failing_since=cloud.now, trouble="silent")
+        cloud.forward(minutes=1)
+
+        with cadence.turn(1) as patience:
+            assert patience == cadence.PROBE_SECONDS
+            look(cloud)
+
+        scope = Scope.objects.get()
+        assert (scope.failures, scope.trouble) == (3, "silent")
+        assert scope.due_at is not None
+        assert cloud.now < scope.due_at < cloud.now + timedelta(seconds=10)
+        assert "customJobs.list" not in cloud.calls()
+
+    def test_a_failing_region_delays_no_other(self, request_job: RequestJob, cloud: Cloud) -> None:
+        for region in ("us-central1", "europe-west4"):
+            lifecycle.submit(request_job(region=region).pk, now=cloud.now)
+        Scope.objects.filter(region="us-central1").update(failures=8, failing_since=cloud.now)
+        cloud.forward(minutes=1)
+
+        with cadence.turn(1):
+            look(cloud)
+
+        assert Job.objects.get(region="europe-west4").state == "pending"
+        assert Job.objects.get(region="us-central1").state == "queued"
+
+    def test_a_look_that_takes_long_ends_and_goes_on_at_once(
+        self, submitted: Job, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(cadence, "LONGEST_LOOK_SECONDS", 0.0)
+
+        cloud.forward(minutes=1)
+        look(cloud)
+
+        assert lifecycle.due_scopes(cloud.now) == [Scope.objects.get().pk]
+        submitted.refresh_from_db()
+        assert submitted.state == "pending", "what was heard is kept"
+
+
+class TestCost:
+    def test_a_page_without_news_costs_few_queries(
+        self, submit: Submit, cloud: Cloud, django_assert_max_num_queries: Any
+    ) -> None:
+        jobs = [submit("long") for _ in range(12)]
+        for _ in range(3):
+            watch(cloud, jobs[0], minutes=2, every=40)
+        before = Job.objects.get(pk=jobs[5].pk)
+        cloud.forward(seconds=40)
+        (scope_id,) = lifecycle.due_scopes(cloud.now)
+
+        with django_assert_max_num_queries(15):
+            lifecycle.observe(scope_id, now=cloud.now)
+
+        after = Job.objects.get(pk=jobs[5].pk)
+        assert before.state == after.state == "running"
+        assert after.seen_at == cloud.now
+        assert after.events.count() == before.events.count()
+
+    def test_a_worker_that_lost_the_scope_drops_what_it_learned(
+        self, submitted: Job, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def taken_over(*_: Any, **__: Any) -> bool:
+            return False
+
+        monkeypatch.setattr("jobs.lifecycle.claims.renew_look", taken_over)
+        cloud.forward(minutes=1)
+        look(cloud)
+
+        submitted.refresh_from_db()
+        assert submitted.state == "queued"
+        assert Scope.objects.get().claim is not None
