@@ -15,6 +15,7 @@ from dashboard.pages import (
     import_job,
     job,
     job_log,
+    rules,
     templates,
 )
 from dashboard.pages.sign_in import SignIn
@@ -29,11 +30,13 @@ urlpatterns = [
     path("compare/", compare.compare, name="compare"),
     path("templates/", templates.templates, name="templates"),
     path("catalogue/", catalogue.catalogue, name="catalogue"),
+    path("rules/", rules.rules, name="rules"),
     path("admin/", admin.site.urls),
     path("accounts/login/", SignIn.as_view(), name="login"),
     path("accounts/logout/", LogoutView.as_view(), name="logout"),
     path("healthz", health.alive, name="healthz"),
     path("readyz", health.ready, name="readyz"),
+    path("rules/<slug:code>/", rules.set_rule, name="rule-set"),
     path("jobs/new/check/", compose.check, name="compose-check"),
     path("templates/<int:pk>/", templates.template, name="template"),
     path("templates/<int:pk>/delete/", templates.delete, name="template-delete"),

@@ -14,12 +14,19 @@ from jobs.lifecycle.feeds import read_feed, want_log
 from jobs.lifecycle.observe import observe
 from jobs.lifecycle.queue import advance, due_feeds, due_jobs, due_scopes, repair
 from jobs.lifecycle.request import Preview, limits_of, preview, request_job, submission_of
+from jobs.lifecycle.rules import CHOICES as SEVERITY_CHOICES
+from jobs.lifecycle.rules import DEFAULT as DEFAULT_SEVERITY
+from jobs.lifecycle.rules import rule_settings, set_severity, severities
 from jobs.lifecycle.submit import submit
+from jobs.models import RuleSetting
 
 __all__ = [
+    "DEFAULT_SEVERITY",
+    "SEVERITY_CHOICES",
     "NotAllowed",
     "NotPermitted",
     "Preview",
+    "RuleSetting",
     "advance",
     "approve",
     "cancel",
@@ -33,7 +40,10 @@ __all__ = [
     "reject",
     "repair",
     "request_job",
+    "rule_settings",
     "send_cancel",
+    "set_severity",
+    "severities",
     "submission_of",
     "submit",
     "want_log",

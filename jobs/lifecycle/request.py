@@ -10,6 +10,7 @@ from django.db import IntegrityError, transaction
 from jobs import cost, policy, spec, strategies
 from jobs.lifecycle import door
 from jobs.lifecycle.errors import NotAllowed
+from jobs.lifecycle.rules import severities
 from jobs.models import Approval, Job, JobEvent, Policy, Team
 from jobs.policy import Decision, Limits
 from jobs.states import JobState
@@ -37,7 +38,8 @@ def preview(*, submission: spec.Submission, team: Team, expected: timedelta) -> 
     """Price and judge a submission as `request_job` would; write nothing."""
     strategy = strategies.strategy_of(submission)
     estimate = cost.estimate(submission, strategy=strategy, expected=expected, book=cost.PriceBook.load())
-    return Preview(policy.judge(submission, estimate=estimate, limits=limits_of(team)), estimate)
+    decision = policy.judge(submission, estimate=estimate, limits=limits_of(team), severities=severities())
+    return Preview(decision, estimate)
 
 
 def request_job(

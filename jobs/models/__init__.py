@@ -6,6 +6,7 @@ from jobs.models.event import JobEvent
 from jobs.models.job import Job
 from jobs.models.log_feed import LogFeed
 from jobs.models.log_line import LogLine
+from jobs.models.rule_setting import RuleSetting
 from jobs.models.scope import Scope
 from jobs.models.team import Membership, Policy, Role, Team
 from jobs.models.template import Template
@@ -20,6 +21,7 @@ __all__ = [
     "Membership",
     "Policy",
     "Role",
+    "RuleSetting",
     "Scope",
     "Team",
     "Template",
