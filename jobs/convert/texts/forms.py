@@ -12,6 +12,10 @@ from jobs.spec.shape import slots
 POOL_NAMES = frozenset({"machinespec", "containerspec", "pythonpackagespec"})
 SPEC_NAMES = frozenset(folded(name) for name in slots(CustomJobSpec))
 ABOVE = frozenset(folded(name) for name in slots(CustomJob)) - SPEC_NAMES
+TELLING = frozenset(
+    "scheduling baseoutputdirectory workerpoolspec workerpools reservedipranges persistentresourceid".split()
+)
+"""Names that only a job spec has, also where its pools are missing or misspelt."""
 DEEPEST_WRAP = 4
 MOST_WRAPPED = 50
 PIPELINE_NAMES = frozenset(
@@ -50,7 +54,7 @@ def looks_like(node: Node) -> str:
         return "calls" if names & SDK_ONLY and "displayname" in names else "spec"
     if names & POOL_NAMES:
         return "pool"
-    if names and names <= SPEC_NAMES and names & {"scheduling", "baseoutputdirectory"}:
+    if names & TELLING and not names & {"spec", "run"}:
         return "spec"
     return "job" if names and names <= ABOVE and names & {"displayname", "labels"} else ""
 
@@ -121,8 +125,9 @@ def _unwrap(node: Node, notes: Notes, from_call: FromCall, depth: int) -> Draft 
         if isinstance(item.value, dict | list) and _holds_job(item, depth + 1):
             for other, left in node.value.items():
                 if other != name and left.value is not None:
-                    message = f"{quoted(other)} beside {quoted(name)} is no part of a job and is not carried."
-                    notes.advise("not_carried", left.line, message, "", quoted(other)[1:-1])
+                    message = f"{quoted(other)} beside {quoted(name)} is not carried; the job is read from the latter."
+                    note = notes.refuse if folded(other) in SPEC_NAMES | ABOVE else notes.advise
+                    note("not_carried", left.line, message, "", quoted(other)[1:-1])
             return _identify(item, notes, from_call, depth + 1, f", inside {quoted(name)}")
     return None
 
