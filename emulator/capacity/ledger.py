@@ -31,6 +31,8 @@ class Ledger:
     def __init__(self) -> None:
         self.plan: Document = {}
         self._held: dict[str, Held] = {}
+        self._totals: dict[tuple[str, str], Counter[str]] = {}
+        self._reserved: Counter[str] = Counter()
 
     def change(self, given: Document) -> None:
         """Merge a plan into the present one; null takes a limit away. ApiError 400 for what is no plan."""
@@ -59,7 +61,7 @@ class Ledger:
     def has_quota(self, demand: Demand) -> bool:
         """Tell whether the demand fits into what is left of every quota."""
         limits = self.plan.get("quotas", {}).get(demand.region, {})
-        used = self._used(demand.region, "metrics")
+        used = self._total(demand.region, "metrics")
         return all(used[name] + count <= limits.get(name, used[name] + count) for name, count in demand.metrics.items())
 
     def has_machines(self, demand: Demand) -> bool:
@@ -68,7 +70,7 @@ class Ledger:
             if count > self._free_reserved(name):
                 return False
         limits = self.plan.get(demand.source, {}).get(demand.region, {})
-        used = self._used(demand.region, demand.source)
+        used = self._total(demand.region, demand.source)
         is_covered = self._taken(demand).total() > demand.reserved.total()
         needed = demand.units - demand.any_units if is_covered else demand.units
         return all(used[unit] + count <= limits.get(unit, used[unit] + count) for unit, count in needed.items())
@@ -76,28 +78,36 @@ class Ledger:
     def excess(self, region: str, source: str) -> Counter[str]:
         """Return the units that are taken beyond what there is, as after a change."""
         limits = self.plan.get(source, {}).get(region, {})
-        used = self._used(region, source)
+        used = self._total(region, source)
         return Counter({unit: used[unit] - limit for unit, limit in limits.items() if used[unit] > limit})
 
     def usage(self) -> Document:
         """Return what is taken, by region."""
         regions = {held.demand.region for held in self._held.values()}
         return {
-            region: {section: dict(self._used(region, section)) for section in ("machines", "spot", "metrics")}
+            region: {section: dict(+self._total(region, section)) for section in ("machines", "spot", "metrics")}
             for region in sorted(regions)
         }
 
     # ------------------------------------------------------------ entries
     def hold(self, name: str, demand: Demand) -> None:
         """Write down that somebody has all machines of a demand."""
-        self._held.pop(name, None)
+        self.free(name)
         taken = self._taken(demand)
         covered = demand.any_units if taken.total() > demand.reserved.total() else Counter[str]()
-        self._held[name] = Held(demand, covered, taken)
+        held = self._held[name] = Held(demand, covered, taken)
+        self._total(demand.region, "metrics").update(demand.metrics)
+        self._total(demand.region, demand.source).update(demand.units - covered)
+        self._reserved.update(held.reserved)
 
     def free(self, name: str) -> None:
         """Write down that somebody has given back."""
-        self._held.pop(name, None)
+        held = self._held.pop(name, None)
+        if held is not None:
+            demand = held.demand
+            self._total(demand.region, "metrics").subtract(demand.metrics)
+            self._total(demand.region, demand.source).subtract(demand.units - held.covered)
+            self._reserved.subtract(held.reserved)
 
     def holders(self, region: str, source: str) -> list[str]:
         """Return who holds machines of a source, oldest first."""
@@ -105,18 +115,11 @@ class Ledger:
             name for name, held in self._held.items() if (held.demand.region, held.demand.source) == (region, source)
         ]
 
-    def _used(self, region: str, section: str) -> Counter[str]:
-        total: Counter[str] = Counter()
-        for held in self._held.values():
-            if held.demand.region == region and section == "metrics":
-                total.update(held.demand.metrics)
-            elif held.demand.region == region and section == held.demand.source:
-                total.update(held.demand.units - held.covered)
-        return total
+    def _total(self, region: str, section: str) -> Counter[str]:
+        return self._totals.setdefault((region, section), Counter())
 
     def _free_reserved(self, name: str) -> int:
-        count = int(self.plan.get("reservations", {}).get(name, {}).get("count", 0))
-        return count - sum(held.reserved[name] for held in self._held.values())
+        return int(self.plan.get("reservations", {}).get(name, {}).get("count", 0)) - self._reserved[name]
 
     def _taken(self, demand: Demand) -> Counter[str]:
         """Return the machines of reservations that a demand would get: those it names, and any that cover it all."""

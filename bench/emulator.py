@@ -1,0 +1,165 @@
+"""The emulator's figures: creating, listing and memory with 10,000 jobs, and a job that floods its log.
+
+Run as a script; prints a table of what is asked for and what was measured, and fails if a limit is missed.
+"""
+
+import http.client
+import json
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+JOBS = "/v1/projects/bench/locations/us-central1/customJobs"
+COUNT = 10_000
+PAGES = 100
+FLOOD_LINES = 400_000
+
+
+@dataclass
+class Figure:
+    """One line of the table; limit: at least for a rate, at most for everything else."""
+
+    what: str
+    measured: float
+    limit: float
+    unit: str
+    is_rate: bool = False
+
+    @property
+    def is_kept(self) -> bool:
+        """Tell whether the limit is kept."""
+        return self.measured >= self.limit if self.is_rate else self.measured <= self.limit
+
+
+class Client:
+    """One kept connection."""
+
+    def __init__(self, address: str) -> None:
+        self._connection = http.client.HTTPConnection(address, timeout=60)
+
+    def call(self, verb: str, path: str, body: Any = None) -> Any:
+        """Send a request, return its JSON."""
+        self._connection.request(verb, path, None if body is None else json.dumps(body))
+        answer = self._connection.getresponse()
+        content = answer.read()
+        assert answer.status == 200, content
+        return json.loads(content)
+
+
+def job(number: int, command: list[str] | None = None) -> dict[str, Any]:
+    """A body such as the site sends."""
+    container = {"imageUri": "us-docker.pkg.dev/p/r/i", "args": ["--epochs", "40"]}
+    container |= {"command": command} if command else {}
+    pool = {"machineSpec": {"machineType": "n1-standard-4"}, "replicaCount": "1", "containerSpec": container}
+    return {
+        "displayName": f"job {number}",
+        "labels": {"trainboard_job": f"{number:032x}", "trainboard_instance": "bench"},
+        "jobSpec": {
+            "workerPoolSpecs": [pool],
+            "baseOutputDirectory": {"outputUriPrefix": f"gs://bench/{number}/"},
+            "scheduling": {"timeout": "86400s", "strategy": "SPOT"},
+        },
+    }
+
+
+def memory_mib(pid: int) -> float:
+    """Return a process's resident memory."""
+    shown = subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, text=True, check=True).stdout
+    return int(shown) / 1024
+
+
+def timed(client: Client, path: str) -> float:
+    """Return the median of the milliseconds that a list takes."""
+    spans = []
+    for _ in range(21):
+        start = time.perf_counter()
+        client.call("GET", path)
+        spans.append((time.perf_counter() - start) * 1000)
+    return statistics.median(spans)
+
+
+def listing(client: Client) -> list[Figure]:
+    """Create the jobs, then read them in pages."""
+    start = time.perf_counter()
+    for number in range(COUNT):
+        client.call("POST", JOBS, job(number))
+    created = COUNT / (time.perf_counter() - start)
+    last, token = JOBS + "?pageSize=100", ""
+    for _ in range(PAGES - 1):
+        token = client.call("GET", f"{JOBS}?pageSize=100&pageToken={token}")["nextPageToken"]
+    last += f"&pageToken={token}"
+    needle = f"{JOBS}?pageSize=100&filter=labels.trainboard_job%3D%22{0:032x}%22"
+    return [
+        Figure("jobs created a second, one client", created, 300, "/s", is_rate=True),
+        Figure("first page of 100, of 10,000 jobs", timed(client, JOBS + "?pageSize=100"), 15, "ms"),
+        Figure("last page of 100", timed(client, last), 15, "ms"),
+        Figure("page found by a label, one in 10,000", timed(client, needle), 15, "ms"),
+    ]
+
+
+def flood(client: Client, pid: int) -> list[Figure]:
+    """Run a job that writes as fast as it can while another request is answered now and then."""
+    code = f"for n in range({FLOOD_LINES}): print('x' * 200, n)"
+    made = client.call("POST", JOBS, job(COUNT, ["python", "-c", code]))
+    worst, peak = 0.0, 0.0
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        start = time.perf_counter()
+        state = client.call("GET", "/v1/" + made["name"])["state"]
+        worst = max(worst, (time.perf_counter() - start) * 1000)
+        peak = max(peak, memory_mib(pid))
+        if state == "JOB_STATE_SUCCEEDED":
+            break
+        time.sleep(0.05)
+    return [
+        Figure("slowest answer while a job floods its log", worst, 250, "ms"),
+        Figure("memory while it does, 10,000 jobs kept", peak, 300, "MiB"),
+    ]
+
+
+def measure(state: str, *, options: tuple[str, ...], parts: tuple[str, ...]) -> list[Figure]:
+    """Start an emulator, measure, stop it."""
+    command = [sys.executable, "-m", "emulator", "--port", "0", "--state", state, *options]
+    started = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    assert process.stdout is not None
+    try:
+        found = re.search(r"http://(\S+)", process.stdout.readline())
+        assert found is not None
+        start_ms = (time.perf_counter() - started) * 1000
+        client, figures = Client(found[1]), []
+        if "list" in parts:
+            figures += listing(client)
+        figures.append(Figure(f"start{'' if 'list' in parts else ' with 10,000 jobs'}", start_ms, 2_000, "ms"))
+        if "flood" in parts:
+            figures += flood(client, process.pid)
+        return figures
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def main() -> int:
+    """Measure everything; return 1 if a limit is missed."""
+    with tempfile.TemporaryDirectory() as state:
+        figures = measure(state, options=("--scripted",), parts=("list",))
+        figures += measure(state, options=("--speed", "100000"), parts=("flood",))
+    print(f"{'emulator':44} {'measured':>12} {'limit':>12}")
+    for figure in figures:
+        sign = ">=" if figure.is_rate else "<="
+        mark = "" if figure.is_kept else "  MISSED"
+        shown = f"{figure.measured:9.1f} {figure.unit:3}"
+        print(f"{figure.what:44} {shown:>12} {sign:>5} {figure.limit:6.0f}{mark}")
+    return 0 if all(figure.is_kept for figure in figures) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
