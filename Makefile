@@ -19,7 +19,7 @@ test-postgres: .venv/dev.stamp machine
 	TRAINBOARD_TEST_POSTGRES=1 $(BIN)/pytest -q -n 2 tests/domain tests/pages
 
 test-journeys: .venv/dev.stamp machine
-	DATABASE_URL= $(BIN)/pytest -q -m "stack or browser"
+	DATABASE_URL= $(BIN)/pytest -q -n 2 --dist loadfile -m "stack or browser"
 
 check: lint test ## everything that CI asks for
 

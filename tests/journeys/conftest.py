@@ -10,6 +10,7 @@ from playwright.sync_api import Browser
 from dashboard.management.supervisor import ports
 from tests.support import browser
 from tests.support.browser import Window
+from tests.support.person import Person
 from tests.support.stack import Stack
 
 
@@ -22,6 +23,20 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         yield stack.start()
     finally:
         stack.close()
+
+
+@pytest.fixture
+def person(stack: Stack) -> Iterator[Callable[[str], Person]]:
+    """`person("engineer")` is signed in."""
+    people: list[Person] = []
+
+    def sign_in(name: str) -> Person:
+        people.append(Person(stack.address).sign_in(name))
+        return people[-1]
+
+    yield sign_in
+    for each in people:
+        each.close()
 
 
 @pytest.fixture(scope="session")

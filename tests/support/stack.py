@@ -49,9 +49,17 @@ class Stack:
         )
         self.reader = threading.Thread(target=self._read, args=[self.top], daemon=True)
         self.reader.start()
-        waiting.until(lambda: self.is_up or self.top.poll() is not None, seconds=START_SECONDS, what="the site is up")  # type: ignore[union-attr]
-        assert self.is_up, "\n".join(self.log)
+        try:
+            waiting.until(lambda: self.is_up or self.has_ended, seconds=START_SECONDS)
+        except AssertionError:
+            self.close()
+        assert self.is_up, "\n".join(["the site did not start:", *self.log])
         return self
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the first process is gone."""
+        return self.top is None or self.top.poll() is not None
 
     @property
     def is_up(self) -> bool:
@@ -105,7 +113,7 @@ class Stack:
 
     def close(self) -> None:
         """Leave nothing running, whatever a test did."""
-        if self.top is not None and self.top.poll() is None:
+        if not self.has_ended:
             waiting.until_gone(self.kill(), seconds=10)
             self.reader.join(timeout=10)
 

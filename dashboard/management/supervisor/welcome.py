@@ -4,9 +4,10 @@ import http.client
 import time
 from collections.abc import Sequence
 
-from dashboard.management.supervisor.keeper import TURN_SECONDS, Keeper
+from dashboard.management.supervisor.keeper import TURN_SECONDS, Keeper, delay_seconds
 
 LONG_SECONDS = 60.0
+IMPATIENT_SECONDS = 0.1
 REQUEST_SECONDS = 2.0
 
 
@@ -20,21 +21,27 @@ class Welcome:
         self.host_header = host_header
         self.lines = lines
         self.is_done = False
+        self.refusals = 0
+        self.ask_at = 0.0
         self.complain_at = time.monotonic() + LONG_SECONDS
 
     def __call__(self, keeper: Keeper) -> None:
-        """Look once."""
-        if self.is_done:
+        """Look once, if it is time to."""
+        now = time.monotonic()
+        if self.is_done or now < self.ask_at:
             return
-        keeper.turn_seconds = 0.1
+        keeper.turn_seconds = IMPATIENT_SECONDS
         trouble = self.trouble()
         if not trouble:
             self.is_done = True
             keeper.turn_seconds = TURN_SECONDS
             for line in self.lines:
                 keeper.console.say(line)
-        elif time.monotonic() > self.complain_at:
-            self.complain_at = time.monotonic() + LONG_SECONDS
+            return
+        # A site that answers with an error logs each question, so it is asked less and less often.
+        self.ask_at = now + delay_seconds(self.refusals + 1)
+        if now > self.complain_at:
+            self.complain_at = now + LONG_SECONDS
             keeper.console.say(f"the site is still not ready: {trouble}")
 
     def trouble(self) -> str:
@@ -48,4 +55,7 @@ class Welcome:
             return str(failure) or type(failure).__name__
         finally:
             connection.close()
-        return "" if answer.status == 200 else f"{answer.status} {body}"
+        if answer.status == 200:
+            return ""
+        self.refusals += 1
+        return f"{answer.status} {body}"

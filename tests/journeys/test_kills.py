@@ -1,0 +1,84 @@
+"""What kill -9 may not break: no process left, no job lost, none doubled."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import requests
+
+from dashboard.management.supervisor import ports
+from tests.support import waiting
+from tests.support.journey import RUN_SECONDS, SLOW, finished, run_example, states
+from tests.support.person import Person
+from tests.support.stack import Stack
+
+pytestmark = pytest.mark.stack
+
+
+@pytest.mark.parametrize("part", ["worker", "redis", "emulator", "web", "beat"])
+def test_a_part_killed_in_the_middle_changes_nothing(part: str, stack: Stack, person: Callable[[str], Person]) -> None:
+    engineer, job = run_example(person, **SLOW)
+    waiting.until(lambda: engineer.story(job)["state"] == "running", seconds=RUN_SECONDS, what="the job runs")
+
+    stack.replace(part)
+    if part == "web":
+        waiting.until(lambda: answers(engineer), seconds=20, what="the site answers")
+
+    story = finished(engineer, job)
+    assert story["state"] == "succeeded", story
+    assert states(story).count("succeeded") == 1
+    assert states(story).count("submitting") == 1
+    assert any(f"{part} died" in line for line in stack.log)
+
+
+def answers(person: Person) -> bool:
+    """Tell whether the site serves."""
+    try:
+        return person.open("/healthz").ok
+    except requests.ConnectionError:
+        return False
+
+
+@pytest.mark.parametrize("with_make", [True, False], ids=["make up", "manage.py up"])
+def test_kill_9_leaves_no_process_and_loses_no_job(tmp_path: Path, with_make: bool) -> None:
+    stack = Stack(tmp_path, ports.choose("127.0.0.1"), with_make=with_make, TRAINBOARD_EMULATOR_SPEED="300")
+    try:
+        stack.start()
+        engineer, approver = (Person(stack.address).sign_in(name) for name in ("engineer", "approver"))
+        job = engineer.request_example(**SLOW)
+        approver.decide(job)
+        waiting.until(lambda: engineer.story(job)["state"] == "running", seconds=RUN_SECONDS, what="the job runs")
+
+        before = stack.kill()
+        stack.start()  # at once, while parts of the first run may still be ending
+        waiting.until_gone(before, seconds=1)
+
+        story = finished(engineer, job)
+        assert story["state"] == "succeeded", story
+        assert states(story).count("succeeded") == 1
+        assert (stack.stop() == 0) is not with_make  # make calls it an error to be told to stop
+        for each in (engineer, approver):
+            each.close()
+    finally:
+        stack.close()
+
+
+@pytest.mark.parametrize("with_make", [True, False], ids=["make up", "manage.py up"])
+def test_kill_9_of_a_site_at_work_leaves_no_process(tmp_path: Path, with_make: bool) -> None:
+    stack = Stack(tmp_path, ports.choose("127.0.0.1"), with_make=with_make, TRAINBOARD_EMULATOR_SPEED="300")
+    try:
+        stack.start()
+        people = [Person(stack.address).sign_in(name) for name in ("engineer", "approver")]
+        job = people[0].request_example(**SLOW)
+        people[1].decide(job)
+        waiting.until(lambda: people[0].story(job)["state"] == "running", seconds=RUN_SECONDS, what="the job runs")
+        waiting.until(lambda: stack.running("train.py"), seconds=10, what="its process runs")
+
+        family = stack.kill()
+
+        assert len(family) >= 8
+        waiting.until_gone(family, seconds=6)
+        for each in people:
+            each.close()
+    finally:
+        stack.close()
