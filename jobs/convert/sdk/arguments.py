@@ -115,7 +115,7 @@ def pools_of_replicas(given: Arguments, task: dict[str, Node], line: int) -> Nod
     chief = Node({**shape, "replicaCount": Node(1, count.line)}, line)
     pools = [chief]
     workers = Node(count.value - 1, count.line) if isinstance(count.value, int) else count
-    if workers.value != 0:
+    if not (isinstance(workers.value, int) and workers.value <= 0):
         pools.append(Node({**shape, "replicaCount": workers}, line))
     servers = given.take("reduction_server_replica_count")
     kind, image = given.take("reduction_server_machine_type"), given.take("reduction_server_container_uri")

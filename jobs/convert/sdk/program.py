@@ -6,30 +6,20 @@ The text is parsed, never run. Source: google-cloud-aiplatform 2.7.0, read 2026-
 import ast
 import re
 import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 
+from jobs.convert.sdk.conditions import truth
 from jobs.convert.sdk.custom_jobs import custom_job, local_script, tuning_job
 from jobs.convert.sdk.makers import CREATES, MAKERS, POSITIONS, TRAINING
+from jobs.convert.sdk.statements import Made, in_order, parsed, uses
 from jobs.convert.sdk.training_pipelines import training_job
 from jobs.convert.sdk.values import LONGEST_LIST, Values, call_name
 from jobs.convert.texts.nodes import Draft, Node, Notes
 from jobs.spec import quoted
 
 PARENT = re.compile(r"projects/(.+?)/locations/([^/]+)")
-MAGIC = re.compile(r"^([ \t]*)(?=[!%])", re.MULTILINE)
 LONGEST = 500_000
 Identify = Callable[[Node, Notes], Draft | None]
-
-
-@dataclass
-class Made:
-    """A call that makes a job, with the arguments of the call that runs it."""
-
-    maker: str
-    args: Node
-    run: Node | None = None
-    name: str = ""
 
 
 def read_python(text: str, notes: Notes, identify: Identify) -> list[Draft] | None:
@@ -40,7 +30,7 @@ def read_python(text: str, notes: Notes, identify: Identify) -> list[Draft] | No
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = ast.parse(MAGIC.sub(r"\1#", text))
+            tree = parsed(text)
         return Program(notes, identify).read(tree)
     except SyntaxError as trouble:
         message = f"This is no Python 3: {quoted(trouble.msg or 'it cannot be parsed')}."
@@ -63,7 +53,7 @@ class Program:
     def read(self, tree: ast.Module) -> list[Draft]:
         """Return the drafts, those that are run first."""
         self._body(tree.body)
-        inner = {id(made.args) for made in self.made for other in self.made if _uses(other, made)}
+        inner = {id(made.args) for made in self.made for other in self.made if uses(other, made)}
         ready = [made for made in self.made if id(made.args) not in inner]
         ready.sort(key=lambda made: made.run is None and made.maker in ("CustomJob", *TRAINING))
         if not ready:
@@ -126,12 +116,28 @@ class Program:
             joined = ast.copy_location(ast.BinOp(statement.target, statement.op, statement.value), statement)
             if isinstance(statement.target, ast.Name):
                 self._assign(statement.target, joined)
+        elif isinstance(statement, ast.If):
+            self._choice(statement)
+            return
         elif isinstance(statement, ast.Expr | ast.Return) and statement.value is not None:
             self._calls(statement.value, "")
         for field in ("body", "orelse", "finalbody"):
             self._body([inner for inner in getattr(statement, field, []) if isinstance(inner, ast.stmt)])
         for handler in getattr(statement, "handlers", []):
             self._body(handler.body)
+
+    def _choice(self, statement: ast.If) -> None:
+        """Follow the branch that is taken, where that is known; else both, where names keep what the first one says."""
+        taken = truth(self.values, statement.test)
+        if taken is not None:
+            self._body(statement.body if taken else statement.orelse)
+            return
+        before = dict(self.values.names)
+        self._body(statement.body)
+        said = {name: node for name, node in self.values.names.items() if before.get(name) is not node}
+        self.values.names = before
+        self._body(statement.orelse)
+        self.values.names |= said
 
     def _parameters(self, arguments: ast.arguments) -> None:
         names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
@@ -147,6 +153,8 @@ class Program:
         name = ast.unparse(target) if isinstance(target, ast.Name | ast.Attribute) else ""
         made = self._calls(value, name)
         node = made.args if made is not None else self.values.of(value)
+        if isinstance(target, ast.Attribute) and self._set_field(target, node):
+            return
         if name:
             self.values.names[name] = node
         elif isinstance(target, ast.Subscript):
@@ -156,10 +164,27 @@ class Program:
             elif isinstance(holder.value, list) and isinstance(key.value, int) and key.value < len(holder.value):
                 holder.value[key.value] = node
 
+    def _set_field(self, target: ast.Attribute, node: Node) -> bool:
+        """Set a field of a message that a name is bound to, as in `job.job_spec.network = "n"`."""
+        path: list[str] = []
+        owner: ast.expr = target
+        while isinstance(owner, ast.Attribute):
+            path.insert(0, owner.attr)
+            owner = owner.value
+        holder = self.values.names.get(owner.id) if isinstance(owner, ast.Name) else None
+        for step in path[:-1]:
+            if holder is None or not isinstance(holder.value, dict):
+                return False
+            holder = holder.value.setdefault(step, Node({}, target.lineno))
+        if holder is None or not isinstance(holder.value, dict):
+            return False
+        holder.value[path[-1]] = Node(node.value, target.lineno, node.raw)
+        return True
+
     def _calls(self, expression: ast.expr, name: str) -> Made | None:
         """Take in the calls of an expression; return the job when the expression itself makes one."""
         outer: Made | None = None
-        for call in _in_order(expression):
+        for call in in_order(expression):
             if id(call) in self.seen:
                 continue
             self.seen.add(id(call))
@@ -210,16 +235,3 @@ class Program:
             holder.value.extend(value.value)
         elif isinstance(holder.value, dict) and isinstance(value.value, dict):
             holder.value.update(value.value)
-
-
-def _uses(outer: Made, inner: Made) -> bool:
-    if outer is inner or outer.maker != "HyperparameterTuningJob":
-        return False
-    custom = outer.args.get("custom_job")
-    return custom is not None and (custom.value is inner.args.value or custom.line == inner.args.line)
-
-
-def _in_order(expression: ast.expr) -> Iterator[ast.Call]:
-    """Yield the calls of an expression, inner ones first."""
-    found = [node for node in ast.walk(expression) if isinstance(node, ast.Call)]
-    return reversed(found)

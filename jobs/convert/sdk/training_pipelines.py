@@ -48,7 +48,8 @@ def training_job(kind: str, args: Node, run: Node | None, notes: Notes) -> Draft
     body["trainingTaskDefinition"] = Node(CUSTOM_TASK, args.line)
     body["trainingTaskInputs"] = Node(inputs, args.line)
     if (model := _model(given, later)) is not None:
-        body["modelToUpload"] = model
+        named = {"displayName": body["displayName"]} if "displayName" in body else {}
+        body["modelToUpload"] = Node(named | model.value, model.line)
     body |= take(later, {"model_id": "modelId", "parent_model": "parentModel"})
     if (data := _data(later)) is not None:
         body["inputDataConfig"] = data

@@ -4,6 +4,7 @@ What cannot be known without running the program stays as a hole, e.g. `${projec
 """
 
 import ast
+import re
 from typing import Any
 
 from jobs.convert.texts.nodes import Node, Notes
@@ -17,6 +18,7 @@ LARGEST = 10**30
 PASSING = frozenset(
     {"ParseDict", "loads", "str", "Path", "list", "tuple", "Struct", "Value", "deepcopy", "copy", "from_json", "dumps"}
 )
+CASTING = re.compile(r"^to_.*(?:value|struct|proto)", re.IGNORECASE)
 SECONDS = {"days": 86400, "hours": 3600, "minutes": 60, "seconds": 1, "weeks": 604800}
 
 
@@ -149,9 +151,11 @@ class Values:
             parts = {word.arg: self.of(word.value, depth).value for word in expression.keywords if word.arg}
             if set(parts) <= set(SECONDS) and all(isinstance(part, int | float) for part in parts.values()):
                 return Node(sum(SECONDS[unit] * part for unit, part in parts.items() if unit), expression.lineno)
-        if (name in MESSAGES or name == "dict") and not (expression.args and name != "dict"):
+        if (name in MESSAGES or name == "dict" or name.endswith("Request")) and not (
+            expression.args and name != "dict"
+        ):
             return self.arguments(expression, depth)
-        if name in MESSAGES or name == "dict" or name in PASSING:
+        if name in MESSAGES or name == "dict" or name in PASSING or CASTING.search(name):
             value = self.of(expression.args[0], depth) if expression.args else None
             return Node(value.text(), value.line) if value is not None and name == "str" and value.is_scalar else value
         if name == "format" and isinstance(expression.func, ast.Attribute):

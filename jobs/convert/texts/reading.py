@@ -19,7 +19,7 @@ from jobs.convert.texts.nodes import Draft, Node, Notes, excess, folded, line_at
 from jobs.convert.texts.recognise import command_in_comment, comment_line, recognise, unfenced
 from jobs.convert.texts.tidy import Tidier
 from jobs.convert.texts.yaml_text import read_yaml
-from jobs.spec import KINDS, Finding, Severity, Submission, read, rest_body
+from jobs.spec import KINDS, Finding, Severity, Submission, read, refuses, rest_body
 
 HOLES_RULE = "holes_are_filled"
 Files = Callable[[str], str | None]
@@ -157,11 +157,11 @@ def _first(drafts: list[Draft], notes: Notes) -> Draft | None:
     for further in drafts[1:]:
         message = "Another job begins here; one is read at a time."
         notes.advise("further_job", further.body.line, message, "Give each job on its own.")
-    if not drafts and not notes.findings:
+    if not drafts and not refuses(notes.findings):
         notes.refuse(
             "no_job", 1, "No job was found in it.", "Give YAML, JSON, a gcloud or curl command, or SDK Python."
         )
-    return drafts[0] if drafts else None
+    return drafts[0] if drafts and drafts[0].kind in KINDS else None
 
 
 def _with_heading(draft: Draft, heading: Draft, notes: Notes) -> Draft:

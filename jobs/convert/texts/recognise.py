@@ -59,6 +59,8 @@ def unfenced(text: str) -> str:
     """Empty the lines outside a ``` block with which a text begins, so that the others keep their numbers."""
     lines = text.split("\n")
     start = next((number for number, line in enumerate(lines) if line.strip()), 0)
+    if lines[start].startswith("%%"):  # a cell of a notebook: %%writefile job.yaml
+        return "\n".join(["" if number == start else line for number, line in enumerate(lines)])
     if not FENCE.match(lines[start]):
         return text
     end = next((number for number in range(start + 1, len(lines)) if FENCE.match(lines[number])), len(lines))

@@ -94,6 +94,8 @@ class Tidier:
             node = self._duration(slot, node, path)
         if slot.kind.name == "text":
             node = self._text(slot, node, path)
+            if slot.name == "training_task_definition" and self._is_hole(slot, node, path):
+                return None
         elif node.raw:
             for surprise in surprises(node):
                 self.notes.advise("yaml_number", node.line, surprise, "Write it as a plain decimal number.", path)

@@ -102,6 +102,26 @@ def start(image, bucket=None):
         assert {"displayName", "jobSpec.workerPoolSpecs[0].containerSpec.imageUri"} <= set(reading.holes)
         assert reading.line_of("displayName") == 5
 
+    def test_conditions_that_are_known_are_followed(self) -> None:
+        text = f"""
+kind = "b"
+if kind == "a":
+    name, image = "a", "a"
+elif kind in ("b", "c"):
+    name = "b"
+else:
+    name = "c"
+if unknown:
+    run = "first"
+else:
+    run = "second"
+aiplatform.CustomJob(display_name=name, labels={{"run": run}}, worker_pool_specs={POOLS})
+"""
+
+        reading = convert.read_text(text)
+
+        assert (reading.body["displayName"], reading.body["labels"]) == ("b", {"run": "first"})
+
     def test_unknown_arguments_are_refused_at_their_line(self) -> None:
         reading = convert.read_text(f"aiplatform.CustomJob(\n  display_name='x',\n  worker_pool_spec={POOLS})")
 
