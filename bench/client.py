@@ -22,6 +22,7 @@ from urllib.parse import parse_qs, urlsplit
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from bench._table import Row, show  # noqa: E402
 from bench.contenders.task import BODY, JOB_COUNT, NAME  # noqa: E402
 
 CONTENDERS = {"ours": "jobs.vertex", "generated": "generated client, REST", "sdk": "high-level SDK, REST"}
@@ -152,21 +153,31 @@ def main() -> None:
     with serving() as url:
         results = measure(url)
     ours = results.pop("ours")
-    print(f"{'what':<34}{'ours':>14}  {'peer':>14}  {'ratio':>8}  against")
+    rows = []
     for contender, peer in results.items():
-        rows = (
-            ("import, client, create, get", ours.start_seconds, peer.start_seconds, "s", "faster"),
-            ("  its peak memory", ours.peak_mib, peer.peak_mib, "MiB", "smaller"),
-            ("list 1,000 jobs", ours.jobs_per_second, peer.jobs_per_second, "jobs/s", "faster"),
-        )
-        for what, mine, theirs, unit, better in rows:
-            ratio = mine / theirs if unit == "jobs/s" else theirs / mine
-            figures = f"{_figure(mine, unit):>14}  {_figure(theirs, unit):>14}  {ratio:>7.1f}×"
-            print(f"{what:<34}{figures}  {better} than the {CONTENDERS[contender]}")
-
-
-def _figure(value: float, unit: str) -> str:
-    return f"{value:.2f} {unit}" if unit == "s" else f"{value:,.0f} {unit}"
+        name = CONTENDERS[contender]
+        starts, peaks = peer.start_seconds / ours.start_seconds, peer.peak_mib / ours.peak_mib
+        listed = ours.jobs_per_second / peer.jobs_per_second
+        rows += [
+            Row(
+                "import, client, create, get",
+                ours.start_seconds,
+                peer.start_seconds,
+                "s",
+                starts,
+                f"faster than the {name}",
+            ),
+            Row("  its peak memory", ours.peak_mib, peer.peak_mib, "MiB", peaks, f"smaller than the {name}"),
+            Row(
+                "list 1,000 jobs",
+                ours.jobs_per_second,
+                peer.jobs_per_second,
+                "jobs/s",
+                listed,
+                f"faster than the {name}",
+            ),
+        ]
+    show(rows)
 
 
 if __name__ == "__main__":

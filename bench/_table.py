@@ -1,0 +1,44 @@
+"""The table in which races are told: what was measured, both sides, their ratio, and the target where there is one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line. `ratio` is already ours against theirs in the way that `against` words it; a target is at most."""
+
+    what: str
+    ours: float
+    peer: float
+    unit: str
+    ratio: float
+    against: str
+    target: float | None = None
+
+    @property
+    def is_missed(self) -> bool:
+        """Whether the target is missed."""
+        return self.target is not None and self.ours > self.target
+
+
+def show(rows: Sequence[Row]) -> None:
+    """Print the table."""
+    with_targets = any(row.target is not None for row in rows)
+    target = f"{'target':>14}  " if with_targets else ""
+    print(f"{'what':<34}{'ours':>14}  {target}{'peer':>14}  {'ratio':>8}  against")
+    for row in rows:
+        aim = "" if row.target is None else f"<= {_figure(row.target, row.unit)}"
+        aim = f"{aim:>14}  " if with_targets else ""
+        figures = f"{_figure(row.ours, row.unit):>14}  {aim}{_figure(row.peer, row.unit):>14}"
+        missed = "  MISSED" if row.is_missed else ""
+        print(f"{row.what:<34}{figures}  {_ratio(row.ratio):>8}  {row.against}{missed}")
+
+
+def _figure(value: float, unit: str) -> str:
+    places = {"s": 2, "ms": 3 if value < 1 else 1}.get(unit, 0)
+    return f"{value:,.{places}f} {unit}"
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.1f}×" if value >= 1 else f"{value:.2f}×"

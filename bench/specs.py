@@ -1,0 +1,191 @@
+"""The figures of specs: judging one by every rule, a round trip of the live preview, importing gcloud YAML.
+
+Run as a script; prints a table of what was measured beside its target and what something else takes, and
+fails if a target is missed. All sides take turns in one process. Times are of this process's processor, so that other
+programs on the machine count little, and medians over the rounds.
+"""
+
+import copy
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import django
+import yaml
+from google.cloud import aiplatform_v1
+from google.protobuf import json_format
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+STATE = tempfile.TemporaryDirectory(prefix="tb-bench-")
+for name in ("DATABASE_URL", "TRAINBOARD_TEST_POSTGRES"):
+    os.environ.pop(name, None)
+os.environ |= {"TRAINBOARD_TEST_STATE": STATE.name, "DJANGO_SETTINGS_MODULE": "tests.settings"}
+django.setup()
+
+from django.contrib.auth.models import User  # noqa: E402
+from django.core.management import call_command  # noqa: E402
+from django.db import connections  # noqa: E402
+from django.test import Client  # noqa: E402
+
+from bench._table import Row, show  # noqa: E402
+from jobs import convert, spec, strategies  # noqa: E402
+from jobs.models import Membership, Policy, Team  # noqa: E402
+from jobs.spec import Submission  # noqa: E402
+from tests.support.person import forms  # noqa: E402
+
+RULES_MS, PREVIEW_MS, IMPORT_MS = 0.3, 10, 20
+ROUNDS = 25
+ENOUGH_SECONDS = 30
+"""No further round begins after this, so that a busy machine ends the race within a minute."""
+YAML_LINES = 200
+POOL: dict[str, Any] = {
+    "machineSpec": {"machineType": "a2-highgpu-1g", "acceleratorType": "NVIDIA_TESLA_A100", "acceleratorCount": 1},
+    "replicaCount": "1",
+    "diskSpec": {"bootDiskType": "pd-ssd", "bootDiskSizeGb": 200},
+    "containerSpec": {
+        "imageUri": "us-docker.pkg.dev/trainboard/samples/penguins:latest",
+        "command": ["python", "train.py"],
+        "args": ["--epochs", "40", "--batch-size=256"],
+        "env": [{"name": "NCCL_DEBUG", "value": "INFO"}, {"name": "MODE", "value": "fast"}],
+    },
+}
+BODY: dict[str, Any] = {
+    "displayName": "penguins",
+    "labels": {"team": "vision"},
+    "jobSpec": {
+        "workerPoolSpecs": [POOL, copy.deepcopy(POOL) | {"replicaCount": "3"}],
+        "scheduling": {"timeout": "86400s", "strategy": "SPOT"},
+        "serviceAccount": "trainer@bench.iam.gserviceaccount.com",
+        "baseOutputDirectory": {"outputUriPrefix": "gs://bench/penguins/"},
+    },
+}
+
+
+@dataclass(frozen=True)
+class Contender:
+    """Something to time: `times` calls a round, of `run` with what `prepare` made for that call."""
+
+    times: int
+    run: Callable[[Any], object]
+    prepare: Callable[[], Any] = lambda: None
+
+    def milliseconds(self) -> float:
+        """Return the milliseconds of one call, on average over one round."""
+        given = [self.prepare() for _ in range(self.times)]
+        began = time.process_time()
+        for each in given:
+            self.run(each)
+        return (time.process_time() - began) * 1000 / self.times
+
+
+def submission() -> Submission:
+    """Return the two-pool Spot job, read anew so that nothing is remembered from the round before."""
+    job, findings = spec.read("custom_job", BODY)
+    assert job is not None, findings
+    return Submission("custom_job", "bench", "us-central1", job)
+
+
+def parse(_: object) -> object:
+    """Let Google's protobuf read the body."""
+    return json_format.ParseDict(BODY, aiplatform_v1.CustomJob.pb(aiplatform_v1.CustomJob()))
+
+
+def config() -> str:
+    """Return a gcloud YAML of YAML_LINES lines: the job's own, filled up with environment variables."""
+    body = copy.deepcopy(BODY["jobSpec"])
+    container = body["workerPoolSpecs"][1]["containerSpec"]
+    missing = YAML_LINES - _lines(body)
+    container["env"] += [{"name": f"SETTING_{number}", "value": f"value {number}"} for number in range(missing // 2)]
+    container["args"] += ["--verbose"] * (missing % 2)
+    return yaml.safe_dump(body, sort_keys=False)
+
+
+def _lines(body: dict[str, Any]) -> int:
+    return yaml.safe_dump(body, sort_keys=False).count("\n")
+
+
+def browsers() -> tuple[Client, Client, dict[str, str]]:
+    """Make a site with one team and one engineer; return their browser, a stranger's, and the example as posted."""
+    call_command("migrate", verbosity=0)
+    team = Team.objects.create(name="vision", project="bench", bucket="gs://bench")
+    Policy.objects.create(team=team, ask_over_usd=1)
+    engineer = User.objects.create_user("engineer")
+    Membership.objects.create(team=team, user=engineer, role="engineer")
+    browser, stranger = (Client(SERVER_NAME="localhost") for _ in range(2))
+    browser.force_login(engineer)
+    page = browser.get("/jobs/new/?example=penguins").content.decode()
+    typed = next(form.values for form in forms(page) if "do" in form.buttons)
+    return browser, stranger, typed
+
+
+def contenders() -> dict[str, Contender]:
+    """Return what takes turns."""
+    browser, stranger, typed = browsers()
+    text = config()
+    assert text.count("\n") == YAML_LINES
+    assert convert.read_text(text).body["jobSpec"]["workerPoolSpecs"][1]["replicaCount"] == "3"
+    posted = urlencode(typed)  # as htmx sends it
+
+    def preview(_: object) -> bytes:
+        return browser.post("/jobs/new/check/", posted, content_type="application/x-www-form-urlencoded").content
+
+    assert b"SPOT" in preview(None)
+    assert stranger.get("/accounts/login/").status_code == 200
+    return {
+        "rules": Contender(50, strategies.check, submission),
+        "ParseDict": Contender(50, parse),
+        "pydantic": Contender(50, lambda _: spec.read("custom_job", BODY)),
+        "preview": Contender(4, preview),
+        "sign-in": Contender(4, lambda _: stranger.get("/accounts/login/")),
+        "import": Contender(4, lambda _: convert.read_text(text)),
+        "safe_load": Contender(2, lambda _: yaml.safe_load(text)),
+        "CSafeLoader": Contender(8, lambda _: yaml.load(text, yaml.CSafeLoader)),
+    }
+
+
+def measure(racing: dict[str, Contender]) -> dict[str, float]:
+    """Let the contenders take turns; return the median milliseconds of each."""
+    for each in racing.values():
+        each.milliseconds()  # the first call imports and compiles
+    rounds: dict[str, list[float]] = {name: [] for name in racing}
+    began = time.perf_counter()
+    while len(rounds["rules"]) < ROUNDS and time.perf_counter() - began < ENOUGH_SECONDS:
+        for name, each in racing.items():
+            rounds[name].append(each.milliseconds())
+    return {name: statistics.median(times) for name, times in rounds.items()}
+
+
+def rows(took: dict[str, float]) -> list[Row]:
+    """Return the lines of the table."""
+    lines = (
+        ("every rule over one Spot spec", "rules", "ParseDict", RULES_MS, "Google's ParseDict of the same body"),
+        ("", "rules", "pydantic", None, "parsing it with pydantic"),
+        ("live preview of the example", "preview", "sign-in", PREVIEW_MS, "rendering the sign-in page"),
+        (f"import of {YAML_LINES} lines of gcloud YAML", "import", "safe_load", IMPORT_MS, "yaml.safe_load alone"),
+        ("", "import", "CSafeLoader", None, "PyYAML with libyaml alone"),
+    )
+    return [
+        Row(what, took[ours], took[peer], "ms", took[ours] / took[peer], f"of {words}", target)
+        for what, ours, peer, target, words in lines
+    ]
+
+
+def main() -> int:
+    """Race and print the table; return 1 if a target is missed. Takes about half a minute."""
+    with STATE:
+        found = rows(measure(contenders()))
+        connections.close_all()
+    show(found)
+    return 1 if any(row.is_missed for row in found) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
