@@ -12,7 +12,8 @@ from jobs.lifecycle.cancel import cancel, send_cancel
 from jobs.lifecycle.errors import NotAllowed, NotPermitted
 from jobs.lifecycle.feeds import read_feed, want_log
 from jobs.lifecycle.observe import observe
-from jobs.lifecycle.queue import advance, due_feeds, due_jobs, due_scopes, repair
+from jobs.lifecycle.queue import advance, due_feeds, due_jobs, due_scopes
+from jobs.lifecycle.repair import repair
 from jobs.lifecycle.request import Preview, limits_of, preview, request_job, submission_of
 from jobs.lifecycle.rules import CHOICES as SEVERITY_CHOICES
 from jobs.lifecycle.rules import DEFAULT as DEFAULT_SEVERITY

@@ -1,13 +1,11 @@
-"""What is due, and which verb serves it. The database is the queue; Celery only makes it prompt."""
+"""What is due, and which verb serves it. The database is the queue; Celery only makes it prompt (and `repair` sure)."""
 
 import uuid
 from datetime import datetime
 
-from django.db import transaction
-from django.db.models import Q, Window
+from django.db.models import Window
 from django.db.models.functions import RowNumber
 
-from jobs.lifecycle import claims
 from jobs.lifecycle.cancel import send_cancel
 from jobs.lifecycle.submit import submit
 from jobs.models import Job, LogFeed, Scope
@@ -45,25 +43,3 @@ def advance(job_id: uuid.UUID | str, *, now: datetime) -> None:
         submit(job_id, now=now)
     elif state is not None:
         send_cancel(job_id, now=now)
-
-
-def repair(now: datetime) -> int:
-    """Make due again what a crash between two writes may have left without a next step; return how many rows."""
-    stuck = Job.objects.filter(
-        Q(state__in=[JobState.APPROVED, JobState.SUBMITTING])
-        | Q(cancel_requested_at__isnull=False, cancel_sent_at=None, pk__in=Job.objects.remote().values("pk")),
-        due_at=None,
-    )
-    repaired = stuck.update(due_at=now)
-    watched = Job.objects.remote().exclude(remote_name="").order_by()
-    for project, region, kind in watched.values_list("project", "region", "kind").distinct():
-        with transaction.atomic():
-            if not Scope.objects.filter(project=project, region=region, kind=kind, due_at__isnull=False).exists():
-                claims.wake_scope(project=project, region=region, kind=kind, due_at=now)
-                repaired += 1
-    unread = Job.objects.filter(log_complete=False, submitted_at__isnull=False).exclude(remote_name="").order_by()
-    for project in unread.values_list("project", flat=True).distinct():
-        if not LogFeed.objects.filter(project=project, due_at__isnull=False).exists():
-            claims.wake_feed(project, due_at=now)
-            repaired += 1
-    return repaired

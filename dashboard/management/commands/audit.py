@@ -1,0 +1,33 @@
+"""`manage.py audit`: check that all rows keep their invariants, and say what is broken."""
+
+import argparse
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from django.utils import timezone
+
+from jobs.lifecycle.audit import audit
+
+
+class Command(BaseCommand):
+    """Prints what is broken, one line each as it is found; the exit code is 1 when anything is."""
+
+    help = "Check the invariants of all rows; exit 1 when one is broken. Changes nothing."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the option."""
+        parser.add_argument("--json", action="store_true", help="one JSON object for each line instead of words")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        """Check everything."""
+        count = 0
+        for broken in audit(timezone.now()):
+            count += 1
+            line = f"{broken.row} ({broken.pk}): {broken.words}"
+            self.stdout.write(json.dumps(broken.as_dict(), ensure_ascii=False) if options["json"] else line)
+        if not count and not options["json"]:
+            self.stdout.write("All rows keep their invariants.")
+        if count:
+            raise SystemExit(1)

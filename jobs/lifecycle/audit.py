@@ -1,0 +1,224 @@
+"""Whether the rows keep what they promise: every invariant of every job, scope and feed, checked and told in words.
+
+Nothing is changed. Jobs are read in small portions, so memory does not grow with their number. A worker may write
+between two reads, so a job that looks broken is looked at once more with its row locked.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import Count, Prefetch
+
+from jobs import states, timeline
+from jobs.lifecycle.claims import LEASE
+from jobs.models import Approval, Job, JobEvent, LogFeed, Scope
+from jobs.models.job import JobQuerySet
+from jobs.states import FINISHED, LOCAL, JobState
+
+PORTION = 200
+CLOSE_SECONDS = 0.001
+"""Sums of seconds that differ by less are the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """One invariant that one row does not keep. `row` names it for people, `pk` for programs."""
+
+    rule: str
+    row: str
+    pk: str
+    words: str
+
+    def as_dict(self) -> dict[str, str]:
+        """Return it as JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A job with all that its rules look at."""
+
+    job: Job
+    events: Sequence[JobEvent]
+    approval: Approval | None
+    is_watched: bool
+    now: datetime
+
+    @property
+    def states(self) -> list[JobEvent]:
+        """The events that changed its state, in the order in which they were recorded."""
+        return [event for event in self.events if event.kind == JobEvent.Kind.STATE]
+
+
+Rule = Callable[[Evidence], str | None]
+"""Says in words what is broken, or None."""
+
+
+def audit(now: datetime) -> Iterator[Broken]:
+    """Yield everything that is broken; nothing when all is well."""
+    yield from _names_used_twice()
+    watched = set(Scope.objects.exclude(due_at=None).values_list("project", "region", "kind"))
+    for job in _with_events(Job.objects.order_by("pk")).iterator(chunk_size=PORTION):
+        if _judge(job, watched, now):
+            yield from _judge_again(job, now)
+    for row in (Scope, LogFeed):
+        for look in row.objects.order_by("pk").iterator(chunk_size=PORTION):
+            if words := _claim(look.claim, look.claimed_until, now):
+                yield Broken("claim", str(look), str(look.pk), words)
+
+
+def _with_events(jobs: JobQuerySet) -> JobQuerySet:
+    events = Prefetch("events", JobEvent.objects.order_by("id").defer("sentence"))
+    return jobs.select_related("approval").defer("spec", "estimate").prefetch_related(events)
+
+
+def _judge(job: Job, watched: set[tuple[str, str, str]], now: datetime) -> list[Broken]:
+    is_watched = (job.project, job.region, job.kind) in watched
+    evidence = Evidence(job, list(job.events.all()), getattr(job, "approval", None), is_watched, now)
+    found = ((name, rule(evidence)) for name, rule in RULES.items())
+    return [Broken(name, str(job), str(job.pk), words) for name, words in found if words]
+
+
+def _judge_again(job: Job, now: datetime) -> list[Broken]:
+    with transaction.atomic():
+        Job.objects.select_for_update().filter(pk=job.pk).exists()
+        scope = Scope.objects.filter(project=job.project, region=job.region, kind=job.kind, due_at__isnull=False)
+        return _judge(
+            _with_events(Job.objects.all()).get(pk=job.pk), set(scope.values_list("project", "region", "kind")), now
+        )
+
+
+# ---------------------------------------------------------------- the rules of a job
+def _state(one: Evidence) -> str | None:
+    last = one.states[-1].to_state if one.states else ""
+    if one.job.state != last:
+        return f"Its state is {_shown(one.job.state)}, but its last event says {_shown(last)}."
+    return None
+
+
+def _history(one: Evidence) -> str | None:
+    before = ""
+    for event in one.states:
+        if event.from_state != before:
+            return f"It went on from {_shown(event.from_state)}, but was {_shown(before)}."
+        if not states.may_follow(before, event.to_state):
+            return f"It went from {_shown(before)} to {_shown(event.to_state)}, which cannot be."
+        before = event.to_state
+    return None
+
+
+def _derived(one: Evidence) -> str | None:
+    if not one.events:
+        return "It has no events."
+    job, facts = one.job, timeline.facts(one.events)
+    pairs = {
+        "state_since": (job.state_since, facts.state_since),
+        "started_at": (job.started_at, facts.started_at),
+        "ended_at": (job.ended_at, facts.ended_at),
+        "running_since": (job.running_since, facts.running_since),
+        "restarts": (job.restarts, facts.restarts),
+    }
+    wrong = [f"{name} is {held}, the events say {told}" for name, (held, told) in pairs.items() if held != told]
+    if abs(job.running_seconds - facts.running.total_seconds()) > CLOSE_SECONDS:
+        wrong.append(f"running_seconds is {job.running_seconds}, the events say {facts.running.total_seconds()}")
+    return f"{'; '.join(wrong)}." if wrong else None
+
+
+def _next_step(one: Evidence) -> str | None:
+    job = one.job
+    if job.is_finished and job.due_at is not None and job.claim is None:
+        return f"It has ended and is still due at {job.due_at}."
+    if job.state in {JobState.APPROVED, JobState.SUBMITTING} and job.due_at is None:
+        return "It waits for a worker and is not due."
+    return None
+
+
+def _remote_name(one: Evidence) -> str | None:
+    has_been_there = any(event.to_state not in LOCAL for event in one.states)
+    if has_been_there and not one.job.remote_name:
+        return "It is at Vertex AI and has no name there."
+    if one.job.remote_name and not has_been_there:
+        return f"It has the name {one.job.remote_name} and has never been at Vertex AI."
+    return None
+
+
+def _watched(one: Evidence) -> str | None:
+    if one.job.state not in LOCAL | FINISHED and not one.is_watched:
+        return "It is active at Vertex AI and nobody looks at its region."
+    return None
+
+
+def _approval(one: Evidence) -> str | None:
+    was_asked = any(event.to_state == JobState.AWAITING_APPROVAL for event in one.states)
+    if was_asked != (one.approval is not None):
+        return "It awaited approval without a question." if was_asked else "It has a question that it never awaited."
+    if one.approval is None:
+        return None
+    after = {event.to_state for event in one.states if event.from_state == JobState.AWAITING_APPROVAL}
+    answers = {str(JobState.APPROVED): "approved", str(JobState.REJECTED): "rejected"}
+    expected = next((answers[state] for state in map(str, after) if state in answers), "")
+    if one.approval.decision != expected:
+        return f"Its approval says {_shown(one.approval.decision)}, its events say {_shown(expected)}."
+    if bool(one.approval.decision) != (one.approval.decided_at is not None):
+        return "Its approval has an answer without a time, or a time without an answer."
+    return None
+
+
+def _once_keys(one: Evidence) -> str | None:
+    counted = Counter(event.once_key for event in one.events)
+    twice = sorted(key for key, count in counted.items() if count > 1 or not key)
+    return f"Events share a key that should be used once: {', '.join(map(_shown, twice))}." if twice else None
+
+
+def _attempts(one: Evidence) -> str | None:
+    told = sum(event.kind == JobEvent.Kind.SUBMIT_ATTEMPTED for event in one.events)
+    if one.job.submit_attempts != told:
+        return f"It counts {one.job.submit_attempts} tries to submit it; its events tell of {told}."
+    return None
+
+
+def _held(one: Evidence) -> str | None:
+    return _claim(one.job.claim, one.job.claimed_until, one.now)
+
+
+RULES: dict[str, Rule] = {
+    "state": _state,
+    "history": _history,
+    "derived": _derived,
+    "next step": _next_step,
+    "remote name": _remote_name,
+    "watched": _watched,
+    "approval": _approval,
+    "once keys": _once_keys,
+    "attempts": _attempts,
+    "claim": _held,
+}
+
+
+# ---------------------------------------------------------------- rules of other rows
+def _claim(claim: object, until: datetime | None, now: datetime) -> str | None:
+    if claim is not None and until is None:
+        return "A worker holds it without an end."
+    if claim is None and until is not None:
+        return "It is held until a time by nobody."
+    if until is not None and now - until > LEASE:
+        return f"A worker's claim ran out at {until} and was not taken back."
+    if until is not None and until - now > 2 * LEASE + timedelta(minutes=1):
+        return f"A worker holds it until {until}, longer than any may."
+    return None
+
+
+def _names_used_twice() -> Iterator[Broken]:
+    named = Job.objects.exclude(remote_name="").order_by()
+    twice = named.values("remote_name").annotate(count=Count("pk")).filter(count__gt=1).order_by("remote_name")
+    for row in twice.iterator(chunk_size=PORTION):
+        pks = named.filter(remote_name=row["remote_name"]).order_by("pk").values_list("pk", flat=True)
+        words = f"{row['count']} jobs have this name at Vertex AI: {', '.join(map(str, pks))}."
+        yield Broken("one remote name", row["remote_name"], row["remote_name"], words)
+
+
+def _shown(value: str) -> str:
+    return value or "nothing"
