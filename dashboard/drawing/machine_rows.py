@@ -21,6 +21,8 @@ from jobs.strategies import STRATEGIES, Strategy
 PRICED: tuple[Strategy, ...] = tuple(STRATEGIES[key] for key in ("standard", "spot", "flex_start", "reservation"))
 """Strategies with a price of their own; on a persistent resource a job costs nothing, its machines cost as standard."""
 
+UNDATED = "without a date"
+
 
 @dataclass(frozen=True, slots=True)
 class Price:
@@ -48,16 +50,18 @@ def found(*, text: str, region: str, accelerator: str) -> list[Machine]:
 def draw(machine_type: str, region: str, source: int) -> SafeString:
     """Return a machine type as a table row; `source` is the number of its source; prices only where a region is."""
     machine = MACHINES[machine_type]
+    words = accelerator_words(machine)
     return format_html(
         '<tr><td><b>{}</b> <a class="cite" href="#source-{}">{}</a>{}</td>'
-        '<td class="num">{}</td><td class="num">{}</td><td>{}{}</td>{}</tr>',
+        '<td class="num">{}</td><td class="num">{}</td><td{}>{}{}</td>{}</tr>',
         machine_type,
         source,
         source,
         _remark(machine),
         machine.vcpu or "–",
         f"{machine.memory_gib:g} GB" if machine.memory_gib else "–",
-        accelerator_words(machine) or "–",
+        "" if words or machine.local_ssd_gib else SafeString(' class="bare"'),
+        words or "–",
         format_html("<small>{} GB local SSD</small>", machine.local_ssd_gib) if machine.local_ssd_gib else "",
         format_html_join(
             "",
@@ -112,8 +116,13 @@ def sources_in(region: str) -> tuple[tuple[str, str], ...]:
     for machine in MACHINES.values():
         for line in (line for strategy in PRICED for line in rate(machine, strategy, region).lines):
             if line.unit_usd is not None:
-                days.setdefault(line.source, []).append(line.as_of.isoformat() if line.as_of else "undated")
-    return tuple((source, " to ".join(dict.fromkeys((min(found), max(found))))) for source, found in days.items())
+                days.setdefault(line.source, []).append(line.as_of.isoformat() if line.as_of else UNDATED)
+    return tuple((source, _span(found)) for source, found in days.items())
+
+
+def _span(days: Iterable[str]) -> str:
+    found = sorted(set(days))
+    return f"prices of {' to '.join(dict.fromkeys((found[0], found[-1])))}" if found != [UNDATED] else UNDATED
 
 
 def rate(machine: Machine, strategy: Strategy, region: str) -> Rate:

@@ -1,6 +1,7 @@
 """The import: any text that describes a job becomes findings at its lines, a REST body, and a draft for the form."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
@@ -99,9 +100,9 @@ def _read(given: str | bytes, name: str, team: Team, form: ImportForm) -> Import
     findings = [*notes, *reading.findings]
     if submission is not None and (expected := form.cleaned_data.get("run_time")) is not None:
         preview = lifecycle.preview(submission=submission, team=team, expected=expected)
-        findings = [*notes, *reading.with_rules(preview.decision.findings)]
+        findings = [*notes, *_told(reading, preview.decision.findings)]
     elif submission is not None:  # without a run time there is no cost to judge, but every rule still speaks
-        findings = [*notes, *reading.with_rules(strategies.check(submission))]
+        findings = [*notes, *_told(reading, strategies.check(submission))]
     findings = list(dict.fromkeys(findings))
     return Imported(
         reading=reading,
@@ -113,6 +114,15 @@ def _read(given: str | bytes, name: str, team: Team, form: ImportForm) -> Import
         counts={str(weight): sum(each.severity is weight for each in findings) for weight in Severity},
         strategy=strategies.strategy_of(submission).label if submission else "",
     )
+
+
+def _told(reading: Reading, rules: Sequence[Finding]) -> list[Finding]:
+    """Return the reading's findings and those of rules at their lines; what a rule says of the whole has no line."""
+    whole = {finding.code for finding in rules if not finding.field}
+    return [
+        replace(finding, line=None) if finding.code in whole and not finding.field else finding
+        for finding in reading.with_rules(rules)
+    ]
 
 
 def _placed(submission: Submission | None, team: Team) -> tuple[Submission | None, list[Finding]]:

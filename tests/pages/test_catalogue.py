@@ -163,4 +163,6 @@ class TestPrices:
     def test_have_sources_with_days(self, region: str) -> None:
         for source, days in machine_rows.sources_in(region):
             assert source
-            assert re.fullmatch(r"(\d{4}-\d\d-\d\d|undated)( to (\d{4}-\d\d-\d\d|undated))?", days)
+            assert re.fullmatch(
+                r"prices of \d{4}-\d\d-\d\d( to (\d{4}-\d\d-\d\d|without a date))?|without a date", days
+            )

@@ -81,6 +81,12 @@ class TestReading:
         assert "Policy would allow it as it is." in text_of(send(client, YAML))
         assert "could not be submitted as it is" in text_of(send(client, YAML.replace("a2-highgpu-1g", "no-such")))
 
+    def test_puts_what_concerns_the_whole_at_no_line(self, owner: User, signed_in: SignIn) -> None:
+        page = send(signed_in(owner), YAML).content.decode()
+
+        assert "It is expected to cost" in page
+        assert "It is expected to cost" not in page.partition('<ol class="source">')[2].partition("</ol>")[0]
+
     def test_tells_rules_but_no_cost_without_a_run_time(self, owner: User, signed_in: SignIn) -> None:
         text = text_of(send(signed_in(owner), YAML.replace("a2-highgpu-1g", "no-such"), run_time="soon"))
 
