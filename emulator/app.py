@@ -21,6 +21,7 @@ from emulator.calls import Call, Reply
 from emulator.clock import WallClock
 from emulator.errors import ApiError
 from emulator.faults import Fault
+from emulator.transactions import together
 from emulator.world import World
 
 LARGEST_BODY = 512 * 2**20
@@ -86,7 +87,8 @@ class Surface:
             address=f"{request.url.scheme}://{request.url.netloc}",
         )
         self._world.calls[route.method] += 1
-        answer = route.handler(self._world, call)
+        with together(self._world.store.db):
+            answer = route.handler(self._world, call)
         return await answer if inspect.isawaitable(answer) else answer
 
 

@@ -15,6 +15,7 @@ from emulator.errors import ApiError, invalid
 from emulator.machines import MACHINES
 
 Wrong = Iterator[tuple[str, str]]
+PLAIN_LABEL = re.compile(r"[a-z0-9_-]{0,64}")
 REQUIRED = "Required field is not set."
 NAME_LIMIT, ENV_LIMIT, PACKAGE_LIMIT, ARGS_LIMIT, POOL_LIMIT, LABEL_LIMIT = 128, 100, 100, 100_000, 4, 64
 DISK_GB = range(100, 64_001)
@@ -57,6 +58,8 @@ def labels(resource: Document) -> Wrong:
 
 
 def _is_label(text: str) -> bool:
+    if PLAIN_LABEL.fullmatch(text):
+        return True
     return len(text) <= LABEL_LIMIT and all(
         char in "_-" or char.isdigit() or (char.isalpha() and char == char.lower()) for char in text
     )

@@ -12,6 +12,7 @@ from typing import Any
 
 from emulator.clock import stamp
 from emulator.records import Job
+from emulator.transactions import together
 
 SEVERITIES = {
     "DEFAULT": 0,
@@ -28,6 +29,7 @@ SEVERITY_NAMES = {number: name for name, number in SEVERITIES.items()}
 ENTRIES_PER_JOB = 100_000
 BYTES_PER_ENTRY = 256 * 1024
 BATCH = 500
+INSERT = "insert into logs values (?, ?, ?, ?, ?, ?, ?, ?)"
 Entry = dict[str, Any]
 
 
@@ -56,6 +58,10 @@ class Logs:
             self._counts[job_id] = int(found)
         return self._counts[job_id]
 
+    def open(self, job_id: str) -> None:
+        """Begin the log of a new job, which has no entries."""
+        self._counts[job_id] = 0
+
     def write(self, job: Job, lines: Iterable[Line]) -> None:
         """Keep what was said; beyond the limit only what the service itself says."""
         rows = []
@@ -70,10 +76,11 @@ class Logs:
             self._last += 1
             rows.append(self._row(job, line))
         self._counts[job.id] = count
-        if rows:
-            self._db.execute("begin")
-            self._db.executemany("insert into logs values (?, ?, ?, ?, ?, ?, ?, ?)", rows)
-            self._db.execute("commit")
+        if len(rows) == 1:
+            self._db.execute(INSERT, rows[0])
+        elif rows:
+            with together(self._db):
+                self._db.executemany(INSERT, rows)
 
     def _row(self, job: Job, line: Line) -> tuple[Any, ...]:
         number = self._last

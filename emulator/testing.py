@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from emulator.replicas.processes import Limits
 from emulator.server import address_of, listen, server
 from emulator.world import Options, World
 
@@ -67,14 +68,19 @@ def running(
     scripted: bool = False,
     start: float | None = None,
     reclaim_spot: tuple[float, ...] = (),
+    memory_mib: int = 0,
     port: int = 0,
 ) -> Iterator[Running]:
     """Run an emulator in a thread until the block ends. start: the scripted clock's first moment, else now.
 
+    memory_mib: what one replica may use, 0 = no limit.
     speed counts for real jobs only; a scripted emulator's service times are those of speed 1.
     """
     speed = 1.0 if scripted else speed
-    options = Options(state=state, speed=speed, is_scripted=scripted, start=start, reclaim_spot=reclaim_spot)
+    limits = Limits(memory_mib=memory_mib)
+    options = Options(
+        state=state, speed=speed, is_scripted=scripted, start=start, reclaim_spot=reclaim_spot, limits=limits
+    )
     bound = listen("127.0.0.1", port)
     is_ready = threading.Event()
     made = server(World(options), bound, ready=is_ready.set)

@@ -25,7 +25,10 @@ from emulator.replicas.folders import Folders
 from emulator.replicas.processes import Limits, Processes
 from emulator.store import Store
 from emulator.stories import Stories
+from emulator.transactions import together
 from emulator.tuning.studies import Tuning
+
+SLICE = 50
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +96,11 @@ class World:
         self.plans.load(self.store.load(Plan))
         if self.options.capacity:
             self.plans.change(self.options.capacity)
+        with together(self.store.db):
+            self._take_up()
+        self.advance(self.clock.now())
+
+    def _take_up(self) -> None:
         for pool in self.store.load(Pool):
             self.pools.restore(pool)
         studies, jobs = self.store.load(Study), self.store.load(Job)
@@ -103,7 +111,6 @@ class World:
             self.tuning.resume(study)
         for pipeline in self.store.all(Pipeline):
             self.pipelines.resume(pipeline)
-        self.advance(self.clock.now())
 
     async def close(self) -> None:
         """Kill replicas, close files."""
@@ -111,11 +118,17 @@ class World:
         self.store.close()
 
     def advance(self, until: float) -> None:
-        """Let everything happen that is due until a moment; a settable clock stands there afterwards."""
-        self.timers.run(until)
-        if isinstance(self.clock, SetClock):
-            self.clock.set(until)
-            self.store.set("clock", self.clock.now())
+        """Let everything happen that is due until a moment; a settable clock stands there afterwards.
+
+        On the wall's clock at most SLICE timers are fired, so that requests are answered in between.
+        """
+        with together(self.store.db):
+            if isinstance(self.clock, SetClock):
+                self.timers.run(until)
+                self.clock.set(until)
+                self.store.set("clock", self.clock.now())
+            else:
+                self.timers.run(until, most=SLICE)
 
     # ------------------------------------------------------------ who follows whom
     def _job_started(self, job: Job) -> None:

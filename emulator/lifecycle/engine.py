@@ -17,6 +17,7 @@ class Engine(Phases):
 
     def submit(self, job: Job) -> None:
         """Take a new job in."""
+        self.logs.open(job.id)
         self.set_state(job, "JOB_STATE_QUEUED")
         job.document["createTime"] = job.document["updateTime"]
         self.say(job, words.WAITING)

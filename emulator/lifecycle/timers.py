@@ -39,9 +39,11 @@ class Timers:
         """Return when the next timer may be due."""
         return self._heap[0][0] if self._heap else None
 
-    def run(self, until: float) -> None:
-        """Fire everything that is due until then, in order; a settable clock moves along with it."""
-        while self._heap and self._heap[0][0] <= until:
+    def run(self, until: float, *, most: int | None = None) -> None:
+        """Fire what is due until then, in order, at most so many; a settable clock moves along with it."""
+        fired = 0
+        while self._heap and self._heap[0][0] <= until and fired != most:
+            fired += 1
             due, _, name, key = heapq.heappop(self._heap)
             record = self._find(name)
             if record is None or record.timers.get(key) != due:

@@ -29,7 +29,7 @@ def python(code: str, **more: Any) -> dict[str, Any]:
     return job_body(["python", "-c", code], **more)
 
 
-def until(condition: Callable[[], Any], *, seconds: float = 20.0) -> Any:
+def until(condition: Callable[[], Any], *, seconds: float = 60.0) -> Any:
     """Wait for a condition of the real world; return its value."""
     end = time.monotonic() + seconds
     while True:
