@@ -47,6 +47,7 @@ class Words:
         return self.first_line + bisect_right(self.newlines, place - 1)
 
     def known(self, name: str, otherwise: str) -> str:
+        """Return the value of a variable, or `otherwise` where it is unknown or too much was put in already."""
         value = self.variables.get(name)
         if value is None or self.put_in > MOST_PUT_IN:
             return otherwise

@@ -8,14 +8,14 @@ import re
 from jobs.spec.shape import Slot
 
 MARKED = re.compile(r"\$\{[^{}\n]*\}|<[A-Za-z][^<>\n]*>|\{\{[^{}\n]*\}\}|\[[A-Z][A-Z0-9_ -]*\]|%[A-Z_]+%|@[A-Z_]{3,}@")
-BARE = re.compile(r"\$[A-Za-z_]\w*|(?<!\$)\{[A-Za-z_][\w.]*\}")
+BARE = re.compile(r"\$[A-Za-z_]\w*|(?<!\$)\{[A-Za-z_][\w.-]*\}")
 CAPITALS = re.compile(r"[A-Z][A-Z0-9]*(?:[_-][A-Z0-9]+)*")
 SNAKE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
-ENDS = re.compile(r"[/:.@]")
+ENDS = re.compile(r"[/:.@\s]")
 LONGEST = 2000
 NEVER_CAPITALS = frozenset(
     """machine_type image_uri executor_image_uri network service_account tensorboard output_uri_prefix package_uris
-    persistent_resource_id boot_disk_type kms_key_name reserved_ip_ranges tpu_topology network_attachment""".split()
+    persistent_resource_id boot_disk_type kms_key_name reserved_ip_ranges tpu_topology network_attachment labels""".split()
 )
 PROGRAM = frozenset({"args", "command", "value"})
 """Text that a program reads, where $NAME and {name} have meanings of their own."""
@@ -31,7 +31,7 @@ def has_hole(slot: Slot, text: str) -> bool:
     if slot.kind.name in ("int32", "int64", "number", "duration", "flag"):
         return bool(CAPITALS.fullmatch(text)) and len(text) > 1
     if slot.kind.name == "enum":
-        return text in (slot.name.upper(), f"YOUR_{slot.name.upper()}")
+        return bool(CAPITALS.fullmatch(text)) and text.endswith(slot.name.upper().rpartition("_")[2])
     if slot.name in NEVER_CAPITALS:
         return any(len(part) > 2 and CAPITALS.fullmatch(part) for part in ENDS.split(_lower_part(text)))
     return slot.name in ("display_name", "experiment") and bool(SNAKE.fullmatch(text))

@@ -25,6 +25,7 @@ class Broken(Exception):
     def __init__(self, message: str, line: int, remedy: str = "") -> None:
         super().__init__(message)
         self.line, self.remedy = line, remedy
+        self.so_far: Node | None = None
 
 
 def read_json(text: str, notes: Notes, first_line: int = 1) -> list[Node]:
@@ -41,6 +42,8 @@ def read_json(text: str, notes: Notes, first_line: int = 1) -> list[Node]:
                 break
     except Broken as trouble:
         notes.refuse("unreadable_json", trouble.line, str(trouble), trouble.remedy)
+        if trouble.so_far is not None:
+            found.append(trouble.so_far)
     return found
 
 
@@ -98,27 +101,55 @@ class Reader:
     def _object(self, line: int, depth: int) -> Node:
         entries: dict[str, Node] = {}
         self.at += 1
-        while self._inside("}", line):
-            here = self.line()
-            name = self._name()
-            if not self.more() or self.peek() != ":":
-                raise Broken(f"A colon is missing after the name {quoted(name)}.", self.line())
-            self.at += 1
-            if not self.more():
-                raise Broken(f"The value of {quoted(name)} is missing.", self.line())
-            node = self.value(depth + 1)
-            if name in entries:
-                message = f"{quoted(name)} is given twice, first on line {entries[name].line}; the first is read."
-                self.notes.refuse("given_twice", here, message, "Keep one of them.")
-            else:
-                entries[name] = Node(node.value, here, node.raw)
+        try:
+            while self._inside("}", line):
+                self._entry(entries, depth)
+        except Broken as trouble:
+            trouble.so_far = Node(entries, line)
+            raise
         return Node(entries, line)
+
+    def _entry(self, entries: dict[str, Node], depth: int) -> None:
+        """Read a name and its value; what was read of a broken value is kept."""
+        here = self.line()
+        name = self._name()
+        if self.more() and self.peek() == '"':
+            self.say(
+                "stray_quote", f"A quote closes the name {quoted(name)} that none opens.", "Quote it on both sides."
+            )
+            self.at += 1
+        if self.more() and self.peek() in ",}":
+            message = f"{quoted(name)} stands where a name and a value belong; it is not carried."
+            self.notes.advise("not_carried", here, message, "Write the fields there.")
+            return
+        if not self.more() or self.peek() != ":":
+            raise Broken(f"A colon is missing after the name {quoted(name)}.", self.line())
+        self.at += 1
+        if not self.more():
+            raise Broken(f"The value of {quoted(name)} is missing.", self.line())
+        try:
+            node = self.value(depth + 1)
+        except Broken as trouble:
+            if trouble.so_far is not None:
+                entries.setdefault(name, trouble.so_far)
+            raise
+        if name in entries:
+            message = f"{quoted(name)} is given twice, first on line {entries[name].line}; the first is read."
+            self.notes.refuse("given_twice", here, message, "Keep one of them.")
+        else:
+            entries[name] = Node(node.value, here, node.raw)
 
     def _list(self, line: int, depth: int) -> Node:
         items: list[Node] = []
         self.at += 1
-        while self._inside("]", line):
-            items.append(self.value(depth + 1))
+        try:
+            while self._inside("]", line):
+                items.append(self.value(depth + 1))
+        except Broken as trouble:
+            if trouble.so_far is not None:
+                items.append(trouble.so_far)
+            trouble.so_far = Node(items, line)
+            raise
         return Node(items, line)
 
     def _inside(self, end: str, start: int) -> bool:

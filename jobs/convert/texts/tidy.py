@@ -144,7 +144,8 @@ class Tidier:
         for name, item in node.value.items():
             here = f"{path}[{quoted(name)[1:-1]}]"
             found[name] = self._text(slot, item, here) if item.value is not None else Node("", item.line)
-            if isinstance(found[name].value, str):
+            named = Node(name, item.line)
+            if not self._is_hole(slot, named, here) and isinstance(found[name].value, str):
                 self._is_hole(slot, found[name], here)
         return Node(found, node.line)
 

@@ -13,9 +13,7 @@ POOL = "machine-type=n1-standard-4,replica-count=1,container-image-uri=gcr.io/p/
 START = "gcloud ai custom-jobs create --region=us-central1 --display-name=x"
 
 
-class TestGcloud:
-    def test_reads_every_flag(self) -> None:
-        text = f"""#!/bin/bash
+EVERY_FLAG = f"""#!/bin/bash
 PROJECT=vision
 export NAME="my job"
 gcloud beta ai custom-jobs create \\
@@ -28,7 +26,10 @@ gcloud beta ai custom-jobs create \\
   --persistent-resource-id=r --enable-web-access --no-enable-dashboard-access --kms-key=projects/k --quiet --async
 """
 
-        reading = convert.read_text(text)
+
+class TestGcloud:
+    def test_reads_every_flag(self) -> None:
+        reading = convert.read_text(EVERY_FLAG)
 
         container = {"command": ["python", "train.py"], "args": ["--a=1", "--b=1,2", "--c"]}
         assert refused(reading) == []

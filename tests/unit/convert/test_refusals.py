@@ -64,6 +64,12 @@ class TestRefusals:
             ("workerPoolSpecs:\n- {a: 1\nb: 2", "unreadable_yaml", 3, "no YAML"),
             ('{"jobSpec": {"workerPoolSpecs": [\n{"replicaCount": 1}', "unreadable_json", 2, "ends before"),
             ('{"jobSpec":\n {"network" "x"}}', "unreadable_json", 2, "colon"),
+            (
+                '{"labels": {A": B, C},\n"jobSpec": {"network": "n", "models": ["a", {"b" 1',
+                "unreadable_json",
+                2,
+                "colon",
+            ),
             ('{"jobSpec": {"network": "a",\n"network": "b"}}', "given_twice", 2, "line 1"),
             ("studySpec:\n  maxTrialCount: 5\n", "unknown_field", 2, "`maxTrialCount`"),
         ],
@@ -84,6 +90,13 @@ class TestRefusals:
 
         assert reading.submission is None
         assert refused(reading)
+
+    def test_what_comes_before_a_break_is_kept(self) -> None:
+        reading = convert.read_text('{"labels": {A": B, C},\n"jobSpec": {"network": "n", "models": ["a", {"b" 1')
+
+        assert reading.body["labels"] == {"A": "B"}
+        assert spec_of(reading)["network"] == "n"
+        assert {"stray_quote", "not_carried"} <= set(codes(reading))
 
     def test_too_much_is_refused(self) -> None:
         assert refused(convert.read_text("a" * (2 * 1024 * 1024 + 1))) == ["too_large"]
