@@ -1,0 +1,30 @@
+"""The jobs of Google's documents are composed by typing: what is requested is exactly the documented body."""
+
+from collections.abc import Callable
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from jobs.models import Job
+from tests.support.documents import DOCUMENTS, IMAGE, REGION, Document
+from tests.support.person import forms
+
+SignIn = Callable[[User], Client]
+pytestmark = pytest.mark.django_db
+COMPOSED = ("Spot", "Flex-start", "Flex-start that waits without end")
+"""What the page has fields for."""
+
+
+@pytest.mark.parametrize("document", [DOCUMENTS[name] for name in COMPOSED], ids=COMPOSED)
+def test_what_is_typed_is_requested_as_documented(document: Document, owner: User, signed_in: SignIn) -> None:
+    client = signed_in(owner)
+    page = client.get("/jobs/new/").content.decode()
+    empty = next(form.values for form in forms(page) if "do" in form.buttons)
+    typed = {"name": "penguins", "region": REGION, "run_time": "1 h", "pool-0-image": IMAGE, **document.typed}
+    assert set(typed) <= {*empty, "strategy"}, "the page has these fields"
+
+    answer = client.post("/jobs/new/", empty | typed | {"do": "submit"})
+
+    assert answer.status_code == 302, answer.content.decode()
+    assert Job.objects.get().spec == document.body
