@@ -104,6 +104,20 @@ def test_of(kind: type[Record], text: str) -> Test:
     return filters.compiled(tree, test)
 
 
+def label_of(text: str) -> tuple[str, str] | None:
+    """Return a (key, value) label that everything a filter finds must have; None if it asks for none."""
+
+    def required(tree: filters.Tree | None) -> tuple[str, str] | None:
+        match tree:
+            case Comparison(field, "=", value) if field.startswith("labels.") and '"' not in field:
+                return field.removeprefix("labels."), value
+            case filters.Both(parts):
+                return next((found for part in parts if (found := required(part))), None)
+        return None
+
+    return required(filters.parse(text))
+
+
 def _digest(bound: tuple[str, ...]) -> str:
     return hashlib.sha256("\0".join(bound).encode()).hexdigest()[:16]
 

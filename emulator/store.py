@@ -13,7 +13,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from emulator.records import Record
+from emulator.records import Job, Record
 
 R = TypeVar("R", bound=Record)
 SCHEMA = """
@@ -47,6 +47,7 @@ class Store:
         self.db.executescript("pragma journal_mode=wal; pragma synchronous=off; pragma cache_size=-8000;" + SCHEMA)
         self._records: dict[str, dict[str, Record]] = {}
         self._ordered: dict[tuple[str, str], list[Record]] = {}
+        self._labelled: dict[tuple[str, str, str], list[Record]] = {}
         self._last_seq = 0
 
     def close(self) -> None:
@@ -72,6 +73,9 @@ class Store:
     def _remember(self, record: Record) -> None:
         self._records.setdefault(record.kind, {})[record.name] = record
         self._ordered.setdefault((record.kind, record.parent), []).append(record)
+        if isinstance(record, Job):
+            for label in record.document.get("labels", {}).items():
+                self._labelled.setdefault((record.parent, *label), []).append(record)
         self._last_seq = max(self._last_seq, record.seq)
 
     def add(self, record: Record) -> None:
@@ -89,6 +93,9 @@ class Store:
         """Forget a record."""
         self._records[record.kind].pop(record.name)
         self._ordered[record.kind, record.parent].remove(record)
+        if isinstance(record, Job):
+            for label in record.document.get("labels", {}).items():
+                self._labelled[record.parent, *label].remove(record)
         self.db.execute("delete from records where name = ?", (record.name,))
 
     def get(self, kind: type[R], name: str) -> R | None:
@@ -104,9 +111,16 @@ class Store:
         """Return all records of a kind, oldest first."""
         return [record for record in self._records.get(kind.kind, {}).values() if isinstance(record, kind)]
 
-    def newest_first(self, kind: type[R], parent: str, *, before: int | None = None) -> Iterator[R]:
-        """Walk a parent's records from the newest, starting below sequence number `before`."""
+    def newest_first(
+        self, kind: type[R], parent: str, *, before: int | None = None, label: tuple[str, str] | None = None
+    ) -> Iterator[R]:
+        """Walk a parent's records from the newest, starting below sequence number `before`.
+
+        label: (key, value) that all records looked for have; it only makes the walk through custom jobs shorter.
+        """
         ordered = self._ordered.get((kind.kind, parent), [])
+        if label is not None and issubclass(kind, Job):
+            ordered = self._labelled.get((parent, *label), [])
         end = len(ordered) if before is None else bisect.bisect_left(ordered, before, key=lambda one: one.seq)
         for position in range(end - 1, -1, -1):
             record = ordered[position]

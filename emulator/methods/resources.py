@@ -56,7 +56,8 @@ def listed(
     place = listing.position(call.argument("page_token", "pageToken"), kind.kind, where, text)
     before = int(str(place[0])) if place else None
     size = listing.page_size(call.argument("page_size", "pageSize"))
-    records, is_more = listing.page(world.store.newest_first(kind, where, before=before), test, size)
+    walk = world.store.newest_first(kind, where, before=before, label=listing.label_of(text))
+    records, is_more = listing.page(walk, test, size)
     found: Document = {}
     if records:
         found[kind.kind] = [answers.masked(answer(call, record, without=without), paths) for record in records]
