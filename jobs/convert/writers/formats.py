@@ -74,6 +74,14 @@ class Dumper(yaml.SafeDumper):
         super().increase_indent(flow, indentless=False)
 
 
+def _text(dumper: Dumper, text: str) -> yaml.ScalarNode:
+    """Write text with line ends or invisible signs in double quotes, where they are escaped."""
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=None if text.isprintable() else '"')
+
+
+Dumper.add_representer(str, _text)
+
+
 def to_yaml(body: Mapping[str, Any]) -> str:
     """Write YAML that YAML 1.1 and 1.2 read alike."""
     text: str = yaml.dump(dict(body), Dumper=Dumper, sort_keys=False, allow_unicode=True, width=10**9)
