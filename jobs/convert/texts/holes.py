@@ -14,8 +14,9 @@ SNAKE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 ENDS = re.compile(r"[/:.@\s]")
 LONGEST = 2000
 NEVER_CAPITALS = frozenset(
-    """machine_type image_uri executor_image_uri network service_account tensorboard output_uri_prefix package_uris labels
-    persistent_resource_id boot_disk_type kms_key_name reserved_ip_ranges tpu_topology network_attachment""".split()
+    """machine_type image_uri executor_image_uri network service_account tensorboard output_uri_prefix package_uris
+    persistent_resource_id boot_disk_type kms_key_name reserved_ip_ranges tpu_topology network_attachment
+    labels""".split()
 )
 PROGRAM = frozenset({"args", "command", "value"})
 """Text that a program reads, where $NAME and {name} have meanings of their own."""

@@ -13,7 +13,7 @@ from jobs import convert
 from jobs.spec import Severity, Submission, read, rest_body
 from tests.support.specs import awkward, jobs, spoilt
 
-quick = settings(max_examples=120, deadline=None)
+quick = settings(max_examples=60, deadline=None)
 PLACES = {"project": "vision-research", "region": "us-central1"}
 FLAGS = ("displayName", "labels", "encryptionSpec")
 """What gcloud takes as flags, where an empty value is no value."""
