@@ -7,6 +7,7 @@ billed and is not part of any figure here. docs/cost.md says where the formulas 
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 HOURS_PER_DAY = 24
 RESTARTS_ALLOWED = 6
@@ -220,6 +221,7 @@ class Outlook:
         }
 
 
+@lru_cache(maxsize=1024)
 def outlook(
     work: float,
     *,

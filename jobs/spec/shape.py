@@ -38,6 +38,7 @@ def slots(model: type[Message]) -> dict[str, Slot]:
     return found
 
 
+@cache
 def fields(model: type[Message]) -> tuple[Slot, ...]:
     """Return the fields of a message once each, in their order."""
     return tuple(dict.fromkeys(slots(model).values()))

@@ -68,9 +68,10 @@ def check(
     are known, with what other jobs hold of them.
     """
     judged_by = strategy or strategy_of(submission)
-    findings: list[Finding] = []
-    for rule in (*rules_of_kind(submission), *judged_by.rules):
-        weight = severities.get(rule.code) if severities else None
-        if weight != OFF:
-            findings.extend(rule.check(submission, pools, WEIGHTS.get(weight) if weight else None))
-    return findings
+    weights = severities or {}
+    return [
+        rule.finding(problem, WEIGHTS.get(weights.get(rule.code, "")))
+        for rule in (*rules_of_kind(submission), *judged_by.rules)
+        if weights.get(rule.code) != OFF
+        for problem in rule.find(submission, pools)
+    ]

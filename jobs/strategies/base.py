@@ -63,13 +63,9 @@ class Rule:
     source: Source
     find: Callable[[Submission, Known], Iterable[Problem]]
 
-    def check(self, submission: Submission, known: Known = (), severity: Severity | None = None) -> list[Finding]:
-        """Return what the rule finds, weighed as `severity` where a site has set one."""
-        weight = severity or self.severity
-        return [
-            Finding(self.code, weight, field, message, remedy, self.source.title, self.source.read)
-            for field, message, remedy in self.find(submission, known)
-        ]
+    def finding(self, problem: Problem, severity: Severity | None = None) -> Finding:
+        """Return a problem as a finding, weighed as `severity` where a site has set one."""
+        return Finding(self.code, severity or self.severity, *problem, self.source.title, self.source.read)
 
 
 def rule(severity: Severity, source: Source) -> Callable[[Callable[[Submission], Iterable[Problem]]], Rule]:
