@@ -4,6 +4,8 @@ from typing import Any
 
 from jobs import spec
 
+A100 = {"machineType": "a2-highgpu-1g", "acceleratorType": "NVIDIA_TESLA_A100", "acceleratorCount": 1}
+
 
 def body(
     *,
@@ -19,34 +21,24 @@ def body(
 
     `extra_replicas` adds a second pool of so many machines of the same kind.
     """
-    machine = machine or {
-        "machineType": "a2-highgpu-1g",
-        "acceleratorType": "NVIDIA_TESLA_A100",
-        "acceleratorCount": 1,
+    pool: dict[str, Any] = {
+        "machineSpec": machine or A100,
+        "replicaCount": str(replicas),
+        "containerSpec": {
+            "imageUri": "us-docker.pkg.dev/trainboard/samples/penguins:latest",
+            "command": ["python", "train.py"],
+            "args": ["--epochs", "3"],
+        },
     }
+    more = [pool | {"replicaCount": str(extra_replicas)}] if extra_replicas else []
     whole: dict[str, Any] = {
         "displayName": name,
         "jobSpec": {
-            "workerPoolSpecs": [
-                {
-                    "machineSpec": machine,
-                    "replicaCount": str(replicas),
-                    "containerSpec": {
-                        "imageUri": "us-docker.pkg.dev/trainboard/samples/penguins:latest",
-                        "command": ["python", "train.py"],
-                        "args": ["--epochs", "3"],
-                    },
-                }
-            ],
+            "workerPoolSpecs": [pool, *more],
             "scheduling": {"timeout": "86400s", "strategy": strategy} | (scheduling or {}),
         },
     }
-    if extra_replicas:
-        (primary,) = whole["jobSpec"]["workerPoolSpecs"]
-        whole["jobSpec"]["workerPoolSpecs"].append(primary | {"replicaCount": str(extra_replicas)})
-    if labels is not None:
-        whole["labels"] = labels
-    return whole
+    return whole if labels is None else whole | {"labels": labels}
 
 
 def pipeline(*, name: str = "resnet-pipeline", **changes: Any) -> dict[str, Any]:
