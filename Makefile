@@ -5,7 +5,7 @@ BIN := .venv/bin
 LOCK := $(BIN)/pip-compile --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url --no-emit-find-links --no-header --quiet
 INSTALL := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check install --quiet --require-hashes --requirement
 
-.PHONY: up test test-sqlite test-postgres test-journeys check format lint bench lock machine screenshots clean
+.PHONY: up test test-sqlite test-postgres test-journeys chaos check format lint bench lock machine screenshots clean
 
 up: .venv/run.stamp ## the whole site on this machine: http://127.0.0.1:8000, PORT= moves it
 	@exec $(BIN)/python manage.py up --follow $$PPID
@@ -13,13 +13,16 @@ up: .venv/run.stamp ## the whole site on this machine: http://127.0.0.1:8000, PO
 test: test-sqlite test-postgres test-journeys ## every test, on SQLite and on PostgreSQL
 
 test-sqlite: .venv/dev.stamp machine
-	DATABASE_URL= $(BIN)/pytest -q -n 2 -m "not stack and not browser"
+	DATABASE_URL= $(BIN)/pytest -q -n 2 -m "not stack and not browser and not chaos"
 
 test-postgres: .venv/dev.stamp machine
-	TRAINBOARD_TEST_POSTGRES=1 $(BIN)/pytest -q -n 2 tests/domain tests/pages
+	TRAINBOARD_TEST_POSTGRES=1 $(BIN)/pytest -q -n 2 -m "not browser" tests/domain tests/pages
 
 test-journeys: .venv/dev.stamp machine
 	DATABASE_URL= $(BIN)/pytest -q -n 2 --dist loadfile -m "stack or browser"
+
+chaos: .venv/dev.stamp machine ## a thousand submissions while everything is killed at random; about ten minutes
+	DATABASE_URL= $(BIN)/pytest -q -s -m chaos tests/journeys
 
 check: lint test ## everything that CI asks for
 

@@ -1,0 +1,283 @@
+"""The rules of the house, kept by machine: who imports whom, how long things grow, what is documented.
+
+A rule that does not fit a case gets a named exception here, with its reason, and never a silent one.
+"""
+
+import ast
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from importlinter.cli import lint_imports
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("dashboard", "jobs", "emulator")
+README = ROOT / "README.md"
+
+LONG_MODULES: dict[str, str] = {}
+LONG_FUNCTIONS: dict[str, str] = {}
+LONG_TEMPLATES: dict[str, str] = {}
+"""Path, or path:function, to the reason why it may exceed its ceiling."""
+
+HOMES = {
+    "os.environ": {"dashboard/env.py", "dashboard/celery.py", "dashboard/wsgi.py", "emulator/replicas/cluster.py"},
+    "time.sleep": {
+        "dashboard/management/supervisor/claim.py",
+        "dashboard/management/supervisor/ports.py",
+        "emulator/replicas/guard.py",
+    },
+    "the clock": {"emulator/clock.py", "jobs/tasks.py"},
+}
+"""Where a thing may be done: the environment is read in env.py (celery.py and wsgi.py only name Django's settings, the
+emulator's replicas inherit the search path), `up` waits for what a run that is ending still holds, as a replica's
+guard does for its processes, and the clock is read at the edges: pages, commands and tasks."""
+
+
+# ---------------------------------------------------------------- reading the house
+@cache
+def tracked() -> tuple[str, ...]:
+    """Return every file that is or would be committed, as paths from the root."""
+    listing = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    return tuple(path for path in sorted(set(listing.stdout.splitlines())) if (ROOT / path).is_file())
+
+
+def modules(*folders: str) -> list[str]:
+    """Return the Python files below `folders`, migrations left out; no folder means everywhere."""
+    return [
+        path
+        for path in tracked()
+        if path.endswith(".py") and "/migrations/" not in path and (not folders or path.split("/")[0] in folders)
+    ]
+
+
+@cache
+def tree(path: str) -> ast.Module:
+    """Parse a module."""
+    return ast.parse((ROOT / path).read_text(), path)
+
+
+def functions(path: str) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Yield every function and method of a module."""
+    return (node for node in ast.walk(tree(path)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+def dotted(node: ast.AST) -> str:
+    """Return `a.b.c` for a chain of names, calls in between left out: `Job.objects.filter(x).update` keeps all four."""
+    if isinstance(node, ast.Attribute):
+        return f"{dotted(node.value)}.{node.attr}"
+    if isinstance(node, ast.Call):
+        return dotted(node.func)
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def uses(wanted: Callable[[ast.AST], bool], *folders: str) -> set[str]:
+    """Return the modules below `folders` with a node that is `wanted`, as path:line."""
+    return {
+        f"{path}:{node.lineno}"  # type: ignore[attr-defined]
+        for path in modules(*folders)
+        for node in ast.walk(tree(path))
+        if wanted(node)
+    }
+
+
+def outside(homes: set[str], found: set[str]) -> list[str]:
+    """Return the places that are in none of `homes`, which are files or folders."""
+    return sorted(place for place in found if not any(place.startswith((f"{home}:", f"{home}/")) for home in homes))
+
+
+# ---------------------------------------------------------------- who imports whom
+def test_the_import_contracts_hold(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(ROOT)
+
+    verdict = lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True)
+
+    assert verdict == 0, capsys.readouterr().out
+
+
+# ---------------------------------------------------------------- how long things grow
+def over(ceiling: int, lengths: dict[str, int], excused: dict[str, str]) -> dict[str, int]:
+    """Return what is longer than its ceiling without a reason; refuse reasons that are not needed any more."""
+    unneeded = [name for name in excused if lengths.get(name, 0) <= ceiling]
+    assert unneeded == [], "these exceptions can go"
+    return {name: length for name, length in lengths.items() if length > ceiling and name not in excused}
+
+
+def test_modules_have_at_most_250_lines() -> None:
+    lengths = {path: len((ROOT / path).read_text().splitlines()) for path in modules() if not path.startswith("tests/")}
+
+    assert over(250, lengths, LONG_MODULES) == {}
+
+
+def test_modules_of_tests_have_at_most_400_lines() -> None:
+    """Tables of cases are long and simple."""
+    lengths = {path: len((ROOT / path).read_text().splitlines()) for path in modules("tests")}
+
+    assert over(400, lengths, {}) == {}
+
+
+def test_functions_have_at_most_40_lines() -> None:
+    assert over(40, function_lengths(modules(*PACKAGES, "bench", "docs", "examples")), LONG_FUNCTIONS) == {}
+
+
+def test_functions_of_tests_have_at_most_60_lines() -> None:
+    assert over(60, function_lengths(modules("tests")), {}) == {}
+
+
+def function_lengths(paths: list[str]) -> dict[str, int]:
+    """Return path:function -> lines, from `def` to the last one."""
+    return {
+        f"{path}:{node.name}": (node.end_lineno or node.lineno) - node.lineno + 1
+        for path in paths
+        for node in functions(path)
+    }
+
+
+def test_views_have_at_most_25_lines() -> None:
+    lengths = {
+        f"{path}:{node.name}": (node.end_lineno or node.lineno) - node.lineno + 1
+        for path in modules("dashboard")
+        if path.startswith("dashboard/pages/")
+        for node in functions(path)
+        if node.args.args and node.args.args[0].arg in ("request", "_request")
+    }
+
+    assert lengths
+    assert over(25, lengths, {}) == {}
+
+
+def test_templates_have_at_most_120_lines() -> None:
+    lengths = {path: len((ROOT / path).read_text().splitlines()) for path in tracked() if path.startswith("templates/")}
+
+    assert over(120, lengths, LONG_TEMPLATES) == {}
+
+
+# ---------------------------------------------------------------- what may be done where
+def test_the_environment_is_read_in_one_place() -> None:
+    found = uses(lambda node: dotted(node) in ("os.environ", "os.getenv"), *PACKAGES)
+
+    assert outside(HOMES["os.environ"], found) == []
+
+
+def test_nothing_sleeps() -> None:
+    found = uses(lambda node: isinstance(node, ast.Call) and dotted(node) == "time.sleep", *PACKAGES, "tests")
+
+    assert outside(HOMES["time.sleep"] | {"tests/support/waiting.py"}, found) == []
+
+
+def test_the_domain_and_the_emulator_are_told_the_time() -> None:
+    clocks = ("datetime.now", "datetime.utcnow", "datetime.datetime.now", "date.today", "timezone.now", "time.time")
+    found = uses(lambda node: isinstance(node, ast.Call) and dotted(node) in clocks, "jobs", "emulator")
+
+    assert outside(HOMES["the clock"], found) == []
+
+
+def test_a_state_changes_in_one_place() -> None:
+    def sets_a_state(node: ast.AST) -> bool:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        by_assignment = any(isinstance(target, ast.Attribute) and target.attr == "state" for target in targets)
+        by_query = isinstance(node, ast.Call) and dotted(node).endswith(".update")
+        return by_assignment or (by_query and any(word.arg == "state" for word in node.keywords))
+
+    assert outside({"jobs/lifecycle/door.py"}, uses(sets_a_state, "jobs", "dashboard")) == []
+
+
+def test_only_lifecycle_writes_the_rows_of_jobs() -> None:
+    verbs = "create|bulk_create|update|bulk_update|delete|get_or_create|update_or_create|save"
+    writes = re.compile(
+        rf"(Job|JobEvent|Approval|Scope|LogLine)\.objects\b.*\.({verbs})$|^(job|scope|approval)\.(save|delete)$"
+    )
+    found = uses(lambda node: isinstance(node, ast.Call) and bool(writes.search(dotted(node))), "jobs", "dashboard")
+
+    assert outside({"jobs/lifecycle"}, found) == []
+
+
+# ---------------------------------------------------------------- what is documented
+def test_every_module_and_public_function_says_what_it_is() -> None:
+    silent = [path for path in modules(*PACKAGES) if not ast.get_docstring(tree(path))]
+    silent += [
+        f"{path}:{node.name}"
+        for path in modules(*PACKAGES)
+        for node in public(tree(path))
+        if not isinstance(node, ast.ClassDef) and not ast.get_docstring(node)
+    ]
+
+    assert silent == []
+
+
+def public(within: ast.Module | ast.ClassDef) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
+    """Yield the functions and classes, and the members of classes, whose names do not begin with an underscore."""
+    for node in within.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            yield node
+            if isinstance(node, ast.ClassDef):
+                yield from public(node)
+
+
+def test_the_readme_lists_every_environment_variable() -> None:
+    readers = ("env.text", "env.flag", "env.number", "env.words", "env.folder", "env.secret", "env.whole")
+    read = {
+        node.args[0].value
+        for path in modules("dashboard")
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Call) and dotted(node) in readers and isinstance(node.args[0], ast.Constant)
+    }
+    listed = set(re.findall(r"^\| `([A-Z_]+)`", README.read_text(), re.MULTILINE))
+
+    assert listed == read
+
+
+def test_every_make_target_that_the_documents_name_exists() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    call = re.compile(r"(?:`|^\s*)(?:[A-Z_]+=\S+ )*make ([a-z-]+)", re.MULTILINE)
+    documents = [path for path in tracked() if path.endswith(".md")]
+    named = {target for path in documents for target in call.findall((ROOT / path).read_text())}
+
+    assert {"up", "test", "check", "bench", "lint"} <= targets
+    assert named <= targets
+    assert "up" in named
+
+
+def test_the_documents_link_to_files_that_exist() -> None:
+    links = {
+        (path, link)
+        for path in tracked()
+        if path.endswith(".md")
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", (ROOT / path).read_text())
+    }
+
+    assert links
+    assert [(path, link) for path, link in sorted(links) if not (ROOT / path).parent.joinpath(link).exists()] == []
+
+
+# ---------------------------------------------------------------- what may not be committed
+def test_no_file_names_a_registry_or_a_path_of_a_machine() -> None:
+    registries = [".".join(name) for name in (("pypi", "org"), ("pythonhosted", "org"), ("registry", "npmjs", "org"))]
+    private = re.compile("|".join([*map(re.escape, registries), r"(?<![\w./-])/(root|home|work|Users)/\w"]))
+    found = [
+        f"{path}: {match[0]}"
+        for path in tracked()
+        if path not in ("LICENSE",) and not path.endswith((".png", ".woff2", ".gz"))
+        if (match := private.search((ROOT / path).read_text(errors="replace")))
+    ]
+
+    assert found == []
+
+
+def test_requirements_are_locked_with_hashes() -> None:
+    for name in ("run.txt", "dev.txt"):
+        text = (ROOT / "requirements" / name).read_text()
+        blocks = re.split(r"\n(?=\S)", re.sub(r"^\s*#.*\n", "", text, flags=re.MULTILINE))
+        assert len(blocks) > 20
+        assert [block for block in blocks if "==" not in block or "--hash=sha256:" not in block] == []
+
+
+@pytest.mark.django_db
+def test_the_migrations_match_the_models() -> None:
+    call_command("makemigrations", check=True, dry_run=True, verbosity=0)
