@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.access import Approval, Request, job_to_approve, open_approvals, teams_where
+from dashboard.pages.differences import changes_of
 from dashboard.pages.fragments import page_or_fragment
 from dashboard.pages.rows import row_of
 from jobs import lifecycle, tasks
@@ -25,11 +26,13 @@ def approvals(request: Request) -> HttpResponse:
     now = timezone.now()
     deciding = set(teams_where(request.user, "approve").values_list("pk", flat=True))
     questions = list(open_approvals(request.user)[: MOST + 1])
+    changes = changes_of(request.user, [each.job for each in questions[:MOST]])
     asked = [
         {
             "approval": each,
             "job": each.job,
             "row": row_of(each.job, now),
+            "changes": changes.get(each.job.pk),
             "spec_text": json.dumps(each.job.spec, indent=2, ensure_ascii=False),
             "no_right": _no_right(request, each, deciding),
         }

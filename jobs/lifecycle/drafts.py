@@ -1,20 +1,18 @@
 """Drafts: what somebody imported, kept for a week until they open it in the form. Nobody else sees them."""
 
-import re
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
 
 from jobs import spec
+from jobs.lifecycle.keepable import unkeepable
 from jobs.models import Draft, Team
 
 KEPT_FOR = timedelta(days=7)
 MOST = 50
 """Drafts of one person; an older one goes when a newer one comes."""
 LONGEST_REGION = 40
-UNKEEPABLE = re.compile("[\0\ud800-\udfff]")
 
 
 class NotKept(Exception):
@@ -60,12 +58,3 @@ def submission_of(draft: Draft) -> spec.Submission:
     if body is None:
         raise ValueError(f"draft {draft.pk} holds a spec that cannot be read: {findings}")
     return spec.Submission(kind=draft.kind, project=draft.team.project, region=draft.region, job=body)
-
-
-def unkeepable(value: Any) -> bool:
-    """Tell whether JSON holds text, as a name or a value, that PostgreSQL cannot keep."""
-    if isinstance(value, str):
-        return bool(UNKEEPABLE.search(value))
-    if isinstance(value, dict):
-        return any(unkeepable(name) or unkeepable(item) for name, item in value.items())
-    return isinstance(value, list) and any(map(unkeepable, value))

@@ -10,11 +10,19 @@ from django.db import IntegrityError, transaction
 from jobs import cost, policy, spec, strategies
 from jobs.lifecycle import door
 from jobs.lifecycle.errors import NotAllowed
+from jobs.lifecycle.keepable import unkeepable
 from jobs.lifecycle.rules import severities
 from jobs.models import Approval, Job, JobEvent, Policy, Team
-from jobs.policy import Decision, Limits
+from jobs.policy import Decision, Limits, Verdict
 from jobs.states import JobState
 
+HALF_CHARACTERS = spec.Finding(
+    code="text_cannot_be_kept",
+    severity=spec.Severity.REFUSE,
+    field="",
+    message="It holds a NUL character or half of a character, which cannot be kept.",
+    remedy="Write that value anew.",
+)
 MOST_USD = Decimal(10) ** 12
 
 
@@ -60,6 +68,8 @@ def request_job(
     if earlier := Job.objects.filter(owner=by, request_key=request_key).first():
         return earlier
     judged = preview(submission=submission, team=team, expected=expected)
+    if unkeepable(spec.rest_body(submission.job)):
+        raise NotAllowed(Decision(Verdict.REFUSE, (HALF_CHARACTERS, *judged.decision.findings)))
     if judged.decision.verdict == "refuse":
         raise NotAllowed(judged.decision)
     try:

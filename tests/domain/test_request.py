@@ -70,6 +70,13 @@ class TestRequest:
         assert not Job.objects.exists()
         assert not JobEvent.objects.exists()
 
+    def test_text_that_no_database_holds_is_refused(self, request_job: RequestJob) -> None:
+        with pytest.raises(lifecycle.NotAllowed) as refusal:
+            request_job(kind="training_pipeline", model={"explanationSpec": {"metadata": "half \ud800 a character"}})
+
+        assert "text_cannot_be_kept" in {finding.code for finding in refusal.value.decision.findings}
+        assert not Job.objects.exists()
+
     def test_a_job_over_the_hard_limit_is_refused(self, request_job: RequestJob, team: Team) -> None:
         Policy.objects.filter(team=team).update(refuse_over_usd=5)
 

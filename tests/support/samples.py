@@ -41,13 +41,14 @@ def body(
     return whole if labels is None else whole | {"labels": labels}
 
 
-def pipeline(*, name: str = "resnet-pipeline", **changes: Any) -> dict[str, Any]:
-    """The REST body of a training pipeline whose custom task is the sample job."""
-    return {
+def pipeline(*, name: str = "resnet-pipeline", model: dict[str, Any] | None = None, **changes: Any) -> dict[str, Any]:
+    """The REST body of a training pipeline whose custom task is the sample job; `model` is uploaded afterwards."""
+    whole = {
         "displayName": name,
         "trainingTaskDefinition": spec.CUSTOM_TASK,
         "trainingTaskInputs": body(**changes)["jobSpec"],
     }
+    return whole if model is None else whole | {"modelToUpload": {"displayName": name} | model}
 
 
 def tuning_job(*, name: str = "resnet-sweep", trials: int = 4, parallel: int = 2, **changes: Any) -> dict[str, Any]:
