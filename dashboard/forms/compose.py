@@ -1,28 +1,31 @@
-"""The whole compose form: one job form and its pools, read into a submission, with every finding at its field."""
+"""The whole compose form: its fields and rows, read into a submission, with every finding at its field."""
 
-import json
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any
 
-from dashboard.forms.body import custom_job
+from dashboard.forms.advanced_form import AdvancedForm
+from dashboard.forms.body.layout import Layout, Parts
+from dashboard.forms.body.tables import PARAMETER, PIPELINE, RESOURCE, SPEC, TUNING
+from dashboard.forms.body.writing import reserve, worker_pool, written
+from dashboard.forms.found import FoundForm
 from dashboard.forms.job_form import JobForm
+from dashboard.forms.pipeline_form import PipelineForm
 from dashboard.forms.places import place_of
 from dashboard.forms.pool_form import PoolForm
+from dashboard.forms.rows import MOST_ADDED, count
+from dashboard.forms.tuning_form import ParameterForm, TuningForm
 from jobs import spec
+from jobs.catalog import machine
 from jobs.spec import Finding, Submission
 from jobs.strategies import STRATEGIES
-
-KIND = "custom_job"
-PREFIXES = ("pool-0",)
-"""The pools that the page shows; the form itself takes any number."""
 
 
 class Compose:
     """What a person typed, in its two readings: fields with findings, and the submission that they make.
 
-    `data` is what was posted; without it the form shows `initial` ({field: value}, pools under their prefix).
-    `is_final` is True for a real submit: only then empty fields are told in red.
+    `data` is what was posted; without it the form shows `initial` ({field: value}, rows under their prefix).
+    `is_final` is True for a real submit: only then empty fields are told in red. Call `read` before anything else.
     """
 
     def __init__(
@@ -34,20 +37,54 @@ class Compose:
         is_final: bool = False,
     ) -> None:
         initial = initial or {}
+        names = (
+            [f"{row}-{field}" for row, fields in initial.items() if isinstance(fields, dict) for field in fields]
+            if data is None
+            else data
+        )
         self.job = JobForm(data, initial=initial, teams=teams)
-        self.pools = [PoolForm(data, prefix=prefix, initial=initial.get(prefix)) for prefix in PREFIXES]
+        self.advanced = AdvancedForm(data, initial=initial)
+        self.tuning = TuningForm(data, initial=initial)
+        self.pipeline = PipelineForm(data, initial=initial)
+        self.pools = [
+            PoolForm(data, prefix=f"pool-{at}", initial=initial.get(f"pool-{at}"))
+            for at in range(max(1, count(names, "pool")))
+        ]
+        self.parameters = [
+            ParameterForm(data, prefix=f"parameter-{at}", initial=initial.get(f"parameter-{at}"))
+            for at in range(max(1, count(names, "parameter")))
+        ]
         self.whole: list[Finding] = []
+        self.is_readable = False
         for form in self.forms:
             form.is_final = is_final
 
     @property
-    def forms(self) -> list[JobForm | PoolForm]:
+    def forms(self) -> list[FoundForm]:
         """Every form of the page."""
-        return [self.job, *self.pools]
+        return [self.job, self.advanced, self.pipeline, self.tuning, *self.parameters, *self.pools]
 
-    def is_readable(self) -> bool:
-        """Read every field; False when one could not be read."""
-        return len([form for form in self.forms if form.is_valid()]) == len(self.forms)
+    @property
+    def active(self) -> list[FoundForm]:
+        """The forms that count for the kind of job; what others hold is kept and not judged."""
+        forms: list[FoundForm] = [self.job, self.advanced, *self.pools]
+        forms += [self.pipeline] if self.layout.kind == "training_pipeline" else []
+        return forms + ([self.tuning, *self.parameters] if self.layout.tunes else [])
+
+    @property
+    def layout(self) -> Layout:
+        """What kind of job the fields describe."""
+        kind = str(self.job["kind"].value() or "custom_job")
+        tunes = kind == "training_pipeline" and self.pipeline["task"].value() == "tuning"
+        return Layout(kind, tunes or kind == "hyperparameter_tuning_job")
+
+    def read(self) -> None:
+        """Read every field that counts, and offer in the lists what fits what was read."""
+        self.is_readable = len([form for form in self.active if form.is_valid()]) == len(self.active)
+        region = str(self.job["region"].value() or "")
+        for pool in self.pools:
+            pool.fit(region)
+        self.job.fit(frozenset(name for pool in self.pools if (name := _accelerator(pool))))
 
     def as_data(self) -> dict[str, str]:
         """Return what the browser would post if the form were submitted as it is shown first."""
@@ -55,13 +92,29 @@ class Compose:
             form.add_prefix(name): str(field.prepare_value(value))
             for form in self.forms
             for name, field in form.fields.items()
-            if (value := form.get_initial_for_field(field, name)) is not None
-        }
+            if (value := form.get_initial_for_field(field, name)) is not None and value is not False
+        } | {f"{form.prefix}-{mark}": str((form.initial or {}).get(mark) or "") for form, mark in self._marked()}
+
+    def _marked(self) -> list[tuple[FoundForm, str]]:
+        pools: list[tuple[FoundForm, str]] = [(form, "machine_type") for form in self.pools]
+        return pools + [(form, "parameter_id") for form in self.parameters]
+
+    def focus(self, prefix: str) -> None:
+        """Let the page begin at the row of this prefix, where there is one."""
+        rows: list[PoolForm | ParameterForm] = [*self.pools, *self.parameters]
+        for row in rows:
+            if row.prefix == prefix:
+                row.focus()
+
+    @property
+    def may_add_pool(self) -> bool:
+        """Whether Vertex AI takes one more."""
+        return len(self.pools) < MOST_ADDED["pool"]
 
     @property
     def has_soft_gaps(self) -> bool:
         """Whether something refuses the job only because its field is still empty, and nothing else does."""
-        refused = [field for form in self.forms for field in form.found() if field.is_refused]
+        refused = [field for form in self.active for field in form.found() if field.is_refused]
         return bool(refused) and all(field.is_waiting for field in refused)
 
     @property
@@ -69,31 +122,70 @@ class Compose:
         """The run time that was read."""
         return self.job.cleaned_data.get("run_time")
 
+    def body(self) -> dict[str, Any]:
+        """Return the REST body that the readable fields make, over what is carried along."""
+        said = {name: value for form in self.active if not form.prefix for name, value in form.cleaned_data.items()}
+        carried: Mapping[str, Any] = {} if said.get("drop_carried") else said.get("carried") or {}
+        layout = self.layout
+        resource = written(RESOURCE, said, carried.get("resource") if carried.get("kind") == layout.kind else {})
+        if layout.kind == "training_pipeline":
+            resource = written(PIPELINE, said, resource)
+        pools = [_pool(form, at) for at, form in enumerate(self.pools)]
+        if said.get("strategy") == "reservation" and said.get("reservation"):
+            reserve(pools, said["reservation"])
+        return layout.joined(
+            Parts(
+                resource=resource,
+                spec=written(SPEC, said, carried.get("spec")),
+                tuning=written(TUNING, said, carried.get("tuning")) if layout.tunes else {},
+                pools=pools,
+                parameters=[_parameter(form) for form in self.parameters] if layout.tunes else [],
+            )
+        )
+
     def submission(self, *, project: str) -> Submission | None:
         """Return what the readable fields ask for, under the chosen strategy; put what could not be used at its field.
 
         None when no job can be made of the fields at all, which then says so at a field.
         """
         said = self.job.cleaned_data
-        job, findings = spec.read(KIND, custom_job(self.job, self.pools))
+        job, findings = spec.read(self.layout.kind, self.body())
         self.put(findings)
         strategy = STRATEGIES.get(said.get("strategy", ""))
         if job is None or strategy is None:
             return None
-        return strategy.apply(Submission(kind=KIND, project=project, region=said.get("region", ""), job=job))
+        return strategy.apply(
+            Submission(kind=self.layout.kind, project=project, region=said.get("region", ""), job=job)
+        )
 
     def put(self, findings: Iterable[Finding]) -> None:
         """Put each finding at the field that writes its path; what belongs to no field belongs to the whole."""
+        rows: dict[str, FoundForm] = {str(form.prefix): form for form in (*self.pools, *self.parameters)}
         for finding in findings:
-            pool, name = place_of(finding.code, finding.field)
-            if pool is not None and pool < len(self.pools):
-                self.pools[pool].put(name, finding)
-            elif pool is None and name:
-                self.job.put(name, finding)
+            prefix, name = place_of(finding.code, finding.field, self.layout)
+            if name in ("affinity", "reservations") and prefix in rows and not rows[prefix]["affinity"].value():
+                prefix, name = "", "reservation"
+            forms = [rows[prefix]] if prefix in rows else [] if prefix else self.active
+            form = next((each for each in forms if name in each.fields and (prefix or not each.prefix)), None)
+            if form is not None and name:
+                form.put(name, finding)
             elif finding not in self.whole:
                 self.whole.append(finding)
 
 
-def as_text(submission: Submission | None) -> str:
-    """Return the request's body as people read JSON; "" while there is none."""
-    return json.dumps(spec.rest_body(submission.job), indent=2, ensure_ascii=False) if submission else ""
+def _accelerator(pool: PoolForm) -> str:
+    known = machine(str(pool["machine_type"].value() or ""))
+    return (known.fixed_accelerator if known else "") or str(pool["accelerator_type"].value() or "")
+
+
+def _pool(form: PoolForm, at: int) -> dict[str, Any]:
+    said = form.cleaned_data
+    carried = {} if said.get("drop_carried") else said.get("carried") or {}
+    if at and form.is_skipped:
+        return dict(carried)
+    return worker_pool(said, carried)
+
+
+def _parameter(form: ParameterForm) -> dict[str, Any]:
+    said = form.cleaned_data
+    return written(PARAMETER, said, {} if said.get("drop_carried") else said.get("carried"))

@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.forms.boundfield import BoundField
 
+from dashboard.forms.widgets import Select
 from jobs.spec import Finding, Severity
 
 
@@ -39,6 +40,12 @@ class FoundField(BoundField):
         """The id of the element that holds the help text."""
         return f"{self.auto_id}-help"
 
+    @property
+    def options_html(self) -> str:
+        """The options of a list alone, for a list that is drawn anew."""
+        widget = self.field.widget
+        return widget.options_html(self.value()) if isinstance(widget, Select) else ""
+
     def build_widget_attrs(self, attrs: dict[str, Any], widget: forms.Widget | None = None) -> dict[str, Any]:
         """Point the control at its findings and mark it where one refuses."""
         built = super().build_widget_attrs(attrs, widget)
@@ -48,6 +55,7 @@ class FoundField(BoundField):
         return built
 
 
+SILENT = ("skip", "drop_carried")
 WEIGHT = {Severity.REFUSE: 0, Severity.ASK: 1, Severity.ADVISE: 2}
 
 
@@ -61,6 +69,10 @@ class FoundForm(forms.Form):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._findings: dict[str, list[Finding]] = {}
+
+    def told(self) -> list[FoundField]:
+        """Return the fields whose findings are told anew while one types; a plain choice has none."""
+        return [field for field in self.found() if not field.is_hidden and field.name not in SILENT]
 
     def found(self) -> list[FoundField]:
         """Return the fields in their order."""

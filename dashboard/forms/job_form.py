@@ -1,4 +1,4 @@
-"""The fields that a job has once: its name, where and how it runs, how long, and what it writes."""
+"""The fields that a job has once: its kind and name, where and how it runs, how long, and what it writes."""
 
 from datetime import timedelta
 from typing import Any
@@ -6,16 +6,20 @@ from uuid import uuid4
 
 from django import forms
 
-from dashboard.forms.fields import LengthField, PairsField
-from dashboard.forms.found import FoundForm
-from dashboard.forms.widgets import PickField
+from dashboard.forms.carried import CarriedField, DropField, carried_words
+from dashboard.forms.fields import LengthField
+from dashboard.forms.fitting import region_groups
+from dashboard.forms.found import FoundField, FoundForm
+from dashboard.forms.widgets import OpenPickField, PickField, Select
 from jobs.catalog import REGIONS
+from jobs.convert import FORMATS
 from jobs.strategies import STRATEGIES
 
-ADVANCED = ("service_account", "labels")
-"""Fields of the folded part."""
-OFFERED = ("standard", "spot", "flex_start")
-"""Strategies that the form can write, in the order of its cards."""
+KINDS = (
+    ("custom_job", "Custom job"),
+    ("hyperparameter_tuning_job", "Tuning"),
+    ("training_pipeline", "Pipeline"),
+)
 
 
 def region_choices() -> list[tuple[str, str]]:
@@ -32,19 +36,23 @@ class JobForm(FoundForm):
     """What belongs to the whole job."""
 
     request_key = forms.CharField(max_length=64, widget=forms.HiddenInput, initial=new_key)
+    cloned_from = forms.UUIDField(required=False, widget=forms.HiddenInput)
+    kind = forms.ChoiceField(
+        label="Kind", required=False, choices=KINDS, initial="custom_job", widget=forms.RadioSelect
+    )
     team = PickField(label="Team")
     name = forms.CharField(label="Name", required=False, max_length=500, help_text="What the board calls it.")
-    region = PickField(label="Region", choices=region_choices)
+    region = OpenPickField(label="Region", choices=region_choices)
     run_time = LengthField(
         label="Run time you expect",
         initial="1 h",
         least=timedelta(minutes=1),
-        help_text="24 h, 90 min, 1 d 12 h; the estimate and the approval rest on it.",
+        help_text="24 h, 90 min, 1 d 12 h; of one trial where the job tunes. Estimate and approval rest on it.",
     )
     strategy = forms.ChoiceField(
         label="Strategy",
         initial="spot",
-        choices=lambda: [(key, STRATEGIES[key].label) for key in OFFERED],
+        choices=lambda: [(key, found.label) for key, found in STRATEGIES.items()],
         widget=forms.RadioSelect,
     )
     output = forms.CharField(
@@ -60,14 +68,29 @@ class JobForm(FoundForm):
     max_wait = LengthField(
         label="Wait at most", required=False, help_text="Flex-start only; empty means 24 h, 0 s means without end."
     )
-    service_account = forms.CharField(
-        label="Service account",
+    reservation = forms.CharField(
+        label="Reservation",
         required=False,
         max_length=500,
-        help_text="Empty: Vertex AI's own agent.",
-        widget=forms.TextInput(attrs={"spellcheck": "false"}),
+        help_text="projects/P/zones/Z/reservations/NAME, for every pool; empty means any that has room.",
+        widget=forms.TextInput(attrs={"class": "mono", "spellcheck": "false"}),
     )
-    labels = PairsField(label="Labels", required=False, help_text="One key=value on each line.")
+    resource = forms.CharField(
+        label="Persistent resource",
+        required=False,
+        max_length=500,
+        help_text="Its id; machine and disk of each pool have to be exactly those of one of its pools.",
+        widget=forms.TextInput(attrs={"class": "mono", "spellcheck": "false"}),
+    )
+    written = forms.ChoiceField(
+        label="Written as",
+        required=False,
+        choices=lambda: [(found.key, found.label) for found in FORMATS.values()],
+        initial="rest",
+        widget=forms.RadioSelect,
+    )
+    carried = CarriedField()
+    drop_carried = DropField()
 
     def __init__(self, *args: Any, teams: list[tuple[str, str]], **options: Any) -> None:
         super().__init__(*args, **options)
@@ -78,7 +101,20 @@ class JobForm(FoundForm):
             team.widget = forms.HiddenInput()
             team.initial = teams[0][0]
 
+    def fit(self, accelerators: frozenset[str]) -> None:
+        """Offer those regions first that have what the pools ask for."""
+        self.fits = "|".join(sorted(accelerators))
+        widget = self.fields["region"].widget
+        assert isinstance(widget, Select)
+        widget.groups = region_groups(accelerators)
+
+    def refitted(self) -> list[FoundField]:
+        """Return the region where its list is another than the one that the browser has."""
+        had = self.data.get("fits", "")
+        return [] if had == self.fits else [field for field in self.found() if field.name == "region"]
+
     @property
-    def has_advanced(self) -> bool:
-        """Whether a field of the folded part holds something or was refused."""
-        return any(field.value() or field.is_refused for field in self.found() if field.name in ADVANCED)
+    def carried_words(self) -> list[str]:
+        """What is carried along without a field of its own, in lines."""
+        carried = self.cleaned_data.get("carried") or {}
+        return carried_words({name: value for name, value in carried.items() if name != "kind"})

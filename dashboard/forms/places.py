@@ -1,60 +1,50 @@
-"""From a path in the REST body to the field of the form that writes it: one table for both directions of reading."""
+"""From a path in the REST body to the field of the form that writes it, for every kind of job."""
 
 import re
+from collections.abc import Mapping
 
-JOB_FIELDS: dict[str, str] = {
-    "displayName": "name",
-    "labels": "labels",
-    "jobSpec.scheduling.timeout": "timeout",
-    "jobSpec.scheduling.maxWaitDuration": "max_wait",
-    "jobSpec.scheduling": "strategy",
-    "jobSpec.serviceAccount": "service_account",
-    "jobSpec.baseOutputDirectory": "output",
-}
-POOL_FIELDS: dict[str, str] = {
-    "machineSpec.acceleratorType": "accelerator_type",
-    "machineSpec.acceleratorCount": "accelerator_count",
-    "machineSpec": "machine_type",
-    "replicaCount": "replicas",
-    "diskSpec.bootDiskSizeGb": "disk_gb",
-    "diskSpec": "disk_type",
-    "containerSpec.command": "command",
-    "containerSpec.args": "args",
-    "containerSpec.env": "env",
-    "containerSpec": "image",
-    "pythonPackageSpec.packageUris": "package_uris",
-    "pythonPackageSpec.pythonModule": "module",
-    "pythonPackageSpec.args": "args",
-    "pythonPackageSpec.env": "env",
-    "pythonPackageSpec": "executor_image",
-    "": "machine_type",
-}
+from dashboard.forms.body import tables
+from dashboard.forms.body.layout import Layout
+
+RESOURCE, PIPELINE, SPEC, TUNING, POOL, PARAMETER = (
+    table.places()
+    for table in (tables.RESOURCE, tables.PIPELINE, tables.SPEC, tables.TUNING, tables.POOL, tables.PARAMETER)
+)
+
 CODES: dict[str, str] = {
     "region_is_given": "region",
     "region_trains": "region",
     "region_not_allowed": "region",
 }
 """Findings about what is not in the body, because it is in the address that the body is sent to."""
-POOL = re.compile(r"^jobSpec\.workerPoolSpecs\[(\d+)\]\.?")
+ROW = re.compile(r"^(?P<at>.*)(?P<list>workerPoolSpecs|studySpec\.parameters)\[(?P<index>\d+)\]\.?(?P<rest>.*)$", re.S)
+PREFIXES = {"workerPoolSpecs": "pool", "studySpec.parameters": "parameter"}
+LONGEST_PATH = 1000
 
 
-def place_of(code: str, path: str) -> tuple[int | None, str]:
-    """Return (pool index or None, field name) for a finding's code and path; (None, "") where no field writes it."""
+def place_of(code: str, path: str, layout: Layout) -> tuple[str, str]:
+    """Return (prefix of the row or "", field) for a finding's code and path; ("", "") where no field writes it."""
     if code in CODES:
-        return None, CODES[code]
-    found = POOL.match(path)
-    if found:
-        return int(found[1]), _longest(path[found.end() :], POOL_FIELDS)
-    if path == "jobSpec.workerPoolSpecs":
-        return 0, "machine_type"
-    return None, _longest(path, JOB_FIELDS)
+        return "", CODES[code]
+    path = path[:LONGEST_PATH]
+    found = ROW.match(path)
+    if found and found["at"] in (f"{layout.spec_path}.", layout.tuning_path):
+        places = POOL if found["list"] == "workerPoolSpecs" else PARAMETER
+        return f"{PREFIXES[found['list']]}-{int(found['index'])}", _longest(found["rest"], places)
+    if path == f"{layout.spec_path}.workerPoolSpecs":
+        return "pool-0", "machine_type"
+    if path.startswith(f"{layout.spec_path}.") and (name := _longest(path[len(layout.spec_path) + 1 :], SPEC)):
+        return "", name
+    if layout.tunes and (name := _longest(path.removeprefix(layout.tuning_path), TUNING)):
+        return "", name
+    known = RESOURCE | PIPELINE if layout.kind == "training_pipeline" else RESOURCE
+    return "", _longest(path, known)
 
 
-def _longest(path: str, fields: dict[str, str]) -> str:
-    """Return the field of the longest part of the table that `path` begins with."""
-    parts = re.split(r"[.\[]", path)
+def _longest(path: str, places: Mapping[str, str]) -> str:
+    """Return the field of the longest of `places` that `path` begins with."""
+    parts = path.replace("[", ".").replace("]", "").split(".")
     for length in range(len(parts), 0, -1):
-        name = fields.get(".".join(parts[:length]))
-        if name:
+        if name := places.get(".".join(parts[:length])):
             return name
-    return fields.get("", "")
+    return places.get("", "")

@@ -1,53 +1,22 @@
 """The fields of one worker pool: its machines, its disk, and what runs on them."""
 
-from itertools import groupby
-from typing import Any
-
 from django import forms
 
+from dashboard.forms.carried import CarriedField, DropField, carried_words
 from dashboard.forms.fields import LinesField, PairsField, ShellWordsField
-from dashboard.forms.found import FoundForm
-from dashboard.forms.widgets import PickField
-from jobs.catalog import ACCELERATORS, DISKS, LARGEST_DISK_GB, MACHINES, TRAINABLE, Machine
+from dashboard.forms.fitting import accelerator_groups, count_groups, machine_groups, topology_groups
+from dashboard.forms.found import FoundField, FoundForm
+from dashboard.forms.numbers import MountsField
+from dashboard.forms.widgets import CountField, Group, OpenPickField, Select
+from jobs.catalog import DISKS, LARGEST_DISK_GB
 
-NONE = ("", "none")
 MONO = {"class": "mono", "spellcheck": "false"}
-
-
-def machine_words(machine: Machine) -> str:
-    """Return a machine type with what it is made of, for the picker."""
-    parts = []
-    if machine.gpu_count and machine.gpu_type:
-        known = ACCELERATORS.get(machine.gpu_type)
-        parts.append(f"{machine.gpu_count} × {known.label if known else machine.gpu_type}")
-    if machine.vcpu:
-        parts.append(f"{machine.vcpu} vCPU")
-    if machine.memory_gib:
-        parts.append(f"{machine.memory_gib:g} GB")
-    return f"{machine.machine_type} ({', '.join(parts)})" if parts else machine.machine_type
-
-
-def machine_choices() -> list[tuple[str, Any]]:
-    """Return the machine types that train, grouped by series; TPU machines need fields that this form lacks."""
-    usable = [MACHINES[name] for name in TRAINABLE if not MACHINES[name].is_tpu]
-    groups = groupby(sorted(usable, key=_order), key=lambda machine: machine.series)
-    return [
-        ("", "choose a machine type"),
-        *((series.upper(), [(each.machine_type, machine_words(each)) for each in group]) for series, group in groups),
-    ]
-
-
-def _order(machine: Machine) -> tuple[bool, str, int, int, str]:
-    """GPU series first, then by series and size."""
-    return (not machine.gpu_type, machine.series, machine.gpu_count, machine.vcpu or 0, machine.machine_type)
-
-
-def accelerator_choices() -> list[tuple[str, str]]:
-    """Return the accelerators that can be attached to some machine."""
-    names = dict.fromkeys(
-        name for machine in MACHINES.values() if machine.trainable and not machine.is_tpu for name in machine.attachable
-    )
-    return [NONE, *((name, ACCELERATORS[name].label) for name in names if name in ACCELERATORS)]
+AFFINITIES = (
+    ("", "as for the whole job"),
+    ("SPECIFIC_RESERVATION", "these reservations"),
+    ("ANY_RESERVATION", "any that has room"),
+    ("NO_RESERVATION", "none"),
+)
 
 
 def disk_choices() -> list[tuple[str, str]]:
@@ -56,14 +25,19 @@ def disk_choices() -> list[tuple[str, str]]:
 
 
 class PoolForm(FoundForm):
-    """One worker pool. An N1 machine takes accelerators; every other GPU machine brings its own."""
+    """One worker pool. Machines without GPUs of their own may take some; every other brings what it has."""
 
-    machine_type = PickField(label="Machine type", required=False, choices=machine_choices)
-    accelerator_type = PickField(label="Accelerator (N1 only)", required=False, choices=accelerator_choices)
-    accelerator_count = forms.IntegerField(label="How many", required=False, min_value=0, max_value=10_000)
+    machine_type = OpenPickField(label="Machine type", required=False)
+    accelerator_type = OpenPickField(label="Accelerator", required=False)
+    accelerator_count = CountField(label="How many", required=False, min_value=0, max_value=10_000)
+    tpu_topology = OpenPickField(label="TPU topology", required=False)
     replicas = forms.IntegerField(label="Replicas", required=False, min_value=0, max_value=1_000_000, initial=1)
-    disk_type = PickField(label="Boot disk", required=False, choices=disk_choices)
+    disk_type = OpenPickField(label="Boot disk", required=False, choices=disk_choices)
     disk_gb = forms.IntegerField(label="Disk size, GB", required=False, min_value=0, max_value=LARGEST_DISK_GB * 1000)
+    affinity = OpenPickField(label="Reservation of this pool", required=False, choices=AFFINITIES)
+    reservations = LinesField(
+        label="Its full name", required=False, help_text="projects/P/zones/Z/reservations/NAME, one on each line."
+    )
     runs = forms.ChoiceField(
         label="What runs",
         choices=[("container", "Container"), ("package", "Python package")],
@@ -87,3 +61,66 @@ class PoolForm(FoundForm):
     module = forms.CharField(label="Python module", required=False, max_length=4000, widget=forms.TextInput(attrs=MONO))
     args = ShellWordsField(label="Arguments", required=False, help_text="Quotes as in a shell.")
     env = PairsField(label="Environment variables", required=False, help_text="One NAME=value on each line.")
+    nfs_mounts = MountsField(
+        label="NFS shares",
+        required=False,
+        help_text="SERVER:/PATH MOUNT_POINT on each line; mounted at /mnt/nfs/MOUNT_POINT. They need a network.",
+    )
+    skip = forms.BooleanField(label="Skip this pool; the others keep their roles", required=False)
+    carried = CarriedField()
+    drop_carried = DropField()
+
+    def fit(self, region: str) -> None:
+        """Offer what fits the region and what is chosen so far; remember for what the lists were made."""
+        machine, accelerator = (str(self[name].value() or "") for name in ("machine_type", "accelerator_type"))
+        self.fits = "|".join((region, machine, accelerator))
+        for name, groups in {
+            "machine_type": machine_groups(region),
+            "accelerator_type": accelerator_groups(machine, region),
+            "accelerator_count": count_groups(machine, accelerator),
+            "tpu_topology": topology_groups(machine),
+        }.items():
+            self._offer(name, groups)
+        self.takes_accelerators = len(accelerator_groups(machine, region)[0].options) > 1
+        self.has_topologies = len(topology_groups(machine)[0].options) > 1
+
+    def _offer(self, name: str, groups: tuple[Group, ...]) -> None:
+        widget = self.fields[name].widget
+        assert isinstance(widget, Select)
+        widget.groups = groups
+
+    def refitted(self) -> list[FoundField]:
+        """Return the fields whose lists are others than those that the browser has, by what it says of them."""
+        had = str(self.data.get(self.add_prefix("fits"), "")).split("|")
+        now = self.fits.split("|")
+        if len(had) != len(now):
+            had = [""] * len(now)
+        names = ["machine_type"] if had[0] != now[0] else []
+        if had[:2] != now[:2]:
+            names += ["accelerator_type", "tpu_topology"]
+        if had[1:] != now[1:]:
+            names.append("accelerator_count")
+        return [field for field in self.found() if field.name in names]
+
+    @property
+    def carried_words(self) -> list[str]:
+        """What is carried along without a field of its own, in lines."""
+        return carried_words(self.cleaned_data.get("carried") or {})
+
+    @property
+    def is_skipped(self) -> bool:
+        """Whether the pool is to be left empty: ticked, or emptied by hand."""
+        said = self.cleaned_data
+        return bool(said.get("skip")) or not any(
+            said.get(name) for name in said if name not in ("runs", "drop_carried")
+        )
+
+    @property
+    def has_more(self) -> bool:
+        """Whether a field of the folded part holds something or was refused."""
+        names = ("env", "nfs_mounts", "disk_type", "disk_gb")
+        return any(field.value() or field.is_refused for field in self.found() if field.name in names)
+
+    def focus(self) -> None:
+        """Begin here when the page opens."""
+        self.fields["machine_type"].widget.attrs["autofocus"] = True

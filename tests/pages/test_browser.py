@@ -154,7 +154,8 @@ class TestCompose:
         expect(page.get_by_label("Python module")).to_be_hidden()
         expect(page.get_by_label("Accelerator")).to_be_hidden()
 
-        page.get_by_label("Python package").check()
+        with page.expect_response("**/check/"):  # a second change would take back the first question
+            page.get_by_label("Python package").check()
         page.get_by_label("Machine type").select_option("n1-standard-8")
 
         expect(page.get_by_label("Python module")).to_be_visible()

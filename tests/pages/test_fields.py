@@ -9,7 +9,9 @@ from django.forms import Field
 from django.forms import Select as DjangoSelect
 from pytest_django.asserts import assertHTMLEqual
 
+from dashboard.forms.body.layout import Layout
 from dashboard.forms.fields import LengthField, LinesField, PairsField, ShellWordsField, read_length, write_length
+from dashboard.forms.numbers import MountsField, NumberField, NumbersField, WordsField
 from dashboard.forms.places import place_of
 from dashboard.forms.widgets import Select
 
@@ -73,32 +75,68 @@ def test_fields_read_lines(field: Field, text: str, value: Any) -> None:
         (ShellWordsField(), ["a b", "", "'", "$X", "ü", "a\\\nb", "\\", "\n"]),
         (PairsField(), [("A", "1"), ("B", "x=y")]),
         (LinesField(), ["gs://a", "gs://b"]),
+        (NumberField(), 0.1),
+        (NumberField(), 1e-05),
+        (NumberField(), -3),
+        (NumbersField(), [16, 32.5, 1e20]),
+        (WordsField(), ["adam", "sgd with momentum"]),
+        (MountsField(), [{"server": "10.0.0.2", "path": "/data", "mountPoint": "data"}]),
     ],
 )
 def test_fields_read_back_what_they_show(field: Field, value: Any) -> None:
     assert field.clean(field.prepare_value(value)) == value
 
 
+CUSTOM, TUNING = Layout(), Layout("hyperparameter_tuning_job", tunes=True)
+PIPELINE, TUNING_PIPELINE = Layout("training_pipeline"), Layout("training_pipeline", tunes=True)
+
+
 @pytest.mark.parametrize(
-    ("code", "path", "place"),
+    ("layout", "path", "place"),
     [
-        ("", "displayName", (None, "name")),
-        ("", "labels[phase]", (None, "labels")),
-        ("", "jobSpec.scheduling.maxWaitDuration", (None, "max_wait")),
-        ("", "jobSpec.scheduling.disableRetries", (None, "strategy")),
-        ("", "jobSpec.baseOutputDirectory.outputUriPrefix", (None, "output")),
-        ("", "jobSpec.workerPoolSpecs", (0, "machine_type")),
-        ("", "jobSpec.workerPoolSpecs[0].machineSpec.acceleratorCount", (0, "accelerator_count")),
-        ("", "jobSpec.workerPoolSpecs[3].containerSpec.env[7].name", (3, "env")),
-        ("", "jobSpec.workerPoolSpecs[1].pythonPackageSpec", (1, "executor_image")),
-        ("", "jobSpec.workerPoolSpecs[0].nfsMounts[0].path", (0, "machine_type")),
-        ("region_trains", "", (None, "region")),
-        ("over_ask_limit", "", (None, "")),
-        ("", "jobSpec.network", (None, "")),
+        (CUSTOM, "displayName", ("", "name")),
+        (CUSTOM, "labels[phase]", ("", "labels")),
+        (CUSTOM, "jobSpec.scheduling.maxWaitDuration", ("", "max_wait")),
+        (CUSTOM, "jobSpec.scheduling.disableRetries", ("", "disable_retries")),
+        (CUSTOM, "jobSpec.scheduling.strategy", ("", "strategy")),
+        (CUSTOM, "jobSpec.baseOutputDirectory.outputUriPrefix", ("", "output")),
+        (CUSTOM, "jobSpec.network", ("", "network")),
+        (CUSTOM, "jobSpec.workerPoolSpecs", ("pool-0", "machine_type")),
+        (CUSTOM, "jobSpec.workerPoolSpecs[0].machineSpec.acceleratorCount", ("pool-0", "accelerator_count")),
+        (CUSTOM, "jobSpec.workerPoolSpecs[3].containerSpec.env[7].name", ("pool-3", "env")),
+        (CUSTOM, "jobSpec.workerPoolSpecs[1].pythonPackageSpec", ("pool-1", "executor_image")),
+        (CUSTOM, "jobSpec.workerPoolSpecs[0].nfsMounts[0].path", ("pool-0", "nfs_mounts")),
+        (CUSTOM, "jobSpec.workerPoolSpecs[2].lustreMounts", ("pool-2", "machine_type")),
+        (CUSTOM, "studySpec.metrics", ("", "")),
+        (CUSTOM, "jobSpec.models[0]", ("", "")),
+        (CUSTOM, "modelToUpload", ("", "")),
+        (TUNING, "trialJobSpec.workerPoolSpecs[0].replicaCount", ("pool-0", "replicas")),
+        (TUNING, "trialJobSpec.timeout", ("", "")),
+        (TUNING, "studySpec.metrics[0].goal", ("", "goal")),
+        (TUNING, "studySpec.metrics[1].goal", ("", "metric_id")),
+        (TUNING, "studySpec.parameters", ("", "algorithm")),
+        (TUNING, "studySpec.parameters[2].doubleValueSpec.minValue", ("parameter-2", "low")),
+        (TUNING, "studySpec.parameters[2].scaleType", ("parameter-2", "scale")),
+        (TUNING, "maxTrialCount", ("", "max_trials")),
+        (PIPELINE, "trainingTaskInputs.workerPoolSpecs[0].diskSpec.bootDiskSizeGb", ("pool-0", "disk_gb")),
+        (PIPELINE, "trainingTaskInputs.serviceAccount", ("", "service_account")),
+        (PIPELINE, "modelToUpload.containerSpec.imageUri", ("", "model_image")),
+        (PIPELINE, "inputDataConfig.fractionSplit", ("", "dataset")),
+        (TUNING_PIPELINE, "trainingTaskInputs.studySpec.parameters[0]", ("parameter-0", "parameter_id")),
+        (TUNING_PIPELINE, "trainingTaskInputs.trialJobSpec.scheduling.timeout", ("", "timeout")),
+        (TUNING_PIPELINE, "trainingTaskInputs.maxFailedTrialCount", ("", "max_failed_trials")),
+        (CUSTOM, "jobSpec.workerPoolSpecs[" + "9" * 5000, ("", "")),
+        (CUSTOM, "[[[.]]]" * 1000, ("", "")),
+        (CUSTOM, "", ("", "")),
     ],
 )
-def test_a_finding_goes_to_the_field_that_writes_its_path(code: str, path: str, place: tuple[int | None, str]) -> None:
-    assert place_of(code, path) == place
+def test_a_finding_goes_to_the_field_that_writes_its_path(layout: Layout, path: str, place: tuple[str, str]) -> None:
+    assert place_of("", path, layout) == place
+
+
+@pytest.mark.parametrize(("code", "name"), [("region_trains", "region"), ("over_ask_limit", "")])
+def test_a_finding_about_the_address_goes_to_the_region(code: str, name: str) -> None:
+    assert place_of(code, "", CUSTOM) == ("", name)
 
 
 class TestSelect:

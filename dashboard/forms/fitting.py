@@ -1,0 +1,108 @@
+"""What fits what: the machines that a region has, what each machine takes, and the regions that have a job's machines.
+
+Pure, from the catalogue; the rules judge the same figures, so that a list never offers what they refuse.
+"""
+
+from functools import lru_cache
+from itertools import groupby
+
+from dashboard.forms.widgets import Group, Option
+from jobs.catalog import ACCELERATORS, MACHINES, REGIONS, TRAINABLE, Machine, accelerators_in, machine
+
+NONE = Option("", "none")
+CORES = (8, 32, 64, 128, 256, 512)
+"""Cores of cloud-tpu that the list offers; every other multiple of 32 can be typed into a spec."""
+
+
+def machine_words(machine: Machine) -> str:
+    """Return a machine type with what it is made of, for the picker."""
+    parts = []
+    if machine.gpu_count and machine.gpu_type:
+        known = ACCELERATORS.get(machine.gpu_type)
+        parts.append(f"{machine.gpu_count} × {known.label if known else machine.gpu_type}")
+    elif machine.topologies:
+        parts.append(f"{machine.gpu_count} × {label_of(machine.fixed_accelerator)}")
+    if machine.vcpu:
+        parts.append(f"{machine.vcpu} vCPU")
+    if machine.memory_gib:
+        parts.append(f"{machine.memory_gib:g} GB")
+    return f"{machine.machine_type} ({', '.join(parts)})" if parts else machine.machine_type
+
+
+def label_of(accelerator: str) -> str:
+    """Return an accelerator's name for people."""
+    known = ACCELERATORS.get(accelerator)
+    return known.label if known else accelerator
+
+
+@lru_cache(maxsize=128)
+def machine_groups(region: str) -> tuple[Group, ...]:
+    """Return the machine types that train, GPU series first; what the region lacks says so."""
+    groups = groupby(sorted((MACHINES[name] for name in TRAINABLE), key=_order), key=lambda found: found.series)
+    return (
+        Group("", (Option("", "choose a machine type"),)),
+        *(
+            Group(
+                series.upper(),
+                tuple(Option(each.machine_type, machine_words(each), lacks(region, each)) for each in group),
+            )
+            for series, group in groups
+        ),
+    )
+
+
+def lacks(region: str, found: Machine) -> str:
+    """Say what of the machine the region lacks; "" where it has everything or is not known."""
+    name = found.fixed_accelerator
+    if region not in REGIONS or not name or name in accelerators_in(region):
+        return ""
+    return f"no {label_of(name)} in {region}"
+
+
+def _order(found: Machine) -> tuple[bool, bool, str, int, int, str]:
+    """GPU series first, TPUs after the others, then by series and size."""
+    return (found.is_tpu, not found.gpu_type, found.series, found.gpu_count, found.vcpu or 0, found.machine_type)
+
+
+@lru_cache(maxsize=512)
+def accelerator_groups(machine_type: str, region: str) -> tuple[Group, ...]:
+    """Return what can be attached to a machine; what is retired is not offered, what the region lacks says so."""
+    found = machine(machine_type)
+    known = [name for name in (found.attachable if found else {}) if name in ACCELERATORS]
+    names = [name for name in known if not ACCELERATORS[name].is_retired]
+    here = accelerators_in(region) if region in REGIONS else frozenset(names)
+    options = tuple(Option(name, label_of(name), "" if name in here else f"not in {region}") for name in names)
+    return (Group("", (NONE, *options)),)
+
+
+@lru_cache(maxsize=512)
+def count_groups(machine_type: str, accelerator: str) -> tuple[Group, ...]:
+    """Return how many of an accelerator a machine takes."""
+    found = machine(machine_type)
+    counts = CORES if found is not None and found.series == "cloud-tpu" else range(1, 17)
+    usable = [count for count in counts if found is not None and accelerator and found.takes(accelerator, count)]
+    return (Group("", (NONE, *(Option(str(count), str(count)) for count in usable))),)
+
+
+@lru_cache(maxsize=128)
+def topology_groups(machine_type: str) -> tuple[Group, ...]:
+    """Return the slices that a TPU machine forms."""
+    found = machine(machine_type)
+    slices = found.topologies.values() if found else ()
+    options = (Option(each.name, f"{each.name} ({each.chips} chips, {each.vms} machines)") for each in slices)
+    return (Group("", (NONE, *options)),)
+
+
+@lru_cache(maxsize=512)
+def region_groups(accelerators: frozenset[str]) -> tuple[Group, ...]:
+    """Return the regions, those first that have every one of the accelerators; the others say what they lack.
+
+    Regions that lack something stay choosable, or nobody could go from one machine and region to another of each.
+    """
+    wanted = {name for name in accelerators if name in ACCELERATORS}
+    missing = {name: sorted(map(label_of, wanted - accelerators_in(name))) for name in REGIONS}
+    having = tuple(Option(name, name) for name in REGIONS if not missing[name])
+    rest = tuple(Option(name, f"{name} · no {', '.join(lack)}") for name, lack in missing.items() if lack)
+    if not rest:
+        return (Group("", having),)
+    return tuple(Group(*each) for each in (("Has the machines", having), ("Lacks some of them", rest)) if each[1])

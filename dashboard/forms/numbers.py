@@ -1,0 +1,90 @@
+"""Fields that read numbers, lists of numbers and mounts as people write them."""
+
+import math
+import re
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from dashboard.forms.fields import LONGEST_TEXT, LinesField
+
+NUMBER = re.compile(r"[+-]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
+WHOLE = re.compile(r"[+-]?[0-9]{1,30}", re.ASCII)
+MOUNT = re.compile(r"([^\s:]+):(\S+)\s+(\S+)", re.ASCII)
+
+
+def read_number(text: str) -> int | float:
+    """Read "3", "0.1" or "1e-5"; raise ValidationError that says what is wrong."""
+    if not NUMBER.fullmatch(text) or not math.isfinite(float(text)):
+        raise ValidationError(f"“{text[:40]}” is no number; write 3, 0.1 or 1e-5.")
+    return int(text) if WHOLE.fullmatch(text) else float(text)
+
+
+class NumberField(forms.CharField):
+    """One number, whole or not; None where nothing was written."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("widget", forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}))
+        super().__init__(max_length=60, **options)
+
+    def clean(self, value: Any) -> int | float | None:
+        """Read the number."""
+        text = super().clean(value)
+        return read_number(text) if text else None
+
+    def prepare_value(self, value: Any) -> Any:
+        """Show a number so that it reads back the same."""
+        return repr(value) if isinstance(value, int | float) else value
+
+
+class NumbersField(forms.CharField):
+    """Numbers with commas between them; its value is a list."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(max_length=LONGEST_TEXT, **options)
+
+    def clean(self, value: Any) -> list[int | float]:
+        """Read each number."""
+        return [read_number(part.strip()) for part in super().clean(value).split(",") if part.strip()]
+
+    def prepare_value(self, value: Any) -> Any:
+        """Show a list with commas."""
+        return ", ".join(repr(each) for each in value) if isinstance(value, list | tuple) else value
+
+
+class WordsField(forms.CharField):
+    """Words with commas between them; its value is a list."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(max_length=LONGEST_TEXT, **options)
+
+    def clean(self, value: Any) -> list[str]:
+        """Split at the commas."""
+        return [part.strip() for part in super().clean(value).split(",") if part.strip()]
+
+    def prepare_value(self, value: Any) -> Any:
+        """Show a list with commas."""
+        return ", ".join(value) if isinstance(value, list | tuple) else value
+
+
+class MountsField(LinesField):
+    """NFS shares, `SERVER:/PATH MOUNT_POINT` on each line; its value is a list of NfsMount bodies."""
+
+    def clean(self, value: Any) -> list[Any]:
+        """Read the lines; one that is no share is refused with its number."""
+        mounts = []
+        for number, line in enumerate(super().clean(value), start=1):
+            found = MOUNT.fullmatch(line)
+            if not found:
+                raise ValidationError(f"Line {number} is not SERVER:/PATH MOUNT_POINT: {line[:60]}")
+            mounts.append(dict(zip(("server", "path", "mountPoint"), found.groups(), strict=True)))
+        return mounts
+
+    def prepare_value(self, value: Any) -> Any:
+        """Show mounts as lines."""
+        if not isinstance(value, list | tuple):
+            return value
+        return "\n".join(
+            "{}:{} {}".format(*(each.get(n, "") for n in ("server", "path", "mountPoint"))) for each in value
+        )

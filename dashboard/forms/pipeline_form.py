@@ -1,0 +1,30 @@
+"""The fields that only a training pipeline has: its task, the data it takes and the model it uploads."""
+
+from django import forms
+
+from dashboard.forms.found import FoundForm
+
+TASKS = (("custom", "Custom training"), ("tuning", "Tuning"))
+
+
+def _text(label: str, help_text: str = "") -> forms.CharField:
+    return forms.CharField(
+        label=label,
+        required=False,
+        max_length=2000,
+        help_text=help_text,
+        widget=forms.TextInput(attrs={"spellcheck": "false"}),
+    )
+
+
+class PipelineForm(FoundForm):
+    """What stands around the job in a pipeline."""
+
+    task = forms.ChoiceField(label="Task", required=False, choices=TASKS, initial="custom", widget=forms.RadioSelect)
+    model_name = _text("Model to upload", "Its display name; empty: nothing is uploaded.")
+    model_image = _text("Serving image", "The container that serves the model.")
+    parent_model = _text("Parent model", "Uploads a new version of it: projects/P/locations/REGION/models/ID.")
+    model_id = _text("Model id", "For a new model; empty: Vertex AI chooses.")
+    dataset = _text("Managed dataset", "Its number; empty: the code finds its data itself.")
+    dataset_output = _text("Data exported to", "gs://bucket/folder")
+    annotation_schema = _text("Annotation schema", "gs:// address of the schema of the labels.")

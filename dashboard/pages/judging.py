@@ -1,0 +1,60 @@
+"""A compose form judged once: what is submitted, what policy says, and everything that the page shows of both."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from dashboard.access import Team
+from dashboard.forms.compose import Compose
+from dashboard.pages.offers import has_machines, offers_of
+from jobs import convert, lifecycle, strategies
+from jobs.lifecycle import Preview
+from jobs.spec import Submission
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The team, the submission and the preview (None while they cannot be made), and the page's context."""
+
+    form: Compose
+    team: Team
+    submission: Submission | None
+    preview: Preview | None
+    context: dict[str, Any]
+
+    @property
+    def may_be_requested(self) -> bool:
+        """Whether every field could be read and nothing refuses the job."""
+        return self.form.is_readable and self.preview is not None and self.preview.decision.verdict != "refuse"
+
+
+def judged(form: Compose, teams: list[Team]) -> Judged:
+    """Read and judge a form; `teams` are those that the person may request jobs in, at least one."""
+    form.read()
+    team = next((each for each in teams if str(each.pk) == form.job.cleaned_data.get("team")), teams[0])
+    submission = form.submission(project=team.project)
+    preview = None
+    if submission is not None and form.expected is not None:
+        preview = lifecycle.preview(submission=submission, team=team, expected=form.expected)
+        form.put(preview.decision.findings)
+    elif submission is not None:  # without a run time there is no cost to judge, but every rule still speaks
+        form.put(strategies.check(submission))
+    context = {
+        "form": form,
+        "job": form.job,
+        "team": team,
+        "preview": preview,
+        "has_machines": has_machines(submission),
+        "offers": offers_of(submission, form.expected),
+        "request_text": request_text(submission, form.job.cleaned_data.get("written", "")),
+    }
+    return Judged(form, team, submission, preview, context)
+
+
+def request_text(submission: Submission | None, written: str) -> str:
+    """Return the request in the format that was chosen, a key of FORMATS; "" while there is none."""
+    if submission is None:
+        return ""
+    try:
+        return convert.write(submission, written if written in convert.FORMATS else "rest")
+    except convert.NotWritable as reason:
+        return str(reason)
