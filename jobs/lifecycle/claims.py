@@ -53,9 +53,14 @@ def claim_look(row: type[Kind], pk: int, now: datetime) -> Kind | None:
     return rows.get(pk=pk) if taken else None
 
 
-def release_look(row: Look, *, due_at: datetime | None, answered_at: datetime | None, **columns: Any) -> None:
-    """Give a scope or feed back after a look that went well, and say when the next one is due."""
-    columns |= {"failing_since": None, "failures": 0, "trouble": "", "answered_at": answered_at}
+def release_look(
+    row: Look, *, due_at: datetime | None, answered_at: datetime | None, trouble: str = "", **columns: Any
+) -> None:
+    """Give a scope or feed back after a look that went well, and say when the next one is due.
+
+    `trouble` is what went wrong with single jobs although the whole was answered; it makes no pause longer.
+    """
+    columns |= {"failing_since": None, "failures": 0, "trouble": trouble, "answered_at": answered_at}
     _free(row, due_at=due_at, **columns)
 
 

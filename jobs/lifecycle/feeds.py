@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db.models import Q
 
 from jobs import vertex
-from jobs.lifecycle import budget, claims, restarts
+from jobs.lifecycle import budget, cadence, claims, restarts
 from jobs.lifecycle.connection import client
 from jobs.lifecycle.sources import replica_name
 from jobs.models import Job, LogFeed, LogLine
@@ -50,12 +50,12 @@ def read_feed(feed_id: int, *, now: datetime) -> None:
         return
     try:
         cursor_at = _read_service(feed, feed.cursor_at or oldest, now)
-        for job in _wanted(unread, now):
-            _read_tail(job, now)
     except vertex.VertexError as error:
         claims.release_failed(feed, error, now=now)
-    else:
-        claims.release_look(feed, due_at=now + settings.POLL_INTERVAL, answered_at=now, cursor_at=cursor_at)
+        return
+    trouble = _read_tails(feed, _wanted(unread, now), now)
+    due_at = now + ((trouble and trouble.retry_after) or settings.POLL_INTERVAL)
+    claims.release_look(feed, due_at=due_at, answered_at=now, trouble=str(trouble or ""), cursor_at=cursor_at)
 
 
 def unread_jobs(project: str) -> JobQuerySet:
@@ -83,6 +83,27 @@ def _wanted(unread: JobQuerySet, now: datetime) -> list[Job]:
     wanted = unread.filter(is_wanted).order_by("log_cursor_at", "pk")
     never_read, read = wanted.filter(log_cursor_at=None), wanted.exclude(log_cursor_at=None)
     return [*never_read[:TAILS_PER_LOOK], *read[:TAILS_PER_LOOK]][:TAILS_PER_LOOK]
+
+
+def _read_tails(feed: LogFeed, jobs: list[Job], now: datetime) -> vertex.VertexError | None:
+    """Read them one after the other; a read that fails keeps none of the others from being made.
+
+    Returns the last failure. Ends early when our budget is used up, when the time of a look is, or when another worker
+    has taken the feed over.
+    """
+    trouble: vertex.VertexError | None = None
+    watch = cadence.Stopwatch(now)
+    for job in jobs:
+        if watch.has_run_out or not claims.renew_look(feed, now=watch.now):
+            break
+        try:
+            with vertex.at_most(cadence.PATIENCE_SECONDS if trouble is None else cadence.PROBE_SECONDS):
+                _read_tail(job, now)
+        except budget.OverBudget as error:
+            return error
+        except vertex.VertexError as error:
+            trouble = error
+    return trouble
 
 
 def _read_tail(job: Job, now: datetime) -> None:

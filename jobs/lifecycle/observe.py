@@ -70,13 +70,12 @@ def observe(scope_id: int, *, now: datetime) -> None:
         except ClaimLost:
             return
         except vertex.VertexError as error:
-            trouble = error
-    if trouble is not None:
-        claims.release_failed(scope, trouble, now=now)
-        return
+            claims.release_failed(scope, error, now=now)
+            return
     claims.wake_feed(scope.project, due_at=now)
-    due_at = now if look.is_cut_short else now + cadence.pause(watched.values(), now=now)
-    claims.release_look(scope, due_at=due_at, answered_at=now)
+    pause = (trouble and trouble.retry_after) or cadence.pause(watched.values(), now=now)
+    due_at = now if look.is_cut_short else now + pause
+    claims.release_look(scope, due_at=due_at, answered_at=now, trouble=str(trouble or ""))
 
 
 def watched_jobs(scope: Scope, now: datetime) -> list[Known]:
@@ -101,7 +100,8 @@ class Look:
         """One list for the active ones, one get for each of ours that it does not hold.
 
         A list leaves out the trials of tuning jobs, so each of those is asked for by name. A get that fails does not
-        keep the others from being asked; the last such failure is returned.
+        keep the others from being asked; the last such failure is returned. Raises that of the list, and that of the
+        gets where all of them failed, since the place then does not answer.
         """
         missing = dict(self._watched)
         for page in self._pages():
@@ -111,16 +111,20 @@ class Look:
                 self.is_cut_short = True
                 return None
         trouble: vertex.VertexError | None = None
+        answers_count = len(self._watched) - len(missing)
         for known in missing.values():
             if self._watch.has_run_out:
                 self.is_cut_short = True
                 break
             try:
                 self._ask(known)
+                answers_count += 1
             except budget.OverBudget as error:
                 return error
             except vertex.VertexError as error:
                 trouble = error
+        if trouble is not None and not answers_count:
+            raise trouble
         return trouble
 
     def _pages(self) -> Iterator[list[vertex.RemoteJob]]:

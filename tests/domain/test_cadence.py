@@ -8,11 +8,13 @@ import pytest
 from jobs import lifecycle
 from jobs.lifecycle import cadence
 from jobs.lifecycle.observe import Known
-from jobs.models import Job, Scope
+from jobs.models import Job, LogFeed, Scope
 from tests.domain.conftest import Cloud, RequestJob, Submit, look, watch
 from tests.support.clock import Clock
 
 USUAL = timedelta(seconds=30)
+INTERVAL = timedelta(seconds=10)
+"""That of tests with a cloud."""
 
 
 @pytest.fixture(autouse=True)
@@ -135,3 +137,49 @@ class TestCost:
         submitted.refresh_from_db()
         assert submitted.state == "queued"
         assert Scope.objects.get().claim is not None
+
+
+class TestPartialFailures:
+    """One failed call of many makes no place fail: it would be asked ever more rarely, and never be done."""
+
+    def test_a_job_s_log_that_cannot_be_read_keeps_no_other_from_being_read(self, submit: Submit, cloud: Cloud) -> None:
+        jobs = [submit("short") for _ in range(3)]
+        watch(cloud, jobs[-1], minutes=30)
+        cloud.forward(minutes=3)
+        cloud.fail("entries.list", "503", after=1)
+
+        look(cloud)
+
+        assert Job.objects.filter(log_complete=True).count() == 2
+        feed = LogFeed.objects.get()
+        assert (feed.failures, feed.answered_at, feed.due_at) == (0, cloud.now, cloud.now + INTERVAL)
+        assert feed.trouble
+        cloud.forward(minutes=1)
+        look(cloud)
+        assert Job.objects.filter(log_complete=True).count() == 3
+        assert LogFeed.objects.get().trouble == ""
+
+    def test_a_job_that_cannot_be_asked_for_makes_no_scope_fail(self, submit: Submit, cloud: Cloud) -> None:
+        submit("long")
+        jobs = [submit("short") for _ in range(3)]
+        cloud.forward(hours=1)
+        cloud.fail("customJobs.get", "503")
+
+        look(cloud)
+
+        assert Job.objects.filter(state="succeeded").count() == 2
+        scope = Scope.objects.get()
+        assert (scope.failures, scope.answered_at, scope.due_at) == (0, cloud.now, cloud.now + INTERVAL)
+        assert scope.trouble
+        watch(cloud, jobs[0], minutes=2)
+        look(cloud)
+        assert Job.objects.filter(state="succeeded").count() == 3
+
+    def test_a_scope_where_nothing_answers_fails(self, submit: Submit, cloud: Cloud) -> None:
+        submit("short")
+        cloud.forward(hours=1)
+        cloud.fail("customJobs.get", "503")
+
+        look(cloud)
+
+        assert Scope.objects.get().failures == 1
