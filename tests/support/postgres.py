@@ -39,7 +39,7 @@ def programs() -> Path:
 
 
 @contextmanager
-def running(state: Path) -> Iterator[None]:
+def running(state: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Run a server in `folder(state)` with an empty database `trainboard`; remove both afterwards."""
     home, bin_dir = folder(state), programs()
     home.mkdir(mode=0o700)
@@ -47,11 +47,10 @@ def running(state: Path) -> Iterator[None]:
         shutil.chown(home, "postgres", "postgres")
     try:
         _call(bin_dir / "initdb", "-A", "trust", "-N", "-U", "postgres", "-E", "UTF8", "-D", home / "data")
-        server = _start(bin_dir, home)
+        server = start(state)
         try:
-            _wait(bin_dir, home, server)
             _call(bin_dir / "createdb", "-h", home, "-U", "postgres", "trainboard")
-            yield
+            yield server
         finally:
             server.send_signal(signal.SIGINT)  # "fast": ends open sessions
             server.wait(timeout=30)
@@ -59,11 +58,15 @@ def running(state: Path) -> Iterator[None]:
         shutil.rmtree(home)
 
 
-def _start(bin_dir: Path, home: Path) -> subprocess.Popen[bytes]:
+def start(state: Path) -> subprocess.Popen[bytes]:
+    """Start the server of `folder(state)`, also after it was killed, and wait until it answers."""
+    home, bin_dir = folder(state), programs()
     options = ["-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=100"]
     command = [*_as_postgres(), str(bin_dir / "postgres"), "-D", str(home / "data"), "-k", str(home), *options]
     with (home / "log").open("wb") as log:
-        return subprocess.Popen(command, stdout=log, stderr=log, cwd="/")
+        server = subprocess.Popen(command, stdout=log, stderr=log, cwd="/")
+    _wait(bin_dir, home, server)
+    return server
 
 
 def _wait(bin_dir: Path, home: Path, server: subprocess.Popen[bytes]) -> None:
