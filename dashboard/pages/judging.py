@@ -33,7 +33,11 @@ def judged(form: Compose, teams: list[Team]) -> Judged:
     team = next((each for each in teams if str(each.pk) == form.job.cleaned_data.get("team")), teams[0])
     submission = form.submission(project=team.project)
     preview = None
-    if submission is not None and form.expected is not None:
+    chosen = strategies.STRATEGIES.get(form.job.cleaned_data.get("strategy", ""))
+    if submission is not None and chosen is not strategies.strategy_of(submission):
+        # without what it still needs, this would be a job of another strategy
+        form.put(strategies.check(submission, strategy=chosen))
+    elif submission is not None and form.expected is not None:
         preview = lifecycle.preview(submission=submission, team=team, expected=form.expected)
         form.put(preview.decision.findings)
     elif submission is not None:  # without a run time there is no cost to judge, but every rule still speaks

@@ -8,6 +8,7 @@ from dashboard.drawing.figures import duration
 from dashboard.pages.reasons import ENDED_BADLY, diagnosis_of, error_of, may_wait
 from dashboard.pages.stored_spec import spec_of
 from jobs import timeline
+from jobs.diagnosis import Diagnosis
 from jobs.states import JobState
 
 
@@ -19,6 +20,8 @@ class Advice:
     text: str
     remedy: str = ""
     source: str = ""
+    fixes: tuple[tuple[str, str], ...] = ()
+    """Copies of the job that the compose page prefills: (action, what it does in words)."""
 
 
 NOT_BILLED = "Nothing is billed before it runs."
@@ -43,6 +46,21 @@ SIMPLE: dict[str, Advice] = {
         "Look into its output folder before you run it again.",
     ),
 }
+
+
+FIX_WORDS: dict[str, str] = {
+    "next_machine_size": "with more memory",
+    "more_disk": "with a larger disk",
+    "bigger_gpu": "with a larger GPU",
+    "other_accelerator": "with another GPU",
+    "other_region": "in another region",
+    "flex_start": "under Flex-start",
+    "longer_timeout": "with a longer timeout",
+    "resubmit": "as it was",
+    "edit_field": "to edit",
+    "other_machine": "to edit",
+}
+"""What follows "Run a copy" on the link of each action."""
 
 
 def what_now(job: Job, now: datetime) -> Advice | None:
@@ -85,7 +103,15 @@ def _failure(job: Job) -> Advice:
     if known is None:
         words = error_of(job)[1] or "Vertex AI gave no reason."
         return Advice("It failed, for a reason that Trainboard does not know", words, "The log may tell more.")
-    return Advice(known.title, f"{known.explanation} {known.retried}".strip(), known.remedy, known.source)
+    return Advice(
+        known.title, f"{known.explanation} {known.retried}".strip(), known.remedy, known.source, fixes_of(known)
+    )
+
+
+def fixes_of(known: Diagnosis) -> tuple[tuple[str, str], ...]:
+    """Return the changes that a diagnosis suggests and that the compose page can make, best first."""
+    actions = dict.fromkeys(str(each["action"]) for each in known.suggestions)
+    return tuple((action, FIX_WORDS[action]) for action in actions if action in FIX_WORDS)
 
 
 def _restarting(job: Job) -> Advice:
