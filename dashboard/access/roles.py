@@ -35,8 +35,7 @@ def teams_where(user: User, verb: str) -> QuerySet[Team]:
     """Return the teams in which `user` may do `verb`, by name; a superuser may do everything everywhere."""
     if user.is_superuser:
         return Team.objects.order_by("name")
-    mine = Membership.objects.filter(user=user, role__in=roles_from(verb))
-    return Team.objects.filter(pk__in=mine.values("team")).order_by("name")
+    return Team.objects.filter(memberships__user=user, memberships__role__in=roles_from(verb)).order_by("name")
 
 
 def teams_of(user: User) -> QuerySet[Team]:

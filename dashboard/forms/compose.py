@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple, TypeVar
 
 from dashboard.forms.advanced_form import AdvancedForm
 from dashboard.forms.body.layout import Layout, Parts
@@ -19,6 +20,14 @@ from jobs import spec
 from jobs.catalog import machine
 from jobs.spec import Finding, Submission
 from jobs.strategies import STRATEGIES
+
+AnyForm = TypeVar("AnyForm", bound=FoundForm)
+
+
+class _Given(NamedTuple):
+    data: Mapping[str, Any] | None
+    initial: dict[str, Any]
+    parameters: int
 
 
 class Compose:
@@ -44,20 +53,36 @@ class Compose:
         )
         self.job = JobForm(data, initial=initial, teams=teams)
         self.advanced = AdvancedForm(data, initial=initial)
-        self.tuning = TuningForm(data, initial=initial)
-        self.pipeline = PipelineForm(data, initial=initial)
         self.pools = [
             PoolForm(data, prefix=f"pool-{at}", initial=initial.get(f"pool-{at}"))
             for at in range(max(1, count(names, "pool")))
         ]
-        self.parameters = [
-            ParameterForm(data, prefix=f"parameter-{at}", initial=initial.get(f"parameter-{at}"))
-            for at in range(max(1, count(names, "parameter")))
-        ]
         self.whole: list[Finding] = []
         self.is_readable = False
-        for form in self.forms:
+        self._given = _Given(data, initial, max(1, count(names, "parameter")))
+        for form in (self.job, self.advanced, *self.pools):
             form.is_final = is_final
+
+    @cached_property
+    def tuning(self) -> TuningForm:
+        """What a study has once. Forms of other kinds are made when somebody asks: while one types, nobody does."""
+        return self._made(TuningForm(self._given.data, initial=self._given.initial))
+
+    @cached_property
+    def pipeline(self) -> PipelineForm:
+        """What a pipeline has beside its job."""
+        return self._made(PipelineForm(self._given.data, initial=self._given.initial))
+
+    @cached_property
+    def parameters(self) -> list[ParameterForm]:
+        """The parameters of a study, at least one."""
+        data, initial, rows = self._given
+        prefixes = [f"parameter-{at}" for at in range(rows)]
+        return [self._made(ParameterForm(data, prefix=each, initial=initial.get(each))) for each in prefixes]
+
+    def _made(self, form: AnyForm) -> AnyForm:
+        form.is_final = self.job.is_final
+        return form
 
     @property
     def forms(self) -> list[FoundForm]:
@@ -160,7 +185,7 @@ class Compose:
 
     def put(self, findings: Iterable[Finding]) -> None:
         """Put each finding at the field that writes its path; what belongs to no field belongs to the whole."""
-        rows: dict[str, FoundForm] = {str(form.prefix): form for form in (*self.pools, *self.parameters)}
+        rows: dict[str, FoundForm] = {str(form.prefix): form for form in self.active if form.prefix}
         for finding in findings:
             prefix, name = place_of(finding.code, finding.field, self.layout)
             if name in ("affinity", "reservations") and prefix in rows and not rows[prefix]["affinity"].value():

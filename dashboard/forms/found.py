@@ -17,6 +17,8 @@ class FoundField(BoundField):
     @property
     def findings(self) -> list[Finding]:
         """Return what was found at this field, the worst first."""
+        if not self.errors and not self.form.findings_at(self.name):
+            return []
         mine = [Finding("unreadable", Severity.REFUSE, "", str(error)) for error in self.errors]
         return mine + sorted(self.form.findings_at(self.name), key=lambda finding: WEIGHT[finding.severity])
 

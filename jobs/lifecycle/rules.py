@@ -24,7 +24,8 @@ def rule_settings() -> dict[str, RuleSetting]:
 
 def severities() -> dict[str, str]:
     """Return {code: severity or "off"} of the rules that weigh something else here than by default."""
-    return {code: row.severity for code, row in rule_settings().items() if row.severity != DEFAULT}
+    newest = dict(RuleSetting.objects.order_by("id").values_list("code", "severity"))
+    return {code: severity for code, severity in newest.items() if severity != DEFAULT}
 
 
 def set_severity(code: str, severity: str, *, by: User, note: str, now: datetime) -> None:
