@@ -12,11 +12,9 @@ from tests.support.person import forms
 
 SignIn = Callable[[User], Client]
 pytestmark = pytest.mark.django_db
-COMPOSED = ("Spot", "Flex-start", "Flex-start that waits without end")
-"""What the page has fields for."""
 
 
-@pytest.mark.parametrize("document", [DOCUMENTS[name] for name in COMPOSED], ids=COMPOSED)
+@pytest.mark.parametrize("document", DOCUMENTS.values(), ids=DOCUMENTS)
 def test_what_is_typed_is_requested_as_documented(document: Document, owner: User, signed_in: SignIn) -> None:
     client = signed_in(owner)
     page = client.get("/jobs/new/").content.decode()
