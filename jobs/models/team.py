@@ -44,7 +44,7 @@ class Membership(models.Model):
 
 
 class Policy(models.Model):
-    """A team's limits, read by `jobs.policy`. A team without a row is asked about every job."""
+    """A team's limits, read by `jobs.policy`. A team without a row is asked about every job that costs money."""
 
     team = models.OneToOneField(Team, on_delete=models.CASCADE, related_name="policy")
     ask_over_usd = models.DecimalField(
