@@ -31,6 +31,7 @@ JOB_ENDED = ("JOB_STATE_SUCCEEDED", "JOB_STATE_FAILED", "JOB_STATE_CANCELLED", "
 PIPELINE_ENDED = ("PIPELINE_STATE_SUCCEEDED", "PIPELINE_STATE_FAILED", "PIPELINE_STATE_CANCELLED")
 ERROR_WINDOW = timedelta(minutes=5)
 """How long a failed job without a reason is asked again; the reason takes about a minute (vertex-facts 6.1)."""
+PAGE_TRIES = 3
 ANOTHER_PROBE = timedelta(seconds=2)
 
 
@@ -141,6 +142,7 @@ class Look:
             filter=f'labels.{INSTANCE_LABEL}="{settings.INSTANCE}" AND {active}',
             fields=(*FIELDS, *MORE_FIELDS.get(scope.kind, ())),
             before_page=self._spend,
+            tries=PAGE_TRIES,
         )
         while True:
             with vertex.at_most(self._patience):

@@ -4,6 +4,7 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -138,17 +139,24 @@ class VertexClient:
         filter: str = "",  # noqa: A002 - Google's word
         fields: Sequence[str] = (),
         before_page: BeforePage = nothing,
+        tries: int = 1,
     ) -> Iterator[RemoteJobs]:
         """Yield the jobs of a kind in a region that `filter` lets through, page by page; each page has its own time.
 
         `filter` is Google's (`labels.team="a" AND state!="JOB_STATE_FAILED"`); `fields` names what to tell of each job,
-        in camelCase, none = everything. The order is Google's own and not documented.
+        in camelCase, none = everything. The order is Google's own and not documented. A page after the first that
+        brings no usable answer is asked for up to `tries` times, or a list of a hundred would hardly ever be complete.
         """
         call = self._to_collection("GET", kind, project, region)
 
         def ask(token: str) -> dict[str, Any]:
+            query = wire.list_query(filter, fields, token)
+            for _ in range(tries - 1 if token else 0):
+                before_page()
+                with suppress(errors.Unavailable):
+                    return self._send(call, query=query)
             before_page()
-            return self._send(call, query=wire.list_query(filter, fields, token))
+            return self._send(call, query=query)
 
         for items in _pages(call, wire.KINDS[kind], ask):
             yield [_job(call, kind, item) for item in items]

@@ -183,3 +183,32 @@ class TestPartialFailures:
         look(cloud)
 
         assert Scope.objects.get().failures == 1
+
+    def test_a_page_in_the_middle_of_a_list_is_asked_for_again(
+        self, submit: Submit, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("jobs.vertex.wire.PAGE_SIZE", 2)
+        for _ in range(5):
+            submit("long")
+        cloud.forward(minutes=5)
+        cloud.fail("customJobs.list", "503", after=1, times=2)
+
+        look(cloud)
+
+        assert cloud.calls()["customJobs.list"] == 3, "as many as there are pages; the emulator does not count faults"
+        assert Job.objects.filter(state="running").count() == 5
+
+    @pytest.mark.parametrize(("after", "times"), [(0, 1), (1, 3)])
+    def test_a_list_whose_first_page_fails_or_that_fails_for_good_is_a_failure(
+        self, submit: Submit, cloud: Cloud, monkeypatch: pytest.MonkeyPatch, after: int, times: int
+    ) -> None:
+        monkeypatch.setattr("jobs.vertex.wire.PAGE_SIZE", 2)
+        for _ in range(5):
+            submit("long")
+        cloud.forward(minutes=5)
+        cloud.fail("customJobs.list", "503", after=after, times=times)
+
+        look(cloud)
+
+        assert Scope.objects.get().failures == 1
+        assert Job.objects.filter(state="running").count() == 2 * after, "what the first page told is kept"

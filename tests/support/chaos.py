@@ -118,7 +118,7 @@ class Chaos:
             "HURRY_STORIES": ",".join(self.plan.stories),
         }
         if self.plan.on_postgres:
-            self.environment["DATABASE_URL"] = postgres.url(self.state)
+            self.environment["DATABASE_URL"] = postgres.url(self.home)
 
     # ------------------------------------------------------------ starting
     def popen(self, name: str, *command: str, cwd: Path = ROOT) -> "subprocess.Popen[bytes]":
@@ -158,7 +158,7 @@ class Chaos:
         return self.popen("redis", redis.program(self.plan.redis), *options)
 
     def start_postgres(self) -> "subprocess.Popen[bytes]":
-        return postgres.start(self.state)
+        return postgres.start(self.home)
 
     def prepare(self) -> None:
         """Make the tables and the people, then start everything."""
@@ -238,7 +238,7 @@ class Chaos:
         """Return how many jobs have not ended or whose logs have not been read; -1 while the database is away."""
         try:
             if self.plan.on_postgres:
-                with psycopg.connect(postgres.url(self.state), connect_timeout=2) as database:
+                with psycopg.connect(postgres.url(self.home), connect_timeout=2) as database:
                     (count,) = database.execute(UNDONE).fetchone() or (-1,)
             else:
                 lite = sqlite3.connect(self.state / "trainboard.sqlite3", timeout=5)
@@ -279,6 +279,6 @@ def house(plan: Plan, state: Path) -> Iterator[Chaos]:
     with ExitStack() as stack:
         stack.callback(shutil.rmtree, chaos.home, ignore_errors=True)
         if plan.on_postgres:
-            chaos.database = stack.enter_context(postgres.running(state))
+            chaos.database = stack.enter_context(postgres.running(chaos.home))
         stack.callback(lambda: [part.kill() for part in chaos.parts.values()])
         yield chaos
