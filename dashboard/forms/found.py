@@ -5,7 +5,6 @@ from typing import Any
 from django import forms
 from django.forms.boundfield import BoundField
 
-from dashboard.forms.widgets import Select
 from jobs.spec import Finding, Severity
 
 
@@ -43,10 +42,9 @@ class FoundField(BoundField):
         return f"{self.auto_id}-help"
 
     @property
-    def options_html(self) -> str:
-        """The options of a list alone, for a list that is drawn anew."""
-        widget = self.field.widget
-        return widget.options_html(self.value()) if isinstance(widget, Select) else ""
+    def anew(self) -> str:
+        """The control drawn to take the place of the one in the page, for lists that change while one types."""
+        return self.as_widget(attrs={"hx-swap-oob": "true"})
 
     def build_widget_attrs(self, attrs: dict[str, Any], widget: forms.Widget | None = None) -> dict[str, Any]:
         """Point the control at its findings and mark it where one refuses."""

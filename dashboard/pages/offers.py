@@ -10,6 +10,7 @@ from jobs.strategies import STRATEGIES, Strategy
 
 NAMED = {"resource_is_named": "Name the persistent resource first."}
 """What is no obstacle but a field that belongs to the strategy itself and is still empty."""
+PAID_FOR = frozenset({"reservation", "persistent"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +23,14 @@ class Way:
     needs: str = ""
 
     @property
+    def is_paid_for(self) -> bool:
+        """Whether somebody pays for the machines already, used or not, so that a price says little."""
+        return self.strategy.key in PAID_FOR
+
+    @property
     def saving_percent(self) -> int:
         """How much is saved against standard, in percent; 0 where nothing is, or nobody knows."""
-        saved = self.offer.saving if self.offer is not None and self.strategy.key != "standard" else None
+        saved = self.offer.saving if self.offer is not None and not self.is_paid_for else None
         return max(0, round(saved * 100)) if saved is not None else 0
 
 

@@ -161,6 +161,19 @@ class TestCompose:
         expect(page.get_by_label("Python module")).to_be_visible()
         expect(page.get_by_label("Container image")).to_be_hidden()
         expect(page.get_by_label("Accelerator")).to_be_visible()
+        expect(page.get_by_label("Accelerator")).to_have_value("")
+
+    def test_adds_a_pool_without_losing_what_was_typed(self, window: OpenWindow, owner: User) -> None:
+        page = window().sign_in("owner").page
+        page.goto("/jobs/new/?example=1")
+        with page.expect_response("**/check/"):
+            page.get_by_label("Name", exact=True).fill("kept")
+
+        page.get_by_role("button", name="Add a pool").click()
+
+        expect(page.get_by_role("heading", name="Pool 1")).to_be_visible()
+        expect(page.get_by_label("Name", exact=True)).to_have_value("kept")
+        expect(page.get_by_label("Machine type").nth(1)).to_be_focused()
 
 
 class TestLiveParts:
