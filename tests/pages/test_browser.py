@@ -163,6 +163,23 @@ class TestCompose:
         expect(page.get_by_label("Accelerator")).to_be_visible()
         expect(page.get_by_label("Accelerator")).to_have_value("")
 
+    @pytest.mark.parametrize("size", SIZES)
+    @pytest.mark.parametrize("scheme", ["light", "dark"])
+    def test_a_study_on_two_pools_is_accessible_and_fits(
+        self, window: OpenWindow, owner: User, size: str, scheme: str
+    ) -> None:
+        view = window(viewport={"width": SIZES[size], "height": 800}, color_scheme=scheme)
+        page = view.sign_in("owner").page
+        page.goto("/jobs/new/?example=1")
+        with page.expect_response("**/check/"):
+            page.get_by_label("Tuning").first.check()
+        page.get_by_role("button", name="Add a pool").click()
+        page.get_by_role("button", name="Remove pool 1").wait_for()
+        page.locator("summary", has_text="Advanced").click()
+
+        assert violations(page) == []
+        assert view.overflow() <= 0
+
     def test_adds_a_pool_without_losing_what_was_typed(self, window: OpenWindow, owner: User) -> None:
         page = window().sign_in("owner").page
         page.goto("/jobs/new/?example=1")
