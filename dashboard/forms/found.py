@@ -4,6 +4,8 @@ from typing import Any
 
 from django import forms
 from django.forms.boundfield import BoundField
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
 
 from jobs.spec import Finding, Severity
 
@@ -70,8 +72,18 @@ class FoundForm(forms.Form):
         super().__init__(*args, **options)
         self._findings: dict[str, list[Finding]] = {}
 
+    @property
     def told(self) -> list[FoundField]:
-        """Return the fields whose findings are told anew while one types; a plain choice has none."""
+        """The fields whose findings are told anew while one types, and that have some."""
+        return [field for field in self._telling() if field.findings]
+
+    @property
+    def quiet_html(self) -> SafeString:
+        """The empty places of the fields that have no findings, drawn in one go, for there are up to 150."""
+        quiet = ((field.finds_id,) for field in self._telling() if not field.findings)
+        return format_html_join("", '<div id="{}" hx-swap-oob="innerHTML"></div>', quiet)
+
+    def _telling(self) -> list[FoundField]:
         return [field for field in self.found() if not field.is_hidden and field.name not in SILENT]
 
     def found(self) -> list[FoundField]:
