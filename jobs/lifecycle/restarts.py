@@ -26,6 +26,8 @@ SAME = timedelta(seconds=90)
 """Shorter than provisioning takes, so at Vertex AI two restarts of one job are never this close."""
 PATIENCE = timedelta(seconds=30)
 """How long a restart that only the state tells waits for the log to say why."""
+GRACE = timedelta(seconds=45)
+"""A replica that is taken away goes on writing for up to thirty seconds; only then is it clear what became of it."""
 SHORTLY = timedelta(seconds=5)
 """Lines that belong to an end may carry a time a little after it."""
 
@@ -65,7 +67,7 @@ def _reconcile(job: Job, now: datetime) -> None:
     telling = Q(replica="service") | Q(message__startswith=TAKEN_AWAY)
     lines = list(LogLine.objects.filter(telling, job=job).order_by("timestamp", "pk"))
     whole = _whole_restarts(job, events, lines)
-    parts = _replica_restarts(job, lines, [restart.at for restart in whole])
+    parts = _replica_restarts(job, lines, [restart.at for restart in whole], now)
     unmatched = [event for event in events if event.kind == JobEvent.Kind.RESTARTED]
     for restart in [*whole, *parts]:
         level = [event for event in unmatched if event.detail.get("replica", "") == restart.replica]
@@ -125,12 +127,19 @@ def _whole(at: datetime, reason: str, *, is_certain: bool = True) -> Restart:
     return Restart(at, reason, words, is_certain=is_certain)
 
 
-def _replica_restarts(job: Job, lines: Sequence[LogLine], whole: Sequence[datetime]) -> list[Restart]:
-    """Restarts of single replicas: one ended or was moved, and wrote again before the job was restarted or ended."""
+def _replica_restarts(job: Job, lines: Sequence[LogLine], whole: Sequence[datetime], now: datetime) -> list[Restart]:
+    """Restarts of single replicas: one ended or was moved, and wrote again before the job was restarted or ended.
+
+    A replica that is taken away together with the whole job still writes in its grace, so what becomes of it is decided
+    when that is over.
+    """
     found = []
     for line in lines:
         later = [moment for moment in whole if moment >= line.timestamp - SHORTLY]
         until = min([*later, job.ended_at or datetime.max.replace(tzinfo=line.timestamp.tzinfo)])
+        is_moved = line.message.startswith(TAKEN_AWAY)
+        if is_moved and min(until, now) - line.timestamp <= GRACE:
+            continue
         found += [
             restart
             for restart in _ends_of_replicas(line)

@@ -5,7 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from jobs.models import Job
+from jobs.lifecycle import restarts
+from jobs.models import Job, LogLine
 from tests.domain.conftest import Cloud, Submit, look, watch
 
 
@@ -118,3 +119,29 @@ class TestSources:
         settle(cloud, job)
 
         assert job.events.count() == before
+
+
+class TestGrace:
+    def test_what_a_replica_writes_while_it_is_taken_away_is_no_sign_of_a_move(
+        self, submit: Submit, cloud: Cloud
+    ) -> None:
+        job = submit("long")
+        watch(cloud, job, minutes=10)
+        taken = cloud.now
+
+        def write(seconds: float, replica: str, message: str) -> None:
+            at = taken + timedelta(seconds=seconds)
+            LogLine.objects.create(
+                job=job, timestamp=at, insert_id=message, replica=replica, severity="INFO", message=message
+            )
+
+        write(0, "workerpool0-0", "Terminated by service. It will be restarted shortly.")
+        write(1, "workerpool0-0", "checkpoint saved")
+        restarts.reconcile(job, now=taken + timedelta(seconds=2))
+        assert told(job) == {}
+
+        write(3, "service", restarts.ATTEMPT_BEGINS)
+        write(9, "workerpool0-0", "resuming from epoch 25")
+        restarts.reconcile(job, now=taken + timedelta(minutes=5))
+
+        assert told(job) == {"preempted": 1}
