@@ -185,7 +185,9 @@ class Look:
             self._look_for_restarts(known, job)
 
     def _look_for_restarts(self, known: Known, job: Job) -> None:
-        if job.state != known.state or may_be_restarting(known):
+        """A job that has not run before, or now runs for the first time, has no restart; logs are the feed's."""
+        has_run = known.started_at is not None or (job.started_at is not None and job.state != JobState.RUNNING)
+        if has_run and (job.state != known.state or may_be_restarting(known)):
             reconcile(job, now=self._now)
 
     def _keep_claim(self) -> None:
