@@ -48,14 +48,16 @@ def read_feed(feed_id: int, *, now: datetime) -> None:
     if oldest is None:
         claims.release_look(feed, due_at=None, answered_at=feed.answered_at)
         return
+    watch = cadence.Stopwatch(now)
     try:
-        cursor_at = _read_service(feed, feed.cursor_at or oldest, now)
+        is_all = _read_service(feed, feed.cursor_at or oldest, watch, now)
     except vertex.VertexError as error:
         claims.release_failed(feed, error, now=now)
         return
-    trouble = _read_tails(feed, _wanted(unread, now), now)
-    due_at = now + ((trouble and trouble.retry_after) or settings.POLL_INTERVAL)
-    claims.release_look(feed, due_at=due_at, answered_at=now, trouble=str(trouble or ""), cursor_at=cursor_at)
+    trouble = _read_tails(feed, _wanted(unread, now), watch, now)
+    pause = settings.POLL_INTERVAL if is_all else timedelta()
+    due_at = now + ((trouble and trouble.retry_after) or pause)
+    claims.release_look(feed, due_at=due_at, answered_at=now, trouble=str(trouble or ""))
 
 
 def unread_jobs(project: str) -> JobQuerySet:
@@ -63,18 +65,31 @@ def unread_jobs(project: str) -> JobQuerySet:
     return Job.objects.filter(project=project, log_complete=False, submitted_at__isnull=False).exclude(remote_name="")
 
 
-def _read_service(feed: LogFeed, after: datetime, now: datetime) -> datetime:
-    """Keep the service's new lines, record the restarts they tell, and return how far the reading came."""
-    before_page = _spending(feed.project, now)
-    entries = client().service_log(feed.project, after=after, limit=LINES_PER_READ, before_page=before_page)
+def _read_service(feed: LogFeed, after: datetime, watch: cadence.Stopwatch, now: datetime) -> bool:
+    """Keep the service's new lines, record the restarts they tell and how far the reading came.
+
+    False when more lines are waiting: thousands of jobs that begin together write more than one read gives.
+    """
+    limit, entries = LINES_PER_READ, _service_lines(feed, after, LINES_PER_READ, now)
+    while len(entries) == limit and entries[-1].timestamp <= after:  # more lines at one moment than one read gives
+        limit *= 4
+        entries = _service_lines(feed, after, limit, now)
     numbers = {entry.job_id for entry in entries}
     ours = {
         number: job for job in unread_jobs(feed.project).iterator() for number in job.log_sources if number in numbers
     }
     _keep([(ours[entry.job_id], entry) for entry in entries if entry.job_id in ours])
     for job in set(ours.values()):
+        claims.renew_look(feed, now=watch.now)
         restarts.reconcile(job, now=now)
-    return max((entry.timestamp for entry in entries), default=after)
+    newest = max((entry.timestamp for entry in entries), default=after)
+    LogFeed.objects.filter(pk=feed.pk, claim=feed.claim).update(cursor_at=newest)
+    return len(entries) < limit
+
+
+def _service_lines(feed: LogFeed, after: datetime, limit: int, now: datetime) -> list[vertex.LogEntry]:
+    before_page = _spending(feed.project, now)
+    return client().service_log(feed.project, after=after, limit=limit, before_page=before_page)
 
 
 def _wanted(unread: JobQuerySet, now: datetime) -> list[Job]:
@@ -85,14 +100,13 @@ def _wanted(unread: JobQuerySet, now: datetime) -> list[Job]:
     return [*never_read[:TAILS_PER_LOOK], *read[:TAILS_PER_LOOK]][:TAILS_PER_LOOK]
 
 
-def _read_tails(feed: LogFeed, jobs: list[Job], now: datetime) -> vertex.VertexError | None:
+def _read_tails(feed: LogFeed, jobs: list[Job], watch: cadence.Stopwatch, now: datetime) -> vertex.VertexError | None:
     """Read them one after the other; a read that fails keeps none of the others from being made.
 
     Returns the last failure. Ends early when our budget is used up, when the time of a look is, or when another worker
     has taken the feed over.
     """
     trouble: vertex.VertexError | None = None
-    watch = cadence.Stopwatch(now)
     for job in jobs:
         if watch.has_run_out or not claims.renew_look(feed, now=watch.now):
             break

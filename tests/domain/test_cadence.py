@@ -8,7 +8,7 @@ import pytest
 from jobs import lifecycle
 from jobs.lifecycle import cadence
 from jobs.lifecycle.observe import Known
-from jobs.models import Job, LogFeed, Scope
+from jobs.models import Job, LogFeed, LogLine, Scope
 from tests.domain.conftest import Cloud, RequestJob, Submit, look, watch
 from tests.support.clock import Clock
 
@@ -212,3 +212,20 @@ class TestPartialFailures:
 
         assert Scope.objects.get().failures == 1
         assert Job.objects.filter(state="running").count() == 2 * after, "what the first page told is kept"
+
+
+def test_more_lines_than_one_read_gives_are_read_at_once(
+    submit: Submit, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jobs.lifecycle.feeds.LINES_PER_READ", 5)
+    for _ in range(3):
+        submit("long")
+    cloud.forward(minutes=10)
+
+    look(cloud)
+    assert LogFeed.objects.get().due_at == cloud.now
+    for _ in range(10):
+        look(cloud)
+
+    assert LogLine.objects.filter(message="Job is running.").count() == 3
+    assert LogFeed.objects.get().due_at == cloud.now + INTERVAL
