@@ -32,23 +32,24 @@ def judged(form: Compose, teams: list[Team]) -> Judged:
     form.read()
     team = next((each for each in teams if str(each.pk) == form.job.cleaned_data.get("team")), teams[0])
     submission = form.submission(project=team.project)
+    weights = lifecycle.severities()
     preview = None
     chosen = strategies.STRATEGIES.get(form.job.cleaned_data.get("strategy", ""))
     if submission is not None and chosen is not strategies.strategy_of(submission):
         # without what it still needs, this would be a job of another strategy
-        form.put(strategies.check(submission, strategy=chosen))
+        form.put(strategies.check(submission, strategy=chosen, severities=weights))
     elif submission is not None and form.expected is not None:
-        preview = lifecycle.preview(submission=submission, team=team, expected=form.expected)
+        preview = lifecycle.preview(submission=submission, team=team, expected=form.expected, weights=weights)
         form.put(preview.decision.findings)
     elif submission is not None:  # without a run time there is no cost to judge, but every rule still speaks
-        form.put(strategies.check(submission))
+        form.put(strategies.check(submission, severities=weights))
     context = {
         "form": form,
         "job": form.job,
         "team": team,
         "preview": preview,
         "has_machines": has_machines(submission),
-        "offers": offers_of(submission, form.expected),
+        "offers": offers_of(submission, form.expected, weights),
         "request_text": request_text(submission, form.job.cleaned_data.get("written", "")),
     }
     return Judged(form, team, submission, preview, context)

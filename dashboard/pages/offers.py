@@ -1,5 +1,6 @@
 """The strategies side by side, as the compose page shows them: one card each."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -41,14 +42,16 @@ def has_machines(submission: Submission | None) -> bool:
     return all(pool.machine_spec.machine_type for _, pool in submission.pools)
 
 
-def offers_of(submission: Submission | None, expected: timedelta | None) -> list[Way]:
+def offers_of(
+    submission: Submission | None, expected: timedelta | None, weights: Mapping[str, str] | None = None
+) -> list[Way]:
     """Return a card for every strategy, without offers while no machine or run time is known.
 
     What refuses the job under every strategy is no reason against one of them: it stands at its field already.
     """
     if submission is None or expected is None or not has_machines(submission):
         return [Way(strategy) for strategy in STRATEGIES.values()]
-    made = cost.offers(submission, expected=expected, book=cost.PriceBook.load())
+    made = cost.offers(submission, expected=expected, book=cost.PriceBook.load(), severities=weights)
     everywhere = set.intersection(*({(each.code, each.field) for each in offer.refusals} for offer in made))
     return [_way(offer, everywhere) for offer in made]
 

@@ -1,5 +1,6 @@
 """A spec becomes a job: judged by the team's policy, priced, and written with its first events."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -42,11 +43,17 @@ def limits_of(team: Team) -> Limits:
     return Limits(ask_over_usd=Decimal(0), refuse_over_usd=None, regions=())
 
 
-def preview(*, submission: spec.Submission, team: Team, expected: timedelta) -> Preview:
-    """Price and judge a submission as `request_job` would; write nothing."""
+def preview(
+    *, submission: spec.Submission, team: Team, expected: timedelta, weights: Mapping[str, str] | None = None
+) -> Preview:
+    """Price and judge a submission as `request_job` would; write nothing.
+
+    `weights` are what `severities()` gave to a caller that has asked already.
+    """
     strategy = strategies.strategy_of(submission)
     estimate = cost.estimate(submission, strategy=strategy, expected=expected, book=cost.PriceBook.load())
-    decision = policy.judge(submission, estimate=estimate, limits=limits_of(team), severities=severities())
+    weights = severities() if weights is None else weights
+    decision = policy.judge(submission, estimate=estimate, limits=limits_of(team), severities=weights)
     return Preview(decision, estimate)
 
 

@@ -57,3 +57,15 @@ class TestSet:
         assert browser.post("/rules/no_such_rule/", {"severity": "off"}).status_code == 404
         browser.post(f"/rules/{CODE}/", {"severity": "shout"})
         assert "can be set to" in browser.get("/rules/").content.decode()
+
+    def test_the_compose_page_weighs_rules_as_the_site_does(self, owner: User, admin: User, signed_in: SignIn) -> None:
+        page = signed_in(owner).get("/jobs/new/?example=1").content.decode()
+        assert "long_runs_save_checkpoints" in RULES
+        assert "Save a checkpoint at least every 4 hours" in page
+
+        signed_in(admin).post("/rules/long_runs_save_checkpoints/", {"severity": "off"})
+
+        assert (
+            "Save a checkpoint at least every 4 hours"
+            not in signed_in(owner).get("/jobs/new/?example=1").content.decode()
+        )
