@@ -41,20 +41,20 @@ class Watched(Protocol):
         """As in `Job`."""
 
     @property
-    def running_since(self) -> datetime | None:
-        """As in `Job`."""
+    def runs_long(self) -> bool:
+        """Whether it has run for more than `LONG_RUN`."""
 
     @property
-    def cancel_requested_at(self) -> datetime | None:
-        """As in `Job`."""
+    def is_to_be_cancelled(self) -> bool:
+        """Whether somebody asked to cancel it."""
 
 
-def pause(jobs: Collection[Watched], *, now: datetime) -> timedelta:
+def pause(jobs: Collection[Watched]) -> timedelta:
     """How long to wait before the next look at these jobs of one scope."""
     usual: timedelta = settings.POLL_INTERVAL
-    if any(job.cancel_requested_at or job.state == JobState.CANCELLING for job in jobs):
+    if any(job.is_to_be_cancelled or job.state == JobState.CANCELLING for job in jobs):
         wanted = usual / 2
-    elif all(job.running_since and now - job.running_since > LONG_RUN for job in jobs):
+    elif all(job.runs_long for job in jobs):
         wanted = usual * 2
     else:
         wanted = usual

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import BooleanField, ExpressionWrapper, Q
 
 from jobs import states, vertex
 from jobs.lifecycle import budget, cadence, claims
@@ -25,27 +25,30 @@ from jobs.lifecycle.restarts import reconcile
 from jobs.models import Job, Scope
 from jobs.states import JobState
 
-FIELDS = ("name", "displayName", "state", "createTime", "startTime", "endTime", "updateTime", "error", "labels")
+FIELDS = ("name", "state", "startTime", "endTime", "updateTime", "error")
+"""What `record` reads of a job that has been submitted; the rest would only make the pages longer."""
 MORE_FIELDS: dict[str, tuple[str, ...]] = {Job.Kind.PIPELINE: ("trainingTaskMetadata",)}
 JOB_ENDED = ("JOB_STATE_SUCCEEDED", "JOB_STATE_FAILED", "JOB_STATE_CANCELLED", "JOB_STATE_EXPIRED")
 PIPELINE_ENDED = ("PIPELINE_STATE_SUCCEEDED", "PIPELINE_STATE_FAILED", "PIPELINE_STATE_CANCELLED")
 ERROR_WINDOW = timedelta(minutes=5)
 """How long a failed job without a reason is asked again; the reason takes about a minute (vertex-facts 6.1)."""
 PAGE_TRIES = 3
+SEEN_TOGETHER = 500
+SEEN_WITHIN = timedelta(seconds=2)
 ANOTHER_PROBE = timedelta(seconds=2)
 
 
 class Known(NamedTuple):
-    """What is known of a watched job, without its spec: ten thousand of them are held at once."""
+    """What is known of a watched job: ten thousand of them are held at once, so only what tells news from no news."""
 
     pk: uuid.UUID
     remote_name: str
     state: str
-    started_at: datetime | None
-    running_since: datetime | None
-    seen_at: datetime | None
-    remote_updated_at: datetime | None
-    cancel_requested_at: datetime | None
+    has_started: bool
+    runs_long: bool
+    was_blind: bool
+    """Nobody has looked for so long that `record` writes it down."""
+    is_to_be_cancelled: bool
 
 
 class ClaimLost(Exception):
@@ -74,7 +77,7 @@ def observe(scope_id: int, *, now: datetime) -> None:
             claims.release_failed(scope, error, now=now)
             return
     claims.wake_feed(scope.project, due_at=now)
-    pause = (trouble and trouble.retry_after) or cadence.pause(watched.values(), now=now)
+    pause = (trouble and trouble.retry_after) or cadence.pause(watched.values())
     due_at = now if look.is_cut_short else now + pause
     claims.release_look(scope, due_at=due_at, answered_at=now, trouble=str(trouble or ""))
 
@@ -84,7 +87,14 @@ def watched_jobs(scope: Scope, now: datetime) -> list[Known]:
     of_scope = Job.objects.filter(project=scope.project, region=scope.region, kind=scope.kind).exclude(remote_name="")
     reasonless = Q(state=JobState.FAILED, error__isnull=True, ended_at__gt=now - ERROR_WINDOW)
     active = ~Q(state__in=states.FINISHED | states.LOCAL)
-    found = of_scope.filter(active | reasonless).order_by("submitted_at", "pk")
+    told = {
+        "has_started": Q(started_at__isnull=False),
+        "runs_long": Q(running_since__isnull=False, running_since__lt=now - cadence.LONG_RUN),
+        "was_blind": Q(seen_at__isnull=False, seen_at__lt=now - BLIND_AFTER),
+        "is_to_be_cancelled": Q(cancel_requested_at__isnull=False),
+    }
+    asked = {name: ExpressionWrapper(told[name], BooleanField()) for name in told}
+    found = of_scope.filter(active | reasonless).order_by("submitted_at", "pk").annotate(**asked)
     return list(map(Known._make, found.values_list(*Known._fields)))
 
 
@@ -95,6 +105,8 @@ class Look:
         self._scope, self._watched, self._patience, self._now = scope, watched, patience, now
         self._spend = partial(budget.spend, budget.reads(scope.project, scope.region), now=now)
         self._watch = cadence.Stopwatch(now)
+        self._without_news: list[uuid.UUID] = []
+        self._written_at = now
         self.is_cut_short = False
 
     def take(self) -> vertex.VertexError | None:
@@ -105,12 +117,18 @@ class Look:
         gets where all of them failed, since the place then does not answer.
         """
         missing = dict(self._watched)
-        for page in self._pages():
-            answers = [remote for remote in page if missing.pop(remote.name, None)]
-            self._apply(answers)
-            if self._watch.has_run_out:
-                self.is_cut_short = True
-                return None
+        try:
+            for page in self._pages():
+                self._apply([remote for remote in page if missing.pop(remote.name, None)])
+                if self._watch.has_run_out:
+                    self.is_cut_short = True
+                    return None
+            return self._ask_for(missing)
+        finally:
+            self._write_seen()
+
+    def _ask_for(self, missing: dict[str, Known]) -> vertex.VertexError | None:
+        """Ask for each by name, until the time of a look or our budget is used up; see `take` for failures."""
         trouble: vertex.VertexError | None = None
         answers_count = len(self._watched) - len(missing)
         for known in missing.values():
@@ -165,18 +183,16 @@ class Look:
             self._apply([remote])
 
     def _apply(self, answers: list[vertex.RemoteJob]) -> None:
-        """Write what the answers say: one UPDATE for those without news, one transaction for each of the others."""
-        news, rest = [], []
+        """Write what the answers say: one transaction for each with news, one UPDATE for hundreds of the others."""
+        news = []
         for remote in answers:
             known = self._watched[remote.name]
-            if self._scope.kind != Job.Kind.CUSTOM_JOB or is_news(known, remote, self._now):
+            if self._scope.kind != Job.Kind.CUSTOM_JOB or is_news(known, remote):
                 news.append((known, remote))
-            elif not _is_older(remote, known):
-                rest.append(known.pk)
-        with transaction.atomic():
-            self._keep_claim()
-            if rest:
-                Job.objects.filter(pk__in=rest).update(seen_at=self._now)
+            else:
+                self._without_news.append(known.pk)
+        if len(self._without_news) >= SEEN_TOGETHER or self._watch.now - self._written_at > SEEN_WITHIN:
+            self._write_seen()
         for known, remote in news:
             with transaction.atomic():
                 self._keep_claim()
@@ -184,9 +200,17 @@ class Look:
                 record(job, remote, now=self._now)
             self._look_for_restarts(known, job)
 
+    def _write_seen(self) -> None:
+        if not self._without_news:
+            return
+        with transaction.atomic():
+            self._keep_claim()
+            Job.objects.filter(pk__in=self._without_news).update(seen_at=self._now)
+        self._without_news, self._written_at = [], self._watch.now
+
     def _look_for_restarts(self, known: Known, job: Job) -> None:
         """A job that has not run before, or now runs for the first time, has no restart; logs are the feed's."""
-        has_run = known.started_at is not None or (job.started_at is not None and job.state != JobState.RUNNING)
+        has_run = known.has_started or (job.started_at is not None and job.state != JobState.RUNNING)
         if has_run and (job.state != known.state or may_be_restarting(known)):
             reconcile(job, now=self._now)
 
@@ -195,20 +219,14 @@ class Look:
             raise ClaimLost
 
 
-def is_news(known: Known, remote: vertex.RemoteJob, now: datetime) -> bool:
+def is_news(known: Known, remote: vertex.RemoteJob) -> bool:
     """Whether `record` would write anything but `seen_at`, or a restart may be waiting for its cause."""
     state = states.from_vertex(remote.state)
-    start_is_unknown = bool(remote.start_time) and known.started_at is None and state != JobState.RUNNING
-    was_blind = known.seen_at is not None and now - known.seen_at > BLIND_AFTER
+    start_is_unknown = bool(remote.start_time) and not known.has_started and state != JobState.RUNNING
     is_other = state != known.state or bool(remote.error)
-    return is_other or start_is_unknown or was_blind or may_be_restarting(known)
+    return is_other or start_is_unknown or known.was_blind or may_be_restarting(known)
 
 
 def may_be_restarting(known: Known) -> bool:
     """Whether the job has run before and waits for machines again."""
-    return known.started_at is not None and known.state in {JobState.QUEUED, JobState.PENDING}
-
-
-def _is_older(remote: vertex.RemoteJob, known: Known) -> bool:
-    newest = known.remote_updated_at
-    return newest is not None and remote.update_time is not None and remote.update_time < newest
+    return known.has_started and known.state in {JobState.QUEUED, JobState.PENDING}

@@ -7,10 +7,9 @@ import pytest
 
 from jobs import lifecycle
 from jobs.lifecycle import cadence
-from jobs.lifecycle.observe import Known
+from jobs.lifecycle.observe import Known, watched_jobs
 from jobs.models import Job, LogFeed, LogLine, Scope
 from tests.domain.conftest import Cloud, RequestJob, Submit, look, watch
-from tests.support.clock import Clock
 
 USUAL = timedelta(seconds=30)
 INTERVAL = timedelta(seconds=10)
@@ -23,32 +22,39 @@ def usual_interval(settings: Any) -> None:
     settings.POLL_INTERVAL = USUAL
 
 
-def known(clock: Clock, state: str = "running", **changes: Any) -> Known:
-    """A watched job that has just begun to run."""
-    fields = dict.fromkeys(Known._fields) | {"state": state, "running_since": clock.now} | changes
-    return Known(**fields)
+def known(state: str = "running", **changes: bool) -> Known:
+    """A watched job about which nothing is special."""
+    return Known(**dict.fromkeys(Known._fields, False) | {"state": state} | changes)  # type: ignore[arg-type]
 
 
 class TestPause:
-    def test_is_the_usual_one_for_waiting_and_young_jobs(self, clock: Clock) -> None:
-        assert cadence.pause([known(clock)], now=clock.now) == USUAL
-        assert cadence.pause([known(clock, "queued", running_since=None)], now=clock.now) == USUAL
+    def test_is_the_usual_one_for_waiting_and_young_jobs(self) -> None:
+        assert cadence.pause([known()]) == USUAL
+        assert cadence.pause([known("queued")]) == USUAL
 
-    def test_is_longer_when_nothing_but_long_runs_is_left(self, clock: Clock) -> None:
-        old = known(clock, running_since=clock.now - cadence.LONG_RUN - timedelta(seconds=1))
+    def test_is_longer_when_nothing_but_long_runs_is_left(self) -> None:
+        old = known(runs_long=True)
 
-        assert cadence.pause([old, old], now=clock.now) == 2 * USUAL
-        assert cadence.pause([old, known(clock)], now=clock.now) == USUAL
+        assert cadence.pause([old, old]) == 2 * USUAL
+        assert cadence.pause([old, known()]) == USUAL
 
-    @pytest.mark.parametrize("changes", [{"state": "cancelling"}, {"cancel_requested_at": Clock.now}])
-    def test_is_shorter_while_something_is_cancelled(self, clock: Clock, changes: dict[str, Any]) -> None:
-        assert cadence.pause([known(clock), known(clock, **changes)], now=clock.now) == USUAL / 2
+    @pytest.mark.parametrize("job", [known("cancelling"), known(is_to_be_cancelled=True)])
+    def test_is_shorter_while_something_is_cancelled(self, job: Known) -> None:
+        assert cadence.pause([known(), job]) == USUAL / 2
 
-    def test_never_needs_more_than_half_of_the_quota(self, clock: Clock, settings: Any) -> None:
+    def test_never_needs_more_than_half_of_the_quota(self, settings: Any) -> None:
         settings.READS_PER_MINUTE = 600
 
-        assert cadence.pause([known(clock)] * 10_000, now=clock.now) == USUAL
-        assert cadence.pause([known(clock)] * 30_000, now=clock.now) == timedelta(minutes=1)
+        assert cadence.pause([known()] * 10_000) == USUAL
+        assert cadence.pause([known()] * 30_000) == timedelta(minutes=1)
+
+    def test_a_run_is_long_after_some_hours(self, submit: Submit, cloud: Cloud) -> None:
+        job = submit("long")
+        watch(cloud, job, minutes=5)
+        scope = Scope.objects.get()
+
+        assert [known.runs_long for known in watched_jobs(scope, cloud.now)] == [False]
+        assert [known.runs_long for known in watched_jobs(scope, cloud.now + cadence.LONG_RUN)] == [True]
 
 
 class TestSilentRegions:

@@ -1,0 +1,53 @@
+"""Google's SDK as a poller: `poller.py get|list URL`; prints the jobs that it observes in a second.
+
+`get` holds a job object for each and asks it for its state, `list` lists them all: the two ways that the SDK offers.
+"""
+
+import logging
+import sys
+import time
+
+from google.auth.credentials import AnonymousCredentials
+from google.cloud import aiplatform
+
+HELD = 100
+SECONDS = 6.0
+OURS = 'labels.trainboard_instance="bench"'
+
+
+def main() -> None:
+    """Poll for some seconds."""
+    verb, url = sys.argv[1:]
+    logging.getLogger("google.cloud.aiplatform").setLevel(logging.ERROR)
+    aiplatform.init(
+        project="vision-research",
+        location="us-central1",
+        api_endpoint=url,
+        api_transport="rest",
+        credentials=AnonymousCredentials(),
+    )
+    if verb == "list":
+        began = time.perf_counter()
+        count = len([job.state for job in _listed()])
+        print(count / (time.perf_counter() - began))
+        return
+    found = aiplatform.CustomJob.list(filter='displayName:"job 1*" AND ' + OURS)[:HELD]
+    began, count = time.perf_counter(), 0
+    while time.perf_counter() - began < SECONDS:
+        count += len({job.state for job in found} and found)
+    print(count / (time.perf_counter() - began))
+
+
+def _listed() -> list[aiplatform.CustomJob]:
+    return [_Seen(job) for job in aiplatform.CustomJob.list(filter=OURS)]
+
+
+class _Seen:
+    """A listed job; reading `CustomJob.state` would ask for it once more."""
+
+    def __init__(self, job: aiplatform.CustomJob) -> None:
+        self.state = job.gca_resource.state
+
+
+if __name__ == "__main__":
+    main()

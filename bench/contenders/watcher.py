@@ -1,0 +1,154 @@
+"""Trainboard's engine in one process: `watcher.py race|scale|submit URL FOLDER`; prints its figures as JSON.
+
+`race` makes the rows of the jobs that the emulator has, then looks at them as fast as it can. `scale` watches them at
+the usual pace for a while, as one worker would, while somebody else changes them. `submit` requests and submits jobs.
+"""
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import django
+import psutil
+from redis import Redis
+
+from bench.contenders.fleet import CYCLES, INTERVAL, PROJECT, REGION, SUBMISSIONS, WATCH_SECONDS, clock
+
+VERB, URL, FOLDER = sys.argv[1:]
+os.environ |= {
+    "DJANGO_SETTINGS_MODULE": "dashboard.settings",
+    "TRAINBOARD_STATE": FOLDER,
+    "TRAINBOARD_VERTEX_ENDPOINT": URL,
+    "TRAINBOARD_INSTANCE": "bench",
+}
+django.setup()
+
+from django.conf import settings  # noqa: E402
+from django.contrib.auth.models import User  # noqa: E402
+
+import dashboard.celery  # noqa: E402, F401 - a worker's memory holds it
+from dashboard.management.demo import people as demo  # noqa: E402
+from dashboard.management.supervisor import prepare  # noqa: E402
+from jobs import lifecycle, spec, states  # noqa: E402
+from jobs.lifecycle.connection import client  # noqa: E402
+from jobs.models import Job, JobEvent, Policy, Scope, Team  # noqa: E402
+
+
+def people() -> Any:
+    """Make the tables and the people that are missing; return the team and an engineer of it."""
+    prepare.database(lambda _: None)
+    demo.create("127.0.0.1")
+    Policy.objects.update(ask_over_usd=1_000_000)
+    return Team.objects.get(name="vision"), User.objects.get(username="engineer")
+
+
+def make_rows() -> int:
+    """Write a row with its events for each job that the emulator lists, as if we had submitted and watched it."""
+    team, owner = people()
+    listed = client().list("custom_job", project=PROJECT, region=REGION, filter='labels.trainboard_instance="bench"')
+    rows, events = [], []
+    for number, remote in enumerate(listed):
+        began, runs = remote.create_time, remote.start_time
+        state = states.from_vertex(remote.state)
+        job = Job(
+            team=team, owner=owner, display_name=remote.display_name, project=PROJECT, region=REGION, strategy="spot",
+            machines="1 × n1-standard-4", spec=dict(remote.raw), request_key=f"bench-{number}", expected_seconds=3600,
+            estimate={"lines": [["machine", "1.0"]] * 8}, remote_name=remote.name, remote_updated_at=remote.update_time,
+            state=state, state_since=runs, requested_at=began, submitted_at=began, started_at=runs, running_since=runs,
+            log_complete=True,
+        )  # fmt: skip
+        rows.append(job)
+        before = ""
+        for to in ("approved", "submitting", state):
+            at = runs if to == state else began
+            events.append(
+                JobEvent(job=job, kind="state", from_state=before, to_state=to, occurred_at=at, recorded_at=at,
+                         sentence="bench", once_key=f"state:{to}")
+            )  # fmt: skip
+            before = to
+    Job.objects.bulk_create(rows, batch_size=500)
+    JobEvent.objects.bulk_create(events, batch_size=500)
+    Scope.objects.create(project=PROJECT, region=REGION, kind="custom_job", due_at=clock())
+    return len(rows)
+
+
+def race() -> dict[str, float]:
+    """Look again and again, without a pause."""
+    count = make_rows()
+    settings.READS_PER_MINUTE = 1_000_000
+    seconds = []
+    for _ in range(CYCLES + 1):
+        now = clock()
+        Scope.objects.update(due_at=now)
+        began = time.perf_counter()
+        (scope_id,) = lifecycle.due_scopes(now)
+        lifecycle.observe(scope_id, now=now)
+        seconds.append(time.perf_counter() - began)
+        assert Job.objects.filter(seen_at=now).count() == count, "a look has to see every job"
+    best = sorted(seconds[1:])[CYCLES // 2]
+    return {"jobs": count, "cycle_seconds": best, "jobs_per_second": count / best}
+
+
+def scale() -> dict[str, float]:
+    """Be the only worker for a while, with a sweep every half second; delays count until a look is completely done."""
+    settings.POLL_INTERVAL = INTERVAL
+    Redis.from_url(settings.REDIS_URL).flushall()  # what the race spent shall not count here
+    last = JobEvent.objects.latest("id").pk
+    delays, cycles, peak = [], [], 0
+    began = clock()
+    ends = time.monotonic() + WATCH_SECONDS
+    print("ready", flush=True)
+    while time.monotonic() < ends:
+        now = clock()
+        lifecycle.repair(now)
+        for scope_id in lifecycle.due_scopes(now):
+            start = time.perf_counter()
+            lifecycle.observe(scope_id, now=now)
+            cycles.append(time.perf_counter() - start)
+            done = clock()
+            found = JobEvent.objects.filter(pk__gt=last, kind="state", occurred_at__gt=began).order_by("pk")
+            for pk, occurred_at in found.values_list("pk", "occurred_at"):
+                delays.append((done - occurred_at).total_seconds())
+                last = max(last, pk)
+            peak = max(peak, psutil.Process().memory_info().rss)
+        time.sleep(0.5)
+    delays.sort()
+    return {
+        "changes": len(delays),
+        "p50_seconds": delays[len(delays) // 2],
+        "p95_seconds": delays[int(len(delays) * 0.95)],
+        "slowest_cycle_seconds": max(cycles),
+        "cycles": len(cycles),
+        "rss_mb": peak / 1e6,
+    }
+
+
+def submit() -> dict[str, float]:
+    """Request and submit, one after the other, in one thread."""
+    team, owner = people()
+    settings.CREATES_PER_MINUTE = settings.READS_PER_MINUTE = 1_000_000
+    body = json.loads((Path(__file__).parent / "job.json").read_text())
+    read, findings = spec.read("custom_job", body)
+    assert read is not None, findings
+    submission = spec.Submission(kind="custom_job", project=PROJECT, region="europe-west4", job=read)
+    requested = time.perf_counter()
+    jobs = [
+        lifecycle.request_job(submission=submission, team=team, by=owner, expected=INTERVAL,
+                              request_key=f"submit-{number}", now=clock())
+        for number in range(SUBMISSIONS)
+    ]  # fmt: skip
+    began = time.perf_counter()
+    for job in jobs:
+        lifecycle.submit(job.pk, now=clock())
+    ended = time.perf_counter()
+    return {
+        "requests_per_second": SUBMISSIONS / (began - requested),
+        "submits_per_second": SUBMISSIONS / (ended - began),
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps({"race": race, "scale": scale, "submit": submit}[VERB]()))

@@ -1,0 +1,215 @@
+"""The engine race: this engine against polling with Google's SDK, ten thousand active jobs, one emulator, one run.
+
+Then one worker watches all of them at the usual pace and within Google's quota while somebody preempts and cancels
+some, and jobs are submitted. Prints a table and fails if a figure misses its limit.
+"""
+
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from bench.contenders.fleet import AHEAD_SECONDS, CYCLES, INTERVAL, PROJECT, REGION, WATCH_SECONDS  # noqa: E402
+from tests.support import redis  # noqa: E402
+
+COUNT = int(os.environ.get("BENCH_JOBS", "10000"))
+CREATORS = 4
+JOBS = f"/v1/projects/{PROJECT}/locations/{REGION}/customJobs"
+CHANGES_PER_SECOND = 5.0
+QUOTA = 600
+
+
+class Cloud:
+    """The emulator as a process of its own, told to play long jobs on a clock that we push on."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.names: list[str] = []
+
+    def call(self, verb: str, path: str, body: Any = None) -> Any:
+        """Send a request and return its JSON; None where it is refused."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data=data, method=verb)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return json.loads(answer.read())
+        except urllib.error.HTTPError:
+            return None
+
+    def fill(self) -> float:
+        """Create the jobs and let all of them run; return how long it took."""
+        body = json.loads((ROOT / "bench/contenders/job.json").read_text())
+        labels = body["labels"] | {"trainboard_instance": "bench"}
+        began = time.perf_counter()
+
+        def create(number: int) -> str:
+            whole = body | {"displayName": f"job {number}", "labels": labels | {"trainboard_job": f"{number:032x}"}}
+            return str(self.call("POST", JOBS, whole)["name"])
+
+        with ThreadPoolExecutor(CREATORS) as pool:
+            self.names = list(pool.map(create, range(COUNT)))
+        self.call("POST", "/_emulator/clock", {"now": time.time() + AHEAD_SECONDS})
+        return time.perf_counter() - began
+
+    def calls(self) -> dict[str, int]:
+        """How often each method was called."""
+        told = self.call("GET", f"/_emulator/truth?job={self.names[0]}")["calls"]
+        return {name: count for name, count in told.items() if name.startswith("customJobs")}
+
+
+@contextmanager
+def emulator(folder: Path) -> Iterator[Cloud]:
+    """Run it on a free port."""
+    command = [sys.executable, "-m", "emulator", "--port", "0", "--state", str(folder), "--scripted"]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        found = re.search(r"http://\S+", process.stdout.readline())
+        assert found is not None
+        yield Cloud(found[0])
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def run(program: str, *arguments: str, environment: dict[str, str]) -> "subprocess.Popen[str]":
+    """Start a contender."""
+    command = [sys.executable, str(ROOT / "bench/contenders" / program), *arguments]
+    more = {"PYTHONPATH": str(ROOT), "NO_GCE_CHECK": "true"} | environment
+    return subprocess.Popen(command, env=os.environ | more, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+
+
+def result(contender: "subprocess.Popen[str]") -> Any:
+    """Wait for a contender and return the last line that it printed, as JSON."""
+    printed, _ = contender.communicate(timeout=170)
+    if contender.returncode:
+        sys.exit(f"{contender.args} failed with {contender.returncode}")
+    return json.loads(printed.strip().splitlines()[-1])
+
+
+def disturb(cloud: Cloud, until: threading.Event) -> int:
+    """Preempt jobs and cancel some, in turns, while the emulator's clock goes with the wall's; return how many."""
+    dice, names = random.Random(5), list(cloud.names)
+    dice.shuffle(names)
+    began, count = time.time(), 0
+    while not until.wait(0.1):
+        cloud.call("POST", "/_emulator/clock", {"now": time.time() + AHEAD_SECONDS})
+        while count < (time.time() - began) * CHANGES_PER_SECOND:
+            name, count = names.pop(), count + 1
+            if count % 4:
+                cloud.call("POST", "/_emulator/preempt", {"job": name})
+            else:
+                cloud.call("POST", f"/v1/{name}:cancel", {})
+    return count
+
+
+# ---------------------------------------------------------------- the three measurements
+@dataclass
+class Figure:
+    """One line of the table. `limit`: at least this where `is_rate`, else at most; None: told without a limit."""
+
+    what: str
+    measured: float
+    unit: str
+    limit: float | None = None
+    is_rate: bool = False
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the limit is kept."""
+        return self.limit is None or (self.measured >= self.limit if self.is_rate else self.measured <= self.limit)
+
+    def __str__(self) -> str:
+        sign = ">=" if self.is_rate else "<="
+        limit = "" if self.limit is None else f"{sign} {self.limit:,.0f} {self.unit}"
+        missed = "" if self.is_kept else "  MISSED"
+        return f"{self.what:<58}{self.measured:>10,.2f} {self.unit:<7}{limit:>16}{missed}"
+
+
+def race(cloud: Cloud, folder: str, environment: dict[str, str]) -> list[Figure]:
+    """Observe all jobs as fast as each side can; calls of one cycle over all of them."""
+    ours = result(run("watcher.py", "race", cloud.url, folder, environment=environment))
+    calls = cloud.calls()["customJobs.list"] / (CYCLES + 2)  # one more to warm up, and one that makes the rows
+    peers = {verb: float(result(run("poller.py", verb, cloud.url, environment={}))) for verb in ("get", "list")}
+    speed = ours["jobs_per_second"]
+    return [
+        Figure("ours: jobs observed, 10,000 active, nothing new", speed, "/s"),
+        Figure("  time of a full cycle", ours["cycle_seconds"], "s"),
+        Figure("SDK, one get for each job", peers["get"], "/s"),
+        Figure("SDK, list", peers["list"], "/s"),
+        Figure("ours is faster than the SDK's get", speed / peers["get"], "times", 20, is_rate=True),
+        Figure("ours is faster than the SDK's list", speed / peers["list"], "times", 5, is_rate=True),
+        Figure("ours: API calls of a full cycle", calls, "calls"),
+        Figure("  the SDK's get needs more, even with one call for each job", COUNT / calls, "times", 20, is_rate=True),
+    ]
+
+
+def scale(cloud: Cloud, folder: str, environment: dict[str, str]) -> list[Figure]:
+    """One worker and a stream of changes."""
+    before = cloud.calls()
+    contender = run("watcher.py", "scale", cloud.url, folder, environment=environment)
+    assert contender.stdout is not None
+    contender.stdout.readline()
+    ended = threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        changes = pool.submit(disturb, cloud, ended)
+        try:
+            ours = result(contender)
+        finally:
+            ended.set()
+        count = changes.result()
+    after = cloud.calls()
+    reads = sum(after[name] - before.get(name, 0) for name in ("customJobs.list", "customJobs.get") if name in after)
+    return [
+        Figure(f"one worker, {count} disturbances: changes recorded", ours["changes"], ""),
+        Figure("  delay from change to event, median", ours["p50_seconds"], "s"),
+        Figure("  delay from change to event, p95", ours["p95_seconds"], "s", INTERVAL.total_seconds() + 2),
+        Figure("  slowest cycle", ours["slowest_cycle_seconds"], "s"),
+        Figure("  memory of the worker", ours["rss_mb"], "MB", 250),
+        Figure("  calls a minute", reads * 60 / WATCH_SECONDS, "calls", QUOTA),
+    ]
+
+
+def submissions(cloud: Cloud, folder: str, environment: dict[str, str]) -> list[Figure]:
+    """One thread, no limit on calls."""
+    ours = result(run("watcher.py", "submit", cloud.url, folder, environment=environment))
+    return [
+        Figure("requests written, one thread", ours["requests_per_second"], "/s"),
+        Figure("submissions, one thread, until the answer is recorded", ours["submits_per_second"], "/s"),
+    ]
+
+
+def main() -> int:
+    """Measure everything; return 1 if a limit is missed."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        redis.running("embedded") as broker,
+        emulator(Path(folder) / "emulator") as cloud,
+    ):
+        print(f"{COUNT:,} jobs created in {cloud.fill():.0f} s")
+        figures: list[Figure] = []
+        for part in (race, scale, submissions):
+            figures += part(cloud, folder, {"REDIS_URL": broker})
+    print("\n".join(map(str, figures)))
+    return 0 if all(figure.is_kept for figure in figures) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
