@@ -87,7 +87,7 @@ class Tidier:
         if slot.kind.name == "free":
             return node
         if slot.model is not None:
-            if isinstance(node.value, str) and self._is_hole(slot, node, path):
+            if self._is_hole(slot, node, path):
                 return None
             return self.message(slot.model, node, path)
         if slot.kind.name == "duration":
@@ -99,12 +99,12 @@ class Tidier:
         elif node.raw:
             for surprise in surprises(node):
                 self.notes.advise("yaml_number", node.line, surprise, "Write it as a plain decimal number.", path)
-        if isinstance(node.value, str) and self._is_hole(slot, node, path) and slot.kind.name != "text":
+        if self._is_hole(slot, node, path) and slot.kind.name != "text":
             return None
         return node
 
     def _is_hole(self, slot: Slot, node: Node, path: str) -> bool:
-        if not has_hole(slot, node.value):
+        if not isinstance(node.value, str) or not has_hole(slot, node.value):
             return False
         self.holes.append(path)
         kept = slot.kind.name == "text"

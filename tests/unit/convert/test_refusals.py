@@ -47,6 +47,15 @@ class TestHoles:
 
 
 class TestRefusals:
+    @pytest.mark.parametrize("value", [[], {}, 7, True, None, [1, {"a": "b"}]])
+    def test_a_pipeline_s_task_that_is_no_text_is_explained(self, value: object) -> None:
+        body = {"displayName": "p", "trainingTaskDefinition": value, "trainingTaskInputs": {"workerPoolSpecs": []}}
+
+        reading = convert.read_text(json.dumps(body))
+
+        assert reading.kind == "training_pipeline"
+        assert reading.findings
+
     @pytest.mark.parametrize(
         ("text", "code", "line", "words"),
         [
