@@ -8,6 +8,7 @@ import json
 import os
 import random
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,7 @@ from tests.support import redis  # noqa: E402
 
 COUNT = int(os.environ.get("BENCH_JOBS", "10000"))
 CREATORS = 4
+ROUNDS = 3
 JOBS = f"/v1/projects/{PROJECT}/locations/{REGION}/customJobs"
 CHANGES_PER_SECOND = 5.0
 QUOTA = 600
@@ -144,18 +146,23 @@ class Figure:
 
 
 def race(cloud: Cloud, folder: str, environment: dict[str, str]) -> list[Figure]:
-    """Observe all jobs as fast as each side can; calls of one cycle over all of them."""
-    ours = result(run("watcher.py", "race", cloud.url, folder, environment=environment))
-    calls = cloud.calls()["customJobs.list"] / (CYCLES + 2)  # one more to warm up, and one that makes the rows
-    peers = {verb: float(result(run("poller.py", verb, cloud.url, environment={}))) for verb in ("get", "list")}
-    speed = ours["jobs_per_second"]
+    """Observe all jobs as fast as each side can, in turns, so that a busy moment of the machine hits both."""
+    speeds: dict[str, list[float]] = {"ours": [], "get": [], "list": []}
+    for _ in range(ROUNDS):
+        ours = result(run("watcher.py", "race", cloud.url, folder, environment=environment))
+        if not speeds["ours"]:
+            calls = cloud.calls()["customJobs.list"] / (CYCLES + 2)  # one more to warm up, and one that makes the rows
+        speeds["ours"].append(ours["jobs_per_second"])
+        for verb in ("get", "list"):
+            speeds[verb].append(float(result(run("poller.py", verb, cloud.url, environment={}))))
+    speed, by_get, by_list = (statistics.median(speeds[side]) for side in ("ours", "get", "list"))
     return [
-        Figure("ours: jobs observed, 10,000 active, nothing new", speed, "/s"),
-        Figure("  time of a full cycle", ours["cycle_seconds"], "s"),
-        Figure("SDK, one get for each job", peers["get"], "/s"),
-        Figure("SDK, list", peers["list"], "/s"),
-        Figure("ours is faster than the SDK's get", speed / peers["get"], "times", 20, is_rate=True),
-        Figure("ours is faster than the SDK's list", speed / peers["list"], "times", 5, is_rate=True),
+        Figure(f"ours: jobs observed, {COUNT:,} active, nothing new", speed, "/s"),
+        Figure("  time of a full cycle", COUNT / speed, "s"),
+        Figure("SDK, one get for each job", by_get, "/s"),
+        Figure("SDK, list", by_list, "/s"),
+        Figure("ours is faster than the SDK's get", speed / by_get, "times", 20, is_rate=True),
+        Figure("ours is faster than the SDK's list", speed / by_list, "times", 5, is_rate=True),
         Figure("ours: API calls of a full cycle", calls, "calls"),
         Figure("  the SDK's get needs more, even with one call for each job", COUNT / calls, "times", 20, is_rate=True),
     ]

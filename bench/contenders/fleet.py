@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 REGION, PROJECT = "us-central1", "vision-research"
-CYCLES = 5
+CYCLES = 3
 WATCH_SECONDS = 62.0
 INTERVAL = timedelta(seconds=20)
 SUBMISSIONS = 150

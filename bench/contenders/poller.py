@@ -11,7 +11,7 @@ from google.auth.credentials import AnonymousCredentials
 from google.cloud import aiplatform
 
 HELD = 100
-SECONDS = 6.0
+SECONDS = 3.0
 OURS = 'labels.trainboard_instance="bench"'
 
 

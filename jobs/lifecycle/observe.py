@@ -9,6 +9,7 @@ Most answers say nothing new. Those cost one UPDATE for each page; only a job ab
 
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from functools import partial
 from typing import NamedTuple
@@ -35,6 +36,8 @@ ERROR_WINDOW = timedelta(minutes=5)
 PAGE_TRIES = 3
 SEEN_TOGETHER = 500
 SEEN_WITHIN = timedelta(seconds=2)
+FETCHERS = ThreadPoolExecutor(max_workers=32, thread_name_prefix="page")
+"""They only wait for pages and never touch the database; far more than a process has tasks."""
 ANOTHER_PROBE = timedelta(seconds=2)
 
 
@@ -147,7 +150,10 @@ class Look:
         return trouble
 
     def _pages(self) -> Iterator[list[vertex.RemoteJob]]:
-        """The active jobs of this instance; each page has to come within the patience."""
+        """The active jobs of this instance; each page has to come within the patience.
+
+        While one is written down, the next is on its way.
+        """
         scope = self._scope
         if scope.kind == Job.Kind.TUNING_JOB:
             return
@@ -162,11 +168,14 @@ class Look:
             before_page=self._spend,
             tries=PAGE_TRIES,
         )
-        while True:
+
+        def fetch() -> list[vertex.RemoteJob] | None:
             with vertex.at_most(self._patience):
-                page = next(pages, None)
-            if page is None:
-                return
+                return next(pages, None)
+
+        coming = FETCHERS.submit(fetch)
+        while (page := coming.result()) is not None:
+            coming = FETCHERS.submit(fetch)
             yield page
 
     def _ask(self, known: Known) -> None:
