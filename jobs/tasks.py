@@ -11,7 +11,7 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from jobs import lifecycle
-from jobs.lifecycle import drafts
+from jobs.lifecycle.asking import drafts
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from dashboard.access.jobs import job_for
 from dashboard.access.roles import Request
 from dashboard.access.templates import draft_for, number, template_for
 from jobs import lifecycle
-from jobs.lifecycle import drafts, templates
+from jobs.lifecycle.asking import drafts, templates
 from jobs.models import Job, Team
 from jobs.spec import Submission
 

@@ -6,7 +6,7 @@ from dashboard.forms.found import FoundForm
 
 
 class TemplateForm(FoundForm):
-    """A template's name and what it is for. `jobs.lifecycle.templates` decides whether the name can be used."""
+    """A template's name and what it is for. `jobs.lifecycle.asking.templates` decides whether the name can be used."""
 
     is_final = True
     name = forms.CharField(label="Name", required=False, max_length=500, help_text="Unique in the team.")

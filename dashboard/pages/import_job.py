@@ -19,7 +19,8 @@ from dashboard.forms.import_form import TOO_LARGE, ImportForm, as_lines
 from dashboard.forms.uploads import FirstBytes
 from jobs import convert, lifecycle, strategies
 from jobs.convert import FORMATS, Reading
-from jobs.lifecycle import Preview, drafts
+from jobs.lifecycle import Preview
+from jobs.lifecycle.asking import drafts
 from jobs.spec import Finding, Severity, Submission
 
 NO_TEAM = "You may request jobs in none of your teams, so there is none to import for."

@@ -18,7 +18,7 @@ from dashboard.access import Job, Request, Template, can, job_for, teams_where
 from dashboard.access.templates import template_for, templates_of
 from dashboard.forms.template_form import TemplateForm
 from jobs import lifecycle, strategies
-from jobs.lifecycle import templates as verbs
+from jobs.lifecycle.asking import templates as verbs
 
 PAGE_SIZE = 50
 MAY_NOT_SAVE = "Your role in this team lets you look at jobs; an engineer may keep templates of them."

@@ -6,8 +6,8 @@ from datetime import datetime
 from django.db.models import Window
 from django.db.models.functions import RowNumber
 
-from jobs.lifecycle.cancel import send_cancel
-from jobs.lifecycle.submit import submit
+from jobs.lifecycle.sending.cancel import send_cancel
+from jobs.lifecycle.sending.submit import submit
 from jobs.models import Job, LogFeed, Scope
 from jobs.states import JobState
 

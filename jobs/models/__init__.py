@@ -3,26 +3,33 @@
 from jobs.models.approval import Approval
 from jobs.models.draft import Draft
 from jobs.models.event import JobEvent
+from jobs.models.foreign_job import ForeignJob, Survey
 from jobs.models.job import Job
 from jobs.models.log_feed import LogFeed
 from jobs.models.log_line import LogLine
+from jobs.models.pool import Pool
 from jobs.models.rule_setting import RuleSetting
 from jobs.models.scope import Scope
 from jobs.models.team import Membership, Policy, Role, Team
 from jobs.models.template import Template
+from jobs.models.trial import Trial
 
 __all__ = [
     "Approval",
     "Draft",
+    "ForeignJob",
     "Job",
     "JobEvent",
     "LogFeed",
     "LogLine",
     "Membership",
     "Policy",
+    "Pool",
     "Role",
     "RuleSetting",
     "Scope",
+    "Survey",
     "Team",
     "Template",
+    "Trial",
 ]

@@ -8,7 +8,7 @@ from jobs.models.team import Team
 
 
 class Draft(models.Model):
-    """What one person imported. Only they see it, and it expires (`jobs.lifecycle.drafts`)."""
+    """What one person imported. Only they see it, and it expires (`jobs.lifecycle.asking.drafts`)."""
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="drafts")
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="drafts")

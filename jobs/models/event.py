@@ -38,6 +38,9 @@ class JobEvent(models.Model):
         UNSEEN = "unseen", "not observed"
         TROUBLE = "trouble", "a step failed and will be repeated"
         REPAIRED = "repaired", "repaired"
+        ADOPTED = "adopted", "adopted from outside"
+        DELETE_REQUESTED = "delete_requested", "deletion at Vertex AI requested"
+        DELETED = "deleted", "deleted at Vertex AI"
 
     job = models.ForeignKey(Job, on_delete=models.PROTECT, related_name="events")
     kind = models.CharField(max_length=24, choices=Kind.choices)

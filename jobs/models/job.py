@@ -94,8 +94,15 @@ class Job(models.Model):
     trouble = models.TextField(blank=True, help_text="Why the last step failed; empty when it did not.")
     cancel_requested_at = models.DateTimeField(null=True, blank=True)
     cancel_sent_at = models.DateTimeField(null=True, blank=True)
+    is_adopted = models.BooleanField(
+        default=False, help_text="It was made outside Trainboard and is only watched: never cancelled nor deleted."
+    )
+    deletion_requested_at = models.DateTimeField(null=True, blank=True)
+    deleted_at = models.DateTimeField(null=True, blank=True, help_text="Vertex AI has deleted its record of the job.")
     log_sources = models.JSONField(
-        default=dict, blank=True, help_text="{number of a custom job: label of its lines}; see lifecycle.sources."
+        default=dict,
+        blank=True,
+        help_text="{number of a custom job: label of its lines}; see lifecycle.watching.sources.",
     )
     log_wanted_until = models.DateTimeField(null=True, blank=True, help_text="Somebody looks at the log until then.")
     log_cursor_at = models.DateTimeField(null=True, blank=True, help_text="Newest line of its replicas that was read.")

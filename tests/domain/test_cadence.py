@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from jobs import lifecycle
-from jobs.lifecycle import cadence
-from jobs.lifecycle.observe import Known, watched_jobs
+from jobs.lifecycle.watching import cadence
+from jobs.lifecycle.watching.observe import Known, watched_jobs
 from jobs.models import Job, LogFeed, LogLine, Scope
 from tests.domain.conftest import Cloud, RequestJob, Submit, look, watch
 
@@ -223,7 +223,7 @@ class TestPartialFailures:
 def test_more_lines_than_one_read_gives_are_read_at_once(
     submit: Submit, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jobs.lifecycle.feeds.LINES_PER_READ", 5)
+    monkeypatch.setattr("jobs.lifecycle.watching.feeds.LINES_PER_READ", 5)
     for _ in range(3):
         submit("long")
     cloud.forward(minutes=10)

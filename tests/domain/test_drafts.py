@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from jobs import tasks
-from jobs.lifecycle import drafts
+from jobs.lifecycle.asking import drafts
 from jobs.models import Draft, Team
 from tests.support import samples
 from tests.support.clock import Clock

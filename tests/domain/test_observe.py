@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from jobs import lifecycle
-from jobs.lifecycle.record import BLIND_AFTER, LOST_AFTER
+from jobs.lifecycle.watching.record import BLIND_AFTER, LOST_AFTER
 from jobs.models import Job, LogFeed, LogLine, Scope
 from tests.domain.conftest import Cloud, Submit, look, watch
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from jobs.lifecycle import restarts
+from jobs.lifecycle.watching import restarts
 from jobs.models import Job, LogLine
 from tests.domain.conftest import Cloud, Submit, look, watch
 

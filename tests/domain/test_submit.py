@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from jobs import lifecycle
 from jobs.lifecycle.claims import LEASE
 from jobs.lifecycle.connection import LONGEST_CALL
-from jobs.lifecycle.submit import CONSISTENCY_WINDOW
+from jobs.lifecycle.sending.submit import CONSISTENCY_WINDOW
 from jobs.models import Job, Policy, Scope
 from tests.domain.conftest import Cloud, RequestJob
 

@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from jobs import lifecycle
-from jobs.lifecycle import templates
+from jobs.lifecycle.asking import templates
 from jobs.models import Membership, Team, Template
 from tests.domain.conftest import RequestJob
 from tests.support import samples

@@ -10,7 +10,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from jobs.lifecycle import drafts
+from jobs.lifecycle.asking import drafts
 from jobs.models import Job, Team
 from tests.pages.conftest import MakeJob, text_in, text_of
 from tests.support import samples

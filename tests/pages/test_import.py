@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dashboard.forms.uploads import MOST_BYTES
-from jobs.lifecycle import drafts
+from jobs.lifecycle.asking import drafts
 from jobs.models import Draft, Job, Membership, Policy, Team
 from tests.pages.conftest import text_of
 from tests.support import samples

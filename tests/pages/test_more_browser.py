@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 from playwright.sync_api import expect
 
-from jobs.lifecycle import templates
+from jobs.lifecycle.asking import templates
 from jobs.models import Job, Team
 from tests.pages.conftest import MakeJob
 from tests.pages.test_browser import SIZES, OpenWindow, chromium, violations, window

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.contrib.staticfiles import finders
 from django.test import Client
 
-from jobs.lifecycle import templates
+from jobs.lifecycle.asking import templates
 from jobs.models import Team
 from tests.pages.conftest import MakeJob
 from tests.pages.test_strictness import FIRST_LOAD_BYTES

@@ -11,7 +11,7 @@ from django.test import RequestFactory
 
 from dashboard.access import Request
 from dashboard.access.starts import Start, start_for
-from jobs.lifecycle import drafts, templates
+from jobs.lifecycle.asking import drafts, templates
 from jobs.models import Draft, Job, Membership, Team, Template
 from tests.pages.conftest import MakeJob
 from tests.support import samples

@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from jobs.lifecycle import templates
+from jobs.lifecycle.asking import templates
 from jobs.models import Job, Membership, Team, Template
 from tests.pages.conftest import MakeJob, text_of
 from tests.support import samples

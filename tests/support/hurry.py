@@ -36,7 +36,8 @@ def hurry() -> None:
 
     timezone.now = now  # type: ignore[assignment]
     django.setup()
-    from jobs.lifecycle import cadence, connection
+    from jobs.lifecycle import connection
+    from jobs.lifecycle.watching import cadence
     from jobs.vertex import Timeout, VertexClient
 
     timeout = Timeout(connect=5 / BY, read=25 / BY, total=30 / BY)

@@ -19,9 +19,9 @@ from django.db import transaction
 
 from jobs import spec, vertex
 from jobs.lifecycle import budget, claims, door
+from jobs.lifecycle.asking.request import preview, submission_of
 from jobs.lifecycle.connection import INSTANCE_LABEL, JOB_LABEL, LONGEST_CALL, client
-from jobs.lifecycle.record import number, record
-from jobs.lifecycle.request import preview, submission_of
+from jobs.lifecycle.watching.record import number, record
 from jobs.models import Job, JobEvent
 from jobs.states import JobState
 

@@ -19,10 +19,11 @@ from django.db import transaction
 from django.db.models import BooleanField, ExpressionWrapper, Q
 
 from jobs import states, vertex
-from jobs.lifecycle import budget, cadence, claims
+from jobs.lifecycle import budget, claims
 from jobs.lifecycle.connection import INSTANCE_LABEL, client
-from jobs.lifecycle.record import BLIND_AFTER, record, record_absence
-from jobs.lifecycle.restarts import reconcile
+from jobs.lifecycle.watching import cadence
+from jobs.lifecycle.watching.record import BLIND_AFTER, record, record_absence
+from jobs.lifecycle.watching.restarts import reconcile
 from jobs.models import Job, Scope
 from jobs.states import JobState
 

@@ -13,9 +13,10 @@ from django.conf import settings
 from django.db.models import Q
 
 from jobs import vertex
-from jobs.lifecycle import budget, cadence, claims, restarts
+from jobs.lifecycle import budget, claims
 from jobs.lifecycle.connection import client
-from jobs.lifecycle.sources import replica_name
+from jobs.lifecycle.watching import cadence, restarts
+from jobs.lifecycle.watching.sources import replica_name
 from jobs.models import Job, LogFeed, LogLine
 from jobs.models.job import JobQuerySet
 

@@ -10,9 +10,9 @@ from django.db import IntegrityError, transaction
 
 from jobs import cost, policy, spec, strategies
 from jobs.lifecycle import door
+from jobs.lifecycle.asking.keepable import unkeepable
+from jobs.lifecycle.asking.rules import severities
 from jobs.lifecycle.errors import NotAllowed
-from jobs.lifecycle.keepable import unkeepable
-from jobs.lifecycle.rules import severities
 from jobs.models import Approval, Job, JobEvent, Policy, Team
 from jobs.policy import Decision, Limits, Verdict
 from jobs.states import JobState

@@ -11,7 +11,7 @@ from django.db import transaction
 
 from jobs import states, vertex
 from jobs.lifecycle import door
-from jobs.lifecycle.sources import log_sources
+from jobs.lifecycle.watching.sources import log_sources
 from jobs.models import Job, JobEvent
 from jobs.states import FINISHED, JobState
 

@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from jobs import spec
-from jobs.lifecycle.keepable import unkeepable
+from jobs.lifecycle.asking.keepable import unkeepable
 from jobs.models import Draft, Team
 
 KEPT_FOR = timedelta(days=7)

@@ -1,0 +1,1 @@
+"""What Vertex AI and its logs say, and how often they are asked; answers become events."""
