@@ -13,6 +13,7 @@ from jobs.vertex.errors import (
     VertexError,
 )
 from jobs.vertex.logs import LogEntry
+from jobs.vertex.resources import RemoteResource
 from jobs.vertex.wire import RemoteJob
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "RateLimited",
     "Refused",
     "RemoteJob",
+    "RemoteResource",
     "Timeout",
     "Unavailable",
     "VertexClient",

@@ -1,44 +1,22 @@
 """The calls to Vertex AI and Cloud Logging: each has a time limit, is made once, ends in a value or a VertexError."""
 
-import json
-import os
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-import requests
-import urllib3.exceptions
-from google.auth.exceptions import GoogleAuthError
-from google.auth.transport.requests import AuthorizedSession
+from jobs.vertex import answers, errors, logs, wire
+from jobs.vertex.caller import BeforePage, Caller, Timeout, nothing, pages_of
+from jobs.vertex.deadline import at_most
+from jobs.vertex.resources import COLLECTION, RemoteResource, remote_resource, resources_url
 
-from jobs.vertex import answers, auth, errors, logs, wire
-from jobs.vertex.deadline import at_most, seconds_left
-
-MOST_PAGES = 1_000
-"""Of one list; more means that the other end goes round in circles."""
+__all__ = ["Timeout", "VertexClient"]
 
 RemoteJobs = list[wire.RemoteJob]
+RemoteResources = list[RemoteResource | None]
 LogEntries = list[logs.LogEntry]
-BeforePage = Callable[[], object]
 
 
-def nothing() -> None:
-    """Do nothing before a page."""
-
-
-@dataclass(frozen=True, slots=True)
-class Timeout:
-    """Seconds to wait: for a connection, between two pieces of an answer, and for a verb with all of its pages."""
-
-    connect: float = 5
-    read: float = 30
-    total: float = 120
-
-
-class VertexClient:
+class VertexClient(Caller):
     """Speaks for one deployment of Trainboard to one endpoint; safe to share between threads.
 
     `endpoint`: empty = Google's regional endpoints; may hold `{location}`. `logging_endpoint`: empty = Cloud Logging,
@@ -47,21 +25,6 @@ class VertexClient:
     credentials that would leave this machine unencrypted. Every verb raises `errors.VertexError`. Verbs that may take
     several calls, one for each page, call `before_page` before each of them; what it raises ends the verb.
     """
-
-    def __init__(
-        self,
-        *,
-        endpoint: str = "",
-        logging_endpoint: str = "",
-        credentials: Any = None,
-        timeout: Timeout = Timeout(),
-    ) -> None:
-        self._endpoint = auth.checked_endpoint(endpoint or wire.DEFAULT_ENDPOINT, credentials)
-        fallback = self._endpoint if auth.is_plain(self._endpoint) else logs.DEFAULT_ENDPOINT
-        self._logging_endpoint = auth.checked_endpoint(logging_endpoint or fallback, credentials)
-        self._credentials = auth.Wallet(credentials)
-        self._timeout = timeout
-        self._per_thread = threading.local()
 
     def create(self, kind: str, *, project: str, region: str, body: Mapping[str, Any]) -> wire.RemoteJob:
         """Create a job from its REST body; it starts at once."""
@@ -77,12 +40,12 @@ class VertexClient:
         """Ask for the end of a job. It goes on for a while and may still succeed or fail by itself."""
         self._send(self._to_job("POST", kind, name, ":cancel"), body={})
 
-    def delete(self, kind: str, name: str) -> None:
-        """Delete a job that has ended; Vertex AI may finish that later."""
+    def delete(self, kind: str, name: str) -> bool:
+        """Delete a job that has ended; False when Vertex AI has begun to and will finish later."""
         call = self._to_job("DELETE", kind, name)
-        if failed := wire.rpc_status(self._send(call).get("error")):
-            words = failed["message"] or "The deletion failed without a reason."
-            raise errors.Refused(words, method=call.method, url=call.url, status=200)
+        if failed := wire.rpc_status((operation := self._send(call)).get("error")):
+            raise errors.Refused(failed["message"] or "It failed.", method=call.method, url=call.url, status=200)
+        return operation.get("done") is True
 
     def log(
         self,
@@ -148,18 +111,25 @@ class VertexClient:
         brings no usable answer is asked for up to `tries` times, or a list of a hundred would hardly ever be complete.
         """
         call = self._to_collection("GET", kind, project, region)
-
-        def ask(token: str) -> dict[str, Any]:
-            query = wire.list_query(filter, fields, token)
-            for _ in range(tries - 1 if token else 0):
-                before_page()
-                with suppress(errors.Unavailable):
-                    return self._send(call, query=query)
-            before_page()
-            return self._send(call, query=query)
-
-        for items in _pages(call, wire.KINDS[kind], ask):
+        query = wire.list_query(filter, fields, "")
+        for items in self._paged(call, wire.KINDS[kind], query, before_page=before_page, tries=tries):
             yield [_job(call, kind, item) for item in items]
+
+    def persistent_resources(
+        self, *, project: str, region: str, before_page: BeforePage = nothing, tries: int = 1
+    ) -> Iterator[RemoteResources]:
+        """Yield the persistent resources of a region page by page, as `pages` does; None for an entry that is none.
+
+        Vertex AI takes no filter, order or mask here.
+        """
+        try:
+            url = resources_url(self._endpoint, project=project, region=region)
+        except ValueError as error:
+            raise errors.Refused(str(error), method="GET") from None
+        call = answers.Call("GET", url, "Vertex AI")
+        query = wire.list_query("", (), "")
+        for items in self._paged(call, COLLECTION, query, before_page=before_page, tries=tries):
+            yield [remote_resource(item, region=region) for item in items]
 
     def _lines(self, body: dict[str, Any], limit: int, before_page: BeforePage) -> LogEntries:
         call = answers.Call("POST", f"{self._logging_endpoint}/v2/entries:list", "Cloud Logging")
@@ -169,7 +139,7 @@ class VertexClient:
             before_page()
             return self._send(call, body=body | ({"pageToken": token} if token else {}))
 
-        for items in _pages(call, "entries", ask):
+        for items in pages_of(call, "entries", ask):
             found += [entry for entry in map(logs.log_entry, items) if entry is not None]
             if len(found) >= limit:
                 break
@@ -188,63 +158,9 @@ class VertexClient:
         except ValueError as error:
             raise errors.Refused(str(error), method=method) from None
 
-    def _send(
-        self, call: answers.Call, *, query: dict[str, str] | None = None, body: Mapping[str, Any] | None = None
-    ) -> dict[str, Any]:
-        """Make the call once and return the JSON object that it brought."""
-        with at_most(self._timeout.total):
-            try:
-                response = self._session(call.url).request(
-                    call.method,
-                    call.url,
-                    params=query,
-                    data=None if body is None else _json(body, call),
-                    headers={} if body is None else {"Content-Type": "application/json"},
-                    timeout=(min(self._timeout.connect, seconds_left()), min(self._timeout.read, seconds_left())),
-                    allow_redirects=False,
-                )
-            except GoogleAuthError as error:
-                raise errors.AuthFailed(auth.words_for(error), method=call.method, url=call.url) from error
-            except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
-                raise answers.no_answer(call, error) from error
-        return answers.read(call, response.status_code, response.headers, response.content)
-
-    def _session(self, url: str) -> AuthorizedSession:
-        """Return this thread's session, a new one after a fork: two processes must not share a connection."""
-        key = f"{os.getpid()} {auth.is_plain(url)}"
-        sessions: dict[str, AuthorizedSession] = self._per_thread.__dict__
-        if key not in sessions:
-            sessions[key] = auth.session(self._credentials.for_url(url), direct=auth.is_loopback(url))
-        return sessions[key]
-
-
-def _pages(call: answers.Call, items_key: str, ask: Callable[[str], dict[str, Any]]) -> Iterator[list[Any]]:
-    """Yield the items of each page until one has no token for the next; a page without items is legal."""
-    token = ""
-    for _ in range(MOST_PAGES):
-        try:
-            items, following = wire.page(items_key, ask(token))
-        except ValueError as error:
-            raise answers.unusable(call, str(error)) from None
-        yield items
-        if not following:
-            return
-        if following == token:
-            raise answers.unusable(call, "its next page is the same page again")
-        token = following
-    raise answers.unusable(call, f"more than {MOST_PAGES} pages")
-
 
 def _job(call: answers.Call, kind: str, value: object) -> wire.RemoteJob:
     try:
         return wire.remote_job(kind, value)
     except ValueError as error:
         raise answers.unusable(call, str(error)) from None
-
-
-def _json(body: Mapping[str, Any], call: answers.Call) -> bytes:
-    try:
-        return json.dumps(body, allow_nan=False).encode()
-    except (ValueError, TypeError, RecursionError) as error:
-        words = f"The request cannot be written as JSON: {error}"
-        raise errors.Refused(words, method=call.method, url=call.url) from None

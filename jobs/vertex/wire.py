@@ -56,9 +56,14 @@ class RemoteJob:
 # ---------------------------------------------------------------- addresses
 def collection_url(endpoint: str, kind: str, *, project: str, region: str) -> str:
     """Return the address to create in or list; raises ValueError when a part of it cannot be one."""
+    return f"{parent_url(endpoint, project=project, region=region)}/{KINDS[kind]}"
+
+
+def parent_url(endpoint: str, *, project: str, region: str) -> str:
+    """Return the address below which a region's collections lie; raises ValueError when a part cannot be one."""
     if not _PROJECT.match(project):
         raise ValueError(f"“{project}” is not the id of a Google Cloud project.")
-    return f"{_host(endpoint, region)}/v1/projects/{project}/locations/{region}/{KINDS[kind]}"
+    return f"{_host(endpoint, region)}/v1/projects/{project}/locations/{region}"
 
 
 def job_url(endpoint: str, kind: str, name: str) -> str:
@@ -111,9 +116,9 @@ def remote_job(kind: str, value: object) -> RemoteJob:
     unspecified = "PIPELINE_STATE_UNSPECIFIED" if kind == "training_pipeline" else "JOB_STATE_UNSPECIFIED"
     return RemoteJob(
         name=value["name"],
-        display_name=_text(value.get("displayName")),
-        state=_text(value.get("state")) or unspecified,
-        labels={key: _text(held) for key, held in labels.items()} if isinstance(labels, dict) else {},
+        display_name=text(value.get("displayName")),
+        state=text(value.get("state")) or unspecified,
+        labels={key: text(held) for key, held in labels.items()} if isinstance(labels, dict) else {},
         create_time=moment(value.get("createTime")),
         start_time=moment(value.get("startTime")),
         end_time=moment(value.get("endTime")),
@@ -128,8 +133,8 @@ def rpc_status(value: object) -> dict[str, Any] | None:
     if not value:
         return None
     if not isinstance(value, dict):
-        return {"code": 2, "message": _text(value)}
-    status: dict[str, Any] = {"code": whole(value.get("code")) or 0, "message": _text(value.get("message"))}
+        return {"code": 2, "message": text(value)}
+    status: dict[str, Any] = {"code": whole(value.get("code")) or 0, "message": text(value.get("message"))}
     return status | ({"details": value["details"]} if isinstance(value.get("details"), list) else {})
 
 
@@ -176,7 +181,8 @@ def mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _text(value: object) -> str:
+def text(value: object) -> str:
+    """Return text as it is, anything else as its JSON, and nothing for None."""
     if isinstance(value, str):
         return value
     return "" if value is None else json.dumps(value)

@@ -1,0 +1,130 @@
+"""How one call is made: a session per thread, a time limit, once, and pages until there are no more."""
+
+import json
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import requests
+import urllib3.exceptions
+from google.auth.exceptions import GoogleAuthError
+from google.auth.transport.requests import AuthorizedSession
+
+from jobs.vertex import answers, auth, errors, logs, wire
+from jobs.vertex.deadline import at_most, seconds_left
+
+MOST_PAGES = 1_000
+"""Of one list; more means that the other end goes round in circles."""
+
+BeforePage = Callable[[], object]
+
+
+def nothing() -> None:
+    """Do nothing before a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeout:
+    """Seconds to wait: for a connection, between two pieces of an answer, and for a verb with all of its pages."""
+
+    connect: float = 5
+    read: float = 30
+    total: float = 120
+
+
+class Caller:
+    """Speaks to one endpoint with one set of credentials; see `VertexClient` for what they may be."""
+
+    def __init__(
+        self,
+        *,
+        endpoint: str = "",
+        logging_endpoint: str = "",
+        credentials: Any = None,
+        timeout: Timeout = Timeout(),
+    ) -> None:
+        self._endpoint = auth.checked_endpoint(endpoint or wire.DEFAULT_ENDPOINT, credentials)
+        fallback = self._endpoint if auth.is_plain(self._endpoint) else logs.DEFAULT_ENDPOINT
+        self._logging_endpoint = auth.checked_endpoint(logging_endpoint or fallback, credentials)
+        self._credentials = auth.Wallet(credentials)
+        self._timeout = timeout
+        self._per_thread = threading.local()
+
+    def _paged(
+        self,
+        call: answers.Call,
+        collection: str,
+        query: Mapping[str, str],
+        *,
+        before_page: BeforePage,
+        tries: int,
+    ) -> Iterator[list[Any]]:
+        """Yield the items of a list page by page; a page after the first is asked for up to `tries` times."""
+
+        def ask(token: str) -> dict[str, Any]:
+            whole = dict(query) | ({"pageToken": token} if token else {})
+            for _ in range(tries - 1 if token else 0):
+                before_page()
+                with suppress(errors.Unavailable):
+                    return self._send(call, query=whole)
+            before_page()
+            return self._send(call, query=whole)
+
+        return pages_of(call, collection, ask)
+
+    def _send(
+        self, call: answers.Call, *, query: dict[str, str] | None = None, body: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Make the call once and return the JSON object that it brought."""
+        with at_most(self._timeout.total):
+            try:
+                response = self._session(call.url).request(
+                    call.method,
+                    call.url,
+                    params=query,
+                    data=None if body is None else _json(body, call),
+                    headers={} if body is None else {"Content-Type": "application/json"},
+                    timeout=(min(self._timeout.connect, seconds_left()), min(self._timeout.read, seconds_left())),
+                    allow_redirects=False,
+                )
+            except GoogleAuthError as error:
+                raise errors.AuthFailed(auth.words_for(error), method=call.method, url=call.url) from error
+            except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
+                raise answers.no_answer(call, error) from error
+        return answers.read(call, response.status_code, response.headers, response.content)
+
+    def _session(self, url: str) -> AuthorizedSession:
+        """Return this thread's session, a new one after a fork: two processes must not share a connection."""
+        key = f"{os.getpid()} {auth.is_plain(url)}"
+        sessions: dict[str, AuthorizedSession] = self._per_thread.__dict__
+        if key not in sessions:
+            sessions[key] = auth.session(self._credentials.for_url(url), direct=auth.is_loopback(url))
+        return sessions[key]
+
+
+def pages_of(call: answers.Call, items_key: str, ask: Callable[[str], dict[str, Any]]) -> Iterator[list[Any]]:
+    """Yield the items of each page until one has no token for the next; a page without items is legal."""
+    token = ""
+    for _ in range(MOST_PAGES):
+        try:
+            items, following = wire.page(items_key, ask(token))
+        except ValueError as error:
+            raise answers.unusable(call, str(error)) from None
+        yield items
+        if not following:
+            return
+        if following == token:
+            raise answers.unusable(call, "its next page is the same page again")
+        token = following
+    raise answers.unusable(call, f"more than {MOST_PAGES} pages")
+
+
+def _json(body: Mapping[str, Any], call: answers.Call) -> bytes:
+    try:
+        return json.dumps(body, allow_nan=False).encode()
+    except (ValueError, TypeError, RecursionError) as error:
+        words = f"The request cannot be written as JSON: {error}"
+        raise errors.Refused(words, method=call.method, url=call.url) from None
