@@ -32,10 +32,14 @@ def roles_from(verb: str) -> list[str]:
 
 
 def teams_where(user: User, verb: str) -> QuerySet[Team]:
-    """Return the teams in which `user` may do `verb`, by name; a superuser may do everything everywhere."""
+    """Return the teams in which `user` may do `verb`, by name, with their policies.
+
+    A superuser may do everything everywhere.
+    """
+    teams = Team.objects.select_related("policy").order_by("name")
     if user.is_superuser:
-        return Team.objects.order_by("name")
-    return Team.objects.filter(memberships__user=user, memberships__role__in=roles_from(verb)).order_by("name")
+        return teams
+    return teams.filter(memberships__user=user, memberships__role__in=roles_from(verb))
 
 
 def teams_of(user: User) -> QuerySet[Team]:

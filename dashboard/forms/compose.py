@@ -1,5 +1,6 @@
 """The whole compose form: its fields and rows, read into a submission, with every finding at its field."""
 
+import re
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from functools import cached_property
@@ -9,7 +10,7 @@ from dashboard.forms.advanced_form import AdvancedForm
 from dashboard.forms.body.layout import Layout, Parts
 from dashboard.forms.body.tables import PARAMETER, PIPELINE, RESOURCE, SPEC, TUNING
 from dashboard.forms.body.writing import reserve, worker_pool, written
-from dashboard.forms.found import FoundForm
+from dashboard.forms.found import FoundField, FoundForm
 from dashboard.forms.job_form import JobForm
 from dashboard.forms.pipeline_form import PipelineForm
 from dashboard.forms.places import place_of
@@ -22,6 +23,9 @@ from jobs.spec import Finding, Submission
 from jobs.strategies import STRATEGIES
 
 AnyForm = TypeVar("AnyForm", bound=FoundForm)
+FINDS_ID = re.compile(r"id_[a-z0-9_-]{1,80}-finds")
+MOST_TOLD = 2_000
+"""Far more than there are fields."""
 
 
 class _Given(NamedTuple):
@@ -139,8 +143,25 @@ class Compose:
     @property
     def has_soft_gaps(self) -> bool:
         """Whether something refuses the job only because its field is still empty, and nothing else does."""
-        refused = [field for form in self.active for field in form.found() if field.is_refused]
+        refused = [field for form in self.active for field in form.with_findings() if field.is_refused]
         return bool(refused) and all(field.is_waiting for field in refused)
+
+    @property
+    def told(self) -> list[FoundField]:
+        """The fields whose findings stand in the page."""
+        return [field for form in self.active for field in form.told]
+
+    @property
+    def told_ids(self) -> str:
+        """Where findings stand in the page now; the browser sends it back as `told`."""
+        return " ".join(field.finds_id for field in self.told)
+
+    @property
+    def quiet_ids(self) -> list[str]:
+        """Where findings stand in the browser's page that are no more: what it sent as `told` but is not told now."""
+        now = {field.finds_id for field in self.told}
+        had = str((self._given.data or {}).get("told") or "").split()[:MOST_TOLD]
+        return [name for name in had if name not in now and FINDS_ID.fullmatch(name)]
 
     @property
     def expected(self) -> timedelta | None:

@@ -1,11 +1,10 @@
 """A form whose fields carry findings: what could not be read, and what the rules say, in one list at the field."""
 
+from copy import deepcopy
 from typing import Any
 
 from django import forms
 from django.forms.boundfield import BoundField
-from django.utils.html import format_html_join
-from django.utils.safestring import SafeString
 
 from jobs.spec import Finding, Severity
 
@@ -61,30 +60,48 @@ SILENT = ("skip", "drop_carried")
 WEIGHT = {Severity.REFUSE: 0, Severity.ASK: 1, Severity.ADVISE: 2}
 
 
+class _Shared(dict[str, forms.Field]):
+    """Fields that are copied for each form only where the form changes them; Django copies all, which takes longer
+    than everything that is then done with the form."""
+
+    def __init__(self, fields: dict[str, forms.Field], own: tuple[str, ...]) -> None:
+        super().__init__(fields)
+        self._own = own
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> dict[str, forms.Field]:
+        return {name: deepcopy(field, memo) if name in self._own else field for name, field in self.items()}
+
+
 class FoundForm(forms.Form):
-    """A form that findings can be put on. `is_final` is True once it is submitted rather than typed in."""
+    """A form that findings can be put on. `is_final` is True once it is submitted rather than typed in.
+
+    A class names in `own` the fields that its forms change for themselves; every other field is shared by all of them.
+    """
 
     bound_field_class = FoundField
     use_required_attribute = False
     is_final = False
+    own: tuple[str, ...] = ()
 
     def __init__(self, *args: Any, **options: Any) -> None:
+        self.base_fields = _Shared(type(self).base_fields, self.own)  # type: ignore[misc]
         super().__init__(*args, **options)
         self._findings: dict[str, list[Finding]] = {}
 
     @property
     def told(self) -> list[FoundField]:
-        """The fields whose findings are told anew while one types, and that have some."""
-        return [field for field in self._telling() if field.findings]
+        """The fields that have findings, of those that are told anew while one types."""
+        return [field for field in self.with_findings() if not field.is_hidden and field.name not in SILENT]
 
     @property
-    def quiet_html(self) -> SafeString:
-        """The empty places of the fields that have no findings, drawn in one go, for there are up to 150."""
-        quiet = ((field.finds_id,) for field in self._telling() if not field.findings)
-        return format_html_join("", '<div id="{}" hx-swap-oob="innerHTML"></div>', quiet)
+    def told_apart(self) -> list[FoundField]:
+        """The fields that have findings but no place of their own in the page."""
+        return [field for field in self.with_findings() if field.is_hidden]
 
-    def _telling(self) -> list[FoundField]:
-        return [field for field in self.found() if not field.is_hidden and field.name not in SILENT]
+    def with_findings(self) -> list[FoundField]:
+        """Return the fields that could not be read or that something was put on, in their order."""
+        names = self.errors.keys() | self._findings.keys()
+        return [field for name in self.fields if name in names and isinstance(field := self[name], FoundField)]
 
     def found(self) -> list[FoundField]:
         """Return the fields in their order."""

@@ -16,7 +16,9 @@ MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", 
 class ImportForm(FoundForm):
     """A text in any format, or a file that counts instead of it."""
 
+    own = ("text", "team")
     is_final = True
+
     text = forms.CharField(
         label="Paste it",
         required=False,

@@ -35,6 +35,8 @@ def new_key() -> str:
 class JobForm(FoundForm):
     """What belongs to the whole job."""
 
+    own = ("team", "region")
+
     request_key = forms.CharField(max_length=64, widget=forms.HiddenInput, initial=new_key)
     cloned_from = forms.UUIDField(required=False, widget=forms.HiddenInput)
     kind = forms.ChoiceField(

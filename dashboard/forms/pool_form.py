@@ -27,6 +27,8 @@ def disk_choices() -> list[tuple[str, str]]:
 class PoolForm(FoundForm):
     """One worker pool. Machines without GPUs of their own may take some; every other brings what it has."""
 
+    own = ("machine_type", "accelerator_type", "accelerator_count", "tpu_topology")
+
     machine_type = OpenPickField(label="Machine type", required=False)
     accelerator_type = OpenPickField(label="Accelerator", required=False)
     accelerator_count = CountField(label="How many", required=False, min_value=0, max_value=10_000)

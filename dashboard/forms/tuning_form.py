@@ -55,6 +55,8 @@ class TuningForm(FoundForm):
 class ParameterForm(FoundForm):
     """One parameter: its id, the kind of its values, their range or list, the scale."""
 
+    own = ("parameter_id",)
+
     parameter_id = forms.CharField(
         label="Parameter", required=False, max_length=500, help_text="Passed to the code as --NAME=value."
     )

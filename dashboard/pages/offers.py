@@ -3,10 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from decimal import Decimal
+from functools import lru_cache
+
+from django.template.loader import render_to_string
 
 from jobs import cost
 from jobs.cost import Offer
-from jobs.spec import Finding, Submission
+from jobs.spec import Submission
 from jobs.strategies import STRATEGIES, Strategy
 
 NAMED = {"resource_is_named": "Name the persistent resource first."}
@@ -16,23 +20,41 @@ PAID_FOR = frozenset({"reservation", "persistent"})
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A card: the strategy, its offer where one could be made, why it is not possible, and what it still needs."""
+    """What a card says: the strategy's key, why it is not possible, what it still needs, its price if it has one.
 
-    strategy: Strategy
-    offer: Offer | None = None
-    obstacles: tuple[Finding, ...] = ()
+    Amounts are in USD, those of the whole job unless a field says otherwise; None where no price is known.
+    """
+
+    key: str
+    is_priced: bool = False
+    expected_usd: Decimal | None = None
+    low_usd: Decimal | None = None
+    high_usd: Decimal | None = None
+    usd_per_hour: Decimal | None = None
+    saving_percent: int = 0
+    quota_metrics: tuple[str, ...] = ()
+    obstacles: tuple[str, ...] = ()
     needs: str = ""
+
+    @property
+    def strategy(self) -> Strategy:
+        """The strategy that the card stands for."""
+        return STRATEGIES[self.key]
 
     @property
     def is_paid_for(self) -> bool:
         """Whether somebody pays for the machines already, used or not, so that a price says little."""
-        return self.strategy.key in PAID_FOR
+        return self.key in PAID_FOR
 
     @property
-    def saving_percent(self) -> int:
-        """How much is saved against standard, in percent; 0 where nothing is, or nobody knows."""
-        saved = self.offer.saving if self.offer is not None and not self.is_paid_for else None
-        return max(0, round(saved * 100)) if saved is not None else 0
+    def html(self) -> str:
+        """The card drawn, once for the same facts: most of what one types changes no card."""
+        return _drawn(self)
+
+
+@lru_cache(maxsize=256)
+def _drawn(way: Way) -> str:
+    return render_to_string("compose/way.html", {"way": way, "strategy": way.strategy})
 
 
 def has_machines(submission: Submission | None) -> bool:
@@ -50,7 +72,7 @@ def offers_of(
     What refuses the job under every strategy is no reason against one of them: it stands at its field already.
     """
     if submission is None or expected is None or not has_machines(submission):
-        return [Way(strategy) for strategy in STRATEGIES.values()]
+        return [Way(key) for key in STRATEGIES]
     made = cost.offers(submission, expected=expected, book=cost.PriceBook.load(), severities=weights)
     everywhere = set.intersection(*({(each.code, each.field) for each in offer.refusals} for offer in made))
     return [_way(offer, everywhere) for offer in made]
@@ -58,9 +80,17 @@ def offers_of(
 
 def _way(offer: Offer, everywhere: set[tuple[str, str]]) -> Way:
     own = [each for each in offer.refusals if (each.code, each.field) not in everywhere]
+    key, estimate = offer.strategy.key, offer.estimate
+    saved = offer.saving if key not in PAID_FOR else None
     return Way(
-        strategy=offer.strategy,
-        offer=offer,
-        obstacles=tuple(each for each in own if each.code not in NAMED),
+        key=key,
+        is_priced=True,
+        expected_usd=estimate.expected_usd,
+        low_usd=estimate.low_usd,
+        high_usd=estimate.high_usd,
+        usd_per_hour=estimate.usd_per_hour,
+        saving_percent=max(0, round(saved * 100)) if saved is not None else 0,
+        quota_metrics=offer.quota_metrics,
+        obstacles=tuple(each.message for each in own if each.code not in NAMED),
         needs=next((NAMED[each.code] for each in own if each.code in NAMED), ""),
     )

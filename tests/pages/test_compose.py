@@ -8,6 +8,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from dashboard.forms.job_form import JobForm
+from dashboard.forms.pool_form import PoolForm
 from jobs.models import Job, Membership, Policy, Team
 from tests.pages.conftest import text_in, text_of
 from tests.support.person import forms
@@ -32,6 +34,19 @@ def typed(owner: User, signed_in: SignIn) -> Callable[..., dict[str, str]]:
 def finds_at(page: str, field: str) -> str:
     """Return the words of the findings at a field."""
     return text_in(page, f"id_{field}-finds")
+
+
+def test_what_one_form_changes_of_its_fields_no_other_sees() -> None:
+    for changed in (PoolForm(prefix="pool-0"), PoolForm(prefix="pool-1")):
+        changed.fit("us-central1")
+        changed.focus()
+    JobForm(teams=[("1", "vision")])
+
+    fresh, job = PoolForm(prefix="pool-0"), JobForm(teams=[("1", "vision"), ("2", "speech")])
+
+    assert "autofocus" not in str(fresh["machine_type"])
+    assert "a2-highgpu-1g" not in str(fresh["machine_type"])
+    assert "speech" in str(job["team"])
 
 
 class TestForm:
@@ -291,7 +306,7 @@ class TestWhileTyping:
         page = signed_in(owner).post("/jobs/new/check/", typed(pool__replicas="3")).content.decode()
 
         assert "exactly one" in finds_at(page, "pool-0-replicas")
-        assert "<input" not in page
+        assert re.findall(r'<input[^>]* name="(\w+)"', page) == ["told"]
         assert "<html" not in page
         assert 'id="request" hx-swap-oob="innerHTML"' in page
         assert Job.objects.count() == 0
@@ -305,8 +320,11 @@ class TestWhileTyping:
         live = client.post("/jobs/new/check/", fields).content.decode()
         final = client.post("/jobs/new/", fields).content.decode()
 
-        for field in ("pool-0-machine_type", "labels", "name", "output"):
-            assert finds_at(live, field) == finds_at(final, field)
+        for field in ("pool-0-machine_type", "labels"):
+            assert finds_at(live, field) == finds_at(final, field) != ""
+        for field in ("name", "output"):
+            assert f"id_{field}-finds" not in live
+            assert finds_at(final, field) == ""
 
     def test_says_why_one_strategy_is_not_possible(
         self, owner: User, signed_in: SignIn, typed: Callable[..., dict[str, str]]
@@ -324,6 +342,37 @@ class TestWhileTyping:
 
         assert finds_at(page, "pool-0-image") == "still to fill in"
         assert "/ h" in text_in(page, "way-spot-facts")
+
+    def test_empties_the_places_of_findings_that_are_no_more(
+        self, owner: User, signed_in: SignIn, typed: Callable[..., dict[str, str]]
+    ) -> None:
+        client = signed_in(owner)
+        wrong = client.post("/jobs/new/check/", typed(pool__replicas="3", labels="Phase=Two")).content.decode()
+        told = re.findall(r'name="told" id="id_told" value="([^"]*)"', wrong)[0]
+
+        half = client.post("/jobs/new/check/", typed(labels="Phase=Two", told=told)).content.decode()
+
+        assert {"id_pool-0-replicas-finds", "id_labels-finds"} <= set(told.split())
+        assert '<div id="id_pool-0-replicas-finds" hx-swap-oob="innerHTML"></div>' in half
+        assert "only lowercase letters" in finds_at(half, "labels")
+
+    @pytest.mark.parametrize("told", ["id_x-finds><script>", "x " * 40_000, 'id_"-finds', "verdict"])
+    def test_takes_nothing_else_for_a_place_of_findings(
+        self, owner: User, signed_in: SignIn, typed: Callable[..., dict[str, str]], told: str
+    ) -> None:
+        page = signed_in(owner).post("/jobs/new/check/", typed(told=told)).content.decode()
+
+        assert '"innerHTML"></div>' not in page
+
+    def test_draws_a_card_anew_when_its_price_changes(
+        self, owner: User, signed_in: SignIn, typed: Callable[..., dict[str, str]]
+    ) -> None:
+        client = signed_in(owner)
+        short, long = (
+            client.post("/jobs/new/check/", typed(run_time=hours)).content.decode() for hours in ("1 h", "9 h")
+        )
+
+        assert text_in(short, "way-standard-facts") != text_in(long, "way-standard-facts")
 
     def test_is_no_page_to_visit(self, owner: User, signed_in: SignIn) -> None:
         assert signed_in(owner).get("/jobs/new/check/").status_code == 405

@@ -37,10 +37,13 @@ class Preview:
 
 def limits_of(team: Team) -> Limits:
     """The limits that policy applies to `team`; a team without a policy is asked about all that costs money."""
-    rows = Policy.objects.filter(team_id=team.pk).values_list("ask_over_usd", "refuse_over_usd", "regions")
-    for ask_over_usd, refuse_over_usd, regions in rows:
-        return Limits(ask_over_usd=ask_over_usd, refuse_over_usd=refuse_over_usd, regions=tuple(regions))
-    return Limits(ask_over_usd=Decimal(0), refuse_over_usd=None, regions=())
+    try:
+        policy = team.policy
+    except Policy.DoesNotExist:
+        return Limits(ask_over_usd=Decimal(0), refuse_over_usd=None, regions=())
+    return Limits(
+        ask_over_usd=policy.ask_over_usd, refuse_over_usd=policy.refuse_over_usd, regions=tuple(policy.regions)
+    )
 
 
 def preview(
