@@ -102,6 +102,7 @@ class TestSilentRegions:
         self, submitted: Job, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(cadence, "LONGEST_LOOK_SECONDS", 0.0)
+        monkeypatch.setattr(cadence, "SLOWEST_PAGE_SECONDS", 0.0)
 
         cloud.forward(minutes=1)
         look(cloud)
@@ -109,6 +110,29 @@ class TestSilentRegions:
         assert lifecycle.due_scopes(cloud.now) == [Scope.objects.get().pk]
         submitted.refresh_from_db()
         assert submitted.state == "pending", "what was heard is kept"
+
+    def test_a_long_list_may_take_longer(self, cloud: Cloud) -> None:
+        watch = cadence.Stopwatch(cloud.now, jobs_count=10_000)
+
+        watch._began -= cadence.LONGEST_LOOK_SECONDS + 1
+        assert not watch.has_run_out
+        watch._began -= 100 * cadence.SLOWEST_PAGE_SECONDS
+        assert watch.has_run_out
+
+    def test_a_look_that_ends_early_is_no_disadvantage_to_the_youngest(
+        self, request_job: RequestJob, cloud: Cloud, settings: Any
+    ) -> None:
+        jobs = [request_job(kind="hyperparameter_tuning_job", hours=0.01) for _ in range(3)]
+        for job in jobs:
+            lifecycle.submit(job.pk, now=cloud.now)
+        submitted_at = cloud.now
+        settings.READS_PER_MINUTE = 1
+
+        for _ in jobs:
+            cloud.forward(minutes=1)
+            look(cloud)
+
+        assert Job.objects.filter(seen_at__gt=submitted_at).count() == 3
 
 
 class TestCost:

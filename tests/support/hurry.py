@@ -45,7 +45,7 @@ def hurry() -> None:
     connection._client = lambda endpoint, logs: one.setdefault(  # type: ignore[assignment]
         endpoint, VertexClient(endpoint=endpoint, logging_endpoint=logs, timeout=timeout)
     )
-    for name in ("PATIENCE_SECONDS", "PROBE_SECONDS", "LONGEST_LOOK_SECONDS"):
+    for name in ("PATIENCE_SECONDS", "PROBE_SECONDS", "LONGEST_LOOK_SECONDS", "SLOWEST_PAGE_SECONDS"):
         setattr(cadence, name, getattr(cadence, name) / BY)
     cadence.Stopwatch.now = property(  # type: ignore[assignment,method-assign]
         lambda self: self._now + timedelta(seconds=(time.monotonic() - self._began) * BY)

@@ -28,7 +28,9 @@ PATIENCE_SECONDS = 20.0
 PROBE_SECONDS = 5.0
 """For one call of a scope whose last look failed."""
 LONGEST_LOOK_SECONDS = 90.0
-"""After this a look ends with what it has; the next one goes on."""
+"""After this a look ends with what it has, so that a slow region frees its thread; the next one goes on."""
+SLOWEST_PAGE_SECONDS = 2.0
+"""A list begins anew each time, so a long one may take longer than that: so much for each of its pages."""
 
 _probe = threading.BoundedSemaphore(1)
 
@@ -58,9 +60,12 @@ def pause(jobs: Collection[Watched]) -> timedelta:
         wanted = usual * 2
     else:
         wanted = usual
-    calls = math.ceil(len(jobs) / JOBS_PER_CALL)
-    least = timedelta(minutes=1) * calls * SHARE_OF_LISTS / settings.READS_PER_MINUTE
+    least = timedelta(minutes=1) * _pages(len(jobs)) * SHARE_OF_LISTS / settings.READS_PER_MINUTE
     return max(wanted, least)
+
+
+def _pages(jobs_count: int) -> int:
+    return math.ceil(jobs_count / JOBS_PER_CALL)
 
 
 @contextmanager
@@ -80,8 +85,10 @@ def turn(failures: int) -> Iterator[float]:
 class Stopwatch:
     """How long a step has taken so far; the moment itself is told from outside, as everywhere in the domain."""
 
-    def __init__(self, now: datetime) -> None:
+    def __init__(self, now: datetime, *, jobs_count: int = 0) -> None:
+        """Begin now; `jobs_count` is how many jobs the step lists."""
         self._now, self._began = now, time.monotonic()
+        self._longest = max(LONGEST_LOOK_SECONDS, _pages(jobs_count) * SLOWEST_PAGE_SECONDS)
 
     @property
     def now(self) -> datetime:
@@ -91,4 +98,4 @@ class Stopwatch:
     @property
     def has_run_out(self) -> bool:
         """Whether a look should end."""
-        return time.monotonic() - self._began > LONGEST_LOOK_SECONDS
+        return time.monotonic() - self._began > self._longest

@@ -9,14 +9,13 @@ Most answers say nothing new. Those cost one UPDATE for each page; only a job ab
 
 import uuid
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from functools import partial
 from typing import NamedTuple
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import BooleanField, ExpressionWrapper, Q
+from django.db.models import BooleanField, ExpressionWrapper, F, Q
 
 from jobs import states, vertex
 from jobs.lifecycle import budget, claims
@@ -37,8 +36,6 @@ ERROR_WINDOW = timedelta(minutes=5)
 PAGE_TRIES = 3
 SEEN_TOGETHER = 500
 SEEN_WITHIN = timedelta(seconds=2)
-FETCHERS = ThreadPoolExecutor(max_workers=32, thread_name_prefix="page")
-"""They only wait for pages and never touch the database; far more than a process has tasks."""
 ANOTHER_PROBE = timedelta(seconds=2)
 
 
@@ -98,8 +95,9 @@ def watched_jobs(scope: Scope, now: datetime) -> list[Known]:
         "is_to_be_cancelled": Q(cancel_requested_at__isnull=False),
     }
     asked = {name: ExpressionWrapper(told[name], BooleanField()) for name in told}
-    found = of_scope.filter(active | reasonless).order_by("submitted_at", "pk").annotate(**asked)
-    return list(map(Known._make, found.values_list(*Known._fields)))
+    found = of_scope.filter(active | reasonless).annotate(**asked)
+    longest_unheard_first = found.order_by(F("seen_at").asc(nulls_first=True), "submitted_at", "pk")
+    return list(map(Known._make, longest_unheard_first.values_list(*Known._fields)))
 
 
 class Look:
@@ -108,7 +106,7 @@ class Look:
     def __init__(self, scope: Scope, watched: dict[str, Known], patience: float, now: datetime) -> None:
         self._scope, self._watched, self._patience, self._now = scope, watched, patience, now
         self._spend = partial(budget.spend, budget.reads(scope.project, scope.region), now=now)
-        self._watch = cadence.Stopwatch(now)
+        self._watch = cadence.Stopwatch(now, jobs_count=len(watched))
         self._without_news: list[uuid.UUID] = []
         self._written_at = now
         self.is_cut_short = False
@@ -132,7 +130,10 @@ class Look:
             self._write_seen()
 
     def _ask_for(self, missing: dict[str, Known]) -> vertex.VertexError | None:
-        """Ask for each by name, until the time of a look or our budget is used up; see `take` for failures."""
+        """Ask for each by name, until the time of a look or our budget is used up; see `take` for failures.
+
+        Those that were not heard of for longest come first, so that the next look goes on where this one ended.
+        """
         trouble: vertex.VertexError | None = None
         answers_count = len(self._watched) - len(missing)
         for known in missing.values():
@@ -151,10 +152,7 @@ class Look:
         return trouble
 
     def _pages(self) -> Iterator[list[vertex.RemoteJob]]:
-        """The active jobs of this instance; each page has to come within the patience.
-
-        While one is written down, the next is on its way.
-        """
+        """The active jobs of this instance; each page has to come within the patience."""
         scope = self._scope
         if scope.kind == Job.Kind.TUNING_JOB:
             return
@@ -169,14 +167,11 @@ class Look:
             before_page=self._spend,
             tries=PAGE_TRIES,
         )
-
-        def fetch() -> list[vertex.RemoteJob] | None:
+        while True:
             with vertex.at_most(self._patience):
-                return next(pages, None)
-
-        coming = FETCHERS.submit(fetch)
-        while (page := coming.result()) is not None:
-            coming = FETCHERS.submit(fetch)
+                page = next(pages, None)
+            if page is None:
+                return
             yield page
 
     def _ask(self, known: Known) -> None:
