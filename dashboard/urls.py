@@ -45,6 +45,7 @@ urlpatterns = [
     path("jobs/<uuid:pk>/live/", job.live, name="job-live"),
     path("jobs/<uuid:pk>/log/", job_log.log, name="job-log"),
     path("jobs/<uuid:pk>/cancel/", job.cancel, name="cancel"),
+    path("jobs/<uuid:pk>/delete/", job.delete, name="job-delete"),
     path("jobs/<uuid:pk>/decide/", approvals.decide, name="decide"),
     path("jobs/<uuid:pk>/events.json", job.events_json, name="job-events"),
     path("jobs/<uuid:pk>/spec.json", job.spec_json, name="job-spec"),

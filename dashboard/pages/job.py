@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -60,10 +61,17 @@ def job_context(request: Request, job: Job, now: datetime) -> dict[str, Any]:
         "advice": what_now(job, now),
         "approval": approval,
         "may_approve": may_approve,
-        "may_cancel": not job.is_finished and not job.cancel_requested_at and can(request.user, "cancel", job.team),
+        "may_cancel": may_cancel(request, job),
+        "may_delete": lifecycle.may_delete(job, by=request.user),
         "silent": silent,
         "grants": timeline.ledger(job, story.events) if job.remote_name else (),
     }
+
+
+def may_cancel(request: Request, job: Job) -> bool:
+    """Tell whether the page offers to cancel the job."""
+    is_open = not job.is_finished and not job.cancel_requested_at and not job.is_adopted
+    return is_open and can(request.user, "cancel", job.team)
 
 
 def request_context(job: Job) -> dict[str, Any]:
@@ -75,7 +83,7 @@ def request_context(job: Job) -> dict[str, Any]:
 @require_http_methods(["GET", "HEAD", "POST"])
 def cancel(request: Request, pk: UUID) -> HttpResponse:
     """Ask whether to cancel, then cancel."""
-    found = job_for(request, pk, "cancel")
+    found = _ours(job_for(request, pk, "cancel"))
     now = timezone.now()
     if request.method != "POST":
         return render(request, "cancel.html", {"job": found, "row": row_of(found, now), "now": now})
@@ -85,6 +93,34 @@ def cancel(request: Request, pk: UUID) -> HttpResponse:
     else:
         messages.warning(request, f"{found.display_name} had ended or was being cancelled already.")
     return redirect("job", found.pk)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete(request: Request, pk: UUID) -> HttpResponse:
+    """Ask whether Vertex AI is to delete its record of an ended job, then ask for that."""
+    found = _ours(job_for(request, pk))
+    now = timezone.now()
+    if request.method != "POST" and lifecycle.may_delete(found, by=request.user):
+        return render(request, "job_delete.html", {"job": found, "now": now})
+    try:
+        asked = lifecycle.delete(found, by=request.user, now=now) if request.method == "POST" else False
+    except lifecycle.NotPermitted as refusal:
+        raise PermissionDenied(str(refusal)) from None
+    if asked:
+        tasks.nudge_job(found.pk)
+        messages.success(request, f"Vertex AI is asked to delete its record of {found.display_name}.")
+    else:
+        messages.warning(request, f"{found.display_name} has not ended at Vertex AI, or its deletion was asked for.")
+    return redirect("job", found.pk)
+
+
+def _ours(job: Job) -> Job:
+    """Return the job, or answer 403 with words where it is only watched here."""
+    try:
+        lifecycle.check_is_ours(job)
+    except lifecycle.NotPermitted as refusal:
+        raise PermissionDenied(str(refusal)) from None
+    return job
 
 
 @require_safe

@@ -8,6 +8,7 @@ transaction that claims the row), act (network, no transaction), apply (a short 
 """
 
 from jobs.lifecycle.asking.approval import approve, reject
+from jobs.lifecycle.asking.ours import check_is_ours
 from jobs.lifecycle.asking.request import Preview, limits_of, preview, request_job, submission_of
 from jobs.lifecycle.asking.rules import CHOICES as SEVERITY_CHOICES
 from jobs.lifecycle.asking.rules import DEFAULT as DEFAULT_SEVERITY
@@ -16,6 +17,7 @@ from jobs.lifecycle.errors import NotAllowed, NotPermitted
 from jobs.lifecycle.queue import advance, due_feeds, due_jobs, due_scopes
 from jobs.lifecycle.repair import repair
 from jobs.lifecycle.sending.cancel import cancel, send_cancel
+from jobs.lifecycle.sending.delete import delete, may_delete, send_delete
 from jobs.lifecycle.sending.submit import submit
 from jobs.lifecycle.watching.feeds import read_feed, want_log
 from jobs.lifecycle.watching.observe import observe
@@ -31,10 +33,13 @@ __all__ = [
     "advance",
     "approve",
     "cancel",
+    "check_is_ours",
+    "delete",
     "due_feeds",
     "due_jobs",
     "due_scopes",
     "limits_of",
+    "may_delete",
     "observe",
     "preview",
     "read_feed",
@@ -43,6 +48,7 @@ __all__ = [
     "request_job",
     "rule_settings",
     "send_cancel",
+    "send_delete",
     "set_severity",
     "severities",
     "submission_of",

@@ -129,7 +129,10 @@ def _derived(one: Evidence) -> str | None:
 
 def _next_step(one: Evidence) -> str | None:
     job = one.job
-    if job.is_finished and job.due_at is not None and job.claim is None:
+    is_kept = job.deletion_requested_at is not None and job.deleted_at is None
+    if is_kept and job.due_at is None:
+        return "Its deletion at Vertex AI was asked for and is not due."
+    if job.is_finished and not is_kept and job.due_at is not None and job.claim is None:
         return f"It has ended and is still due at {job.due_at}."
     if job.state in {JobState.APPROVED, JobState.SUBMITTING} and job.due_at is None:
         return "It waits for a worker and is not due."
@@ -180,6 +183,23 @@ def _attempts(one: Evidence) -> str | None:
     return None
 
 
+def _deletion(one: Evidence) -> str | None:
+    job, kinds = one.job, [event.kind for event in one.events]
+    if job.deleted_at is not None and (job.deletion_requested_at is None or job.deleted_at < job.deletion_requested_at):
+        return "It was deleted at Vertex AI before anybody asked for it."
+    if job.deletion_requested_at is not None and (job.is_adopted or job.state not in FINISHED - LOCAL):
+        return "Its deletion was asked for, which only a job of ours that ended at Vertex AI can be."
+    for name, moment, kind in (
+        ("deletion", job.deletion_requested_at, JobEvent.Kind.DELETE_REQUESTED),
+        ("end", job.deleted_at, JobEvent.Kind.DELETED),
+    ):
+        if moment is not None and kind not in kinds:
+            return f"No event tells of the {name} at {moment}."
+    if JobEvent.Kind.DELETED in kinds and job.deleted_at is None:
+        return "An event tells that Vertex AI deleted it, the row does not."
+    return None
+
+
 def _held(one: Evidence) -> str | None:
     return _claim(one.job.claim, one.job.claimed_until, one.now)
 
@@ -194,6 +214,7 @@ RULES: dict[str, Rule] = {
     "approval": _approval,
     "once keys": _once_keys,
     "attempts": _attempts,
+    "deletion": _deletion,
     "claim": _held,
 }
 

@@ -7,6 +7,7 @@ from django.db.models import Window
 from django.db.models.functions import RowNumber
 
 from jobs.lifecycle.sending.cancel import send_cancel
+from jobs.lifecycle.sending.delete import send_delete
 from jobs.lifecycle.sending.submit import submit
 from jobs.models import Job, LogFeed, Scope
 from jobs.states import JobState
@@ -37,9 +38,11 @@ def due_scopes(now: datetime) -> list[int]:
 
 
 def advance(job_id: uuid.UUID | str, *, now: datetime) -> None:
-    """Take one job its next step: submission before Vertex AI has it, a pending cancellation afterwards."""
-    state = Job.objects.filter(pk=job_id).values_list("state", flat=True).first()
-    if state in {JobState.APPROVED, JobState.SUBMITTING}:
-        submit(job_id, now=now)
-    elif state is not None:
-        send_cancel(job_id, now=now)
+    """Take one job its next step: submission before Vertex AI has it, then a pending cancellation or deletion."""
+    for state, deletion_requested_at in Job.objects.filter(pk=job_id).values_list("state", "deletion_requested_at"):
+        if state in {JobState.APPROVED, JobState.SUBMITTING}:
+            submit(job_id, now=now)
+        elif deletion_requested_at is not None:
+            send_delete(job_id, now=now)
+        else:
+            send_cancel(job_id, now=now)

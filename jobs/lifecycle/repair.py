@@ -46,7 +46,8 @@ def _without_step(now: datetime) -> int:
     """Jobs that only a worker can take on, and that no sweep would find."""
     waiting = Q(state__in=[JobState.APPROVED, JobState.SUBMITTING])
     unsent = Q(cancel_requested_at__isnull=False, cancel_sent_at=None, pk__in=Job.objects.remote().values("pk"))
-    lost = Job.objects.filter(waiting | unsent, due_at=None, claim=None)
+    kept = Q(deletion_requested_at__isnull=False, deleted_at=None)
+    lost = Job.objects.filter(waiting | unsent | kept, due_at=None, claim=None)
     words = "It had no next step, as after a crash between two writes; the sweep gave it one."
     repaired = 0
     for job in list(lost.order_by("requested_at", "pk")[:AT_ONCE]):

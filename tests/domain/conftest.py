@@ -76,6 +76,10 @@ class Cloud:
         parent = document["name"].partition("/customJobs/")[0]
         return self._emulator.call("POST", f"/v1/{parent}/customJobs", inputs)
 
+    def call(self, verb: str, path: str, body: Any = None) -> Any:
+        """Call Vertex AI behind Trainboard's back; `path` begins after `/v1/`."""
+        return self._emulator.call(verb, f"/v1/{path}", body)
+
     def delete(self, name: str) -> None:
         """Delete an ended job, or one that is made to end first, behind Trainboard's back."""
         self._emulator.call("POST", f"/v1/{name}:cancel", {})

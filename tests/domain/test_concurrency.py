@@ -11,7 +11,7 @@ from django.db import connection
 
 from jobs import lifecycle
 from jobs.models import Approval, Job
-from tests.domain.conftest import Cloud, RequestJob
+from tests.domain.conftest import Cloud, RequestJob, watch
 
 Answer = TypeVar("Answer")
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -61,6 +61,23 @@ def test_of_several_answers_one_counts(request_job: RequestJob, cloud: Cloud, ap
     job.refresh_from_db()
     assert job.state == Approval.objects.get().decision
     assert job.events.filter(to_state__in=["approved", "rejected"]).count() == 1
+
+
+def test_a_deletion_is_asked_for_and_made_once(request_job: RequestJob, cloud: Cloud, owner: User) -> None:
+    job = request_job()
+    lifecycle.submit(job.pk, now=cloud.now)
+    watch(cloud, job, minutes=120, every=60)
+    job.refresh_from_db()
+
+    asked = together(lambda _: lifecycle.delete(Job.objects.get(pk=job.pk), by=owner, now=cloud.now))
+    together(lambda _: lifecycle.advance(job.pk, now=cloud.now))
+
+    assert asked.count(True) == 1
+    assert cloud.calls()["customJobs.delete"] == 1
+    assert list(job.events.filter(kind__startswith="delete").values_list("kind", flat=True).order_by("id")) == [
+        "delete_requested",
+        "deleted",
+    ]
 
 
 def test_observers_of_one_scope_record_each_change_once(request_job: RequestJob, cloud: Cloud) -> None:

@@ -331,7 +331,7 @@ class TestCancel:
 
 
 class TestStranger:
-    @pytest.mark.parametrize("below", ["", "live/", "log/", "cancel/", "events.json", "spec.json"])
+    @pytest.mark.parametrize("below", ["", "live/", "log/", "cancel/", "delete/", "events.json", "spec.json"])
     def test_finds_nothing_anywhere(self, make_job: MakeJob, stranger: User, signed_in: SignIn, below: str) -> None:
         job = make_job("running", name="secret-job")
 
@@ -340,7 +340,7 @@ class TestStranger:
         assert answer.status_code == 404
         assert "secret-job" not in answer.content.decode()
 
-    @pytest.mark.parametrize("below", ["cancel/", "decide/"])
+    @pytest.mark.parametrize("below", ["cancel/", "decide/", "delete/"])
     def test_changes_nothing(self, make_job: MakeJob, stranger: User, signed_in: SignIn, below: str) -> None:
         job = make_job("awaiting_approval")
 

@@ -6,6 +6,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from jobs.lifecycle import door
+from jobs.lifecycle.asking.ours import check_is_ours
 from jobs.lifecycle.errors import NotPermitted
 from jobs.models import Approval, Job, Membership, Role
 from jobs.states import JobState
@@ -14,7 +15,7 @@ from jobs.states import JobState
 def approve(job: Job, *, by: User, comment: str, now: datetime) -> bool:
     """Allow a job that awaits approval and make its submission due; False when it was answered or withdrawn before.
 
-    Raises NotPermitted when `by` owns the job or is no approver of its team.
+    Raises NotPermitted when `by` owns the job or is no approver of its team, and for an adopted job.
     """
     return _answer(job, Approval.Decision.APPROVED, JobState.APPROVED, by=by, comment=comment, now=now)
 
@@ -39,6 +40,7 @@ def _answer(job: Job, decision: Approval.Decision, to: JobState, *, by: User, co
 
 
 def _check_may_answer(job: Job, by: User) -> None:
+    check_is_ours(job)
     if job.owner_id == by.pk:
         raise NotPermitted("You requested this job, so another approver of the team has to decide.")
     if by.is_superuser:

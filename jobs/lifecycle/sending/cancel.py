@@ -8,6 +8,7 @@ from django.db import transaction
 
 from jobs import vertex
 from jobs.lifecycle import budget, claims, door
+from jobs.lifecycle.asking.ours import check_is_ours
 from jobs.lifecycle.connection import client
 from jobs.models import Job, JobEvent
 from jobs.states import JobState
@@ -16,11 +17,12 @@ PAUSE = timedelta(seconds=5)
 
 
 def cancel(job: Job, *, by: User, now: datetime) -> bool:
-    """Ask for the end of a job; False when it has ended or was asked before.
+    """Ask for the end of a job; False when it has ended or was asked before. Raises NotPermitted for an adopted one.
 
     A job that is not submitted is withdrawn at once. For one that is, or may be, at Vertex AI the request is recorded
     and becomes due; the state changes when Vertex AI says so.
     """
+    check_is_ours(job)
     if job.state in {JobState.AWAITING_APPROVAL, JobState.APPROVED}:
         return door.move(
             job,

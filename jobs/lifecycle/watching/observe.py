@@ -86,7 +86,7 @@ def observe(scope_id: int, *, now: datetime) -> None:
 def watched_jobs(scope: Scope, now: datetime) -> list[Known]:
     """Jobs that Vertex AI may still have news about: those that are active, and those that failed without a reason."""
     of_scope = Job.objects.filter(project=scope.project, region=scope.region, kind=scope.kind).exclude(remote_name="")
-    reasonless = Q(state=JobState.FAILED, error__isnull=True, ended_at__gt=now - ERROR_WINDOW)
+    reasonless = Q(state=JobState.FAILED, error=None, deleted_at=None, ended_at__gt=now - ERROR_WINDOW)
     active = ~Q(state__in=states.FINISHED | states.LOCAL)
     told = {
         "has_started": Q(started_at__isnull=False),

@@ -114,9 +114,15 @@ class TestOneJob:
     def test_delete_is_done_when_the_operation_has_begun(self, server: Any, client: VertexClient, kind: str) -> None:
         server.json({"name": "projects/123/locations/us-central1/operations/1"})
 
-        client.delete(kind, NAMES[kind])
+        is_done = client.delete(kind, NAMES[kind])
 
         assert (server.asked[0].method, server.asked[0].path) == ("DELETE", f"/v1/{NAMES[kind]}")
+        assert not is_done
+
+    def test_delete_tells_that_it_is_done(self, server: Any, client: VertexClient) -> None:
+        server.json({"name": "o", "done": True, "response": {}})
+
+        assert client.delete("custom_job", NAME)
 
     def test_delete_tells_that_the_operation_failed(self, server: Any, client: VertexClient) -> None:
         server.json({"name": "o", "done": True, "error": {"code": 9, "message": "The job is running."}})

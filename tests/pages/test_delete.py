@@ -1,0 +1,68 @@
+"""Deletion at Vertex AI from the job's page: offered to those who may, after a question; an adopted job refuses."""
+
+from collections.abc import Callable
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from jobs.models import Job
+from tests.pages.conftest import MakeJob, text_of
+from tests.pages.test_job import at
+
+SignIn = Callable[[User], Client]
+
+
+class TestDelete:
+    def test_is_offered_for_what_ended_there_to_those_who_may(
+        self, make_job: MakeJob, owner: User, teammate: User, signed_in: SignIn
+    ) -> None:
+        job, live = make_job("succeeded"), make_job("running")
+
+        assert at(job, "delete/") in signed_in(owner).get(at(job)).content.decode()
+        assert at(job, "delete/") not in signed_in(teammate).get(at(job)).content.decode()
+        assert at(live, "delete/") not in signed_in(owner).get(at(live)).content.decode()
+
+    def test_says_what_goes_and_what_stays_and_changes_nothing(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn
+    ) -> None:
+        job = make_job("succeeded")
+
+        text = text_of(signed_in(owner).get(at(job, "delete/")))
+
+        job.refresh_from_db()
+        assert "cannot be brought back" in text
+        assert "everything that the job wrote to Cloud Storage" in text
+        assert job.deletion_requested_at is None
+
+    def test_records_the_wish_and_says_so(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
+        job = make_job("succeeded", name="resnet")
+        client = signed_in(owner)
+
+        page = client.post(at(job, "delete/"), follow=True)
+
+        job.refresh_from_db()
+        assert job.deletion_requested_at is not None
+        assert "Vertex AI is asked to delete its record of resnet." in text_of(page)
+        assert "owner asked Vertex AI to delete its record of the job." in text_of(page)
+        assert at(job, "delete/") not in page.content.decode()
+        assert "its deletion was asked for" in text_of(client.post(at(job, "delete/"), follow=True))
+
+    def test_of_another_s_job_is_refused_with_words(self, make_job: MakeJob, teammate: User, signed_in: SignIn) -> None:
+        answer = signed_in(teammate).post(at(make_job("succeeded"), "delete/"))
+
+        assert answer.status_code == 403
+        assert "Only its owner, approvers and leads of vision" in text_of(answer)
+
+    @pytest.mark.parametrize("below", ["cancel/", "delete/"])
+    def test_an_adopted_job_is_only_watched(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, below: str
+    ) -> None:
+        job = make_job("succeeded" if below == "delete/" else "running")
+        Job.objects.update(is_adopted=True)
+        client = signed_in(owner)
+
+        assert at(job, below) not in client.get(at(job)).content.decode()
+        for answer in (client.get(at(job, below)), client.post(at(job, below))):
+            assert answer.status_code == 403
+            assert "only watched here" in text_of(answer)
