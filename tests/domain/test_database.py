@@ -15,6 +15,16 @@ def test_is_postgresql_when_asked_for_and_sqlite_otherwise(db: None) -> None:
     assert connection.vendor == wanted
 
 
+def test_what_is_committed_outlives_a_power_cut(db: None) -> None:
+    question = "PRAGMA synchronous" if connection.vendor == "sqlite" else "SHOW synchronous_commit"
+
+    with connection.cursor() as cursor:
+        cursor.execute(question)
+        (answer,) = cursor.fetchone()
+
+    assert answer in (2, "on"), "2 is FULL"
+
+
 @pytest.mark.django_db(transaction=True)
 def test_two_writers_wait_for_each_other_instead_of_failing() -> None:
     team = Team.objects.create(name="vision", project="vision-research")
