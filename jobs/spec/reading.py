@@ -94,10 +94,15 @@ class Notes:
 
     def add(self, code: str, path: str, message: str, remedy: str = "") -> None:
         """Add a refusing finding, or only count it when there are many."""
-        if len(self.findings) >= MOST_FINDINGS:
+        if self.is_full:
             self.left_out += 1
         else:
             self.findings.append(Finding(code, Severity.REFUSE, path, message, remedy, SOURCE, READ))
+
+    @property
+    def is_full(self) -> bool:
+        """Whether further findings are only counted."""
+        return len(self.findings) >= MOST_FINDINGS
 
     def result(self) -> list[Finding]:
         """Return the findings, with one more that counts those left out."""
@@ -199,6 +204,9 @@ def _task(value: object, path: str, notes: Notes, around: Mapping[str, Any]) -> 
 
 
 def _unknown(model: type[Message], key: object, path: str, notes: Notes) -> None:
+    if notes.is_full:  # what it may have meant takes a while to find, and nobody would read it
+        notes.left_out += 1
+        return
     name = key if isinstance(key, str) else quoted(key)[1:-1]
     shown = quoted(name)[1:-1]
     near = nearest(name, (slot.alias for slot in slots(model).values() if not slot.output))

@@ -9,8 +9,10 @@ from datetime import timedelta
 from typing import Literal, NamedTuple
 
 from jobs.catalog import Machine
-from jobs.spec import Finding, PersistentResource, Severity, Submission
+from jobs.spec import Finding, MachineSpec, PersistentResource, Severity, Submission
 
+RESERVED = frozenset({"ANY_RESERVATION", "SPECIFIC_RESERVATION"})
+"""The affinities that take machines from a reservation; the third, NO_RESERVATION, says that none is to be used."""
 OFF: Literal["off"] = "off"
 Severities = Mapping[str, Severity | str]
 """`{rule code: severity}` as a site has set them; "off" silences a rule."""
@@ -128,20 +130,27 @@ class Strategy:
     kinds: tuple[str, ...] = ("custom_job", "hyperparameter_tuning_job", "training_pipeline")
 
 
+def is_reserved(spec: MachineSpec) -> bool:
+    """Tell whether a machine is to come from a reservation."""
+    affinity = spec.reservation_affinity
+    return affinity is not None and affinity.reservation_affinity_type in RESERVED
+
+
 def ask_for(submission: Submission, *, strategy: str, keep_wait: bool = False, affinity: bool = False) -> Submission:
     """Return the submission with this `scheduling.strategy` ("" = unset) and without the marks of other strategies.
 
-    The persistent resource goes; reservations go unless `affinity`; maxWaitDuration goes unless `keep_wait`.
+    The persistent resource goes; reservations go unless `affinity` (a pool that wants none keeps saying so);
+    maxWaitDuration goes unless `keep_wait`.
     """
     spec = submission.job_spec
     wait = spec.scheduling.max_wait_duration if keep_wait else None
     changes: dict[str, object] = {"persistent_resource_id": None}
     scheduling = spec.scheduling.but(strategy=strategy or None, max_wait_duration=wait)
     changes["scheduling"] = scheduling if scheduling.model_fields_set else None
-    if not affinity and any(pool.machine_spec.reservation_affinity for pool in spec.worker_pool_specs):
+    if not affinity and any(is_reserved(pool.machine_spec) for pool in spec.worker_pool_specs):
         changes["worker_pool_specs"] = tuple(
             pool.but(machine_spec=pool.machine_spec.but(reservation_affinity=None))
-            if pool.machine_spec.reservation_affinity is not None
+            if is_reserved(pool.machine_spec)
             else pool
             for pool in spec.worker_pool_specs
         )

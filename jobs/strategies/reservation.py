@@ -4,20 +4,14 @@ from collections.abc import Iterator
 
 from jobs.catalog import Machine
 from jobs.spec import MachineSpec, ReservationAffinity, Severity, Submission
-from jobs.strategies.base import Problem, Strategy, ask_for, rule
-from jobs.strategies.scheduling import RESERVED
+from jobs.strategies.base import Problem, Strategy, ask_for, is_reserved, rule
 from jobs.strategies.sources import RESERVATIONS
-
-
-def _is_reserved(spec: MachineSpec) -> bool:
-    affinity = spec.reservation_affinity
-    return affinity is not None and affinity.reservation_affinity_type in RESERVED
 
 
 @rule(Severity.REFUSE, RESERVATIONS)
 def reservation_is_asked_for(submission: Submission) -> Iterator[Problem]:
     """A job on a reservation says so in the machine spec of a pool."""
-    if submission.pools and not any(_is_reserved(pool.machine_spec) for _, pool in submission.pools):
+    if submission.pools and not any(is_reserved(pool.machine_spec) for _, pool in submission.pools):
         yield Problem(
             submission.pool_path(submission.pools[0][0], "machineSpec.reservationAffinity"),
             "No pool asks for a reservation.",
@@ -48,7 +42,7 @@ def _hardware(spec: MachineSpec) -> tuple[str, str, int, str]:
 @rule(Severity.ADVISE, RESERVATIONS)
 def reservation_covers_every_pool(submission: Submission) -> Iterator[Problem]:
     """A pool without a reservation of its own is provisioned on demand."""
-    reserved = [index for index, pool in submission.pools if _is_reserved(pool.machine_spec)]
+    reserved = [index for index, pool in submission.pools if is_reserved(pool.machine_spec)]
     for index, _ in submission.pools:
         if reserved and index not in reserved:
             yield Problem(
@@ -80,7 +74,7 @@ def apply(submission: Submission) -> Submission:
     """Return the submission asking for a reservation: as given, else any that has room."""
     reserved = ask_for(submission, strategy="", affinity=True)
     spec = reserved.job_spec
-    if any(_is_reserved(pool.machine_spec) for _, pool in reserved.pools):
+    if any(is_reserved(pool.machine_spec) for _, pool in reserved.pools):
         return reserved
     any_of_them = ReservationAffinity(reservation_affinity_type="ANY_RESERVATION")
     pools = tuple(

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from jobs.spec import Severity, Submission
 from jobs.spec.fields import write_duration
-from jobs.strategies.base import Problem, rule
+from jobs.strategies.base import Problem, is_reserved, rule
 from jobs.strategies.sources import API, FLEX, RESERVATIONS, RUNS, SPOT
 
 ZERO = timedelta(0)
@@ -13,17 +13,11 @@ DEFAULT_TIMEOUT = timedelta(days=7)
 CHECKPOINT_EVERY = timedelta(hours=4)
 CURRENT = {"LOW_COST": "SPOT", "ON_DEMAND": "STANDARD"}
 SPOT_NAMES = frozenset({"SPOT", "LOW_COST"})
-RESERVED = frozenset({"ANY_RESERVATION", "SPECIFIC_RESERVATION"})
 
 
 def reserved_pools(submission: Submission) -> list[int]:
     """Return the indexes of the pools that take their machines from a reservation."""
-    return [
-        index
-        for index, pool in submission.pools
-        if (affinity := pool.machine_spec.reservation_affinity) is not None
-        and affinity.reservation_affinity_type in RESERVED
-    ]
+    return [index for index, pool in submission.pools if is_reserved(pool.machine_spec)]
 
 
 def _field(submission: Submission, name: str) -> str:

@@ -144,6 +144,14 @@ class TestStrategies:
             == submission("custom_job", cases.RESERVED).job_spec
         )
 
+    @pytest.mark.parametrize("key", ["standard", "spot", "flex_start", "persistent"])
+    def test_apply_lets_a_pool_go_on_wanting_no_reservation(self, key: str) -> None:
+        asked = submission("custom_job", cases.NONE | cases.PR)
+
+        after = STRATEGIES[key].apply(asked)
+
+        assert after.job_spec.worker_pool_specs == asked.job_spec.worker_pool_specs
+
     def test_can_judge_a_submission_that_asks_for_another(self) -> None:
         plain = submission("custom_job", {})
 
