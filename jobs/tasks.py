@@ -24,6 +24,7 @@ def sweep(**_: Any) -> None:
     """Hand out everything that is due; beat calls it every few seconds."""
     now = timezone.now()
     lifecycle.repair(now)
+    lifecycle.watch_pools(now)
     drafts.expire(now)
     for job_id in lifecycle.due_jobs(now):
         advance.apply_async(kwargs={"job_id": str(job_id)}, expires=PROMPT_FOR)

@@ -14,13 +14,13 @@ from jobs.lifecycle.asking.rules import CHOICES as SEVERITY_CHOICES
 from jobs.lifecycle.asking.rules import DEFAULT as DEFAULT_SEVERITY
 from jobs.lifecycle.asking.rules import rule_settings, set_severity, severities
 from jobs.lifecycle.errors import NotAllowed, NotPermitted
-from jobs.lifecycle.queue import advance, due_feeds, due_jobs, due_scopes
+from jobs.lifecycle.queue import advance, due_feeds, due_jobs, due_scopes, observe
 from jobs.lifecycle.repair import repair
 from jobs.lifecycle.sending.cancel import cancel, send_cancel
 from jobs.lifecycle.sending.delete import delete, may_delete, send_delete
 from jobs.lifecycle.sending.submit import submit
 from jobs.lifecycle.watching.feeds import read_feed, want_log
-from jobs.lifecycle.watching.observe import observe
+from jobs.lifecycle.watching.pools import want_pools, watch_pools
 from jobs.models import RuleSetting
 
 __all__ = [
@@ -54,4 +54,6 @@ __all__ = [
     "submission_of",
     "submit",
     "want_log",
+    "want_pools",
+    "watch_pools",
 ]

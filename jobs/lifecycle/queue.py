@@ -9,6 +9,8 @@ from django.db.models.functions import RowNumber
 from jobs.lifecycle.sending.cancel import send_cancel
 from jobs.lifecycle.sending.delete import send_delete
 from jobs.lifecycle.sending.submit import submit
+from jobs.lifecycle.watching.observe import observe as observe_jobs
+from jobs.lifecycle.watching.pools import observe_pools
 from jobs.models import Job, LogFeed, Scope
 from jobs.states import JobState
 
@@ -35,6 +37,13 @@ def due_feeds(now: datetime) -> list[int]:
 def due_scopes(now: datetime) -> list[int]:
     """Scopes that should be looked at, oldest first."""
     return list(Scope.objects.due(now).values_list("pk", flat=True)[:AT_ONCE])
+
+
+def observe(scope_id: int, *, now: datetime) -> None:
+    """Look at one scope: at its jobs, or at its persistent resources."""
+    for kind in Scope.objects.filter(pk=scope_id).values_list("kind", flat=True):
+        look = observe_pools if kind == Scope.Kind.PERSISTENT_RESOURCE else observe_jobs
+        look(scope_id, now=now)
 
 
 def advance(job_id: uuid.UUID | str, *, now: datetime) -> None:

@@ -16,10 +16,11 @@ def body(
     extra_replicas: int = 0,
     scheduling: dict[str, Any] | None = None,
     labels: dict[str, str] | None = None,
+    resource: str = "",
 ) -> dict[str, Any]:
     """The REST body of a custom job with one pool; by default one Spot machine with an A100.
 
-    `extra_replicas` adds a second pool of so many machines of the same kind.
+    `extra_replicas` adds a second pool of so many machines of the same kind; `resource` names a persistent resource.
     """
     pool: dict[str, Any] = {
         "machineSpec": machine or A100,
@@ -30,6 +31,8 @@ def body(
             "args": ["--epochs", "3"],
         },
     }
+    if resource:
+        pool["diskSpec"] = {"bootDiskType": "pd-ssd", "bootDiskSizeGb": 100}
     more = [pool | {"replicaCount": str(extra_replicas)}] if extra_replicas else []
     whole: dict[str, Any] = {
         "displayName": name,
@@ -38,22 +41,33 @@ def body(
             "scheduling": {"timeout": "86400s", "strategy": strategy} | (scheduling or {}),
         },
     }
+    if resource:
+        whole["jobSpec"]["persistentResourceId"] = resource
+        del whole["jobSpec"]["scheduling"]["strategy"]
     return whole if labels is None else whole | {"labels": labels}
 
 
-def pipeline(*, name: str = "resnet-pipeline", model: dict[str, Any] | None = None, **changes: Any) -> dict[str, Any]:
-    """The REST body of a training pipeline whose custom task is the sample job; `model` is uploaded afterwards."""
+def pipeline(
+    *, name: str = "resnet-pipeline", model: dict[str, Any] | None = None, tunes: bool = False, **changes: Any
+) -> dict[str, Any]:
+    """The REST body of a training pipeline whose task is the sample job, or the sample tuning job where it `tunes`.
+
+    `model` is uploaded afterwards.
+    """
+    task = tuning_job(**changes) if tunes else body(**changes)["jobSpec"]
     whole = {
         "displayName": name,
-        "trainingTaskDefinition": spec.CUSTOM_TASK,
-        "trainingTaskInputs": body(**changes)["jobSpec"],
+        "trainingTaskDefinition": spec.TUNING_TASK if tunes else spec.CUSTOM_TASK,
+        "trainingTaskInputs": {key: value for key, value in task.items() if key != "displayName"},
     }
     return whole if model is None else whole | {"modelToUpload": {"displayName": name} | model}
 
 
-def tuning_job(*, name: str = "resnet-sweep", trials: int = 4, parallel: int = 2, **changes: Any) -> dict[str, Any]:
-    """The REST body of a tuning job whose trials are the sample job."""
-    return {
+def tuning_job(
+    *, name: str = "resnet-sweep", trials: int = 4, parallel: int = 2, failed: int = 0, **changes: Any
+) -> dict[str, Any]:
+    """The REST body of a tuning job whose trials are the sample job; `failed` of them may fail, 0 = not said."""
+    return ({"maxFailedTrialCount": failed} if failed else {}) | {
         "displayName": name,
         "studySpec": {
             "metrics": [{"metricId": "accuracy", "goal": "MAXIMIZE"}],

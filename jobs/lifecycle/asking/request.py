@@ -9,13 +9,14 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
 from jobs import cost, policy, spec, strategies
-from jobs.lifecycle import door
+from jobs.lifecycle import claims, door
 from jobs.lifecycle.asking.keepable import unkeepable
 from jobs.lifecycle.asking.rules import severities
 from jobs.lifecycle.errors import NotAllowed
-from jobs.models import Approval, Job, JobEvent, Policy, Team
+from jobs.models import Approval, Job, JobEvent, Policy, Scope, Team
 from jobs.policy import Decision, Limits, Verdict
 from jobs.states import JobState
+from jobs.strategies import persistent
 
 HALF_CHARACTERS = spec.Finding(
     code="text_cannot_be_kept",
@@ -86,12 +87,20 @@ def request_job(
         with transaction.atomic():
             job = _row(submission, team, by, expected, request_key, now, judged.estimate, cloned_from)
             _first_events(job, judged, by=by, now=now)
+            _look_at_its_resource(job, now)
     except IntegrityError:  # the same click arrived twice at the same time
         earlier = Job.objects.filter(owner=by, request_key=request_key).first()
         if earlier is None:
             raise
         return earlier
     return job
+
+
+def _look_at_its_resource(job: Job, now: datetime) -> None:
+    """A job on a persistent resource has it looked at, wherever that is, before the job is judged once more."""
+    if job.strategy == persistent.STRATEGY.key:
+        kind = Scope.Kind.PERSISTENT_RESOURCE
+        claims.wake_scope(project=job.project, region=job.region, kind=kind, due_at=now)
 
 
 def submission_of(job: Job) -> spec.Submission:

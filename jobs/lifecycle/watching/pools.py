@@ -1,0 +1,192 @@
+"""Look at all persistent resources of one project and region at once, and keep what Vertex AI says as rows.
+
+Their list knows no filter and no mask and is short: one call tells everything. A resource that a complete list does not
+hold is gone; its row stays. Whatever fails is written on the scope, and the rows stay as they were.
+"""
+
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from functools import partial
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from jobs import vertex
+from jobs.catalog import REGIONS
+from jobs.lifecycle import budget, claims
+from jobs.lifecycle.connection import client
+from jobs.lifecycle.watching import cadence
+from jobs.lifecycle.watching.observe import ANOTHER_PROBE, PAGE_TRIES, ClaimLost
+from jobs.models import Job, Pool, Scope, Team
+from jobs.states import JobState
+from jobs.strategies.persistent import STRATEGY
+
+KIND = Scope.Kind.PERSISTENT_RESOURCE
+IDLE_PAUSE = timedelta(minutes=5)
+"""Between two looks at a place where no job of ours uses a persistent resource and at which nobody looks."""
+USING = (
+    *(JobState.APPROVED, JobState.SUBMITTING, JobState.QUEUED, JobState.PENDING),
+    *(JobState.RUNNING, JobState.UPDATING, JobState.CANCELLING),
+)
+TOLD = ("display_name", "state", "state_since", "body", "seen_at", "gone_at")
+"""Columns that an answer with news writes."""
+Place = tuple[str, str]
+"""Project and region."""
+
+
+def observe_pools(scope_id: int, *, now: datetime) -> None:
+    """Look at one scope and plan the next look; does nothing when it is not due or another worker is at it."""
+    scope = claims.claim_look(Scope, scope_id, now)
+    if scope is None:
+        return
+    _watch_regions_of_jobs(scope.project, now)
+    with cadence.turn(scope.failures) as patience:
+        if not patience:
+            claims.postpone_look(scope, due_at=now + ANOTHER_PROBE)
+            return
+        try:
+            listed = _list(scope, patience, now)
+        except ClaimLost:
+            return
+        except vertex.VertexError as error:
+            claims.release_failed(scope, error, now=now)
+            return
+    found = {each.resource_id: each for each in listed if each is not None}
+    odd = listed.count(None)
+    if _keep(scope, found, is_complete=not odd, now=now):
+        trouble = f"{odd} entries of the list are no persistent resources and were left out." if odd else ""
+        claims.release_look(scope, due_at=_next_look(scope, now), answered_at=now, trouble=trouble)
+
+
+def watch_pools(now: datetime) -> int:
+    """Make sure that the places of all teams are looked at; return how many were not. Two small queries.
+
+    A team's places are its project in its usual region and in those that its policy lists. Regions in which only a job
+    uses a persistent resource are woken with the job, and made sure of by every look at its project.
+    """
+    watched = set(Scope.objects.filter(kind=KIND, due_at__isnull=False).values_list("project", "region"))
+    missing = sorted(_places_of(Team.objects.all()) - watched)
+    for place in missing:
+        _wake(place, now)
+    return len(missing)
+
+
+def want_pools(projects: Collection[str], *, region: str = "", now: datetime) -> None:
+    """Look soon, because somebody looks at the resources of these projects (in one region, where it is given).
+
+    Writes at most once for each poll interval, and nothing where Vertex AI fails: there the pauses hold.
+    """
+    scopes = Scope.objects.filter(kind=KIND, project__in=projects)
+    if region:
+        scopes = scopes.filter(region=region)
+        if region in REGIONS and not scopes.exists():
+            for project in projects:
+                _wake((project, region), now)
+            return
+    is_old = Q(answered_at=None) | Q(answered_at__lt=now - settings.POLL_INTERVAL)
+    is_later = Q(due_at=None) | Q(due_at__gt=now)
+    stale = scopes.filter(is_old, is_later, failures=0)
+    if stale.exists():
+        stale.update(due_at=now)
+
+
+def _list(scope: Scope, patience: float, now: datetime) -> list[vertex.RemoteResource | None]:
+    """Every page; each has to come within the patience, and the claim is held on."""
+    watch = cadence.Stopwatch(now)
+    pages = client().persistent_resources(
+        project=scope.project,
+        region=scope.region,
+        before_page=partial(budget.spend, budget.reads(scope.project, scope.region), now=now),
+        tries=PAGE_TRIES,
+    )
+    listed: list[vertex.RemoteResource | None] = []
+    while True:
+        with vertex.at_most(patience):
+            page = next(pages, None)
+        if page is None:
+            return listed
+        listed += page
+        if not claims.renew_look(scope, now=watch.now):
+            raise ClaimLost
+
+
+def _keep(scope: Scope, found: dict[str, vertex.RemoteResource], *, is_complete: bool, now: datetime) -> bool:
+    """Write what was listed; False, and nothing written, when another worker has taken the scope over."""
+    with transaction.atomic():
+        if not claims.renew_look(scope, now=now):
+            return False
+        rows = {row.resource_id: row for row in Pool.objects.filter(project=scope.project, region=scope.region)}
+        told = [_told(scope, rows.get(each.resource_id), each, now) for each in found.values()]
+        news = [row for row in told if _is_news(row, rows.get(row.resource_id))]
+        Pool.objects.bulk_create(
+            news, update_conflicts=True, unique_fields=["project", "region", "resource_id"], update_fields=TOLD
+        )
+        same = found.keys() - {row.resource_id for row in news}
+        Pool.objects.filter(pk__in=[rows[name].pk for name in same]).update(seen_at=now)
+        if is_complete:
+            missing = [row.pk for name, row in rows.items() if name not in found and row.gone_at is None]
+            Pool.objects.filter(pk__in=missing).update(gone_at=now)
+    return True
+
+
+def _told(scope: Scope, known: Pool | None, remote: vertex.RemoteResource, now: datetime) -> Pool:
+    """The row as the answer has it; one that came back after it was gone begins anew."""
+    state = remote.state[:64]
+    is_same = known is not None and known.gone_at is None and known.state == state
+    return Pool(
+        project=scope.project,
+        region=scope.region,
+        resource_id=remote.resource_id,
+        display_name=remote.display_name[:128],
+        state=state,
+        state_since=known.state_since if known is not None and is_same else now,
+        body=remote.raw,
+        seen_at=now,
+        gone_at=None,
+    )
+
+
+def _is_news(row: Pool, known: Pool | None) -> bool:
+    """Whether an answer says anything but that the resource is still what it was."""
+    return known is None or any(getattr(row, name) != getattr(known, name) for name in TOLD if name != "seen_at")
+
+
+def _next_look(scope: Scope, now: datetime) -> datetime | None:
+    """Soon while jobs of ours use a resource there, seldom while a team's, never where nobody asks any more."""
+    if _jobs_on_pools(scope.project).filter(region=scope.region).exists():
+        return now + settings.POLL_INTERVAL
+    is_a_teams = (scope.project, scope.region) in _places_of(Team.objects.filter(project=scope.project))
+    return now + max(IDLE_PAUSE, settings.POLL_INTERVAL) if is_a_teams else None
+
+
+def _jobs_on_pools(project: str) -> QuerySet[Job]:
+    """The jobs of a project that use a persistent resource or soon will; states and kinds are named for the index."""
+    return Job.objects.filter(project=project, kind__in=Job.Kind.values, state__in=USING, strategy=STRATEGY.key)
+
+
+def _watch_regions_of_jobs(project: str, now: datetime) -> None:
+    used = set(_jobs_on_pools(project).order_by().values_list("region", flat=True).distinct())
+    if not used:
+        return
+    watched = Scope.objects.filter(project=project, kind=KIND, due_at__isnull=False)
+    for region in sorted(used.difference(watched.values_list("region", flat=True))):
+        _wake((project, region), now)
+
+
+def _places_of(teams: QuerySet[Team]) -> set[Place]:
+    rows = teams.values_list("project", "default_region", "policy__regions")
+    return {(project, region) for project, usual, listed in rows for region in _regions(usual, listed)}
+
+
+def _regions(usual: str, listed: object) -> set[str]:
+    """A policy's list is written by hand: what is no region of ours is left out."""
+    named = (
+        {each for each in listed if isinstance(each, str) and each in REGIONS} if isinstance(listed, list) else set()
+    )
+    return named | {usual} - {""}
+
+
+def _wake(place: Place, now: datetime) -> None:
+    project, region = place
+    claims.wake_scope(project=project, region=region, kind=KIND, due_at=now)

@@ -1,0 +1,44 @@
+"""Persistent resources for tests: made at the emulator through its REST API, and jobs that run on them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from emulator.testing import Running
+from tests.support import samples
+
+DISK = {"bootDiskType": "pd-ssd", "bootDiskSizeGb": 100}
+
+
+@dataclass
+class Resources:
+    """The persistent resources of one project and region; `forward` moves the clocks."""
+
+    emulator: Running
+    forward: Callable[..., object]
+    parent: str = "/v1/projects/vision-research/locations/us-central1/persistentResources"
+
+    def create(
+        self,
+        name: str,
+        *,
+        machine: dict[str, Any] = samples.A100,
+        replicas: int = 2,
+        most: int = 0,
+        wait: bool = True,
+    ) -> None:
+        """Make one of one pool; `most` lets it grow to so many. `wait` moves the clock until it runs."""
+        pool: dict[str, Any] = {"machineSpec": machine, "diskSpec": DISK, "replicaCount": str(replicas)}
+        if most:
+            pool["autoscalingSpec"] = {"minReplicaCount": "1", "maxReplicaCount": str(most)}
+        self.emulator.call("POST", f"{self.parent}?persistentResourceId={name}", {"resourcePools": [pool]})
+        if wait:
+            self.forward(minutes=30)
+
+    def delete(self, name: str) -> None:
+        """Delete one; it is gone a while later."""
+        self.emulator.call("DELETE", f"{self.parent}/{name}")
+
+    def reboot(self, name: str) -> None:
+        """Restart its machines."""
+        self.emulator.call("POST", f"{self.parent}/{name}:reboot", {})
