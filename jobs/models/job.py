@@ -106,6 +106,9 @@ class Job(models.Model):
     )
     log_wanted_until = models.DateTimeField(null=True, blank=True, help_text="Somebody looks at the log until then.")
     log_cursor_at = models.DateTimeField(null=True, blank=True, help_text="Newest line of its replicas that was read.")
+    log_kept_from = models.DateTimeField(
+        null=True, blank=True, help_text="Every line since then is kept, older ones only in part; empty: all are kept."
+    )
     log_complete = models.BooleanField(default=False, help_text="It has ended and its last lines are kept.")
 
     # Derived from the events

@@ -16,6 +16,7 @@ from jobs import vertex
 from jobs.lifecycle import budget, claims
 from jobs.lifecycle.connection import client
 from jobs.lifecycle.watching import cadence, restarts
+from jobs.lifecycle.watching.behind import look_behind
 from jobs.lifecycle.watching.sources import replica_name
 from jobs.models import Job, LogFeed, LogLine
 from jobs.models.job import JobQuerySet
@@ -23,6 +24,9 @@ from jobs.models.job import JobQuerySet
 KEPT_LINES = 2_000
 """Of a job's replicas; the newest. The whole log stays in Cloud Logging."""
 LINES_PER_READ = 1_000
+LATENESS = timedelta(seconds=45)
+"""Cloud Logging takes lines in late and out of order, so each read begins so long before the newest line that is known.
+What was read before is not kept twice."""
 TAILS_PER_LOOK = 20
 WANTED_FOR = timedelta(minutes=2)
 """How long a job's log is followed after somebody looked at it."""
@@ -55,7 +59,8 @@ def read_feed(feed_id: int, *, now: datetime) -> None:
     except vertex.VertexError as error:
         claims.release_failed(feed, error, now=now)
         return
-    trouble = _read_tails(feed, _wanted(unread, now), watch, now)
+    trouble, unasked = look_behind(feed, _tuning_pipelines(unread), watch, now)
+    trouble = _read_tails(feed, _wanted(unread.exclude(pk__in=unasked), now), watch, now) or trouble
     pause = settings.POLL_INTERVAL if is_all else timedelta()
     due_at = now + ((trouble and trouble.retry_after) or pause)
     claims.release_look(feed, due_at=due_at, answered_at=now, trouble=str(trouble or ""))
@@ -66,15 +71,20 @@ def unread_jobs(project: str) -> JobQuerySet:
     return Job.objects.filter(project=project, log_complete=False, submitted_at__isnull=False).exclude(remote_name="")
 
 
+def _tuning_pipelines(unread: JobQuerySet) -> JobQuerySet:
+    return unread.filter(kind=Job.Kind.PIPELINE, spec__trainingTaskInputs__has_key="studySpec").order_by("pk")
+
+
 def _read_service(feed: LogFeed, after: datetime, watch: cadence.Stopwatch, now: datetime) -> bool:
     """Keep the service's new lines, record the restarts they tell and how far the reading came.
 
     False when more lines are waiting: thousands of jobs that begin together write more than one read gives.
     """
-    limit, entries = LINES_PER_READ, _service_lines(feed, after, LINES_PER_READ, now)
-    while len(entries) == limit and entries[-1].timestamp <= after:  # more lines at one moment than one read gives
+    since = min(after, now - LATENESS)
+    limit, entries = LINES_PER_READ, _service_lines(feed, since, LINES_PER_READ, now)
+    while len(entries) == limit and entries[-1].timestamp <= after:  # one read gives only what was read before
         limit *= 4
-        entries = _service_lines(feed, after, limit, now)
+        entries = _service_lines(feed, since, limit, now)
     numbers = {entry.job_id for entry in entries}
     ours = {
         number: job for job in unread_jobs(feed.project).iterator() for number in job.log_sources if number in numbers
@@ -83,7 +93,7 @@ def _read_service(feed: LogFeed, after: datetime, watch: cadence.Stopwatch, now:
     for job in set(ours.values()):
         claims.renew_look(feed, now=watch.now)
         restarts.reconcile(job, now=now)
-    newest = max((entry.timestamp for entry in entries), default=after)
+    newest = max([after, *(entry.timestamp for entry in entries)])
     LogFeed.objects.filter(pk=feed.pk, claim=feed.claim).update(cursor_at=newest)
     return len(entries) < limit
 
@@ -123,19 +133,24 @@ def _read_tails(feed: LogFeed, jobs: list[Job], watch: cadence.Stopwatch, now: d
 
 def _read_tail(job: Job, now: datetime) -> None:
     """Keep the newest of a job's new lines, and notice when there is nothing more to come."""
-    after = job.log_cursor_at or job.submitted_at
+    after = job.log_cursor_at or job.submitted_at or job.requested_at
+    since = after - LATENESS if job.log_cursor_at else after
     numbers = list(job.log_sources)
     before_page = _spending(job.project, now)
     entries = client().log(
-        job.project, job_ids=numbers, after=after, limit=LINES_PER_READ, newest=True, before_page=before_page
+        job.project, job_ids=numbers, after=since, limit=KEPT_LINES, newest=True, before_page=before_page
     )
     _keep([(job, entry) for entry in entries])
-    job.log_cursor_at = max((entry.timestamp for entry in entries), default=after)
+    moments = [entry.timestamp for entry in entries]
+    job.log_cursor_at = max([after, *moments])
     job.log_complete = job.ended_at is not None and now - job.ended_at > AFTERMATH
-    Job.objects.filter(pk=job.pk).update(log_cursor_at=job.log_cursor_at, log_complete=job.log_complete)
+    if len(moments) >= KEPT_LINES and min(moments) > after:  # there were more since the last read
+        job.log_kept_from = min(moments)
     if entries:
         restarts.reconcile(job, now=now)
-        _forget_oldest(job)
+        job.log_kept_from = _forget_oldest(job) or job.log_kept_from
+    columns = ("log_cursor_at", "log_complete", "log_kept_from")
+    Job.objects.filter(pk=job.pk).update(**{name: getattr(job, name) for name in columns})
 
 
 def _spending(project: str, now: datetime) -> Callable[[], None]:
@@ -157,10 +172,15 @@ def _keep(found: list[tuple[Job, vertex.LogEntry]]) -> None:
     LogLine.objects.bulk_create(lines, ignore_conflicts=True)
 
 
-def _forget_oldest(job: Job) -> None:
-    """Keep the newest lines; the service's own are few and tell the restarts, so a flood does not push them out."""
+def _forget_oldest(job: Job) -> datetime | None:
+    """Keep the newest lines; the service's own are few and tell the restarts, so a flood does not push them out.
+
+    Returns the moment from which on every line is left, None when nothing had to go.
+    """
     lines = LogLine.objects.filter(job=job).exclude(replica="service")
     newest = lines.order_by("-timestamp", "-pk").values_list("timestamp", flat=True)
     oldest_kept = newest[KEPT_LINES - 1 : KEPT_LINES].first()
-    if oldest_kept is not None:
-        lines.filter(timestamp__lt=oldest_kept).delete()
+    if oldest_kept is None:
+        return None
+    gone, _ = lines.filter(timestamp__lt=oldest_kept).delete()
+    return oldest_kept if gone else None

@@ -11,7 +11,8 @@ from django.db import transaction
 
 from jobs import states, vertex
 from jobs.lifecycle import door
-from jobs.lifecycle.watching.sources import log_sources
+from jobs.lifecycle.watching.sources import source_columns
+from jobs.lifecycle.watching.trials import record_trials
 from jobs.models import Job, JobEvent
 from jobs.states import FINISHED, JobState
 
@@ -43,9 +44,12 @@ def record(job: Job, remote: vertex.RemoteJob, *, now: datetime, **columns: Any)
             columns = _backfill_start(job, remote, now, columns)
         _follow(job, remote, now, columns)
         _learn_error(job, remote, now)
-        sources = log_sources(job, remote)
-        Job.objects.filter(pk=job.pk).update(seen_at=now, log_sources=sources)
-        job.seen_at, job.log_sources = now, sources
+        record_trials(job, remote)
+        columns = source_columns(job, remote)
+        columns |= {"seen_at": now, "remote_updated_at": remote.update_time or job.remote_updated_at}
+        Job.objects.filter(pk=job.pk).update(**columns)
+        for name, value in columns.items():
+            setattr(job, name, value)
 
 
 def record_absence(job: Job, *, now: datetime) -> None:

@@ -1,13 +1,28 @@
 """Where the log of a job is found: Cloud Logging files lines under the number of the custom job that wrote them.
 
 A custom job writes under its own number. A training pipeline and the trials of a tuning job run as custom jobs of their
-own, which Vertex AI names in the parent (vertex-facts 2.4, 3 and 10.2).
+own, which Vertex AI names in the parent (vertex-facts 2.4, 3 and 10.2). A pipeline that tunes names a tuning job, which
+names the trials.
 """
 
 from typing import Any
 
 from jobs.models import Job
 from jobs.vertex import RemoteJob
+
+STUDY = "study"
+"""What the lines of the tuning job behind a pipeline are called."""
+
+
+def source_columns(job: Job, remote: RemoteJob) -> dict[str, Any]:
+    """Return the columns to write for what an answer tells of the sources.
+
+    A source that was not known may have written long ago, so the log is then read from its beginning again; what was
+    read before is not kept twice.
+    """
+    sources = log_sources(job, remote)
+    is_more = not sources.keys() <= job.log_sources.keys()
+    return {"log_sources": sources} | ({"log_cursor_at": None} if is_more else {})
 
 
 def log_sources(job: Job, remote: RemoteJob) -> dict[str, str]:
@@ -18,6 +33,8 @@ def log_sources(job: Job, remote: RemoteJob) -> dict[str, str]:
     metadata = _mapping(remote.raw.get("trainingTaskMetadata"))
     if backing := metadata.get("backingCustomJob"):
         found[_number(str(backing))] = ""
+    if backing := metadata.get("backingHyperparameterTuningJob"):
+        found[_number(str(backing))] = STUDY
     trials = remote.raw.get("trials")
     for trial in trials if isinstance(trials, list) else []:
         if name := _mapping(trial).get("customJob"):
@@ -29,6 +46,13 @@ def replica_name(job: Job, log_job_id: str, replica: str) -> str:
     """What a replica is called on the job's page: `workerpool0-0`, or `trial 3 workerpool0-0` in a tuning job."""
     label = job.log_sources.get(log_job_id, "")
     return f"{label} {replica}" if label else replica
+
+
+def study_name(job: Job) -> str:
+    """The name of the tuning job behind a pipeline; "" while Vertex AI has not told it, and for every other job."""
+    number = next((number for number, label in job.log_sources.items() if label == STUDY), "")
+    place = job.remote_name.partition("/trainingPipelines/")[0]
+    return f"{place}/hyperparameterTuningJobs/{number}" if number else ""
 
 
 def _number(name: str) -> str:
