@@ -9,6 +9,7 @@ transaction that claims the row), act (network, no transaction), apply (a short 
 
 from jobs.lifecycle.asking.approval import approve, reject
 from jobs.lifecycle.asking.ours import check_is_ours
+from jobs.lifecycle.asking.pools import known_pools, pools_in
 from jobs.lifecycle.asking.request import Preview, limits_of, preview, request_job, submission_of
 from jobs.lifecycle.asking.rules import CHOICES as SEVERITY_CHOICES
 from jobs.lifecycle.asking.rules import DEFAULT as DEFAULT_SEVERITY
@@ -38,9 +39,11 @@ __all__ = [
     "due_feeds",
     "due_jobs",
     "due_scopes",
+    "known_pools",
     "limits_of",
     "may_delete",
     "observe",
+    "pools_in",
     "preview",
     "read_feed",
     "reject",

@@ -125,6 +125,11 @@ def _wanted(submission: Submission, resource: KnownResource) -> dict[int, tuple[
     return {at: (count, last[at]) for at, count in wanted.items()}
 
 
+def replicas_on(submission: Submission, resource: KnownResource) -> dict[int, int]:
+    """Return `{index of a resource pool: replicas that the job takes of it}`, without pools that match none."""
+    return {at: count for at, (count, _) in _wanted(submission, resource).items()}
+
+
 @resource_rule(Severity.REFUSE, PERSISTENT)
 def replicas_fit_the_resource(submission: Submission, known: Known) -> Iterator[Problem]:
     """The worker pools together ask for no more replicas than a pool of the resource can ever have."""

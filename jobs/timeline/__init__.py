@@ -1,5 +1,6 @@
 """Events become what a page shows: spans, lanes, waits, restarts. Read only, and always asked with the time."""
 
+from jobs.timeline.holdings import Holding, holdings
 from jobs.timeline.ledger import Grant, ledger
 from jobs.timeline.spans import BILLABLE, Facts, Span, billable, facts, running, state_spans, waited
 from jobs.timeline.story import Lane, Mark, Phase, Story, story
@@ -10,6 +11,7 @@ __all__ = [
     "Allowance",
     "Facts",
     "Grant",
+    "Holding",
     "Lane",
     "Mark",
     "Phase",
@@ -19,6 +21,7 @@ __all__ = [
     "allowance",
     "billable",
     "facts",
+    "holdings",
     "ledger",
     "running",
     "state_spans",

@@ -67,7 +67,7 @@ class TestSubmit:
 
         job.refresh_from_db()
         assert job.state == "submit_failed"
-        assert "Policy has changed" in job.events.latest("id").sentence
+        assert "it is refused now" in job.events.latest("id").sentence
         assert cloud.jobs() == []
 
 

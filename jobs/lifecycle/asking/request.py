@@ -11,6 +11,7 @@ from django.db import IntegrityError, transaction
 from jobs import cost, policy, spec, strategies
 from jobs.lifecycle import claims, door
 from jobs.lifecycle.asking.keepable import unkeepable
+from jobs.lifecycle.asking.pools import known_pools
 from jobs.lifecycle.asking.rules import severities
 from jobs.lifecycle.errors import NotAllowed
 from jobs.models import Approval, Job, JobEvent, Policy, Scope, Team
@@ -48,16 +49,23 @@ def limits_of(team: Team) -> Limits:
 
 
 def preview(
-    *, submission: spec.Submission, team: Team, expected: timedelta, weights: Mapping[str, str] | None = None
+    *,
+    submission: spec.Submission,
+    team: Team,
+    expected: timedelta,
+    weights: Mapping[str, str] | None = None,
+    pools: strategies.Known | None = None,
 ) -> Preview:
     """Price and judge a submission as `request_job` would; write nothing.
 
-    `weights` are what `severities()` gave to a caller that has asked already.
+    `weights` are what `severities()`, `pools` what `known_pools()` gave to a caller that has asked already.
     """
     strategy = strategies.strategy_of(submission)
     estimate = cost.estimate(submission, strategy=strategy, expected=expected, book=cost.PriceBook.load())
     weights = severities() if weights is None else weights
-    decision = policy.judge(submission, estimate=estimate, limits=limits_of(team), severities=weights)
+    pools = known_pools(submission) if pools is None else pools
+    limits = limits_of(team)
+    decision = policy.judge(submission, estimate=estimate, limits=limits, severities=weights, pools=pools)
     return Preview(decision, estimate)
 
 

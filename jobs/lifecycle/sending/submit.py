@@ -19,6 +19,7 @@ from django.db import transaction
 
 from jobs import spec, vertex
 from jobs.lifecycle import budget, claims, door
+from jobs.lifecycle.asking.pools import known_pools, waits_for_resource
 from jobs.lifecycle.asking.request import preview, submission_of
 from jobs.lifecycle.connection import INSTANCE_LABEL, JOB_LABEL, LONGEST_CALL, client
 from jobs.lifecycle.watching.record import number, record
@@ -29,6 +30,8 @@ CONSISTENCY_WINDOW = timedelta(seconds=30)
 """How long a created job may be missing from a list; Google does not document it (vertex-facts 11.4)."""
 FIRST_PAUSE = timedelta(seconds=2)
 LONGEST_PAUSE = timedelta(minutes=5)
+RESOURCE_PAUSE = timedelta(seconds=30)
+"""Until a job is tried again whose persistent resource is on the way to RUNNING."""
 
 
 def submit(job_id: uuid.UUID | str, *, now: datetime) -> None:
@@ -55,9 +58,14 @@ def submit(job_id: uuid.UUID | str, *, now: datetime) -> None:
 
 
 def _begin(job: Job, now: datetime) -> bool:
-    """Judge once more, since limits may have changed since the request, and enter `submitting`."""
-    judged = preview(submission=submission_of(job), team=job.team, expected=timedelta(seconds=job.expected_seconds))
+    """Judge once more, since limits and resources may have changed since the request, and enter `submitting`."""
+    submission, expected = submission_of(job), timedelta(seconds=job.expected_seconds)
+    pools = known_pools(submission, apart_from=job.pk)
+    judged = preview(submission=submission, team=job.team, expected=expected, pools=pools)
     refused = [finding for finding in judged.decision.findings if finding.severity == spec.Severity.REFUSE]
+    if waits_for_resource(submission, pools, refused):
+        claims.release_job(job, due_at=now + RESOURCE_PAUSE, trouble=refused[0].message)
+        return False
     if refused:
         words = "; ".join(finding.message for finding in refused)
         door.move(
@@ -65,7 +73,7 @@ def _begin(job: Job, now: datetime) -> bool:
             JobState.SUBMIT_FAILED,
             now=now,
             reason="policy",
-            sentence=f"Policy has changed and refuses the job now: {words}",
+            sentence=f"Judged again before it was sent, it is refused now: {words}",
             detail={"findings": [finding.as_dict() for finding in refused]},
         )
         claims.release_job(job, due_at=None)

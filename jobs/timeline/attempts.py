@@ -1,0 +1,177 @@
+"""Which attempt wrote a line of the log, told from the events at reading time.
+
+A job begins with attempt 1, and each restart of the whole job begins the next. Inside an attempt a replica may be
+started again on its own; its starts count from 1 in every attempt. The moment at which something begins belongs to it.
+An attempt begins with the line that the service writes first in every attempt, where the log holds it: the state is
+only known as exactly as Vertex AI was asked, and last words of the old attempt may carry a time after it.
+"""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from jobs.models import JobEvent
+from jobs.states import JobState
+from jobs.timeline.spans import Span, state_spans
+
+ATTEMPT_BEGINS = "Waiting for job to be provisioned."
+"""The service's first line of every attempt (vertex-facts 10.4)."""
+SAME = timedelta(seconds=90)
+"""Shorter than provisioning takes, so at Vertex AI two restarts of one job are never this close."""
+WAITING = frozenset({JobState.QUEUED, JobState.PENDING})
+CAUSES = {
+    "preempted": "machine preempted (Spot)",
+    "stockout": "there were no machines",
+    "internal": "internal error of Vertex AI",
+    "job_retry": "a replica kept failing",
+    "maintenance": "moved by maintenance",
+    "worker_exit": "it had ended with an error",
+}
+NO_CAUSE = "Vertex AI does not say why"
+LAST_MOMENT = timedelta(microseconds=1)
+"""The line that tells the end of a replica is the last of its old start; lines are known to the microsecond."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try of the whole job; `start` is None for the first, which holds whatever came before the second.
+
+    `wait` is the time without machines before it ran, None where that is not known; `is_waiting` while it lasts.
+    """
+
+    number: int
+    start: datetime | None = None
+    cause: str = ""
+    wait: timedelta | None = None
+    is_waiting: bool = False
+
+    @property
+    def key(self) -> str:
+        """How an address names it: "2"."""
+        return str(self.number)
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """One start of a replica inside an attempt, from 1; `start` is None for the first."""
+
+    replica: str
+    attempt: int
+    number: int
+    start: datetime | None = None
+    cause: str = ""
+
+    @property
+    def key(self) -> str:
+        """How an address names it: "2.3" is the third start in attempt 2."""
+        return f"{self.attempt}.{self.number}"
+
+
+class Attempts:
+    """All attempts of a job in their order, and the starts of each replica."""
+
+    def __init__(self, whole: Sequence[Attempt], restarted: Mapping[str, Sequence[tuple[datetime, str]]]) -> None:
+        """`restarted`: for each replica its own restarts as (moment, cause), in order of time."""
+        self.whole = tuple(whole)
+        self._moments = [each.start for each in self.whole if each.start is not None]
+        self._starts = {replica: self._number(replica, moments) for replica, moments in restarted.items()}
+
+    def of(self, moment: datetime) -> Attempt:
+        """The attempt that a moment belongs to."""
+        return self.whole[bisect_right(self._moments, moment)]
+
+    def starts(self, replica: str, attempt: int) -> list[Start]:
+        """The starts of a replica in an attempt; one where it was never started again."""
+        found = [each for each in self._starts.get(replica, ()) if each.attempt == attempt]
+        return [Start(replica, attempt, 1), *found]
+
+    def start_of(self, replica: str, moment: datetime) -> Start:
+        """The start of a replica that a moment belongs to."""
+        starts = self.starts(replica, self.of(moment).number)
+        return starts[bisect_right([each.start for each in starts[1:] if each.start is not None], moment)]
+
+    def span(self, key: str, replica: str = "") -> tuple[datetime | None, datetime | None] | None:
+        """From when on and until before when an attempt ("2") or a start of `replica` ("2.3") lasts; None = no such.
+
+        The first lasts from ever, the last for ever.
+        """
+        number, _, start = key.partition(".")
+        attempt = next((each for each in self.whole if each.key == number), None)
+        if attempt is None:
+            return None
+        ends = [*self._moments, None]
+        since, until = attempt.start, ends[attempt.number - 1]
+        if not start:
+            return since, until
+        starts = self.starts(replica, attempt.number)
+        place = next((place for place, each in enumerate(starts) if each.key == key), None)
+        if place is None:
+            return None
+        return starts[place].start or since, starts[place + 1].start if place + 1 < len(starts) else until
+
+    def _number(self, replica: str, moments: Sequence[tuple[datetime, str]]) -> tuple[Start, ...]:
+        counts: dict[int, int] = defaultdict(lambda: 1)
+        found = []
+        for moment, cause in moments:
+            attempt = self.of(moment).number
+            counts[attempt] += 1
+            found.append(Start(replica, attempt, counts[attempt], moment, cause))
+        return tuple(found)
+
+
+def attempts(events: Iterable[JobEvent], now: datetime, *, beginnings: Sequence[datetime] = ()) -> Attempts:
+    """Tell a job's attempts from its events; `beginnings` are the times of the kept lines `ATTEMPT_BEGINS`."""
+    rows = list(events)
+    learned = {row.detail["restart"]: row.reason for row in rows if row.kind == JobEvent.Kind.EXPLAINED}
+    restarts = sorted(
+        (row for row in rows if row.kind == JobEvent.Kind.RESTARTED), key=lambda row: (row.occurred_at, row.once_key)
+    )
+    spans = state_spans(rows)
+    free = sorted(beginnings)[1:]
+    moments: list[tuple[datetime, JobEvent]] = []
+    parts: dict[str, list[tuple[datetime, str]]] = defaultdict(list)
+    for row in restarts:
+        if replica := row.detail.get("replica"):
+            parts[replica].append((row.occurred_at + LAST_MOMENT, cause_of(row, learned)))
+        else:
+            moments.append((_beginning(row.occurred_at, free), row))
+    found = [Attempt(1)]
+    for moment, row in sorted(moments, key=lambda each: each[0]):
+        wait, is_waiting = _wait(spans, row.occurred_at, now)
+        found.append(Attempt(len(found) + 1, moment, cause_of(row, learned), wait, is_waiting))
+    return Attempts(found, parts)
+
+
+def cause_of(restart: JobEvent, learned: Mapping[str, str]) -> str:
+    """Why it was restarted, in a few words; a cause that was learned later replaces the guess."""
+    reason = learned.get(restart.once_key)
+    words = CAUSES.get(reason or restart.reason, NO_CAUSE)
+    if restart.reason == "worker_exit" and restart.detail.get("exit_code") is not None:
+        return f"it had ended with {restart.detail['exit_code']}"
+    is_guess = reason is None and not restart.detail.get("is_certain", True)
+    return f"most likely {words}" if is_guess and words != NO_CAUSE else words
+
+
+def _beginning(moment: datetime, free: list[datetime]) -> datetime:
+    """The line with which the attempt began, if one is close enough; each begins one attempt."""
+    near = [each for each in free if abs(each - moment) <= SAME]
+    if not near:
+        return moment
+    nearest = min(near, key=lambda each: abs(each - moment))
+    free.remove(nearest)
+    return nearest
+
+
+def _wait(spans: Sequence[Span], moment: datetime, now: datetime) -> tuple[timedelta | None, bool]:
+    """How long the job was without machines after a moment, and whether it still is; None where no state told that."""
+    later = [span for span in spans if span.end is None or span.end > moment]
+    if not later or later[0].state not in WAITING or later[0].start > moment:
+        return None, False
+    end: datetime | None = moment
+    for span in later:
+        if span.state not in WAITING:
+            break
+        end = span.end
+    return max((end or now) - moment, timedelta()), end is None

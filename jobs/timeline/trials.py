@@ -1,0 +1,197 @@
+"""A study told from the rows of its trials: which is best, how many failed, how the search came on. Read only."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from jobs.models import Job, Trial
+
+SUCCEEDED, INFEASIBLE = "SUCCEEDED", "INFEASIBLE"
+RUNNING = frozenset({"ACTIVE", "STOPPING"})
+"""Trial.State while a trial holds machines; REQUESTED does not yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric of the study. `limit`: it is no objective but must not be worse than that (safetyConfig)."""
+
+    id: str
+    is_more_better: bool
+    limit: float | None = None
+
+    def is_better(self, one: float, other: float) -> bool:
+        """Whether the first value is strictly better."""
+        return one > other if self.is_more_better else one < other
+
+    def allows(self, trial: Trial) -> bool:
+        """Whether a trial keeps the limit; one that did not report it does not."""
+        if self.limit is None:
+            return True
+        value = trial.metrics.get(self.id)
+        return value is not None and not self.is_better(self.limit, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One trial on the way of the search: its value, None without one, and the best up to it."""
+
+    trial: Trial
+    number: int
+    value: float | None
+    best: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """What a tuning job searches for and how far it is. `trials` are in the order of their numbers.
+
+    `allowed_failures` is None where the job says none: Vertex AI then ends it when its first trial fails, or later when
+    too many have (vertex-facts 2.2). `best` holds one trial, or where several objectives weigh against each other all
+    that no other beats in every one.
+    """
+
+    objectives: tuple[Metric, ...]
+    limits: tuple[Metric, ...]
+    parameters: tuple[str, ...]
+    trials: tuple[Trial, ...]
+    best: tuple[Trial, ...]
+    most: int
+    parallel: int
+    allowed_failures: int | None
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The objectives, then the limits."""
+        return self.objectives + self.limits
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many trials are in each state, in the order in which the states first appear."""
+        return dict(Counter(trial.state for trial in self.trials))
+
+    @property
+    def failed(self) -> int:
+        """Trials that brought no result; those that were called off are among them."""
+        return sum(trial.state == INFEASIBLE for trial in self.trials)
+
+    @property
+    def running(self) -> int:
+        """Trials that hold machines now."""
+        return sum(trial.state in RUNNING for trial in self.trials)
+
+
+def study_spec(job: Job) -> dict[str, Any] | None:
+    """The body that holds `studySpec` and the trial counts: the job's own, or a pipeline's inputs; None for others."""
+    for body in (job.spec, job.spec.get("trainingTaskInputs")):
+        if isinstance(body, dict) and isinstance(body.get("studySpec"), dict):
+            return body
+    return None
+
+
+def study(job: Job, trials: Iterable[Trial]) -> Study | None:
+    """Tell a job's study; None where the job is none."""
+    body = study_spec(job)
+    if body is None:
+        return None
+    metrics = [_metric(each) for each in body["studySpec"].get("metrics", [])]
+    objectives = tuple(metric for metric in metrics if metric.limit is None)
+    limits = tuple(metric for metric in metrics if metric.limit is not None)
+    rows = tuple(sorted(trials, key=lambda trial: (number_of(trial), trial.trial_id)))
+    names = dict.fromkeys(_parameters(body["studySpec"].get("parameters", [])))
+    names |= dict.fromkeys(name for trial in rows for name in sorted(trial.parameters))
+    return Study(
+        objectives=objectives,
+        limits=limits,
+        parameters=tuple(names),
+        trials=rows,
+        best=tuple(_best(rows, objectives, limits)),
+        most=int(body.get("maxTrialCount", 0)),
+        parallel=int(body.get("parallelTrialCount", 0)),
+        allowed_failures=int(body.get("maxFailedTrialCount", 0)) or None,
+    )
+
+
+def progress(study: Study, metric: Metric) -> list[Step]:
+    """How the search came on by one metric, trial by trial; a trial that breaks a limit is never the best."""
+    steps: list[Step] = []
+    best: float | None = None
+    for trial in study.trials:
+        value = value_of(trial, metric)
+        is_fit = value is not None and all(limit.allows(trial) for limit in study.limits)
+        if value is not None and is_fit and (best is None or metric.is_better(value, best)):
+            best = value
+        steps.append(Step(trial, number_of(trial), value, best))
+    return steps
+
+
+def ranked(study: Study, metric: Metric) -> list[Trial]:
+    """The trials, best of this metric first and those without a value last; equals in the order of their numbers."""
+
+    def place(trial: Trial) -> tuple[bool, float]:
+        value = value_of(trial, metric)
+        return value is None, (-value if metric.is_more_better else value) if value is not None else 0.0
+
+    return sorted(study.trials, key=place)
+
+
+def value_of(trial: Trial, metric: Metric) -> float | None:
+    """What a trial that succeeded reached, None for every other."""
+    value: float | None = trial.metrics.get(metric.id) if trial.state == SUCCEEDED else None
+    return value
+
+
+def number_of(trial: Trial) -> int:
+    """A trial's number; 0 where Vertex AI gave it an id that is none."""
+    return int(trial.trial_id) if trial.trial_id.isdecimal() else 0
+
+
+def length_of(trial: Trial, now: datetime) -> timedelta | None:
+    """How long a trial took, or has taken by `now`; None before it began, and where its end is not known."""
+    if trial.started_at is None:
+        return None
+    is_open = trial.state not in (SUCCEEDED, INFEASIBLE)
+    end = trial.ended_at or (now if is_open else None)
+    return max(end - trial.started_at, timedelta()) if end is not None else None
+
+
+def _metric(told: dict[str, Any]) -> Metric:
+    """A goal that is not said means more is better (vertex-facts 2.3)."""
+    safety = told.get("safetyConfig")
+    limit = float(safety.get("safetyThreshold", 0)) if isinstance(safety, dict) else None
+    return Metric(str(told.get("metricId", "")), told.get("goal") != "MINIMIZE", limit)
+
+
+def _parameters(told: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """The parameters in their order, each followed by those that count only for some of its values."""
+    for parameter in told:
+        yield str(parameter.get("parameterId", ""))
+        conditional = [each.get("parameterSpec") or {} for each in parameter.get("conditionalParameterSpecs", [])]
+        yield from _parameters(conditional)
+
+
+def _best(trials: Sequence[Trial], objectives: Sequence[Metric], limits: Sequence[Metric]) -> list[Trial]:
+    """Those that no other beats; of equals under one objective the first."""
+    points = [
+        (trial, [trial.metrics[metric.id] for metric in objectives])
+        for trial in trials
+        if trial.state == SUCCEEDED
+        and all(metric.id in trial.metrics for metric in objectives)
+        and all(limit.allows(trial) for limit in limits)
+    ]
+    front: list[tuple[Trial, list[float]]] = []
+    for trial, values in points if objectives else ():
+        if len(objectives) == 1 and any(held == values for _, held in front):
+            continue
+        if not any(_beats(held, values, objectives) for _, held in front):
+            front = [each for each in front if not _beats(values, each[1], objectives)] + [(trial, values)]
+    return [trial for trial, _ in front]
+
+
+def _beats(one: Sequence[float], other: Sequence[float], objectives: Sequence[Metric]) -> bool:
+    """Whether a point is nowhere worse and somewhere better."""
+    compared = list(zip(objectives, one, other, strict=True))
+    return not any(metric.is_better(theirs, ours) for metric, ours, theirs in compared) and any(
+        metric.is_better(ours, theirs) for metric, ours, theirs in compared
+    )

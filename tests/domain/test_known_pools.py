@@ -1,0 +1,189 @@
+"""What is known of persistent resources judges jobs: when they are requested, and once more before they are sent."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from jobs import lifecycle
+from jobs.lifecycle.sending.submit import RESOURCE_PAUSE
+from jobs.models import Job, Pool, Team
+from jobs.spec import rest_body
+from tests.domain.conftest import Cloud, RequestJob
+from tests.support import samples
+from tests.support.resources import Resources
+
+WHERE = ("vision-research", "us-central1")
+
+
+@pytest.fixture
+def resources(cloud: Cloud, team: Team) -> Resources:
+    """Persistent resources in the team's place."""
+    return Resources(cloud._emulator, cloud.forward)
+
+
+def look(cloud: Cloud) -> None:
+    """Look at every place that is due, as the sweep does."""
+    lifecycle.watch_pools(cloud.now)
+    lifecycle.want_pools([WHERE[0]], now=cloud.now)
+    for scope_id in lifecycle.due_scopes(cloud.now):
+        lifecycle.observe(scope_id, now=cloud.now)
+
+
+def codes(team: Team, **changes: Any) -> dict[str, str]:
+    """Return {code: severity} of what is said of a job on `night-shift` because of it."""
+    asked = samples.submission(resource="night-shift", **changes)
+    judged = lifecycle.preview(submission=asked, team=team, expected=timedelta(hours=1))
+    return {
+        found.code: found.severity
+        for found in judged.decision.findings
+        if "resource" in found.code or "replicas" in found.code
+    }
+
+
+class TestRules:
+    def test_a_resource_that_was_not_seen_is_an_advice(self, team: Team) -> None:
+        assert codes(team)["resource_is_known"] == "advise"
+
+    def test_one_that_was_seen_is_compared_with_the_job(self, team: Team, resources: Resources, cloud: Cloud) -> None:
+        resources.create("night-shift", replicas=2)
+        look(cloud)
+
+        assert codes(team, extra_replicas=1) == {}
+        assert codes(team, extra_replicas=2) == {"replicas_fit_the_resource": "refuse"}
+        assert codes(team, machine={"machineType": "n1-standard-4"}) == {"pools_match_the_resource": "refuse"}
+        assert "resource_is_known" in codes(team, region="europe-west4")
+
+    def test_one_that_grows_lends_as_many_as_it_may_have(self, team: Team, resources: Resources, cloud: Cloud) -> None:
+        resources.create("night-shift", replicas=1, most=3)
+        look(cloud)
+
+        assert codes(team, extra_replicas=2) == {}
+        assert codes(team, extra_replicas=3) == {"replicas_fit_the_resource": "refuse"}
+
+    def test_one_that_does_not_run_refuses_and_one_that_is_gone_is_unknown(
+        self, team: Team, resources: Resources, cloud: Cloud
+    ) -> None:
+        resources.create("night-shift", wait=False)
+        look(cloud)
+        assert codes(team) == {"resource_is_running": "refuse"}
+
+        cloud.forward(minutes=30)
+        look(cloud)
+        resources.delete("night-shift")
+        cloud.forward(minutes=30)
+        look(cloud)
+
+        assert codes(team) == {"resource_is_known": "advise"}
+
+    def test_one_whose_body_cannot_be_trusted_is_unknown(self, team: Team, resources: Resources, cloud: Cloud) -> None:
+        resources.create("night-shift")
+        look(cloud)
+        pool = Pool.objects.get()
+        pool.body["resourcePools"][0]["newField"] = {"a": 1}
+        Pool.objects.update(body=pool.body)
+        assert codes(team) == {}
+
+        pool.body["resourcePools"][0]["replicaCount"] = "several"
+        Pool.objects.update(body=pool.body)
+        assert codes(team) == {"resource_is_known": "advise"}
+
+
+class TestHeadroom:
+    def test_vertex_s_count_and_jobs_that_are_newer_than_it_are_held(
+        self, team: Team, resources: Resources, cloud: Cloud, request_job: RequestJob
+    ) -> None:
+        resources.create("night-shift", replicas=3)
+        look(cloud)
+        cloud.script("long")
+        job = request_job(resource="night-shift")
+        assert lifecycle.pools_in(*WHERE)[0].used(0) == 1, "on its way to Vertex AI"
+        assert lifecycle.pools_in(*WHERE, apart_from=job.pk)[0].used(0) == 0
+
+        cloud.forward(seconds=5)
+        lifecycle.submit(job.pk, now=cloud.now)
+        assert lifecycle.pools_in(*WHERE)[0].used(0) == 1, "sent since the resource was seen"
+
+        cloud.forward(minutes=5)
+        look(cloud)
+        (known,) = lifecycle.pools_in(*WHERE)
+        assert (known.used(0), known.in_use) == (1, ()), "Vertex AI counts it by now"
+        assert codes(team, extra_replicas=1) == {}
+        assert codes(team, extra_replicas=2) == {"replicas_are_free": "advise"}
+
+    def test_no_more_is_held_than_there_is(
+        self, team: Team, resources: Resources, cloud: Cloud, request_job: RequestJob
+    ) -> None:
+        resources.create("night-shift", replicas=1)
+        look(cloud)
+        for _ in range(3):
+            request_job(resource="night-shift")
+
+        assert lifecycle.pools_in(*WHERE)[0].used(0) == 1
+
+    def test_loading_costs_one_small_query_or_none(
+        self, team: Team, resources: Resources, cloud: Cloud, django_assert_num_queries: Any
+    ) -> None:
+        resources.create("night-shift")
+        look(cloud)
+
+        with django_assert_num_queries(0):
+            assert lifecycle.known_pools(samples.submission()) == ()
+        with django_assert_num_queries(1):
+            assert len(lifecycle.known_pools(samples.submission(resource="night-shift"))) == 1
+
+
+class TestBeforeItIsSent:
+    def test_a_resource_that_ended_meanwhile_ends_the_job_before_it_is_sent(
+        self, resources: Resources, cloud: Cloud, request_job: RequestJob
+    ) -> None:
+        resources.create("night-shift")
+        look(cloud)
+        job = request_job(resource="night-shift")
+        resources.delete("night-shift")
+        cloud.forward(seconds=1)
+        look(cloud)
+        assert Pool.objects.get().state == "STOPPING"
+
+        lifecycle.submit(job.pk, now=cloud.now)
+
+        job.refresh_from_db()
+        assert job.state == "submit_failed"
+        assert "The persistent resource is STOPPING" in job.events.latest("id").sentence
+        assert cloud.jobs() == []
+
+    def test_a_resource_that_is_about_to_run_is_waited_for(
+        self, resources: Resources, cloud: Cloud, request_job: RequestJob
+    ) -> None:
+        resources.create("night-shift")
+        look(cloud)
+        job = request_job(resource="night-shift")
+        resources.reboot("night-shift")
+        cloud.forward(seconds=1)
+        look(cloud)
+        assert Pool.objects.get().state == "REBOOTING"
+
+        lifecycle.submit(job.pk, now=cloud.now)
+
+        job.refresh_from_db()
+        assert (job.state, job.due_at) == ("approved", cloud.now + RESOURCE_PAUSE)
+        assert "is REBOOTING" in job.trouble
+        cloud.forward(minutes=20)
+        look(cloud)
+        lifecycle.submit(job.pk, now=cloud.now)
+        job.refresh_from_db()
+        assert (job.state, job.trouble) == ("queued", "")
+
+    def test_a_job_does_not_stand_in_its_own_way(
+        self, resources: Resources, cloud: Cloud, request_job: RequestJob
+    ) -> None:
+        resources.create("night-shift", replicas=1)
+        look(cloud)
+        job = request_job(resource="night-shift")
+
+        found = lifecycle.known_pools(lifecycle.submission_of(job), apart_from=job.pk)
+
+        assert [known.used(0) for known in found] == [0]
+        lifecycle.submit(job.pk, now=cloud.now)
+        assert Job.objects.get().state == "queued"
+        assert rest_body(lifecycle.submission_of(job).job)["jobSpec"]["persistentResourceId"] == "night-shift"
