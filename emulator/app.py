@@ -65,14 +65,16 @@ class Surface:
             if fault is not None and fault.kind in faults.STATUSES:
                 headers = {} if fault.retry_after is None else {"Retry-After": str(fault.retry_after)}
                 return _json(fault.error().body(), status=int(fault.kind), headers=headers)
-            return _response(await self._call(request, found))
+            return _response(await self._call(request, found, is_heard=fault is None))
         except ApiError as problem:
             return _json(problem.body(), status=problem.http)
         except Exception:  # the edge: a bug here must not look like a broken connection
             log.exception("a method failed")
             return _json(ApiError(500, "Internal error encountered.").body(), status=500)
 
-    async def _call(self, request: Request, found: tuple[routes.Route, dict[str, str]] | None) -> Any:
+    async def _call(
+        self, request: Request, found: tuple[routes.Route, dict[str, str]] | None, *, is_heard: bool
+    ) -> Any:
         path = request.scope["path"]
         if found is None:
             name = routes.unimplemented_name(request.method, path)
@@ -85,6 +87,7 @@ class Surface:
             headers=request.headers,
             body=await _body(request),
             address=f"{request.url.scheme}://{request.url.netloc}",
+            is_heard=is_heard,
         )
         self._world.calls[route.method] += 1
         with together(self._world.store.db):

@@ -23,6 +23,8 @@ class Call:
     headers: Mapping[str, str]
     body: bytes
     address: str = ""
+    is_heard: bool = True
+    """Whether the answer reaches the client whole: no fault strikes."""
 
     @property
     def wants_numbers(self) -> bool:

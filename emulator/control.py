@@ -7,7 +7,7 @@ from emulator.calls import Call
 from emulator.clock import SetClock
 from emulator.documents import Document
 from emulator.errors import invalid, precondition
-from emulator.records import Job
+from emulator.records import Job, Pipeline, Study
 from emulator.stories import STORIES
 from emulator.world import World
 
@@ -42,17 +42,30 @@ def truth(world: World, call: Call) -> Document:
         "now": clocks.stamp(world.clock.now()),
         "calls": dict(world.calls),
         "jobs": [_job(job) for job in jobs],
+        "studies": [_life(study) for study in world.store.all(Study)],
+        "pipelines": [_life(pipeline) for pipeline in world.store.all(Pipeline)],
         "faults": [plan.as_dict() for plan in world.faults.plans],
     }
 
 
-def _job(job: Job) -> Document:
+def _life(record: Job | Study | Pipeline) -> Document:
     return {
-        "name": job.name,
-        "id": job.id,
-        "displayName": job.document.get("displayName", ""),
-        "labels": job.document.get("labels", {}),
-        "state": job.state,
+        "name": record.name,
+        "id": record.id,
+        "displayName": record.document.get("displayName", ""),
+        "labels": record.document.get("labels", {}),
+        "state": record.state,
+        "history": [
+            {"at": clocks.stamp(at), "state": state, "told": told}
+            for (at, state), told in zip(record.history, record.told, strict=True)
+        ],
+        "document": record.document,
+    }
+
+
+def _job(job: Job) -> Document:
+    return _life(job) | {
+        "owner": job.owner,
         "phase": str(job.phase),
         "story": job.story,
         "strategy": job.strategy,
@@ -64,8 +77,6 @@ def _job(job: Job) -> Document:
         "workerRestarts": job.worker_restarts,
         "replicas": job.replicas,
         "timers": {key: clocks.stamp(due) for key, due in job.timers.items()},
-        "history": [{"at": clocks.stamp(moment), "state": state} for moment, state in job.history],
-        "document": job.document,
     }
 
 

@@ -106,8 +106,11 @@ class Pipelines:
         pipeline.document["modelToUpload"] = model.document
 
     def _state(self, pipeline: Pipeline, state: str) -> None:
+        now = self._engine.clock.now()
+        if pipeline.document.get("state") != state:
+            pipeline.live(now, state)
         pipeline.document["state"] = state
-        pipeline.document["updateTime"] = stamp(self._engine.clock.now())
+        pipeline.document["updateTime"] = stamp(now)
 
 
 def _error(child: Job | Study) -> Document | None:

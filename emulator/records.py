@@ -64,6 +64,27 @@ class Record:
 
 
 @dataclass(kw_only=True)
+class Lived(Record):
+    """A resource with a life. history: [moment, state]; told: how often an answer has shown each of them."""
+
+    history: list[list[Any]] = field(default_factory=list)
+    told: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.told += [0] * (len(self.history) - len(self.told))  # a record from before answers were counted
+
+    @property
+    def state(self) -> str:
+        """Return the public state."""
+        return str(self.document["state"])
+
+    def live(self, moment: float, state: str) -> None:
+        """Enter a public state."""
+        self.history.append([moment, state])
+        self.told.append(0)
+
+
+@dataclass(kw_only=True)
 class Operation(Record):
     """A long-running operation. holder: `persistentResources/ID` when its name is nested there, else ""."""
 
@@ -78,7 +99,7 @@ class Operation(Record):
 
 
 @dataclass(kw_only=True)
-class Job(Record):
+class Job(Lived):
     """A custom job. Times are seconds since 1970."""
 
     kind: ClassVar[str] = "customJobs"
@@ -100,12 +121,6 @@ class Job(Record):
     holds_capacity: bool = False
     owner: str = ""  # the tuning job or pipeline that made it
     trial: str = ""
-    history: list[list[Any]] = field(default_factory=list)  # [moment, state]
-
-    @property
-    def state(self) -> str:
-        """Return the public state."""
-        return str(self.document["state"])
 
     @property
     def is_finished(self) -> bool:
@@ -151,7 +166,7 @@ class Job(Record):
 
 
 @dataclass(kw_only=True)
-class Study(Record):
+class Study(Lived):
     """A hyperparameter tuning job. is_open: more trials may follow."""
 
     kind: ClassVar[str] = "hyperparameterTuningJobs"
@@ -161,11 +176,6 @@ class Study(Record):
     has_failed: bool = False
     failed: int = 0
     owner: str = ""
-
-    @property
-    def state(self) -> str:
-        """Return the public state."""
-        return str(self.document["state"])
 
     @property
     def is_finished(self) -> bool:
@@ -195,18 +205,13 @@ class Study(Record):
 
 
 @dataclass(kw_only=True)
-class Pipeline(Record):
+class Pipeline(Lived):
     """A training pipeline. child: the name of the job or study that does its work."""
 
     kind: ClassVar[str] = "trainingPipelines"
     message: ClassVar[str] = "TrainingPipeline"
 
     child: str = ""
-
-    @property
-    def state(self) -> str:
-        """Return the public state."""
-        return str(self.document["state"])
 
     @property
     def is_finished(self) -> bool:

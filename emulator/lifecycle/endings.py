@@ -49,7 +49,7 @@ class Endings:
         now = self.clock.now()
         job.document["state"] = state
         job.document["updateTime"] = stamp(now)
-        job.history.append([now, state])
+        job.live(now, state)
 
     def say(self, job: Job, text: str, *, severity: str = "INFO", task: str = "service") -> None:
         """Write a log line in the service's name, or beside a replica's own output."""

@@ -10,7 +10,7 @@ from emulator.documents import Document
 from emulator.errors import invalid, not_found
 from emulator.machines import REGIONS
 from emulator.names import new_id, project_number
-from emulator.records import Operation, Record
+from emulator.records import Lived, Operation, Record
 from emulator.world import World
 
 R = TypeVar("R", bound=Record)
@@ -39,6 +39,8 @@ def find(world: World, call: Call, kind: type[R]) -> R:
 def answer(call: Call, record: Record, *, without: Iterable[str] = ()) -> Document:
     """Return a record's document as the client wants it."""
     document = record.document
+    if call.is_heard and isinstance(record, Lived):
+        record.told[-1] += 1
     if without:
         document = {name: value for name, value in document.items() if name not in without}
     return answers.with_numbers(record.message, document) if call.wants_numbers else document

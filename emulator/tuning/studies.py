@@ -177,8 +177,10 @@ class Tuning:
         self._engine.store.save(study)
 
     def _state(self, study: Study, state: str) -> None:
+        now = self._engine.clock.now()
         study.document["state"] = state
-        study.document["updateTime"] = stamp(self._engine.clock.now())
+        study.document["updateTime"] = stamp(now)
+        study.live(now, state)
 
 
 def _has_failed(study: Study) -> bool:
