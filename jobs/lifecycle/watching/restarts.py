@@ -19,11 +19,9 @@ from jobs.lifecycle import door
 from jobs.models import Job, JobEvent, LogLine
 from jobs.states import JobState
 from jobs.timeline import BILLABLE
+from jobs.timeline.attempts import ATTEMPT_BEGINS, SAME
 
-ATTEMPT_BEGINS = "Waiting for job to be provisioned."
 TAKEN_AWAY = "Terminated by service."
-SAME = timedelta(seconds=90)
-"""Shorter than provisioning takes, so at Vertex AI two restarts of one job are never this close."""
 PATIENCE = timedelta(seconds=30)
 """How long a restart that only the state tells waits for the log to say why."""
 GRACE = timedelta(seconds=45)
