@@ -9,6 +9,7 @@ from django.http import HttpResponse
 from django.utils import timezone
 
 from dashboard.access import Job, Request, Team, failing_scopes, jobs_of, teams_of
+from dashboard.access.pools import holdings_for
 from dashboard.access.spending import spent_since
 from dashboard.pages.fragments import page_or_fragment
 from dashboard.pages.rows import row_of
@@ -33,7 +34,8 @@ def board_context(request: Request, now: datetime) -> dict[str, Any]:
     shown = jobs.filter(read_search(search)) if search else jobs
     page = Paginator(_in_order(shown, now), PAGE_SIZE).get_page(request.GET.get("page"))
     silent = failing_scopes(page.object_list)
-    rows = [row_of(job, now, silent) for job in page.object_list]
+    held = holdings_for(request.user, page.object_list)
+    rows = [row_of(job, now, silent, held) for job in page.object_list]
     watched = [row.job.seen_at for row in rows if row.job.is_remote and not row.job.is_finished and row.job.seen_at]
     return {
         "now": now,

@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
 from dashboard.access import Job, Request, can, events_of, failing_scopes, job_for
+from dashboard.access.pools import holdings_for
 from dashboard.pages.fragments import page_or_fragment
 from dashboard.pages.job_log import log_context
 from dashboard.pages.rows import row_of
@@ -54,7 +55,7 @@ def job_context(request: Request, job: Job, now: datetime) -> dict[str, Any]:
     return {
         "now": now,
         "job": job,
-        "row": row_of(job, now, silent),
+        "row": row_of(job, now, silent, holdings_for(request.user, [job])),
         "story": story,
         "as_table": request.GET.get("as") == "table",
         "seen_state": request.GET.get("state", ""),

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from dashboard.access import Job
+from dashboard.access.pools import Holdings
 from dashboard.drawing.figures import duration
 from dashboard.pages.stored_spec import spec_of
 from jobs import timeline
@@ -28,14 +29,14 @@ def diagnosis_of(job: Job) -> Diagnosis | None:
     return diagnose(code, message) if job.error else None
 
 
-def why(job: Job, now: datetime) -> str:
-    """Return what a list says about the state, "" where the state says everything."""
+def why(job: Job, now: datetime, held: Holdings | None = None) -> str:
+    """Return what a list says about the state, "" where the state says everything; `held` as for `wait_reason`."""
     if job.state in {JobState.AWAITING_APPROVAL, JobState.REJECTED}:
         return _approval_words(job)
     if job.state in ENDED_BADLY:
         known = diagnosis_of(job)
         return known.title if known else error_of(job)[1]
-    if reason := timeline.wait_reason(job):
+    if reason := timeline.wait_reason(job, held):
         return reason.words
     return duration(timeline.running(job, now)) if job.started_at else ""
 

@@ -8,6 +8,7 @@ from decimal import Decimal
 from django.conf import settings
 
 from dashboard.access import Job, Scope
+from dashboard.access.pools import Holdings
 from dashboard.access.spending import cost_so_far
 from dashboard.pages.reasons import may_wait, why
 from jobs import timeline
@@ -47,14 +48,17 @@ def group_of(state: str) -> str:
     return "Just ended" if state in FINISHED else "In another state"
 
 
-def row_of(job: Job, now: datetime, silent: Iterable[Scope] = ()) -> Row:
-    """Return the row of one job; needs owner, team and approval loaded with it. `silent`: where Vertex AI is mute."""
+def row_of(job: Job, now: datetime, silent: Iterable[Scope] = (), held: Holdings | None = None) -> Row:
+    """Return the row of one job; needs owner, team and approval loaded with it.
+
+    `silent`: where Vertex AI is mute; `held`: the persistent resources that its wait is explained with.
+    """
     strategy = STRATEGIES.get(job.strategy)
     return Row(
         job=job,
         group=group_of(job.state),
         strategy=strategy.label if strategy else job.strategy,
-        why=why(job, now),
+        why=why(job, now, held),
         waited=wait_of(job, now),
         may_wait=may_wait(job) if not job.started_at else None,
         ran=timeline.running(job, now) if job.started_at else None,

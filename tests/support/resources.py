@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from emulator.testing import Running
+from jobs.models import Pool
 from tests.support import samples
 
 DISK = {"bootDiskType": "pd-ssd", "bootDiskSizeGb": 100}
@@ -42,3 +44,21 @@ class Resources:
     def reboot(self, name: str) -> None:
         """Restart its machines."""
         self.emulator.call("POST", f"{self.parent}/{name}:reboot", {})
+
+
+def seen(name: str = "night-shift", *, used: int = 0, replicas: int = 4, now: datetime, **changes: Any) -> Pool:
+    """Write the row of a running resource of `replicas` sample machines, of which `used` are lent, seen at `now`.
+
+    `changes` are columns; `pools` replaces the resource pools in its body, `body` adds to it.
+    """
+    pool = {"machineSpec": samples.A100, "diskSpec": DISK, "replicaCount": str(replicas), "usedReplicaCount": str(used)}
+    state = changes.setdefault("state", "RUNNING")
+    body = {"state": state, "resourcePools": changes.pop("pools", [pool])} | changes.pop("body", {})
+    columns = {"project": "vision-research", "region": "us-central1", "state_since": now} | changes
+    row, _ = Pool.objects.update_or_create(
+        resource_id=name,
+        project=columns.pop("project"),
+        region=columns.pop("region"),
+        defaults=columns | {"body": body, "seen_at": now},
+    )
+    return row

@@ -1,0 +1,149 @@
+"""Why a job on a persistent resource waits: told on the board and on its page, without naming what one may not see."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from jobs.models import Membership, Pool, Team
+from tests.conftest import person
+from tests.pages.conftest import MakeJob, text_of
+from tests.support.clock import Clock
+from tests.support.resources import seen
+
+SignIn = Callable[[User], Client]
+NIGHT = {"resource": "night-shift"}
+
+
+@pytest.fixture
+def waiting(make_job: MakeJob) -> str:
+    """A job that waits in QUEUED for one replica of `night-shift`."""
+    job = make_job("queued", name="waiting-one", **NIGHT)
+    return f"/jobs/{job.pk}/"
+
+
+def why(client: Client, address: str) -> str:
+    """Return the words after the state, which the board and the job's page share."""
+    board, page = text_of(client.get("/?who=all")), text_of(client.get(address))
+    told = board.split("waiting-one", 1)[1].split("QUEUED", 1)[1].split("Persistent resource", 1)[0].strip()
+    assert told in page
+    return told
+
+
+class TestWords:
+    def test_a_full_one_says_how_full_it_is_and_who_holds_it(
+        self, make_job: MakeJob, waiting: str, owner: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        make_job("running", name="resnet", replicas=1, extra_replicas=2, **NIGHT)
+        seen(used=4, now=clock.now)
+
+        words = why(signed_in(owner), waiting)
+
+        assert words == "night-shift is full: 0 of 4 replicas free, it needs 1, held by resnet (3), other jobs (1)"
+
+    def test_jobs_of_others_in_the_same_project_are_only_counted(
+        self, make_job: MakeJob, waiting: str, owner: User, stranger: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        twin = Team.objects.create(name="twin", project="vision-research")
+        make_job("running", name="secret", of=twin, by=stranger, extra_replicas=3, **NIGHT)
+        seen(used=4, now=clock.now)
+
+        words = why(signed_in(owner), waiting)
+
+        assert words == "night-shift is full: 0 of 4 replicas free, it needs 1, held by other jobs (4)"
+        Membership.objects.create(team=twin, user=owner, role="viewer")
+        assert "held by secret (4)" in why(signed_in(owner), waiting)
+
+    def test_too_few_are_full_as_well_and_enough_are_not(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        job = make_job("queued", name="waiting-one", extra_replicas=2, **NIGHT)
+        address = f"/jobs/{job.pk}/"
+        seen(used=2, now=clock.now)
+        assert "is full: 2 of 4 replicas free, it needs 3, held by other jobs (2)" in why(signed_in(owner), address)
+
+        seen(used=1, now=clock.now)
+
+        words = why(signed_in(owner), address)
+        assert words == "night-shift has 3 of 4 replicas free; waits for Vertex AI to give them"
+
+    @pytest.mark.parametrize("state", ["STOPPING", "ERROR", "HIBERNATING"])
+    def test_one_that_does_not_run_says_so(
+        self, waiting: str, owner: User, signed_in: SignIn, clock: Clock, state: str
+    ) -> None:
+        seen(state=state, now=clock.now)
+
+        assert why(signed_in(owner), waiting) == f"waits for the persistent resource night-shift: it is {state}"
+
+    def test_one_that_is_gone_and_one_that_was_never_seen(
+        self, waiting: str, owner: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        assert "night-shift, which is unknown here" in why(signed_in(owner), waiting)
+        seen(gone_at=clock.now, now=clock.now)
+        assert "night-shift, which is gone" in why(signed_in(owner), waiting)
+
+    def test_a_pending_job_with_free_replicas_prepares_as_any_other(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        make_job("pending", **NIGHT)
+        seen(now=clock.now)
+        assert "machines are being prepared" in text_of(signed_in(owner).get("/"))
+
+        seen(used=4, now=clock.now)
+
+        assert "night-shift is full" in text_of(signed_in(owner).get("/"))
+
+    def test_a_resource_that_cannot_be_read_says_nothing_wrong(
+        self, waiting: str, owner: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        seen(pools="none", now=clock.now)
+
+        assert why(signed_in(owner), waiting) == "waits for free replicas of its persistent resource"
+
+
+class TestQueries:
+    def test_the_board_asks_as_often_for_forty_jobs_as_for_one(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock, django_assert_num_queries: Any
+    ) -> None:
+        seen(used=4, now=clock.now)
+        make_job("queued", **NIGHT)
+        make_job("running", **NIGHT)
+        client = signed_in(owner)
+        client.get("/")
+        from django.db import connection
+
+        with CaptureQueriesContext(connection) as few:
+            client.get("/")
+        for _ in range(20):
+            make_job("queued", **NIGHT)
+            make_job("running", **NIGHT)
+
+        with django_assert_num_queries(len(few)):
+            client.get("/")
+        assert Pool.objects.count() == 1
+
+    def test_a_board_without_such_jobs_asks_nothing_more(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        seen(now=clock.now)
+        make_job("queued")
+        make_job("running", **NIGHT)
+        from django.db import connection
+
+        with CaptureQueriesContext(connection) as asked:
+            signed_in(owner).get("/")
+
+        assert not [each for each in asked.captured_queries if "jobs_pool" in each["sql"]]
+
+
+def test_people_of_another_team_learn_nothing(
+    make_job: MakeJob, waiting: str, signed_in: SignIn, stranger: User, clock: Clock
+) -> None:
+    seen(used=4, now=clock.now)
+    other = person("other", Team.objects.get(name="speech"), "engineer")
+
+    assert signed_in(other).get(waiting).status_code == 404
+    assert "night-shift" not in signed_in(stranger).get("/").content.decode()
