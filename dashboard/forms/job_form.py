@@ -82,7 +82,9 @@ class JobForm(FoundForm):
         required=False,
         max_length=500,
         help_text="Its id; machine and disk of each pool have to be exactly those of one of its pools.",
-        widget=forms.TextInput(attrs={"class": "mono", "spellcheck": "false"}),
+        widget=forms.TextInput(
+            attrs={"class": "mono", "spellcheck": "false", "list": "resources", "autocomplete": "off"}
+        ),
     )
     written = forms.ChoiceField(
         label="Written as",

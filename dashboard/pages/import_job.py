@@ -103,7 +103,7 @@ def _read(given: str | bytes, name: str, team: Team, form: ImportForm) -> Import
         preview = lifecycle.preview(submission=submission, team=team, expected=expected)
         findings = [*notes, *_told(reading, preview.decision.findings)]
     elif submission is not None:  # without a run time there is no cost to judge, but every rule still speaks
-        findings = [*notes, *_told(reading, strategies.check(submission))]
+        findings = [*notes, *_told(reading, strategies.check(submission, pools=lifecycle.known_pools(submission)))]
     findings = list(dict.fromkeys(findings))
     return Imported(
         reading=reading,

@@ -3,12 +3,15 @@
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils import timezone
+
 from dashboard.access import Team
 from dashboard.forms.compose import Compose
 from dashboard.pages.offers import has_machines, offers_of
 from jobs import convert, lifecycle, strategies
 from jobs.lifecycle import Preview
 from jobs.spec import Submission
+from jobs.strategies import Known, KnownResource
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,26 +36,49 @@ def judged(form: Compose, teams: list[Team]) -> Judged:
     team = next((each for each in teams if str(each.pk) == form.job.cleaned_data.get("team")), teams[0])
     submission = form.submission(project=team.project)
     weights = lifecycle.severities()
+    pools = _known_pools(form, team)
     preview = None
     chosen = strategies.STRATEGIES.get(form.job.cleaned_data.get("strategy", ""))
     if submission is not None and chosen is not strategies.strategy_of(submission):
         # without what it still needs, this would be a job of another strategy
         form.put(strategies.check(submission, strategy=chosen, severities=weights))
     elif submission is not None and form.expected is not None:
-        preview = lifecycle.preview(submission=submission, team=team, expected=form.expected, weights=weights)
+        preview = lifecycle.preview(
+            submission=submission, team=team, expected=form.expected, weights=weights, pools=pools
+        )
         form.put(preview.decision.findings)
     elif submission is not None:  # without a run time there is no cost to judge, but every rule still speaks
-        form.put(strategies.check(submission, severities=weights))
+        form.put(strategies.check(submission, severities=weights, pools=pools))
     context = {
         "form": form,
         "job": form.job,
         "team": team,
         "preview": preview,
         "has_machines": has_machines(submission),
-        "offers": offers_of(submission, form.expected, weights),
+        "offers": offers_of(submission, form.expected, weights, pools),
+        "resources": [(known.resource_id, _words(known)) for known in pools if known.resource.state == "RUNNING"],
         "request_text": request_text(submission, form.job.cleaned_data.get("written", "")),
     }
     return Judged(form, team, submission, preview, context)
+
+
+def _known_pools(form: Compose, team: Team) -> Known:
+    """Return the persistent resources of the place, if the job is to run on one; whoever asks has them looked at."""
+    said = form.job.cleaned_data
+    if said.get("strategy") != "persistent":
+        return ()
+    region = said.get("region", "")
+    lifecycle.want_pools([team.project], region=region, now=timezone.now())
+    return lifecycle.pools_in(team.project, region)
+
+
+def _words(known: KnownResource) -> str:
+    """Say what a resource has, and what of it no job holds: `2 of 4 × a2-highgpu-1g free`."""
+    parts = enumerate(known.resource.resource_pools)
+    return "; ".join(
+        f"{max(0, part.most_replicas - known.used(at))} of {part.most_replicas} × {part.machine_spec.machine_type} free"
+        for at, part in parts
+    )
 
 
 def request_text(submission: Submission | None, written: str) -> str:

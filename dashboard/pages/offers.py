@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 from jobs import cost
 from jobs.cost import Offer
 from jobs.spec import Submission
-from jobs.strategies import STRATEGIES, Strategy
+from jobs.strategies import STRATEGIES, Known, Strategy
 
 NAMED = {"resource_is_named": "Name the persistent resource first."}
 """What is no obstacle but a field that belongs to the strategy itself and is still empty."""
@@ -65,7 +65,10 @@ def has_machines(submission: Submission | None) -> bool:
 
 
 def offers_of(
-    submission: Submission | None, expected: timedelta | None, weights: Mapping[str, str] | None = None
+    submission: Submission | None,
+    expected: timedelta | None,
+    weights: Mapping[str, str] | None = None,
+    pools: Known = (),
 ) -> list[Way]:
     """Return a card for every strategy, without offers while no machine or run time is known.
 
@@ -73,7 +76,7 @@ def offers_of(
     """
     if submission is None or expected is None or not has_machines(submission):
         return [Way(key) for key in STRATEGIES]
-    made = cost.offers(submission, expected=expected, book=cost.PriceBook.load(), severities=weights)
+    made = cost.offers(submission, expected=expected, book=cost.PriceBook.load(), severities=weights, pools=pools)
     everywhere = set.intersection(*({(each.code, each.field) for each in offer.refusals} for offer in made))
     return [_way(offer, everywhere) for offer in made]
 

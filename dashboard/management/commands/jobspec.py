@@ -1,6 +1,7 @@
 """`manage.py jobspec check|convert|submit`: jobs in files, for people at a terminal and for CI.
 
-Exit codes: 0 = valid, 1 = findings refuse, 2 = unreadable. `check` and `convert` need no database and no network.
+Exit codes: 0 = valid, 1 = findings refuse, 2 = unreadable. `check` and `convert` need no database and no network;
+where there is a database, `check` compares a job with the persistent resources that the site has seen.
 """
 
 import argparse
@@ -14,13 +15,15 @@ from uuid import uuid4
 
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError
 from django.utils import timezone
 
 from dashboard import access
 from jobs import convert, lifecycle, strategies
 from jobs.convert.texts.decode import MOST_BYTES
 from jobs.models import Team
-from jobs.spec import Finding, Severity, refuses
+from jobs.spec import Finding, Severity, Submission, refuses
+from jobs.strategies import Known
 
 VALID, REFUSED, UNREADABLE = 0, 1, 2
 STDIN = "-"
@@ -170,8 +173,17 @@ def _judged(reading: convert.Reading) -> list[Finding]:
     """Return the findings of the reading and of the rules; a file need not say where it runs."""
     if reading.submission is None:
         return list(reading.findings)
-    rules = strategies.check(reading.submission, severities=LENIENT)
+    pools = _known_pools(reading.submission)
+    rules = strategies.check(reading.submission, severities=LENIENT, pools=pools)
     return reading.with_rules(rules)
+
+
+def _known_pools(submission: Submission) -> Known:
+    """Return the persistent resources that the site has seen, if there is a site: a check needs no database."""
+    try:
+        return lifecycle.known_pools(submission)
+    except DatabaseError:
+        return ()
 
 
 def _code(reading: convert.Reading, findings: list[Finding]) -> int:

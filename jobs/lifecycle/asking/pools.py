@@ -40,7 +40,7 @@ def known_pools(submission: Submission, *, apart_from: UUID | None = None) -> Kn
 
 def pools_in(project: str, region: str, *, apart_from: UUID | None = None) -> Known:
     """Return the persistent resources of a place. One query, and one more while jobs are newer than what is known."""
-    if not project or not region:
+    if not (project and region and f"{project}{region}".isprintable()):  # a form takes any text for a region
         return ()
     newer = _newer(OuterRef("project"), OuterRef("region"), OuterRef("seen_at"), apart_from)
     rows = Pool.objects.existing().filter(project=project, region=region).annotate(has_newer=Exists(newer))

@@ -77,6 +77,8 @@ def want_pools(projects: Collection[str], *, region: str = "", now: datetime) ->
 
     Writes at most once for each poll interval, and nothing where Vertex AI fails: there the pauses hold.
     """
+    if not region.isprintable():  # a form takes any text for it
+        return
     scopes = Scope.objects.filter(kind=KIND, project__in=projects)
     if region:
         scopes = scopes.filter(region=region)
