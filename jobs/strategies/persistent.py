@@ -1,17 +1,16 @@
 """Persistent resource: machines that stay up for your team and take one job after another."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 
 from jobs.catalog import Machine
-from jobs.spec import DiskSpec, MachineSpec, ResourcePool, Severity, Submission, WorkerPoolSpec, quoted
-from jobs.strategies.base import Known, KnownResource, Problem, Strategy, ask_for, resource_rule, rule
+from jobs.spec import Severity, Submission, quoted
+from jobs.strategies.base import Known, Problem, Strategy, ask_for, resource_rule, rule
+from jobs.strategies.fit import described, match, named, same_machine, wanted
 from jobs.strategies.holes import is_hole
 from jobs.strategies.sources import API, PERSISTENT, PERSISTENT_CREATE
 
 RESOURCE_ID = re.compile(r"[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?")
-DEFAULT_DISK = "pd-ssd"
 
 
 @rule(Severity.REFUSE, API)
@@ -29,21 +28,11 @@ def resource_is_named(submission: Submission) -> Iterator[Problem]:
         yield Problem(field, f"{quoted(name)} is no id of a persistent resource.", remedy)
 
 
-def _named(submission: Submission, known: Known) -> KnownResource | None:
-    """Return the known resource that the submission names, or None."""
-    wanted = submission.job_spec.persistent_resource_id.rpartition("/")[2]
-    for found in known:
-        here = (found.project, found.region) == (submission.project, submission.region)
-        if found.resource_id == wanted and here:
-            return found
-    return None
-
-
 @resource_rule(Severity.ADVISE, PERSISTENT)
 def resource_is_known(submission: Submission, known: Known) -> Iterator[Problem]:
     """The persistent resource is one that Trainboard has seen in the project and region."""
     name = submission.job_spec.persistent_resource_id
-    if name and _named(submission, known) is None:
+    if name and named(submission, known) is None:
         yield Problem(
             submission.spec_field("persistentResourceId"),
             f"Trainboard has not seen the persistent resource {quoted(name)} in this project and region.",
@@ -54,7 +43,7 @@ def resource_is_known(submission: Submission, known: Known) -> Iterator[Problem]
 @resource_rule(Severity.REFUSE, PERSISTENT)
 def resource_is_running(submission: Submission, known: Known) -> Iterator[Problem]:
     """Jobs are submitted to a persistent resource that is RUNNING."""
-    found = _named(submission, known)
+    found = named(submission, known)
     if found is not None and found.resource.state != "RUNNING":
         yield Problem(
             submission.spec_field("persistentResourceId"),
@@ -63,43 +52,18 @@ def resource_is_running(submission: Submission, known: Known) -> Iterator[Proble
         )
 
 
-def _same_machine(job: MachineSpec, pool: MachineSpec) -> bool:
-    return (job.machine_type, job.accelerator, job.accelerator_count, job.tpu_topology, job.gpu_partition_size) == (
-        pool.machine_type,
-        pool.accelerator,
-        pool.accelerator_count,
-        pool.tpu_topology,
-        pool.gpu_partition_size,
-    )
-
-
-def _same_disk(job: DiskSpec, pool: DiskSpec) -> bool:
-    """Compare with defaults applied; a type that either side leaves out may be the other's default."""
-    types = {disk.boot_disk_type for disk in (job, pool)}
-    same_type = len(types) == 1 or ("" in types and types <= {"", DEFAULT_DISK, "pd-standard"})
-    return same_type and job.size_gb == pool.size_gb
-
-
-def _match(pool: WorkerPoolSpec, resource: KnownResource) -> int | None:
-    """Return the index of the resource pool that a worker pool fits exactly, or None."""
-    for index, found in enumerate(resource.resource.resource_pools):
-        if _same_machine(pool.machine_spec, found.machine_spec) and _same_disk(pool.disk_spec, found.disk_spec):
-            return index
-    return None
-
-
 @resource_rule(Severity.REFUSE, PERSISTENT)
 def pools_match_the_resource(submission: Submission, known: Known) -> Iterator[Problem]:
     """Machine and disk of each worker pool are exactly those of a pool of the resource."""
-    resource = _named(submission, known)
+    resource = named(submission, known)
     if resource is None:
         return
     for index, pool in submission.pools:
-        if _match(pool, resource) is not None:
+        if match(pool, resource) is not None:
             continue
-        near = [p for p in resource.resource.resource_pools if _same_machine(pool.machine_spec, p.machine_spec)]
+        near = [p for p in resource.resource.resource_pools if same_machine(pool.machine_spec, p.machine_spec)]
         choices = near or resource.resource.resource_pools
-        offered = "; ".join(_described(found) for found in choices[:4]) or "none"
+        offered = "; ".join(described(found) for found in choices[:4]) or "none"
         yield Problem(
             submission.pool_path(index, "diskSpec" if near else "machineSpec"),
             f"The {'boot disk' if near else 'machine'} of worker pool {index} is that of no pool of the resource.",
@@ -107,36 +71,13 @@ def pools_match_the_resource(submission: Submission, known: Known) -> Iterator[P
         )
 
 
-def _described(pool: ResourcePool) -> str:
-    machine, disk = pool.machine_spec, pool.disk_spec
-    gpus = f" with {machine.accelerator_count} × {machine.accelerator}" if machine.accelerator else ""
-    return f"{machine.machine_type}{gpus}, {disk.boot_disk_type or DEFAULT_DISK} {disk.size_gb} GB"
-
-
-def _wanted(submission: Submission, resource: KnownResource) -> dict[int, tuple[int, int]]:
-    """Return `{resource pool: (replicas wanted in all, last worker pool that wants them)}`."""
-    wanted: Counter[int] = Counter()
-    last: dict[int, int] = {}
-    for index, pool in submission.pools:
-        at = _match(pool, resource)
-        if at is not None:
-            wanted[at] += pool.replicas * submission.parallel_trials
-            last[at] = index
-    return {at: (count, last[at]) for at, count in wanted.items()}
-
-
-def replicas_on(submission: Submission, resource: KnownResource) -> dict[int, int]:
-    """Return `{index of a resource pool: replicas that the job takes of it}`, without pools that match none."""
-    return {at: count for at, (count, _) in _wanted(submission, resource).items()}
-
-
 @resource_rule(Severity.REFUSE, PERSISTENT)
 def replicas_fit_the_resource(submission: Submission, known: Known) -> Iterator[Problem]:
     """The worker pools together ask for no more replicas than a pool of the resource can ever have."""
-    resource = _named(submission, known)
+    resource = named(submission, known)
     if resource is None:
         return
-    for at, (count, index) in _wanted(submission, resource).items():
+    for at, (count, index) in wanted(submission, resource).items():
         most = resource.resource.resource_pools[at].most_replicas
         if count > most:
             yield Problem(
@@ -149,10 +90,10 @@ def replicas_fit_the_resource(submission: Submission, known: Known) -> Iterator[
 @resource_rule(Severity.ADVISE, PERSISTENT)
 def replicas_are_free(submission: Submission, known: Known) -> Iterator[Problem]:
     """The replicas that other running jobs hold are not free; the job waits for them."""
-    resource = _named(submission, known)
+    resource = named(submission, known)
     if resource is None:
         return
-    for at, (count, index) in _wanted(submission, resource).items():
+    for at, (count, index) in wanted(submission, resource).items():
         most, used = resource.resource.resource_pools[at].most_replicas, resource.used(at)
         if count <= most < count + used:
             yield Problem(
@@ -165,7 +106,7 @@ def replicas_are_free(submission: Submission, known: Known) -> Iterator[Problem]
 @resource_rule(Severity.REFUSE, API)
 def service_account_is_allowed(submission: Submission, known: Known) -> Iterator[Problem]:
     """A job brings its own service account only to a resource that allows it."""
-    resource = _named(submission, known)
+    resource = named(submission, known)
     account = submission.job_spec.service_account
     if resource is None or not account:
         return
@@ -182,18 +123,18 @@ def service_account_is_allowed(submission: Submission, known: Known) -> Iterator
 @resource_rule(Severity.REFUSE, API)
 def network_and_key_are_the_resources(submission: Submission, known: Known) -> Iterator[Problem]:
     """Network and encryption key of a job are those of its persistent resource."""
-    resource = _named(submission, known)
+    resource = named(submission, known)
     if resource is None:
         return
     network, key = resource.resource.network, resource.resource.encryption_spec
     if submission.job_spec.network != network:
-        wanted = f"Set {quoted(network)}." if network else "Remove it."
-        yield Problem(submission.spec_field("network"), "The network differs from the resource's.", wanted)
+        remedy = f"Set {quoted(network)}." if network else "Remove it."
+        yield Problem(submission.spec_field("network"), "The network differs from the resource's.", remedy)
     ours = submission.job.encryption_spec.kms_key_name if submission.job.encryption_spec is not None else ""
     theirs = key.kms_key_name if key is not None else ""
     if ours != theirs:
-        wanted = f"Set {quoted(theirs, limit=200)}." if theirs else "Remove it."
-        yield Problem("encryptionSpec.kmsKeyName", "The encryption key differs from the resource's.", wanted)
+        remedy = f"Set {quoted(theirs, limit=200)}." if theirs else "Remove it."
+        yield Problem("encryptionSpec.kmsKeyName", "The encryption key differs from the resource's.", remedy)
 
 
 @rule(Severity.ADVISE, PERSISTENT_CREATE)

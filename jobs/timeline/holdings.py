@@ -8,7 +8,7 @@ from jobs.models import Job, Pool
 from jobs.spec import ResourcePool, Submission
 from jobs.states import RUNNING, JobState
 from jobs.strategies import KnownResource
-from jobs.strategies.persistent import replicas_on
+from jobs.strategies.fit import replicas_on
 
 Key = tuple[str, str, str]
 """Project, region and id of a persistent resource."""

@@ -17,7 +17,8 @@ from jobs.models import Job, Pool
 from jobs.spec import Finding, Submission
 from jobs.states import JobState
 from jobs.strategies import Known, KnownResource
-from jobs.strategies.persistent import STRATEGY, replicas_on, resource_is_running
+from jobs.strategies.fit import replicas_on
+from jobs.strategies.persistent import STRATEGY, resource_is_running
 from jobs.timeline.holdings import known_resource
 from jobs.timeline.holdings import submission_of as asked_for
 
