@@ -15,7 +15,9 @@ from dashboard.pages import (
     import_job,
     job,
     job_log,
+    pools,
     rules,
+    study,
     templates,
 )
 from dashboard.pages.sign_in import SignIn
@@ -25,8 +27,10 @@ urlpatterns = [
     path("jobs/new/", compose.compose, name="compose"),
     path("jobs/import/", import_job.import_job, name="import"),
     path("jobs/<uuid:pk>/", job.job, name="job"),
+    path("studies/<uuid:pk>/", study.study, name="study"),
     path("approvals/", approvals.approvals, name="approvals"),
     path("history/", history.history, name="history"),
+    path("pools/", pools.pools, name="pools"),
     path("compare/", compare.compare, name="compare"),
     path("templates/", templates.templates, name="templates"),
     path("catalogue/", catalogue.catalogue, name="catalogue"),
@@ -40,6 +44,7 @@ urlpatterns = [
     path("jobs/new/check/", compose.check, name="compose-check"),
     path("templates/<int:pk>/", templates.template, name="template"),
     path("templates/<int:pk>/delete/", templates.delete, name="template-delete"),
+    path("studies/<uuid:pk>/trials.csv", study.trials_csv, name="trials-csv"),
     # ------------------------------------------------ below a job
     path("jobs/<uuid:pk>/template/", templates.save, name="template-save"),
     path("jobs/<uuid:pk>/live/", job.live, name="job-live"),

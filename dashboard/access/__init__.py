@@ -17,7 +17,8 @@ from dashboard.access.jobs import (
     to_decide,
 )
 from dashboard.access.roles import Request, can, teams_of, teams_where
-from jobs.models import Approval, Job, JobEvent, LogLine, Scope, Team, Template
+from dashboard.access.studies import study_job_for, trials_of
+from jobs.models import Approval, Job, JobEvent, LogLine, Scope, Team, Template, Trial
 
 __all__ = [
     "Approval",
@@ -28,6 +29,7 @@ __all__ = [
     "Scope",
     "Team",
     "Template",
+    "Trial",
     "can",
     "events_of",
     "failing_scopes",
@@ -39,7 +41,9 @@ __all__ = [
     "moves_since",
     "open_approvals",
     "silent_log",
+    "study_job_for",
     "teams_of",
     "teams_where",
     "to_decide",
+    "trials_of",
 ]

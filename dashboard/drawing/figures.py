@@ -57,6 +57,15 @@ def money(usd: Decimal | float | str | None) -> str:
     return f"{sign}${size.quantize(Decimal(1).scaleb(size.adjusted() - 1), ROUND_HALF_UP):f}"
 
 
+def value_text(value: float | str | None) -> str:
+    """Return a parameter or metric with five significant digits: "0.00123", "1.5e-07", "12"; words stay as they are."""
+    if value is None:
+        return "–"
+    if isinstance(value, str):
+        return value
+    return str(value) if isinstance(value, int) and abs(value) < 10**15 else f"{value:.5g}"
+
+
 def utc(moment: datetime) -> datetime:
     """Return the same moment on the clock that every page shows."""
     return moment.astimezone(UTC)

@@ -29,6 +29,15 @@ LOOKS: dict[str, str] = {
 }
 """From each state to its look; a state that Vertex AI invents later looks `odd`."""
 
+TRIAL_LOOKS: dict[str, str] = {
+    "REQUESTED": "wait",
+    "ACTIVE": "run",
+    "STOPPING": "halt",
+    "SUCCEEDED": "ok",
+    "INFEASIBLE": "bad",
+}
+"""The states of a trial are others than those of a job (Trial.State in study.proto)."""
+
 SHAPES: dict[str, str] = {
     "ask": '<path d="M6 1 11 6 6 11 1 6Z" class="line"/>',
     "wait": '<circle cx="6" cy="6" r="4.6" class="line"/><path d="M6 6V1.4A4.6 4.6 0 0 1 10.6 6Z"/>',
@@ -66,6 +75,12 @@ def state_mark(state: str) -> SafeString:
     """Return a state as shape, word and colour."""
     look = look_of(state)
     return format_html('<span class="state {}">{}{}</span>', look, shape(look), state_word(state))
+
+
+def trial_mark(state: str) -> SafeString:
+    """Return the state of a trial as shape, word and colour; Vertex AI calls one that failed INFEASIBLE."""
+    look = TRIAL_LOOKS.get(state, "odd")
+    return format_html('<span class="state {}">{}{}</span>', look, shape(look), state)
 
 
 def pips(used: int, allowed: int) -> SafeString:

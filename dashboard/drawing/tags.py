@@ -6,20 +6,26 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from dashboard.drawing import figures, marks, timeline
-from jobs.timeline import Span
+from dashboard.drawing import figures, marks, replicas, study_chart, timeline
+from jobs.models import Trial
+from jobs.timeline import Metric, Span, value_of
 
 register = template.Library()
 
 register.filter("duration", figures.duration)
 register.filter("money", figures.money)
+register.filter("value", figures.value_text)
+register.filter("trial_state", marks.trial_mark)
 register.filter("state_word", marks.state_word)
 register.filter("look", marks.look_of)
 register.filter("state", marks.state_mark)
+register.filter("resource_state", replicas.resource_mark)
 register.simple_tag(timeline.draw, name="timeline")
+register.simple_tag(study_chart.draw, name="study_chart")
 register.simple_tag(marks.shape, name="shape")
 register.simple_tag(marks.pips, name="pips")
 register.simple_tag(marks.meter, name="meter")
+register.simple_tag(replicas.replicas, name="replicas")
 
 
 @register.filter
@@ -81,3 +87,9 @@ def since(moment: datetime | None, now: datetime) -> str:
 def span_length(span: Span, now: datetime) -> str:
     """Return how long a span of a timeline lasted, or has lasted by `now`."""
     return figures.duration(span.length(now))
+
+
+@register.simple_tag
+def trial_value(trial: Trial, metric: Metric) -> str:
+    """Return what a trial reached by a metric."""
+    return figures.value_text(value_of(trial, metric))

@@ -18,6 +18,7 @@ from dashboard.pages.fragments import page_or_fragment
 from dashboard.pages.job_log import log_context
 from dashboard.pages.rows import row_of
 from dashboard.pages.stored_spec import replica_names
+from dashboard.pages.study import study_part
 from dashboard.pages.what_now import what_now
 from jobs import lifecycle, tasks, timeline
 from jobs.states import JobState
@@ -66,7 +67,7 @@ def job_context(request: Request, job: Job, now: datetime) -> dict[str, Any]:
         "may_delete": lifecycle.may_delete(job, by=request.user),
         "silent": silent,
         "grants": timeline.ledger(job, story.events) if job.remote_name else (),
-    }
+    } | study_part(job, now)
 
 
 def may_cancel(request: Request, job: Job) -> bool:

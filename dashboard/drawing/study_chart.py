@@ -1,0 +1,160 @@
+"""A study as SVG: what each trial reached, and the best so far as a line of steps. The table beside it tells the same.
+
+Across, positions are shares of the width, so that the drawing fits any screen and its text keeps its size; down, they
+are pixels. A trial without a value stands at the foot: a cross when it failed, a ring while it runs.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from dashboard.drawing.figures import value_text
+from jobs.timeline import Metric, Step, Study, progress
+
+HEIGHT, TOP, FOOT = 210, 14, 176
+"""Pixels: of the drawing, and where the largest and the smallest value lie."""
+GROUND = 190
+"""Where trials without a value stand, in pixels."""
+LEFT, RIGHT = 2.0, 98.0
+"""Where the first and the last trial stand, in percent."""
+VALUE_TICKS, TRIAL_TICKS = 4, 8
+LARGEST, SMALLEST, FINEST = 1e300, 1e-290, 1e-9
+"""Larger values are drawn there, for the distance of two must be a number; finer differences are not drawn."""
+
+NOTHING = SafeString('<p class="note">No trial has reported a result yet.</p>')
+
+
+def draw(study: Study, metric: Metric | None, newest: int = 0) -> SafeString:
+    """Return the chart of one metric, of all trials or the `newest`; a sentence while no trial has reached anything."""
+    steps = progress(study, metric)[-newest:] if metric is not None else []
+    values = [step.value for step in steps if step.value is not None]
+    if metric is None or not values:
+        return NOTHING
+    scale = Scale(values, [step.number for step in steps])
+    return format_html(
+        '<div class="plot"><svg class="plot-scale" aria-hidden="true" width="62" height="{0}">{1}</svg>'
+        '<svg class="plot-area" role="img" aria-label="{2}" width="100%" height="{0}">{3}{4}{5}{6}</svg></div>',
+        HEIGHT,
+        format_html_join(
+            "",
+            '<text x="56" y="{}" text-anchor="end">{}</text>',
+            ((_pixels(scale.down(tick) + 4), value_text(tick)) for tick in scale.value_ticks()),
+        ),
+        _told(study, metric, steps),
+        format_html_join(
+            "",
+            '<line class="tick" x1="0" x2="100%" y1="{0}" y2="{0}"/>',
+            ((_pixels(scale.down(tick)),) for tick in scale.value_ticks()),
+        ),
+        _best_line(steps, scale),
+        format_html_join("", "{}", ((_point(step, metric, study, scale),) for step in steps)),
+        format_html_join(
+            "",
+            '<text class="axis" x="{}%" y="{}" text-anchor="{}">{}</text>',
+            (
+                (_percent(scale.along(number)), HEIGHT - 4, _anchor(scale.along(number)), number)
+                for number in scale.trial_ticks()
+            ),
+        ),
+    )
+
+
+class Scale:
+    """Turns values into pixels down and numbers of trials into percent across."""
+
+    def __init__(self, values: Sequence[float], numbers: Sequence[int]) -> None:
+        held = [min(max(value, -LARGEST), LARGEST) for value in values]
+        self.low, self.high = min(held), max(held)
+        size = max(abs(self.low), abs(self.high))
+        if self.high - self.low <= max(size * FINEST, SMALLEST):
+            room = size / 10 if size > SMALLEST else 1.0
+            self.low, self.high = self.low - room, self.high + room
+        self.first, self.last = min(numbers), max(numbers)
+
+    def down(self, value: float) -> float:
+        """Return where a value lies, in pixels from the top."""
+        share = (min(max(value, -LARGEST), LARGEST) - self.low) / (self.high - self.low)
+        return FOOT - share * (FOOT - TOP)
+
+    def along(self, number: int) -> float:
+        """Return where a trial stands, in percent of the width; a single one stands in the middle."""
+        if self.first == self.last:
+            return 50.0
+        return LEFT + (RIGHT - LEFT) * (number - self.first) / (self.last - self.first)
+
+    def value_ticks(self) -> Iterator[float]:
+        """Yield round values inside the drawing: steps of 1, 2 or 5 times a power of ten."""
+        rough = (self.high - self.low) / VALUE_TICKS
+        power = 10.0 ** math.floor(math.log10(rough))
+        step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * 0.999)
+        for place in range(math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9) + 1):
+            yield place * step
+
+    def trial_ticks(self) -> Iterator[int]:
+        """Yield numbers of trials at even distances."""
+        yield from range(self.first, self.last + 1, max(1, -(-(self.last - self.first) // TRIAL_TICKS)))
+
+
+def _best_line(steps: Sequence[Step], scale: Scale) -> SafeString:
+    """Return the best so far: level from each new best to the next, and on to the last trial."""
+    turns = [step for before, step in zip([None, *steps], steps, strict=False) if _is_turn(before, step)]
+    if not turns:
+        return SafeString("")
+    lines: list[tuple[str, str, str, str]] = []
+    for here, then in zip(turns, [*turns[1:], None], strict=True):
+        assert here.best is not None, "a turn has a best"
+        along, until = scale.along(here.number), scale.along(then.number if then else scale.last)
+        down = scale.down(here.best)
+        lines.append((_percent(along), _percent(until), _pixels(down), _pixels(down)))
+        if then is not None and then.best is not None:
+            lines.append((_percent(until), _percent(until), _pixels(down), _pixels(scale.down(then.best))))
+    return format_html_join("", '<line class="so-far" x1="{}%" x2="{}%" y1="{}" y2="{}"/>', lines)
+
+
+def _is_turn(before: Step | None, step: Step) -> bool:
+    return step.best is not None and (before is None or before.best != step.best)
+
+
+def _point(step: Step, metric: Metric, study: Study, scale: Scale) -> SafeString:
+    along = _percent(scale.along(step.number))
+    trial = step.trial
+    if step.value is not None:
+        is_best = trial in study.best
+        return format_html(
+            '<circle class="point{}" cx="{}%" cy="{}" r="{}"><title>Trial {}: {} {}</title></circle>',
+            " best" if is_best else "", along, _pixels(scale.down(step.value)), 6 if is_best else 4,
+            trial.trial_id, metric.id, value_text(step.value),
+        )  # fmt: skip
+    if trial.state == "INFEASIBLE":
+        return format_html(
+            '<svg class="point failed" x="{}%" y="{}" overflow="visible"><title>Trial {} failed</title>'
+            '<path d="M-3.5-3.5l7 7M3.5-3.5l-7 7"/></svg>',
+            along, GROUND, trial.trial_id,
+        )  # fmt: skip
+    return format_html(
+        '<circle class="point open" cx="{}%" cy="{}" r="3.5"><title>Trial {}: no result yet</title></circle>',
+        along, GROUND, trial.trial_id,
+    )  # fmt: skip
+
+
+def _told(study: Study, metric: Metric, steps: Sequence[Step]) -> str:
+    """Return the chart in words."""
+    last = steps[-1].best
+    goal = "more is better" if metric.is_more_better else "less is better"
+    count = sum(step.value is not None for step in steps)
+    best = f", the best {value_text(last)}" if last is not None else ""
+    return f"{metric.id} by trial ({goal}): {count} of {len(study.trials)} trials have a result{best}."
+
+
+def _anchor(percent: float) -> str:
+    return "start" if percent < 4 else "end" if percent > 96 else "middle"
+
+
+def _percent(value: float) -> str:
+    return f"{value:.2f}"
+
+
+def _pixels(value: float) -> str:
+    return f"{value:.1f}"
