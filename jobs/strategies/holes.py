@@ -14,6 +14,14 @@ CAPITALS = re.compile(r"[A-Z][A-Z0-9]*(?:[_-][A-Z0-9]+)*")
 ENDS = re.compile(r"[/:.@]")
 
 
+PLACE = re.compile(r"[a-z][a-z0-9-]*[a-z0-9]")
+
+
+def is_open_place(region: str) -> bool:
+    """Tell whether a region is a placeholder of whatever style: no name of a region, wrong or right, looks like it."""
+    return PLACE.fullmatch(region) is None or "your" in region
+
+
 def is_hole(text: str) -> bool:
     """Tell whether text that never has capitals holds a placeholder: ${X}, $X, <X>, {{ x }}, [X] or A_WORD."""
     if text.islower() and not SIGNS.search(text):
@@ -74,7 +82,7 @@ def holes_are_filled(submission: Submission) -> Iterator[Problem]:
     for field, text in _lowercase_texts(submission):
         if text and is_hole(text):
             yield Problem(field, f"{quoted(text)} still holds a placeholder.", "Replace it by the real value.")
-    if submission.region and is_hole(submission.region):
+    if submission.region and is_open_place(submission.region):
         yield Problem("", f"The region {quoted(submission.region)} is a placeholder.", "Choose the region.")
     if HOLE.search(submission.display_name) or submission.display_name in ("JOB_NAME", "DISPLAY_NAME", "MY_JOB"):
         yield Problem("displayName", f"{quoted(submission.display_name)} is a placeholder.", "Name the job.")

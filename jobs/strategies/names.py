@@ -7,7 +7,7 @@ from jobs.catalog import REGIONS
 from jobs.spec import Message, Severity, Submission, quoted
 from jobs.spec.shape import fields, nearest
 from jobs.strategies.base import Problem, rule
-from jobs.strategies.holes import is_hole
+from jobs.strategies.holes import is_open_place
 from jobs.strategies.sources import API, LABELS, LOCATIONS, TRAINBOARD
 
 LONGEST_DISPLAY_NAME = 128
@@ -46,7 +46,7 @@ def region_is_given(submission: Submission) -> Iterator[Problem]:
 def region_trains(submission: Submission) -> Iterator[Problem]:
     """The region is one of the 39 that offer custom training."""
     region = submission.region
-    if region and region not in REGIONS and not is_hole(region):
+    if region and region not in REGIONS and not is_open_place(region):
         near = nearest(region, REGIONS)
         yield Problem(
             "",

@@ -21,7 +21,7 @@ from jobs.convert.commands.gcloud_flags import (
     nearest_flag,
     parts,
 )
-from jobs.convert.commands.gcloud_pools import pools_of
+from jobs.convert.commands.gcloud_pools import pools_of, with_flags
 from jobs.convert.commands.shell_commands import Command, Shell
 from jobs.convert.commands.shell_words import Word
 from jobs.convert.texts.nodes import Draft, Node, Notes, node_of
@@ -31,6 +31,12 @@ Files = Callable[[str], str | None]
 Config = Callable[[str, int, Notes], Draft | None]
 KIND = {"custom-jobs": "custom_job", "hp-tuning-jobs": "hyperparameter_tuning_job"}
 ALGORITHMS = {"grid-search": "GRID_SEARCH", "random-search": "RANDOM_SEARCH", "algorithm-unspecified": None}
+POOLS = ("workerPoolSpecs", "worker_pool_specs")
+UNSEEN = {
+    "custom_job": ("jobSpec.workerPoolSpecs", "jobSpec.scheduling", "jobSpec.baseOutputDirectory"),
+    "hyperparameter_tuning_job": ("studySpec", "trialJobSpec", "maxTrialCount", "parallelTrialCount"),
+}
+"""What a config file holds that is not part of the text."""
 START = re.compile(r"gcloud(?:\.cmd)?")
 
 
@@ -113,19 +119,24 @@ def _draft(call: Call, given: Given, config: Draft | None, notes: Notes) -> Draf
     inner = body.get(spec_name, Node({}, call.line))
     spec: dict[str, Node] = dict(inner.value) if isinstance(inner.value, dict) else {}
     places = {"project": config.project if config else "", "region": config.region if config else ""}
+    unseen = UNSEEN[call.kind] if any(note.code == "config_elsewhere" for note in notes.findings) else ()
     for name, words in given.items():
         _apply(name, words, body, spec, places, tuning, notes)
     if not tuning and (pools := pools_of(given, notes)) is not None:
         spec.pop("worker_pool_specs", None)
         spec["workerPoolSpecs"] = pools
+    elif not tuning and (held := [name for name in POOLS if name in spec]):
+        spec[held[0]] = with_flags(spec[held[0]], given)
+    elif not tuning:
+        _without_pools(given, bool(unseen), notes)
     if key := kms_key(given):
         body["encryptionSpec"] = node_of({"kmsKeyName": key.text}, key.line)
     if spec or spec_name in body or not tuning:
         body[spec_name] = Node(spec, inner.line)
-    if tuning:
+    if tuning and not unseen:
         _count_trials(body, call.line, notes)
     form = f"a gcloud command{f', with {config.form} as its config' if config is not None else ''}"
-    return Draft(call.kind, Node(body, call.line), form, places["project"], places["region"])
+    return Draft(call.kind, Node(body, call.line), form, places["project"], places["region"], unseen)
 
 
 def _apply(
@@ -153,9 +164,22 @@ def _apply(
         body[TUNING_FLAGS[name]] = Node(int(word.text) if word.text.isdecimal() else word.text, word.line, word.text)
     elif tuning and name == "algorithm":
         _algorithm(word, body)
-    elif name not in LISTS and name not in WIDE[0] and name not in WIDE[1]:
+    elif (tuning or name not in LISTS) and name not in WIDE[0] and name not in WIDE[1]:
         shown = quoted(name)[1:-1]
-        notes.refuse("unknown_flag", word.line, f"gcloud has no flag --{shown} for this.", nearest_flag(name))
+        remedy = "Put it into the config file, below trialJobSpec." if name in LISTS else nearest_flag(name)
+        notes.refuse("unknown_flag", word.line, f"gcloud has no flag --{shown} for this.", remedy)
+
+
+def _without_pools(given: Given, unseen: bool, notes: Notes) -> None:
+    """Say what becomes of flags that apply to every pool where no pool is known."""
+    for name in ("args", "command", "--"):
+        if name in given:
+            shown = name.strip("-") or "--"
+            if unseen:
+                note, message = notes.advise, f"--{shown} replaces what the pools of that file say; it is not carried."
+            else:
+                note, message = notes.refuse, f"--{shown} applies to pools, and there are none; it is not carried."
+            note("not_carried", given[name][0].line, message, "Put it into the config file.")
 
 
 def _algorithm(word: Word, body: dict[str, Node]) -> None:

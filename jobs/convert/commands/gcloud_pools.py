@@ -3,6 +3,7 @@
 Source: gcloud's reference, "gcloud ai custom-jobs create", read 2026-11-21.
 """
 
+import re
 from typing import Any
 
 from jobs.convert.commands.gcloud_flags import Given, parts
@@ -23,6 +24,9 @@ TASK = ("container-image-uri", "executor-image-uri", "output-image-uri", "python
 LOCAL = ("local-package-path", "script", "requirements", "extra-packages", "extra-dirs")
 KEYS = ("replica-count", *MACHINE, *DISK, *AFFINITY, *TASK, *LOCAL)
 BUILT_IMAGE = "${BUILT_IMAGE}"
+WHOLLY_OPEN = re.compile(r"\$?\{[^{}]*\}|\$\w+|<[^<>]*>|\{\{[^{}]*\}\}")
+CHOICES = ("accelerator-type", "reservation-affinity-type")
+"""Enums that gcloud takes in small letters with hyphens, too."""
 COUNTS = ("replica-count", "accelerator-count", "boot-disk-size")
 Entries = dict[str, Node]
 
@@ -31,13 +35,10 @@ def pools_of(given: Given, notes: Notes) -> Node | None:
     """Return the list of worker pools, or None when the command gives none."""
     specs = given.get("worker-pool-spec")
     if not specs:
-        for name in ("args", "command", "python-package-uris", "--"):
-            if name in given:
-                shown = name.strip("-") or "--"
-                message = (
-                    f"--{shown} applies to pools of --worker-pool-spec only, and there are none; it is not carried."
-                )
-                notes.refuse("not_carried", given[name][0].line, message, "Put it into the config file.")
+        if "python-package-uris" in given:
+            message = "--python-package-uris applies to pools of --worker-pool-spec only; it is not carried."
+            line = given["python-package-uris"][0].line
+            notes.refuse("not_carried", line, message, "Put packageUris into the config file.")
         return None
     pools = []
     built = ""
@@ -49,15 +50,33 @@ def pools_of(given: Given, notes: Notes) -> Node | None:
     return Node(pools, specs[0].line)
 
 
+def with_flags(pools: Node, given: Given) -> Node:
+    """Return the pools of a config file with the arguments and the command that the flags give to all of them."""
+    if isinstance(pools.value, list):
+        return Node([with_flags(pool, given) for pool in pools.value], pools.line)
+    if not isinstance(pools.value, dict):
+        return pools
+    changed = dict(pools.value)
+    for task in ("containerSpec", "container_spec", "pythonPackageSpec", "python_package_spec"):
+        if task in changed and isinstance(changed[task].value, dict):
+            names = ("command", "args") if task.startswith("container") else ("args",)
+            changed[task] = Node(changed[task].value | _lists(given, names), changed[task].line)
+    return Node(changed, pools.line)
+
+
 def _entries(spec: Word, notes: Notes) -> Entries:
     found: Entries = {}
     last = ""
-    for place, item in parts(spec.text.strip().removeprefix("{").removesuffix("}")):
+    text = spec.text.strip()
+    for place, item in parts(text[1:-1] if text.startswith("{") and text.endswith("}") and "=" in text else text):
         name, equals, value = item.partition("=")
         line, name = spec.line_at(place), name.strip()
         if not equals:
             if last == "values" and item:
                 found[last] = Node(f"{found[last].value},{item}", found[last].line)
+            elif WHOLLY_OPEN.fullmatch(item):
+                message = f"{quoted(item)} is a placeholder; the pool is read without what it stands for."
+                notes.advise("hole", line, message, "Put the real pairs there before submitting.")
             elif item:
                 remedy = "Separate the pairs by commas, without blanks, in one word."
                 notes.refuse("no_pair", line, f"{quoted(item)} in --worker-pool-spec is no name=value.", remedy)
@@ -69,9 +88,14 @@ def _entries(spec: Word, notes: Notes) -> Entries:
         if known in found:
             notes.refuse("given_twice", line, f"{known} is given twice in one --worker-pool-spec.", "Keep one of them.")
         elif known:
-            found[known] = Node(value.strip().strip("'\""), line)
+            found[known] = Node(_value(known, value.strip().strip("'\"")), line)
             last = known
     return found
+
+
+def _value(name: str, value: str) -> str:
+    small = name in CHOICES and re.fullmatch(r"[a-z][a-z0-9_-]*", value)
+    return value.upper().replace("-", "_") if small else value
 
 
 def _pool(entries: Entries, spec: Word, given: Given, built: str, notes: Notes) -> Node:
@@ -136,12 +160,17 @@ def _task(pool: dict[str, Any], entries: Entries, spec: Word, given: Given, buil
 
 
 def _with_lists(task: Entries, given: Given, names: tuple[str, ...]) -> Node:
+    task = task | _lists(given, names)
+    return Node(task, min((node.line for node in task.values()), default=1))
+
+
+def _lists(given: Given, names: tuple[str, ...]) -> Entries:
     fields = {"command": "command", "args": "args", "python-package-uris": "packageUris"}
+    found: Entries = {}
     for name in names:
         items = [Node(item, word.line_at(place)) for word in given.get(name, ()) for place, item in parts(word.text)]
         if name == "args":
             items += [Node(word.text, word.line) for word in given.get("--", ())]
         if items:
-            task[fields[name]] = Node(items, items[0].line)
-    line = min((node.line for node in task.values()), default=1)
-    return Node(task, line)
+            found[fields[name]] = Node(items, items[0].line)
+    return found

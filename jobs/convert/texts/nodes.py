@@ -46,13 +46,17 @@ class Node:
 
 
 class Draft(NamedTuple):
-    """A job as a reader found it, not yet checked: `kind` as in jobs.spec.KINDS, `form` in plain words."""
+    """A job as a reader found it, not yet checked: `kind` as in jobs.spec.KINDS, `form` in plain words.
+
+    `unseen` are the paths of what a file holds that is not part of the text.
+    """
 
     kind: str
     body: Node
     form: str
     project: str = ""
     region: str = ""
+    unseen: tuple[str, ...] = ()
 
 
 def node_of(value: Any, line: int) -> Node:

@@ -21,7 +21,6 @@ from jobs.convert.texts.tidy import Tidier
 from jobs.convert.texts.yaml_text import read_yaml
 from jobs.spec import KINDS, Finding, Severity, Submission, read, refuses, rest_body
 
-HOLES_RULE = "holes_are_filled"
 Files = Callable[[str], str | None]
 BELONGS = {
     "stagingbucket": "It is an argument of the Python SDK; the API has `baseOutputDirectory.outputUriPrefix`.",
@@ -48,7 +47,7 @@ class Reading:
     """What a text says.
 
     `format` is a key of FORMATS or "" where nothing could be read; `form` says in words what was found; `body` is the
-    REST body; `holes` are the paths of placeholders. `submission` is everything that was given only if no finding
+    REST body; `holes` are the paths of placeholders, `unseen` those of what another file holds. `submission` is everything that was given only if no finding
     refuses.
     """
 
@@ -59,6 +58,7 @@ class Reading:
     body: dict[str, Any]
     findings: tuple[Finding, ...]
     holes: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
     tree: Node | None = field(default=None, repr=False, compare=False)
 
     def line_of(self, path: str) -> int | None:
@@ -73,10 +73,16 @@ class Reading:
         """Return all findings: the reading's own, then those of rules, with lines.
 
         What a rule refuses only because of a placeholder is an advice: a template is no wrong job, but nobody can
-        submit it before it is filled; the reading's own `hole` findings name what to fill.
+        submit it before it is filled; the reading's own `hole` findings name what to fill. Of a value that is a hole,
+        could not be read, or stands in a file that is not part of the text, rules say nothing.
         """
-        rules = [self._softened(self.located(finding)) for finding in findings]
-        return [*self.findings, *(rule for rule in rules if rule.code != HOLES_RULE or rule.field not in self.holes)]
+        own = {finding.field for finding in self.findings if finding.severity is Severity.REFUSE and finding.field}
+        silent = own.union(self.holes)
+        told = [finding for finding in findings if finding.field not in silent and not self._is_unseen(finding.field)]
+        return [*self.findings, *(self._softened(self.located(finding)) for finding in told)]
+
+    def _is_unseen(self, path: str) -> bool:
+        return any(path == unseen or path.startswith((f"{unseen}.", f"{unseen}[")) for unseen in self.unseen)
 
     def _softened(self, finding: Finding) -> Finding:
         if finding.severity is Severity.ADVISE or not any(_touches(finding.field, hole) for hole in self.holes):
@@ -186,7 +192,7 @@ def _finish(found: str, draft: Draft, notes: Notes, name: str, project: str, reg
     tree = tidier.message(KINDS[draft.kind], draft.body)
     tree = assumed("bare" if "a bare" in draft.form else found, draft.kind, tree, name, notes)
     job, findings = read(draft.kind, plain(tree))
-    reading = Reading(found, draft.form, draft.kind, None, {}, (), tuple(tidier.holes), tree)
+    reading = Reading(found, draft.form, draft.kind, None, {}, (), tuple(tidier.holes), draft.unseen, tree)
     told = tuple(reading.located(_belonging(finding)) for finding in (*notes.result(), *findings))
     if job is None:
         return replace(reading, findings=told)
