@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
 
-from jobs.models import Job, JobEvent, Membership, Policy, Team
+from jobs.models import Job, JobEvent, Membership, Policy, Pool, Team
 
 if TYPE_CHECKING:  # Django's admin classes take type arguments in their stubs only
     Tabular = admin.TabularInline[Membership, Team]
@@ -92,3 +92,13 @@ class JobEventAdmin(ReadOnlyAdmin):
     list_select_related = ["job", "actor"]
     search_fields = ["job__display_name", "sentence"]
     ordering = ["-recorded_at", "-pk"]
+
+
+@admin.register(Pool)
+class PoolAdmin(ReadOnlyAdmin):
+    """Persistent resources as they were last seen, to look at."""
+
+    list_display = ["resource_id", "project", "region", "state", "state_since", "seen_at", "gone_at"]
+    list_filter = ["project", "region", "state"]
+    search_fields = ["resource_id", "display_name"]
+    ordering = ["project", "region", "resource_id"]

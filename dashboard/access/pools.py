@@ -14,6 +14,8 @@ from jobs.states import RUNNING, JobState
 from jobs.strategies.persistent import STRATEGY
 from jobs.timeline import Holding
 
+__all__ = ["Holdings", "Pool", "holdings_for", "holdings_of", "looks_at_pools", "pool_for", "pools_of"]
+
 Holdings = dict[tuple[str, str, str], Holding]
 """{(project, region, id): who holds how much of the resource}; jobs that the person may not see have is_shown False."""
 WAITS = (JobState.QUEUED, JobState.PENDING)
