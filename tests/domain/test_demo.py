@@ -4,9 +4,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
-from dashboard.management.demo import people
+from dashboard.management.demo import jobs, people
 from dashboard.management.supervisor.claim import claim
-from jobs.models import Membership, Policy
+from jobs.models import Job, Membership, Policy
+from jobs.spec import refuses
+from jobs.strategies import check
 
 pytestmark = pytest.mark.django_db
 
@@ -94,6 +96,47 @@ class TestTheCommand:
             call_command("demo")
 
         assert capsys.readouterr().out == "Created: engineer, approver, stranger, admin.\n"
+
+
+class TestItsJobs:
+    def test_are_requested_once_and_wait_only_where_a_person_is_to_look(
+        self, state: object, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        with claim(state) as held:  # type: ignore[arg-type]
+            held.write(host="127.0.0.1", rehearsal=True)
+            call_command("demo", "--jobs")
+            call_command("demo", "--jobs")
+
+        states = dict(Job.objects.values_list("display_name", "state"))
+        assert states.pop("penguins-on-eight-a100") == "awaiting_approval"
+        assert set(states.values()) == {"approved"}
+        assert len(states) == len(jobs.EXAMPLES) - 1
+        assert capsys.readouterr().out.endswith("Its jobs were requested before.\n")
+
+    @pytest.mark.parametrize("example", jobs.EXAMPLES, ids=lambda each: each.name)
+    def test_keep_every_rule(self, example: jobs.Example) -> None:
+        assert not refuses(check(example.submission("vision-research")))
+
+    @pytest.mark.parametrize("told", [{}, {"rehearsal": False}])
+    def test_are_refused_where_they_would_cost_money(self, state: object, told: dict[str, bool]) -> None:
+        with claim(state) as held:  # type: ignore[arg-type]
+            held.write(host="127.0.0.1", **told)
+
+            with pytest.raises(CommandError, match="would cost money"):
+                call_command("demo", "--jobs")
+
+        assert not Job.objects.exists()
+
+    def test_are_requested_by_nobody_else_when_their_people_are_gone(self, state: object) -> None:
+        people.create("127.0.0.1")
+        User.objects.filter(username="approver").update(is_active=False)
+        with claim(state) as held:  # type: ignore[arg-type]
+            held.write(host="127.0.0.1", rehearsal=True)
+
+            with pytest.raises(CommandError, match="approver"):
+                call_command("demo", "--jobs")
+
+        assert not Job.objects.exists()
 
 
 class TestServingOthers:

@@ -1,12 +1,15 @@
-"""`manage.py demo`: put back the demo's people and teams while `manage.py up` runs."""
+"""`manage.py demo`: put back the demo's people and teams, and with `--jobs` request its jobs, while `up` runs."""
 
+import argparse
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
 
-from dashboard.management.demo import people
+from dashboard.management.demo import jobs, people
 from dashboard.management.supervisor import claim
+from jobs.lifecycle import NotAllowed, NotPermitted
 
 
 class Command(BaseCommand):
@@ -15,7 +18,11 @@ class Command(BaseCommand):
     help = "Create the demo's people and teams that are missing, while `manage.py up` serves them on loopback."
     requires_system_checks = []
 
-    def handle(self, *_: Any, **__: Any) -> None:
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the one option."""
+        parser.add_argument("--jobs", action="store_true", help="also request six jobs that run on the emulator")
+
+    def handle(self, *_: Any, **options: Any) -> None:
         """Ask the running `up` where it listens; refuse when none runs or others can reach it."""
         site = claim.running(settings.STATE_DIR)
         if site is None:
@@ -25,3 +32,17 @@ class Command(BaseCommand):
         except people.NotLoopback as refusal:
             raise CommandError(str(refusal)) from None
         self.stdout.write(f"Created: {', '.join(new)}." if new else "Everybody is there already.")
+        if options["jobs"]:
+            self._request_jobs(is_rehearsal=site.get("rehearsal") is True)
+
+    def _request_jobs(self, *, is_rehearsal: bool) -> None:
+        if not is_rehearsal:
+            raise CommandError("The running site has no emulator of its own: the demo's jobs would cost money.")
+        try:
+            requested = jobs.request(timezone.now())
+        except (jobs.MissingPeople, NotAllowed, NotPermitted) as refusal:
+            raise CommandError(str(refusal)) from None
+        for job in requested:
+            self.stdout.write(f"{job.display_name}: {job.get_kind_display()}, {job.state.replace('_', ' ')}")
+        if not requested:
+            self.stdout.write("Its jobs were requested before.")

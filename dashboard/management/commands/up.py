@@ -48,8 +48,10 @@ class Command(BaseCommand):
                 site = _site(str(options["host"]), wait=LEAVING_SECONDS if held.left else 0)
                 lines = _prepare(site, keeper.console, demo=not options["no_demo"], rehearsal=rehearsal)
                 keeper.layers = _layers(site, stack, rehearsal=rehearsal)
-                held.write(address=site.address, host=site.host)
-                keeper.on_stop = partial(held.write, address=site.address, host=site.host, stopping=True)
+                held.write(address=site.address, host=site.host, rehearsal=rehearsal)
+                keeper.on_stop = partial(
+                    held.write, address=site.address, host=site.host, rehearsal=rehearsal, stopping=True
+                )
                 keeper.watchers.append(Welcome(site.host, site.port, _known_name(), lines))
                 connections.close_all()
                 keeper.console.say(f"starting in {site.state}")
