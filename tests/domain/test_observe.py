@@ -4,7 +4,8 @@ import pytest
 from django.contrib.auth.models import User
 
 from jobs import lifecycle
-from jobs.lifecycle.watching.record import BLIND_AFTER, LOST_AFTER
+from jobs.lifecycle.watching.observe import ERROR_LATEST, ERROR_WINDOW, watched_jobs
+from jobs.lifecycle.watching.record import BLIND_AFTER, LOST_AFTER, record_absence
 from jobs.models import Job, LogFeed, LogLine, Scope
 from tests.domain.conftest import Cloud, Submit, look, watch
 
@@ -81,6 +82,27 @@ class TestStates:
         assert submitted.error is not None
         assert "non-zero status" in submitted.error["message"]
 
+    def test_a_reason_that_nobody_could_ask_for_in_time_is_asked_for_later(self, submit: Submit, cloud: Cloud) -> None:
+        submitted = submit("fails")
+        watch(cloud, submitted, minutes=120)
+        assert (submitted.state, submitted.error) == ("failed", None)
+
+        cloud.forward(hours=2)
+        look(cloud)
+
+        submitted.refresh_from_db()
+        assert submitted.error is not None
+
+    def test_a_failure_without_a_reason_is_not_asked_for_ever(self, submit: Submit, cloud: Cloud) -> None:
+        submitted = submit("fails")
+        watch(cloud, submitted, minutes=120)
+        (scope,) = Scope.objects.all()
+        assert [known.pk for known in watched_jobs(scope, cloud.now)] == [submitted.pk]
+
+        assert watched_jobs(scope, cloud.now + ERROR_LATEST) == []
+        Job.objects.update(seen_at=submitted.ended_at + ERROR_WINDOW)
+        assert watched_jobs(scope, cloud.now) == []
+
     def test_an_unknown_state_is_kept_as_it_was_sent(self, submit: Submit, cloud: Cloud) -> None:
         submitted = submit("strange")
 
@@ -146,6 +168,19 @@ class TestTrouble:
         watch(cloud, submitted, minutes=LOST_AFTER.total_seconds() / 60 + 2, every=30)
 
         assert submitted.state == "lost"
+
+    def test_two_passing_404s_far_apart_are_no_proof(self, submit: Submit, cloud: Cloud) -> None:
+        submitted = submit("long")
+        watch(cloud, submitted, minutes=5)
+        for _ in range(2):
+            absent = Job.objects.get(pk=submitted.pk)
+            record_absence(absent, now=cloud.forward(minutes=1))
+            watch(cloud, submitted, minutes=4)
+            cloud.forward(minutes=LOST_AFTER.total_seconds() / 60)
+
+        submitted.refresh_from_db()
+        assert not submitted.is_finished
+        assert submitted.events.filter(reason="not_found").count() == 2
 
 
 class TestCancel:

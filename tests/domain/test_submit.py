@@ -87,6 +87,8 @@ class TestDoubt:
         assert job.remote_name == remote["name"]
         assert job.events.filter(kind="submit_adopted").count() == 1
         assert job.submit_attempts == 1
+        entered = job.events.get(to_state="pending").occurred_at
+        assert entered == cloud.moment(remote["updateTime"]) > cloud.moment(remote["createTime"])
 
     @pytest.mark.parametrize("fault", ["reset", "503", "html"])
     def test_a_try_that_never_arrived_is_repeated_only_when_that_is_certain(

@@ -32,7 +32,9 @@ MORE_FIELDS: dict[str, tuple[str, ...]] = {Job.Kind.PIPELINE: ("trainingTaskMeta
 JOB_ENDED = ("JOB_STATE_SUCCEEDED", "JOB_STATE_FAILED", "JOB_STATE_CANCELLED", "JOB_STATE_EXPIRED")
 PIPELINE_ENDED = ("PIPELINE_STATE_SUCCEEDED", "PIPELINE_STATE_FAILED", "PIPELINE_STATE_CANCELLED")
 ERROR_WINDOW = timedelta(minutes=5)
-"""How long a failed job without a reason is asked again; the reason takes about a minute (vertex-facts 6.1)."""
+"""How long after its end a job may fail to give a reason until we believe that there is none (vertex-facts 6.1)."""
+ERROR_LATEST = timedelta(hours=6)
+"""After this nobody asks any more, whatever kept us from hearing of it."""
 PAGE_TRIES = 3
 SEEN_TOGETHER = 500
 SEEN_WITHIN = timedelta(seconds=2)
@@ -86,7 +88,8 @@ def observe(scope_id: int, *, now: datetime) -> None:
 def watched_jobs(scope: Scope, now: datetime) -> list[Known]:
     """Jobs that Vertex AI may still have news about: those that are active, and those that failed without a reason."""
     of_scope = Job.objects.filter(project=scope.project, region=scope.region, kind=scope.kind).exclude(remote_name="")
-    reasonless = Q(state=JobState.FAILED, error=None, deleted_at=None, ended_at__gt=now - ERROR_WINDOW)
+    failed = Q(state=JobState.FAILED, error__isnull=True, deleted_at=None, ended_at__gt=now - ERROR_LATEST)
+    reasonless = failed & Q(seen_at__lt=F("ended_at") + ERROR_WINDOW)
     active = ~Q(state__in=states.FINISHED | states.LOCAL)
     told = {
         "has_started": Q(started_at__isnull=False),

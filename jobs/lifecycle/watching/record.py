@@ -55,17 +55,19 @@ def record(job: Job, remote: vertex.RemoteJob, *, now: datetime, **columns: Any)
 def record_absence(job: Job, *, now: datetime) -> None:
     """Vertex AI says that it does not know the job: write it down, and give the job up when it says so for long.
 
-    A 404 can pass (a wrong region host, a lagging read), so the state changes only after `LOST_AFTER`.
+    A 404 can pass (a wrong region host, a lagging read), so the state changes only after `LOST_AFTER` in which no
+    answer showed the job.
     """
+    once_key = f"not_found:{job.seen_at and job.seen_at.isoformat()}"
     door.note(
         job,
         JobEvent.Kind.TROUBLE,
         now=now,
         reason="not_found",
         sentence="Vertex AI does not know this job; it may have been deleted there.",
-        once_key="not_found",
+        once_key=once_key,
     )
-    since = job.events.get(once_key="not_found").recorded_at
+    since = job.events.get(once_key=once_key).recorded_at
     if now - since > LOST_AFTER:
         door.move(
             job,
@@ -151,9 +153,7 @@ def _moment(job: Job, remote: vertex.RemoteJob, after: str) -> datetime | None:
         return remote.start_time or remote.update_time
     if after in FINISHED:
         return remote.end_time or remote.update_time
-    if job.state == JobState.SUBMITTING:
-        return remote.create_time
-    return remote.update_time
+    return remote.update_time or remote.create_time
 
 
 def _sentence(after: str, remote: vertex.RemoteJob) -> str:
