@@ -88,7 +88,7 @@ LOCAL_MOVES: dict[str, frozenset[str]] = {
     JobState.APPROVED: frozenset({JobState.SUBMITTING, JobState.WITHDRAWN, JobState.SUBMIT_FAILED}),
     JobState.SUBMITTING: frozenset({JobState.SUBMIT_FAILED, JobState.WITHDRAWN}),
 }
-"""From each local state, the local states that may follow; a job enters remote states from `submitting` only."""
+"""From each local state, the local states that may follow; our jobs enter remote states from `submitting` only."""
 
 
 def from_vertex(value: str | int | None) -> str:
@@ -102,8 +102,11 @@ def from_vertex(value: str | int | None) -> str:
     return name if name in REMOTE else raw
 
 
-def may_follow(before: str, after: str) -> bool:
+def may_follow(before: str, after: str, *, is_adopted: bool = False) -> bool:
     """Tell whether a job in state `before` may enter state `after`.
+
+    A job that was made outside Trainboard and adopted was never in a state of ours: it begins (before = "") in whatever
+    state Vertex AI tells.
 
     Local moves follow `LOCAL_MOVES`. Remote moves are free, except that a finished state never changes and a
     cancelling job only ends (google-cloud-aiplatform 2.7.0, types/job_state.py, JOB_STATE_CANCELLING).
@@ -111,9 +114,11 @@ def may_follow(before: str, after: str) -> bool:
     if before == after or before in FINISHED:
         return False
     if after == JobState.LOST:
-        return before not in LOCAL
+        return before not in LOCAL and before != ""
     if after in LOCAL:
-        return after in LOCAL_MOVES.get(before, frozenset())
+        return not is_adopted and after in LOCAL_MOVES.get(before, frozenset())
+    if before == "":
+        return is_adopted
     if before == JobState.CANCELLING:
         return after in FINISHED
-    return before == JobState.SUBMITTING or (before not in LOCAL and before != "")
+    return before == JobState.SUBMITTING or before not in LOCAL

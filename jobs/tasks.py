@@ -30,6 +30,8 @@ def sweep(**_: Any) -> None:
         advance.apply_async(kwargs={"job_id": str(job_id)}, expires=PROMPT_FOR)
     for scope_id in lifecycle.due_scopes(now):
         observe.apply_async(kwargs={"scope_id": scope_id}, expires=PROMPT_FOR)
+    for survey_id in lifecycle.due_surveys(now):
+        survey.apply_async(kwargs={"survey_id": survey_id}, expires=PROMPT_FOR)
     for feed_id in lifecycle.due_feeds(now):
         read_feed.apply_async(kwargs={"feed_id": feed_id}, expires=PROMPT_FOR)
 
@@ -52,12 +54,23 @@ def read_feed(*, feed_id: int, **_: Any) -> None:
     lifecycle.read_feed(feed_id, now=timezone.now())
 
 
+@shared_task
+def survey(*, survey_id: int, **_: Any) -> None:
+    """Look for jobs of a region that were made outside Trainboard."""
+    lifecycle.survey(survey_id, now=timezone.now())
+
+
+def nudge_survey(survey_id: int) -> None:
+    """After the commit, ask a worker to make a survey; as `nudge_job`."""
+    transaction.on_commit(partial(_hint, survey, {"survey_id": survey_id}))
+
+
 def nudge_job(job_id: uuid.UUID | str) -> None:
     """After the commit, ask a worker to take the job on; only saves time, so a missing broker is no failure."""
     transaction.on_commit(partial(_hint, advance, {"job_id": str(job_id)}))
 
 
-def _hint(task: "Task[..., None]", kwargs: dict[str, str]) -> None:
+def _hint(task: "Task[..., None]", kwargs: dict[str, Any]) -> None:
     try:
         task.apply_async(kwargs=kwargs, expires=PROMPT_FOR)
     except OperationalError:

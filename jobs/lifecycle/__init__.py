@@ -15,13 +15,15 @@ from jobs.lifecycle.asking.rules import CHOICES as SEVERITY_CHOICES
 from jobs.lifecycle.asking.rules import DEFAULT as DEFAULT_SEVERITY
 from jobs.lifecycle.asking.rules import rule_settings, set_severity, severities
 from jobs.lifecycle.errors import NotAllowed, NotPermitted
-from jobs.lifecycle.queue import advance, due_feeds, due_jobs, due_scopes, observe
+from jobs.lifecycle.queue import advance, due_feeds, due_jobs, due_scopes, due_surveys, observe
 from jobs.lifecycle.repair import repair
 from jobs.lifecycle.sending.cancel import cancel, send_cancel
 from jobs.lifecycle.sending.delete import delete, may_delete, send_delete
 from jobs.lifecycle.sending.submit import submit
+from jobs.lifecycle.watching.adopt import adopt
 from jobs.lifecycle.watching.feeds import read_feed, want_log
 from jobs.lifecycle.watching.pools import want_pools, watch_pools
+from jobs.lifecycle.watching.survey import ask_survey, hint_of, survey
 from jobs.models import RuleSetting
 
 __all__ = [
@@ -31,14 +33,18 @@ __all__ = [
     "NotPermitted",
     "Preview",
     "RuleSetting",
+    "adopt",
     "advance",
     "approve",
+    "ask_survey",
     "cancel",
     "check_is_ours",
     "delete",
     "due_feeds",
     "due_jobs",
     "due_scopes",
+    "due_surveys",
+    "hint_of",
     "known_pools",
     "limits_of",
     "may_delete",
@@ -56,6 +62,7 @@ __all__ = [
     "severities",
     "submission_of",
     "submit",
+    "survey",
     "want_log",
     "want_pools",
     "watch_pools",

@@ -30,7 +30,7 @@ def move(
     another worker moved the job first, that `once_key` was already recorded, or that the move is not one that
     `states.may_follow` allows; nothing was written then. On True the instance holds the new row.
     """
-    if not states.may_follow(job.state, to):
+    if not states.may_follow(job.state, to, is_adopted=job.is_adopted):
         return False
     occurred_at = occurred_at or now
     event = JobEvent(

@@ -11,7 +11,7 @@ from jobs.lifecycle.sending.delete import send_delete
 from jobs.lifecycle.sending.submit import submit
 from jobs.lifecycle.watching.observe import observe as observe_jobs
 from jobs.lifecycle.watching.pools import observe_pools
-from jobs.models import Job, LogFeed, Scope
+from jobs.models import Job, LogFeed, Scope, Survey
 from jobs.states import JobState
 
 AT_ONCE = 500
@@ -32,6 +32,11 @@ def due_jobs(now: datetime) -> list[uuid.UUID]:
 def due_feeds(now: datetime) -> list[int]:
     """Projects whose logs should be read, oldest first."""
     return list(LogFeed.objects.due(now).values_list("pk", flat=True)[:AT_ONCE])
+
+
+def due_surveys(now: datetime) -> list[int]:
+    """Surveys that somebody asked for, oldest first."""
+    return list(Survey.objects.due(now).values_list("pk", flat=True)[:AT_ONCE])
 
 
 def due_scopes(now: datetime) -> list[int]:

@@ -7,7 +7,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from jobs.lifecycle import claims, door
-from jobs.models import Job, JobEvent, LogFeed, Scope
+from jobs.models import Job, JobEvent, LogFeed, Scope, Survey
 from jobs.states import JobState
 
 logger = logging.getLogger(__name__)
@@ -27,7 +27,7 @@ def _dead_claims(now: datetime) -> int:
     jobs = list(Job.objects.filter(dead).order_by("claimed_until", "pk")[:AT_ONCE])
     words = "A worker took it and did not come back in time; the next one goes on from what is written down."
     repaired = sum(_free_and_tell(job, words, now) for job in jobs)
-    for row in (Scope, LogFeed):
+    for row in (Scope, LogFeed, Survey):
         if count := row.objects.filter(dead).update(claim=None, claimed_until=None):
             logger.warning("freed rows that a worker had not given back: %d of %s", count, row.__name__)
             repaired += count

@@ -14,7 +14,7 @@ from jobs.vertex.errors import (
 )
 from jobs.vertex.logs import LogEntry
 from jobs.vertex.resources import RemoteResource
-from jobs.vertex.wire import RemoteJob
+from jobs.vertex.wire import RemoteJob, quoted, remote_job, timestamp
 
 __all__ = [
     "AuthFailed",
@@ -31,4 +31,7 @@ __all__ = [
     "VertexClient",
     "VertexError",
     "at_most",
+    "quoted",
+    "remote_job",
+    "timestamp",
 ]

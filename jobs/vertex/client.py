@@ -72,10 +72,19 @@ class VertexClient(Caller):
         return found[-limit:] if newest else found[:limit]
 
     def service_log(
-        self, project: str, *, after: datetime, limit: int, before_page: BeforePage = nothing
+        self,
+        project: str,
+        *,
+        after: datetime,
+        limit: int,
+        job_ids: Sequence[str] = (),
+        before_page: BeforePage = nothing,
     ) -> LogEntries:
-        """Return the oldest `limit` lines that Vertex AI itself wrote about any job of a project, from `after` on."""
-        body = logs.list_body(project, [], after=after, limit=limit, replica=logs.SERVICE)
+        """Return the oldest `limit` lines that Vertex AI itself wrote about jobs of a project, from `after` on.
+
+        `job_ids` names at most a page of jobs; none = every one.
+        """
+        body = logs.list_body(project, job_ids, after=after, limit=limit, replica=logs.SERVICE)
         with at_most(self._timeout.total):
             return self._lines(body, limit, before_page)[:limit]
 

@@ -10,8 +10,10 @@ from django.contrib.auth.models import User
 from django.db import connection
 
 from jobs import lifecycle
-from jobs.models import Approval, Job
+from jobs.lifecycle.audit import audit
+from jobs.models import Approval, ForeignJob, Job, Team
 from tests.domain.conftest import Cloud, RequestJob, watch
+from tests.domain.test_survey import make
 
 Answer = TypeVar("Answer")
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -78,6 +80,22 @@ def test_a_deletion_is_asked_for_and_made_once(request_job: RequestJob, cloud: C
         "delete_requested",
         "deleted",
     ]
+
+
+def test_a_survey_and_an_adoption_are_made_once(team: Team, cloud: Cloud, owner: User, approver: User) -> None:
+    make(cloud, name="theirs")
+    asked = lifecycle.ask_survey(project=team.project, region="us-central1", by=owner, now=cloud.now)
+
+    together(lambda _: lifecycle.survey(asked.pk, now=cloud.now))
+    foreign = ForeignJob.objects.get()
+    adopted = together(
+        lambda which: lifecycle.adopt(foreign, team=team, by=(owner, approver)[which % 2], now=cloud.now).pk
+    )
+
+    assert cloud.calls()["customJobs.list"] == 1
+    assert set(adopted) == {Job.objects.get().pk}
+    assert Job.objects.get().events.filter(kind="adopted").count() == 1
+    assert list(audit(cloud.now)) == []
 
 
 def test_observers_of_one_scope_record_each_change_once(request_job: RequestJob, cloud: Cloud) -> None:

@@ -25,6 +25,17 @@ class TestMoves:
         assert entered_from == {JobState.SUBMITTING}
         assert not may_follow("", after)
 
+    @pytest.mark.parametrize("after", [*sorted(REMOTE), "JOB_STATE_DREAMING"])
+    def test_an_adopted_job_begins_in_any_remote_state(self, after: str) -> None:
+        assert may_follow("", after, is_adopted=True)
+        assert not may_follow("", after)
+
+    @pytest.mark.parametrize(("before", "after"), list(itertools.product(["", *sorted(REMOTE)], sorted(LOCAL))))
+    def test_an_adopted_job_is_in_no_state_of_ours_but_lost(self, before: str, after: str) -> None:
+        may_be_lost = after == JobState.LOST and before != "" and before not in FINISHED
+
+        assert may_follow(before, after, is_adopted=True) == may_be_lost
+
     @pytest.mark.parametrize("after", sorted(REMOTE))
     def test_a_cancelling_job_only_ends(self, after: str) -> None:
         assert may_follow(JobState.CANCELLING, after) == (after in FINISHED)

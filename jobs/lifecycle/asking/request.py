@@ -142,8 +142,8 @@ def _row(
         request_key=request_key,
         cloned_from=cloned_from,
         expected_seconds=int(expected.total_seconds()),
-        hourly_usd=_storable(estimate.usd_per_hour),
-        estimate_usd=_storable(estimate.expected_usd),
+        hourly_usd=storable(estimate.usd_per_hour),
+        estimate_usd=storable(estimate.expected_usd),
         estimate=estimate.as_dict(),
         state="",
         state_since=now,
@@ -151,7 +151,7 @@ def _row(
     )
 
 
-def _storable(usd: Decimal | None) -> Decimal | None:
+def storable(usd: Decimal | None) -> Decimal | None:
     """An amount that its column can hold; what a job of a billion replicas would cost stays in the estimate only."""
     return usd if usd is not None and usd < MOST_USD else None
 

@@ -140,8 +140,12 @@ def _read_tail(job: Job, now: datetime) -> None:
     entries = client().log(
         job.project, job_ids=numbers, after=since, limit=KEPT_LINES, newest=True, before_page=before_page
     )
-    _keep([(job, entry) for entry in entries])
     moments = [entry.timestamp for entry in entries]
+    if job.is_adopted and job.log_cursor_at is None:  # the feed's cursor had passed what the service wrote before
+        entries += client().service_log(
+            job.project, job_ids=numbers, after=since, limit=LINES_PER_READ, before_page=before_page
+        )
+    _keep([(job, entry) for entry in entries])
     job.log_cursor_at = max([after, *moments])
     job.log_complete = job.ended_at is not None and now - job.ended_at > AFTERMATH
     if len(moments) >= KEPT_LINES and min(moments) > after:  # there were more since the last read

@@ -87,7 +87,7 @@ def observe(scope_id: int, *, now: datetime) -> None:
 
 def watched_jobs(scope: Scope, now: datetime) -> list[Known]:
     """Jobs that Vertex AI may still have news about: those that are active, and those that failed without a reason."""
-    of_scope = Job.objects.filter(project=scope.project, region=scope.region, kind=scope.kind).exclude(remote_name="")
+    of_scope = Job.objects.filter(**place_of(scope)).exclude(remote_name="")
     failed = Q(state=JobState.FAILED, error__isnull=True, deleted_at=None, ended_at__gt=now - ERROR_LATEST)
     reasonless = failed & Q(seen_at__lt=F("ended_at") + ERROR_WINDOW)
     active = ~Q(state__in=states.FINISHED | states.LOCAL)
@@ -101,6 +101,11 @@ def watched_jobs(scope: Scope, now: datetime) -> list[Known]:
     found = of_scope.filter(active | reasonless).annotate(**asked)
     longest_unheard_first = found.order_by(F("seen_at").asc(nulls_first=True), "submitted_at", "pk")
     return list(map(Known._make, longest_unheard_first.values_list(*Known._fields)))
+
+
+def place_of(scope: Scope) -> dict[str, str]:
+    """What the jobs of a scope have in common."""
+    return {"project": scope.project, "region": scope.region, "kind": scope.kind}
 
 
 class Look:
@@ -155,17 +160,22 @@ class Look:
         return trouble
 
     def _pages(self) -> Iterator[list[vertex.RemoteJob]]:
-        """The active jobs of this instance; each page has to come within the patience."""
+        """The active jobs of this instance; each page has to come within the patience.
+
+        While adopted jobs are watched, which lack our label, it is every active job of the region.
+        """
         scope = self._scope
         if scope.kind == Job.Kind.TUNING_JOB:
             return
         ended = PIPELINE_ENDED if scope.kind == Job.Kind.PIPELINE else JOB_ENDED
-        active = " AND ".join(f'state!="{state}"' for state in ended)
+        terms = [f'state!="{state}"' for state in ended]
+        if not Job.objects.remote().filter(**place_of(scope), is_adopted=True).exists():
+            terms.insert(0, f'labels.{INSTANCE_LABEL}="{settings.INSTANCE}"')
         pages = client().pages(
             scope.kind,
             project=scope.project,
             region=scope.region,
-            filter=f'labels.{INSTANCE_LABEL}="{settings.INSTANCE}" AND {active}',
+            filter=" AND ".join(terms),
             fields=(*FIELDS, *MORE_FIELDS.get(scope.kind, ())),
             before_page=self._spend,
             tries=PAGE_TRIES,

@@ -1,40 +1,17 @@
-"""Whether the rows keep what they promise: every invariant of every job, scope and feed, checked and told in words.
-
-Nothing is changed. Jobs are read in small portions, so memory does not grow with their number. A worker may write
-between two reads, so a job that looks broken is looked at once more with its row locked.
-"""
+"""What must hold of every job: one function for each invariant, which says in words what is broken."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-
-from django.db import transaction
-from django.db.models import Count, Prefetch
 
 from jobs import states, timeline
 from jobs.lifecycle.claims import LEASE
-from jobs.models import Approval, Job, JobEvent, LogFeed, Scope
-from jobs.models.job import JobQuerySet
+from jobs.models import Approval, Job, JobEvent
 from jobs.states import FINISHED, LOCAL, JobState
 
-PORTION = 200
 CLOSE_SECONDS = 0.001
 """Sums of seconds that differ by less are the same."""
-
-
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """One invariant that one row does not keep. `row` names it for people, `pk` for programs."""
-
-    rule: str
-    row: str
-    pk: str
-    words: str
-
-    def as_dict(self) -> dict[str, str]:
-        """Return it as JSON."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,41 +34,6 @@ Rule = Callable[[Evidence], str | None]
 """Says in words what is broken, or None."""
 
 
-def audit(now: datetime) -> Iterator[Broken]:
-    """Yield everything that is broken; nothing when all is well."""
-    yield from _names_used_twice()
-    watched = set(Scope.objects.exclude(due_at=None).values_list("project", "region", "kind"))
-    for job in _with_events(Job.objects.order_by("pk")).iterator(chunk_size=PORTION):
-        if _judge(job, watched, now):
-            yield from _judge_again(job, now)
-    for row in (Scope, LogFeed):
-        for look in row.objects.order_by("pk").iterator(chunk_size=PORTION):
-            if words := _claim(look.claim, look.claimed_until, now):
-                yield Broken("claim", str(look), str(look.pk), words)
-
-
-def _with_events(jobs: JobQuerySet) -> JobQuerySet:
-    events = Prefetch("events", JobEvent.objects.order_by("id").defer("sentence"))
-    return jobs.select_related("approval").defer("spec", "estimate").prefetch_related(events)
-
-
-def _judge(job: Job, watched: set[tuple[str, str, str]], now: datetime) -> list[Broken]:
-    is_watched = (job.project, job.region, job.kind) in watched
-    evidence = Evidence(job, list(job.events.all()), getattr(job, "approval", None), is_watched, now)
-    found = ((name, rule(evidence)) for name, rule in RULES.items())
-    return [Broken(name, str(job), str(job.pk), words) for name, words in found if words]
-
-
-def _judge_again(job: Job, now: datetime) -> list[Broken]:
-    with transaction.atomic():
-        Job.objects.select_for_update().filter(pk=job.pk).exists()
-        scope = Scope.objects.filter(project=job.project, region=job.region, kind=job.kind, due_at__isnull=False)
-        return _judge(
-            _with_events(Job.objects.all()).get(pk=job.pk), set(scope.values_list("project", "region", "kind")), now
-        )
-
-
-# ---------------------------------------------------------------- the rules of a job
 def _state(one: Evidence) -> str | None:
     last = one.states[-1].to_state if one.states else ""
     if one.job.state != last:
@@ -104,7 +46,7 @@ def _history(one: Evidence) -> str | None:
     for event in one.states:
         if event.from_state != before:
             return f"It went on from {_shown(event.from_state)}, but was {_shown(before)}."
-        if not states.may_follow(before, event.to_state):
+        if not states.may_follow(before, event.to_state, is_adopted=one.job.is_adopted):
             return f"It went from {_shown(before)} to {_shown(event.to_state)}, which cannot be."
         before = event.to_state
     return None
@@ -183,6 +125,15 @@ def _attempts(one: Evidence) -> str | None:
     return None
 
 
+def _adoption(one: Evidence) -> str | None:
+    told = sum(event.kind == JobEvent.Kind.ADOPTED for event in one.events)
+    if told != one.job.is_adopted:
+        return f"Its row says {'' if one.job.is_adopted else 'not '}adopted, and {told} events tell of it."
+    if one.job.is_adopted and (one.job.cancel_requested_at or one.job.due_at):
+        return "It was made outside Trainboard and has a next step here, although it is only watched."
+    return None
+
+
 def _deletion(one: Evidence) -> str | None:
     job, kinds = one.job, [event.kind for event in one.events]
     if job.deleted_at is not None and (job.deletion_requested_at is None or job.deleted_at < job.deletion_requested_at):
@@ -201,7 +152,24 @@ def _deletion(one: Evidence) -> str | None:
 
 
 def _held(one: Evidence) -> str | None:
-    return _claim(one.job.claim, one.job.claimed_until, one.now)
+    return claim_rule(one.job.claim, one.job.claimed_until, one.now)
+
+
+def claim_rule(claim: object, until: datetime | None, now: datetime) -> str | None:
+    """Say what is wrong with a claim, of whatever row."""
+    if claim is not None and until is None:
+        return "A worker holds it without an end."
+    if claim is None and until is not None:
+        return "It is held until a time by nobody."
+    if until is not None and now - until > LEASE:
+        return f"A worker's claim ran out at {until} and was not taken back."
+    if until is not None and until - now > 2 * LEASE + timedelta(minutes=1):
+        return f"A worker holds it until {until}, longer than any may."
+    return None
+
+
+def _shown(value: str) -> str:
+    return value or "nothing"
 
 
 RULES: dict[str, Rule] = {
@@ -214,32 +182,7 @@ RULES: dict[str, Rule] = {
     "approval": _approval,
     "once keys": _once_keys,
     "attempts": _attempts,
+    "adoption": _adoption,
     "deletion": _deletion,
     "claim": _held,
 }
-
-
-# ---------------------------------------------------------------- rules of other rows
-def _claim(claim: object, until: datetime | None, now: datetime) -> str | None:
-    if claim is not None and until is None:
-        return "A worker holds it without an end."
-    if claim is None and until is not None:
-        return "It is held until a time by nobody."
-    if until is not None and now - until > LEASE:
-        return f"A worker's claim ran out at {until} and was not taken back."
-    if until is not None and until - now > 2 * LEASE + timedelta(minutes=1):
-        return f"A worker holds it until {until}, longer than any may."
-    return None
-
-
-def _names_used_twice() -> Iterator[Broken]:
-    named = Job.objects.exclude(remote_name="").order_by()
-    twice = named.values("remote_name").annotate(count=Count("pk")).filter(count__gt=1).order_by("remote_name")
-    for row in twice.iterator(chunk_size=PORTION):
-        pks = named.filter(remote_name=row["remote_name"]).order_by("pk").values_list("pk", flat=True)
-        words = f"{row['count']} jobs have this name at Vertex AI: {', '.join(map(str, pks))}."
-        yield Broken("one remote name", row["remote_name"], row["remote_name"], words)
-
-
-def _shown(value: str) -> str:
-    return value or "nothing"

@@ -1,0 +1,75 @@
+"""Whether the rows keep what they promise: every invariant of every job, scope and feed, checked and told in words.
+
+Nothing is changed. Jobs are read in small portions, so memory does not grow with their number. A worker may write
+between two reads, so a job that looks broken is looked at once more with its row locked.
+"""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Count, Prefetch
+
+from jobs.lifecycle.audit.rules import RULES, Evidence, claim_rule
+from jobs.models import Job, JobEvent, LogFeed, Scope, Survey
+from jobs.models.job import JobQuerySet
+
+PORTION = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """One invariant that one row does not keep. `row` names it for people, `pk` for programs."""
+
+    rule: str
+    row: str
+    pk: str
+    words: str
+
+    def as_dict(self) -> dict[str, str]:
+        """Return it as JSON."""
+        return asdict(self)
+
+
+def audit(now: datetime) -> Iterator[Broken]:
+    """Yield everything that is broken; nothing when all is well."""
+    yield from _names_used_twice()
+    watched = set(Scope.objects.exclude(due_at=None).values_list("project", "region", "kind"))
+    for job in _with_events(Job.objects.order_by("pk")).iterator(chunk_size=PORTION):
+        if _judge(job, watched, now):
+            yield from _judge_again(job, now)
+    for row in (Scope, LogFeed, Survey):
+        for look in row.objects.order_by("pk").iterator(chunk_size=PORTION):
+            if words := claim_rule(look.claim, look.claimed_until, now):
+                yield Broken("claim", str(look), str(look.pk), words)
+
+
+def _with_events(jobs: JobQuerySet) -> JobQuerySet:
+    events = Prefetch("events", JobEvent.objects.order_by("id").defer("sentence"))
+    return jobs.select_related("approval").defer("spec", "estimate").prefetch_related(events)
+
+
+def _judge(job: Job, watched: set[tuple[str, str, str]], now: datetime) -> list[Broken]:
+    is_watched = (job.project, job.region, job.kind) in watched
+    evidence = Evidence(job, list(job.events.all()), getattr(job, "approval", None), is_watched, now)
+    found = ((name, rule(evidence)) for name, rule in RULES.items())
+    return [Broken(name, str(job), str(job.pk), words) for name, words in found if words]
+
+
+def _judge_again(job: Job, now: datetime) -> list[Broken]:
+    with transaction.atomic():
+        Job.objects.select_for_update().filter(pk=job.pk).exists()
+        scope = Scope.objects.filter(project=job.project, region=job.region, kind=job.kind, due_at__isnull=False)
+        return _judge(
+            _with_events(Job.objects.all()).get(pk=job.pk), set(scope.values_list("project", "region", "kind")), now
+        )
+
+
+def _names_used_twice() -> Iterator[Broken]:
+    named = Job.objects.exclude(remote_name="").order_by()
+    twice = named.values("remote_name").annotate(count=Count("pk")).filter(count__gt=1).order_by("remote_name")
+    for row in twice.iterator(chunk_size=PORTION):
+        pks = named.filter(remote_name=row["remote_name"]).order_by("pk").values_list("pk", flat=True)
+        words = f"{row['count']} jobs have this name at Vertex AI: {', '.join(map(str, pks))}."
+        yield Broken("one remote name", row["remote_name"], row["remote_name"], words)

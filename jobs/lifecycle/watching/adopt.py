@@ -1,0 +1,124 @@
+"""A job that was made outside Trainboard gets a row here and is followed from then on, read-only.
+
+Its past is taken from what Vertex AI tells, and the span in which nobody watched is told as such. It never was in a
+state of ours: its first state is the one that it was found in, or the start of its first run.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+
+from jobs import cost, spec, strategies, vertex
+from jobs.lifecycle import claims, door
+from jobs.lifecycle.asking.request import storable
+from jobs.lifecycle.errors import NotPermitted
+from jobs.lifecycle.watching.feeds import WANTED_FOR
+from jobs.lifecycle.watching.record import number, record
+from jobs.lifecycle.watching.survey import check_may_adopt
+from jobs.models import ForeignJob, Job, JobEvent, Team
+from jobs.spec.shape import fields
+
+HOUR = timedelta(hours=1)
+MOST_NOTED = 20
+
+
+def adopt(foreign: ForeignJob, *, team: Team, by: User, now: datetime) -> Job:
+    """Follow a job that a survey found, for `team`; return the first row when it was adopted before.
+
+    Raises NotPermitted for whom is no engineer, approver or lead of a team whose project it is, and for a job that
+    another team has adopted.
+    """
+    check_may_adopt(project=foreign.survey.project, team=team, by=by)
+    remote = vertex.remote_job(foreign.kind, foreign.body)
+    try:
+        with transaction.atomic():
+            return _known(remote, team) or _adopt(foreign, remote, team, by, now)
+    except IntegrityError:  # two people adopted it at the same time
+        known = _known(remote, team)
+        if known is None:
+            raise
+        return known
+
+
+def _known(remote: vertex.RemoteJob, team: Team) -> Job | None:
+    job = Job.objects.filter(remote_name=remote.name).first()
+    if job is None:
+        return None
+    ForeignJob.objects.filter(remote_name=remote.name).delete()
+    if job.team_id != team.pk:
+        raise NotPermitted("Another team follows this job already.")
+    return job
+
+
+def _adopt(foreign: ForeignJob, remote: vertex.RemoteJob, team: Team, by: User, now: datetime) -> Job:
+    read_at = foreign.survey.answered_at or now
+    body = body_of(foreign.kind, foreign.body)
+    job, findings = _row(foreign, remote, body, team=team, by=by, now=now)
+    words = f"{by.get_username()} adopted {number(remote)}, which was made outside Trainboard: it is only watched."
+    if findings:
+        words += " Parts of its description are unknown here; they are kept, and a clone leaves them out."
+    door.note(
+        job,
+        JobEvent.Kind.ADOPTED,
+        now=now,
+        actor=by,
+        sentence=words,
+        once_key="adopted",
+        detail={"remote_name": remote.name, "not_read": [each.as_dict() for each in findings[:MOST_NOTED]]},
+    )
+    record(job, remote, now=read_at)
+    ForeignJob.objects.filter(remote_name=remote.name).delete()
+    claims.wake_scope(project=job.project, region=job.region, kind=job.kind, due_at=now)
+    claims.wake_feed(job.project, due_at=now)
+    return job
+
+
+def body_of(kind: str, raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the body as it would be requested: without what Vertex AI fills in, with fields that nobody knows here."""
+    filled_in = {slot.alias for slot in fields(spec.KINDS[kind]) if slot.output}
+    return {name: value for name, value in raw.items() if name not in filled_in}
+
+
+def _row(
+    foreign: ForeignJob, remote: vertex.RemoteJob, body: dict[str, Any], *, team: Team, by: User, now: datetime
+) -> tuple[Job, list[spec.Finding]]:
+    """Write the row, and return what of its body could not be read; nobody expects anything of its run time or cost."""
+    read, findings = spec.read(foreign.kind, body)
+    if read is None:  # nested too deeply, or too large
+        body = {"displayName": foreign.display_name}
+        read, _ = spec.read(foreign.kind, body)
+    place = foreign.survey
+    submission = spec.Submission(kind=foreign.kind, project=place.project, region=place.region, job=read)
+    strategy = strategies.strategy_of(submission)
+    price = cost.estimate(submission, strategy=strategy, expected=HOUR, book=cost.PriceBook.load())
+    price = replace(price, hours=0.0, expected_usd=None, low_usd=None, high_usd=None, restarts=None)
+    created_at = remote.create_time or remote.start_time or foreign.survey.answered_at or now
+    job = Job.objects.create(
+        team=team,
+        owner=by,
+        kind=foreign.kind,
+        display_name=foreign.display_name,
+        project=place.project,
+        region=place.region,
+        strategy=strategy.key,
+        machines=submission.machines_summary,
+        spec=body,
+        request_key=f"adopted:{sha256(remote.name.encode()).hexdigest()[:40]}",
+        is_adopted=True,
+        expected_seconds=0,
+        hourly_usd=storable(price.usd_per_hour),
+        estimate=price.as_dict(),
+        remote_name=remote.name,
+        state="",
+        state_since=created_at,
+        requested_at=created_at,
+        submitted_at=created_at,
+        seen_at=created_at,
+        log_wanted_until=now + WANTED_FOR,
+    )
+    return job, findings

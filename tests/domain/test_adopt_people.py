@@ -1,0 +1,88 @@
+"""Who may adopt, once, and that nobody can change what is adopted."""
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+
+from jobs import lifecycle, spec
+from jobs.models import Job, Membership, Team
+from tests.domain.conftest import Cloud
+from tests.domain.test_adopt import adopted
+from tests.domain.test_survey import found, make
+
+
+class TestPeople:
+    def test_adopting_twice_gives_the_first_job(self, team: Team, owner: User, teammate: User, cloud: Cloud) -> None:
+        make(cloud, name="theirs")
+        row = found(cloud, owner)["theirs"]
+
+        first = lifecycle.adopt(row, team=team, by=owner, now=cloud.now)
+        again = lifecycle.adopt(row, team=team, by=owner, now=cloud.now)
+        others = lifecycle.adopt(row, team=team, by=teammate, now=cloud.now)
+
+        assert first.pk == again.pk == others.pk
+        assert Job.objects.get().events.filter(kind="adopted").count() == 1
+
+    def test_two_teams_of_one_project_do_not_share_a_job(self, team: Team, owner: User, cloud: Cloud) -> None:
+        other = Team.objects.create(name="vision-2", project=team.project)
+        Membership.objects.create(team=other, user=owner, role="engineer")
+        make(cloud, name="theirs")
+        row = found(cloud, owner)["theirs"]
+        lifecycle.adopt(row, team=team, by=owner, now=cloud.now)
+
+        with pytest.raises(lifecycle.NotPermitted, match="Another team follows this job"):
+            lifecycle.adopt(row, team=other, by=owner, now=cloud.now)
+
+    def test_a_stranger_may_not_nor_into_a_team_of_another_project(
+        self, team: Team, other_team: Team, owner: User, stranger: User, cloud: Cloud
+    ) -> None:
+        make(cloud, name="theirs")
+        row = found(cloud, owner)["theirs"]
+        Membership.objects.create(team=other_team, user=owner, role="lead")
+
+        with pytest.raises(lifecycle.NotPermitted, match="vision"):
+            lifecycle.adopt(row, team=team, by=stranger, now=cloud.now)
+        with pytest.raises(lifecycle.NotPermitted, match="is not the project of speech"):
+            lifecycle.adopt(row, team=other_team, by=owner, now=cloud.now)
+        assert not Job.objects.exists()
+
+    def test_a_viewer_may_not(self, team: Team, owner: User, cloud: Cloud) -> None:
+        make(cloud, name="theirs")
+        row = found(cloud, owner)["theirs"]
+        Membership.objects.update(role="viewer")
+
+        with pytest.raises(lifecycle.NotPermitted):
+            lifecycle.adopt(row, team=team, by=owner, now=cloud.now)
+
+    def test_it_is_only_watched(self, team: Team, owner: User, cloud: Cloud) -> None:
+        make(cloud, name="theirs")
+        job = adopted(cloud, team, owner)
+        assert not lifecycle.may_delete(job, by=owner)
+
+        for verb in (lifecycle.cancel, lifecycle.delete):
+            with pytest.raises(lifecycle.NotPermitted, match="only watched"):
+                verb(job, by=owner, now=cloud.now)
+        lifecycle.repair(cloud.now)
+        lifecycle.advance(job.pk, now=cloud.now)
+
+        assert not {"customJobs.cancel", "customJobs.delete"} & cloud.calls().keys()
+
+    def test_a_clone_of_it_is_ours(self, team: Team, owner: User, cloud: Cloud) -> None:
+        make(cloud, name="theirs")
+        job = adopted(cloud, team, owner)
+        clone = lifecycle.request_job(
+            submission=lifecycle.submission_of(job),
+            team=team,
+            by=owner,
+            expected=timedelta(hours=0.1),
+            request_key="clone",
+            now=cloud.now,
+            cloned_from=job,
+        )
+        lifecycle.submit(clone.pk, now=cloud.now)
+
+        clone.refresh_from_db()
+        assert not clone.is_adopted
+        assert clone.remote_name, clone.events.latest("id").sentence
+        assert spec.read(clone.kind, clone.spec)[1] == []
