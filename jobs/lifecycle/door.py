@@ -29,6 +29,9 @@ def move(
     Writes the state, its event, the derived columns and any further `columns` in one transaction. False means that
     another worker moved the job first, that `once_key` was already recorded, or that the move is not one that
     `states.may_follow` allows; nothing was written then. On True the instance holds the new row.
+
+    `now` is when the step began, so that what it learned may have happened a little later: then that is when it was
+    learned.
     """
     if not states.may_follow(job.state, to, is_adopted=job.is_adopted):
         return False
@@ -40,7 +43,7 @@ def move(
         to_state=to,
         actor=actor,
         occurred_at=occurred_at,
-        recorded_at=now,
+        recorded_at=max(now, occurred_at),
         reason=reason,
         sentence=sentence,
         detail=detail or {},
@@ -69,7 +72,7 @@ def note(
         kind=kind,
         actor=actor,
         occurred_at=occurred_at or now,
-        recorded_at=now,
+        recorded_at=max(now, occurred_at or now),
         reason=reason,
         sentence=sentence,
         detail=detail or {},

@@ -1,0 +1,26 @@
+"""The door: what is written with a change of state."""
+
+from datetime import timedelta
+
+from jobs.lifecycle import door
+from jobs.models import JobEvent
+from tests.domain.conftest import RequestJob
+from tests.support.clock import Clock
+
+
+def test_nothing_is_learned_before_it_happens(request_job: RequestJob, clock: Clock) -> None:
+    """A step takes a while: Vertex AI may do something after it began."""
+    job, later = request_job(), clock.now + timedelta(seconds=3)
+
+    door.note(job, JobEvent.Kind.TROUBLE, now=clock.now, occurred_at=later, sentence="It took a while.", once_key="a")
+    door.move(job, "submitting", now=clock.now, occurred_at=later, sentence="A worker began.")
+
+    assert [event.recorded_at for event in job.events.order_by("id")][-2:] == [later, later]
+
+
+def test_what_happened_long_ago_is_learned_now(request_job: RequestJob, clock: Clock) -> None:
+    job, before = request_job(), clock.now - timedelta(hours=3)
+
+    door.note(job, JobEvent.Kind.TROUBLE, now=clock.now, occurred_at=before, sentence="It was slow.", once_key="a")
+
+    assert job.events.order_by("id").last().recorded_at == clock.now
