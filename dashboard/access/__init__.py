@@ -9,12 +9,18 @@ from dashboard.access.jobs import (
     job_for,
     job_to_approve,
     jobs_of,
-    log_replicas,
-    log_tail,
     moves_since,
     open_approvals,
-    silent_log,
     to_decide,
+)
+from dashboard.access.logs import (
+    attempt_beginnings,
+    line_before,
+    lines_from,
+    log_lines,
+    log_replicas,
+    log_tail,
+    silent_log,
 )
 from dashboard.access.roles import Request, can, teams_of, teams_where
 from dashboard.access.studies import study_job_for, trials_of
@@ -30,12 +36,16 @@ __all__ = [
     "Team",
     "Template",
     "Trial",
+    "attempt_beginnings",
     "can",
     "events_of",
     "failing_scopes",
     "job_for",
     "job_to_approve",
     "jobs_of",
+    "line_before",
+    "lines_from",
+    "log_lines",
     "log_replicas",
     "log_tail",
     "moves_since",

@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 from django.shortcuts import get_object_or_404
 
 from dashboard.access.roles import Request, can, teams_of, teams_where
-from jobs.models import Approval, Job, JobEvent, LogFeed, LogLine, Scope
+from jobs.models import Approval, Job, JobEvent, Scope
 
 REFUSALS = {
     "cancel": "Your role in this team lets you look at jobs; an engineer, approver or lead may cancel them.",
@@ -66,13 +66,6 @@ def failing_scopes(jobs: Iterable[Job]) -> list[Scope]:
     return list(Scope.objects.filter(wanted, failing_since__isnull=False).order_by("failing_since", "pk"))
 
 
-def silent_log(job: Job) -> LogFeed | None:
-    """Return the log feed of the project while Cloud Logging does not answer, else None; no query for a whole log."""
-    if job.log_complete or not job.remote_name:
-        return None
-    return LogFeed.objects.filter(project=job.project, failing_since__isnull=False).first()
-
-
 def moves_since(jobs: Iterable[Job], since: datetime) -> dict[UUID, list[JobEvent]]:
     """Return, for each job, its changes of state at or after `since`, in order; one query."""
     found: dict[UUID, list[JobEvent]] = {job.pk: [] for job in jobs}
@@ -80,16 +73,3 @@ def moves_since(jobs: Iterable[Job], since: datetime) -> dict[UUID, list[JobEven
     for event in events.order_by("occurred_at", "pk"):
         found[event.job_id].append(event)
     return found
-
-
-def log_tail(job: Job, *, replica: str, limit: int) -> list[LogLine]:
-    """Return the newest `limit` lines of one replica ("" = all), oldest of them first."""
-    lines = job.log_lines.order_by("-timestamp", "-pk")
-    if replica:
-        lines = lines.filter(replica=replica)
-    return list(lines[:limit])[::-1]
-
-
-def log_replicas(job: Job) -> list[str]:
-    """Return the names of the replicas that wrote anything, by name."""
-    return list(job.log_lines.order_by("replica").values_list("replica", flat=True).distinct())

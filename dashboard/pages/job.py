@@ -36,7 +36,8 @@ def job(request: Request, pk: UUID) -> HttpResponse:
     """Show the whole page of a job."""
     now = timezone.now()
     found = job_for(request, pk)
-    context = job_context(request, found, now) | log_context(request, found, now) | request_context(found)
+    context = job_context(request, found, now) | request_context(found)
+    context |= log_context(request, found, now, context["story"].events)
     return page_or_fragment(request, "job.html", "live", context)
 
 

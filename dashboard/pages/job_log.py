@@ -1,5 +1,6 @@
-"""The tail of a job's log, of all replicas or of one."""
+"""The log of a job: its newest lines by replica and attempt, what is new of them, and all that is kept as text."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -7,35 +8,131 @@ from uuid import UUID
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
+from django_htmx.http import reswap, retarget
 
-from dashboard.access import Job, Request, job_for, log_replicas, log_tail, silent_log
+from dashboard.access import (
+    Job,
+    JobEvent,
+    LogLine,
+    Request,
+    events_of,
+    job_for,
+    line_before,
+    lines_from,
+    log_tail,
+    silent_log,
+)
+from dashboard.pages.log_command import command_of
+from dashboard.pages.log_view import LogView, as_text
 from jobs import lifecycle
 
 TAIL_LINES = 200
+MOST_SHOWN = 2 * TAIL_LINES
+"""A page that has been followed until it shows more is drawn anew with the newest."""
 
 
 @require_safe
 def log(request: Request, pk: UUID) -> HttpResponse:
-    """Return the log's part of the page; it keeps asking for itself until the job has ended and its log is read."""
-    return render(request, "job.html#log", log_context(request, job_for(request, pk), timezone.now()))
+    """Return the log's part of the page, with its newest lines."""
+    job, now = job_for(request, pk), timezone.now()
+    return render(request, "job.html#log", log_context(request, job, now, events_of(job)))
 
 
-def log_context(request: Request, job: Job, now: datetime) -> dict[str, Any]:
-    """Return the newest lines of the replica that the address names, or of all; and have the log read meanwhile."""
+@require_safe
+def new_lines(request: Request, pk: UUID) -> HttpResponse:
+    """Return only the lines that came since the last answer, each run of them behind the line that it follows.
+
+    The address says what the page shows: `first` is the number of its first line, `after` the largest number of any,
+    `shape` what surrounds them. Where that does not hold any more, the log's whole part is returned instead.
+    """
+    job, now = job_for(request, pk), timezone.now()
+    view, context = _context(request, job, now, events_of(job))
+    lines = _shown(view, request.GET.get("first", ""))
+    if request.GET.get("shape") != context["shape"] or not 0 < len(lines) <= MOST_SHOWN:
+        return _redrawn(request, view, context)
+    after = _number(request.GET.get("after", ""))
+    if lines[-1].pk <= after and all(line.pk <= after for line in lines):
+        return HttpResponse(status=204)
+    runs = view.runs(lines, line_before(view.lines, lines[0]), after=after)
+    if runs is None:
+        return _redrawn(request, view, context)
+    return render(request, "job/log_new.html", context | {"runs": runs, "cursor": _cursor(view, context, lines)})
+
+
+@require_safe
+def text(request: Request, pk: UUID) -> HttpResponse:
+    """Return every kept line that the filters leave, as a text file."""
+    job = job_for(request, pk)
+    view = _view(request, job, events_of(job), timezone.now())
+    lines = list(view.lines)
+    body = "".join(f"{line}\n" for line in as_text(view.entries(lines, None)))
+    response = HttpResponse(body, content_type="text/plain; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="log-{job.pk}.txt"'
+    return response
+
+
+def log_context(request: Request, job: Job, now: datetime, events: Iterable[JobEvent]) -> dict[str, Any]:
+    """Return the newest lines that the address asks for; and have the log read meanwhile."""
+    view, context = _context(request, job, now, events)
+    return context | _tail(view, context)
+
+
+def _context(request: Request, job: Job, now: datetime, events: Iterable[JobEvent]) -> tuple[LogView, dict[str, Any]]:
     lifecycle.want_log(job, now=now)
-    replicas = log_replicas(job)
-    replica = request.GET.get("replica", "")
-    replica = replica if replica in replicas else ""
+    view = _view(request, job, events, now)
     may_grow = not (job.is_finished and (job.log_complete or not job.remote_name))
-    return {
+    silent = silent_log(job)
+    return view, {
         "now": now,
         "job": job,
-        "lines": log_tail(job, replica=replica, limit=TAIL_LINES),
-        "tail_lines": TAIL_LINES,
-        "replicas": replicas,
-        "replica": replica,
+        "log": view,
+        "chosen": urlencode({"replica": view.replica, "attempt": view.attempt}),
         "may_grow": may_grow,
         "follows": may_grow and request.GET.get("follow") != "no",
-        "silent_log": silent_log(job),
+        "silent_log": silent,
+        "shape": f"{view.shape}{may_grow:d}{bool(silent):d}",
+        "tail_lines": TAIL_LINES,
+        "command": command_of(job, replica=view.replica, since=view.since, until=view.until),
     }
+
+
+def _view(request: Request, job: Job, events: Iterable[JobEvent], now: datetime) -> LogView:
+    replica, attempt = (request.GET.get(name, "") for name in ("replica", "attempt"))
+    return LogView(job, events, now, replica=replica, attempt=attempt)
+
+
+def _tail(view: LogView, context: dict[str, Any]) -> dict[str, Any]:
+    lines = log_tail(view.lines, TAIL_LINES + 1)
+    before = lines.pop(0) if len(lines) > TAIL_LINES else None
+    return {
+        "entries": view.entries(lines, before),
+        "is_cut": before is not None,
+        "cursor": _cursor(view, context, lines),
+    }
+
+
+def _cursor(view: LogView, context: dict[str, Any], lines: list[LogLine]) -> str:
+    """Return what the next question for new lines says about those that are shown."""
+    shown = {"first": lines[0].pk, "after": max(line.pk for line in lines)} if lines else {}
+    return urlencode({"replica": view.replica, "attempt": view.attempt, "shape": context["shape"], **shown})
+
+
+def _shown(view: LogView, first: str) -> list[LogLine]:
+    """Return the lines from the first one on that the page shows, one more than it may; none where that is gone."""
+    line = view.lines.filter(pk=_number(first)).first()
+    return list(lines_from(view.lines, line)[: MOST_SHOWN + 1]) if line is not None else []
+
+
+def _redrawn(request: Request, view: LogView, context: dict[str, Any]) -> HttpResponse:
+    """Draw the log's whole part anew; nothing while it is as empty as it was."""
+    if request.GET.get("shape") == context["shape"] and not request.GET.get("first") and not view.lines.exists():
+        return HttpResponse(status=204)
+    response = render(request, "job.html#log", context | _tail(view, context))
+    return reswap(retarget(response, "#log"), "outerHTML")
+
+
+def _number(text: str) -> int:
+    """Read a line's number; 0, which no line has, for what is none."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else 0

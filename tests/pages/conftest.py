@@ -18,6 +18,7 @@ from jobs.models import Job, Team
 from jobs.states import LOCAL, JobState
 from tests.support import samples
 from tests.support.clock import Clock
+from tests.support.written_log import Log
 
 MakeJob = Callable[..., Job]
 WAY = ("submitting", "queued", "pending", "running")
@@ -106,3 +107,15 @@ def text_in(page: str, element: str) -> str:
     reader.feed(page)
     assert reader.is_found, f"no element has the id {element}"
     return " ".join(" ".join(reader.words).split())
+
+
+@pytest.fixture
+def log(make_job: MakeJob, clock: Clock) -> Log:
+    """The empty log of a running job."""
+    return Log(make_job("running", name="resnet"), clock)
+
+
+@pytest.fixture
+def restarted(log: Log) -> Log:
+    """A log of two attempts; see `Log.live_twice`."""
+    return log.live_twice()
