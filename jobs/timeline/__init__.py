@@ -1,6 +1,7 @@
 """Events become what a page shows: spans, lanes, waits, restarts. Read only, and always asked with the time."""
 
 from jobs.timeline.attempts import ATTEMPT_BEGINS, Attempt, Attempts, attempts
+from jobs.timeline.entries import Entry, entries
 from jobs.timeline.holdings import Holding, holdings, known_resource
 from jobs.timeline.ledger import Grant, ledger
 from jobs.timeline.spans import BILLABLE, Facts, Span, billable, facts, running, state_spans, waited
@@ -14,6 +15,7 @@ __all__ = [
     "Allowance",
     "Attempt",
     "Attempts",
+    "Entry",
     "Facts",
     "Grant",
     "Holding",
@@ -29,6 +31,7 @@ __all__ = [
     "allowance",
     "attempts",
     "billable",
+    "entries",
     "facts",
     "holdings",
     "known_resource",

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from jobs.models import Job, JobEvent
 from jobs.states import FINISHED, LOCAL, JobState
+from jobs.timeline.entries import Entry, entries
 from jobs.timeline.spans import BILLABLE, Span, billable, state_spans
 
 PHASES: dict[str, str] = {
@@ -55,6 +56,11 @@ class Story:
     attempts: int
     start: datetime
     end: datetime
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The events as rows of a table."""
+        return entries(self.events)
 
 
 def story(job: Job, events: Iterable[JobEvent], now: datetime, *, replicas: Sequence[str] = ()) -> Story:

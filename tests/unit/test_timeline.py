@@ -91,6 +91,19 @@ class TestFacts:
         assert all(span.length(at(1000)) >= timedelta() for span in spans)
 
 
+class TestEntries:
+    def test_tell_the_same_thing_in_a_row_once(self) -> None:
+        events = [*life((0, "pending"), (1, "running")), restart(2), restart(3), restart(5), *life((6, "pending"))]
+
+        rows = timeline.entries([*events, restart(7)])
+
+        assert [row.count for row in rows] == [1, 1, 3, 1, 1]
+        assert (rows[2].since, rows[2].event.occurred_at) == (at(2), at(5))
+
+    def test_never_draw_two_changes_of_state_together(self) -> None:
+        assert [row.count for row in timeline.entries(life((0, "running"), (1, "running")))] == [1, 1]
+
+
 class TestStory:
     @pytest.fixture
     def job(self) -> Job:
