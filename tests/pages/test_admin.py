@@ -56,3 +56,7 @@ def test_changes_a_policy(team: Team, admin: User, signed_in: SignIn) -> None:
 def test_is_closed_to_people_who_are_not_staff(stranger: User, owner: User, signed_in: SignIn) -> None:
     for person in (stranger, owner):
         assert signed_in(person).get("/admin/jobs/job/").status_code == 302
+
+
+def test_has_the_sites_icon(admin: User, signed_in: SignIn) -> None:
+    assert 'rel="icon" href="/static/trainboard/mark' in signed_in(admin).get("/admin/").content.decode()
