@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
 
-from jobs.models import Job, JobEvent, Membership, Policy, Pool, Team
+from jobs.models import Job, JobEvent, LogFeed, Membership, Policy, Pool, Scope, Team, Template
 
 if TYPE_CHECKING:  # Django's admin classes take type arguments in their stubs only
     Tabular = admin.TabularInline[Membership, Team]
@@ -102,3 +102,22 @@ class PoolAdmin(ReadOnlyAdmin):
     list_filter = ["project", "region", "state"]
     search_fields = ["resource_id", "display_name"]
     ordering = ["project", "region", "resource_id"]
+
+
+@admin.register(Template)
+class TemplateAdmin(ReadOnlyAdmin):
+    """Templates of teams, to look at; people change them on the site."""
+
+    list_display = ["name", "team", "kind", "created_by", "updated_at"]
+    list_filter = ["team", "kind"]
+    list_select_related = ["team", "created_by"]
+    search_fields = ["name"]
+    ordering = ["team", "name"]
+
+
+@admin.register(Scope, LogFeed)
+class LookAdmin(ReadOnlyAdmin):
+    """Where the workers look again and again, and how the last look went."""
+
+    list_display = ["__str__", "due_at", "answered_at", "failures", "failing_since", "trouble"]
+    ordering = ["pk"]

@@ -5,8 +5,9 @@ from collections.abc import Callable
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from django.utils import timezone
 
-from jobs.models import Policy, Team
+from jobs.models import LogFeed, Policy, Scope, Team, Template
 from tests.pages.conftest import MakeJob
 
 SignIn = Callable[[User], Client]
@@ -56,6 +57,38 @@ def test_changes_a_policy(team: Team, admin: User, signed_in: SignIn) -> None:
 def test_is_closed_to_people_who_are_not_staff(stranger: User, owner: User, signed_in: SignIn) -> None:
     for person in (stranger, owner):
         assert signed_in(person).get("/admin/jobs/job/").status_code == 302
+
+
+@pytest.mark.parametrize("model", ["scope", "logfeed"])
+def test_tells_how_the_last_looks_went(admin: User, signed_in: SignIn, model: str) -> None:
+    at = {"project": "vision-research", "trouble": "Vertex AI answered 503.", "failures": 2}
+    row = (
+        LogFeed.objects.create(**at)
+        if model == "logfeed"
+        else Scope.objects.create(region="r", kind="custom_job", **at)
+    )
+    client = signed_in(admin)
+
+    assert "Vertex AI answered 503." in client.get(f"/admin/jobs/{model}/").content.decode()
+    assert client.get(f"/admin/jobs/{model}/{row.pk}/change/").status_code == 200
+    assert client.post(f"/admin/jobs/{model}/{row.pk}/change/", {"failures": 0}).status_code == 403
+
+
+def test_shows_templates(team: Team, owner: User, admin: User, signed_in: SignIn) -> None:
+    now = timezone.now()
+    Template.objects.create(
+        team=team,
+        name="nightly",
+        kind="custom_job",
+        spec={},
+        region="r",
+        expected_seconds=60,
+        created_by=owner,
+        created_at=now,
+        updated_at=now,
+    )
+
+    assert "nightly" in signed_in(admin).get("/admin/jobs/template/").content.decode()
 
 
 def test_has_the_sites_icon(admin: User, signed_in: SignIn) -> None:
