@@ -7,7 +7,7 @@ from jobs.spec import Severity, Submission, quoted
 from jobs.strategies.base import Problem, rule
 from jobs.strategies.sources import GCLOUD
 
-HOLE = re.compile(r"\$\{[^{}]*\}|\$[A-Za-z_]\w*|<[^<>]+>|\{\{[^{}]*\}\}|\[[A-Z][A-Z_ -]*\]")
+HOLE = re.compile(r"\$\{[^{}]*\}|\$[A-Za-z_]\w*|<[^<>]+>|\{\{[^{}]*\}\}|\[(?:[A-Z][A-Z_ -]*|your[ _-][a-z _-]*)\]")
 SIGNS = re.compile(r"[$<{\[]")
 """What every placeholder without capitals has; to look for it first is four times faster."""
 CAPITALS = re.compile(r"[A-Z][A-Z0-9]*(?:[_-][A-Z0-9]+)*")

@@ -3,6 +3,8 @@
 Source: google-cloud-aiplatform 2.7.0, aiplatform/jobs.py and aiplatform/hyperparameter_tuning.py, read 2026-11-21.
 """
 
+from collections.abc import Callable
+
 from jobs.convert.sdk.arguments import (
     Arguments,
     duration,
@@ -34,6 +36,7 @@ CATEGORIES = {"maximize": "MAXIMIZE", "minimize": "MINIMIZE"}
 SEARCH = {"random": "RANDOM_SEARCH", "grid": "GRID_SEARCH"}
 SELECTION = {"best": "BEST_MEASUREMENT", "last": "LAST_MEASUREMENT"}
 SCALES = {"linear": "UNIT_LINEAR_SCALE", "log": "UNIT_LOG_SCALE", "reverse_log": "UNIT_REVERSE_LOG_SCALE"}
+Maker = Callable[[Node, Node | None, Notes], Draft]
 
 
 def custom_job(args: Node, run: Node | None, notes: Notes) -> Draft:
@@ -103,8 +106,8 @@ def local_script(args: Node, run: Node | None, notes: Notes) -> Draft:
     return custom_job(rest, run, notes)._replace(form="Python that makes a CustomJob of a local script")
 
 
-def tuning_job(args: Node, run: Node | None, notes: Notes) -> Draft:
-    """Return the job of `HyperparameterTuningJob(**args)` and `.run(**run)`."""
+def tuning_job(args: Node, run: Node | None, notes: Notes, inner_job: Maker = custom_job) -> Draft:
+    """Return the job of `HyperparameterTuningJob(**args)` and `.run(**run)`; `inner_job` reads its custom job."""
     given, later = Arguments(args), Arguments(run)
     project, region = given.place("project"), given.place("location")
     fields = {"display_name": "displayName", "labels": "labels", "max_trial_count": "maxTrialCount"}
@@ -113,7 +116,7 @@ def tuning_job(args: Node, run: Node | None, notes: Notes) -> Draft:
     custom = given.take("custom_job")
     spec: dict[str, Node] = {}
     if custom is not None and isinstance(custom.value, dict):
-        inner = custom_job(custom, None, notes)
+        inner = inner_job(custom, None, notes)
         project, region = project or inner.project, region or inner.region
         own = inner.body.value["jobSpec"]
         spec = dict(own.value)

@@ -11,7 +11,16 @@ CREATES = {
     "create_hyperparameter_tuning_job": ("hyperparameter_tuning_job", "hyperparameter_tuning_job"),
     "create_training_pipeline": ("training_pipeline", "training_pipeline"),
 }
-COMPONENTS = frozenset({"CustomTrainingJobOp", "create_custom_training_job_from_component"})
+OF_COMPONENT = ("create_custom_training_job_from_component", "create_custom_training_job_op_from_component")
+ARGUMENTS_OF_COMPONENT = tuple(
+    "component_spec display_name replica_count machine_type accelerator_type accelerator_count".split()
+)
+COMPONENTS = frozenset({"CustomTrainingJobOp", *OF_COMPONENT})
+MESSAGE_FIELDS = {
+    "CustomJob": frozenset({"job_spec"}),
+    "HyperparameterTuningJob": frozenset({"trial_job_spec", "study_spec"}),
+}
+"""Fields of the messages of the generated clients, which are named as the SDK's classes are."""
 POSITIONS = {
     "CustomJob": ("display_name", "worker_pool_specs", "base_output_dir"),
     "from_local_script": ("display_name", "script_path", "container_uri"),
@@ -19,6 +28,7 @@ POSITIONS = {
     "CustomContainerTrainingJob": ("display_name", "container_uri", "command"),
     "CustomTrainingJob": ("display_name", "script_path", "container_uri"),
     "CustomPythonPackageTrainingJob": ("display_name", "python_package_gcs_uri", "python_module_name", "container_uri"),
+    **dict.fromkeys(OF_COMPONENT, ARGUMENTS_OF_COMPONENT),
     **{name: ("parent", argument) for name, (argument, _) in CREATES.items()},
 }
 MAKERS = frozenset({*POSITIONS, *COMPONENTS})

@@ -1,104 +1,29 @@
-"""SDK Python to jobs: walks the statements in order, binds names to literals, and reads the calls that make a job.
+"""Walks through a program's statements in order: binds names to literals, and notes the calls that make or run a job.
 
 The text is parsed, never run. Source: google-cloud-aiplatform 2.7.0, read 2026-11-21.
 """
 
 import ast
-import re
-import warnings
-from collections.abc import Callable
 
 from jobs.convert.sdk.conditions import truth
-from jobs.convert.sdk.custom_jobs import custom_job, local_script, tuning_job
-from jobs.convert.sdk.makers import CREATES, MAKERS, POSITIONS, TRAINING
-from jobs.convert.sdk.statements import Made, in_order, parsed, uses
-from jobs.convert.sdk.training_pipelines import training_job
+from jobs.convert.sdk.makers import MAKERS, MESSAGE_FIELDS, POSITIONS
+from jobs.convert.sdk.statements import Made, in_order
 from jobs.convert.sdk.values import LONGEST_LIST, Values, call_name
-from jobs.convert.texts.nodes import Draft, Node, Notes
-from jobs.spec import quoted
-
-PARENT = re.compile(r"projects/(.+?)/locations/([^/]+)")
-LONGEST = 500_000
-Identify = Callable[[Node, Notes], Draft | None]
-
-
-def read_python(text: str, notes: Notes, identify: Identify) -> list[Draft] | None:
-    """Return the jobs that a program makes; None when the text is no Python, which `notes` then say."""
-    if len(text) > LONGEST:
-        notes.refuse("too_large", None, f"Python is read up to {LONGEST:,} characters.", "Give only the job.")
-        return None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = parsed(text)
-        return Program(notes, identify).read(tree)
-    except SyntaxError as trouble:
-        message = f"This is no Python 3: {quoted(trouble.msg or 'it cannot be parsed')}."
-        notes.refuse("unreadable_python", trouble.lineno, message, "Give the whole statement.")
-    except (RecursionError, MemoryError, ValueError):
-        notes.refuse("unreadable_python", None, "The Python is nested too deep to be read.", "Give only the job.")
-    return None
+from jobs.convert.texts.nodes import Node, Notes
 
 
 class Program:
     """What a program makes, found statement by statement."""
 
-    def __init__(self, notes: Notes, identify: Identify) -> None:
-        self.notes, self.identify = notes, identify
+    def __init__(self, notes: Notes) -> None:
         self.values = Values(notes)
         self.made: list[Made] = []
         self.places = {"project": "", "location": ""}
         self.seen: set[int] = set()
 
-    def read(self, tree: ast.Module) -> list[Draft]:
-        """Return the drafts, those that are run first."""
+    def walk(self, tree: ast.Module) -> None:
+        """Go through the whole program once."""
         self._body(tree.body)
-        inner = {id(made.args) for made in self.made for other in self.made if uses(other, made)}
-        ready = [made for made in self.made if id(made.args) not in inner]
-        ready.sort(key=lambda made: made.run is None and made.maker in ("CustomJob", *TRAINING))
-        if not ready:
-            return [draft for draft in [self._bare()] if draft is not None]
-        further = [Draft("further", Node({}, made.args.line), "a job") for made in ready[1:]]
-        return [*[draft for draft in [self._draft(ready[0])] if draft is not None], *further]
-
-    def _draft(self, made: Made) -> Draft | None:
-        args = made.args
-        if isinstance(args.value, dict):
-            missing = {name: Node(place, args.line) for name, place in self.places.items() if place}
-            if made.maker not in CREATES:
-                args = Node({**missing, **args.value}, args.line)
-        if made.maker in CREATES:
-            return self._created(made)
-        if made.maker in TRAINING:
-            return training_job(made.maker, args, made.run, self.notes)
-        if made.maker == "HyperparameterTuningJob":
-            return tuning_job(args, made.run, self.notes)
-        if made.maker == "from_local_script":
-            return local_script(args, made.run, self.notes)
-        return custom_job(args, made.run, self.notes)
-
-    def _created(self, made: Made) -> Draft | None:
-        """Read `client.create_custom_job(parent=..., custom_job=...)`, also with `request={...}`."""
-        argument, kind = CREATES[made.maker]
-        request = made.args.get("request") or made.args
-        body, parent = request.get(argument), request.get("parent")
-        found = PARENT.search(parent.text()) if parent is not None else None
-        if body is None or not isinstance(body.value, dict):
-            self.notes.refuse("unknown_job", made.args.line, f"The {argument} is not made in this text.")
-            return None
-        project, region = (found[1], found[2]) if found else (self.places["project"], self.places["location"])
-        return Draft(kind, body, f"Python that calls {made.maker}", project, region)
-
-    def _bare(self) -> Draft | None:
-        """Read a job, or its pools, that a name is bound to where no call uses it."""
-        for name in reversed(list(self.values.names)):
-            node = self.values.names[name]
-            if name in ("worker_pool_specs", "WORKER_POOL_SPECS") and isinstance(node.value, list):
-                node = Node({"workerPoolSpecs": node}, node.line)
-            draft = self.identify(node, self.notes) if isinstance(node.value, dict | list) else None
-            if draft is not None:
-                return draft._replace(form=f"the Python value {quoted(name)}, {draft.form}")
-        return None
 
     def _body(self, statements: list[ast.stmt]) -> None:
         for statement in statements:
@@ -127,14 +52,21 @@ class Program:
             self._body(handler.body)
 
     def _choice(self, statement: ast.If) -> None:
-        """Follow the branch that is taken, where that is known; else both, where names keep what the first one says."""
+        """Follow the branch that is taken, where that is known; else both, where names keep what the first one says.
+
+        None in a branch that may not be taken does not hide what a name was bound to before.
+        """
         taken = truth(self.values, statement.test)
         if taken is not None:
             self._body(statement.body if taken else statement.orelse)
             return
         before = dict(self.values.names)
         self._body(statement.body)
-        said = {name: node for name, node in self.values.names.items() if before.get(name) is not node}
+        said = {
+            name: node
+            for name, node in self.values.names.items()
+            if before.get(name) is not node and not (node.value is None and name in before)
+        }
         self.values.names = before
         self._body(statement.orelse)
         self.values.names |= said
@@ -146,7 +78,7 @@ class Program:
         defaults = list(zip(reversed(names), reversed(arguments.defaults), strict=False))
         keyed = zip((argument.arg for argument in arguments.kwonlyargs), arguments.kw_defaults, strict=True)
         for name, default in (*defaults, *keyed):
-            if default is not None and not (isinstance(default, ast.Constant) and default.value is None):
+            if default is not None and not (isinstance(default, ast.Constant) and default.value in (None, "")):
                 self.values.names[name] = self.values.of(default)
 
     def _assign(self, target: ast.expr, value: ast.expr) -> None:
@@ -203,7 +135,7 @@ class Program:
         args = self.values.arguments(call)
         for word, value in zip(POSITIONS.get(maker, ()), call.args, strict=False):
             args.value[word] = self.values.of(value)
-        if maker in ("CustomJob", "HyperparameterTuningJob") and {"job_spec", "trial_job_spec"} & set(args.value):
+        if maker in MESSAGE_FIELDS and MESSAGE_FIELDS[maker] & set(args.value):
             return None
         made = Made(maker, args, name=name)
         self.made.append(made)

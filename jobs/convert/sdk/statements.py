@@ -1,13 +1,11 @@
-"""Programs as trees: parsing, also the cells of notebooks, and the calls found in them."""
+"""The calls of a program that make jobs, and the order in which they are found."""
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from jobs.convert.sdk.makers import CREATES
 from jobs.convert.texts.nodes import Node
-
-MAGIC = re.compile(r"^([ \t]*)(?=[!%])", re.MULTILINE)
 
 
 @dataclass
@@ -20,17 +18,14 @@ class Made:
     name: str = ""
 
 
-def parsed(text: str) -> ast.Module:
-    """Parse a program; lines of a notebook's own commands are passed over where it is none with them."""
-    try:
-        return ast.parse(text)
-    except SyntaxError:
-        return ast.parse(MAGIC.sub(r"\1#", text))
-
-
 def uses(outer: Made, inner: Made) -> bool:
-    """Tell whether a tuning job runs a custom job."""
-    if outer is inner or outer.maker != "HyperparameterTuningJob":
+    """Tell whether a tuning job runs a custom job, or a client's call sends a message."""
+    if outer is inner:
+        return False
+    if outer.maker in CREATES:
+        sent = (outer.args.get("request") or outer.args).get(CREATES[outer.maker][0])
+        return sent is not None and sent.value is inner.args.value
+    if outer.maker != "HyperparameterTuningJob":
         return False
     custom = outer.args.get("custom_job")
     return custom is not None and (custom.value is inner.args.value or custom.line == inner.args.line)

@@ -5,8 +5,10 @@ What cannot be known without running the program stays as a hole, e.g. `${projec
 
 import ast
 import re
+from functools import partial
 from typing import Any
 
+from jobs.convert.sdk.formatting import bounded, percent, put_together
 from jobs.convert.texts.nodes import Node, Notes
 from jobs.spec import KINDS, Message
 from jobs.spec.shape import fields
@@ -102,8 +104,9 @@ class Values:
         parts: list[str] = []
         for part in expression.values:
             value = self.of(part.value if isinstance(part, ast.FormattedValue) else part, depth)
-            parts.append(value.text() if value.is_scalar else "${" + _shown(part) + "}")
-        return Node("".join(parts)[:LONGEST_TEXT], expression.lineno)
+            blank = isinstance(part, ast.FormattedValue) and value.value == ""
+            parts.append(value.text() if value.is_scalar and not blank else "${" + _shown(part) + "}")
+        return Node(bounded(parts), expression.lineno)
 
     def _attribute(self, expression: ast.Attribute, _: int) -> Node | None:
         if expression.attr.isupper() and len(expression.attr) > 2:
@@ -134,6 +137,8 @@ class Values:
             return Node((first + second)[:LONGEST_TEXT], expression.lineno)
         if isinstance(expression.op, ast.Add) and isinstance(first, list) and isinstance(second, list):
             return Node((first + second)[:LONGEST_LIST], expression.lineno)
+        if isinstance(expression.op, ast.Mod) and isinstance(first, str):
+            return Node(percent(first, right), expression.lineno)
         if isinstance(expression.op, ast.BitOr) and isinstance(first, dict) and isinstance(second, dict):
             return Node(first | second, expression.lineno)
         number = _reckon(expression.op, first, second)
@@ -158,10 +163,15 @@ class Values:
         if name in MESSAGES or name == "dict" or name in PASSING or CASTING.search(name):
             value = self.of(expression.args[0], depth) if expression.args else None
             return Node(value.text(), value.line) if value is not None and name == "str" and value.is_scalar else value
-        if name == "format" and isinstance(expression.func, ast.Attribute):
-            text = self.of(expression.func.value, depth)
-            return text if isinstance(text.value, str) and "{" in text.value else None
+        if name in ("format", "join") and isinstance(expression.func, ast.Attribute):
+            named = partial(self._named, expression, depth)
+            text = put_together(expression, expression.func, partial(self.of, depth=depth), named, self.hole)
+            return None if text is None else Node(text, expression.lineno)
         return None
+
+    def _named(self, expression: ast.Call, depth: int) -> dict[str, Node]:
+        entries: dict[str, Node] = self.arguments(expression, depth).value
+        return entries
 
     def arguments(self, expression: ast.Call, depth: int = 0) -> Node:
         """Return the named arguments of a call as a mapping; `**names` are taken in where they are known."""

@@ -1,13 +1,17 @@
 """Holes: marks that a template leaves where a value belongs, as 301 of 539 published specs do.
 
-Recognised: ${NAME}, $NAME, <NAME>, {{ name }}, {NAME}, [NAME] and, where a value never has capitals, a bare A_WORD.
+Recognised: ${NAME}, $NAME, <NAME>, {{ name }}, {NAME}, [NAME], [your-name] and, where a value never has capitals, a
+bare A_WORD.
 """
 
 import re
 
 from jobs.spec.shape import Slot
 
-MARKED = re.compile(r"\$\{[^{}\n]*\}|<[A-Za-z][^<>\n]*>|\{\{[^{}\n]*\}\}|\[[A-Z][A-Z0-9_ -]*\]|%[A-Z_]+%|@[A-Z_]{3,}@")
+MARKED = re.compile(
+    r"\$\{[^{}\n]*\}|<[A-Za-z][^<>\n]*>|\{\{[^{}\n]*\}\}|%[A-Z_]+%|@[A-Z_]{3,}@"
+    r"|\[[A-Z][A-Z0-9_ -]*\]|\[your[ _-][a-z0-9 _-]*\]"
+)
 BARE = re.compile(r"\$[A-Za-z_]\w*|(?<!\$)\{[A-Za-z_][\w.-]*\}")
 CAPITALS = re.compile(r"[A-Z][A-Z0-9]*(?:[_-][A-Z0-9]+)*")
 SNAKE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")

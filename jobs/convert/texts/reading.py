@@ -10,7 +10,7 @@ from typing import Any
 from jobs.convert.commands.curl_command import read_curl
 from jobs.convert.commands.gcloud_command import read_gcloud
 from jobs.convert.sdk.custom_jobs import custom_job
-from jobs.convert.sdk.program import read_python
+from jobs.convert.sdk.reading import read_python
 from jobs.convert.texts.assumptions import assumed
 from jobs.convert.texts.decode import decode
 from jobs.convert.texts.forms import identify, refusal
@@ -22,6 +22,8 @@ from jobs.convert.texts.yaml_text import read_yaml
 from jobs.spec import KINDS, Finding, Severity, Submission, read, refuses, rest_body
 
 Files = Callable[[str], str | None]
+UNREAD = frozenset({"wrong_type", "unknown_task"})
+"""Findings of values that are left out whole."""
 BELONGS = {
     "stagingbucket": "It is an argument of the Python SDK; the API has `baseOutputDirectory.outputUriPrefix`.",
     "baseoutputdir": "It is an argument of the Python SDK; the API has `baseOutputDirectory.outputUriPrefix`.",
@@ -47,8 +49,8 @@ class Reading:
     """What a text says.
 
     `format` is a key of FORMATS or "" where nothing could be read; `form` says in words what was found; `body` is the
-    REST body; `holes` are the paths of placeholders, `unseen` those of what another file holds. `submission` is everything that was given only if no finding
-    refuses.
+    REST body; `holes` are the paths of placeholders, `unseen` those of what another file holds. `submission` is
+    everything that was given only if no finding refuses.
     """
 
     format: str
@@ -78,16 +80,19 @@ class Reading:
         """
         own = {finding.field for finding in self.findings if finding.severity is Severity.REFUSE and finding.field}
         silent = own.union(self.holes)
-        told = [finding for finding in findings if finding.field not in silent and not self._is_unseen(finding.field)]
+        unread = [finding.field for finding in self.findings if finding.code in UNREAD and finding.field]
+        outside = (*self.unseen, *unread)
+        told = [rule for rule in findings if rule.field not in silent and not _within(rule.field, outside)]
         return [*self.findings, *(self._softened(self.located(finding)) for finding in told)]
-
-    def _is_unseen(self, path: str) -> bool:
-        return any(path == unseen or path.startswith((f"{unseen}.", f"{unseen}[")) for unseen in self.unseen)
 
     def _softened(self, finding: Finding) -> Finding:
         if finding.severity is Severity.ADVISE or not any(_touches(finding.field, hole) for hole in self.holes):
             return finding
         return replace(finding, severity=Severity.ADVISE)
+
+
+def _within(path: str, others: Iterable[str]) -> bool:
+    return any(path == other or path.startswith((f"{other}.", f"{other}[")) for other in others)
 
 
 def _touches(path: str, hole: str) -> bool:
@@ -127,7 +132,7 @@ def _draft(found: str, text: str, notes: Notes, files: Files) -> tuple[Draft | N
     if found == "curl":
         return _first(read_curl(text, notes, _identify, files), notes), None
     if found == "python":
-        return _first(read_python(text, notes, _identify) or [], notes), None
+        return _first(read_python(text, notes, _identify).drafts, notes), None
     documents = read_json(text, notes) if found == "rest" else read_yaml(text, notes)
     drafts = [draft for document in documents if (draft := _identify(document, notes)) is not None]
     if documents and not drafts:
@@ -180,8 +185,8 @@ def _with_heading(draft: Draft, heading: Draft, notes: Notes) -> Draft:
     if taken or heading.region or heading.project:
         message = "The command in the comment at the head is read, too: it gives what the file itself cannot hold."
         notes.advise("command_in_comment", 1, message)
-    places = {"project": draft.project or heading.project, "region": draft.region or heading.region}
-    return draft._replace(body=Node({**taken, **draft.body.value}, draft.body.line), **places)
+    project, region = draft.project or heading.project, draft.region or heading.region
+    return draft._replace(body=Node({**taken, **draft.body.value}, draft.body.line), project=project, region=region)
 
 
 def _finish(found: str, draft: Draft, notes: Notes, name: str, project: str, region: str) -> Reading:

@@ -7,8 +7,8 @@ Source: google-cloud-aiplatform 2.7.0, aiplatform/jobs.py and services/job_servi
 import json
 from typing import Any
 
-from jobs.convert.sdk.program import read_python
-from jobs.convert.texts.nodes import Draft, Node, Notes, plain
+from jobs.convert.sdk.reading import read_python
+from jobs.convert.texts.nodes import Node, Notes, plain
 from jobs.convert.texts.tidy import Tidier
 from jobs.convert.writers.shapes import request, snake
 from jobs.spec import CustomJob, Submission, read, rest_body
@@ -125,7 +125,7 @@ def _scheduling(scheduling: dict[str, Any]) -> dict[str, Any]:
 
 def _same(text: str, submission: Submission) -> bool:
     """Tell whether the program, read back, gives the same job."""
-    drafts: list[Draft] = read_python(text, Notes(), lambda *_: None) or []
+    drafts = read_python(text, Notes(), lambda *_: None).drafts
     if len(drafts) != 1:
         return False
     tree: Node = Tidier(Notes()).message(CustomJob, drafts[0].body)

@@ -223,7 +223,7 @@ client.create_custom_job(request={{"parent": "projects/p/locations/us-east1", "c
         assert reading.holes == ("displayName",)
         assert list(tmp_path.iterdir()) == []  # type: ignore[attr-defined]
 
-    @pytest.mark.parametrize("text", ["aiplatform.CustomJob(", "import aiplatform\nprint 'x'\nCustomJob()"])
+    @pytest.mark.parametrize("text", ["aiplatform.CustomJob(", "import aiplatform\nCustomJob(print 'x')"])
     def test_broken_python_is_refused_at_its_line(self, text: str) -> None:
         reading = convert.read_text(text)
 

@@ -1,0 +1,133 @@
+"""SDK Python to jobs: the calls of a program that make one, each turned into the request that it sends.
+
+Source: google-cloud-aiplatform 2.7.0; google-cloud-pipeline-components 2, read 2026-11-21.
+"""
+
+import re
+import warnings
+from collections.abc import Callable
+from typing import NamedTuple
+
+from jobs.convert.sdk.components import job_of_component
+from jobs.convert.sdk.custom_jobs import custom_job, local_script, tuning_job
+from jobs.convert.sdk.makers import CREATES, MESSAGE_FIELDS, OF_COMPONENT, TRAINING, makes_a_job
+from jobs.convert.sdk.parsing import LeftOut, parsed
+from jobs.convert.sdk.program import Program
+from jobs.convert.sdk.statements import Made, uses
+from jobs.convert.sdk.training_pipelines import training_job
+from jobs.convert.texts.nodes import Draft, Node, Notes
+from jobs.spec import quoted
+
+PARENT = re.compile(r"projects/(.+?)/locations/([^/]+)")
+LONGEST = 500_000
+KIND = {"CustomJob": "custom_job", "HyperparameterTuningJob": "hyperparameter_tuning_job"}
+Identify = Callable[[Node, Notes], Draft | None]
+
+
+class PythonText(NamedTuple):
+    """The jobs that a program makes, and the program where it could be parsed."""
+
+    drafts: list[Draft]
+    program: Program | None
+
+
+def read_python(text: str, notes: Notes, identify: Identify) -> PythonText:
+    """Return the jobs that a program makes; what is no Python is noted."""
+    if len(text) > LONGEST:
+        notes.refuse("too_large", None, f"Python is read up to {LONGEST:,} characters.", "Give only the job.")
+        return PythonText([], None)
+    program = Program(notes)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree, left_out = parsed(text)
+        program.walk(tree)
+        drafts = _Jobs(program, notes, identify).drafts()
+    except SyntaxError as trouble:
+        message = f"This is no Python 3: {quoted(trouble.msg or 'it cannot be parsed')}."
+        notes.refuse("unreadable_python", trouble.lineno, message, "Give the whole statement.")
+        return PythonText([], None)
+    except (RecursionError, MemoryError, ValueError):
+        notes.refuse("unreadable_python", None, "The Python is nested too deep to be read.", "Give only the job.")
+        return PythonText([], None)
+    _tell(left_out, bool(drafts), notes)
+    return PythonText(drafts, program)
+
+
+def _tell(left_out: list[LeftOut], found: bool, notes: Notes) -> None:
+    """Say what was no Python: refused where it was to make a job and no other part made one."""
+    for part in left_out:
+        if not found and makes_a_job(part.text):
+            message = f"What begins here is no Python 3: {quoted(part.reason)}."
+            notes.refuse("unreadable_python", part.line, message, "Give the whole statement.")
+            return
+    if found and left_out:
+        others = f", and {len(left_out) - 1} more parts below," if len(left_out) > 1 else ""
+        message = f"What begins here{others} is no Python 3 and is left out: {quoted(left_out[0].reason)}."
+        notes.advise("left_out", left_out[0].line, message)
+
+
+class _Jobs:
+    """The jobs among what a program makes."""
+
+    def __init__(self, program: Program, notes: Notes, identify: Identify) -> None:
+        self.program, self.notes, self.identify = program, notes, identify
+
+    def drafts(self) -> list[Draft]:
+        """Return the drafts, those that are run first."""
+        made = self.program.made
+        inner = {id(one.args) for one in made for other in made if uses(other, one)}
+        ready = [one for one in made if id(one.args) not in inner]
+        ready.sort(key=lambda one: one.run is None and one.maker in ("CustomJob", *TRAINING))
+        if not ready:
+            return [draft for draft in [self._bare()] if draft is not None]
+        further = [Draft("further", Node({}, one.args.line), "a job") for one in ready[1:]]
+        return [*[draft for draft in [self._draft(ready[0])] if draft is not None], *further]
+
+    def _draft(self, made: Made) -> Draft | None:
+        if made.maker in CREATES:
+            return self._created(made)
+        args = made.args
+        names = set(args.value) if isinstance(args.value, dict) else set()
+        if MESSAGE_FIELDS.get(made.maker, frozenset()) & names:
+            return Draft(KIND[made.maker], args, f"Python that makes a {made.maker}")
+        if isinstance(args.value, dict):
+            places = self.program.places
+            args = Node(
+                {**{n: Node(place, args.line) for n, place in places.items() if place}, **args.value}, args.line
+            )
+        if made.maker in TRAINING:
+            return training_job(made.maker, args, made.run, self.notes)
+        if made.maker == "HyperparameterTuningJob":
+            scripted = any(other.maker == "from_local_script" and uses(made, other) for other in self.program.made)
+            return tuning_job(args, made.run, self.notes, local_script if scripted else custom_job)
+        if made.maker == "from_local_script":
+            return local_script(args, made.run, self.notes)
+        if made.maker in OF_COMPONENT and "worker_pool_specs" not in names:
+            return job_of_component(args, self.notes)
+        return custom_job(args, made.run, self.notes)
+
+    def _created(self, made: Made) -> Draft | None:
+        """Read `client.create_custom_job(parent=..., custom_job=...)`, also with `request={...}`."""
+        argument, kind = CREATES[made.maker]
+        request = made.args.get("request") or made.args
+        body, parent = request.get(argument), request.get("parent")
+        found = PARENT.search(parent.text()) if parent is not None else None
+        if body is None or not isinstance(body.value, dict):
+            self.notes.refuse("unknown_job", made.args.line, f"The {argument} is not made in this text.")
+            return None
+        places = self.program.places
+        project, region = (found[1], found[2]) if found else (places["project"], places["location"])
+        return Draft(kind, body, f"Python that calls {made.maker}", project, region)
+
+    def _bare(self) -> Draft | None:
+        """Read a job, or its pools, that a name is bound to where no call uses it."""
+        names = self.program.values.names
+        for name in reversed(list(names)):
+            node = names[name]
+            if name in ("worker_pool_specs", "WORKER_POOL_SPECS") and isinstance(node.value, list) and node.value:
+                node = Node({"workerPoolSpecs": node}, node.line)
+            draft = self.identify(node, self.notes) if isinstance(node.value, dict | list) else None
+            if draft is not None:
+                return draft._replace(form=f"the Python value {quoted(name)}, {draft.form}")
+        return None

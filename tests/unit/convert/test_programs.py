@@ -1,0 +1,152 @@
+"""Programs as people keep them: notebooks' commands among the Python, texts put together, messages filled in."""
+
+import pytest
+
+from jobs import convert
+from tests.unit.convert.test_gcloud_config import judged
+from tests.unit.convert.test_reading import codes, refused, spec_of
+
+MACHINE = '{"machine_spec": {"machine_type": "n1-standard-4"}, "replica_count": 1, "container_spec": {"image_uri": %s}}'
+
+
+def job(image: str, before: str = "") -> str:
+    return f"{before}\naiplatform.CustomJob(display_name='x', worker_pool_specs=[{MACHINE % image}]).run()\n"
+
+
+def image_of(reading: convert.Reading) -> object:
+    return spec_of(reading)["workerPoolSpecs"][0]["containerSpec"]["imageUri"]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "! pip3 install --upgrade \\\n  one \\\n  two",
+        "shell_output = ! gcloud config list --format 'value(core.project)' 2>/dev/null",
+        "PATH = %env PATH",
+        "if colab:\n    !pip install x\nelse:\n    %pip install y",
+        "%%writefile Dockerfile\nFROM python:3.11\nRUN pip install x",
+        "%%bash\ngsutil ls gs://${BUCKET}/*0000",
+        "text = f'''\nname: {x}\n  - unfinished: [\n'''",
+        "@decorated\ndef f():\n    pass\n\nwhat? is this",
+    ],
+)
+def test_what_is_no_python_does_not_hide_the_job(before: str) -> None:
+    reading = convert.read_text("from google.cloud import aiplatform\n" + job("'gcr.io/p/i'", before))
+
+    assert refused(reading) == []
+    assert image_of(reading) == "gcr.io/p/i"
+
+
+def test_the_job_keeps_its_line_where_parts_are_left_out() -> None:
+    reading = convert.read_text("import x\nthis is no python\n" + job("7"))
+
+    assert codes(reading)["left_out"] == 2
+    assert reading.line_of("jobSpec.workerPoolSpecs[0].containerSpec.imageUri") == 4
+
+
+def test_a_statement_that_is_indented_whole_is_read() -> None:
+    text = "".join(f"    {line}\n" for line in job("'gcr.io/p/i'").strip().split("\n"))
+
+    assert image_of(convert.read_text(text)) == "gcr.io/p/i"
+
+
+@pytest.mark.parametrize(
+    ("image", "expected"),
+    [
+        ("'gcr.io/{}/i:{}'.format(P, 'v1')", "gcr.io/vision/i:v1"),
+        ("'gcr.io/{1}/i:{0}'.format('v1', P)", "gcr.io/vision/i:v1"),
+        ("'gcr.io/{p}/i'.format(p=P)", "gcr.io/vision/i"),
+        ("'gcr.io/{}/i'.format(unknown)", "gcr.io/${unknown}/i"),
+        ("'gcr.io/{}/i'.format(BLANK)", "gcr.io/${BLANK}/i"),
+        ("f'gcr.io/{BLANK}/i'", "gcr.io/${BLANK}/i"),
+        ("'gcr.io/%s/i' % P", "gcr.io/vision/i"),
+        ("'gcr.io/%s/%s' % (P, 'i')", "gcr.io/vision/i"),
+        ("'gcr.io/%(p)s/i' % {'p': P}", "gcr.io/vision/i"),
+        ("'/'.join(['gcr.io', P, 'i'])", "gcr.io/vision/i"),
+        ("os.path.join('gcr.io/', P, 'i')", "gcr.io/vision/i"),
+    ],
+)
+def test_texts_are_put_together(image: str, expected: str) -> None:
+    assert image_of(convert.read_text(job(image, "P = 'vision'\nBLANK = ''"))) == expected
+
+
+def test_a_text_put_together_has_a_bound() -> None:
+    text = job("A.join([" + "A," * 5000 + "])", f"A = '{'a' * 50_000}'")
+
+    assert len(str(image_of(convert.read_text(text)))) <= 200_000
+
+
+def test_arguments_without_a_default_of_their_own_are_holes() -> None:
+    text = f"def go(image=''):\n  worker_pool_specs = [{MACHINE % 'image'}]\n"
+
+    assert image_of(convert.read_text(text)) == "${image}"
+
+
+def test_none_in_a_branch_does_not_hide_a_value() -> None:
+    reading = convert.read_text(job("i", "i = 'gcr.io/p/i'\nif tpu():\n  i = None"))
+
+    assert image_of(reading) == "gcr.io/p/i"
+
+
+def test_messages_of_the_generated_client_are_filled_field_by_field() -> None:
+    text = """job = aiplatform_v1.HyperparameterTuningJob()
+job.display_name = "x"
+job.study_spec.metrics.metric_id = "loss"
+job.study_spec.parameters.double_value_spec.min_value = 0.1
+job.max_trial_count = 3
+job.trial_job_spec.worker_pool_specs.container_spec.image_uri = "gcr.io/p/i"
+request = aiplatform_v1.CreateHyperparameterTuningJobRequest(
+    parent="projects/p/locations/l", hyperparameter_tuning_job=job)
+client.create_hyperparameter_tuning_job(request=request)
+"""
+
+    reading = convert.read_text(text)
+
+    assert refused(reading) == []
+    assert reading.body["studySpec"]["metrics"] == [{"metricId": "loss"}]
+    assert reading.body["maxTrialCount"] == 3
+
+
+def test_a_tuning_job_runs_a_local_script() -> None:
+    text = """job = aiplatform.CustomJob.from_local_script(display_name="x", script_path="t.py",
+    container_uri="gcr.io/p/i", args=["--a"], machine_type="n1-standard-8", replica_count=1)
+aiplatform.HyperparameterTuningJob(display_name="t", custom_job=job, metric_spec={"m": "maximize"},
+    parameter_spec={"p": hpt.DoubleParameterSpec(min=1, max=2, scale="linear")}, max_trial_count=2,
+    parallel_trial_count=1).run()
+"""
+
+    reading = convert.read_text(text)
+
+    assert refused(reading) == []
+    pool = reading.body["trialJobSpec"]["workerPoolSpecs"][0]
+    assert pool["machineSpec"] == {"machineType": "n1-standard-8"}
+
+
+def test_a_component_becomes_a_job_with_a_hole_for_its_image() -> None:
+    text = """train_job = create_custom_training_job_from_component(train, display_name="x",
+    machine_type="n1-standard-8",
+    accelerator_type="NVIDIA_TESLA_T4", replica_count=2, timeout="3600s", strategy="SPOT", service_account="")
+"""
+
+    reading = convert.read_text(text, region="us-central1")
+
+    chief, worker = spec_of(reading)["workerPoolSpecs"]
+    assert judged(reading) == []
+    assert chief["machineSpec"]["acceleratorCount"] == 1
+    assert worker["replicaCount"] == "1"
+    assert spec_of(reading)["scheduling"] == {"timeout": "3600s", "strategy": "SPOT"}
+    assert "jobSpec.workerPoolSpecs[0].containerSpec.imageUri" in reading.holes
+
+
+def test_rules_say_nothing_of_what_an_unknown_task_left_out() -> None:
+    text = """{"displayName": "x", "trainingTaskDefinition": "gs://x/automl.yaml", "trainingTaskInputs": {}}"""
+
+    assert judged(convert.read_text(text, region="us-central1")) == ["unknown_task"]
+
+
+@pytest.mark.parametrize("hole", ["[your-project-id]", "[your service account]"])
+def test_brackets_with_your_name_are_holes(hole: str) -> None:
+    reading = convert.read_text(job(f"'gcr.io/{hole}/i'"), region="us-central1")
+
+    assert reading.holes == ("jobSpec.workerPoolSpecs[0].containerSpec.imageUri",)
+    assert judged(reading) == []
