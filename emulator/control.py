@@ -70,6 +70,7 @@ def _job(job: Job) -> Document:
         "story": job.story,
         "strategy": job.strategy,
         "attempt": job.attempt,
+        "hosts": job.hosts,
         "retries": job.retries,
         "preemptions": job.preemptions,
         "stockouts": job.stockouts,

@@ -48,6 +48,7 @@ STORIES: dict[str, Story] = {
     "slow-queue": Story(summary="Waits two hours in QUEUED, then happy.", queue_seconds=7_200),
     "stockout": Story(summary="No machines, however often it is retried: fails with STOCKOUT.", grant="stockout"),
     "preempted": Story(summary="Reclaimed after 120 s, twice, then happy.", preempt_after=(120, 120)),
+    "preempted-once": Story(summary="Reclaimed after 20 s, then runs one second.", preempt_after=(20,), run_seconds=1),
     "always-preempted": Story(summary="Reclaimed after 60 s each time, until it fails.", preempt_after=(60,) * 7),
     "quota": Story(summary="Refused on create: 429 with the quota metrics.", grant="refused"),
     "quota-fails": Story(summary="Accepted, then fails on quota.", grant="quota"),

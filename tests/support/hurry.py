@@ -1,13 +1,12 @@
 """A program for tests: a part of the site whose clock runs many times faster than the wall's.
 
-`python -m tests.support.hurry worker|submit|tell`. The domain is told the time, so only the edges are changed here:
-what tasks read, and the limits that are measured with a stopwatch. HURRY_FROM is the wall's time (seconds since 1970)
-at which both clocks showed the same, HURRY_BY how many times faster ours runs.
+`python -m tests.support.hurry worker|tell`, and `web` for Granian. The domain is told the time, so only the edges are
+changed here: what tasks read, and the limits that are measured with a stopwatch. HURRY_FROM is the wall's time (seconds
+since 1970) at which both clocks showed the same, HURRY_BY how many times faster ours runs.
 """
 
 import json
 import os
-import random
 import sys
 import time
 from datetime import UTC, datetime, timedelta
@@ -16,7 +15,6 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 FROM, BY = float(os.environ.get("HURRY_FROM", "0")), float(os.environ.get("HURRY_BY", "1"))
-PARTS = "worker", "submit", "tell"
 
 
 def moment(wall: float, *, since: float = FROM, by: float = BY) -> float:
@@ -53,38 +51,12 @@ def hurry() -> None:
 
 
 # ---------------------------------------------------------------- what the parts do
-def submit(count: int, seed: int) -> None:
-    """Request `count` jobs, some with a cancellation; a repeat after a crash finds what was requested before."""
-    from django.contrib.auth.models import User
-    from django.db import transaction
+def web() -> Any:
+    """Return the site as a WSGI application: `granian --factory tests.support.hurry:web`."""
+    hurry()
+    from dashboard.wsgi import application
 
-    from jobs import lifecycle, tasks
-    from jobs.models import Job, Team
-    from tests.support import samples
-
-    team, by = Team.objects.get(name="vision"), User.objects.get(username="engineer")
-    for number in range(count):
-        story, is_cancelled = fate(number, seed)
-        body = samples.submission(name=f"chaos-{number}", labels={"emulator_script": story}, project=team.project)
-        with transaction.atomic():
-            job = lifecycle.request_job(
-                submission=body,
-                team=team,
-                by=by,
-                expected=timedelta(minutes=1),
-                request_key=f"chaos-{number}",
-                now=now(),
-            )
-            tasks.nudge_job(job.pk)
-        if is_cancelled:
-            lifecycle.cancel(Job.objects.get(pk=job.pk), by=by, now=now())
-
-
-def fate(number: int, seed: int) -> tuple[str, bool]:
-    """Return what happens to a job: the emulator's story, and whether somebody cancels it."""
-    dice = random.Random(f"{seed} {number}")
-    stories = os.environ.get("HURRY_STORIES", "short").split(",")
-    return dice.choice(stories), dice.random() < 0.05
+    return application
 
 
 def tell() -> None:
@@ -95,6 +67,8 @@ def tell() -> None:
         events = job.events.order_by("id")
         row = {
             "pk": str(job.pk),
+            "kind": job.kind,
+            "error": job.error,
             "name": job.display_name,
             "state": job.state,
             "remote_name": job.remote_name,
@@ -112,6 +86,9 @@ def tell() -> None:
                     "learned": event.recorded_at.isoformat(),
                     "sentence": event.sentence,
                     "replica": event.detail.get("replica", ""),
+                    "restart": event.detail.get("restart", ""),
+                    "once_key": event.once_key,
+                    "is_certain": event.detail.get("is_certain", True),
                 }
                 for event in events
             ],
@@ -121,15 +98,13 @@ def tell() -> None:
 
 def main() -> None:
     """Be the part that the command line names."""
-    part, *rest = sys.argv[1:]
+    (part,) = sys.argv[1:]
     hurry()
     if part == "worker":
         from dashboard.celery import app
 
         app.worker_main(["worker", "--pool", "threads", "--concurrency", "4", "--without-mingle", "--without-gossip",
                          "--loglevel", "WARNING"])  # fmt: skip
-    elif part == "submit":
-        submit(*map(int, rest))
     else:
         tell()
 

@@ -1,0 +1,135 @@
+"""The people of a chaos test: they request jobs through the site's own form and cancel some, whatever the site is at.
+
+A person who gets no answer presses the button again, as people do, with the form as it stands in the browser; now and
+then somebody presses it twice although the first press was answered.
+"""
+
+import heapq
+import random
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+import requests
+
+from tests.support import waiting
+from tests.support.person import Form, Person, forms
+
+Answer = TypeVar("Answer")
+
+PATIENCE_SECONDS = 240
+"""How long somebody tries before the test fails."""
+KINDS = ("custom_job",) * 8 + ("training_pipeline", "hyperparameter_tuning_job")
+CANCELLED, PRESSED_TWICE = 0.06, 0.05
+"""Shares of all jobs."""
+TUNING = {
+    "metric_id": "accuracy",
+    "max_trials": "2",
+    "parallel_trials": "2",
+    "parameter-0-parameter_id": "rate",
+    "parameter-0-low": "0.001",
+    "parameter-0-high": "0.1",
+}
+
+
+@dataclass(frozen=True)
+class Fate:
+    """What happens to a job: the emulator's story, and after how many seconds somebody cancels it, if ever."""
+
+    kind: str
+    story: str
+    cancelled_after: float | None
+    is_pressed_twice: bool
+
+
+def fate(number: int, seed: int, stories: tuple[str, ...]) -> Fate:
+    """Return what the dice say about a job."""
+    dice = random.Random(f"{seed} {number}")
+    kind, story = dice.choice(KINDS), dice.choice(stories)
+    cancelled_after = dice.uniform(0, 600) if dice.random() < CANCELLED else None
+    return Fate(kind, story, cancelled_after, dice.random() < PRESSED_TWICE)
+
+
+class Public(threading.Thread):
+    """One thread that is everybody; `failure` is what went wrong for them, `is_done` that they want nothing more."""
+
+    def __init__(
+        self, address: str, *, jobs: int, seed: int, stories: tuple[str, ...], clock: Callable[[], datetime]
+    ) -> None:
+        super().__init__(name="public", daemon=True)
+        self._address, self._clock = address, clock
+        self._fates = [fate(number, seed, stories) for number in range(jobs)]
+        self._cancellations: list[tuple[float, str]] = []
+        self._is_over = threading.Event()
+        self.failure: BaseException | None = None
+        self.is_done = False
+        self.tries = 0
+
+    def stop(self) -> None:
+        """Let them go home."""
+        self._is_over.set()
+        self.join(timeout=60)
+
+    def run(self) -> None:
+        """Want everything that there is to want, one after the other."""
+        try:
+            person = self._insist(lambda: Person(self._address).sign_in("engineer"))
+            page = self._insist(lambda: person.open("/jobs/new/?example=1"))
+            form = next(form for form in forms(page.text) if "do" in form.buttons)
+            token = form.values["csrfmiddlewaretoken"]
+            for number, one in enumerate(self._fates):
+                job = self._request(person, form, number, one)
+                if one.cancelled_after is not None:
+                    heapq.heappush(self._cancellations, (self._clock().timestamp() + one.cancelled_after, job))
+                self._cancel_what_is_due(person, token)
+            waiting.until(
+                lambda: self._cancel_what_is_due(person, token), seconds=PATIENCE_SECONDS, what="all is cancelled"
+            )
+            person.close()
+            self.is_done = True
+        except BaseException as failure:  # noqa: BLE001 - told by the test's own thread
+            self.failure = failure
+
+    def _request(self, person: Person, form: Form, number: int, one: Fate) -> str:
+        """Send the form until it is answered with the job's page; return the page's path."""
+        changes = {"name": f"chaos-{number}", "request_key": f"chaos-{number}", "kind": one.kind, "run_time": "1 min"}
+        changes |= {"labels": f"emulator_script={one.story}", "do": "submit"}
+        changes |= TUNING if one.kind == "hyperparameter_tuning_job" else {}
+        job = self._post(person, "/jobs/new/", form.values | changes)
+        if one.is_pressed_twice:
+            assert self._post(person, "/jobs/new/", form.values | changes) == job, "a second press made a second job"
+        return job
+
+    def _cancel_what_is_due(self, person: Person, token: str) -> bool:
+        while self._cancellations and self._cancellations[0][0] <= self._clock().timestamp():
+            _, job = heapq.heappop(self._cancellations)
+            self._post(person, f"{job}cancel/", {"csrfmiddlewaretoken": token})
+        return not self._cancellations
+
+    def _post(self, person: Person, path: str, values: dict[str, str]) -> str:
+        """Send a form until it is answered with a redirect; return where to."""
+
+        def send() -> str:
+            url = self._address + path
+            answer = person.session.post(url, values, headers={"Referer": url}, timeout=20, allow_redirects=False)
+            if answer.status_code >= 500:
+                raise requests.ConnectionError(f"{path} answered {answer.status_code}")
+            assert answer.status_code == 302, f"{path} answered {answer.status_code}:\n{answer.text}"
+            return answer.headers["Location"]
+
+        return self._insist(send)
+
+    def _insist(self, attempt: Callable[[], Answer]) -> Answer:
+        """Try until the site answers."""
+
+        def once() -> list[Answer]:
+            assert not self._is_over.is_set(), "the test is over"
+            self.tries += 1
+            try:
+                return [attempt()]
+            except requests.RequestException:
+                return []
+
+        return waiting.until(once, seconds=PATIENCE_SECONDS, every=0.2, what="the site answers")[0]
