@@ -60,8 +60,8 @@ def _on_resources(user: User, places: set[tuple[str, str]]) -> list[Job]:
     if not places:
         return []
     mine = ExpressionWrapper(Q(team__in=teams_of(user).order_by().values("pk")), BooleanField())
-    using = Job.objects.filter(_at(places), kind__in=Job.Kind.values, strategy=STRATEGY.key)
-    rows = using.filter(state__in=(*WAITS, *RUNNING)).only(*COLUMNS).annotate(is_shown=mine)
+    using = Job.objects.filter(_at(places), strategy=STRATEGY.key, state__in=(*WAITS, *RUNNING))
+    rows = using.only(*COLUMNS).annotate(is_shown=mine)
     return list(rows.order_by("started_at", "pk"))
 
 

@@ -136,6 +136,7 @@ class Job(models.Model):
             models.Index(fields=["team", "state", "-state_since"], name="job_board"),
             models.Index(fields=["due_at", "id"], condition=Q(due_at__isnull=False), name="job_due"),
             models.Index(fields=["project", "region", "kind", "state"], name="job_scope"),
+            models.Index(fields=["strategy", "project", "state", "region"], name="job_on_resource"),
         ]
 
     def __str__(self) -> str:

@@ -71,9 +71,13 @@ def holdings(pools: Iterable[Pool], jobs: Iterable[Job]) -> dict[Key, Holding]:
 
 
 def resource_id_of(job: Job) -> str:
-    """Return the persistent resource that a job names, "" for none."""
-    submission = submission_of(job)
-    return submission.job_spec.persistent_resource_id if submission is not None else ""
+    """Return the persistent resource that a job names, "" for none; looks only where it stands, for lists of jobs."""
+    body = job.spec
+    for name in ("trainingTaskInputs", "jobSpec", "trialJobSpec"):
+        inner = body.get(name) if isinstance(body, dict) else None
+        body = inner if isinstance(inner, dict) else body
+    found = body.get("persistentResourceId") if isinstance(body, dict) else None
+    return found if isinstance(found, str) else ""
 
 
 def submission_of(job: Job) -> Submission | None:

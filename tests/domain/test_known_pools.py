@@ -9,6 +9,7 @@ from jobs import lifecycle
 from jobs.lifecycle.sending.submit import RESOURCE_PAUSE
 from jobs.models import Job, Pool, Team
 from jobs.spec import rest_body
+from jobs.timeline.holdings import resource_id_of
 from tests.domain.conftest import Cloud, RequestJob
 from tests.support import samples
 from tests.support.resources import Resources
@@ -187,3 +188,16 @@ class TestBeforeItIsSent:
         lifecycle.submit(job.pk, now=cloud.now)
         assert Job.objects.get().state == "queued"
         assert rest_body(lifecycle.submission_of(job).job)["jobSpec"]["persistentResourceId"] == "night-shift"
+
+
+@pytest.mark.parametrize("kind", ["custom_job", "hyperparameter_tuning_job", "training_pipeline"])
+def test_the_resource_of_a_stored_job_is_found_whatever_its_kind(kind: str) -> None:
+    asked = samples.submission(kind=kind, resource="night-shift")
+
+    assert resource_id_of(Job(kind=kind, spec=rest_body(asked.job))) == "night-shift"
+    assert resource_id_of(Job(kind=kind, spec=rest_body(samples.submission(kind=kind).job))) == ""
+
+
+@pytest.mark.parametrize("spec", [{}, {"jobSpec": 7}, {"jobSpec": {"persistentResourceId": ["x"]}}, [], None])
+def test_a_spec_that_holds_no_resource_names_none(spec: Any) -> None:
+    assert resource_id_of(Job(spec=spec)) == ""

@@ -60,10 +60,9 @@ def waits_for_resource(submission: Submission, pools: Known, refused: Sequence[F
 
 
 def _newer(project: Value, region: Value, since: Value, apart_from: UUID | None) -> QuerySet[Job]:
-    """Jobs on persistent resources of a place that Vertex AI had not heard of at a moment."""
-    of_place = Job.objects.filter(project=project, region=region, kind__in=Job.Kind.values, strategy=STRATEGY.key)
-    is_newer = Q(state__in=ON_THE_WAY) | Q(state__in=AT_VERTEX, submitted_at__gt=since)
-    newer = of_place.filter(is_newer)
+    """Jobs on persistent resources of a place that Vertex AI had not heard of at a moment; as the index finds them."""
+    using = Job.objects.filter(strategy=STRATEGY.key, project=project, region=region, state__in=ON_THE_WAY + AT_VERTEX)
+    newer = using.filter(Q(state__in=ON_THE_WAY) | Q(submitted_at__gt=since))
     return newer if apart_from is None else newer.exclude(pk=apart_from)
 
 
