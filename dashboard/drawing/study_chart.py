@@ -20,6 +20,8 @@ GROUND = 190
 LEFT, RIGHT = 2.0, 98.0
 """Where the first and the last trial stand, in percent."""
 VALUE_TICKS, TRIAL_TICKS = 4, 8
+CLOSE = 1e-6
+"""So little of a step is taken for nothing: floating point."""
 LARGEST, SMALLEST, FINEST = 1e300, 1e-290, 1e-9
 """Larger values are drawn there, for the distance of two must be a number; finer differences are not drawn."""
 
@@ -71,6 +73,9 @@ class Scale:
         if self.high - self.low <= max(size * FINEST, SMALLEST):
             room = size / 10 if size > SMALLEST else 1.0
             self.low, self.high = self.low - room, self.high + room
+        self.step = _round_step((self.high - self.low) / VALUE_TICKS)
+        self.low = max(math.floor(self.low / self.step + CLOSE) * self.step, -2 * LARGEST)
+        self.high = min(math.ceil(self.high / self.step - CLOSE) * self.step, 2 * LARGEST)
         self.first, self.last = min(numbers), max(numbers)
 
     def down(self, value: float) -> float:
@@ -85,16 +90,19 @@ class Scale:
         return LEFT + (RIGHT - LEFT) * (number - self.first) / (self.last - self.first)
 
     def value_ticks(self) -> Iterator[float]:
-        """Yield round values inside the drawing: steps of 1, 2 or 5 times a power of ten."""
-        rough = (self.high - self.low) / VALUE_TICKS
-        power = 10.0 ** math.floor(math.log10(rough))
-        step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * 0.999)
-        for place in range(math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9) + 1):
-            yield place * step
+        """Yield round values from the lowest to the highest that is drawn."""
+        for place in range(round(self.low / self.step), round(self.high / self.step) + 1):
+            yield place * self.step
 
     def trial_ticks(self) -> Iterator[int]:
         """Yield numbers of trials at even distances."""
         yield from range(self.first, self.last + 1, max(1, -(-(self.last - self.first) // TRIAL_TICKS)))
+
+
+def _round_step(rough: float) -> float:
+    """Return 1, 2 or 5 times a power of ten, just large enough."""
+    power = 10.0 ** math.floor(math.log10(rough))
+    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * (1 - CLOSE))
 
 
 def _best_line(steps: Sequence[Step], scale: Scale) -> SafeString:

@@ -7,10 +7,11 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
-from django_htmx.http import reswap, retarget
+from django_htmx.http import replace_url, reswap, retarget
 
 from dashboard.access import (
     Job,
@@ -35,9 +36,11 @@ MOST_SHOWN = 2 * TAIL_LINES
 
 @require_safe
 def log(request: Request, pk: UUID) -> HttpResponse:
-    """Return the log's part of the page, with its newest lines."""
+    """Return the log's part of the page, with its newest lines, and the page's address that names what was chosen."""
     job, now = job_for(request, pk), timezone.now()
-    return render(request, "job.html#log", log_context(request, job, now, events_of(job)))
+    context = log_context(request, job, now, events_of(job))
+    response = render(request, "job.html#log", context)
+    return replace_url(response, f"{reverse('job', args=[job.pk])}?{context['chosen']}")
 
 
 @require_safe

@@ -89,6 +89,22 @@ class TestFromBeginningToEnd:
         job.refresh_from_db()
         assert job.log_complete
 
+    def test_a_trial_on_spot_that_is_preempted_was_not_moved_by_maintenance(
+        self, request_job: RequestJob, cloud: Cloud
+    ) -> None:
+        cloud.script("preempted")
+        job = request_job(kind="hyperparameter_tuning_job", trials=1, parallel=1, hours=0.01)
+        lifecycle.submit(job.pk, now=cloud.now)
+        for _ in range(60):
+            cloud.forward(seconds=30)
+            job.refresh_from_db()
+            lifecycle.want_log(job, now=cloud.now)
+            look(cloud)
+
+        told = job.events.filter(kind="restarted").values_list("reason", "detail__replica")
+        assert list(told) == [("preempted", "trial 1 workerpool0-0")] * 2
+        assert job.restarts == 0, "the tuning job itself was not restarted"
+
     def test_a_trial_that_fails_says_why(self, sweep: Job, tell: Tell) -> None:
         tell([trial(1, "INFEASIBLE", infeasibleReason="The replica exited with 1.")])
 

@@ -112,6 +112,16 @@ class TestAttempts:
         assert f'<option value="2" selected>attempt 2: {SPOT}</option>' in page
         assert '<option value="service">service (Vertex AI itself)</option>' in page
 
+    def test_the_address_of_the_page_names_what_was_chosen(
+        self, restarted: Log, owner: User, signed_in: SignIn
+    ) -> None:
+        client = signed_in(owner)
+
+        answer = client.get(at(restarted.job), {"attempt": "2", "replica": "service"})
+
+        assert answer["HX-Replace-Url"] == f"/jobs/{restarted.job.pk}/?replica=service&attempt=2"
+        assert shown(client.get(answer["HX-Replace-Url"])) == shown(answer)
+
     def test_a_trial_is_chosen_with_all_its_replicas(
         self, make_job: MakeJob, clock: Clock, owner: User, signed_in: SignIn
     ) -> None:

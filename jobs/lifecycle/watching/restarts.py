@@ -101,8 +101,7 @@ def _whole_restarts(job: Job, events: Sequence[JobEvent], lines: Sequence[LogLin
 
 def _why(job: Job, at: datetime, lines: Sequence[LogLine]) -> Restart:
     """Say why the job was restarted from what was logged since the attempt began; the last word counts."""
-    strategy = strategies.STRATEGIES.get(job.strategy)
-    is_spot = strategy is not None and strategy.preemptible
+    is_spot = _is_spot(job)
     for line in reversed(lines):
         if line.message.startswith(TAKEN_AWAY):
             return _whole(at, "preempted" if is_spot else "unknown")
@@ -116,6 +115,11 @@ def _why(job: Job, at: datetime, lines: Sequence[LogLine]) -> Restart:
             if read_exits(line.message)[1]:
                 return _whole(at, "job_retry")
     return _whole(at, "preempted" if is_spot else "unknown", is_certain=False)
+
+
+def _is_spot(job: Job) -> bool:
+    strategy = strategies.STRATEGIES.get(job.strategy)
+    return strategy is not None and strategy.preemptible
 
 
 def _whole(at: datetime, reason: str, *, is_certain: bool = True) -> Restart:
@@ -140,15 +144,19 @@ def _replica_restarts(job: Job, lines: Sequence[LogLine], whole: Sequence[dateti
             continue
         found += [
             restart
-            for restart in _ends_of_replicas(line)
+            for restart in _ends_of_replicas(job, line)
             if line.timestamp < until and _wrote(job, restart.replica, after=line.timestamp, before=until)
         ]
     return found
 
 
-def _ends_of_replicas(line: LogLine) -> Iterable[Restart]:
-    """What one line tells of replicas that would be started again on their host."""
-    if line.message.startswith(TAKEN_AWAY):
+def _ends_of_replicas(job: Job, line: LogLine) -> Iterable[Restart]:
+    """What one line tells of replicas that would be started again: on their host, or with the trial that they run."""
+    trial = line.replica.rpartition(" ")[0]
+    if line.message.startswith(TAKEN_AWAY) and trial in job.log_sources.values() and trial and _is_spot(job):
+        words = f"Compute Engine took the Spot machine of {line.replica} back; Vertex AI restarts the trial."
+        yield Restart(line.timestamp, "preempted", words, replica=line.replica)
+    elif line.message.startswith(TAKEN_AWAY):
         words = f"{line.replica} was moved to another machine by maintenance and started again there."
         yield Restart(line.timestamp, "maintenance", words, replica=line.replica)
     elif line.severity == "ERROR":
