@@ -5,6 +5,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import path
 
 from dashboard.pages import (
+    adopt,
     approvals,
     board,
     catalogue,
@@ -25,6 +26,7 @@ from dashboard.pages.sign_in import SignIn
 urlpatterns = [
     path("", board.board, name="board"),
     path("jobs/new/", compose.compose, name="compose"),
+    path("jobs/adopt/", adopt.adopt, name="adopt"),
     path("jobs/import/", import_job.import_job, name="import"),
     path("jobs/<uuid:pk>/", job.job, name="job"),
     path("studies/<uuid:pk>/", study.study, name="study"),
@@ -41,6 +43,8 @@ urlpatterns = [
     path("healthz", health.alive, name="healthz"),
     path("readyz", health.ready, name="readyz"),
     path("rules/<slug:code>/", rules.set_rule, name="rule-set"),
+    path("jobs/adopt/look/", adopt.look, name="adopt-look"),
+    path("jobs/adopt/take/", adopt.take, name="adopt-take"),
     path("jobs/new/check/", compose.check, name="compose-check"),
     path("templates/<int:pk>/", templates.template, name="template"),
     path("templates/<int:pk>/delete/", templates.delete, name="template-delete"),

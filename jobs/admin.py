@@ -6,7 +6,19 @@ from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
 
-from jobs.models import Job, JobEvent, LogFeed, Membership, Policy, Pool, Scope, Team, Template
+from jobs.models import (
+    ForeignJob,
+    Job,
+    JobEvent,
+    LogFeed,
+    Membership,
+    Policy,
+    Pool,
+    Scope,
+    Survey,
+    Team,
+    Template,
+)
 
 if TYPE_CHECKING:  # Django's admin classes take type arguments in their stubs only
     Tabular = admin.TabularInline[Membership, Team]
@@ -81,6 +93,26 @@ class JobAdmin(ReadOnlyAdmin):
     list_select_related = ["team", "owner"]
     search_fields = ["display_name", "remote_name", "id"]
     ordering = ["-requested_at", "pk"]
+
+
+@admin.register(Survey)
+class SurveyAdmin(ReadOnlyAdmin):
+    """Who looked for jobs that were made outside Trainboard, and where, to look at."""
+
+    list_display = ["project", "region", "asked_by", "asked_at", "answered_at", "trouble"]
+    list_select_related = ["asked_by"]
+    search_fields = ["project", "region"]
+
+
+@admin.register(ForeignJob)
+class ForeignJobAdmin(ReadOnlyAdmin):
+    """What those surveys found, to look at."""
+
+    list_display = ["display_name", "kind", "state", "survey", "created_at"]
+    list_filter = ["kind", "state"]
+    list_select_related = ["survey"]
+    search_fields = ["display_name", "remote_name"]
+    ordering = ["-created_at", "pk"]
 
 
 @admin.register(JobEvent)

@@ -44,6 +44,12 @@ def start_for(request: Request) -> Start | None:
     return None
 
 
+def expected_of(job: Job) -> timedelta | None:
+    """Return the run time that the requester expects, of an adopted job how long it ran; None where it never did."""
+    seconds = job.expected_seconds or int(job.running_seconds)
+    return timedelta(seconds=seconds) if seconds else None
+
+
 def uuid(text: str) -> UUID:
     """Read a job's id from an address; raise Http404 for what is none."""
     try:
@@ -68,9 +74,10 @@ def _job(request: Request, key: str) -> Start:
     return Start(
         submission=lifecycle.submission_of(found),
         team=found.team,
-        expected=timedelta(seconds=found.expected_seconds),
+        expected=expected_of(found),
         cloned_from=found,
-        words=f"A copy of {found.display_name}, which {found.owner.get_username()} requested.",
+        words=f"A copy of {found.display_name}, which {found.owner.get_username()} "
+        + ("adopted." if found.is_adopted else "requested."),
     )
 
 

@@ -53,7 +53,7 @@ def _around(before: Job, after: Job) -> list[Difference]:
             "team": job.team.name,
             "project": job.project,
             "region": job.region,
-            "expected run time": duration(job.expected_seconds),
+            "expected run time": duration(job.expected_seconds or None),
             "expected cost": money(job.estimate_usd),
         }
         for job in (before, after)

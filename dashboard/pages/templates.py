@@ -15,12 +15,15 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
 from dashboard.access import Job, Request, Template, can, job_for, teams_where
+from dashboard.access.starts import expected_of
 from dashboard.access.templates import template_for, templates_of
 from dashboard.forms.template_form import TemplateForm
 from jobs import lifecycle, strategies
 from jobs.lifecycle.asking import templates as verbs
 
 PAGE_SIZE = 50
+UNKNOWN = timedelta(hours=1)
+"""Kept as the run time of a template whose job has none, such as one that was adopted before it ran."""
 MAY_NOT_SAVE = "Your role in this team lets you look at jobs; an engineer may keep templates of them."
 
 
@@ -107,7 +110,7 @@ def _keep(request: Request, job: Job, said: dict[str, Any]) -> Template:
     """Save the job's spec under the name that was typed. Raises NameNotUsable."""
     content: dict[str, Any] = {
         "submission": lifecycle.submission_of(job),
-        "expected": timedelta(seconds=job.expected_seconds),
+        "expected": expected_of(job) or UNKNOWN,
         "note": said["note"],
         "by": request.user,
         "now": timezone.now(),

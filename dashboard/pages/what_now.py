@@ -136,6 +136,8 @@ def _queued(job: Job) -> Advice:
 
 
 def _running(job: Job, now: datetime) -> Advice:
+    if not job.expected_seconds:
+        return Advice("Running", "It was made outside Trainboard, so nobody said here how long it takes.")
     left = timedelta(seconds=job.expected_seconds) - timeline.running(job, now)
     if left < timedelta():
         return Advice("Running longer than expected", f"It was expected to run {duration(job.expected_seconds)}.")

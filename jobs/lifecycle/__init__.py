@@ -20,7 +20,7 @@ from jobs.lifecycle.repair import repair
 from jobs.lifecycle.sending.cancel import cancel, send_cancel
 from jobs.lifecycle.sending.delete import delete, may_delete, send_delete
 from jobs.lifecycle.sending.submit import submit
-from jobs.lifecycle.watching.adopt import adopt
+from jobs.lifecycle.watching.adopt import adopt, submission_in
 from jobs.lifecycle.watching.feeds import read_feed, want_log
 from jobs.lifecycle.watching.pools import want_pools, watch_pools
 from jobs.lifecycle.watching.survey import ask_survey, hint_of, survey
@@ -60,6 +60,7 @@ __all__ = [
     "send_delete",
     "set_severity",
     "severities",
+    "submission_in",
     "submission_of",
     "submit",
     "survey",

@@ -7,15 +7,17 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
+from jobs import lifecycle
 from jobs.models import LogFeed, Policy, Scope, Team, Template
 from tests.pages.conftest import MakeJob
 
 SignIn = Callable[[User], Client]
 
 
-@pytest.mark.parametrize("model", ["team", "membership", "policy", "job", "jobevent"])
+@pytest.mark.parametrize("model", ["team", "membership", "policy", "job", "jobevent", "survey", "foreignjob"])
 def test_lists_and_opens_every_model(make_job: MakeJob, admin: User, signed_in: SignIn, model: str) -> None:
     job = make_job("running")
+    survey = lifecycle.ask_survey(project=job.project, region=job.region, by=job.owner, now=job.state_since)
     client = signed_in(admin)
     keys = {
         "team": job.team_id,
@@ -23,6 +25,8 @@ def test_lists_and_opens_every_model(make_job: MakeJob, admin: User, signed_in: 
         "policy": job.team.policy.pk,
         "job": job.pk,
         "jobevent": job.events.order_by("pk")[0].pk,
+        "survey": survey.pk,
+        "foreignjob": survey.found.create(kind=job.kind, remote_name="x", display_name="x", state="x", body={}).pk,
     }
 
     assert client.get(f"/admin/jobs/{model}/").status_code == 200

@@ -84,16 +84,26 @@ def body_of(kind: str, raw: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in raw.items() if name not in filled_in}
 
 
+def submission_in(foreign: ForeignJob) -> tuple[spec.Submission, list[spec.Finding]]:
+    """Read what a found job asks for, as far as it is known here, and what could not be read of it.
+
+    Of a body that is nested too deeply or too large nothing is read.
+    """
+    read, findings = spec.read(foreign.kind, body_of(foreign.kind, foreign.body))
+    if read is None:
+        read, _ = spec.read(foreign.kind, {})
+    place = foreign.survey
+    return spec.Submission(kind=foreign.kind, project=place.project, region=place.region, job=read), findings
+
+
 def _row(
     foreign: ForeignJob, remote: vertex.RemoteJob, body: dict[str, Any], *, team: Team, by: User, now: datetime
 ) -> tuple[Job, list[spec.Finding]]:
     """Write the row, and return what of its body could not be read; nobody expects anything of its run time or cost."""
-    read, findings = spec.read(foreign.kind, body)
-    if read is None:  # nested too deeply, or too large
-        body = {"displayName": foreign.display_name}
-        read, _ = spec.read(foreign.kind, body)
     place = foreign.survey
-    submission = spec.Submission(kind=foreign.kind, project=place.project, region=place.region, job=read)
+    submission, findings = submission_in(foreign)
+    if not spec.rest_body(submission.job) and findings:
+        body = {"displayName": foreign.display_name}
     strategy = strategies.strategy_of(submission)
     price = cost.estimate(submission, strategy=strategy, expected=HOUR, book=cost.PriceBook.load())
     price = replace(price, hours=0.0, expected_usd=None, low_usd=None, high_usd=None, restarts=None)

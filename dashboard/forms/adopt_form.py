@@ -1,0 +1,21 @@
+"""Where to look for jobs that were made outside Trainboard, and which of them to show."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django import forms
+
+from dashboard.forms.widgets import PickField
+from jobs.catalog import REGIONS
+
+
+class PlaceForm(forms.Form):
+    """A project of the person's teams and a region; `q` narrows what was found to names that hold it."""
+
+    project = PickField(label="Project")
+    region = PickField(label="Region", choices=[(region, region) for region in REGIONS])
+    q = forms.CharField(label="Name", required=False, max_length=200)
+
+    def __init__(self, *given: Any, projects: Iterable[str], **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.fields["project"].choices = [(project, project) for project in projects]  # type: ignore[attr-defined]
