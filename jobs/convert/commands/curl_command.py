@@ -75,8 +75,8 @@ def _body(
     name = data.text[1:]
     if name in ("-", "/dev/stdin") and command.document is not None:
         return command.document
-    if name in documents:
-        return documents[name]
+    if name.removeprefix("./") in documents:
+        return documents[name.removeprefix("./")]
     text = files(name)
     if text is not None:
         return Word(text, data.line)

@@ -67,8 +67,9 @@ def config_of(
     word = words[-1] if words else Word("-", 1)
     if document is not None and (not words or word.text in ("/dev/stdin", "-", "")):
         return read_config(document.text, document.line, notes)
-    if word.text in documents:
-        return read_config(documents[word.text].text, documents[word.text].line, notes)
+    written = documents.get(word.text.removeprefix("./"))
+    if written is not None:
+        return read_config(written.text, written.line, notes)
     text = files(word.text)
     if text is None:
         message = f"The job itself is in the file {quoted(word.text)}, which is not part of this text."

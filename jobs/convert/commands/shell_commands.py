@@ -15,6 +15,7 @@ HEREDOC = re.compile(r"<<(-?)[ \t]*(['\"]?)([A-Za-z_]\w*)\2")
 NEXT_FLAG = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)+(?=[ \t]*--[a-z])")
 REDIRECT = re.compile(r"[<>&|]+[ \t]*")
 VARIABLE = re.compile(r"\$(?:\{(\w+)\}|([A-Za-z_]\w*))")
+CREATES = re.compile(r"gcloud\b[^\n]*\bai\b[^\n]*\bcreate\b")
 SETTERS = frozenset({"export", "declare", "readonly", "local", "set", "env"})
 LONGEST_VALUE = 200_000
 MOST_WORDS = 20_000
@@ -57,6 +58,9 @@ class Shell(Words):
     def _finish(self, command: Command) -> Iterator[Command]:
         if command.document is not None and command.target:
             self.documents[command.target] = command.document
+        elif command.target and len(command.words) > 1 and command.words[0].text in ("echo", "printf"):
+            written = command.words[-1]
+            self.documents[command.target] = Word(written.text, written.line)
         while command.words:
             word = command.words[0]
             found = ASSIGNMENT.fullmatch(word.text)
@@ -108,7 +112,7 @@ class Shell(Words):
         found = REDIRECT.match(self.text, self.at)
         self.at = found.end() if found else self.at + 1
         if self.at < len(self.text) and self.text[self.at] not in "\n;|()":
-            target = self.word().text
+            target = self.word().text.removeprefix("./")
             command.target = command.target or target
 
     def _line_end(self, at: int) -> int:
@@ -130,4 +134,6 @@ class Shell(Words):
             if not literal:
                 body = VARIABLE.sub(lambda found: self.known(found[1] or found[2], found[0]), body)
             command.document = Word(body, self.line(start))
+            if CREATES.search(body):
+                self.inner.append((body, self.line(start)))
         self.waiting.clear()

@@ -140,6 +140,8 @@ class Words:
             return "${" + re.sub(r"[{}\n]", " ", inside[:80]).strip() + "}"
         if text.startswith("${", at):
             inner = self._balanced(at + 1, "{", "}")[1:-1]
+            if inner.startswith("{"):  # ${{ name }} of GitHub's workflows
+                return "${" + inner + "}"
             name, _, default = inner.partition(":-") if ":-" in inner else inner.partition("-")
             return self.known(name, default or "${" + inner + "}")
         if found := NAME.match(text, at + 1):

@@ -49,6 +49,15 @@ def parsed(text: str) -> Parsed:
     return found
 
 
+def is_whole(text: str) -> bool:
+    """Tell whether a text is Python from its first line to its last, a notebook's commands apart."""
+    try:
+        ast.parse(without_commands(text))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
 def without_commands(text: str) -> str:
     """Replace the lines that are a notebook's own commands; every other line keeps its number."""
     lines = text.split("\n")

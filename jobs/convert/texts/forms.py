@@ -29,7 +29,7 @@ NO_JOBS = {
     "pipelineinfo": "describes a pipeline of Vertex AI Pipelines, not a training job",
     "apiversion": "is a Kubernetes manifest, not a job of Vertex AI",
     "deployedmodels": "describes an endpoint, not a job",
-    "nbformat": "is a notebook; Trainboard reads the text of one cell",
+    "nbformat": "is a notebook in which no job was found",
 }
 SDK_ONLY = frozenset({"stagingbucket", "baseoutputdir", "encryptionspeckeyname", "schedulingstrategy"})
 FromCall = Callable[[Node, Node | None, Notes], Draft]

@@ -5,17 +5,21 @@ Never raises, whatever the text; bounded in size, depth and number of values.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 from jobs.convert.commands.curl_command import read_curl
 from jobs.convert.commands.gcloud_command import read_gcloud
 from jobs.convert.sdk.custom_jobs import custom_job
+from jobs.convert.sdk.parsing import is_whole
 from jobs.convert.sdk.reading import read_python
 from jobs.convert.texts.assumptions import assumed
 from jobs.convert.texts.decode import decode
 from jobs.convert.texts.forms import identify, refusal
+from jobs.convert.texts.inside import Part, blocks, inside
 from jobs.convert.texts.json_text import read_json
 from jobs.convert.texts.nodes import Draft, Node, Notes, excess, folded, line_at, plain
+from jobs.convert.texts.notebook import notebook
 from jobs.convert.texts.recognise import command_in_comment, comment_line, recognise, unfenced
 from jobs.convert.texts.tidy import Tidier
 from jobs.convert.texts.yaml_text import read_yaml
@@ -115,14 +119,45 @@ def read_text(
     decoded = decode(text, notes)
     if decoded is None:
         return Reading("", "", "", None, {}, tuple(notes.result()))
-    decoded = unfenced(decoded)
-    found = recognise(decoded)
-    draft, heading = _draft(found, decoded, notes, files)
+    cells = notebook(decoded)
+    decoded = cells.python if cells is not None else unfenced(decoded)
+    found = "python" if cells is not None else recognise(decoded)
+    parts = [] if cells is not None or (found == "python" and is_whole(decoded)) else blocks(decoded)
+    started = len(notes.findings)
+    draft, heading = (None, None) if parts else _draft(found, decoded, notes, files)
+    if draft is None:
+        shell = cells.shell if cells is not None else ""
+        broken = found in ("gcloud", "curl") or any(note.code.startswith("unreadable") for note in notes.findings)
+        found, draft = _draft_inside(
+            found, chain(parts, inside(found, decoded, shell, broken=broken)), notes, started, files
+        )
+        if draft is None and parts:
+            draft, heading = _draft(found, decoded, notes, files)
     if draft is None:
         return Reading(found, "", "", None, {}, tuple(notes.result()))
     if heading is not None:
         draft = _with_heading(draft, heading, notes)
     return _finish(found, draft, notes, name, project, region)
+
+
+def _draft_inside(
+    found: str, parts: Iterable[Part], notes: Notes, started: int, files: Files
+) -> tuple[str, Draft | None]:
+    """Return the format and the job of the first part that holds one; its notes take the place of the text's own."""
+    for part in parts:
+        scratch = Notes()
+        config = part.config
+        beside = files if config is None else lambda name, config=config: files(name) or config
+        draft = (
+            _identify(part.node, scratch)
+            if part.node is not None
+            else _draft(part.format, part.text, scratch, beside)[0]
+        )
+        if draft is not None:
+            notes.findings[started:] = scratch.findings
+            notes.left_out = scratch.left_out
+            return part.format or found, draft._replace(form=draft.form + part.where)
+    return found, None
 
 
 def _draft(found: str, text: str, notes: Notes, files: Files) -> tuple[Draft | None, Draft | None]:

@@ -1,0 +1,213 @@
+"""Jobs that a text carries inside something else: fenced blocks, steps of workflows, strings of programs, commands.
+
+Asked only where a text is no job by itself. Every part keeps the lines that it has in the text.
+"""
+
+import ast
+import re
+import shlex
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from jobs.convert.commands.shell_commands import Shell
+from jobs.convert.sdk.makers import looks_like_python, makes_a_job
+from jobs.convert.sdk.parsing import parsed
+from jobs.convert.sdk.program import Program
+from jobs.convert.texts.forms import NO_JOBS, looks_like
+from jobs.convert.texts.json_text import read_json
+from jobs.convert.texts.nodes import Node, Notes, folded
+from jobs.convert.texts.notebook import commands_in
+from jobs.convert.texts.recognise import CREATE, CURL, FENCE, FIELD, recognise
+from jobs.convert.texts.yaml_text import read_yaml
+from jobs.spec import quoted
+
+MOST_PARTS = 50
+MOST_NODES = 20_000
+DEEPEST = 20
+LONGEST_GUESS = 100_000
+MOST_FILLED = 200_000
+VARIABLE = re.compile(r"\$?\{(\w+)\}|\$(\w+)")
+CONFIG = re.compile(
+    r"^[ \t]*['\"]?(?:workerPoolSpecs|worker_pool_specs|trialJobSpec|jobSpec)['\"]?[ \t]*:", re.MULTILINE
+)
+
+
+class Part(NamedTuple):
+    """A part of a text that may hold a job: its format, its text with lines kept, where it stands, a config file that
+    stands beside it; or a value that was read already.
+    """
+
+    format: str
+    text: str
+    where: str
+    config: str | None = None
+    node: Node | None = None
+
+
+def blocks(text: str) -> list[Part]:
+    """Return the fenced blocks of a page that speak of jobs; the block of a config counts as a command's file."""
+    lines = text.split("\n")
+    found: list[str] = []
+    start: int | None = None
+    for number, line in enumerate(lines):
+        if not FENCE.match(line):
+            continue
+        if start is None:
+            start = number
+            continue
+        block = lines[start + 1 : number]
+        if len(found) < MOST_PARTS and _speaks("\n".join(block)):
+            found.append("\n" * (start + 1) + "\n".join(_unindented(block)))
+        start = None
+    formats = [recognise(block) for block in found]
+    configs = [block for block, name in zip(found, formats, strict=True) if name in ("rest", "gcloud-yaml")]
+    beside = configs[0].strip("\n") if len(configs) == 1 else None
+    parts = [Part(name, block, ", in a fenced block", beside) for name, block in zip(formats, found, strict=True)]
+    return sorted(parts, key=lambda part: part.format in ("gcloud", "curl") and not beside and "--config" in part.text)
+
+
+def inside(found: str, text: str, shell: str, *, broken: bool) -> Iterator[Part]:
+    """Yield the parts of a text in which a job may be, the likeliest first.
+
+    `shell` are the commands of a notebook; `broken` says that the text could not be read to its end as what it was
+    taken for, so that it may be something else.
+    """
+    if found in ("rest", "gcloud-yaml"):
+        notes = Notes()
+        yield from _in_documents(read_json(text, notes) if found == "rest" else read_yaml(text, notes))
+    if found == "python":
+        yield from _in_program(text, shell or commands_in(text))
+    if shell:
+        yield from _in_shell(shell)
+    if len(text) > LONGEST_GUESS or not (broken or found == "python"):
+        return
+    if found != "gcloud" and CREATE.search(text):
+        yield Part("gcloud", text, "")
+    if found not in ("curl", "gcloud") and CURL.search(text):
+        yield Part("curl", text, "")
+    if found != "python":
+        yield from _in_shell(text)
+        if makes_a_job(text):
+            yield Part("python", text, "")
+        yield from _in_program(text, commands_in(text))
+
+
+def _in_shell(text: str) -> Iterator[Part]:
+    """Yield the jobs in files that a script, or a notebook's cell, writes."""
+    shell = Shell(text)
+    for _ in shell.commands():
+        pass
+    for name, word in list(shell.documents.items())[:MOST_PARTS]:
+        where = f", in the file {quoted(name)} that is written here"
+        if CONFIG.search(word.text) or makes_a_job(word.text):
+            yield Part(recognise(word.text), "\n" * (word.line - 1) + word.text, where)
+
+
+def _speaks(text: str) -> bool:
+    return bool(CREATE.search(text) or FIELD.search(text) or looks_like_python(text) or "trialJobSpec" in text)
+
+
+def _unindented(lines: list[str]) -> list[str]:
+    depth = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
+    return [line[depth:] for line in lines]
+
+
+def _in_documents(documents: list[Node]) -> Iterator[Part]:
+    """Yield commands in steps of workflows, and jobs deep in other documents."""
+    waiting = [(node, 0) for node in reversed(documents)]
+    seen = parts = 0
+    while waiting and seen < MOST_NODES and parts < MOST_PARTS:
+        node, depth = waiting.pop()
+        seen += 1
+        part = _of_node(node, depth)
+        if part is not None:
+            parts += 1
+            yield part
+        elif depth < DEEPEST and isinstance(node.value, dict):
+            if not any(folded(name) in NO_JOBS for name in node.value):
+                waiting.extend((item, depth + 1) for item in reversed(node.value.values()))
+        elif depth < DEEPEST and isinstance(node.value, list):
+            waiting.extend((item, depth + 1) for item in reversed(node.value))
+
+
+def _of_node(node: Node, depth: int) -> Part | None:
+    if isinstance(node.value, str) and CREATE.search(node.value):
+        shift = node.line if "\n" in node.value else node.line - 1
+        return Part("gcloud", "\n" * shift + node.value, f", in line {node.line} of another document")
+    if isinstance(node.value, list):
+        words = [item.text() for item in node.value if item.is_scalar]
+        if command := _command_of(words):
+            return Part("gcloud", "\n" * (node.line - 1) + command, f", in line {node.line} of another document")
+    if depth and isinstance(node.value, dict) and looks_like(node) in ("job", "spec", "tuning", "pipeline"):
+        return Part("", "", f", in line {node.line} of another document", node=node)
+    return None
+
+
+def _command_of(words: list[str]) -> str:
+    """Return the command that a list of words is, as steps of Cloud Build and subprocess take it."""
+    kinds = {"custom-jobs", "hp-tuning-jobs"}
+    if "create" not in words or not kinds & set(words) or len(words) > 500:
+        return ""
+    start = next((place for place, word in enumerate(words) if word == "gcloud"), None)
+    return shlex.join(words[start:] if start is not None else ["gcloud", *words])
+
+
+def _in_program(text: str, shell: str) -> Iterator[Part]:
+    """Yield the commands of a program: a notebook's, those in its texts and lists; then configs in its texts."""
+    notes = Notes()
+    program = Program(notes)
+    try:
+        tree = parsed(text).tree
+        program.walk(tree)
+        texts = list(_texts(tree, program))
+    except (SyntaxError, RecursionError, MemoryError, ValueError):
+        texts = []
+    configs = [(line, held) for line, held in texts if CONFIG.search(held) and not CREATE.search(held)]
+    config = configs[0][1] if configs else None
+    if CREATE.search(shell):
+        yield Part("gcloud", _filled(shell, program), ", in a notebook's commands", config)
+    for line, held in texts:
+        if CREATE.search(held):
+            yield Part("gcloud", "\n" * (line - 1) + held, f", in a text of the program, line {line}", config)
+    for line, held in configs:
+        yield Part(recognise(held), "\n" * (line - 1) + held, f", in a text of the program, line {line}")
+
+
+def _texts(tree: ast.Module, program: Program) -> Iterator[tuple[int, str]]:
+    """Yield the texts of a program that speak of jobs, with their lines, each text whole."""
+    inner: set[int] = set()
+    parts = 0
+    for node in ast.walk(tree):
+        if parts >= MOST_PARTS:
+            return
+        if id(node) in inner or not isinstance(node, ast.Constant | ast.JoinedStr | ast.List | ast.Tuple):
+            continue
+        inner.update(id(child) for child in ast.iter_child_nodes(node) if not isinstance(node, ast.List | ast.Tuple))
+        if isinstance(node, ast.Constant) and not isinstance(node.value, str):
+            continue
+        value = program.values.of(node)
+        if isinstance(value.value, list):
+            held = _command_of([item.text() for item in value.value if item.is_scalar])
+        else:
+            held = value.value if isinstance(value.value, str) else ""
+        if CREATE.search(held) or CONFIG.search(held):
+            parts += 1
+            yield node.lineno, held
+
+
+def _filled(shell: str, program: Program) -> str:
+    """Put what names of the program are bound to into a notebook's commands, as IPython does."""
+    names = program.values.names
+    size = 0
+
+    def put(found: re.Match[str]) -> str:
+        nonlocal size
+        node = names.get(found[1] or found[2])
+        known = node is not None and isinstance(node.value, str | int) and node.value != "" and size < MOST_FILLED
+        text = node.text() if node is not None and known else ""
+        if not known or "${" in text or "\n" in text:
+            return found[0]
+        size += len(text)
+        return text
+
+    return VARIABLE.sub(put, shell)
