@@ -11,6 +11,7 @@ from django.db import OperationalError, connections
 
 from dashboard import env
 from dashboard.management.demo import people
+from dashboard.management.demo.machines import FirstResource
 from dashboard.management.supervisor import plan, ports, prepare
 from dashboard.management.supervisor.child import Part
 from dashboard.management.supervisor.claim import Claimed, claim
@@ -53,6 +54,8 @@ class Command(BaseCommand):
                     held.write, address=site.address, host=site.host, rehearsal=rehearsal, stopping=True
                 )
                 keeper.watchers.append(Welcome(site.host, site.port, _known_name(), lines))
+                if rehearsal and not options["no_demo"] and not (site.state / "emulator").exists():
+                    keeper.watchers.append(FirstResource(site.state / "emulator-port"))
                 connections.close_all()
                 keeper.console.say(f"starting in {site.state}")
                 keeper.run()
