@@ -12,6 +12,17 @@ MARKED = re.compile(
     r"\$\{[^{}\n]*\}|<[A-Za-z][^<>\n]*>|\{\{[^{}\n]*\}\}|%[A-Z_]+%|@[A-Z_]{3,}@"
     r"|\[[A-Z][A-Z0-9_ -]*\]|\[your[ _-][a-z0-9 _-]*\]"
 )
+WIDER = re.compile(
+    r"__[A-Z][A-Z0-9_]*__|\(\([\w .-]+\)\)|<%[^%\n]*%>|\{%[^%\n]*%\}|\$\[[\w .-]+\]|\$\([\w .-]+\)"
+    r"|%\(\w+\)[sd]|%[sd](?![a-z0-9])|@@\w+@@|\(your[^)\n]*\)|(?:^|[/:.@\s])your[-_ ]",
+    re.IGNORECASE,
+)
+"""Marks of templates that mean something else in a program's own text."""
+LEFT_OPEN = re.compile(
+    r"\.{3}|\u2026|<[^<>\n]*>|x{3,}|todo|fixme|tbd|change[_-]?me|fill[_-]?me|(?:replace|enter|insert)[_ -].*|replaceme",
+    re.IGNORECASE,
+)
+"""Whole values that stand for one that is to come."""
 BARE = re.compile(r"\$[A-Za-z_]\w*|(?<!\$)\{[A-Za-z_][\w.-]*\}")
 CAPITALS = re.compile(r"[A-Z][A-Z0-9]*(?:[_-][A-Z0-9]+)*")
 SNAKE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
@@ -22,6 +33,7 @@ NEVER_CAPITALS = frozenset(
     persistent_resource_id boot_disk_type kms_key_name reserved_ip_ranges tpu_topology network_attachment
     labels""".split()
 )
+NAMES = NEVER_CAPITALS - {"labels"}
 PROGRAM = frozenset({"args", "command", "value"})
 """Text that a program reads, where $NAME and {name} have meanings of their own."""
 
@@ -33,13 +45,21 @@ def has_hole(slot: Slot, text: str) -> bool:
         return bool(MARKED.search(text)) and not re.search(r"\$\{\w+[^\w}]|[;&|]", text)
     if MARKED.search(text) or BARE.search(text):
         return True
+    if (slot.kind.name != "text" or slot.name in NAMES) and (WIDER.search(text) or LEFT_OPEN.fullmatch(text.strip())):
+        return True
     if slot.kind.name in ("int32", "int64", "number", "duration", "flag"):
         return bool(CAPITALS.fullmatch(text)) and len(text) > 1
     if slot.kind.name == "enum":
-        return bool(CAPITALS.fullmatch(text)) and text.endswith(slot.name.upper().rpartition("_")[2])
+        meant = text.endswith(slot.name.upper().rpartition("_")[2]) or text.startswith(("YOUR", "MY"))
+        return bool(CAPITALS.fullmatch(text)) and meant
     if slot.name in NEVER_CAPITALS:
         return any(len(part) > 2 and CAPITALS.fullmatch(part) for part in ENDS.split(_lower_part(text)))
     return slot.name in ("display_name", "experiment") and bool(SNAKE.fullmatch(text))
+
+
+def has_mark(text: str) -> bool:
+    """Tell whether a text holds a mark that no value of any field has, such as [NAME]."""
+    return bool(MARKED.search(text[:LONGEST]))
 
 
 def _lower_part(text: str) -> str:

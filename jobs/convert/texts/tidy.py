@@ -4,9 +4,10 @@ Numbers in text fields become text as written, one value where a list belongs be
 durations, fields that Vertex AI fills in are dropped, and holes are named. The rest is left to `jobs.spec.read`.
 """
 
+import re
 from typing import Any
 
-from jobs.convert.texts.holes import has_hole
+from jobs.convert.texts.holes import has_hole, has_mark
 from jobs.convert.texts.nodes import Node, Notes, folded, node_of
 from jobs.convert.texts.yaml_text import surprises
 from jobs.spec import CustomJobSpec, EnvVar, Message, TuningTaskInputs, quoted
@@ -15,6 +16,7 @@ from jobs.spec.shape import Slot, slots
 
 Root = type[Message]
 MOST_STRANGE = 200
+BRACED = re.compile(r"[A-Za-z_][\w.-]*")
 
 
 class Tidier:
@@ -90,6 +92,7 @@ class Tidier:
             if self._is_hole(slot, node, path):
                 return None
             return self.message(slot.model, node, path)
+        node = _unbracketed(node)
         if slot.kind.name == "duration":
             node = self._duration(slot, node, path)
         if slot.kind.name == "text":
@@ -161,6 +164,16 @@ def task_model(node: Node, around: Node) -> Root:
         if "hyperparameter_tuning" in named or (looks and "custom_task" not in named)
         else CustomJobSpec
     )
+
+
+def _unbracketed(node: Node) -> Node:
+    """Read [NAME] and {NAME}, which YAML takes for a list and a mapping, as the placeholders that they are."""
+    if isinstance(node.value, list) and len(node.value) == 1 and has_mark(f"[{node.value[0].text()}]"):
+        return Node(f"[{node.value[0].text()}]", node.line)
+    if isinstance(node.value, dict) and len(node.value) == 1:
+        (name, held), *_ = node.value.items()
+        return Node("{" + name + "}", node.line) if held.value is None and BRACED.fullmatch(name) else node
+    return node
 
 
 def _of_parts(node: Node) -> Any:

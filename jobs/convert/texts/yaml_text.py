@@ -28,6 +28,11 @@ REAL = re.compile(r"[-+]?(?:[0-9][0-9_]*\.[0-9_]*(?:[eE][-+][0-9]+)?|\.[0-9][0-9
 STANDARD = "tag:yaml.org,2002:"
 SCALAR_TAGS = frozenset({f"{STANDARD}{kind}" for kind in ("int", "float", "bool", "null")})
 LONGEST_NUMBER = 40
+LONGEST_LINE = 500
+LOGIC = re.compile(r"[ \t]*(?:\{%.*%\}|<%.*%>|\{\{-?[ ]*(?:if|else|end|range|with|define|include)\b.*\}\})[ \t]*")
+MARK = re.compile(
+    r"^([ \t]*(?:-[ \t]+)?(?:[\w.-]+[ \t]*:[ \t]+)?)((?:[%@`]|\{\{|\{%|\$\{\{)[^#\n]*?)([ \t]*(?:[ \t]#.*)?)$"
+)
 
 
 class Unreadable(Exception):
@@ -40,6 +45,34 @@ class Unreadable(Exception):
 
 def read_yaml(text: str, notes: Notes) -> list[Node]:
     """Return the documents of a YAML text that hold anything. Notes and leaves out what cannot be read."""
+    own = Notes()
+    found = _documents(text, own)
+    if any(note.code == "unreadable_yaml" for note in own.findings) and (mended := without_marks(text)) != text:
+        again = Notes()
+        message = "The text is a template: marks of it that are no YAML are read as placeholders, or passed over."
+        again.advise("template", None, message)
+        documents = _documents(mended, again)
+        if not any(note.code == "unreadable_yaml" for note in again.findings):
+            own, found = again, documents
+    notes.findings.extend(own.findings)
+    notes.left_out += own.left_out
+    return found
+
+
+def without_marks(text: str) -> str:
+    """Quote values that begin with a mark of a template; empty the lines that hold nothing but a template's logic."""
+    return "\n".join(_without_mark(line) if len(line) <= LONGEST_LINE else line for line in text.split("\n"))
+
+
+def _without_mark(line: str) -> str:
+    return "" if LOGIC.fullmatch(line) else MARK.sub(_in_quotes, line)
+
+
+def _in_quotes(found: re.Match[str]) -> str:
+    return f"{found[1]}'{found[2].replace(chr(39), chr(39) * 2)}'{found[3]}"
+
+
+def _documents(text: str, notes: Notes) -> list[Node]:
     found: list[Node] = []
     builder = Builder(notes)
     try:
