@@ -12,6 +12,7 @@ from jobs.lifecycle.watching import survey as surveys
 from jobs.models import ForeignJob, Job, Survey, Team
 from tests.domain.conftest import Cloud, RequestJob, Submit, watch
 from tests.support import samples
+from tests.unit.vertex.test_shapes import document
 
 PLACE = "projects/vision-research/locations/us-central1"
 REGION = "us-central1"
@@ -149,6 +150,18 @@ def found_anyway(cloud: Cloud, by: User) -> dict[str, ForeignJob]:
     survey = ask(cloud, by)
     lifecycle.survey(survey.pk, now=cloud.now)
     return {foreign.display_name: foreign for foreign in ForeignJob.objects.all()}
+
+
+@pytest.mark.parametrize("kind", ["CustomJob", "HyperparameterTuningJob", "TrainingPipeline"])
+def test_the_fields_that_are_asked_for_are_fields_of_the_resource(kind: str) -> None:
+    ours = {"CustomJob": "custom_job", "HyperparameterTuningJob": "hyperparameter_tuning_job"}
+    schema = document("aiplatform.v1")["schemas"][f"GoogleCloudAiplatformV1{kind}"]["properties"]
+
+    asked = surveys.fields_of(ours.get(kind, "training_pipeline"))
+
+    filled_in = {"trials", "webAccessUris", "satisfiesPzs", "satisfiesPzi"}
+    assert set(schema) - filled_in == set(asked)
+    assert len(asked) == len(set(asked))
 
 
 class TestFailures:

@@ -1,4 +1,4 @@
-"""Compare, templates, import and catalogue in Chromium: axe finds nothing, and a phone needs no sideways scrolling."""
+"""Compare, templates, import, catalogue and adoption in Chromium: axe finds nothing, and a phone fits each page."""
 
 import json
 from datetime import timedelta
@@ -8,8 +8,9 @@ import pytest
 from django.contrib.auth.models import User
 from playwright.sync_api import expect
 
+from jobs import lifecycle
 from jobs.lifecycle.asking import templates
-from jobs.models import Job, Team
+from jobs.models import Job, Survey, Team
 from tests.pages.conftest import MakeJob
 from tests.pages.test_browser import SIZES, OpenWindow, chromium, violations, window
 from tests.support import samples
@@ -52,7 +53,16 @@ def addresses(make_job: MakeJob, team: Team, owner: User, clock: Clock) -> list[
             team=team, name=name, note="The base of every run.", submission=samples.submission(),
             expected=timedelta(hours=3), by=owner, now=clock.now,
         )  # fmt: skip
+    survey = lifecycle.ask_survey(project=team.project, region="us-central1", by=owner, now=clock.now)
+    Survey.objects.update(due_at=None, answered_at=clock.now, trouble="There is more than was looked through.")
+    for number, row in enumerate((first, second)):
+        labels = {"trainboard_instance": "trainboard"} if number else {}
+        survey.found.create(
+            kind=row.kind, remote_name=f"theirs-{number}", display_name="their-" * 20, state="JOB_STATE_RUNNING",
+            created_at=clock.now, body=row.spec | {"labels": labels},
+        )  # fmt: skip
     return [
+        f"/jobs/{first.pk}/delete/", "/jobs/adopt/", "/jobs/adopt/?q=nothing", "/jobs/adopt/?region=europe-west4",
         f"/compare/?a={first.pk}&b={second.pk}", f"/compare/?a={first.pk}&b={first.pk}", f"/compare/?b={second.pk}",
         "/compare/", "/templates/", f"/templates/{kept.pk}/", f"/templates/{kept.pk}/delete/",
         f"/jobs/{first.pk}/template/", "/jobs/import/", "/catalogue/", "/catalogue/?region=", "/catalogue/?q=nothing",
