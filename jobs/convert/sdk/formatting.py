@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from jobs.convert.texts.nodes import Node
 
 LONGEST = 200_000
+METHODS = {"lower": 0, "upper": 0, "strip": 0, "replace": 2, "removeprefix": 1, "removesuffix": 1, "rstrip": 1}
+"""Methods of texts that are known without running anything, and how many arguments they are read with."""
 PERCENT = re.compile(r"%(?:\((\w+)\))?[-+ #0]*\d*(?:\.\d+)?([a-zA-Z%])")
 
 
@@ -55,6 +57,17 @@ def percent(text: str, right: Node) -> str:
         yield text[end:]
 
     return bounded(pieces())
+
+
+def changed(node: Node, method: str, given: Sequence[object]) -> Node | None:
+    """Return what a method such as lower or replace makes of a known text; None where the text is not known."""
+    text = node.value
+    words = [word for word in given if isinstance(word, str)]
+    if not isinstance(text, str) or "${" in text or len(words) != len(given) or len(words) != METHODS[method]:
+        return None
+    if method == "replace" and (text.count(words[0]) + 1) * len(words[1]) > LONGEST:
+        return None
+    return Node(getattr(text, method)(*words)[:LONGEST], node.line)
 
 
 def bounded(pieces: Iterable[str]) -> str:

@@ -7,8 +7,9 @@ import ast
 
 from jobs.convert.sdk.conditions import truth
 from jobs.convert.sdk.makers import MAKERS, MESSAGE_FIELDS, POSITIONS
+from jobs.convert.sdk.naming import call_name
 from jobs.convert.sdk.statements import Made, in_order
-from jobs.convert.sdk.values import LONGEST_LIST, Values, call_name
+from jobs.convert.sdk.values import LONGEST_LIST, Values
 from jobs.convert.texts.nodes import Node, Notes
 
 
@@ -52,9 +53,10 @@ class Program:
             self._body(handler.body)
 
     def _choice(self, statement: ast.If) -> None:
-        """Follow the branch that is taken, where that is known; else both, where names keep what the first one says.
+        """Follow the branch that is taken, where that is known; else both: the first says what names are bound to.
 
-        None in a branch that may not be taken does not hide what a name was bound to before.
+        None in a branch that may not be taken does not hide what a name was bound to before, nor does a value that is
+        not known hide one that is.
         """
         taken = truth(self.values, statement.test)
         if taken is not None:
@@ -67,9 +69,11 @@ class Program:
             for name, node in self.values.names.items()
             if before.get(name) is not node and not (node.value is None and name in before)
         }
-        self.values.names = before
+        self.values.names = dict(before)
         self._body(statement.orelse)
-        self.values.names |= said
+        names = self.values.names
+        known = {name for name in said if names.get(name) is not before.get(name) and not _is_open(names.get(name))}
+        self.values.names |= {name: node for name, node in said.items() if not (_is_open(node) and name in known)}
 
     def _parameters(self, arguments: ast.arguments) -> None:
         names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
@@ -87,7 +91,9 @@ class Program:
         node = made.args if made is not None else self.values.of(value)
         if isinstance(target, ast.Attribute) and self._set_field(target, node):
             return
-        if name:
+        if isinstance(target, ast.Tuple | ast.List):
+            self._unpack(target, node)
+        elif name:
             self.values.names[name] = node
         elif isinstance(target, ast.Subscript):
             holder, key = self.values.of(target.value), self.values.of(target.slice)
@@ -95,6 +101,15 @@ class Program:
                 holder.value[key.value] = Node(node.value, target.lineno, node.raw)
             elif isinstance(holder.value, list) and isinstance(key.value, int) and key.value < len(holder.value):
                 holder.value[key.value] = node
+
+    def _unpack(self, target: ast.Tuple | ast.List, node: Node) -> None:
+        """Bind the names of `a, b = 1, 2`."""
+        parts = node.value if isinstance(node.value, list) and len(node.value) == len(target.elts) else []
+        for place, inner in enumerate(target.elts):
+            if isinstance(inner, ast.Name):
+                self.values.names.pop(inner.id, None)
+                if parts:
+                    self.values.names[inner.id] = parts[place]
 
     def _set_field(self, target: ast.Attribute, node: Node) -> bool:
         """Set a field of a message that a name is bound to, as in `job.job_spec.network = "n"`."""
@@ -167,3 +182,7 @@ class Program:
             holder.value.extend(value.value)
         elif isinstance(holder.value, dict) and isinstance(value.value, dict):
             holder.value.update(value.value)
+
+
+def _is_open(node: Node | None) -> bool:
+    return node is None or node.value is None or (isinstance(node.value, str) and "${" in node.value)

@@ -6,6 +6,7 @@ Source: google-cloud-aiplatform 2.7.0; google-cloud-pipeline-components 2, read 
 import re
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 from jobs.convert.sdk.components import job_of_component
@@ -15,13 +16,17 @@ from jobs.convert.sdk.parsing import LeftOut, parsed
 from jobs.convert.sdk.program import Program
 from jobs.convert.sdk.statements import Made, uses
 from jobs.convert.sdk.training_pipelines import training_job
-from jobs.convert.texts.nodes import Draft, Node, Notes
-from jobs.spec import quoted
+from jobs.convert.texts.nodes import Draft, Node, Notes, folded
+from jobs.spec import Finding, Severity, quoted
 
 PARENT = re.compile(r"projects/(.+?)/locations/([^/]+)")
 LONGEST = 500_000
 KIND = {"CustomJob": "custom_job", "HyperparameterTuningJob": "hyperparameter_tuning_job"}
 Identify = Callable[[Node, Notes], Draft | None]
+
+
+def _is_place(note: Finding) -> bool:
+    return note.code == "misplaced" and folded(note.field) in ("project", "projectid", "region", "location")
 
 
 class PythonText(NamedTuple):
@@ -127,7 +132,13 @@ class _Jobs:
             node = names[name]
             if name in ("worker_pool_specs", "WORKER_POOL_SPECS") and isinstance(node.value, list) and node.value:
                 node = Node({"workerPoolSpecs": node}, node.line)
-            draft = self.identify(node, self.notes) if isinstance(node.value, dict | list) else None
+            scratch = Notes()
+            draft = self.identify(node, scratch) if isinstance(node.value, dict | list) else None
             if draft is not None:
+                # Tools that take a job's spec as a value, such as TFX, keep the project beside the pools.
+                placed = [
+                    replace(note, severity=Severity.ADVISE) if _is_place(note) else note for note in scratch.findings
+                ]
+                self.notes.findings.extend(placed)
                 return draft._replace(form=f"the Python value {quoted(name)}, {draft.form}")
         return None

@@ -8,7 +8,8 @@ import re
 from functools import partial
 from typing import Any
 
-from jobs.convert.sdk.formatting import bounded, percent, put_together
+from jobs.convert.sdk.formatting import METHODS, bounded, changed, percent, put_together
+from jobs.convert.sdk.naming import call_name, shown
 from jobs.convert.texts.nodes import Node, Notes
 from jobs.spec import KINDS, Message
 from jobs.spec.shape import fields
@@ -57,7 +58,7 @@ class Values:
 
     def hole(self, expression: ast.expr) -> Node:
         """Return a hole that shows what stood there."""
-        text = _shown(expression)
+        text = shown(expression)
         return Node("${" + text + "}", expression.lineno)
 
     def _constant(self, expression: ast.Constant, _: int) -> Node | None:
@@ -105,13 +106,21 @@ class Values:
         for part in expression.values:
             value = self.of(part.value if isinstance(part, ast.FormattedValue) else part, depth)
             blank = isinstance(part, ast.FormattedValue) and value.value == ""
-            parts.append(value.text() if value.is_scalar and not blank else "${" + _shown(part) + "}")
+            parts.append(value.text() if value.is_scalar and not blank else "${" + shown(part) + "}")
         return Node(bounded(parts), expression.lineno)
 
     def _attribute(self, expression: ast.Attribute, _: int) -> Node | None:
         if expression.attr.isupper() and len(expression.attr) > 2:
             return Node(expression.attr, expression.lineno)
-        return self.names.get(_shown(expression))
+        bound = self.names.get(shown(expression))
+        if (
+            bound is None
+            and expression.attr in ("name", "value")
+            and isinstance(expression.value, ast.Name | ast.Attribute)
+        ):
+            owner = self.of(expression.value)
+            return owner if isinstance(owner.value, str) and owner.value.isupper() else None  # of an enum
+        return bound
 
     def _ifexp(self, expression: ast.IfExp, depth: int) -> Node | None:
         for part in (expression.body, expression.orelse):
@@ -163,6 +172,9 @@ class Values:
         if name in MESSAGES or name == "dict" or name in PASSING or CASTING.search(name):
             value = self.of(expression.args[0], depth) if expression.args else None
             return Node(value.text(), value.line) if value is not None and name == "str" and value.is_scalar else value
+        if name in METHODS and isinstance(expression.func, ast.Attribute):
+            given = [self.of(argument, depth).value for argument in expression.args]
+            return changed(self.of(expression.func.value, depth), name, given)
         if name in ("format", "join") and isinstance(expression.func, ast.Attribute):
             named = partial(self._named, expression, depth)
             text = put_together(expression, expression.func, partial(self.of, depth=depth), named, self.hole)
@@ -186,9 +198,7 @@ class Values:
             elif isinstance(value.value, dict):
                 entries |= value.value
             else:
-                self.notes.advise(
-                    "not_carried", word.lineno, f"**{_shown(word.value)} is not known; it is not carried."
-                )
+                self.notes.advise("not_carried", word.lineno, f"**{shown(word.value)} is not known; it is not carried.")
         return Node(entries, expression.lineno)
 
     def _looked_up(self, expression: ast.Call, depth: int) -> Node | None:
@@ -202,36 +212,13 @@ class Values:
 
     def _subscript(self, expression: ast.Subscript, depth: int) -> Node | None:
         key = self.of(expression.slice, depth).value
-        if _shown(expression.value).endswith("environ") and isinstance(key, str):
+        if shown(expression.value).endswith("environ") and isinstance(key, str):
             return Node("${" + key + "}", expression.lineno)
         value = self.of(expression.value, depth).value
         if isinstance(value, dict) and isinstance(key, str):
             return value.get(key)
         whole = isinstance(key, int) and not isinstance(key, bool)
         return value[key] if whole and isinstance(value, list) and -len(value) <= key < len(value) else None
-
-
-def call_name(expression: ast.Call) -> str:
-    """Return the last name of what is called: `CustomJob` of `aiplatform.CustomJob(...)`."""
-    function = expression.func
-    if isinstance(function, ast.Attribute):
-        return function.attr
-    return function.id if isinstance(function, ast.Name) else ""
-
-
-def _shown(expression: ast.AST) -> str:
-    """Return a short text for an expression, without braces."""
-    if isinstance(expression, ast.FormattedValue):
-        return _shown(expression.value)
-    if isinstance(expression, ast.Name):
-        return expression.id
-    if isinstance(expression, ast.Attribute):
-        return f"{_shown(expression.value)}.{expression.attr}"[-60:]
-    if isinstance(expression, ast.Call):
-        return f"{_shown(expression.func)}()"
-    if isinstance(expression, ast.Subscript) and isinstance(expression.slice, ast.Constant):
-        return str(expression.slice.value)[:60].replace("{", "").replace("}", "")
-    return type(expression).__name__.lower()
 
 
 def _reckon(sign: ast.operator, first: Any, second: Any) -> int | float | None:

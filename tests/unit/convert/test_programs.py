@@ -64,6 +64,10 @@ def test_a_statement_that_is_indented_whole_is_read() -> None:
         ("'gcr.io/%(p)s/i' % {'p': P}", "gcr.io/vision/i"),
         ("'/'.join(['gcr.io', P, 'i'])", "gcr.io/vision/i"),
         ("os.path.join('gcr.io/', P, 'i')", "gcr.io/vision/i"),
+        ("f'gcr.io/{P.upper().lower()}/i'", "gcr.io/vision/i"),
+        ("'gcr.io/v_p/i'.replace('_p', 'ision')", "gcr.io/vision/i"),
+        ("f'gcr.io/{unknown.lower()}/i'", "gcr.io/${unknown.lower()}/i"),
+        ("f'gcr.io/{output[0]}/i'", "gcr.io/${output.0}/i"),
     ],
 )
 def test_texts_are_put_together(image: str, expected: str) -> None:
@@ -150,3 +154,30 @@ def test_brackets_with_your_name_are_holes(hole: str) -> None:
 
     assert reading.holes == ("jobSpec.workerPoolSpecs[0].containerSpec.imageUri",)
     assert judged(reading) == []
+
+
+def test_names_are_bound_together() -> None:
+    before = "KIND, COUNT = aiplatform.gapic.AcceleratorType.NVIDIA_TESLA_T4, 2\n"
+    text = job("'gcr.io/p/i'", before).replace(
+        '"n1-standard-4"', '"n1-standard-4", "accelerator_type": KIND.name, "accelerator_count": COUNT'
+    )
+
+    machine = spec_of(convert.read_text(text))["workerPoolSpecs"][0]["machineSpec"]
+
+    assert (machine["acceleratorType"], machine["acceleratorCount"]) == ("NVIDIA_TESLA_T4", 2)
+
+
+def test_of_two_branches_the_known_one_is_read() -> None:
+    text = job("image", 'if os.getenv("IMAGE"):\n  image = os.getenv("IMAGE")\nelse:\n  image = "gcr.io/p/i"')
+
+    assert image_of(convert.read_text(text)) == "gcr.io/p/i"
+
+
+def test_values_of_other_tools_keep_the_project_beside_the_pools() -> None:
+    text = f"ARGS = {{'project': 'vision', 'worker_pool_specs': [{MACHINE % repr('gcr.io/p/i')}]}}"
+
+    reading = convert.read_text(text, name="x", region="us-central1")
+
+    assert reading.submission is not None
+    assert reading.submission.project == "vision"
+    assert refused(reading) == []
