@@ -1,11 +1,12 @@
 """A job's whole story for its page: lanes to draw, phases of the way to the start, and the events behind them."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from jobs.models import Job, JobEvent
 from jobs.states import FINISHED, LOCAL, JobState
+from jobs.timeline.attempts import Attempts, attempts
 from jobs.timeline.entries import Entry, entries
 from jobs.timeline.spans import BILLABLE, Span, billable, state_spans
 
@@ -79,17 +80,23 @@ def story(job: Job, events: Iterable[JobEvent], now: datetime, *, replicas: Sequ
     )
     ours = tuple(span for span in closed if span.state in LOCAL)
     theirs = tuple(span for span in closed if span.state not in LOCAL)
-    work = tuple(billable(spans))
+    tries = attempts(rows, now)
+    work = tuple(_numbered(span, tries) for span in billable(spans))
     lanes = [Lane("Trainboard", ours), Lane("Vertex AI", theirs + unseen)]
     lanes += [Lane(name, work, marks) for name in replicas]
     return Story(
         events=rows,
         lanes=tuple(lane for lane in lanes if lane.spans or lane.name == "Vertex AI"),
         phases=tuple(_phases(spans, now)),
-        attempts=max((span.attempt for span in spans), default=0),
+        attempts=max((span.attempt for span in work), default=0),
         start=job.requested_at,
         end=max(end, job.requested_at),
     )
+
+
+def _numbered(span: Span, tries: Attempts) -> Span:
+    """Count a try that never ran, and one whose wait nobody saw, as the job's log does."""
+    return replace(span, attempt=max(span.attempt, tries.of(span.start).number))
 
 
 def _phases(spans: Sequence[Span], now: datetime) -> list[Phase]:

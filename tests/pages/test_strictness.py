@@ -24,9 +24,11 @@ TEMPLATES = sorted((settings.BASE_DIR / "templates").rglob("*.html"))
 @pytest.fixture
 def addresses(make_job: MakeJob) -> list[str]:
     running, asked, _ = make_job("running"), make_job("awaiting_approval"), make_job("failed")
+    study = make_job("running", kind="hyperparameter_tuning_job", hours=0.01)
     return [
         "/", "/?q=nothing-like-this", "/history/", "/approvals/", "/jobs/new/", "/jobs/new/?example=penguins",
-        at(running), at(running) + "?as=table", at(asked), at(running) + "cancel/", "/no-such-page/",
+        at(running), at(running) + "?as=table", at(asked), at(running) + "cancel/", at(study), f"/studies/{study.pk}/",
+        "/no-such-page/",
     ]  # fmt: skip
 
 

@@ -124,6 +124,14 @@ class TestStory:
         assert story.end == at(60)
         assert story.attempts == 2
 
+    def test_a_try_that_never_ran_counts_as_in_the_log(self, job: Job) -> None:
+        events = [*life((0, "submitting"), (1, "pending")), restart(5), *life((10, "running"), (60, "succeeded"))]
+
+        story = timeline.story(job, events, at(90), replicas=["workerpool0-0"])
+
+        assert [span.attempt for span in story.lanes[-1].spans] == [2]
+        assert story.attempts == 2
+
     def test_measures_the_way_to_the_first_run(self, job: Job) -> None:
         story = timeline.story(job, PREEMPTED_ONCE, at(90))
 
