@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from jobs import lifecycle
+from jobs.lifecycle import budget
 from jobs.lifecycle.watching import cadence
 from jobs.lifecycle.watching.observe import Known, watched_jobs
 from jobs.models import Job, LogFeed, LogLine, Scope
@@ -127,6 +128,7 @@ class TestSilentRegions:
             lifecycle.submit(job.pk, now=cloud.now)
         submitted_at = cloud.now
         settings.READS_PER_MINUTE = 1
+        budget.forget()  # what other tests called at these moments
 
         for _ in jobs:
             cloud.forward(minutes=1)
