@@ -122,3 +122,31 @@ def test_a_log_that_grows_slowly_loses_its_beginning_and_says_so(
 
     assert len(read(cloud, submitted)) == 20
     assert submitted.log_kept_from == LogLine.objects.order_by("timestamp").first().timestamp < late[0]
+
+
+def test_in_a_flood_what_is_new_comes_before_what_is_late(
+    submitted: Job, cloud: Cloud, logging: Logging, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feeds, "LINES_PER_READ", 10)
+    for batch in range(3):
+        began = cloud.now
+        logging.put(*(began + timedelta(seconds=second / 100) for second in range(25)), replica="service")
+        feeds.claims.wake_feed(submitted.project, due_at=cloud.forward(seconds=5))
+        for _ in range(4):
+            feeds.read_feed(feeds.LogFeed.objects.get().pk, now=cloud.now)
+
+        assert LogLine.objects.count() == 25 * (batch + 1)
+
+
+def test_what_is_known_is_not_looked_at_again(
+    submitted: Job, cloud: Cloud, logging: Logging, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[Job] = []
+    monkeypatch.setattr(feeds.restarts, "reconcile", lambda job, now: looked.append(job))
+    logging.put(cloud.now + timedelta(seconds=1), replica="service")
+
+    for _ in range(3):
+        feeds.claims.wake_feed(submitted.project, due_at=cloud.forward(seconds=10))
+        feeds.read_feed(feeds.LogFeed.objects.get().pk, now=cloud.now)
+
+    assert looked == [submitted]

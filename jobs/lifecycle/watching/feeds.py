@@ -20,6 +20,7 @@ from jobs.lifecycle.watching.behind import look_behind
 from jobs.lifecycle.watching.sources import replica_name
 from jobs.models import Job, LogFeed, LogLine
 from jobs.models.job import JobQuerySet
+from jobs.vertex.logs import SERVICE
 
 KEPT_LINES = 2_000
 """Of a job's replicas; the newest. The whole log stays in Cloud Logging."""
@@ -82,20 +83,31 @@ def _read_service(feed: LogFeed, after: datetime, watch: cadence.Stopwatch, now:
     """
     since = min(after, now - LATENESS)
     limit, entries = LINES_PER_READ, _service_lines(feed, since, LINES_PER_READ, now)
-    while len(entries) == limit and entries[-1].timestamp <= after:  # one read gives only what was read before
+    if since < after and len(entries) == limit:  # a flood: first what is new
+        since, entries = after, _service_lines(feed, after, limit, now)
+    while len(entries) == limit and entries[-1].timestamp <= after:  # more lines at one moment than one read gives
         limit *= 4
         entries = _service_lines(feed, since, limit, now)
     numbers = {entry.job_id for entry in entries}
     ours = {
         number: job for job in unread_jobs(feed.project).iterator() for number in job.log_sources if number in numbers
     }
-    _keep([(ours[entry.job_id], entry) for entry in entries if entry.job_id in ours])
-    for job in set(ours.values()):
+    news = _news([(ours[entry.job_id], entry) for entry in entries if entry.job_id in ours], since)
+    _keep(news)
+    for job in {job for job, _ in news}:
         claims.renew_look(feed, now=watch.now)
         restarts.reconcile(job, now=now)
     newest = max([after, *(entry.timestamp for entry in entries)])
     LogFeed.objects.filter(pk=feed.pk, claim=feed.claim).update(cursor_at=newest)
     return len(entries) < limit
+
+
+def _news(found: list[tuple[Job, vertex.LogEntry]], since: datetime) -> list[tuple[Job, vertex.LogEntry]]:
+    """Leave out the lines that are kept already: most of what an overlap brings."""
+    jobs = {job for job, _ in found}
+    lines = LogLine.objects.filter(job__in=jobs, timestamp__gte=since, replica__endswith=SERVICE)
+    kept = set(lines.values_list("job_id", "timestamp", "insert_id"))
+    return [(job, entry) for job, entry in found if (job.pk, entry.timestamp, entry.insert_id) not in kept]
 
 
 def _service_lines(feed: LogFeed, after: datetime, limit: int, now: datetime) -> list[vertex.LogEntry]:
