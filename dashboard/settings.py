@@ -5,6 +5,7 @@ from pathlib import Path
 
 import dj_database_url
 from csp.constants import NONE, SELF
+from kombu import Exchange, Queue
 
 from dashboard import env
 
@@ -148,6 +149,10 @@ CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_PUBLISH_RETRY = False
+# Workers take from both in turns: hundreds of jobs that wait to be sent must not keep running ones from being watched.
+CELERY_TASK_QUEUES = [Queue(name, Exchange(name), routing_key=name) for name in ("celery", "sending")]
+CELERY_TASK_ROUTES = {"jobs.tasks.advance": {"queue": "sending"}}
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1  # what a worker has set aside stands before every later sweep
 CELERY_TASK_TIME_LIMIT = 300
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {
@@ -161,8 +166,8 @@ CELERY_BEAT_SCHEDULE = {
     "sweep": {
         "task": "jobs.tasks.sweep",
         "schedule": SWEEP_INTERVAL,
-        # A sweep that waited longer than its interval is worth nothing: the next one finds the same rows.
-        "options": {"expires": SWEEP_INTERVAL.total_seconds()},
+        # Later ones find the same rows; but when every thread is busy for a while, one of them has to come through.
+        "options": {"expires": 3 * SWEEP_INTERVAL.total_seconds()},
     }
 }
 CELERY_BEAT_SCHEDULE_FILENAME = str(STATE_DIR / "beat-schedule")

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from celery import Task, shared_task
+from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 from kombu.exceptions import OperationalError
@@ -15,8 +16,11 @@ from jobs.lifecycle.asking import drafts
 
 logger = logging.getLogger(__name__)
 
-PROMPT_FOR = 60
-"""Seconds after which an undelivered hint is dropped: the sweep finds the row anyway."""
+PROMPT_FOR = 3 * settings.SWEEP_INTERVAL.total_seconds()
+"""Seconds after which an undelivered hint is dropped: the sweeps have found the row again by then.
+
+So hints of busy times do not pile up.
+"""
 
 
 @shared_task

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from celery.contrib.testing.worker import start_worker
 from django.db import transaction
+from kombu import pools
 
 from dashboard.celery import app
 from jobs import lifecycle, tasks
@@ -25,6 +26,7 @@ def broker(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     connect(redis_url, monkeypatch)
     yield redis_url
     app.pool.force_close_all()
+    pools.reset()  # else the next test at this address would be given a closed one
 
 
 @pytest.mark.django_db(transaction=True)
@@ -39,6 +41,21 @@ def test_a_hint_reaches_a_worker_once_the_row_is_written(broker: str, monkeypatc
         waiting.until(lambda: advanced, seconds=20, what="the worker got the hint")
 
     assert advanced == [(str(job), True)]
+
+
+def test_a_thousand_jobs_to_send_keep_nothing_from_being_watched(broker: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    monkeypatch.setattr(lifecycle, "advance", lambda job_id, *, now: done.append(job_id))
+    monkeypatch.setattr(lifecycle, "observe", lambda scope_id, *, now: done.append("observed"))
+    for _ in range(200):
+        tasks.advance.apply_async(kwargs={"job_id": "sent"})
+    tasks.observe.apply_async(kwargs={"scope_id": 1})
+
+    with start_worker(app, pool="solo", perform_ping_check=False, shutdown_timeout=30):
+        waiting.until(lambda: done.count("sent") == 200, seconds=30, what="all hints were taken")
+
+    assert done.index("observed") < 20
+    assert len(done) == 201, "each hint stands in one queue"
 
 
 @pytest.mark.django_db(transaction=True)
