@@ -26,7 +26,7 @@ def request_job(team: Team, owner: User, clock: Clock) -> RequestJob:
     def ask(*, hours: float = 0.1, by: User = owner, key: str = "", **changes: Any) -> Job:
         return lifecycle.request_job(
             submission=samples.submission(**changes),
-            team=team,
+            team=Team.objects.get(pk=team.pk),  # with its policy of now, as every request of a page loads it
             by=by,
             expected=timedelta(hours=hours),
             request_key=key or f"click-{next(keys)}",
