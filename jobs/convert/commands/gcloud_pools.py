@@ -27,6 +27,9 @@ BUILT_IMAGE = "${BUILT_IMAGE}"
 WHOLLY_OPEN = re.compile(r"\$?\{[^{}]*\}|\$\w+|<[^<>]*>|\{\{[^{}]*\}\}")
 CHOICES = ("accelerator-type", "reservation-affinity-type")
 """Enums that gcloud takes in small letters with hyphens, too."""
+MEANT = dict.fromkeys(("custom-image-uri", "image-uri", "image", "container-uri"), "container-image-uri")
+MEANT |= {"gpu-type": "accelerator-type", "gpu-count": "accelerator-count", "count": "replica-count"}
+"""Keys that people make up, where the nearest word is not the one meant."""
 COUNTS = ("replica-count", "accelerator-count", "boot-disk-size")
 Entries = dict[str, Node]
 
@@ -81,7 +84,7 @@ def _entries(spec: Word, notes: Notes) -> Entries:
                 remedy = "Separate the pairs by commas, without blanks, in one word."
                 notes.refuse("no_pair", line, f"{quoted(item)} in --worker-pool-spec is no name=value.", remedy)
             continue
-        known = name if name in KEYS else nearest(name, KEYS)
+        known = name if name in KEYS else MEANT.get(name) or nearest(name, KEYS)
         if name not in KEYS:
             remedy = f"Did you mean `{known}`?" if known else f"Use one of {', '.join(KEYS)}."
             notes.refuse("unknown_key", line, f"--worker-pool-spec has no key {quoted(name)}.", remedy)

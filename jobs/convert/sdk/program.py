@@ -21,6 +21,7 @@ class Program:
         self.made: list[Made] = []
         self.places = {"project": "", "location": ""}
         self.seen: set[int] = set()
+        self.function: ast.FunctionDef | ast.AsyncFunctionDef | None = None
 
     def walk(self, tree: ast.Module) -> None:
         """Go through the whole program once."""
@@ -33,7 +34,11 @@ class Program:
     def _statement(self, statement: ast.stmt) -> None:
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
             self._parameters(statement.args)
-        elif isinstance(statement, ast.Assign):
+            self.function, outer = statement, self.function
+            self._body(statement.body)
+            self.function = outer
+            return
+        if isinstance(statement, ast.Assign):
             for target in statement.targets:
                 self._assign(target, statement.value)
         elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
@@ -47,10 +52,19 @@ class Program:
             return
         elif isinstance(statement, ast.Expr | ast.Return) and statement.value is not None:
             self._calls(statement.value, "")
+            if isinstance(statement, ast.Return) and self.function is not None:
+                self._returned(self.function, statement.value)
         for field in ("body", "orelse", "finalbody"):
             self._body([inner for inner in getattr(statement, field, []) if isinstance(inner, ast.stmt)])
         for handler in getattr(statement, "handlers", []):
             self._body(handler.body)
+
+    def _returned(self, function: ast.FunctionDef | ast.AsyncFunctionDef, value: ast.expr) -> None:
+        """Keep the dict or list that a function gives back, for where it is called."""
+        node = self.values.of(value)
+        if isinstance(node.value, dict | list) and node.value:
+            varies = bool(function.args.defaults or any(function.args.kw_defaults))
+            self.values.returns.setdefault(function.name, (node, varies))
 
     def _choice(self, statement: ast.If) -> None:
         """Follow the branch that is taken, where that is known; else both: the first says what names are bound to.
@@ -152,7 +166,10 @@ class Program:
             args.value[word] = self.values.of(value)
         if maker in MESSAGE_FIELDS and MESSAGE_FIELDS[maker] & set(args.value):
             return None
-        made = Made(maker, args, name=name)
+        unknown = any(
+            word.arg is None and not isinstance(self.values.of(word.value).value, dict) for word in call.keywords
+        )
+        made = Made(maker, args, name=name, is_open=unknown)
         self.made.append(made)
         return made
 

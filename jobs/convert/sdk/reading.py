@@ -21,6 +21,8 @@ from jobs.spec import Finding, Severity, quoted
 
 PARENT = re.compile(r"projects/(.+?)/locations/([^/]+)")
 LONGEST = 500_000
+UNSEEN = ("displayName", "jobSpec", "trialJobSpec", "studySpec", "maxTrialCount", "parallelTrialCount")
+"""What `**names` that are not known here may give."""
 KIND = {"CustomJob": "custom_job", "HyperparameterTuningJob": "hyperparameter_tuning_job"}
 Identify = Callable[[Node, Notes], Draft | None]
 
@@ -87,7 +89,10 @@ class _Jobs:
         if not ready:
             return [draft for draft in [self._bare()] if draft is not None]
         further = [Draft("further", Node({}, one.args.line), "a job") for one in ready[1:]]
-        return [*[draft for draft in [self._draft(ready[0])] if draft is not None], *further]
+        first = self._draft(ready[0])
+        if first is not None and ready[0].is_open:
+            first = first._replace(unseen=UNSEEN)
+        return [*[draft for draft in [first] if draft is not None], *further]
 
     def _draft(self, made: Made) -> Draft | None:
         if made.maker in CREATES:
@@ -128,8 +133,8 @@ class _Jobs:
     def _bare(self) -> Draft | None:
         """Read a job, or its pools, that a name is bound to where no call uses it."""
         names = self.program.values.names
-        for name in reversed(list(names)):
-            node = names[name]
+        given = {name: node for name, (node, _) in self.program.values.returns.items()}
+        for name, node in (*reversed(names.items()), *given.items()):
             if name in ("worker_pool_specs", "WORKER_POOL_SPECS") and isinstance(node.value, list) and node.value:
                 node = Node({"workerPoolSpecs": node}, node.line)
             scratch = Notes()

@@ -16,6 +16,7 @@ class Made:
     args: Node
     run: Node | None = None
     name: str = ""
+    is_open: bool = False
 
 
 def uses(outer: Made, inner: Made) -> bool:

@@ -40,11 +40,15 @@ MESSAGES = _message_names()
 
 
 class Values:
-    """Evaluates expressions; `names` holds what names are bound to at the place that is read."""
+    """Evaluates expressions; `names` holds what names are bound to at the place that is read.
+
+    `returns` holds what functions give back, and whether arguments that have defaults change it.
+    """
 
     def __init__(self, notes: Notes) -> None:
         self.notes = notes
         self.names: dict[str, Node] = {}
+        self.returns: dict[str, tuple[Node, bool]] = {}
         self.budget = 200_000
 
     def of(self, expression: ast.expr, depth: int = 0) -> Node:
@@ -179,6 +183,9 @@ class Values:
             named = partial(self._named, expression, depth)
             text = put_together(expression, expression.func, partial(self.of, depth=depth), named, self.hole)
             return None if text is None else Node(text, expression.lineno)
+        if name in self.returns:
+            node, varies = self.returns[name]
+            return None if varies and (expression.args or expression.keywords) else node
         return None
 
     def _named(self, expression: ast.Call, depth: int) -> dict[str, Node]:

@@ -73,6 +73,8 @@ def refusal(node: Node) -> str:
 
 def _identify(node: Node, notes: Notes, from_call: FromCall, depth: int, inside: str) -> Draft | None:
     form = looks_like(node)
+    if form == "pipeline" and (job := _shown_job(node, notes)) is not None:
+        return Draft("custom_job", job, "a CustomJob as documentation shows it" + inside)
     if form == "pipeline":
         return Draft("training_pipeline", node, "a TrainingPipeline" + inside)
     if form == "tuning":
@@ -88,6 +90,19 @@ def _identify(node: Node, notes: Notes, from_call: FromCall, depth: int, inside:
         words = "a bare list of worker pools" if form == "pools" else "a bare worker pool"
         return _of_spec(Node({"workerPoolSpecs": pools}, node.line), notes, words + inside)
     return _unwrap(node, notes, from_call, depth) if depth < DEEPEST_WRAP else None
+
+
+def _shown_job(node: Node, notes: Notes) -> Node | None:
+    """Read the answers that Google's pages show for custom jobs, where jobSpec stands as trainingTaskInputs."""
+    name = node.get("name")
+    inputs = next((key for key in node.value if folded(key) == "trainingtaskinputs"), "")
+    if name is None or "/customJobs/" not in name.text() or node.get("trainingTaskDefinition") or not inputs:
+        return None
+    message = (
+        f"{quoted(inputs)} of a custom job is read as jobSpec; Google's pages show it so, the API does not take it."
+    )
+    notes.advise("shown_otherwise", node.value[inputs].line, message, "Write jobSpec.", "jobSpec")
+    return Node({"jobSpec" if key == inputs else key: item for key, item in node.value.items()}, node.line)
 
 
 def _of_spec(spec: Node, notes: Notes, form: str) -> Draft:

@@ -14,6 +14,7 @@ from jobs.convert.sdk.custom_jobs import custom_job
 from jobs.convert.sdk.parsing import is_whole
 from jobs.convert.sdk.reading import read_python
 from jobs.convert.texts.assumptions import assumed
+from jobs.convert.texts.belonging import at_home
 from jobs.convert.texts.decode import decode
 from jobs.convert.texts.forms import identify, refusal
 from jobs.convert.texts.inside import Part, blocks, inside
@@ -28,24 +29,6 @@ from jobs.spec import KINDS, Finding, Severity, Submission, read, refuses, rest_
 Files = Callable[[str], str | None]
 UNREAD = frozenset({"wrong_type", "unknown_task"})
 """Findings of values that are left out whole."""
-BELONGS = {
-    "stagingbucket": "It is an argument of the Python SDK; the API has `baseOutputDirectory.outputUriPrefix`.",
-    "baseoutputdir": "It is an argument of the Python SDK; the API has `baseOutputDirectory.outputUriPrefix`.",
-    "outputuri": "Did you mean `baseOutputDirectory.outputUriPrefix`?",
-    "description": "Jobs have no description; a label can hold a short one.",
-    "schedulingstrategy": "It belongs in `scheduling.strategy`.",
-    "persistentdisktype": "It belongs in `workerPoolSpecs[].diskSpec.bootDiskType`.",
-    "persistentdisksizegb": "It belongs in `workerPoolSpecs[].diskSpec.bootDiskSizeGb`.",
-    "parameterspecs": "Did you mean `parameters`?",
-    "metricspecs": "Did you mean `metrics`?",
-    "environmentvariables": "It belongs in `containerSpec.env`, as a list of name and value.",
-    "minreplicacount": "Jobs do not scale; give `replicaCount`.",
-    "maxreplicacount": "Jobs do not scale; give `replicaCount`.",
-    "shmsize": "Vertex AI has no setting for shared memory.",
-    "project": "It is part of the address of the request, or a flag of gcloud.",
-    "region": "It is part of the address of the request, or a flag of gcloud.",
-    "location": "It is part of the address of the request, or a flag of gcloud.",
-}
 
 
 @dataclass(frozen=True)
@@ -233,18 +216,8 @@ def _finish(found: str, draft: Draft, notes: Notes, name: str, project: str, reg
     tree = assumed("bare" if "a bare" in draft.form else found, draft.kind, tree, name, notes)
     job, findings = read(draft.kind, plain(tree))
     reading = Reading(found, draft.form, draft.kind, None, {}, (), tuple(tidier.holes), draft.unseen, tree)
-    told = tuple(reading.located(_belonging(finding)) for finding in (*notes.result(), *findings))
+    told = tuple(reading.located(at_home(finding)) for finding in (*notes.result(), *findings))
     if job is None:
         return replace(reading, findings=told)
     submission = Submission(draft.kind, draft.project or project, draft.region or region, job)
     return replace(reading, submission=submission, body=rest_body(job), findings=told)
-
-
-def _belonging(finding: Finding) -> Finding:
-    """Say where a field belongs that people often invent."""
-    if finding.code != "unknown_field":
-        return finding
-    home = BELONGS.get(folded(finding.field.rpartition(".")[2]), "")
-    if not home or "Did you mean" in finding.remedy:
-        return finding
-    return replace(finding, remedy=home)

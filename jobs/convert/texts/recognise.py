@@ -33,7 +33,7 @@ def recognise(text: str) -> str:
         if pattern.match(first):
             return found
     commands = "gcloud" in bare and bool(CREATE.search(bare))
-    if makes_a_job(bare) or (looks_like_python(bare) and PYTHON.search(bare)):
+    if makes_a_job(bare) or ((looks_like_python(bare) or FIELD.search(bare)) and PYTHON.search(bare)):
         return "python"
     if commands or CURL.search(bare):
         return "gcloud" if commands else "curl"

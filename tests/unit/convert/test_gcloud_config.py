@@ -88,3 +88,21 @@ def test_rules_are_silent_about_what_could_not_be_read() -> None:
     reading = convert.read_text(CONFIG.replace("n1-standard-4}", machine), name="x", region="us-central1")
 
     assert set(judged(reading)) == {"unknown_value"}
+
+
+def test_keys_that_people_make_up_are_read_as_what_they_mean() -> None:
+    reading = convert.read_text(f"{START} --worker-pool-spec=machine-type=n1-standard-4,custom-image-uri=gcr.io/p/i")
+
+    assert refused(reading) == ["unknown_key"]
+    assert spec_of(reading)["workerPoolSpecs"][0]["containerSpec"] == {"imageUri": "gcr.io/p/i"}
+
+
+def test_an_answer_as_google_s_pages_show_it_is_a_custom_job() -> None:
+    spec = CONFIG.replace("\n", "\n  ")
+    text = f"name: projects/p/locations/l/customJobs/1\ndisplayName: x\ntrainingTaskInputs:\n  {spec}"
+
+    reading = convert.read_text(text, region="us-central1")
+
+    assert reading.kind == "custom_job"
+    assert judged(reading) == []
+    assert codes(reading)["shown_otherwise"] == 3

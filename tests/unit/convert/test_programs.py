@@ -181,3 +181,37 @@ def test_values_of_other_tools_keep_the_project_beside_the_pools() -> None:
     assert reading.submission is not None
     assert reading.submission.project == "vision"
     assert refused(reading) == []
+
+
+def test_what_a_function_gives_back_is_read_where_it_is_called() -> None:
+    text = job("image()", "def image():\n  return 'gcr.io/p/i'").replace(
+        "worker_pool_specs=[", "worker_pool_specs=pools(), x=["
+    )
+    before = f"def pools():\n  pool = {MACHINE % repr('gcr.io/p/i')}\n  return [pool]\n"
+
+    reading = convert.read_text(before + text.replace(", x=[" + MACHINE % "image()" + "]", ""))
+
+    assert refused(reading) == []
+    assert image_of(reading) == "gcr.io/p/i"
+
+
+def test_a_function_with_defaults_is_not_read_for_a_call_with_arguments() -> None:
+    pools = f"def pools(kind='n1-standard-8'):\n  return [{MACHINE % repr('gcr.io/p/i')}]\n"
+
+    reading = convert.read_text(pools + "aiplatform.CustomJob(display_name='x', worker_pool_specs=pools('a2')).run()")
+
+    assert reading.holes == ("jobSpec.workerPoolSpecs",)
+
+
+def test_a_job_that_a_function_gives_back_is_read() -> None:
+    job_spec = f"{{'worker_pool_specs': [{MACHINE % 'image'}]}}"
+    text = f"def spec(image):\n  return {{'display_name': 'x', 'job_spec': {job_spec}}}"
+
+    assert image_of(convert.read_text(text)) == "${image}"
+
+
+def test_arguments_that_are_not_known_may_give_what_is_missing() -> None:
+    reading = convert.read_text("import x\naiplatform.CustomJob(**x.load()).run()", region="us-central1")
+
+    assert judged(reading) == []
+    assert "not_carried" in codes(reading)
