@@ -14,7 +14,7 @@ INDENTED = re.compile(r"[ \t]")
 CONTINUES = re.compile(r"[ \t)\]}#]|$|(?:elif|else|except|finally)\b")
 UNFINISHED = ("was never closed", "unterminated triple-quoted", "unexpected EOF", "expected an indented block")
 LONGEST_STATEMENT = 60
-MOST_PARSED = 3_000_000
+MOST_PARSED = 1_000_000
 MOST_LEFT_OUT = 20
 
 

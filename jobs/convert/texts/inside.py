@@ -79,7 +79,7 @@ def inside(found: str, text: str, shell: str, *, broken: bool) -> Iterator[Part]
         yield from _in_program(text, shell or commands_in(text))
     if shell:
         yield from _in_shell(shell)
-    if len(text) > LONGEST_GUESS or not (broken or found == "python"):
+    if found == "rest" or len(text) > LONGEST_GUESS or not (broken or found == "python"):
         return
     if found != "gcloud" and CREATE.search(text):
         yield Part("gcloud", text, "")
