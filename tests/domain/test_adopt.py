@@ -117,7 +117,10 @@ class TestRow:
         job = lifecycle.adopt(row, team=team, by=owner, now=cloud.now)
 
         assert job.display_name == "theirs"
-        assert job.events.get(kind="adopted").detail["not_read"]
+        event = job.events.get(kind="adopted")
+        assert event.detail["not_read"]
+        assert ("only its name is kept" in event.sentence) == (depth == 200)
+        assert set(job.spec) == ({"displayName"} if depth == 200 else {"displayName", "jobSpec"})
 
 
 @pytest.mark.parametrize(
@@ -201,6 +204,18 @@ class TestPast:
 
         assert job.state == "failed"
         assert job.error["message"] == cloud.job(made["name"])["error"]["message"]
+
+    def test_of_a_search_that_has_ended_the_trials_are_told(self, team: Team, owner: User, cloud: Cloud) -> None:
+        made = make(cloud, "hyperparameterTuningJobs", name="theirs")
+        cloud.forward(hours=20)
+
+        job = adopted(cloud, team, owner)
+
+        remote = cloud.call("GET", made["name"])
+        assert job.state == "succeeded"
+        assert "trials" not in job.spec
+        assert list(job.trials.order_by("pk").values_list("state", flat=True)) == ["SUCCEEDED"] * len(remote["trials"])
+        assert set(job.log_sources) == {trial["customJob"].rpartition("/")[2] for trial in remote["trials"]}
 
     def test_what_was_read_a_while_ago_counts_as_seen_then(self, team: Team, owner: User, cloud: Cloud) -> None:
         cloud.script("long")

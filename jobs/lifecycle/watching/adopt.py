@@ -60,7 +60,9 @@ def _adopt(foreign: ForeignJob, remote: vertex.RemoteJob, team: Team, by: User, 
     body = body_of(foreign.kind, foreign.body)
     job, findings = _row(foreign, remote, body, team=team, by=by, now=now)
     words = f"{by.get_username()} adopted {number(remote)}, which was made outside Trainboard: it is only watched."
-    if findings:
+    if is_unreadable(findings):
+        words += " Its description is nested too deeply or too large to be read, so only its name is kept."
+    elif findings:
         words += " Parts of its description are unknown here; they are kept, and a clone leaves them out."
     door.note(
         job,
@@ -96,13 +98,18 @@ def submission_in(foreign: ForeignJob) -> tuple[spec.Submission, list[spec.Findi
     return spec.Submission(kind=foreign.kind, project=place.project, region=place.region, job=read), findings
 
 
+def is_unreadable(findings: list[spec.Finding]) -> bool:
+    """Tell whether nothing at all could be read."""
+    return any(finding.code == "unreadable_body" for finding in findings)
+
+
 def _row(
     foreign: ForeignJob, remote: vertex.RemoteJob, body: dict[str, Any], *, team: Team, by: User, now: datetime
 ) -> tuple[Job, list[spec.Finding]]:
     """Write the row, and return what of its body could not be read; nobody expects anything of its run time or cost."""
     place = foreign.survey
     submission, findings = submission_in(foreign)
-    if not spec.rest_body(submission.job) and findings:
+    if is_unreadable(findings):
         body = {"displayName": foreign.display_name}
     strategy = strategies.strategy_of(submission)
     price = cost.estimate(submission, strategy=strategy, expected=HOUR, book=cost.PriceBook.load())
