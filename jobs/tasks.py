@@ -21,6 +21,8 @@ PROMPT_FOR = 3 * settings.SWEEP_INTERVAL.total_seconds()
 
 So hints of busy times do not pile up.
 """
+HANDED_OUT = 100
+"""Jobs to send that stand in their queue at most: each sweep orders anew what is due, a longer queue would be older."""
 
 
 @shared_task
@@ -30,7 +32,7 @@ def sweep(**_: Any) -> None:
     lifecycle.repair(now)
     lifecycle.watch_pools(now)
     drafts.expire(now)
-    for job_id in lifecycle.due_jobs(now):
+    for job_id in lifecycle.due_jobs(now)[: max(HANDED_OUT - _waiting(advance), 0)]:
         advance.apply_async(kwargs={"job_id": str(job_id)}, expires=PROMPT_FOR)
     for scope_id in lifecycle.due_scopes(now):
         observe.apply_async(kwargs={"scope_id": scope_id}, expires=PROMPT_FOR)
@@ -67,6 +69,14 @@ def survey(*, survey_id: int, **_: Any) -> None:
 def nudge_survey(survey_id: int) -> None:
     """After the commit, ask a worker to make a survey; as `nudge_job`."""
     transaction.on_commit(partial(_hint, survey, {"survey_id": survey_id}))
+
+
+def _waiting(task: "Task[..., None]") -> int:
+    """How many hints for a task no worker has taken yet."""
+    app = task.app
+    queue = app.amqp.router.route({}, task.name)["queue"]
+    with app.connection_or_acquire() as connection:
+        return int(queue.bind(connection.default_channel).queue_declare().message_count)
 
 
 def nudge_job(job_id: uuid.UUID | str) -> None:

@@ -8,6 +8,7 @@ import pytest
 from celery.contrib.testing.worker import start_worker
 from django.db import transaction
 from kombu import pools
+from redis import Redis
 
 from dashboard.celery import app
 from jobs import lifecycle, tasks
@@ -24,6 +25,8 @@ def connect(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def broker(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     connect(redis_url, monkeypatch)
+    with Redis.from_url(redis_url.replace("redis+socket://", "unix://")) as server:
+        server.flushall()
     yield redis_url
     app.pool.force_close_all()
     pools.reset()  # else the next test at this address would be given a closed one
@@ -56,6 +59,18 @@ def test_a_thousand_jobs_to_send_keep_nothing_from_being_watched(broker: str, mo
 
     assert done.index("observed") < 20
     assert len(done) == 201, "each hint stands in one queue"
+
+
+@pytest.mark.django_db
+def test_sweeps_hand_out_no_more_than_workers_take(broker: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lifecycle, "due_jobs", lambda now: [uuid.uuid4() for _ in range(500)])
+    begun = tasks._waiting(tasks.advance)
+
+    for _ in range(3):
+        tasks.sweep()
+
+    assert begun < tasks.HANDED_OUT
+    assert tasks._waiting(tasks.advance) == tasks.HANDED_OUT
 
 
 @pytest.mark.django_db(transaction=True)
