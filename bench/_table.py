@@ -1,4 +1,4 @@
-"""The table in which races are told: what was measured, both sides, their ratio, and the target where there is one."""
+"""The tables in which races are told: what was measured, both sides, their ratio, and the target where there is one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -42,3 +42,31 @@ def _figure(value: float, unit: str) -> str:
 
 def _ratio(value: float) -> str:
     return f"{value:.1f}×" if value >= 1 else f"{value:.2f}×"
+
+
+@dataclass
+class Figure:
+    """One line of a list. `limit`: at least this where `is_rate`, else at most; None: told without a target."""
+
+    what: str
+    measured: float
+    unit: str
+    limit: float | None = None
+    is_rate: bool = False
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the target is met."""
+        return self.limit is None or (self.measured >= self.limit if self.is_rate else self.measured <= self.limit)
+
+    def __str__(self) -> str:
+        target = "" if self.limit is None else f"{'>=' if self.is_rate else '<='} {self.limit:,.0f} {self.unit}".strip()
+        verdict = "" if self.limit is None else "met" if self.is_kept else "MISSED"
+        return f"{self.what:<64}{self.measured:>11,.2f} {self.unit:<6}{target:>16}  {verdict}".rstrip()
+
+
+def tell(figures: Sequence[Figure]) -> int:
+    """Print the list with its verdicts; return the program's exit code."""
+    print(f"{'what':<64}{'measured':>11} {'':<6}{'target':>16}  verdict")
+    print("\n".join(map(str, figures)))
+    return 0 if all(figure.is_kept for figure in figures) else 1

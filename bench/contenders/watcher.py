@@ -6,16 +6,20 @@ the usual pace for a while, as one worker would, while somebody else changes the
 
 import json
 import os
+import resource
+import statistics
 import sys
 import time
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import django
-import psutil
 from redis import Redis
 
-from bench.contenders.fleet import CYCLES, INTERVAL, PROJECT, REGION, SUBMISSIONS, WATCH_SECONDS, clock
+from bench.contenders.fleet import CYCLES, INTERVAL, PROJECT, REGION, SUBMISSIONS, THREADS, WATCH_SECONDS, clock
 
 VERB, URL, FOLDER = sys.argv[1:]
 os.environ |= {
@@ -85,17 +89,18 @@ def race() -> dict[str, float]:
     """Look again and again, without a pause."""
     count = Job.objects.count() if prepared() else make_rows()
     settings.READS_PER_MINUTE = 1_000_000
-    seconds = []
+    seconds, cpu = [], []
     for _ in range(CYCLES + 1):
         now = clock()
         Scope.objects.update(due_at=now)
-        began = time.perf_counter()
+        began, before = time.perf_counter(), time.process_time()
         (scope_id,) = lifecycle.due_scopes(now)
         lifecycle.observe(scope_id, now=now)
         seconds.append(time.perf_counter() - began)
+        cpu.append(time.process_time() - before)
         assert Job.objects.filter(seen_at=now).count() == count, "a look has to see every job"
-    best = sorted(seconds[1:])[CYCLES // 2]
-    return {"jobs": count, "cycle_seconds": best, "jobs_per_second": count / best}
+    median = statistics.median(seconds[1:])
+    return {"jobs_per_second": count / median, "cpu_ms": statistics.median(cpu[1:]) * 1000 / count}
 
 
 def scale() -> dict[str, float]:
@@ -110,7 +115,7 @@ def scale() -> dict[str, float]:
             delays.append((clock() - instance.occurred_at).total_seconds())
 
     post_save.connect(written, sender=JobEvent)
-    cycles, peak, ends = [], 0, time.monotonic() + WATCH_SECONDS
+    cycles, ends = [], time.monotonic() + WATCH_SECONDS
     print("ready", flush=True)
     while time.monotonic() < ends:
         now = clock()
@@ -119,7 +124,6 @@ def scale() -> dict[str, float]:
             start = time.perf_counter()
             lifecycle.observe(scope_id, now=now)
             cycles.append(time.perf_counter() - start)
-            peak = max(peak, psutil.Process().memory_info().rss)
         time.sleep(0.5)
     delays.sort()
     return {
@@ -127,31 +131,49 @@ def scale() -> dict[str, float]:
         "p50_seconds": delays[len(delays) // 2],
         "p95_seconds": delays[int(len(delays) * 0.95)],
         "slowest_cycle_seconds": max(cycles),
-        "rss_mb": peak / 1e6,
+        "rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3,
     }
 
 
 def submit() -> dict[str, float]:
-    """Request and submit, one after the other, in one thread."""
+    """Request and submit, first one after the other, then as the threads of one worker; and who comes first."""
     team, owner = people()
     settings.CREATES_PER_MINUTE = settings.READS_PER_MINUTE = 1_000_000
     body = json.loads((Path(__file__).parent / "job.json").read_text())
     read, findings = spec.read("custom_job", body)
     assert read is not None, findings
     submission = spec.Submission(kind="custom_job", project=PROJECT, region="europe-west4", job=read)
-    requested = time.perf_counter()
-    jobs = [
-        lifecycle.request_job(submission=submission, team=team, by=owner, expected=INTERVAL,
-                              request_key=f"submit-{number}", now=clock())
-        for number in range(SUBMISSIONS)
-    ]  # fmt: skip
-    began = time.perf_counter()
-    for job in jobs:
+
+    def request(count: int, team: Team, by: User) -> list[Job]:
+        return [
+            lifecycle.request_job(submission=replace(submission, project=team.project), team=team, by=by,
+                                  expected=INTERVAL, request_key=f"submit-{uuid.uuid4()}", now=clock())
+            for _ in range(count)
+        ]  # fmt: skip
+
+    def send(job: Job) -> None:
         lifecycle.submit(job.pk, now=clock())
-    ended = time.perf_counter()
+
+    requested = time.perf_counter()
+    jobs = request(SUBMISSIONS, team, owner)
+    began, cpu = time.perf_counter(), time.process_time()
+    for job in jobs:
+        send(job)
+    ended, spent = time.perf_counter(), time.process_time() - cpu
+    more = request(SUBMISSIONS, team, owner)
+    threads = time.perf_counter()
+    with ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(send, more))
+    together = time.perf_counter() - threads
+    request(100, team, owner)
+    theirs = {job.pk for job in request(5, Team.objects.get(name="speech"), User.objects.get(username="stranger"))}
+    turns = lifecycle.due_jobs(clock())
     return {
         "requests_per_second": SUBMISSIONS / (began - requested),
         "submits_per_second": SUBMISSIONS / (ended - began),
+        "submits_per_second_together": SUBMISSIONS / together,
+        "cpu_ms": spent * 1000 / SUBMISSIONS,
+        "turn": turns.index(next(pk for pk in turns if pk in theirs)),
     }
 
 

@@ -33,12 +33,15 @@ REFUSALS = ("400", "403", "404", "409")
 """Only where they may pass: as the answer to a create they are Vertex AI's last word."""
 KINDS = {*REFUSALS, *(fault["kind"] for fault in ANYWHERE)}
 SHARE = 0.2
-"""Of all calls, and a little more of those that only read."""
+"""Of all calls; more of those that only read, and of those that create, which happen and are not answered."""
 
 
 @dataclass
 class Plan:
-    """One run. `by`: how many times faster than the wall's clock; `pause`: seconds between two kills, from and to."""
+    """One run. `by`: how many times faster than the wall's clock; `pause`: seconds between two kills, from and to.
+
+    `kills` are spread over the time in which jobs are requested, however long that takes, and a fifth more afterwards.
+    """
 
     jobs: int
     seed: int
@@ -59,6 +62,11 @@ class Part:
     weight: int = 1
     process: "subprocess.Popen[bytes] | None" = None
     due: float = 0.0
+    since: float = 0.0
+
+    def begin(self) -> None:
+        """Start it."""
+        self.process, self.since = self.start(), time.time()
 
     @property
     def is_alive(self) -> bool:
@@ -86,8 +94,9 @@ class Part:
 def faults(plan: Plan, dice: random.Random) -> Iterator[dict[str, Any]]:
     """What goes wrong at the emulator, as its control plane takes it."""
     reads = ({"kind": kind, "method": method} for kind in REFUSALS for method in ("*.get", "*.list"))
+    creates = ({"kind": kind, "method": "*.create", "probability": 0.1} for kind in ("lost", "truncated"))
     usual = {"probability": 1 - (1 - SHARE) ** (1 / len(ANYWHERE)), "seconds": 10 / plan.by}
-    for fault in (*ANYWHERE, *reads):
+    for fault in (*creates, *ANYWHERE, *reads):
         yield usual | {"seed": dice.randrange(10**6)} | fault
 
 
@@ -112,7 +121,7 @@ class House:
             "TRAINBOARD_STATE": str(self.state),
             "TRAINBOARD_VERTEX_ENDPOINT": self.url,
             "TRAINBOARD_POLL_SECONDS": "20",
-            "TRAINBOARD_SWEEP_SECONDS": "0.4",
+            "TRAINBOARD_SWEEP_SECONDS": "0.7",
             "TRAINBOARD_CREATES_PER_MINUTE": "100000",
             "TRAINBOARD_READS_PER_MINUTE": "100000",
             "TRAINBOARD_LOG_READS_PER_MINUTE": "100000",

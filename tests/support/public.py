@@ -8,6 +8,7 @@ import heapq
 import random
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
@@ -19,8 +20,9 @@ from tests.support.person import Form, Person, forms
 
 Answer = TypeVar("Answer")
 
-PATIENCE_SECONDS = 240
+PATIENCE_SECONDS = 600
 """How long somebody tries before the test fails."""
+PEOPLE = 4
 KINDS = ("custom_job",) * 8 + ("training_pipeline", "hyperparameter_tuning_job")
 CANCELLED, PRESSED_TWICE = 0.06, 0.05
 """Shares of all jobs."""
@@ -53,7 +55,7 @@ def fate(number: int, seed: int, stories: tuple[str, ...]) -> Fate:
 
 
 class Public(threading.Thread):
-    """One thread that is everybody; `failure` is what went wrong for them, `is_done` that they want nothing more."""
+    """Several people; `failure` is what went wrong for them, `is_done` that they want nothing more."""
 
     def __init__(
         self, address: str, *, jobs: int, seed: int, stories: tuple[str, ...], clock: Callable[[], datetime]
@@ -61,11 +63,16 @@ class Public(threading.Thread):
         super().__init__(name="public", daemon=True)
         self._address, self._clock = address, clock
         self._fates = [fate(number, seed, stories) for number in range(jobs)]
-        self._cancellations: list[tuple[float, str]] = []
+        self._requested: list[str] = []
         self._is_over = threading.Event()
         self.failure: BaseException | None = None
         self.is_done = False
-        self.tries = 0
+        self.failed_tries = 0
+
+    @property
+    def progress(self) -> float:
+        """The share of the jobs that have been requested."""
+        return len(self._requested) / len(self._fates)
 
     def stop(self) -> None:
         """Let them go home."""
@@ -73,27 +80,42 @@ class Public(threading.Thread):
         self.join(timeout=60)
 
     def run(self) -> None:
-        """Want everything that there is to want, one after the other."""
+        """Let each of them want a share of all that there is to want."""
         try:
-            person = self._insist(lambda: Person(self._address).sign_in("engineer"))
-            page = self._insist(lambda: person.open("/jobs/new/?example=1"))
-            form = next(form for form in forms(page.text) if "do" in form.buttons)
-            token = form.values["csrfmiddlewaretoken"]
-            for number, one in enumerate(self._fates):
-                job = self._request(person, form, number, one)
-                if one.cancelled_after is not None:
-                    heapq.heappush(self._cancellations, (self._clock().timestamp() + one.cancelled_after, job))
-                self._cancel_what_is_due(person, token)
-            waiting.until(
-                lambda: self._cancel_what_is_due(person, token), seconds=PATIENCE_SECONDS, what="all is cancelled"
-            )
-            person.close()
+            with ThreadPoolExecutor(PEOPLE) as pool:
+                for share in [
+                    pool.submit(self._want, range(first, len(self._fates), PEOPLE)) for first in range(PEOPLE)
+                ]:
+                    share.result()
             self.is_done = True
         except BaseException as failure:  # noqa: BLE001 - told by the test's own thread
             self.failure = failure
 
-    def _request(self, person: Person, form: Form, number: int, one: Fate) -> str:
+    def _want(self, numbers: range) -> None:
+        """Be one person: sign in, request jobs one after the other, cancel some when their time has come."""
+        person = self._insist(lambda: Person(self._address).sign_in("engineer"))
+        page = self._insist(lambda: person.open("/jobs/new/?example=1"))
+        form = next(form for form in forms(page.text) if "do" in form.buttons)
+        regretted: list[tuple[float, str]] = []
+
+        def cancel() -> bool:
+            while regretted and regretted[0][0] <= self._clock().timestamp():
+                token = {"csrfmiddlewaretoken": form.values["csrfmiddlewaretoken"]}
+                self._post(person, f"{heapq.heappop(regretted)[1]}cancel/", token)
+            return not regretted
+
+        for number in numbers:
+            job, one = self._request(person, form, number), self._fates[number]
+            self._requested.append(job)
+            if one.cancelled_after is not None:
+                heapq.heappush(regretted, (self._clock().timestamp() + one.cancelled_after, job))
+            cancel()
+        waiting.until(cancel, seconds=PATIENCE_SECONDS, what="all is cancelled")
+        person.close()
+
+    def _request(self, person: Person, form: Form, number: int) -> str:
         """Send the form until it is answered with the job's page; return the page's path."""
+        one = self._fates[number]
         changes = {"name": f"chaos-{number}", "request_key": f"chaos-{number}", "kind": one.kind, "run_time": "1 min"}
         changes |= {"labels": f"emulator_script={one.story}", "do": "submit"}
         changes |= TUNING if one.kind == "hyperparameter_tuning_job" else {}
@@ -101,12 +123,6 @@ class Public(threading.Thread):
         if one.is_pressed_twice:
             assert self._post(person, "/jobs/new/", form.values | changes) == job, "a second press made a second job"
         return job
-
-    def _cancel_what_is_due(self, person: Person, token: str) -> bool:
-        while self._cancellations and self._cancellations[0][0] <= self._clock().timestamp():
-            _, job = heapq.heappop(self._cancellations)
-            self._post(person, f"{job}cancel/", {"csrfmiddlewaretoken": token})
-        return not self._cancellations
 
     def _post(self, person: Person, path: str, values: dict[str, str]) -> str:
         """Send a form until it is answered with a redirect; return where to."""
@@ -126,10 +142,10 @@ class Public(threading.Thread):
 
         def once() -> list[Answer]:
             assert not self._is_over.is_set(), "the test is over"
-            self.tries += 1
             try:
                 return [attempt()]
             except requests.RequestException:
+                self.failed_tries += 1
                 return []
 
         return waiting.until(once, seconds=PATIENCE_SECONDS, every=0.2, what="the site answers")[0]
