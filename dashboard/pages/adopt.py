@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 from dashboard.access import Request, Team
 from dashboard.access.foreign import ForeignJob, adopting_teams, found_by, found_of, survey_of
 from dashboard.forms.adopt_form import PlaceForm
-from dashboard.pages.fragments import page_or_fragment
+from dashboard.pages.parts.fragments import page_or_fragment
 from jobs import lifecycle, states, strategies, tasks
 
 PAGE_SIZE = 50

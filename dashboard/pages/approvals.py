@@ -11,9 +11,9 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.access import Approval, Request, job_to_approve, open_approvals, teams_where
-from dashboard.pages.differences import changes_of
-from dashboard.pages.fragments import page_or_fragment
-from dashboard.pages.rows import row_of
+from dashboard.pages.parts.differences import changes_of
+from dashboard.pages.parts.fragments import page_or_fragment
+from dashboard.pages.parts.rows import row_of
 from jobs import lifecycle, tasks
 
 MOST = 50

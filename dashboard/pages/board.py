@@ -11,9 +11,9 @@ from django.utils import timezone
 from dashboard.access import Job, Request, Team, failing_scopes, jobs_of, teams_of
 from dashboard.access.pools import holdings_for
 from dashboard.access.spending import spent_since
-from dashboard.pages.fragments import page_or_fragment
-from dashboard.pages.rows import row_of
-from dashboard.pages.search import STATE_WORDS, read_search
+from dashboard.pages.parts.fragments import page_or_fragment
+from dashboard.pages.parts.rows import row_of
+from dashboard.pages.parts.search import STATE_WORDS, read_search
 from jobs.states import FINISHED, RUNNING, WAITING, JobState
 
 PAGE_SIZE = 50

@@ -9,7 +9,7 @@ from dashboard.access import Request, teams_of
 from dashboard.drawing import machine_rows
 from dashboard.drawing.sources import Sources
 from dashboard.forms.catalogue_form import CatalogueForm
-from dashboard.pages.fragments import page_or_fragment
+from dashboard.pages.parts.fragments import page_or_fragment
 from jobs.catalog import ACCELERATORS, DISKS, MACHINES, REGIONS, Machine, accelerators_in, regions_with
 
 USUAL_REGION = "us-central1"

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 from dashboard.access import Job, Request, job_for, jobs_of
 from dashboard.access.baselines import baselines_of
 from dashboard.access.starts import uuid
-from dashboard.pages.differences import comparison
+from dashboard.pages.parts.differences import comparison
 from jobs.spec.compare import OWN_LABELS
 
 MOST_CHOICES = 60

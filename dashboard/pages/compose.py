@@ -12,8 +12,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 from dashboard.access import Job, Request, Team, jobs_of, teams_where
 from dashboard.forms import rows
 from dashboard.forms.compose import Compose
-from dashboard.pages.beginning import beginning
-from dashboard.pages.judging import Judged, judged
+from dashboard.pages.parts.beginning import beginning
+from dashboard.pages.parts.judging import Judged, judged
 from jobs import lifecycle, tasks
 
 NO_TEAM = "You may request jobs in none of your teams; a lead or an administrator can make you an engineer."

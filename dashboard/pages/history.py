@@ -10,9 +10,9 @@ from django.utils import timezone
 
 from dashboard.access import Job, Request, jobs_of
 from dashboard.forms.history import HistoryForm
-from dashboard.pages.fragments import page_or_fragment
-from dashboard.pages.rows import row_of
-from dashboard.pages.search import states_for
+from dashboard.pages.parts.fragments import page_or_fragment
+from dashboard.pages.parts.rows import row_of
+from dashboard.pages.parts.search import states_for
 
 PAGE_SIZE = 50
 

@@ -14,12 +14,12 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from dashboard.access import Job, Request, can, events_of, failing_scopes, job_for
 from dashboard.access.pools import holdings_for
-from dashboard.pages.fragments import page_or_fragment
 from dashboard.pages.job_log import log_context
-from dashboard.pages.rows import row_of
-from dashboard.pages.stored_spec import replica_names
+from dashboard.pages.parts.fragments import page_or_fragment
+from dashboard.pages.parts.rows import row_of
+from dashboard.pages.parts.stored_spec import replica_names
+from dashboard.pages.parts.what_now import what_now
 from dashboard.pages.study import study_part
-from dashboard.pages.what_now import what_now
 from jobs import lifecycle, tasks, timeline
 from jobs.states import JobState
 

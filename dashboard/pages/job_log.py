@@ -25,8 +25,8 @@ from dashboard.access import (
     log_tail,
     silent_log,
 )
-from dashboard.pages.log_command import command_of
-from dashboard.pages.log_view import LogView, as_text
+from dashboard.pages.parts.log_command import command_of
+from dashboard.pages.parts.log_view import LogView, as_text
 from jobs import lifecycle
 
 TAIL_LINES = 200

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 
 from dashboard.access import Job, Request, Scope, teams_of, teams_where
 from dashboard.access.pools import Pool, holdings_of, looks_at_pools, pools_of
-from dashboard.pages.fragments import page_or_fragment
+from dashboard.pages.parts.fragments import page_or_fragment
 from jobs import cost, lifecycle
 from jobs.spec import ResourcePool
 from jobs.timeline import Holding

@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.decorators import method_decorator
 
-from dashboard.pages.fragments import reload_instead
+from dashboard.pages.parts.fragments import reload_instead
 
 
 @method_decorator(login_not_required, name="dispatch")

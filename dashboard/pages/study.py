@@ -12,8 +12,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from dashboard.access import Job, Request, Trial, study_job_for, trials_of
-from dashboard.pages.csv_file import csv_file
-from dashboard.pages.fragments import page_or_fragment
+from dashboard.pages.parts.csv_file import csv_file
+from dashboard.pages.parts.fragments import page_or_fragment
 from jobs import timeline
 
 PAGE_SIZE = 50

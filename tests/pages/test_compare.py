@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from dashboard.pages.differences import changes_of
+from dashboard.pages.parts.differences import changes_of
 from jobs import lifecycle
 from jobs.models import Job, Membership, Policy, Team
 from tests.pages.conftest import MakeJob, text_of

@@ -3,7 +3,7 @@
 import pytest
 from django.contrib.auth.models import User
 
-from dashboard.pages.search import read_search, states_for
+from dashboard.pages.parts.search import read_search, states_for
 from jobs.models import Job
 from tests.pages.conftest import MakeJob
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.drawing.study_chart import FOOT, TOP, Scale, draw
-from dashboard.pages.csv_file import cell
+from dashboard.pages.parts.csv_file import cell
 from jobs import timeline
 from jobs.models import Job, Trial
 from tests.pages.conftest import MakeJob, text_of

@@ -6,7 +6,7 @@ from typing import Any
 from dashboard.access import Job
 from dashboard.access.pools import Holdings
 from dashboard.drawing.figures import duration
-from dashboard.pages.stored_spec import spec_of
+from dashboard.pages.parts.stored_spec import spec_of
 from jobs import timeline
 from jobs.diagnosis import Diagnosis, diagnose
 from jobs.states import JobState

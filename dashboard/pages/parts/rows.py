@@ -10,7 +10,7 @@ from django.conf import settings
 from dashboard.access import Job, Scope
 from dashboard.access.pools import Holdings
 from dashboard.access.spending import cost_so_far
-from dashboard.pages.reasons import may_wait, why
+from dashboard.pages.parts.reasons import may_wait, why
 from jobs import timeline
 from jobs.states import FINISHED, RUNNING, WAITING, JobState
 from jobs.strategies import STRATEGIES, Strategy

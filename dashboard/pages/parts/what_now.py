@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 
 from dashboard.access import Job
 from dashboard.drawing.figures import duration
-from dashboard.pages.reasons import ENDED_BADLY, diagnosis_of, error_of, may_wait
-from dashboard.pages.stored_spec import spec_of
+from dashboard.pages.parts.reasons import ENDED_BADLY, diagnosis_of, error_of, may_wait
+from dashboard.pages.parts.stored_spec import spec_of
 from jobs import timeline
 from jobs.diagnosis import Diagnosis
 from jobs.states import JobState

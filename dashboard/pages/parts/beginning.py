@@ -7,7 +7,7 @@ from dashboard.access.starts import Start, start_for
 from dashboard.forms.body.reading import filled
 from dashboard.forms.example import example
 from dashboard.forms.fixes import fixed
-from dashboard.pages.reasons import diagnosis_of
+from dashboard.pages.parts.reasons import diagnosis_of
 
 
 def beginning(request: Request, teams: list[Team]) -> tuple[dict[str, Any], str]:

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from dashboard.access import Team
 from dashboard.forms.compose import Compose
-from dashboard.pages.offers import has_machines, offers_of
+from dashboard.pages.parts.offers import has_machines, offers_of
 from jobs import convert, lifecycle, strategies
 from jobs.lifecycle import Preview
 from jobs.spec import Submission
