@@ -14,7 +14,7 @@ from typing import Any
 LOCAL = {"awaiting_approval", "approved", "rejected", "withdrawn", "submitting", "submit_failed"}
 KNOWN = {"queued", "pending", "running", "updating", "succeeded", "partially_succeeded", "failed", "cancelling",
          "cancelled", "paused", "expired"}  # fmt: skip
-SURELY = 3
+SURELY = 5
 CLOSE = timedelta(seconds=1)
 CAUSES = {"preempted": "preemptions", "internal": "breakdowns", "job_retry": "retries", "stockout": "stockouts"}
 """Reason of a restart at the site: what the emulator counted."""
