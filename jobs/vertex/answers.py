@@ -23,6 +23,9 @@ LONGEST_WAIT = timedelta(days=1)
 LONGEST_MESSAGE = 8_000
 """Characters of a message that are read; the patterns below are quick on anything of that length."""
 
+ABORTED = "ABORTED"
+"""Google's code word for a call that met another one about the same thing; it may be repeated (vertex-facts 11.3)."""
+
 _QUOTA = re.compile(r"quota metrics? exceed(?:ed)? quota limits?:\s{0,9}(?P<metrics>.+)", re.IGNORECASE | re.DOTALL)
 _METRIC = re.compile(r"[a-z0-9-]{1,63}\.googleapis\.com/\w+")
 _FOUND_ERRORS = re.compile(r"List of found errors:", re.IGNORECASE)
@@ -86,7 +89,9 @@ def unusable(call: Call, why: str) -> errors.Unavailable:
 def _refusal(call: Call, status: int, headers: Mapping[str, str], envelope: Envelope) -> errors.VertexError:
     kind = _class_of(status, envelope)
     words = " ".join(envelope.message.split()) or f"{call.service} answered {status} without saying why."
-    if kind is errors.Unavailable:
+    if kind is errors.Unavailable and envelope.reason == ABORTED:
+        words = f"{call.service} broke it off, as something else was being done to it ({status}): {words}"
+    elif kind is errors.Unavailable:
         words = f"{call.service} is not available now ({status}): {words}"
     elif kind is errors.AuthFailed:
         words = f"Google did not accept our credentials: {words}"
@@ -108,6 +113,8 @@ def _class_of(status: int, envelope: Envelope) -> type[errors.VertexError]:
     known = {401: errors.AuthFailed, 403: errors.PermissionDenied, 404: errors.NotFound}
     if status in known:
         return known[status]
+    if envelope.reason == ABORTED:
+        return errors.Unavailable
     if 400 <= status < 500 and status not in {408, 499}:  # the two by which a server gives up on a call
         return errors.Refused
     return errors.Unavailable

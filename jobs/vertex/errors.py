@@ -1,13 +1,13 @@
 """What can go wrong between us and Vertex AI, by what the caller can do about it.
 
 VertexError            any of the following; `str()` of it is a sentence for people
-├── Refused            Vertex AI understood and said no (400, 409, other 4xx); repeating is useless
+├── Refused            Vertex AI understood and said no (400, other 4xx); repeating is useless
 ├── NotFound           it does not know the resource (404)
 ├── PermissionDenied   the account lacks a right, or the API is off (403)
 ├── AuthFailed         no valid credentials, or Google did not take them (401 and google-auth's own failures)
 ├── QuotaExceeded      training quota is short (429 that names quota metrics); waiting may help
 ├── RateLimited        too many calls (429); wait `retry_after`
-└── Unavailable        no usable answer: 5xx, a web page, cut JSON, a timeout, no connection
+└── Unavailable        no usable answer: 5xx, 409 ABORTED, a web page, cut JSON, a timeout, no connection
 """
 
 from datetime import timedelta

@@ -133,7 +133,7 @@ class TestSending:
         assert job.state == "failed"
         assert not job.events.filter(reason="not_found").exists()
 
-    @pytest.mark.parametrize("fault", ["503", "429", "reset", "html", "truncated", "lost"])
+    @pytest.mark.parametrize("fault", ["503", "409", "429", "reset", "html", "truncated", "lost"])
     def test_a_failure_on_the_way_is_repeated_and_counts_once(
         self, ended: Job, owner: User, cloud: Cloud, fault: str
     ) -> None:

@@ -198,9 +198,12 @@ class TestCancel:
         kinds = list(submitted.events.order_by("id").values_list("kind", flat=True))
         assert kinds.count("cancel_requested") == kinds.count("cancel_sent") == 1
 
-    def test_a_cancellation_that_does_not_arrive_is_sent_again(self, submitted: Job, cloud: Cloud, owner: User) -> None:
+    @pytest.mark.parametrize("fault", ["503", "409", "reset"])
+    def test_a_cancellation_that_does_not_arrive_is_sent_again(
+        self, submitted: Job, cloud: Cloud, owner: User, fault: str
+    ) -> None:
         lifecycle.cancel(submitted, by=owner, now=cloud.now)
-        cloud.fail("customJobs.cancel", "503")
+        cloud.fail("customJobs.cancel", fault)
 
         lifecycle.advance(submitted.pk, now=cloud.now)
         submitted.refresh_from_db()

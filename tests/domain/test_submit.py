@@ -90,7 +90,7 @@ class TestDoubt:
         entered = job.events.get(to_state="pending").occurred_at
         assert entered == cloud.moment(remote["updateTime"]) > cloud.moment(remote["createTime"])
 
-    @pytest.mark.parametrize("fault", ["reset", "503", "html"])
+    @pytest.mark.parametrize("fault", ["reset", "503", "html", "409"])
     def test_a_try_that_never_arrived_is_repeated_only_when_that_is_certain(
         self, request_job: RequestJob, cloud: Cloud, fault: str
     ) -> None:

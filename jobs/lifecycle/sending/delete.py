@@ -79,10 +79,7 @@ def send_delete(job_id: uuid.UUID | str, *, now: datetime) -> None:
     except vertex.NotFound:
         _done(job, now)
     except (vertex.Refused, vertex.PermissionDenied) as error:
-        if error.reason == "ABORTED":  # 409: something else is being done to it just now
-            claims.release_job(job, due_at=now + _pause(job, error, now), trouble=str(error))
-        else:
-            _over(job, str(error), now)
+        _over(job, str(error), now)
     except vertex.VertexError as error:
         claims.release_job(job, due_at=now + _pause(job, error, now), trouble=str(error))
 

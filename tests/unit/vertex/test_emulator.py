@@ -167,7 +167,7 @@ class TestTrouble:
             ("400", Refused),
             ("403", PermissionDenied),
             ("404", NotFound),
-            ("409", Refused),
+            ("409", Unavailable),
             ("429", RateLimited),
             ("500", Unavailable),
             ("503", Unavailable),

@@ -220,7 +220,7 @@ class TestRefusals:
             (404, "NOT_FOUND", NotFound),
             (408, "", Unavailable),
             (409, "ALREADY_EXISTS", Refused),
-            (409, "ABORTED", Refused),
+            (409, "ABORTED", Unavailable),
             (412, "", Refused),
             (429, "RESOURCE_EXHAUSTED", RateLimited),
             (499, "CANCELLED", Unavailable),
