@@ -18,8 +18,20 @@ from tests.support import redis, waiting
 def connect(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Put the Celery app on another broker; drop the connections to the one before."""
     monkeypatch.setattr(app.conf, "broker_url", url)
-    monkeypatch.setattr(app, "_pool", None)
-    monkeypatch.setattr(app.amqp, "_producer_pool", None)
+    forget_connections()
+
+
+def forget_connections() -> None:
+    """Let the Celery app connect anew; nobody is given a connection that was closed."""
+    app._pool = app.amqp._producer_pool = None
+    pools.reset()
+
+
+@pytest.fixture(autouse=True)
+def _own_connections() -> Iterator[None]:
+    """Leave no connection to a test's broker behind for the next test."""
+    yield
+    forget_connections()
 
 
 @pytest.fixture
@@ -29,7 +41,6 @@ def broker(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         server.flushall()
     yield redis_url
     app.pool.force_close_all()
-    pools.reset()  # else the next test at this address would be given a closed one
 
 
 @pytest.mark.django_db(transaction=True)
