@@ -38,19 +38,49 @@ class RemoteJob:
     """One job as Vertex AI describes it.
 
     `state` is its own word (`JOB_STATE_RUNNING`), whether or not we know it. Moments are aware, in UTC, cut to
-    microseconds, None when absent. `error`: {"code": google.rpc number, "message": str, "details"?: list} or None.
+    microseconds, None when absent. What is not `name` or `state` is read from `raw` when it is asked for, which
+    most answers of a list never are.
     """
 
     name: str
-    display_name: str
     state: str
-    labels: dict[str, str]
-    create_time: datetime | None
-    start_time: datetime | None
-    end_time: datetime | None
-    update_time: datetime | None
-    error: dict[str, Any] | None
     raw: dict[str, Any]
+
+    @property
+    def display_name(self) -> str:
+        """What people call it."""
+        return text(self.raw.get("displayName"))
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Its labels; none where they are no object."""
+        labels = self.raw.get("labels")
+        return {key: text(held) for key, held in labels.items()} if isinstance(labels, dict) else {}
+
+    @property
+    def create_time(self) -> datetime | None:
+        """When it was created."""
+        return moment(self.raw.get("createTime"))
+
+    @property
+    def start_time(self) -> datetime | None:
+        """When it first was RUNNING."""
+        return moment(self.raw.get("startTime"))
+
+    @property
+    def end_time(self) -> datetime | None:
+        """When it ended."""
+        return moment(self.raw.get("endTime"))
+
+    @property
+    def update_time(self) -> datetime | None:
+        """When it last changed."""
+        return moment(self.raw.get("updateTime"))
+
+    @property
+    def error(self) -> dict[str, Any] | None:
+        """`{"code": google.rpc number, "message": str, "details"?: list}`, or None."""
+        return rpc_status(self.raw.get("error"))
 
 
 # ---------------------------------------------------------------- addresses
@@ -112,20 +142,8 @@ def remote_job(kind: str, value: object) -> RemoteJob:
     """
     if not isinstance(value, dict) or not is_name(kind, value.get("name")):
         raise ValueError(f"not a member of {KINDS[kind]}")
-    labels = value.get("labels")
     unspecified = "PIPELINE_STATE_UNSPECIFIED" if kind == "training_pipeline" else "JOB_STATE_UNSPECIFIED"
-    return RemoteJob(
-        name=value["name"],
-        display_name=text(value.get("displayName")),
-        state=text(value.get("state")) or unspecified,
-        labels={key: text(held) for key, held in labels.items()} if isinstance(labels, dict) else {},
-        create_time=moment(value.get("createTime")),
-        start_time=moment(value.get("startTime")),
-        end_time=moment(value.get("endTime")),
-        update_time=moment(value.get("updateTime")),
-        error=rpc_status(value.get("error")),
-        raw=value,
-    )
+    return RemoteJob(name=value["name"], state=text(value.get("state")) or unspecified, raw=value)
 
 
 def rpc_status(value: object) -> dict[str, Any] | None:

@@ -14,6 +14,7 @@ from jobs.lifecycle.connection import client
 from jobs.lifecycle.watching.record import record
 from jobs.lifecycle.watching.trials import read_trials
 from jobs.models import Job, LogLine, Trial
+from jobs.vertex import timestamp
 from tests.domain.conftest import Cloud, RequestJob, look, watch
 
 Tell = Callable[..., None]
@@ -38,8 +39,8 @@ def tell(sweep: Job, cloud: Cloud) -> Tell:
 
     def answer(trials: Any, *, minutes: float = 0) -> None:
         remote = client().get(sweep.kind, sweep.remote_name)
-        at = cloud.now + timedelta(minutes=minutes)
-        record(sweep, replace(remote, update_time=at, raw=remote.raw | {"trials": trials}), now=cloud.now)
+        at = timestamp(cloud.now + timedelta(minutes=minutes))
+        record(sweep, replace(remote, raw=remote.raw | {"updateTime": at, "trials": trials}), now=cloud.now)
 
     return answer
 

@@ -240,7 +240,7 @@ class Look:
 def is_news(known: Known, remote: vertex.RemoteJob) -> bool:
     """Whether `record` would write anything but `seen_at`, or a restart may be waiting for its cause."""
     state = states.from_vertex(remote.state)
-    start_is_unknown = bool(remote.start_time) and not known.has_started and state != JobState.RUNNING
+    start_is_unknown = not known.has_started and state != JobState.RUNNING and bool(remote.start_time)
     is_other = state != known.state or bool(remote.error)
     return is_other or start_is_unknown or known.was_blind or may_be_restarting(known)
 
