@@ -39,9 +39,9 @@ def person(stack: Stack) -> Iterator[Callable[[str], Person]]:
         each.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """One browser for all journeys."""
+    """One browser for a module: Playwright runs only once in a process, and modules of pages have their own."""
     with browser.running() as chromium:
         yield chromium
 
