@@ -24,6 +24,10 @@ LEASE = timedelta(seconds=30)
 LONGEST_PAUSE = timedelta(minutes=5)
 
 
+class ClaimLost(Exception):
+    """Another worker has taken the row over; what was learned since is dropped."""
+
+
 def claim_job(job_id: uuid.UUID | str, now: datetime) -> Job | None:
     """Take the job for one step; None when it is gone, not due or held by another worker."""
     token = uuid.uuid4()
@@ -75,6 +79,12 @@ def renew_look(row: Look, *, now: datetime) -> bool:
     In a transaction it also keeps others from taking it until the end.
     """
     return bool(type(row).objects.filter(pk=row.pk, claim=row.claim).update(claimed_until=now + LEASE))
+
+
+def keep_look(row: Look, *, now: datetime) -> None:
+    """Hold a scope or feed as `renew_look` does; raises ClaimLost when another worker has taken it over."""
+    if not renew_look(row, now=now):
+        raise ClaimLost
 
 
 def release_failed(row: Look, error: VertexError, *, now: datetime) -> None:

@@ -7,8 +7,9 @@ from django.db import transaction
 
 from jobs.lifecycle import door
 from jobs.lifecycle.asking.ours import check_is_ours
+from jobs.lifecycle.asking.roles import role_of
 from jobs.lifecycle.errors import NotPermitted
-from jobs.models import Approval, Job, Membership, Role
+from jobs.models import Approval, Job, Role
 from jobs.states import JobState
 
 
@@ -43,8 +44,5 @@ def _check_may_answer(job: Job, by: User) -> None:
     check_is_ours(job)
     if job.owner_id == by.pk:
         raise NotPermitted("You requested this job, so another approver of the team has to decide.")
-    if by.is_superuser:
-        return
-    role = Membership.objects.filter(team=job.team_id, user=by).values_list("role", flat=True).first()
-    if role not in {Role.APPROVER, Role.LEAD}:
+    if role_of(by, team_id=job.team_id) not in {Role.APPROVER, Role.LEAD}:
         raise NotPermitted(f"Only approvers and leads of {job.team} decide about its jobs.")

@@ -6,8 +6,9 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
 from jobs import spec
+from jobs.lifecycle.asking.roles import role_of
 from jobs.lifecycle.errors import NotPermitted
-from jobs.models import Membership, Role, Team, Template
+from jobs.models import Role, Team, Template
 from jobs.models.template import LONGEST_NAME, LONGEST_NOTE
 
 
@@ -133,8 +134,5 @@ def _taken(team: Team, name: str) -> NameNotUsable:
 
 
 def _check_may_write(team: Team, by: User) -> None:
-    if by.is_superuser:
-        return
-    role = Membership.objects.filter(team=team, user=by).values_list("role", flat=True).first()
-    if role not in {Role.ENGINEER, Role.APPROVER, Role.LEAD}:
+    if role_of(by, team_id=team.pk) not in {Role.ENGINEER, Role.APPROVER, Role.LEAD}:
         raise NotPermitted(f"Only engineers, approvers and leads of {team} change its templates.")

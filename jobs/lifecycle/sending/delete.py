@@ -14,9 +14,10 @@ from django.db import transaction
 from jobs import vertex
 from jobs.lifecycle import budget, claims, door
 from jobs.lifecycle.asking.ours import check_is_ours
+from jobs.lifecycle.asking.roles import role_of
 from jobs.lifecycle.connection import client
 from jobs.lifecycle.errors import NotPermitted
-from jobs.models import Job, JobEvent, Membership, Role
+from jobs.models import Job, JobEvent, Role
 from jobs.states import FINISHED, LOCAL
 
 PAUSE = timedelta(seconds=5)
@@ -85,9 +86,7 @@ def send_delete(job_id: uuid.UUID | str, *, now: datetime) -> None:
 
 
 def _has_role(job: Job, by: User) -> bool:
-    if by.is_superuser:
-        return True
-    role = Membership.objects.filter(team=job.team_id, user=by).values_list("role", flat=True).first()
+    role = role_of(by, team_id=job.team_id)
     return role in {Role.APPROVER, Role.LEAD} or (role == Role.ENGINEER and job.owner_id == by.pk)
 
 

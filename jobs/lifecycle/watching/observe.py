@@ -54,10 +54,6 @@ class Known(NamedTuple):
     is_to_be_cancelled: bool
 
 
-class ClaimLost(Exception):
-    """Another worker has taken the scope over; what was learned since is dropped."""
-
-
 def observe(scope_id: int, *, now: datetime) -> None:
     """Look at one scope and plan the next look; does nothing when it is not due or another worker is at it."""
     scope = claims.claim_look(Scope, scope_id, now)
@@ -74,7 +70,7 @@ def observe(scope_id: int, *, now: datetime) -> None:
         look = Look(scope, watched, patience, now)
         try:
             trouble = look.take()
-        except ClaimLost:
+        except claims.ClaimLost:
             return
         except vertex.VertexError as error:
             claims.release_failed(scope, error, now=now)
@@ -233,8 +229,7 @@ class Look:
             reconcile(job, now=self._now)
 
     def _keep_claim(self) -> None:
-        if not claims.renew_look(self._scope, now=self._watch.now):
-            raise ClaimLost
+        claims.keep_look(self._scope, now=self._watch.now)
 
 
 def is_news(known: Known, remote: vertex.RemoteJob) -> bool:

@@ -17,7 +17,7 @@ from jobs.catalog import REGIONS
 from jobs.lifecycle import budget, claims
 from jobs.lifecycle.connection import client
 from jobs.lifecycle.watching import cadence
-from jobs.lifecycle.watching.observe import ANOTHER_PROBE, PAGE_TRIES, ClaimLost
+from jobs.lifecycle.watching.observe import ANOTHER_PROBE, PAGE_TRIES
 from jobs.models import Job, Pool, Scope, Team
 from jobs.states import JobState
 from jobs.strategies.persistent import STRATEGY
@@ -47,7 +47,7 @@ def observe_pools(scope_id: int, *, now: datetime) -> None:
             return
         try:
             listed = _list(scope, patience, now)
-        except ClaimLost:
+        except claims.ClaimLost:
             return
         except vertex.VertexError as error:
             claims.release_failed(scope, error, now=now)
@@ -109,8 +109,7 @@ def _list(scope: Scope, patience: float, now: datetime) -> list[vertex.RemoteRes
         if page is None:
             return listed
         listed += page
-        if not claims.renew_look(scope, now=watch.now):
-            raise ClaimLost
+        claims.keep_look(scope, now=watch.now)
 
 
 def _keep(scope: Scope, found: dict[str, vertex.RemoteResource], *, is_complete: bool, now: datetime) -> bool:

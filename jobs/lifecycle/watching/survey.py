@@ -40,10 +40,6 @@ RUNS_INSIDE = {"backingCustomJob": Job.Kind.CUSTOM_JOB, "backingHyperparameterTu
 """From a field of a pipeline's metadata to the kind of the job that does its work (vertex-facts 3)."""
 
 
-class ClaimLost(Exception):
-    """Another worker has taken the survey over; what was found is dropped."""
-
-
 def check_may_adopt(*, project: str, by: User, team: Team | None = None) -> None:
     """Raise NotPermitted for whom may not adopt jobs of `project` into `team`, or into any team when it is None."""
     teams = Team.objects.filter(project=project)
@@ -74,7 +70,7 @@ def survey(survey_id: int, *, now: datetime) -> None:
     try:
         found = walk.find()
         _write(row, found, now, trouble=walk.trouble)
-    except ClaimLost:
+    except claims.ClaimLost:
         return
     except vertex.VertexError as error:
         claims.release_failed(row, error, now=now)
@@ -121,8 +117,7 @@ class Walk:
                 page = next(pages, None)
             if page is None:
                 return
-            if not claims.renew_look(row, now=self._watch.now):
-                raise ClaimLost
+            claims.keep_look(row, now=self._watch.now)
             yield page
             if self._watch.has_run_out:
                 break
@@ -205,8 +200,7 @@ def _row(row: Survey, kind: str, remote: vertex.RemoteJob) -> ForeignJob:
 def _write(row: Survey, found: list[ForeignJob], now: datetime, *, trouble: str) -> None:
     """Replace what the last survey found, in one transaction that another worker's cannot mix with."""
     with transaction.atomic():
-        if not claims.renew_look(row, now=now):
-            raise ClaimLost
+        claims.keep_look(row, now=now)
         names, followed = [foreign.remote_name for foreign in found], set()
         for first in range(0, len(names), AT_ONCE):
             followed |= _followed(names[first : first + AT_ONCE])
