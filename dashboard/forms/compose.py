@@ -34,6 +34,16 @@ class _Given(NamedTuple):
     parameters: int
 
 
+class Told(NamedTuple):
+    """The fields whose findings stand in the page; their places, which the browser sends back as `told`; and the places
+    of those that it sent but that are told no more.
+    """
+
+    fields: list[FoundField]
+    ids: str
+    quiet_ids: list[str]
+
+
 class Compose:
     """What a person typed, in its two readings: fields with findings, and the submission that they make.
 
@@ -146,22 +156,12 @@ class Compose:
         refused = [field for form in self.active for field in form.with_findings() if field.is_refused]
         return bool(refused) and all(field.is_waiting for field in refused)
 
-    @property
-    def told(self) -> list[FoundField]:
-        """The fields whose findings stand in the page."""
-        return [field for form in self.active for field in form.told]
-
-    @property
-    def told_ids(self) -> str:
-        """Where findings stand in the page now; the browser sends it back as `told`."""
-        return " ".join(field.finds_id for field in self.told)
-
-    @property
-    def quiet_ids(self) -> list[str]:
-        """Where findings stand in the browser's page that are no more: what it sent as `told` but is not told now."""
-        now = {field.finds_id for field in self.told}
+    def told(self) -> "Told":
+        """Return what is told now, and where nothing is told any more."""
+        fields = [field for form in self.active for field in form.told]
+        now = [field.finds_id for field in fields]
         had = str((self._given.data or {}).get("told") or "").split()[:MOST_TOLD]
-        return [name for name in had if name not in now and FINDS_ID.fullmatch(name)]
+        return Told(fields, " ".join(now), [name for name in had if name not in now and FINDS_ID.fullmatch(name)])
 
     @property
     def expected(self) -> timedelta | None:

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from jobs.cost.actual import HOUR
@@ -84,14 +85,14 @@ def estimate(
         low, middle, high = (each.billed_hours for each in outlooks)
         notes += _restart_notes(outlooks, hours, strategy.restart_allowance)
     notes += _timeout_notes(expected, timeout, high)
-    runs = submission.trials
+    runs, price = submission.trials, rate.usd_per_hour
     return Estimate(
         strategy=strategy.key,
         hours=hours,
-        usd_per_hour=_amount(rate.usd_per_hour, submission.parallel_trials),
-        expected_usd=_amount(rate.usd_per_hour, runs, middle),
-        low_usd=_amount(rate.usd_per_hour, runs, low),
-        high_usd=_amount(rate.usd_per_hour, runs, max(high, timeout / HOUR) if timeout else high),
+        usd_per_hour=_amount(price, submission.parallel_trials),
+        expected_usd=_amount(price, runs, middle),
+        low_usd=_amount(price, runs, low),
+        high_usd=_amount(price, runs, max(high, timeout / HOUR) if timeout else high),
         lines=rate.lines,
         notes=tuple(dict.fromkeys(notes)),
         prices_as_of=rate.prices_as_of,
@@ -102,10 +103,15 @@ def estimate(
 
 def rate_of(submission: Submission, *, price_key: str, book: PriceBook) -> Rate:
     """Return what one run of the job costs an hour, over all replicas of all pools."""
-    pools = [(shape_of(pool.machine_spec, pool.disk_spec), max(0, pool.replicas)) for _, pool in submission.pools]
+    pools = tuple((shape_of(pool.machine_spec, pool.disk_spec), max(0, pool.replicas)) for _, pool in submission.pools)
+    return _rate(book, pools or ((Shape(""), 1),), submission.region, price_key)
+
+
+@lru_cache(maxsize=1024)  # most of what one types into a form changes neither machines nor replicas
+def _rate(book: PriceBook, pools: tuple[tuple[Shape, int], ...], region: str, price_key: str) -> Rate:
     rate = NOTHING
-    for shape, replicas in pools or [(Shape(""), 1)]:
-        rate += hourly(book, shape, region=submission.region, price_key=price_key).times(replicas)
+    for shape, replicas in pools:
+        rate += hourly(book, shape, region=region, price_key=price_key).times(replicas)
     return rate
 
 

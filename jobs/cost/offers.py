@@ -9,7 +9,7 @@ from jobs.catalog import ACCELERATORS, machine
 from jobs.cost.estimate import Estimate, estimate
 from jobs.cost.prices import PriceBook
 from jobs.spec import Finding, MachineSpec, Severity, Submission, refuses
-from jobs.strategies import STRATEGIES, Known, Severities, Strategy, check
+from jobs.strategies import STRATEGIES, Known, Severities, Strategy, check_each
 
 DEVICE_CORES = 8
 """A TPU v2 or v3 of more cores is a Pod, which has a quota metric of its own."""
@@ -72,12 +72,14 @@ def offers(
         Offer(
             strategy=each,
             submission=job,
-            findings=tuple(check(job, strategy=each, severities=severities, pools=pools)),
+            findings=tuple(findings),
             estimate=found,
             saving=_saving(found.expected_usd, standard),
             quota_metrics=quota_metrics(job, each),
         )
-        for each, job, found in made
+        for (each, job, found), findings in zip(
+            made, check_each(asked, severities=severities, pools=pools), strict=True
+        )
     ]
 
 

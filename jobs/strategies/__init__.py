@@ -3,7 +3,7 @@
 `check` judges a submission by the rules of every job and those of its strategy. Rules return findings; none raises.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from jobs.spec import Finding, Severity, Submission
 from jobs.strategies import flex_start, persistent, reservation, spot, standard
@@ -23,6 +23,7 @@ __all__ = [
     "Source",
     "Strategy",
     "check",
+    "check_each",
     "strategy_of",
 ]
 
@@ -68,10 +69,34 @@ def check(
     are known, with what other jobs hold of them.
     """
     judged_by = strategy or strategy_of(submission)
+    return _found((*rules_of_kind(submission), *judged_by.rules), submission, severities or {}, pools)
+
+
+def check_each(
+    asked: Sequence[tuple[Strategy, Submission]], *, severities: Severities | None = None, pools: Known = ()
+) -> list[list[Finding]]:
+    """Return what `check` finds in one job under several strategies: `asked` holds each and what its `apply` made.
+
+    A rule that looks at nothing a strategy changes looks once.
+    """
     weights = severities or {}
+    once: dict[str, list[Finding]] = {}
+    for _, job in asked[:1]:
+        once = {each.code: _found([each], job, weights, pools) for each in rules_of_kind(job) if not each.by_strategy}
+    return [
+        [
+            finding
+            for each in (*rules_of_kind(job), *strategy.rules)
+            for finding in (once[each.code] if each.code in once else _found([each], job, weights, pools))
+        ]
+        for strategy, job in asked
+    ]
+
+
+def _found(rules: Sequence[Rule], submission: Submission, weights: Severities, pools: Known) -> list[Finding]:
     return [
         rule.finding(problem, WEIGHTS.get(weights.get(rule.code, "")))
-        for rule in (*rules_of_kind(submission), *judged_by.rules)
+        for rule in rules
         if weights.get(rule.code) != OFF
         for problem in rule.find(submission, pools)
     ]

@@ -21,7 +21,7 @@ def affinities(submission: Submission) -> Iterator[tuple[str, ReservationAffinit
             yield submission.pool_path(index, "machineSpec.reservationAffinity"), pool.machine_spec.reservation_affinity
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.REFUSE, API, by_strategy=True)
 def affinity_has_a_type(submission: Submission) -> Iterator[Problem]:
     """A reservation affinity says which sort it is."""
     for path, affinity in affinities(submission):
@@ -33,7 +33,7 @@ def affinity_has_a_type(submission: Submission) -> Iterator[Problem]:
             )
 
 
-@rule(Severity.REFUSE, RESERVATIONS)
+@rule(Severity.REFUSE, RESERVATIONS, by_strategy=True)
 def specific_reservation_is_named(submission: Submission) -> Iterator[Problem]:
     """A specific reservation is named by the documented key and its full name."""
     for path, affinity in affinities(submission):
@@ -52,7 +52,7 @@ def specific_reservation_is_named(submission: Submission) -> Iterator[Problem]:
                 )
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.REFUSE, API, by_strategy=True)
 def other_affinities_name_nothing(submission: Submission) -> Iterator[Problem]:
     """Only a specific reservation has a key and values."""
     for path, affinity in affinities(submission):
@@ -65,7 +65,7 @@ def other_affinities_name_nothing(submission: Submission) -> Iterator[Problem]:
             )
 
 
-@rule(Severity.REFUSE, RESERVATIONS)
+@rule(Severity.REFUSE, RESERVATIONS, by_strategy=True)
 def reservation_is_in_the_region(submission: Submission) -> Iterator[Problem]:
     """The zone of a reservation lies in the job's region."""
     for path, affinity in affinities(submission):

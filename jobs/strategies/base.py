@@ -57,24 +57,33 @@ Known = Sequence[KnownResource]
 
 @dataclass(frozen=True)
 class Rule:
-    """One requirement: its code, how much it weighs, its sentence, its source, and the function that looks."""
+    """One requirement: its code, how much it weighs, its sentence, its source, and the function that looks.
+
+    `by_strategy`: it looks at something that `Strategy.apply` changes, so that one job may keep it under one strategy
+    and not under another. What the other rules of every job find is the same under all of them.
+    """
 
     code: str
     severity: Severity
     sentence: str
     source: Source
     find: Callable[[Submission, Known], Iterable[Problem]]
+    by_strategy: bool = False
 
     def finding(self, problem: Problem, severity: Severity | None = None) -> Finding:
         """Return a problem as a finding, weighed as `severity` where a site has set one."""
         return Finding(self.code, severity or self.severity, *problem, self.source.title, self.source.read)
 
 
-def rule(severity: Severity, source: Source) -> Callable[[Callable[[Submission], Iterable[Problem]]], Rule]:
+def rule(
+    severity: Severity, source: Source, *, by_strategy: bool = False
+) -> Callable[[Callable[[Submission], Iterable[Problem]]], Rule]:
     """Make a rule of a function of the submission; its name is the code, its docstring the sentence."""
 
     def make(find: Callable[[Submission], Iterable[Problem]]) -> Rule:
-        return Rule(find.__name__, severity, sentence(find), source, lambda submission, _: find(submission))
+        return Rule(
+            find.__name__, severity, sentence(find), source, lambda submission, _: find(submission), by_strategy
+        )
 
     return make
 

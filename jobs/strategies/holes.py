@@ -76,7 +76,7 @@ def _untagged(image: str) -> str:
     return f"{name}{at}{tag.lower()}" if at and "/" not in tag and not HOLE.search(tag) and tag != "TAG" else image
 
 
-@rule(Severity.REFUSE, GCLOUD)
+@rule(Severity.REFUSE, GCLOUD, by_strategy=True)
 def holes_are_filled(submission: Submission) -> Iterator[Problem]:
     """Placeholders of a template, such as ${PROJECT} or MY_BUCKET, are replaced before a job is submitted."""
     for field, text in _lowercase_texts(submission):

@@ -174,7 +174,7 @@ def gpu_partitions_count_one(submission: Submission) -> Iterator[Problem]:
             )
 
 
-@rule(Severity.REFUSE, RESERVATIONS)
+@rule(Severity.REFUSE, RESERVATIONS, by_strategy=True)
 def gb200_comes_from_a_reservation(submission: Submission) -> Iterator[Problem]:
     """GB200 machines are to be had only from a shared reservation."""
     for index, spec, found in known_machines(submission):

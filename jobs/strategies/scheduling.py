@@ -24,7 +24,7 @@ def _field(submission: Submission, name: str) -> str:
     return submission.spec_field(f"scheduling.{name}")
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.REFUSE, API, by_strategy=True)
 def durations_are_not_negative(submission: Submission) -> Iterator[Problem]:
     """Timeout and maximum wait are not negative, and a timeout is longer than zero."""
     scheduling = submission.job_spec.scheduling
@@ -89,7 +89,7 @@ def retries_and_restarts_agree(submission: Submission) -> Iterator[Problem]:
         )
 
 
-@rule(Severity.ADVISE, FLEX)
+@rule(Severity.ADVISE, FLEX, by_strategy=True)
 def waiting_belongs_to_flex_start(submission: Submission) -> Iterator[Problem]:
     """A maximum wait counts for Flex-start only."""
     scheduling = submission.job_spec.scheduling
@@ -101,7 +101,7 @@ def waiting_belongs_to_flex_start(submission: Submission) -> Iterator[Problem]:
         )
 
 
-@rule(Severity.ADVISE, API)
+@rule(Severity.ADVISE, API, by_strategy=True)
 def strategy_name_is_current(submission: Submission) -> Iterator[Problem]:
     """LOW_COST and ON_DEMAND are the old names of SPOT and STANDARD."""
     name = submission.job_spec.scheduling.strategy
@@ -109,7 +109,7 @@ def strategy_name_is_current(submission: Submission) -> Iterator[Problem]:
         yield Problem(_field(submission, "strategy"), f"{name} is an old name.", f"Write {CURRENT[name]}.")
 
 
-@rule(Severity.REFUSE, SPOT)
+@rule(Severity.REFUSE, SPOT, by_strategy=True)
 def spot_needs_no_reservation(submission: Submission) -> Iterator[Problem]:
     """Spot machines do not come from a reservation."""
     if submission.job_spec.scheduling.strategy in SPOT_NAMES:
@@ -121,7 +121,7 @@ def spot_needs_no_reservation(submission: Submission) -> Iterator[Problem]:
             )
 
 
-@rule(Severity.REFUSE, RESERVATIONS)
+@rule(Severity.REFUSE, RESERVATIONS, by_strategy=True)
 def flex_start_needs_no_reservation(submission: Submission) -> Iterator[Problem]:
     """Flex-start and reservations exclude each other."""
     if submission.job_spec.scheduling.strategy == "FLEX_START":
@@ -133,7 +133,7 @@ def flex_start_needs_no_reservation(submission: Submission) -> Iterator[Problem]
             )
 
 
-@rule(Severity.REFUSE, RESERVATIONS)
+@rule(Severity.REFUSE, RESERVATIONS, by_strategy=True)
 def persistent_resource_needs_no_reservation(submission: Submission) -> Iterator[Problem]:
     """A job on a persistent resource does not name a reservation."""
     if submission.job_spec.persistent_resource_id:
@@ -145,7 +145,7 @@ def persistent_resource_needs_no_reservation(submission: Submission) -> Iterator
             )
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.REFUSE, API, by_strategy=True)
 def persistent_resource_needs_no_strategy(submission: Submission) -> Iterator[Problem]:
     """A job on a persistent resource provisions nothing, so Spot and Flex-start do not apply."""
     strategy = submission.job_spec.scheduling.strategy
