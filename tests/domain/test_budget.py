@@ -10,7 +10,7 @@ from redis import Redis
 
 from jobs import lifecycle
 from jobs.lifecycle import budget
-from jobs.models import Job, LogFeed, Scope
+from jobs.models import Job, LogFeed, Policy, Scope, Team
 from tests.conftest import person
 from tests.domain.conftest import Cloud, RequestJob, look
 from tests.support import samples
@@ -138,6 +138,19 @@ class TestSteps:
         lifecycle.submit(second.pk, now=cloud.now)
         second.refresh_from_db()
         assert (second.state, second.trouble) == ("queued", "")
+
+    def test_a_job_that_may_not_be_sent_any_more_takes_no_call(
+        self, request_job: RequestJob, cloud: Cloud, settings: Any, team: Team
+    ) -> None:
+        settings.CREATES_PER_MINUTE = 1
+        abroad, other = request_job(), request_job()
+        Policy.objects.filter(team=team).update(regions=["europe-west4"])
+        lifecycle.submit(abroad.pk, now=cloud.now)
+        Policy.objects.filter(team=team).update(regions=[])
+
+        lifecycle.submit(other.pk, now=cloud.now)
+
+        assert [Job.objects.get(pk=job.pk).state for job in (abroad, other)] == ["submit_failed", "queued"]
 
     def test_a_scope_waits_without_counting_as_failing(
         self, request_job: RequestJob, cloud: Cloud, settings: Any

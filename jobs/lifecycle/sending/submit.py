@@ -5,7 +5,7 @@ The API has no request id, so a repeat could create a second job. The algorithm:
 1. Claim the row; write down, before the call, that a create is about to be tried (`attempted_at`).
 2. If an earlier try may have reached Vertex AI, look the job up by its label first. Found: adopt it. Not found, but the
    try is younger than the list may lag behind: wait. Not found and old enough: it never arrived.
-3. Create it, labelled with our id.
+3. Create it, labelled with our id, if its rules still allow it.
    Only when our budget of calls has room: else the job waits, in the state it is in.
 4. An answer that says no ends the job; a failure that surely created nothing is tried again later; after any other
    failure `attempted_at` stays, so that the next step begins at 2.
@@ -47,18 +47,25 @@ def submit(job_id: uuid.UUID | str, *, now: datetime) -> None:
     if job.cancel_requested_at is not None:
         _withdraw(job, now)
         return
+    if job.state == JobState.APPROVED and not _may_still_be_sent(job, now):
+        return
     try:
         budget.spend(budget.creates(job.project, job.region), now=now)
     except budget.OverBudget as error:
         claims.release_job(job, due_at=now + _pause(job, error), trouble=str(error))
         return
-    if job.state == JobState.APPROVED and not _begin(job, now):
+    begins = "A worker began to submit the job."
+    if job.state == JobState.APPROVED and not door.move(job, JobState.SUBMITTING, now=now, sentence=begins):
+        claims.release_job(job, due_at=now)
         return
     _create(job, now)
 
 
-def _begin(job: Job, now: datetime) -> bool:
-    """Judge once more, since limits and resources may have changed since the request, and enter `submitting`."""
+def _may_still_be_sent(job: Job, now: datetime) -> bool:
+    """Judge once more, since limits and resources may have changed since the request.
+
+    This comes before a call is taken from the budget, so that a job which waits for its resource takes none.
+    """
     submission, expected = submission_of(job), timedelta(seconds=job.expected_seconds)
     pools = known_pools(submission, apart_from=job.pk)
     judged = preview(submission=submission, team=job.team, expected=expected, pools=pools)
@@ -77,9 +84,6 @@ def _begin(job: Job, now: datetime) -> bool:
             detail={"findings": [finding.as_dict() for finding in refused]},
         )
         claims.release_job(job, due_at=None)
-        return False
-    if not door.move(job, JobState.SUBMITTING, now=now, sentence="A worker began to submit the job."):
-        claims.release_job(job, due_at=now)
         return False
     return True
 
