@@ -65,7 +65,7 @@ class Surface:
             if fault is not None and fault.kind in faults.STATUSES:
                 headers = {} if fault.retry_after is None else {"Retry-After": str(fault.retry_after)}
                 return _json(fault.error().body(), status=int(fault.kind), headers=headers)
-            return _response(await self._call(request, found, is_heard=fault is None))
+            return _response(await self._call(request, found, fault))
         except ApiError as problem:
             return _json(problem.body(), status=problem.http)
         except Exception:  # the edge: a bug here must not look like a broken connection
@@ -73,7 +73,7 @@ class Surface:
             return _json(ApiError(500, "Internal error encountered.").body(), status=500)
 
     async def _call(
-        self, request: Request, found: tuple[routes.Route, dict[str, str]] | None, *, is_heard: bool
+        self, request: Request, found: tuple[routes.Route, dict[str, str]] | None, fault: Fault | None
     ) -> Any:
         path = request.scope["path"]
         if found is None:
@@ -87,7 +87,8 @@ class Surface:
             headers=request.headers,
             body=await _body(request),
             address=f"{request.url.scheme}://{request.url.netloc}",
-            is_heard=is_heard,
+            is_heard=fault is None or fault.kind in faults.ANSWERED,
+            behind_seconds=fault.seconds if fault is not None and fault.kind == "stale" else 0.0,
         )
         self._world.calls[route.method] += 1
         with together(self._world.store.db):

@@ -24,7 +24,9 @@ class Call:
     body: bytes
     address: str = ""
     is_heard: bool = True
-    """Whether the answer reaches the client whole: no fault strikes."""
+    """Whether the answer reaches the client whole."""
+    behind_seconds: float = 0.0
+    """How far a list lags behind: it leaves out what was created since."""
 
     @property
     def wants_numbers(self) -> bool:

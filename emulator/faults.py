@@ -3,7 +3,8 @@
 A plan names a kind and, each optional, a method (`customJobs.create`, `customJobs.*`, default all), how many times,
 how many calls to let pass first, and a probability with a seed. Kinds: an HTTP status (those in STATUSES),
 `html` (503 with a proxy's page), `truncated` (200 with half the JSON), `slow`, `reset` (connection broken before
-anything happens), `lost` (everything happens, then the connection breaks: accepted, but the answer lost).
+anything happens), `lost` (everything happens, then the connection breaks: accepted, but the answer lost), `stale` (a
+list leaves out what was created in the last `seconds`, as lists that lag behind do; other methods answer as ever).
 """
 
 import fnmatch
@@ -14,7 +15,9 @@ from typing import Any
 from emulator.errors import ApiError, invalid
 
 STATUSES = {"400", "403", "404", "409", "429", "500", "503", "504"}
-KINDS = STATUSES | {"html", "truncated", "slow", "reset", "lost"}
+KINDS = STATUSES | {"html", "truncated", "slow", "reset", "lost", "stale"}
+ANSWERED = {"stale"}
+"""Kinds with which the client gets a whole answer."""
 MESSAGES = {
     400: "Request contains an invalid argument.",
     403: "Permission denied on resource '//aiplatform.googleapis.com' (or it may not exist).",

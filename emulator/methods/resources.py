@@ -58,7 +58,10 @@ def listed(
     place = listing.position(call.argument("page_token", "pageToken"), kind.kind, where, text)
     before = int(str(place[0])) if place else None
     size = listing.page_size(call.argument("page_size", "pageSize"))
-    walk = world.store.newest_first(kind, where, before=before, label=listing.label_of(text))
+    walk = iter(world.store.newest_first(kind, where, before=before, label=listing.label_of(text)))
+    if call.behind_seconds:
+        known_until = stamp(world.clock.now() - call.behind_seconds)
+        walk = (record for record in walk if record.document["createTime"] <= known_until)
     records, is_more = listing.page(walk, test, size)
     found: Document = {}
     if records:

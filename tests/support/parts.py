@@ -31,7 +31,9 @@ ANYWHERE: tuple[dict[str, Any], ...] = (
 )
 REFUSALS = ("400", "403", "404", "409")
 """Only where they may pass: as the answer to a create they are Vertex AI's last word."""
-KINDS = {*REFUSALS, *(fault["kind"] for fault in ANYWHERE)}
+BEHIND_SECONDS = 20
+"""By the emulator's clock: how far a list lags behind that leaves out the newest jobs."""
+KINDS = {"stale", *REFUSALS, *(fault["kind"] for fault in ANYWHERE)}
 SHARE = 0.2
 """Of all calls; more of those that only read, and of those that create, which happen and are not answered."""
 
@@ -96,7 +98,8 @@ def faults(plan: Plan, dice: random.Random) -> Iterator[dict[str, Any]]:
     reads = ({"kind": kind, "method": method} for kind in REFUSALS for method in ("*.get", "*.list"))
     creates = ({"kind": kind, "method": "*.create", "probability": 0.1} for kind in ("lost", "truncated"))
     usual = {"probability": 1 - (1 - SHARE) ** (1 / len(ANYWHERE)), "seconds": 10 / plan.by}
-    for fault in (*creates, *ANYWHERE, *reads):
+    lists = ({"kind": "stale", "method": "*.list", "probability": SHARE, "seconds": BEHIND_SECONDS},)
+    for fault in (*creates, *lists, *ANYWHERE, *reads):
         yield usual | {"seed": dice.randrange(10**6)} | fault
 
 

@@ -84,6 +84,17 @@ class TestKinds:
             answer(scripted, "POST", JOBS, job_body())
         assert len(scripted.call("GET", JOBS)["customJobs"]) == 1
 
+    def test_a_stale_list_lacks_the_newest_jobs_and_nothing_else_is_stale(self, scripted: Running) -> None:
+        old = scripted.call("POST", JOBS, job_body())
+        scripted.advance(30)
+        new = scripted.call("POST", JOBS, job_body())
+        scripted.fault("stale", seconds=20)
+
+        assert [job["name"] for job in scripted.call("GET", JOBS)["customJobs"]] == [old["name"]]
+        assert scripted.call("GET", f"/v1/{new['name']}")["name"] == new["name"]
+        scripted.advance(20)
+        assert len(scripted.call("GET", JOBS)["customJobs"]) == 2
+
     def test_slow_comes_late(self, scripted: Running) -> None:
         scripted.fault("slow", seconds=5)
         connection = http.client.HTTPConnection(urllib.parse.urlsplit(scripted.url).netloc, timeout=0.3)
