@@ -4,6 +4,7 @@ from django import forms
 
 from dashboard.forms.fields import LinesField, PairsField
 from dashboard.forms.found import FoundForm
+from dashboard.forms.lines import ObjectsField
 
 PLAIN = {"spellcheck": "false"}
 
@@ -24,6 +25,12 @@ class AdvancedForm(FoundForm):
         label="Reserved IP ranges", required=False, help_text="Names of ranges in that network, one on each line."
     )
     network_attachment = _text("Private Service Connect", "The network attachment that it goes through.")
+    dns_peerings = ObjectsField(
+        "{domain} {targetProject} {targetNetwork}",
+        label="DNS zones of that network",
+        required=False,
+        help_text="DOMAIN. PROJECT NETWORK on each line; the job may then resolve names in that zone.",
+    )
     encryption_key = _text("Encryption key", "projects/P/locations/REGION/keyRings/K/cryptoKeys/NAME.")
     tensorboard = _text("TensorBoard", "projects/P/locations/REGION/tensorboards/ID; it needs a service account.")
     experiment = _text("Experiment", "projects/P/locations/REGION/metadataStores/S/contexts/NAME.")

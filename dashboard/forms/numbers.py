@@ -1,4 +1,4 @@
-"""Fields that read numbers, lists of numbers and mounts as people write them."""
+"""Fields that read numbers and lists of them as people write them."""
 
 import math
 import re
@@ -7,11 +7,10 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from dashboard.forms.fields import LONGEST_TEXT, LinesField
+from dashboard.forms.fields import LONGEST_TEXT
 
 NUMBER = re.compile(r"[+-]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
 WHOLE = re.compile(r"[+-]?[0-9]{1,30}", re.ASCII)
-MOUNT = re.compile(r"([^\s:]+):(\S+)\s+(\S+)", re.ASCII)
 
 
 def read_number(text: str) -> int | float:
@@ -66,25 +65,3 @@ class WordsField(forms.CharField):
     def prepare_value(self, value: Any) -> Any:
         """Show a list with commas."""
         return ", ".join(value) if isinstance(value, list | tuple) else value
-
-
-class MountsField(LinesField):
-    """NFS shares, `SERVER:/PATH MOUNT_POINT` on each line; its value is a list of NfsMount bodies."""
-
-    def clean(self, value: Any) -> list[Any]:
-        """Read the lines; one that is no share is refused with its number."""
-        mounts = []
-        for number, line in enumerate(super().clean(value), start=1):
-            found = MOUNT.fullmatch(line)
-            if not found:
-                raise ValidationError(f"Line {number} is not SERVER:/PATH MOUNT_POINT: {line[:60]}")
-            mounts.append(dict(zip(("server", "path", "mountPoint"), found.groups(), strict=True)))
-        return mounts
-
-    def prepare_value(self, value: Any) -> Any:
-        """Show mounts as lines."""
-        if not isinstance(value, list | tuple):
-            return value
-        return "\n".join(
-            "{}:{} {}".format(*(each.get(n, "") for n in ("server", "path", "mountPoint"))) for each in value
-        )

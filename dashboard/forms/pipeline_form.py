@@ -3,8 +3,17 @@
 from django import forms
 
 from dashboard.forms.found import FoundForm
+from dashboard.forms.numbers import NumberField
 
 TASKS = (("custom", "Custom training"), ("tuning", "Tuning"))
+SPLITS = (
+    ("", "as Vertex AI does it"),
+    ("fraction", "at random, by fractions"),
+    ("timestamp", "by time, in fractions"),
+    ("stratified", "the same mixture in each part"),
+    ("predefined", "as a column says"),
+    ("filter", "by filters"),
+)
 
 
 def _text(label: str, help_text: str = "") -> forms.CharField:
@@ -28,3 +37,11 @@ class PipelineForm(FoundForm):
     dataset = _text("Managed dataset", "Its number; empty: the code finds its data itself.")
     dataset_output = _text("Data exported to", "gs://bucket/folder")
     annotation_schema = _text("Annotation schema", "gs:// address of the schema of the labels.")
+    split = forms.ChoiceField(label="Split of the data", required=False, choices=SPLITS)
+    training_fraction = NumberField(label="Training", required=False)
+    validation_fraction = NumberField(label="Validation", required=False)
+    test_fraction = NumberField(label="Test", required=False)
+    split_key = _text("Column", "The key of the data by which it is split.")
+    training_filter = _text("Training filter")
+    validation_filter = _text("Validation filter")
+    test_filter = _text("Test filter")

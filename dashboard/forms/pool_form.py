@@ -6,7 +6,7 @@ from dashboard.forms.carried import CarriedField, DropField, carried_words
 from dashboard.forms.fields import LinesField, PairsField, ShellWordsField
 from dashboard.forms.fitting import accelerator_groups, count_groups, machine_groups, topology_groups
 from dashboard.forms.found import FoundField, FoundForm
-from dashboard.forms.numbers import MountsField
+from dashboard.forms.lines import ObjectsField
 from dashboard.forms.widgets import CountField, Group, OpenPickField, Select
 from jobs.catalog import DISKS, LARGEST_DISK_GB
 
@@ -63,10 +63,17 @@ class PoolForm(FoundForm):
     module = forms.CharField(label="Python module", required=False, max_length=4000, widget=forms.TextInput(attrs=MONO))
     args = ShellWordsField(label="Arguments", required=False, help_text="Quotes as in a shell.")
     env = PairsField(label="Environment variables", required=False, help_text="One NAME=value on each line.")
-    nfs_mounts = MountsField(
+    nfs_mounts = ObjectsField(
+        "{server}:{path} {mountPoint}",
         label="NFS shares",
         required=False,
         help_text="SERVER:/PATH MOUNT_POINT on each line; mounted at /mnt/nfs/MOUNT_POINT. They need a network.",
+    )
+    lustre_mounts = ObjectsField(
+        "{instanceIp} {volumeHandle} {filesystem} {mountPoint}",
+        label="Lustre file systems",
+        required=False,
+        help_text="ADDRESS VOLUME_HANDLE FILESYSTEM MOUNT_POINT on each line; mounted at /mnt/lustre/MOUNT_POINT.",
     )
     skip = forms.BooleanField(label="Skip this pool; the others keep their roles", required=False)
     carried = CarriedField()
@@ -120,7 +127,7 @@ class PoolForm(FoundForm):
     @property
     def has_more(self) -> bool:
         """Whether a field of the folded part holds something or was refused."""
-        names = ("env", "nfs_mounts", "disk_type", "disk_gb")
+        names = ("env", "nfs_mounts", "lustre_mounts", "disk_type", "disk_gb")
         return any(field.value() or field.is_refused for field in self.found() if field.name in names)
 
     def focus(self) -> None:

@@ -196,6 +196,60 @@ class TestKinds:
         assert ("studySpec" in spec["trainingTaskInputs"]) == (task == "tuning")
         assert ("hyperparameter" in spec["trainingTaskDefinition"]) == (task == "tuning")
 
+    @pytest.mark.parametrize(
+        ("typed", "written"),
+        [
+            (
+                {"split": "stratified", "split_key": "species", "training_fraction": "0.8", "test_fraction": "0.2"},
+                {"stratifiedSplit": {"key": "species", "trainingFraction": 0.8, "testFraction": 0.2}},
+            ),
+            (
+                {"split": "filter", "training_filter": "labels.a=1", "split_key": "not asked for"},
+                {"filterSplit": {"trainingFilter": "labels.a=1"}},
+            ),
+            ({"split": "", "training_fraction": "0.5"}, {}),
+        ],
+        ids=["stratified", "filter", "none"],
+    )
+    def test_the_data_of_a_pipeline_is_split(
+        self, engineer: Client, example: dict[str, str], typed: dict[str, str], written: dict[str, object]
+    ) -> None:
+        data = {"kind": "training_pipeline", "task": "custom", "dataset": "123", "dataset_output": "gs://b/data"}
+
+        answer = engineer.post("/jobs/new/", example | data | typed)
+
+        assert answer.status_code == 302, text_in(answer.content.decode(), "compose")
+        job = Job.objects.get()
+        split = {name: value for name, value in job.spec["inputDataConfig"].items() if name.endswith("Split")}
+        assert split == written
+        copied = fields_of(engineer.get(f"/jobs/new/?job={job.pk}").content.decode())
+        assert copied["split"] == typed["split"]
+
+    def test_lustre_and_dns_zones_are_written_and_judged(self, engineer: Client, example: dict[str, str]) -> None:
+        typed = {
+            "pool-0-lustre_mounts": "10.0.0.9 projects/p/locations/z/instances/i lustrefs data",
+            "network_attachment": "attachment",
+            "dns_peerings": "corp.example. host-project main",
+        }
+
+        wrong = engineer.post("/jobs/new/check/", example | typed | {"dns_peerings": "corp.example host-project main"})
+        answer = engineer.post("/jobs/new/", example | typed)
+
+        assert "does not end with a dot" in text_in(wrong.content.decode(), "id_dns_peerings-finds")
+        assert answer.status_code == 302, text_in(answer.content.decode(), "compose")
+        spec = Job.objects.get().spec["jobSpec"]
+        assert spec["pscInterfaceConfig"]["dnsPeeringConfigs"] == [
+            {"domain": "corp.example.", "targetProject": "host-project", "targetNetwork": "main"}
+        ]
+        assert spec["workerPoolSpecs"][0]["lustreMounts"] == [
+            {
+                "instanceIp": "10.0.0.9",
+                "volumeHandle": "projects/p/locations/z/instances/i",
+                "filesystem": "lustrefs",
+                "mountPoint": "data",
+            }
+        ]
+
     def test_tells_what_is_wrong_at_the_field_of_the_study(self, engineer: Client, example: dict[str, str]) -> None:
         wrong = {"parameter-0-low": "-1", "parameter-2-numbers": "32, 16", "parallel_trials": "x", "max_trials": "0"}
 

@@ -11,11 +11,13 @@ from pytest_django.asserts import assertHTMLEqual
 
 from dashboard.forms.body.layout import Layout
 from dashboard.forms.fields import LengthField, LinesField, PairsField, ShellWordsField, read_length, write_length
-from dashboard.forms.numbers import MountsField, NumberField, NumbersField, WordsField
+from dashboard.forms.lines import ObjectsField
+from dashboard.forms.numbers import NumberField, NumbersField, WordsField
 from dashboard.forms.places import place_of
 from dashboard.forms.widgets import Select
 
 HOUR = timedelta(hours=1)
+NFS = "{server}:{path} {mountPoint}"
 
 
 class TestLength:
@@ -80,11 +82,19 @@ def test_fields_read_lines(field: Field, text: str, value: Any) -> None:
         (NumberField(), -3),
         (NumbersField(), [16, 32.5, 1e20]),
         (WordsField(), ["adam", "sgd with momentum"]),
-        (MountsField(), [{"server": "10.0.0.2", "path": "/data", "mountPoint": "data"}]),
+        (ObjectsField(NFS), [{"server": "10.0.0.2", "path": "/data", "mountPoint": "data"}]),
+        (ObjectsField("{a} {b}"), [{"a": "1", "b": "x:y"}, {"a": "{a}", "b": "{}"}]),
     ],
 )
 def test_fields_read_back_what_they_show(field: Field, value: Any) -> None:
     assert field.clean(field.prepare_value(value)) == value
+
+
+def test_a_line_that_is_no_object_is_refused_with_how_it_is_written() -> None:
+    with pytest.raises(ValidationError, match="Line 2 is not SERVER:PATH MOUNT_POINT") as refusal:
+        ObjectsField(NFS).clean("10.0.0.1:/x  x\n10.0.0.2 /data")
+
+    assert len(refusal.value.messages) == 1
 
 
 CUSTOM, TUNING = Layout(), Layout("hyperparameter_tuning_job", tunes=True)
@@ -106,7 +116,8 @@ PIPELINE, TUNING_PIPELINE = Layout("training_pipeline"), Layout("training_pipeli
         (CUSTOM, "jobSpec.workerPoolSpecs[3].containerSpec.env[7].name", ("pool-3", "env")),
         (CUSTOM, "jobSpec.workerPoolSpecs[1].pythonPackageSpec", ("pool-1", "executor_image")),
         (CUSTOM, "jobSpec.workerPoolSpecs[0].nfsMounts[0].path", ("pool-0", "nfs_mounts")),
-        (CUSTOM, "jobSpec.workerPoolSpecs[2].lustreMounts", ("pool-2", "machine_type")),
+        (CUSTOM, "jobSpec.workerPoolSpecs[2].lustreMounts[0].filesystem", ("pool-2", "lustre_mounts")),
+        (CUSTOM, "jobSpec.pscInterfaceConfig.dnsPeeringConfigs[1].domain", ("", "dns_peerings")),
         (CUSTOM, "studySpec.metrics", ("", "")),
         (CUSTOM, "jobSpec.models[0]", ("", "")),
         (CUSTOM, "modelToUpload", ("", "")),
@@ -121,7 +132,9 @@ PIPELINE, TUNING_PIPELINE = Layout("training_pipeline"), Layout("training_pipeli
         (PIPELINE, "trainingTaskInputs.workerPoolSpecs[0].diskSpec.bootDiskSizeGb", ("pool-0", "disk_gb")),
         (PIPELINE, "trainingTaskInputs.serviceAccount", ("", "service_account")),
         (PIPELINE, "modelToUpload.containerSpec.imageUri", ("", "model_image")),
-        (PIPELINE, "inputDataConfig.fractionSplit", ("", "dataset")),
+        (PIPELINE, "inputDataConfig.fractionSplit", ("", "split")),
+        (PIPELINE, "inputDataConfig.stratifiedSplit.key", ("", "split_key")),
+        (PIPELINE, "inputDataConfig.savedQueryId", ("", "dataset")),
         (TUNING_PIPELINE, "trainingTaskInputs.studySpec.parameters[0]", ("parameter-0", "parameter_id")),
         (TUNING_PIPELINE, "trainingTaskInputs.trialJobSpec.scheduling.timeout", ("", "timeout")),
         (TUNING_PIPELINE, "trainingTaskInputs.maxFailedTrialCount", ("", "max_failed_trials")),

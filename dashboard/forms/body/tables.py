@@ -6,6 +6,17 @@ a parameter. `layout` says where the parts lie in a job of each kind.
 
 from dashboard.forms.body.entries import Branch, Entry, Table, Variant, ends, env, flag, length, pairs, whole
 
+DATA = "inputDataConfig"
+PARTS = ("training", "validation", "test")
+"""What the data of a pipeline is split into."""
+
+
+def _fractions(at: str, *, keyed: bool = False) -> dict[str, Entry]:
+    """Return the entries of a split by fractions; some look at a column, the key."""
+    fractions = {f"{part}_fraction": Entry(f"{at}.{part}Fraction") for part in PARTS}
+    return fractions | ({"split_key": Entry(f"{at}.key")} if keyed else {})
+
+
 RESOURCE = Table(
     {
         "name": Entry("displayName"),
@@ -23,6 +34,21 @@ PIPELINE = Table(
         "dataset_output": Entry("inputDataConfig.gcsDestination.outputUriPrefix"),
         "annotation_schema": Entry("inputDataConfig.annotationSchemaUri"),
     },
+    (
+        Variant(
+            "split",
+            {
+                "fraction": Branch(f"{DATA}.fractionSplit", _fractions(f"{DATA}.fractionSplit")),
+                "timestamp": Branch(f"{DATA}.timestampSplit", _fractions(f"{DATA}.timestampSplit", keyed=True)),
+                "stratified": Branch(f"{DATA}.stratifiedSplit", _fractions(f"{DATA}.stratifiedSplit", keyed=True)),
+                "predefined": Branch(f"{DATA}.predefinedSplit", {"split_key": Entry(f"{DATA}.predefinedSplit.key")}),
+                "filter": Branch(
+                    f"{DATA}.filterSplit",
+                    {f"{part}_filter": Entry(f"{DATA}.filterSplit.{part}Filter") for part in PARTS},
+                ),
+            },
+        ),
+    ),
     above={
         "trainingTaskDefinition": "task",
         "trainingTaskInputs": "task",
@@ -43,6 +69,7 @@ SPEC = Table(
         "network": Entry("network"),
         "reserved_ip_ranges": Entry("reservedIpRanges"),
         "network_attachment": Entry("pscInterfaceConfig.networkAttachment"),
+        "dns_peerings": Entry("pscInterfaceConfig.dnsPeeringConfigs"),
         "tensorboard": Entry("tensorboard"),
         "experiment": Entry("experiment"),
         "experiment_run": Entry("experimentRun"),
@@ -63,6 +90,7 @@ POOL = Table(
         "disk_type": Entry("diskSpec.bootDiskType"),
         "disk_gb": Entry("diskSpec.bootDiskSizeGb"),
         "nfs_mounts": Entry("nfsMounts"),
+        "lustre_mounts": Entry("lustreMounts"),
     },
     (
         Variant(

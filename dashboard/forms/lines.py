@@ -1,0 +1,47 @@
+"""A field of objects, each written as one line of words."""
+
+import re
+from typing import Any
+
+from django.core.exceptions import ValidationError
+
+from dashboard.forms.fields import LinesField
+
+PLACE = re.compile(r"\{(\w+)\}([^\s{]?)")
+HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+class ObjectsField(LinesField):
+    """Objects, one on each line; its value is a list of JSON objects.
+
+    `layout` says how a line is written, with the objects' keys: `{server}:{path} {mountPoint}`. A word ends where the
+    sign behind it stands, and holds no space.
+    """
+
+    def __init__(self, layout: str, **options: Any) -> None:
+        self.layout = layout
+        self.names: list[str] = [name for name, _ in PLACE.findall(layout)]
+        words = PLACE.sub(lambda found: rf"([^\s{re.escape(found[2])}]+){re.escape(found[2])}", layout)
+        self.line = re.compile(re.sub(" +", r"\\s+", words), re.ASCII)
+        super().__init__(**options)
+
+    @property
+    def words(self) -> str:
+        """The layout as people read it: SERVER:PATH MOUNT_POINT."""
+        return PLACE.sub(lambda found: HUMP.sub("_", found[1]).upper() + found[2], self.layout)
+
+    def clean(self, value: Any) -> list[Any]:
+        """Read the lines; one that is written otherwise is refused with its number."""
+        objects = []
+        for number, line in enumerate(super().clean(value), start=1):
+            found = self.line.fullmatch(line)
+            if not found:
+                raise ValidationError(f"Line {number} is not {self.words}: {line[:60]}")
+            objects.append(dict(zip(self.names, found.groups(), strict=True)))
+        return objects
+
+    def prepare_value(self, value: Any) -> Any:
+        """Show objects as lines."""
+        if not isinstance(value, list | tuple):
+            return value
+        return "\n".join(self.layout.format(**{name: each.get(name, "") for name in self.names}) for each in value)
