@@ -105,7 +105,7 @@ class Cloud:
 @pytest.fixture
 def cloud(tmp_path: Path, clock: Clock, settings: Any) -> Iterator[Cloud]:
     """A Vertex AI of the test's own, at the test's time, which the site's settings point to."""
-    with running(tmp_path / "emulator", scripted=True, start=clock.now.timestamp()) as emulator:
+    with running(tmp_path / "emulator", scripted=True, start=clock.now.timestamp(), is_waited_for=False) as emulator:
         settings.VERTEX_ENDPOINT = settings.LOGGING_ENDPOINT = emulator.url
         settings.POLL_INTERVAL = timedelta(seconds=10)
         cloud = Cloud(emulator, clock)
@@ -150,8 +150,8 @@ def look(cloud: Cloud) -> None:
         lifecycle.read_feed(feed_id, now=cloud.now)
 
 
-def watch(cloud: Cloud, job: Job, *, minutes: float, every: float = 20) -> None:
-    """Look every few seconds for so many minutes, or until the job has ended."""
+def watch(cloud: Cloud, job: Job, *, minutes: float, every: float = 45) -> None:
+    """Look again and again for so many minutes, or until the job has ended."""
     until = cloud.now + timedelta(minutes=minutes)
     while cloud.now < until and not job.is_finished:
         cloud.forward(seconds=every)

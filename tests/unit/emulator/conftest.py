@@ -88,7 +88,7 @@ def said(emulator: Running, job: dict[str, Any], task: str = "workerpool0-0") ->
 @pytest.fixture
 def scripted(tmp_path: Path) -> Iterator[Running]:
     """An emulator without processes whose clock the test moves."""
-    with running(tmp_path / "state", scripted=True, start=START) as emulator:
+    with running(tmp_path / "state", scripted=True, start=START, is_waited_for=False) as emulator:
         yield emulator
 
 
