@@ -1,5 +1,6 @@
 """May this job be submitted? The rules of its strategy and the limits of its team, weighed into one decision. Pure."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
@@ -49,20 +50,22 @@ def judge(
     limits: Limits,
     severities: Severities | None = None,
     pools: Known = (),
+    found: Iterable[Finding] | None = None,
 ) -> Decision:
     """Weigh all findings: the worst severity decides. Never raises on a submission that could be read.
 
     `severities` are the rules' severities that the site has set, `pools` the persistent resources that are known.
+    `found` is what its rules find, for a caller that has judged it by them already.
     """
     findings = (
-        *check(submission, severities=severities, pools=pools),
+        *(check(submission, severities=severities, pools=pools) if found is None else found),
         *_region(submission, limits),
         *_cost(estimate, limits),
     )
-    found = {finding.severity for finding in findings}
-    if Severity.REFUSE in found:
+    weights = {finding.severity for finding in findings}
+    if Severity.REFUSE in weights:
         return Decision(Verdict.REFUSE, findings)
-    return Decision(Verdict.ASK if Severity.ASK in found else Verdict.ALLOW, findings)
+    return Decision(Verdict.ASK if Severity.ASK in weights else Verdict.ALLOW, findings)
 
 
 def _region(submission: Submission, limits: Limits) -> tuple[Finding, ...]:

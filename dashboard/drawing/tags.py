@@ -6,7 +6,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from dashboard.drawing import figures, marks, replicas, study_chart, timeline
+from dashboard.drawing import figures, findings, marks, replicas, study_chart, timeline
 from jobs.models import Trial
 from jobs.timeline import Metric, Span, value_of
 
@@ -22,6 +22,7 @@ register.filter("state", marks.state_mark)
 register.filter("resource_state", replicas.resource_mark)
 register.simple_tag(timeline.draw, name="timeline")
 register.simple_tag(study_chart.draw, name="study_chart")
+register.simple_tag(findings.finding, name="finding")
 register.simple_tag(marks.shape, name="shape")
 register.simple_tag(marks.pips, name="pips")
 register.simple_tag(marks.meter, name="meter")

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from dashboard.access import Team
 from dashboard.forms.compose import Compose
-from dashboard.pages.parts.offers import has_machines, offers_of
+from dashboard.pages.parts.offers import has_machines, offers_of, ways_of
 from jobs import convert, lifecycle, strategies
 from jobs.lifecycle import Preview
 from jobs.spec import Submission
@@ -37,14 +37,16 @@ def judged(form: Compose, teams: list[Team]) -> Judged:
     submission = form.submission(project=team.project)
     weights = lifecycle.severities()
     pools = _known_pools(form, team)
+    offers = offers_of(submission, form.expected, weights, pools)
     preview = None
     chosen = strategies.STRATEGIES.get(form.job.cleaned_data.get("strategy", ""))
     if submission is not None and chosen is not strategies.strategy_of(submission):
         # without what it still needs, this would be a job of another strategy
         form.put(strategies.check(submission, strategy=chosen, severities=weights))
     elif submission is not None and form.expected is not None:
+        own = next((offer for offer in offers if offer.strategy is chosen), None)
         preview = lifecycle.preview(
-            submission=submission, team=team, expected=form.expected, weights=weights, pools=pools
+            submission=submission, team=team, expected=form.expected, weights=weights, pools=pools, offer=own
         )
         form.put(preview.decision.findings)
     elif submission is not None:  # without a run time there is no cost to judge, but every rule still speaks
@@ -55,7 +57,7 @@ def judged(form: Compose, teams: list[Team]) -> Judged:
         "team": team,
         "preview": preview,
         "has_machines": has_machines(submission),
-        "offers": offers_of(submission, form.expected, weights, pools),
+        "ways": ways_of(offers),
         "resources": [(known.resource_id, _words(known)) for known in pools if known.resource.state == "RUNNING"],
         "request_text": request_text(submission, form.job.cleaned_data.get("written", "")),
     }

@@ -1,6 +1,6 @@
 """The strategies side by side, as the compose page shows them: one card each."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
@@ -69,16 +69,22 @@ def offers_of(
     expected: timedelta | None,
     weights: Mapping[str, str] | None = None,
     pools: Known = (),
-) -> list[Way]:
-    """Return a card for every strategy, without offers while no machine or run time is known.
+) -> list[Offer]:
+    """Return the job under every strategy; nothing while no machine or run time is known."""
+    if submission is None or expected is None or not has_machines(submission):
+        return []
+    return cost.offers(submission, expected=expected, book=cost.PriceBook.load(), severities=weights, pools=pools)
+
+
+def ways_of(offers: Sequence[Offer]) -> list[Way]:
+    """Return a card for every strategy, without prices where there are no offers.
 
     What refuses the job under every strategy is no reason against one of them: it stands at its field already.
     """
-    if submission is None or expected is None or not has_machines(submission):
+    if not offers:
         return [Way(key) for key in STRATEGIES]
-    made = cost.offers(submission, expected=expected, book=cost.PriceBook.load(), severities=weights, pools=pools)
-    everywhere = set.intersection(*({(each.code, each.field) for each in offer.refusals} for offer in made))
-    return [_way(offer, everywhere) for offer in made]
+    everywhere = set.intersection(*({(each.code, each.field) for each in offer.refusals} for offer in offers))
+    return [_way(offer, everywhere) for offer in offers]
 
 
 def _way(offer: Offer, everywhere: set[tuple[str, str]]) -> Way:

@@ -55,16 +55,21 @@ def preview(
     expected: timedelta,
     weights: Mapping[str, str] | None = None,
     pools: strategies.Known | None = None,
+    offer: cost.Offer | None = None,
 ) -> Preview:
     """Price and judge a submission as `request_job` would; write nothing.
 
-    `weights` are what `severities()`, `pools` what `known_pools()` gave to a caller that has asked already.
+    `weights` are what `severities()`, `pools` what `known_pools()` gave to a caller that has asked already; `offer` is
+    what that caller has made of the submission under its own strategy.
     """
+    limits = limits_of(team)
+    if offer is not None:
+        decision = policy.judge(submission, estimate=offer.estimate, limits=limits, found=offer.findings)
+        return Preview(decision, offer.estimate)
     strategy = strategies.strategy_of(submission)
     estimate = cost.estimate(submission, strategy=strategy, expected=expected, book=cost.PriceBook.load())
     weights = severities() if weights is None else weights
     pools = known_pools(submission) if pools is None else pools
-    limits = limits_of(team)
     decision = policy.judge(submission, estimate=estimate, limits=limits, severities=weights, pools=pools)
     return Preview(decision, estimate)
 

@@ -12,7 +12,14 @@ from tests.support import specs
 from tests.unit.strategies.cases import submission
 from tests.unit.strategies.test_rules import ALL
 
-REGION = "us-central1"
+JOBS = specs.jobs().filter(lambda drawn: drawn[0] != "persistent_resource")
+
+
+def submitted(drawn: tuple[str, dict[str, Any]]) -> Submission:
+    kind, body = drawn
+    job, findings = spec.read(kind, body)
+    assert job is not None, findings
+    return Submission(kind=kind, project="vision", region="us-central1", job=job)
 
 
 def asked(job: Submission) -> list[tuple[Strategy, Submission]]:
@@ -30,14 +37,11 @@ def test_every_boundary_is_found_as_by_each_strategy_alone(kind: str, body: dict
     assert check_each(asked(job)) == alone(job)
 
 
-@given(specs.jobs().filter(lambda drawn: drawn[0] != "persistent_resource"))
+@given(JOBS)
 def test_any_job_is_judged_as_by_each_strategy_alone(drawn: tuple[str, dict[str, Any]]) -> None:
-    kind, body = drawn
-    job, _ = spec.read(kind, body)
-    assert job is not None
-    submitted = Submission(kind=kind, project="vision", region=REGION, job=job)
+    job = submitted(drawn)
 
-    assert check_each(asked(submitted)) == alone(submitted)
+    assert check_each(asked(job)) == alone(job)
 
 
 def test_the_weights_of_the_site_count_for_what_is_looked_at_once() -> None:
@@ -46,3 +50,9 @@ def test_the_weights_of_the_site_count_for_what_is_looked_at_once() -> None:
 
     assert all(code in {each.code for each in found} for found in check_each(asked(job)))
     assert not any(code in {each.code for each in found} for found in check_each(asked(job), severities={code: OFF}))
+
+
+@given(JOBS)
+def test_a_job_that_asks_for_a_strategy_is_what_the_strategy_makes_of_it(drawn: tuple[str, dict[str, Any]]) -> None:
+    for strategy, once in asked(submitted(drawn)):
+        assert strategy.apply(once) == once
