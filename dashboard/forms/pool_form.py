@@ -125,9 +125,9 @@ class PoolForm(FoundForm):
         )
 
     @property
-    def has_more(self) -> bool:
+    def has_mounts(self) -> bool:
         """Whether a field of the folded part holds something or was refused."""
-        names = ("env", "nfs_mounts", "lustre_mounts", "disk_type", "disk_gb")
+        names = ("nfs_mounts", "lustre_mounts")
         return any(field.value() or field.is_refused for field in self.found() if field.name in names)
 
     def focus(self) -> None:

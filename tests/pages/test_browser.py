@@ -136,6 +136,21 @@ class TestCompose:
         expect(page.locator("#request")).to_contain_text('"name": "A"')
         expect(page.get_by_label("Environment variables")).to_be_focused()
 
+    def test_a_closed_part_says_that_something_was_found_in_it(self, window: OpenWindow, owner: User) -> None:
+        page = window().sign_in("owner").page
+        page.goto("/jobs/new/?example=1")
+        said = "part => getComputedStyle(part, '::after').content"
+        advanced = page.locator("summary", has_text="Advanced")
+        assert advanced.evaluate(said) == "none"
+
+        page.get_by_text("File systems to mount").click()
+        page.get_by_label("NFS shares").fill("10.0.0.2:/data data")
+
+        expect(page.locator("#id_network-finds")).to_contain_text("still to fill in")
+        assert "something to look at" in advanced.evaluate(said)
+        advanced.click()
+        assert advanced.evaluate(said) == "none"
+
     def test_keeps_the_chosen_strategy_and_shows_its_field(self, window: OpenWindow, owner: User) -> None:
         page = window().sign_in("owner").page
         page.goto("/jobs/new/?example=1")
