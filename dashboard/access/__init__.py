@@ -20,6 +20,7 @@ from dashboard.access.logs import (
     log_lines,
     log_replicas,
     log_tail,
+    service_errors,
     silent_log,
 )
 from dashboard.access.roles import Request, can, teams_of, teams_where
@@ -50,6 +51,7 @@ __all__ = [
     "log_tail",
     "moves_since",
     "open_approvals",
+    "service_errors",
     "silent_log",
     "study_job_for",
     "teams_of",

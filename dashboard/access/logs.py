@@ -10,6 +10,8 @@ from jobs.timeline import ATTEMPT_BEGINS
 
 SERVICE = "service"
 """The replica that stands for Vertex AI's own lines."""
+LAST_ERRORS = 5
+"""Lines of an end; the very last often says no more than that the job failed."""
 
 
 def log_lines(
@@ -50,6 +52,12 @@ def log_replicas(job: Job) -> list[str]:
     return sorted(
         names, key=lambda name: [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)]
     )
+
+
+def service_errors(job: Job) -> list[str]:
+    """Return what the service itself told as an error last, the newest first."""
+    lines = job.log_lines.filter(replica=SERVICE, severity="ERROR").order_by("-timestamp", "-pk")
+    return list(lines.values_list("message", flat=True)[:LAST_ERRORS])
 
 
 def attempt_beginnings(job: Job) -> list[datetime]:

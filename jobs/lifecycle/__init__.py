@@ -22,12 +22,14 @@ from jobs.lifecycle.sending.delete import delete, may_delete, send_delete
 from jobs.lifecycle.sending.submit import submit
 from jobs.lifecycle.watching.adopt import adopt, submission_in
 from jobs.lifecycle.watching.feeds import read_feed, want_log
+from jobs.lifecycle.watching.observe import ERROR_WINDOW
 from jobs.lifecycle.watching.pools import want_pools, watch_pools
 from jobs.lifecycle.watching.survey import ask_survey, hint_of, survey
 from jobs.models import RuleSetting
 
 __all__ = [
     "DEFAULT_SEVERITY",
+    "ERROR_WINDOW",
     "SEVERITY_CHOICES",
     "NotAllowed",
     "NotPermitted",

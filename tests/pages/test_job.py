@@ -23,12 +23,12 @@ def at(job: Job, below: str = "") -> str:
     return f"/jobs/{job.pk}/{below}"
 
 
-def write(job: Job, clock: Clock, *messages: str, replica: str = "workerpool0-0") -> None:
+def write(job: Job, clock: Clock, *messages: str, replica: str = "workerpool0-0", severity: str = "INFO") -> None:
     """Keep lines of a job's log."""
     for number, message in enumerate(messages):
         LogLine.objects.create(
             job=job, timestamp=clock.now, insert_id=f"{replica}{number}{message}", replica=replica,
-            severity="INFO", message=message,
+            severity=severity, message=message,
         )  # fmt: skip
 
 
@@ -130,6 +130,50 @@ class TestWhatItTells:
 
         assert "RUNNING last seen 40 s ago" in text
         assert "Vertex AI has not answered for us-central1" in text
+
+
+class TestFailure:
+    """Vertex AI gives the reason of a failure about a minute after it."""
+
+    EXIT = "The replica workerpool0-0 exited with a non-zero status of 1. Termination reason: Error."
+
+    def test_until_the_reason_comes_the_page_says_that_it_is_asked_for(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        job, browser = make_job("failed"), signed_in(owner)
+
+        fresh = text_of(browser.get(at(job)))
+        clock.forward(minutes=6)
+        later = text_of(browser.get(at(job)))
+
+        assert "Vertex AI has not said why yet" in fresh
+        assert "for a reason that Trainboard does not know Vertex AI gave no reason." in later
+
+    def test_until_then_the_service_log_explains_it(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        job, browser = make_job("failed"), signed_in(owner)
+        write(job, clock, self.EXIT, "Job failed.", replica="service", severity="ERROR")
+        write(job, clock, "CUDA out of memory", severity="ERROR")
+
+        fresh = text_of(browser.get(at(job)))
+        clock.forward(minutes=6)
+        later = text_of(browser.get(at(job)))
+
+        assert "The program failed workerpool0-0 ended with exit code 1" in fresh
+        assert "Vertex AI has not given its reason yet; this is what its log says." in fresh
+        assert "Vertex AI gave no reason; this is what its log says." in later
+
+    def test_the_reason_counts_more_than_the_log(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        job = make_job("failed", error={"code": 8, "message": "Replicas low on memory: workerpool0."})
+        write(job, clock, self.EXIT, replica="service", severity="ERROR")
+
+        text = text_of(signed_in(owner).get(at(job)))
+
+        assert "used more memory than the machine has" in text
+        assert "what its log says" not in text
 
 
 class TestTimeline:

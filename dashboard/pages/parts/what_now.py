@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from dashboard.access import Job
+from dashboard.access import Job, service_errors
 from dashboard.drawing.figures import duration
 from dashboard.pages.parts.reasons import ENDED_BADLY, diagnosis_of, error_of, may_wait
 from dashboard.pages.parts.stored_spec import spec_of
-from jobs import timeline
-from jobs.diagnosis import Diagnosis
+from jobs import lifecycle, timeline
+from jobs.diagnosis import Diagnosis, diagnose
 from jobs.states import JobState
 
 
@@ -70,7 +70,7 @@ def what_now(job: Job, now: datetime) -> Advice | None:
     if job.trouble and not job.is_finished:
         return Advice("A step failed and is repeated", job.trouble, "Nothing is lost; no click is needed.")
     if job.state in ENDED_BADLY:
-        return _failure(job)
+        return _failure(job, now)
     if job.cancel_requested_at and not job.is_finished:
         return Advice("Cancellation asked for", "Vertex AI stops the job when it can; it may end by itself first.")
     if job.restarts and job.state in {JobState.QUEUED, JobState.PENDING}:
@@ -98,14 +98,26 @@ def _succeeded(job: Job, now: datetime) -> Advice:
     return Advice(title, f"It ran {ran}. {where}")
 
 
-def _failure(job: Job) -> Advice:
+def _failure(job: Job, now: datetime) -> Advice:
     known = diagnosis_of(job)
-    if known is None:
-        words = error_of(job)[1] or "Vertex AI gave no reason."
-        return Advice("It failed, for a reason that Trainboard does not know", words, "The log may tell more.")
-    return Advice(
-        known.title, f"{known.explanation} {known.retried}".strip(), known.remedy, known.source, fixes_of(known)
-    )
+    if known is not None:
+        return _explained(known)
+    logged = (diagnose(None, message) for message in service_errors(job))
+    known = next((each for each in logged if each is not None and each.cause != "unknown"), None)
+    is_new = job.ended_at is not None and now - job.ended_at < lifecycle.ERROR_WINDOW
+    if known is not None:
+        silence = "Vertex AI has not given its reason yet" if is_new else "Vertex AI gave no reason"
+        return _explained(known, f"{silence}; this is what its log says.")
+    if is_new:
+        text = "The reason usually follows within a minute, and Trainboard goes on asking for it."
+        return Advice("It failed; Vertex AI has not said why yet", text, "The log may tell already.")
+    words = error_of(job)[1] or "Vertex AI gave no reason."
+    return Advice("It failed, for a reason that Trainboard does not know", words, "The log may tell more.")
+
+
+def _explained(known: Diagnosis, whose: str = "") -> Advice:
+    text = " ".join(filter(None, (known.explanation, known.retried, whose)))
+    return Advice(known.title, text, known.remedy, known.source, fixes_of(known))
 
 
 def fixes_of(known: Diagnosis) -> tuple[tuple[str, str], ...]:
