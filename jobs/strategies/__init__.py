@@ -3,13 +3,10 @@
 `check` judges a submission by the rules of every job and those of its strategy. Rules return findings; none raises.
 """
 
-from collections.abc import Mapping, Sequence
-
-from jobs.spec import Finding, Severity, Submission
-from jobs.strategies import flex_start, persistent, reservation, spot, standard
 from jobs.strategies.base import OFF, Known, KnownResource, Rule, Severities, Source, Strategy
-from jobs.strategies.every import EVERY, rules_of_kind
-from jobs.strategies.scheduling import SPOT_NAMES, reserved_pools
+from jobs.strategies.every import EVERY
+from jobs.strategies.judging import check, check_each
+from jobs.strategies.registry import RULES, STRATEGIES, strategy_of
 
 __all__ = [
     "EVERY",
@@ -26,77 +23,3 @@ __all__ = [
     "check_each",
     "strategy_of",
 ]
-
-STRATEGIES: dict[str, Strategy] = {
-    found.STRATEGY.key: found.STRATEGY for found in (standard, spot, flex_start, reservation, persistent)
-}
-"""`{key: Strategy}` in the order in which people see them."""
-
-RULES: Mapping[str, Rule] = {
-    rule.code: rule for rule in (*EVERY, *(rule for found in STRATEGIES.values() for rule in found.rules))
-}
-"""Every rule by its code."""
-WEIGHTS: Mapping[str, Severity] = {str(severity): severity for severity in Severity}
-
-
-def strategy_of(submission: Submission) -> Strategy:
-    """Return the strategy that a submission asks for.
-
-    A persistent resource counts before `scheduling.strategy`, and that before a reservation; the rules refuse what
-    cannot be combined.
-    """
-    spec = submission.job_spec
-    if spec.persistent_resource_id:
-        return STRATEGIES["persistent"]
-    if spec.scheduling.strategy in SPOT_NAMES:
-        return STRATEGIES["spot"]
-    if spec.scheduling.strategy == "FLEX_START":
-        return STRATEGIES["flex_start"]
-    return STRATEGIES["reservation" if reserved_pools(submission) else "standard"]
-
-
-def check(
-    submission: Submission,
-    *,
-    strategy: Strategy | None = None,
-    severities: Severities | None = None,
-    pools: Known = (),
-) -> list[Finding]:
-    """Return what the rules of every job and of its strategy find, in the order of the rules. Never raises.
-
-    `strategy` judges by another strategy than the one the submission asks for. `severities` are those that a site has
-    set, `{code: severity or "off"}`; a severity that is none is passed over. `pools` are the persistent resources that
-    are known, with what other jobs hold of them.
-    """
-    judged_by = strategy or strategy_of(submission)
-    return _found((*rules_of_kind(submission), *judged_by.rules), submission, severities or {}, pools)
-
-
-def check_each(
-    asked: Sequence[tuple[Strategy, Submission]], *, severities: Severities | None = None, pools: Known = ()
-) -> list[list[Finding]]:
-    """Return what `check` finds in one job under several strategies: `asked` holds each and what its `apply` made.
-
-    A rule that looks at nothing a strategy changes looks once.
-    """
-    weights = severities or {}
-    once: dict[str, list[Finding]] = {}
-    for _, job in asked[:1]:
-        once = {each.code: _found([each], job, weights, pools) for each in rules_of_kind(job) if not each.by_strategy}
-    return [
-        [
-            finding
-            for each in (*rules_of_kind(job), *strategy.rules)
-            for finding in (once[each.code] if each.code in once else _found([each], job, weights, pools))
-        ]
-        for strategy, job in asked
-    ]
-
-
-def _found(rules: Sequence[Rule], submission: Submission, weights: Severities, pools: Known) -> list[Finding]:
-    return [
-        rule.finding(problem, WEIGHTS.get(weights.get(rule.code, "")))
-        for rule in rules
-        if weights.get(rule.code) != OFF
-        for problem in rule.find(submission, pools)
-    ]

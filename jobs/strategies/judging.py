@@ -1,0 +1,57 @@
+"""Rules look at a submission: under the strategy that it asks for, under another, or under several side by side."""
+
+from collections.abc import Mapping, Sequence
+
+from jobs.spec import Finding, Severity, Submission
+from jobs.strategies.base import OFF, Known, Rule, Severities, Strategy
+from jobs.strategies.every import rules_of_kind
+from jobs.strategies.registry import strategy_of
+
+WEIGHTS: Mapping[str, Severity] = {str(severity): severity for severity in Severity}
+
+
+def check(
+    submission: Submission,
+    *,
+    strategy: Strategy | None = None,
+    severities: Severities | None = None,
+    pools: Known = (),
+) -> list[Finding]:
+    """Return what the rules of every job and of its strategy find, in the order of the rules. Never raises.
+
+    `strategy` judges by another strategy than the one the submission asks for. `severities` are those that a site has
+    set, `{code: severity or "off"}`; a severity that is none is passed over. `pools` are the persistent resources that
+    are known, with what other jobs hold of them.
+    """
+    judged_by = strategy or strategy_of(submission)
+    return _found((*rules_of_kind(submission), *judged_by.rules), submission, severities or {}, pools)
+
+
+def check_each(
+    asked: Sequence[tuple[Strategy, Submission]], *, severities: Severities | None = None, pools: Known = ()
+) -> list[list[Finding]]:
+    """Return what `check` finds in one job under several strategies: `asked` holds each and what its `apply` made.
+
+    A rule that looks at nothing a strategy changes looks once.
+    """
+    weights = severities or {}
+    once: dict[str, list[Finding]] = {}
+    for _, job in asked[:1]:
+        once = {each.code: _found([each], job, weights, pools) for each in rules_of_kind(job) if not each.by_strategy}
+    return [
+        [
+            finding
+            for each in (*rules_of_kind(job), *strategy.rules)
+            for finding in (once[each.code] if each.code in once else _found([each], job, weights, pools))
+        ]
+        for strategy, job in asked
+    ]
+
+
+def _found(rules: Sequence[Rule], submission: Submission, weights: Severities, pools: Known) -> list[Finding]:
+    return [
+        rule.finding(problem, WEIGHTS.get(weights.get(rule.code, "")))
+        for rule in rules
+        if weights.get(rule.code) != OFF
+        for problem in rule.find(submission, pools)
+    ]

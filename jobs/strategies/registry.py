@@ -1,0 +1,35 @@
+"""Which strategies and rules there are, and which strategy a submission asks for."""
+
+from collections.abc import Mapping
+
+from jobs.spec import Submission
+from jobs.strategies import flex_start, persistent, reservation, spot, standard
+from jobs.strategies.base import Rule, Strategy
+from jobs.strategies.every import EVERY
+from jobs.strategies.scheduling import SPOT_NAMES, reserved_pools
+
+STRATEGIES: dict[str, Strategy] = {
+    found.STRATEGY.key: found.STRATEGY for found in (standard, spot, flex_start, reservation, persistent)
+}
+"""`{key: Strategy}` in the order in which people see them."""
+
+RULES: Mapping[str, Rule] = {
+    rule.code: rule for rule in (*EVERY, *(rule for found in STRATEGIES.values() for rule in found.rules))
+}
+"""Every rule by its code."""
+
+
+def strategy_of(submission: Submission) -> Strategy:
+    """Return the strategy that a submission asks for.
+
+    A persistent resource counts before `scheduling.strategy`, and that before a reservation; the rules refuse what
+    cannot be combined.
+    """
+    spec = submission.job_spec
+    if spec.persistent_resource_id:
+        return STRATEGIES["persistent"]
+    if spec.scheduling.strategy in SPOT_NAMES:
+        return STRATEGIES["spot"]
+    if spec.scheduling.strategy == "FLEX_START":
+        return STRATEGIES["flex_start"]
+    return STRATEGIES["reservation" if reserved_pools(submission) else "standard"]
