@@ -3,7 +3,7 @@
 import uuid
 from datetime import datetime
 
-from django.db.models import Window
+from django.db.models import BooleanField, ExpressionWrapper, Q, Window
 from django.db.models.functions import RowNumber
 
 from jobs.lifecycle.sending.cancel import send_cancel
@@ -21,11 +21,14 @@ AT_ONCE = 500
 def due_jobs(now: datetime) -> list[uuid.UUID]:
     """Jobs whose next step is due: the oldest of each team, then the second of each, and so on.
 
-    So a team that submits a thousand jobs delays another team's first job by one, not by a thousand.
+    So a team that submits a thousand jobs delays another team's first job by one, not by a thousand. Jobs that nobody
+    has tried to send yet take turns with all others: one that may run unseen, or that is to be cancelled while it
+    costs money, does not wait behind a crowd.
     """
     oldest_first = ["requested_at", "due_at", "pk"]
-    turn = Window(RowNumber(), partition_by="team_id", order_by=oldest_first)
-    due = Job.objects.due(now).annotate(turn=turn).order_by("turn", *oldest_first)
+    is_new = ExpressionWrapper(Q(state=JobState.APPROVED), BooleanField())
+    turn = Window(RowNumber(), partition_by=["team_id", "is_new"], order_by=oldest_first)
+    due = Job.objects.due(now).annotate(is_new=is_new).annotate(turn=turn).order_by("turn", "is_new", *oldest_first)
     return list(due.values_list("pk", flat=True)[:AT_ONCE])
 
 

@@ -20,6 +20,21 @@ class TestDue:
 
         assert lifecycle.due_jobs(cloud.now) == [jobs[2].pk, jobs[0].pk]
 
+    def test_what_may_run_unseen_or_is_to_be_cancelled_waits_behind_no_crowd(
+        self, request_job: RequestJob, cloud: Cloud
+    ) -> None:
+        jobs = []
+        for _ in range(5):
+            jobs.append(request_job())
+            cloud.forward(seconds=1)
+        *new, doubtful, running = jobs
+        Job.objects.filter(pk=doubtful.pk).update(state="submitting", attempted_at=cloud.now)
+        Job.objects.filter(pk=running.pk).update(state="running", cancel_requested_at=cloud.now, due_at=cloud.now)
+
+        order = lifecycle.due_jobs(cloud.now)
+
+        assert order == [doubtful.pk, new[0].pk, running.pk, new[1].pk, new[2].pk]
+
     def test_the_future_is_not_due(self, request_job: RequestJob, cloud: Cloud) -> None:
         request_job()
 
