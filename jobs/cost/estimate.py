@@ -14,7 +14,7 @@ from jobs.cost.rates import PERSISTENT, hourly
 from jobs.cost.restarts import CHECKPOINT_HOURS, LIKELY, LIKELY_HIGH, LIKELY_LOW, Outlook, outlook
 from jobs.spec import DiskSpec, MachineSpec, Submission
 from jobs.strategies import Strategy
-from jobs.strategies.scheduling import DEFAULT_TIMEOUT
+from jobs.strategies.rules.scheduling import DEFAULT_TIMEOUT
 
 _Outlooks = tuple[Outlook, Outlook, Outlook]
 

@@ -4,9 +4,9 @@
 """
 
 from jobs.strategies.base import OFF, Known, KnownResource, Rule, Severities, Source, Strategy
-from jobs.strategies.every import EVERY
 from jobs.strategies.judging import check, check_each
 from jobs.strategies.registry import RULES, STRATEGIES, strategy_of
+from jobs.strategies.rules.every import EVERY
 
 __all__ = [
     "EVERY",

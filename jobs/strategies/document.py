@@ -3,10 +3,8 @@
 import sys
 from collections.abc import Iterable, Iterator
 
-from jobs.strategies import (
-    STRATEGIES,
-    Rule,
-    Strategy,
+from jobs.strategies import STRATEGIES, Rule, Strategy
+from jobs.strategies.rules import (
     affinity,
     containers,
     disks,

@@ -6,7 +6,7 @@ from datetime import timedelta
 from jobs.catalog import ACCELERATORS, Machine, machine
 from jobs.spec import Severity, Submission
 from jobs.strategies.base import Problem, Strategy, ask_for, rule
-from jobs.strategies.holes import is_hole
+from jobs.strategies.rules.holes import is_hole
 from jobs.strategies.sources import FLEX
 
 LONGEST_RUN = timedelta(days=7)

@@ -7,7 +7,7 @@ from jobs.catalog import Machine
 from jobs.spec import Severity, Submission, quoted
 from jobs.strategies.base import Known, Problem, Strategy, ask_for, resource_rule, rule
 from jobs.strategies.fit import described, match, named, same_machine, wanted
-from jobs.strategies.holes import is_hole
+from jobs.strategies.rules.holes import is_hole
 from jobs.strategies.sources import API, PERSISTENT, PERSISTENT_CREATE
 
 RESOURCE_ID = re.compile(r"[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?")

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from jobs.spec import Submission
 from jobs.strategies import flex_start, persistent, reservation, spot, standard
 from jobs.strategies.base import Rule, Strategy
-from jobs.strategies.every import EVERY
-from jobs.strategies.scheduling import SPOT_NAMES, reserved_pools
+from jobs.strategies.rules.every import EVERY
+from jobs.strategies.rules.scheduling import SPOT_NAMES, reserved_pools
 
 STRATEGIES: dict[str, Strategy] = {
     found.STRATEGY.key: found.STRATEGY for found in (standard, spot, flex_start, reservation, persistent)

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from jobs.catalog import Machine, machine
 from jobs.spec import Severity, Submission
 from jobs.strategies.base import Problem, Strategy, ask_for, rule
-from jobs.strategies.machines import known_machines
+from jobs.strategies.rules.machines import known_machines
+from jobs.strategies.rules.tpus import is_pod
 from jobs.strategies.sources import SPOT
-from jobs.strategies.tpus import is_pod
 
 SERIES = ("a2", "a3")
 RESTARTS = 6

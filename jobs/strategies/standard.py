@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from jobs.catalog import Machine
 from jobs.spec import Severity, Submission
 from jobs.strategies.base import Problem, Strategy, ask_for, rule
-from jobs.strategies.machines import known_machines
+from jobs.strategies.rules.machines import known_machines
 from jobs.strategies.sources import COMPUTE, RUNS
 
 SCARCE = frozenset({"NVIDIA_H100_MEGA_80GB", "NVIDIA_H200_141GB", "NVIDIA_B200"})

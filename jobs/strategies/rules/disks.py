@@ -6,8 +6,8 @@ from jobs.catalog import DISKS, LARGEST_DISK_GB, SMALLEST_DISK_GB, default_disk
 from jobs.spec import Severity, Submission, quoted
 from jobs.spec.shape import nearest
 from jobs.strategies.base import Problem, rule
-from jobs.strategies.holes import is_hole
-from jobs.strategies.machines import known_machines
+from jobs.strategies.rules.holes import is_hole
+from jobs.strategies.rules.machines import known_machines
 from jobs.strategies.sources import COMPUTE
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from jobs.spec import Severity, Submission, quoted
 from jobs.strategies.base import Problem, rule
-from jobs.strategies.holes import is_hole
+from jobs.strategies.rules.holes import is_hole
 from jobs.strategies.sources import API, NFS, TENSORBOARD
 
 EMAIL = re.compile(r"[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+")

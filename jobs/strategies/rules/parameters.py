@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from jobs.spec import ParameterSpec, Severity, Submission, quoted
 from jobs.spec.study import ConditionalParameterSpec
 from jobs.strategies.base import Problem, rule
+from jobs.strategies.rules.tuning import studies
 from jobs.strategies.sources import API
-from jobs.strategies.tuning import studies
 
 MOST_DISCRETE = 1000
 CLOSEST = 1e-10

@@ -7,7 +7,7 @@ from jobs.catalog.regions import REGIONS
 from jobs.spec import MachineSpec, Severity, Submission, quoted
 from jobs.spec.shape import nearest
 from jobs.strategies.base import Problem, rule
-from jobs.strategies.holes import is_hole
+from jobs.strategies.rules.holes import is_hole
 from jobs.strategies.sources import API, COMPUTE, GCLOUD, K80, LOCATIONS, RESERVATIONS
 
 POD_CORES = 8

@@ -1,7 +1,8 @@
 """The rules that every job keeps, whatever its strategy, in the order in which a form shows them."""
 
 from jobs.spec import Submission, TrainingPipeline
-from jobs.strategies import (
+from jobs.strategies.base import Rule
+from jobs.strategies.rules import (
     affinity,
     containers,
     disks,
@@ -16,7 +17,6 @@ from jobs.strategies import (
     tpus,
     tuning,
 )
-from jobs.strategies.base import Rule
 
 ALWAYS = (
     *names.RULES,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from jobs.spec import ReservationAffinity, Severity, Submission, quoted
 from jobs.strategies.base import Problem, rule
-from jobs.strategies.holes import is_hole
+from jobs.strategies.rules.holes import is_hole
 from jobs.strategies.sources import API, RESERVATIONS
 
 KEY = "compute.googleapis.com/reservation-name"

@@ -7,7 +7,7 @@ from jobs.catalog import REGIONS
 from jobs.spec import Message, Severity, Submission, quoted
 from jobs.spec.shape import fields, nearest
 from jobs.strategies.base import Problem, rule
-from jobs.strategies.holes import is_open_place
+from jobs.strategies.rules.holes import is_open_place
 from jobs.strategies.sources import API, LABELS, LOCATIONS, TRAINBOARD
 
 LONGEST_DISPLAY_NAME = 128

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from jobs.catalog import Machine, machine
 from jobs.spec import MachineSpec, Severity, Submission, quoted
 from jobs.strategies.base import Problem, rule
-from jobs.strategies.holes import is_hole
-from jobs.strategies.machines import POD_CORES, known_machines
+from jobs.strategies.rules.holes import is_hole
+from jobs.strategies.rules.machines import POD_CORES, known_machines
 from jobs.strategies.sources import COMPUTE
 
 

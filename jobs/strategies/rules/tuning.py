@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from jobs.catalog import machine
 from jobs.spec import Severity, StudySpec, Submission, quoted
 from jobs.strategies.base import Problem, rule
-from jobs.strategies.containers import PREBUILT
+from jobs.strategies.rules.containers import PREBUILT
 from jobs.strategies.sources import API, TUNING
 
 TRIALS_PER_PARAMETER = 10

@@ -1,0 +1,1 @@
+"""What every job keeps, whatever its strategy: a module for each thing that rules speak of; `every` holds them all."""
