@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from jobs.spec import Finding, Severity, Submission
 from jobs.strategies.base import OFF, Known, Rule, Severities, Strategy
-from jobs.strategies.registry import strategy_of
+from jobs.strategies.registry import RULES, strategy_of
 from jobs.strategies.rules.every import rules_of_kind
 
 WEIGHTS: Mapping[str, Severity] = {str(severity): severity for severity in Severity}
+PLACES = {code: place for place, code in enumerate(RULES)}
 
 
 def check(
@@ -34,18 +35,19 @@ def check_each(
 
     A rule that looks at nothing a strategy changes looks once.
     """
-    weights = severities or {}
-    once: dict[str, list[Finding]] = {}
-    for _, job in asked[:1]:
-        once = {each.code: _found([each], job, weights, pools) for each in rules_of_kind(job) if not each.by_strategy}
+    if not asked:
+        return []
+    weights, rules = severities or {}, rules_of_kind(asked[0][1])
+    everywhere = _found([rule for rule in rules if not rule.by_strategy], asked[0][1], weights, pools)
+    by_strategy = [rule for rule in rules if rule.by_strategy]
     return [
-        [
-            finding
-            for each in (*rules_of_kind(job), *strategy.rules)
-            for finding in (once[each.code] if each.code in once else _found([each], job, weights, pools))
-        ]
+        sorted([*everywhere, *_found((*by_strategy, *strategy.rules), job, weights, pools)], key=_place)
         for strategy, job in asked
     ]
+
+
+def _place(finding: Finding) -> int:
+    return PLACES[finding.code]
 
 
 def _found(rules: Sequence[Rule], submission: Submission, weights: Severities, pools: Known) -> list[Finding]:
