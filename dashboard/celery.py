@@ -1,11 +1,20 @@
 """The Celery app and its only schedule: a sweep that finds what is due in the database."""
 
 import os
+from typing import Any
 
 from celery import Celery
+from celery.signals import worker_ready
+
+from dashboard import collector
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 
 app = Celery("trainboard")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["jobs"])
+
+
+@worker_ready.connect
+def _settle(**_: Any) -> None:
+    collector.settle()

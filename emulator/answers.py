@@ -68,9 +68,10 @@ def masked(document: Document, paths: list[list[str]]) -> Document:
     """Return only what the paths name; no paths = all of it."""
     if not paths:
         return document
-    kept: Document = {}
+    kept: Document = {path[0]: document[path[0]] for path in paths if len(path) == 1 and path[0] in document}
     for path in paths:
-        _copy(document, kept, path)
+        if len(path) > 1:
+            _copy(document, kept, path)
     return kept
 
 

@@ -36,7 +36,7 @@ ERROR_WINDOW = timedelta(minutes=5)
 ERROR_LATEST = timedelta(hours=6)
 """After this nobody asks any more, whatever kept us from hearing of it."""
 PAGE_TRIES = 3
-SEEN_TOGETHER = 500
+SEEN_TOGETHER = 2_000
 SEEN_WITHIN = timedelta(seconds=2)
 ANOTHER_PROBE = timedelta(seconds=2)
 
