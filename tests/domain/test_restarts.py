@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from jobs.lifecycle import door
 from jobs.lifecycle.watching import restarts
 from jobs.models import Job, LogLine
 from tests.domain.conftest import Cloud, Submit, look, watch
@@ -93,6 +94,17 @@ class TestSources:
 
         assert told(job) == {"preempted": 2}
         assert "most likely" in job.events.filter(kind="restarted").earliest("id").sentence
+
+    def test_a_short_wait_is_told_as_soon_as_the_job_runs_again(self, submitted: Job, cloud: Cloud) -> None:
+        job = submitted
+        while job.state != "running":
+            watch(cloud, job, minutes=1)
+
+        for state, restarts_count in (("pending", 0), ("running", 1)):
+            assert door.move(job, state, now=cloud.forward(seconds=6), sentence=f"It is {state}.")
+            restarts.reconcile(job, now=cloud.now)
+            assert sum(told(job).values()) == restarts_count
+        assert job.events.get(kind="restarted").recorded_at == cloud.now
 
     def test_a_cause_that_the_log_tells_later_is_added(self, submit: Submit, cloud: Cloud) -> None:
         job = submit("preempted")

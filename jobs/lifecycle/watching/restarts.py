@@ -23,7 +23,7 @@ from jobs.timeline.attempts import ATTEMPT_BEGINS, SAME
 
 TAKEN_AWAY = "Terminated by service."
 PATIENCE = timedelta(seconds=30)
-"""How long a restart that only the state tells waits for the log to say why."""
+"""How long a restart that only the state tells waits for the log to say why, while the job waits for machines."""
 GRACE = timedelta(seconds=45)
 """A replica that is taken away goes on writing for up to thirty seconds; only then is it clear what became of it."""
 SHORTLY = timedelta(seconds=5)
@@ -67,10 +67,11 @@ def _reconcile(job: Job, now: datetime) -> None:
     whole = _whole_restarts(job, events, lines)
     parts = _replica_restarts(job, lines, [restart.at for restart in whole], now)
     unmatched = [event for event in events if event.kind == JobEvent.Kind.RESTARTED]
+    waits = job.state in {JobState.PENDING, JobState.QUEUED}
     for restart in [*whole, *parts]:
         level = [event for event in unmatched if event.detail.get("replica", "") == restart.replica]
         same = _nearest(restart.at, level)
-        if same is None and (restart.is_certain or now - restart.at > PATIENCE):
+        if same is None and (restart.is_certain or not waits or now - restart.at > PATIENCE):
             _record(job, restart, now)
         elif same is not None:
             unmatched.remove(same)
