@@ -17,9 +17,8 @@ from jobs import strategies
 from jobs.diagnosis import diagnose, read_exits
 from jobs.lifecycle import door
 from jobs.models import Job, JobEvent, LogLine
-from jobs.states import JobState
 from jobs.timeline import BILLABLE
-from jobs.timeline.attempts import ATTEMPT_BEGINS, SAME
+from jobs.timeline.attempts import ATTEMPT_BEGINS, SAME, WAITING
 
 TAKEN_AWAY = "Terminated by service."
 PATIENCE = timedelta(seconds=30)
@@ -67,7 +66,7 @@ def _reconcile(job: Job, now: datetime) -> None:
     whole = _whole_restarts(job, events, lines)
     parts = _replica_restarts(job, lines, [restart.at for restart in whole], now)
     unmatched = [event for event in events if event.kind == JobEvent.Kind.RESTARTED]
-    waits = job.state in {JobState.PENDING, JobState.QUEUED}
+    waits = job.state in WAITING
     for restart in [*whole, *parts]:
         level = [event for event in unmatched if event.detail.get("replica", "") == restart.replica]
         same = _nearest(restart.at, level)
@@ -80,11 +79,7 @@ def _reconcile(job: Job, now: datetime) -> None:
 
 def _whole_restarts(job: Job, events: Sequence[JobEvent], lines: Sequence[LogLine]) -> list[Restart]:
     """Restarts of the whole job: the state went back, or an attempt began again in the service's log."""
-    back = [
-        event
-        for event in events
-        if event.from_state in BILLABLE and event.to_state in {JobState.PENDING, JobState.QUEUED}
-    ]
+    back = [event for event in events if event.from_state in BILLABLE and event.to_state in WAITING]
     moments = []
     for line in [line for line in lines if line.message == ATTEMPT_BEGINS][1:]:
         same = _nearest(line.timestamp, back)
