@@ -82,3 +82,18 @@ def test_kill_9_of_a_site_at_work_leaves_no_process(tmp_path: Path, with_make: b
             each.close()
     finally:
         stack.close()
+
+
+def test_kill_9_while_the_web_part_starts_leaves_no_process(tmp_path: Path) -> None:
+    stack = Stack(tmp_path, ports.choose("127.0.0.1"))
+    try:
+        stack.start()
+        stack.replace("web")
+        worker = waiting.until(lambda: (web := stack.part("web")) and web.children(), seconds=10, what="its worker")
+
+        family = stack.kill()
+
+        assert worker[0] in family
+        waiting.until_gone(family, seconds=6)
+    finally:
+        stack.close()

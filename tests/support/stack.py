@@ -1,5 +1,6 @@
 """The whole site as people run it: `make up` or `manage.py up` in a state folder of its own."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -39,6 +40,7 @@ class Stack:
         self.command = ["make", "up"] if with_make else [sys.executable, "manage.py", "up"]
         self.log: list[str] = []
         self.top: subprocess.Popen[str] | None = None
+        self.orphans: list[psutil.Process] = []
 
     def start(self) -> "Stack":
         """Start and wait until the site says where it is."""
@@ -73,24 +75,29 @@ class Stack:
         return [first, *first.children(recursive=True)]
 
     def part(self, name: str) -> psutil.Process | None:
-        """Return the process of a part that the supervisor started, or None while there is none."""
-        return self.running(MARKS[name])
+        """Return the process of a part that the supervisor started, or None while there is none.
 
-    def running(self, mark: str) -> psutil.Process | None:
+        It leads its group; the processes that it starts itself may look just like it.
+        """
+        return self.running(MARKS[name], leads=True)
+
+    def running(self, mark: str, *, leads: bool = False) -> psutil.Process | None:
         """Return the first process of the site with `mark` in its command line, jobs' own included, or None."""
         for process in self.family():
             try:
-                if mark in " ".join(process.cmdline()):
+                if mark in " ".join(process.cmdline()) and not (leads and os.getpgid(process.pid) != process.pid):
                     return process
-            except (psutil.NoSuchProcess, psutil.ZombieProcess):
+            except (psutil.NoSuchProcess, psutil.ZombieProcess, ProcessLookupError):
                 continue
         return None
 
     def replace(self, name: str) -> None:
-        """Kill a part with -9 and wait until another process has taken its place."""
+        """Kill a part with -9; wait until it and all that it started are gone and another has taken its place."""
         old = self.part(name)
         assert old is not None, f"{name} does not run"
+        family = [old, *old.children(recursive=True)]
         old.kill()
+        waiting.until_gone(family, seconds=10)
         waiting.until(lambda: (new := self.part(name)) and new.pid != old.pid, seconds=30, what=f"a new {name}")
 
     def kill(self) -> list[psutil.Process]:
@@ -99,6 +106,7 @@ class Stack:
         assert self.top is not None
         self.top.kill()
         self.top.wait()
+        self.orphans += family
         return family
 
     def stop(self) -> int:
@@ -113,9 +121,14 @@ class Stack:
 
     def close(self) -> None:
         """Leave nothing running, whatever a test did."""
-        if not self.has_ended:
-            waiting.until_gone(self.kill(), seconds=10)
-            self.reader.join(timeout=10)
+        try:
+            if not self.has_ended:
+                waiting.until_gone(self.kill(), seconds=10)
+                self.reader.join(timeout=10)
+        finally:
+            for process in self.orphans:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.kill()
 
     def _read(self, top: "subprocess.Popen[str]") -> None:
         assert top.stdout is not None

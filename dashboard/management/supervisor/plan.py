@@ -71,6 +71,8 @@ def emulator(site: Site, *, port: int, speed: float) -> Part:
 def web(site: Site) -> Part:
     """Granian with one worker process and a few threads."""
     where = ["--host", site.host, "--port", str(site.port), "--workers", "1", "--blocking-threads", "4"]
+    # A worker that still loads the site does not hear that it is to stop, and nobody else would end it after our death.
+    where += ["--workers-kill-timeout", "3"]
     app = ["--interface", "wsgi", "--no-ws", "--log-level", "warning", "dashboard.wsgi:application"]
     return site.part("web", "-m", "granian", *where, *app)
 
