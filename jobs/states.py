@@ -79,6 +79,8 @@ REMOTE = frozenset(JobState) - LOCAL
 """The states of Vertex AI that we have words for."""
 WAITING = frozenset({JobState.APPROVED, JobState.SUBMITTING, JobState.QUEUED, JobState.PENDING})
 """Nothing for a person to do; no replica set is complete yet."""
+WAITING_AT_VERTEX = frozenset({JobState.QUEUED, JobState.PENDING})
+"""Vertex AI has it and not all its replicas run: before the first time, or again after a restart."""
 RUNNING = frozenset({JobState.RUNNING, JobState.UPDATING, JobState.CANCELLING})
 UNSUCCESSFUL = FINISHED - {JobState.SUCCEEDED, JobState.WITHDRAWN}
 

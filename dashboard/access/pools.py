@@ -10,7 +10,7 @@ from dashboard.access.roles import Request, teams_of
 from jobs import timeline
 from jobs.models import Job, Pool, Scope
 from jobs.models.pool import PoolQuerySet
-from jobs.states import RUNNING, JobState
+from jobs.states import RUNNING, WAITING_AT_VERTEX
 from jobs.strategies.persistent import STRATEGY
 from jobs.timeline import Holding
 
@@ -18,7 +18,6 @@ __all__ = ["Holdings", "Pool", "holdings_for", "holdings_of", "looks_at_pools", 
 
 Holdings = dict[tuple[str, str, str], Holding]
 """{(project, region, id): who holds how much of the resource}; jobs that the person may not see have is_shown False."""
-WAITS = (JobState.QUEUED, JobState.PENDING)
 COLUMNS = ("display_name", "kind", "project", "region", "state", "strategy", "spec", "team_id")
 
 
@@ -48,7 +47,7 @@ def holdings_of(user: User, pools: Iterable[Pool]) -> Holdings:
 
 def holdings_for(user: User, jobs: Iterable[Job]) -> Holdings:
     """Return the persistent resources of the places where any of these jobs waits for one: two queries, or none."""
-    waiting = [job for job in jobs if job.strategy == STRATEGY.key and job.state in WAITS]
+    waiting = [job for job in jobs if job.strategy == STRATEGY.key and job.state in WAITING_AT_VERTEX]
     places = {(job.project, job.region) for job in waiting}
     if not places:
         return {}
@@ -60,7 +59,7 @@ def _on_resources(user: User, places: set[tuple[str, str]]) -> list[Job]:
     if not places:
         return []
     mine = ExpressionWrapper(Q(team__in=teams_of(user).order_by().values("pk")), BooleanField())
-    using = Job.objects.filter(_at(places), strategy=STRATEGY.key, state__in=(*WAITS, *RUNNING))
+    using = Job.objects.filter(_at(places), strategy=STRATEGY.key, state__in=WAITING_AT_VERTEX | RUNNING)
     rows = using.only(*COLUMNS).annotate(is_shown=mine)
     return list(rows.order_by("started_at", "pk"))
 

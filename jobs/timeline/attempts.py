@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from jobs.models import JobEvent
-from jobs.states import JobState
+from jobs.states import WAITING_AT_VERTEX
 from jobs.timeline.spans import Span, state_spans
 
 ATTEMPT_BEGINS = "Waiting for job to be provisioned."
 """The service's first line of every attempt (vertex-facts 10.4)."""
 SAME = timedelta(seconds=90)
 """Shorter than provisioning takes, so at Vertex AI two restarts of one job are never this close."""
-WAITING = frozenset({JobState.QUEUED, JobState.PENDING})
 CAUSES = {
     "preempted": "machine preempted (Spot)",
     "stockout": "there were no machines",
@@ -167,11 +166,11 @@ def _beginning(moment: datetime, free: list[datetime]) -> datetime:
 def _wait(spans: Sequence[Span], moment: datetime, now: datetime) -> tuple[timedelta | None, bool]:
     """How long the job was without machines after a moment, and whether it still is; None where no state told that."""
     later = [span for span in spans if span.end is None or span.end > moment]
-    if not later or later[0].state not in WAITING or later[0].start > moment:
+    if not later or later[0].state not in WAITING_AT_VERTEX or later[0].start > moment:
         return None, False
     end: datetime | None = moment
     for span in later:
-        if span.state not in WAITING:
+        if span.state not in WAITING_AT_VERTEX:
             break
         end = span.end
     return max((end or now) - moment, timedelta()), end is None

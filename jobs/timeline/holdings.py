@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from jobs import spec
 from jobs.models import Job, Pool
 from jobs.spec import ResourcePool, Submission
-from jobs.states import RUNNING, JobState
+from jobs.states import RUNNING, WAITING_AT_VERTEX
 from jobs.strategies import KnownResource
 from jobs.strategies.fit import replicas_on
 
@@ -65,7 +65,7 @@ def holdings(pools: Iterable[Pool], jobs: Iterable[Job]) -> dict[Key, Holding]:
             continue
         if job.state in RUNNING:
             held.running[job] = held.wanted(job)
-        elif job.state in {JobState.QUEUED, JobState.PENDING}:
+        elif job.state in WAITING_AT_VERTEX:
             held.waiting.append(job)
     return found
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from jobs.models import Job
-from jobs.states import JobState
+from jobs.states import WAITING_AT_VERTEX, JobState
 from jobs.strategies import STRATEGIES
 from jobs.timeline.holdings import Holding, Key, resource_id_of
 
@@ -79,7 +79,7 @@ def _queued(job: Job) -> WaitReason:
 
 def _of_resource(job: Job, held: Mapping[Key, Holding]) -> WaitReason | None:
     """Say what a job at Vertex AI waits for on its persistent resource; None where nothing there keeps it waiting."""
-    if job.state not in {JobState.QUEUED, JobState.PENDING}:
+    if job.state not in WAITING_AT_VERTEX:
         return None
     name = resource_id_of(job)
     found = held.get((job.project, job.region, name))

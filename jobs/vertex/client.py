@@ -80,11 +80,11 @@ class VertexClient(Caller):
         job_ids: Sequence[str] = (),
         before_page: BeforePage = nothing,
     ) -> LogEntries:
-        """Return the oldest `limit` lines that Vertex AI itself wrote about jobs of a project, from `after` on.
+        """Return the oldest `limit` lines in which Vertex AI itself speaks of a project's jobs, from `after` on.
 
         `job_ids` names at most a page of jobs; none = every one.
         """
-        body = logs.list_body(project, job_ids, after=after, limit=limit, replica=logs.SERVICE)
+        body = logs.list_body(project, job_ids, after=after, limit=limit, of_service=True)
         with at_most(self._timeout.total):
             return self._lines(body, limit, before_page)[:limit]
 

@@ -16,6 +16,8 @@ from jobs.vertex import wire
 DEFAULT_ENDPOINT = "https://logging.googleapis.com"
 SERVICE = "service"
 """The replica that stands for Vertex AI's own lines."""
+TAKEN_AWAY = "Terminated by service."
+"""How the line begins that a replica writes when its machine is taken away (vertex-facts 10.4)."""
 LONGEST_PAGE = 1_000
 """Entries; Cloud Logging refuses a larger page size."""
 JOBS_PER_FILTER = 200
@@ -35,18 +37,26 @@ class LogEntry:
 
 
 def list_body(
-    project: str, job_ids: Sequence[str], *, after: datetime | None, limit: int, newest: bool = False, replica: str = ""
+    project: str,
+    job_ids: Sequence[str],
+    *,
+    after: datetime | None,
+    limit: int,
+    newest: bool = False,
+    of_service: bool = False,
 ) -> dict[str, Any]:
     """Return the body of entries:list for lines from `after` on (inclusive), oldest or newest first.
 
-    `job_ids` empty: of all jobs of the project. `replica` empty: of all replicas and the service.
+    `job_ids` empty: of all jobs of the project. `of_service`: only what Vertex AI itself says about them, which in a
+    replica's own lines is that its machine is taken away.
     """
     jobs = " OR ".join(f"resource.labels.job_id={wire.quoted(job_id)}" for job_id in job_ids)
     terms = ['resource.type="ml_job"']
     if job_ids:
         terms.append(f"({jobs})" if len(job_ids) > 1 else jobs)
-    if replica:
-        terms.append(f"resource.labels.task_name={wire.quoted(replica)}")
+    if of_service:
+        said = [f"{payload}:{wire.quoted(TAKEN_AWAY)}" for payload in ("jsonPayload.message", "textPayload")]
+        terms.append(f"({' OR '.join([f'resource.labels.task_name={wire.quoted(SERVICE)}', *said])})")
     if after is not None:
         terms.append(f"timestamp>={wire.quoted(wire.timestamp(after))}")
     return {

@@ -95,6 +95,17 @@ class TestSources:
         assert told(job) == {"preempted": 2}
         assert "most likely" in job.events.filter(kind="restarted").earliest("id").sentence
 
+    def test_the_cause_of_a_preemption_is_certain_though_nobody_looks_at_the_log(
+        self, submit: Submit, cloud: Cloud
+    ) -> None:
+        job = submit("preempted")
+        while not told(job):
+            watch(cloud, job, minutes=1)
+
+        assert job.log_cursor_at is None
+        restart = job.events.get(kind="restarted")
+        assert (restart.reason, restart.detail["is_certain"]) == ("preempted", True)
+
     def test_a_short_wait_is_told_as_soon_as_the_job_runs_again(self, submitted: Job, cloud: Cloud) -> None:
         job = submitted
         while job.state != "running":

@@ -9,7 +9,7 @@ from dashboard.pages.parts.reasons import ENDED_BADLY, diagnosis_of, error_of, m
 from dashboard.pages.parts.stored_spec import spec_of
 from jobs import lifecycle, timeline
 from jobs.diagnosis import Diagnosis, diagnose
-from jobs.states import JobState
+from jobs.states import WAITING_AT_VERTEX, JobState
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def what_now(job: Job, now: datetime) -> Advice | None:
         return _failure(job, now)
     if job.cancel_requested_at and not job.is_finished:
         return Advice("Cancellation asked for", "Vertex AI stops the job when it can; it may end by itself first.")
-    if job.restarts and job.state in {JobState.QUEUED, JobState.PENDING}:
+    if job.restarts and job.state in WAITING_AT_VERTEX:
         return _restarting(job)
     if job.state == JobState.QUEUED:
         return _queued(job)

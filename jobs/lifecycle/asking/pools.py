@@ -15,18 +15,17 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from jobs.models import Job, Pool
 from jobs.spec import Finding, Submission
-from jobs.states import JobState
+from jobs.states import RUNNING, WAITING, JobState
 from jobs.strategies import Known, KnownResource
 from jobs.strategies.fit import replicas_on
 from jobs.strategies.persistent import STRATEGY, resource_is_running
 from jobs.timeline.holdings import known_resource
 from jobs.timeline.holdings import submission_of as asked_for
 
-ON_THE_WAY = (JobState.APPROVED, JobState.SUBMITTING)
+ON_THE_WAY = frozenset({JobState.APPROVED, JobState.SUBMITTING})
 PASSING = frozenset({"PROVISIONING", "REBOOTING", "UPDATING"})
 """States that lead to RUNNING by themselves."""
 Value = str | datetime | OuterRef
-AT_VERTEX = (JobState.QUEUED, JobState.PENDING, JobState.RUNNING, JobState.UPDATING, JobState.CANCELLING)
 
 
 def known_pools(submission: Submission, *, apart_from: UUID | None = None) -> Known:
@@ -61,7 +60,7 @@ def waits_for_resource(submission: Submission, pools: Known, refused: Sequence[F
 
 def _newer(project: Value, region: Value, since: Value, apart_from: UUID | None) -> QuerySet[Job]:
     """Jobs on persistent resources of a place that Vertex AI had not heard of at a moment; as the index finds them."""
-    using = Job.objects.filter(strategy=STRATEGY.key, project=project, region=region, state__in=ON_THE_WAY + AT_VERTEX)
+    using = Job.objects.filter(strategy=STRATEGY.key, project=project, region=region, state__in=WAITING | RUNNING)
     newer = using.filter(Q(state__in=ON_THE_WAY) | Q(submitted_at__gt=since))
     return newer if apart_from is None else newer.exclude(pk=apart_from)
 

@@ -1,6 +1,6 @@
 """The logs of a project are read by a worker and their tails kept, so that no page ever waits for Cloud Logging.
 
-One look at a feed is one read of what Vertex AI itself wrote about any job of the project, which tells restarts, and
+One look at a feed is one read of what Vertex AI itself says of any job of the project, which tells restarts, and
 one read each for the few jobs whose own lines are wanted: those that somebody looks at and those that have just ended.
 Cloud Logging allows about sixty reads a minute and project, so not every running job is read all the time.
 """
@@ -20,7 +20,7 @@ from jobs.lifecycle.watching.behind import look_behind
 from jobs.lifecycle.watching.sources import replica_name
 from jobs.models import Job, LogFeed, LogLine
 from jobs.models.job import JobQuerySet
-from jobs.vertex.logs import SERVICE
+from jobs.vertex.logs import SERVICE, TAKEN_AWAY
 
 KEPT_LINES = 2_000
 """Of a job's replicas; the newest. The whole log stays in Cloud Logging."""
@@ -105,7 +105,8 @@ def _read_service(feed: LogFeed, after: datetime, watch: cadence.Stopwatch, now:
 def _news(found: list[tuple[Job, vertex.LogEntry]], since: datetime) -> list[tuple[Job, vertex.LogEntry]]:
     """Leave out the lines that are kept already: most of what an overlap brings."""
     jobs = {job for job, _ in found}
-    lines = LogLine.objects.filter(job__in=jobs, timestamp__gte=since, replica__endswith=SERVICE)
+    telling = Q(replica__endswith=SERVICE) | Q(message__startswith=TAKEN_AWAY)
+    lines = LogLine.objects.filter(telling, job__in=jobs, timestamp__gte=since)
     kept = set(lines.values_list("job_id", "timestamp", "insert_id"))
     return [(job, entry) for job, entry in found if (job.pk, entry.timestamp, entry.insert_id) not in kept]
 

@@ -242,4 +242,4 @@ def is_news(known: Known, remote: vertex.RemoteJob) -> bool:
 
 def may_be_restarting(known: Known) -> bool:
     """Whether the job has run before and waits for machines again."""
-    return known.has_started and known.state in {JobState.QUEUED, JobState.PENDING}
+    return known.has_started and known.state in states.WAITING_AT_VERTEX

@@ -19,16 +19,13 @@ from jobs.lifecycle.connection import client
 from jobs.lifecycle.watching import cadence
 from jobs.lifecycle.watching.observe import ANOTHER_PROBE, PAGE_TRIES
 from jobs.models import Job, Pool, Scope, Team
-from jobs.states import JobState
+from jobs.states import RUNNING, WAITING
 from jobs.strategies.persistent import STRATEGY
 
 KIND = Scope.Kind.PERSISTENT_RESOURCE
 IDLE_PAUSE = timedelta(minutes=5)
 """Between two looks at a place where no job of ours uses a persistent resource and at which nobody looks."""
-USING = (
-    *(JobState.APPROVED, JobState.SUBMITTING, JobState.QUEUED, JobState.PENDING),
-    *(JobState.RUNNING, JobState.UPDATING, JobState.CANCELLING),
-)
+USING = WAITING | RUNNING
 TOLD = ("display_name", "state", "state_since", "body", "seen_at", "gone_at")
 """Columns that an answer with news writes."""
 Place = tuple[str, str]

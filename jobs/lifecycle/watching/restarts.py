@@ -17,10 +17,11 @@ from jobs import strategies
 from jobs.diagnosis import diagnose, read_exits
 from jobs.lifecycle import door
 from jobs.models import Job, JobEvent, LogLine
+from jobs.states import WAITING_AT_VERTEX
 from jobs.timeline import BILLABLE
-from jobs.timeline.attempts import ATTEMPT_BEGINS, SAME, WAITING
+from jobs.timeline.attempts import ATTEMPT_BEGINS, SAME
+from jobs.vertex.logs import TAKEN_AWAY
 
-TAKEN_AWAY = "Terminated by service."
 PATIENCE = timedelta(seconds=30)
 """How long a restart that only the state tells waits for the log to say why, while the job waits for machines."""
 GRACE = timedelta(seconds=45)
@@ -52,11 +53,11 @@ class Restart:
 def reconcile(job: Job, *, now: datetime) -> None:
     """Record the restarts that states and log tell and that no event holds yet, and causes learned since.
 
-    Observer and log reader may both call it, also at once: the job's row is locked, and repeating it is harmless.
+    Observer and log reader may both call it, also at once: the job's row is locked and read again, and repeating it is
+    harmless. `job` itself stays as it is.
     """
     with transaction.atomic():
-        Job.objects.select_for_update().get(pk=job.pk)
-        _reconcile(job, now)
+        _reconcile(Job.objects.select_for_update().get(pk=job.pk), now)
 
 
 def _reconcile(job: Job, now: datetime) -> None:
@@ -66,7 +67,7 @@ def _reconcile(job: Job, now: datetime) -> None:
     whole = _whole_restarts(job, events, lines)
     parts = _replica_restarts(job, lines, [restart.at for restart in whole], now)
     unmatched = [event for event in events if event.kind == JobEvent.Kind.RESTARTED]
-    waits = job.state in WAITING
+    waits = job.state in WAITING_AT_VERTEX
     for restart in [*whole, *parts]:
         level = [event for event in unmatched if event.detail.get("replica", "") == restart.replica]
         same = _nearest(restart.at, level)
@@ -79,7 +80,7 @@ def _reconcile(job: Job, now: datetime) -> None:
 
 def _whole_restarts(job: Job, events: Sequence[JobEvent], lines: Sequence[LogLine]) -> list[Restart]:
     """Restarts of the whole job: the state went back, or an attempt began again in the service's log."""
-    back = [event for event in events if event.from_state in BILLABLE and event.to_state in WAITING]
+    back = [event for event in events if event.from_state in BILLABLE and event.to_state in WAITING_AT_VERTEX]
     moments = []
     for line in [line for line in lines if line.message == ATTEMPT_BEGINS][1:]:
         same = _nearest(line.timestamp, back)

@@ -353,7 +353,8 @@ class TestLog:
         found = client.service_log("p", after=self.AFTER, limit=100)
 
         assert len(found) == 1
-        assert 'resource.labels.task_name="service"' in server.asked[0].body["filter"]
+        said = server.asked[0].body["filter"]
+        assert 'AND (resource.labels.task_name="service" OR jsonPayload.message:"Terminated by service."' in said
         assert "job_id" not in server.asked[0].body["filter"]
 
     def test_id_cannot_break_out_of_the_filter(self, server: Any, client: VertexClient) -> None:
