@@ -40,7 +40,7 @@ from dashboard.management.demo import people as demo  # noqa: E402
 from dashboard.management.supervisor import prepare  # noqa: E402
 from jobs import lifecycle, spec, states  # noqa: E402
 from jobs.lifecycle.connection import client  # noqa: E402
-from jobs.models import Job, JobEvent, Policy, Scope, Team  # noqa: E402
+from jobs.models import Job, JobEvent, Policy, Scope, Sighting, Team  # noqa: E402
 
 
 def people() -> Any:
@@ -100,7 +100,7 @@ def race() -> dict[str, float]:
         lifecycle.observe(scope_id, now=now)
         seconds.append(time.perf_counter() - began)
         cpu.append(time.process_time() - before)
-        assert Job.objects.filter(seen_at=now).count() == count, "a look has to see every job"
+        assert Sighting.objects.filter(at=now).count() == count, "a look has to see every job"
     median = statistics.median(seconds[1:])
     return {"jobs_per_second": count / median, "cpu_ms": statistics.median(cpu[1:]) * 1000 / count}
 

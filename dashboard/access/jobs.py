@@ -19,8 +19,8 @@ REFUSALS = {
 
 
 def jobs_of(user: User) -> QuerySet[Job]:
-    """Return the jobs that `user` may see, with owner and team loaded; the caller orders and bounds them."""
-    return Job.objects.filter(team__in=teams_of(user)).select_related("owner", "team")
+    """Return the jobs that `user` may see, with owner, team and sighting loaded; the caller orders and bounds them."""
+    return Job.objects.filter(team__in=teams_of(user)).select_related("owner", "team", "sighting")
 
 
 def job_for(request: Request, pk: UUID, verb: str = "see") -> Job:

@@ -10,6 +10,7 @@ from jobs.models.log_line import LogLine
 from jobs.models.pool import Pool
 from jobs.models.rule_setting import RuleSetting
 from jobs.models.scope import Scope
+from jobs.models.sighting import Sighting
 from jobs.models.team import Membership, Policy, Role, Team
 from jobs.models.template import Template
 from jobs.models.trial import Trial
@@ -28,6 +29,7 @@ __all__ = [
     "Role",
     "RuleSetting",
     "Scope",
+    "Sighting",
     "Survey",
     "Team",
     "Template",

@@ -81,7 +81,6 @@ class Job(models.Model):
     remote_name = models.CharField(max_length=255, blank=True, db_index=True)
     error = models.JSONField(null=True, blank=True, help_text="google.rpc.Status as Vertex AI gave it.")
     remote_updated_at = models.DateTimeField(null=True, blank=True, help_text="updateTime of the newest answer used.")
-    seen_at = models.DateTimeField(null=True, blank=True, help_text="When Vertex AI last told us about it.")
 
     # The queue: what a worker has to do next, and which worker is at it
     due_at = models.DateTimeField(null=True, blank=True)
@@ -151,6 +150,12 @@ class Job(models.Model):
     def is_remote(self) -> bool:
         """Whether the state is Vertex AI's rather than ours."""
         return self.state not in LOCAL
+
+    @property
+    def seen_at(self) -> datetime | None:
+        """When Vertex AI last told us about it, None before the first time; a query unless `sighting` was selected."""
+        sighting = getattr(self, "sighting", None)
+        return sighting.at if sighting is not None else None
 
     @property
     def remote_id(self) -> str:

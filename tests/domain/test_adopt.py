@@ -270,7 +270,7 @@ class TestFuture:
         assert after["customJobs.list"] - before["customJobs.list"] == 1
         assert after.get("customJobs.get", 0) == before.get("customJobs.get", 0)
         assert set(Job.objects.values_list("state", flat=True)) == {"running"}
-        assert set(Job.objects.values_list("seen_at", flat=True)) == {cloud.now}
+        assert set(Job.objects.values_list("sighting__at", flat=True)) == {cloud.now}
 
     def test_the_list_asks_for_our_label_again_once_theirs_have_ended(
         self, team: Team, owner: User, request_job: RequestJob, cloud: Cloud, monkeypatch: pytest.MonkeyPatch

@@ -134,7 +134,7 @@ class TestSilentRegions:
             cloud.forward(minutes=1)
             look(cloud)
 
-        assert Job.objects.filter(seen_at__gt=submitted_at).count() == 3
+        assert Job.objects.filter(sighting__at__gt=submitted_at).count() == 3
 
 
 class TestCost:

@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 from jobs import lifecycle
 from jobs.lifecycle.watching.observe import ERROR_LATEST, ERROR_WINDOW, watched_jobs
 from jobs.lifecycle.watching.record import BLIND_AFTER, LOST_AFTER, record_absence
-from jobs.models import Job, LogFeed, LogLine, Scope
+from jobs.models import Job, LogFeed, LogLine, Scope, Sighting
 from tests.domain.conftest import Cloud, Submit, look, watch
 
 
@@ -100,7 +100,7 @@ class TestStates:
         assert [known.pk for known in watched_jobs(scope, cloud.now)] == [submitted.pk]
 
         assert watched_jobs(scope, cloud.now + ERROR_LATEST) == []
-        Job.objects.update(seen_at=submitted.ended_at + ERROR_WINDOW)
+        Sighting.objects.update(at=submitted.ended_at + ERROR_WINDOW)
         assert watched_jobs(scope, cloud.now) == []
 
     def test_an_unknown_state_is_kept_as_it_was_sent(self, submit: Submit, cloud: Cloud) -> None:

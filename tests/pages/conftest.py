@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from jobs import lifecycle
 from jobs.lifecycle import door
+from jobs.lifecycle.watching.sightings import saw
 from jobs.models import Job, Team
 from jobs.states import LOCAL, JobState
 from tests.support import samples
@@ -55,10 +56,10 @@ def make_job(team: Team, owner: User, clock: Clock) -> MakeJob:
                 number = f"48190{job.pk.int % 10**12}"
                 name = f"projects/1/locations/{job.region}/customJobs/{number}"
                 known |= {"remote_name": name, "submitted_at": at}
-            if step not in LOCAL:
-                known |= {"seen_at": at}
             moved = door.move(job, step, now=at, sentence=f"It is {step} now.", **known)
             assert moved, step
+            if step not in LOCAL:
+                saw([job.pk], now=at)
         return job
 
     return make

@@ -19,6 +19,7 @@ from jobs.lifecycle.asking.request import storable
 from jobs.lifecycle.errors import NotPermitted
 from jobs.lifecycle.watching.feeds import WANTED_FOR
 from jobs.lifecycle.watching.record import number, record
+from jobs.lifecycle.watching.sightings import saw
 from jobs.lifecycle.watching.survey import check_may_adopt
 from jobs.models import ForeignJob, Job, JobEvent, Team
 from jobs.spec.shape import fields
@@ -135,7 +136,7 @@ def _row(
         state_since=created_at,
         requested_at=created_at,
         submitted_at=created_at,
-        seen_at=created_at,
         log_wanted_until=now + WANTED_FOR,
     )
+    saw([job.pk], now=created_at)
     return job, findings

@@ -23,6 +23,7 @@ from jobs.lifecycle.connection import INSTANCE_LABEL, client
 from jobs.lifecycle.watching import cadence
 from jobs.lifecycle.watching.record import BLIND_AFTER, record, record_absence
 from jobs.lifecycle.watching.restarts import reconcile
+from jobs.lifecycle.watching.sightings import saw
 from jobs.models import Job, Scope
 from jobs.states import JobState
 
@@ -85,17 +86,17 @@ def watched_jobs(scope: Scope, now: datetime) -> list[Known]:
     """Jobs that Vertex AI may still have news about: those that are active, and those that failed without a reason."""
     of_scope = Job.objects.filter(**place_of(scope)).exclude(remote_name="")
     failed = Q(state=JobState.FAILED, error__isnull=True, deleted_at=None, ended_at__gt=now - ERROR_LATEST)
-    reasonless = failed & Q(seen_at__lt=F("ended_at") + ERROR_WINDOW)
+    reasonless = failed & Q(sighting__at__lt=F("ended_at") + ERROR_WINDOW)
     active = ~Q(state__in=states.FINISHED | states.LOCAL)
     told = {
         "has_started": Q(started_at__isnull=False),
         "runs_long": Q(running_since__isnull=False, running_since__lt=now - cadence.LONG_RUN),
-        "was_blind": Q(seen_at__isnull=False, seen_at__lt=now - BLIND_AFTER),
+        "was_blind": Q(sighting__at__isnull=False, sighting__at__lt=now - BLIND_AFTER),
         "is_to_be_cancelled": Q(cancel_requested_at__isnull=False),
     }
     asked = {name: ExpressionWrapper(told[name], BooleanField()) for name in told}
     found = of_scope.filter(active | reasonless).annotate(**asked)
-    longest_unheard_first = found.order_by(F("seen_at").asc(nulls_first=True), "submitted_at", "pk")
+    longest_unheard_first = found.order_by(F("sighting__at").asc(nulls_first=True), "submitted_at", "pk")
     return list(map(Known._make, longest_unheard_first.values_list(*Known._fields)))
 
 
@@ -219,7 +220,7 @@ class Look:
             return
         with transaction.atomic():
             self._keep_claim()
-            Job.objects.filter(pk__in=self._without_news).update(seen_at=self._now)
+            saw(self._without_news, now=self._now)
         self._without_news, self._written_at = [], self._watch.now
 
     def _look_for_restarts(self, known: Known, job: Job) -> None:
@@ -233,7 +234,7 @@ class Look:
 
 
 def is_news(known: Known, remote: vertex.RemoteJob) -> bool:
-    """Whether `record` would write anything but `seen_at`, or a restart may be waiting for its cause."""
+    """Whether `record` would write anything but that it was seen, or a restart may be waiting for its cause."""
     state = states.from_vertex(remote.state)
     start_is_unknown = not known.has_started and state != JobState.RUNNING and bool(remote.start_time)
     is_other = state != known.state or bool(remote.error)

@@ -11,9 +11,10 @@ from django.db import transaction
 
 from jobs import states, vertex
 from jobs.lifecycle import door
+from jobs.lifecycle.watching.sightings import saw
 from jobs.lifecycle.watching.sources import source_columns
 from jobs.lifecycle.watching.trials import record_trials
-from jobs.models import Job, JobEvent
+from jobs.models import Job, JobEvent, Sighting
 from jobs.states import FINISHED, JobState
 
 BLIND_AFTER = timedelta(minutes=3)
@@ -34,7 +35,7 @@ SENTENCES = {
 def record(job: Job, remote: vertex.RemoteJob, *, now: datetime, **columns: Any) -> None:
     """Bring the job up to what Vertex AI says; `columns` are written with the first change.
 
-    The caller holds the claim. Writes nothing but `seen_at` when the answer says nothing new.
+    The caller holds the claim. Writes nothing but that it was seen when the answer says nothing new.
     """
     if _is_stale(job, remote):
         return
@@ -46,10 +47,12 @@ def record(job: Job, remote: vertex.RemoteJob, *, now: datetime, **columns: Any)
         _learn_error(job, remote, now)
         record_trials(job, remote)
         columns = source_columns(job, remote)
-        columns |= {"seen_at": now, "remote_updated_at": remote.update_time or job.remote_updated_at}
+        columns |= {"remote_updated_at": remote.update_time or job.remote_updated_at}
         Job.objects.filter(pk=job.pk).update(**columns)
         for name, value in columns.items():
             setattr(job, name, value)
+        saw([job.pk], now=now)
+        job.sighting = Sighting(job=job, at=now)
 
 
 def record_absence(job: Job, *, now: datetime) -> None:
