@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from emulator.replicas.processes import Limits
-from emulator.server import NotLoopback, address_of, listen, server
-from emulator.store import FolderInUse
+from emulator.state.store import FolderInUse
+from emulator.web.server import NotLoopback, address_of, listen, server
 from emulator.world import Options, World
 
 

@@ -1,12 +1,12 @@
 """Training pipelines: a custom job or a tuning job under another name, and perhaps a model at the end."""
 
-from emulator.clock import stamp
-from emulator.documents import Document
-from emulator.errors import precondition
 from emulator.lifecycle import words
 from emulator.lifecycle.engine import Engine
-from emulator.names import new_id
-from emulator.records import Job, Model, Pipeline, Study
+from emulator.protocol.documents import Document
+from emulator.protocol.errors import precondition
+from emulator.protocol.names import new_id
+from emulator.protocol.timestamps import stamp
+from emulator.state.records import Job, Model, Pipeline, Study
 from emulator.tuning.studies import Tuning
 
 BACKING = {"customJobs": "backingCustomJob", "hyperparameterTuningJobs": "backingHyperparameterTuningJob"}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from emulator.replicas.processes import Limits
-from emulator.server import address_of, listen, server
+from emulator.web.server import address_of, listen, server
 from emulator.world import Options, World
 
 START_SECONDS = 10.0

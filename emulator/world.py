@@ -8,24 +8,25 @@ from typing import Any
 from emulator.capacity.grants import Grants
 from emulator.capacity.ledger import Ledger
 from emulator.capacity.plans import Plans
-from emulator.cast import Cast, Machines
-from emulator.clock import Clock, SetClock, WallClock, stamp
-from emulator.documents import Document
-from emulator.faults import Faults
-from emulator.intake import Intake
+from emulator.capacity.pools import Pools
+from emulator.creation.intake import Intake
+from emulator.lifecycle.clock import Clock, SetClock, WallClock
 from emulator.lifecycle.engine import Engine
 from emulator.lifecycle.timers import Timers
 from emulator.lifecycle.times import Times
-from emulator.logs import Logs
 from emulator.pipelines import Pipelines
-from emulator.pools import Pools
-from emulator.records import Job, Model, Operation, Pipeline, Plan, Pool, Record, Study
+from emulator.protocol.documents import Document
+from emulator.protocol.timestamps import stamp
+from emulator.rehearsal.cast import Cast, Machines
+from emulator.rehearsal.faults import Faults
+from emulator.rehearsal.stories import Stories
 from emulator.replicas.cluster import metric_file
-from emulator.replicas.folders import Folders
 from emulator.replicas.processes import Limits, Processes
-from emulator.store import Store
-from emulator.stories import Stories
-from emulator.transactions import together
+from emulator.state.folders import Folders
+from emulator.state.logs import Logs
+from emulator.state.records import Job, Model, Operation, Pipeline, Plan, Pool, Record, Study
+from emulator.state.store import Store
+from emulator.state.transactions import together
 from emulator.tuning.studies import Tuning
 
 SLICE = 50

@@ -1,1 +1,1 @@
-"""Machines and quotas: what a job needs (demand), what there is and who holds it (ledger), who gets it (grants)."""
+"""Machines, quotas, persistent resources: what is asked for (demand), held (ledger), lent (pools), given (grants)."""

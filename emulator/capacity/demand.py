@@ -8,8 +8,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from emulator.documents import Document
-from emulator.machines import MACHINES
+from emulator.capacity.machines import MACHINES
+from emulator.protocol.documents import Document
 
 METRIC_PREFIX = "aiplatform.googleapis.com/"
 PREEMPTIBLE = frozenset({"SPOT", "FLEX_START"})

@@ -9,11 +9,11 @@ import random
 from emulator.capacity import demand
 from emulator.capacity.demand import Demand
 from emulator.capacity.ledger import Ledger
-from emulator.clock import seconds
-from emulator.errors import RESOURCE_EXHAUSTED
 from emulator.lifecycle import words
 from emulator.lifecycle.stage import Grant
-from emulator.records import Job
+from emulator.protocol.errors import RESOURCE_EXHAUSTED
+from emulator.protocol.timestamps import seconds
+from emulator.state.records import Job
 
 DEFAULT_WAIT = "86400s"
 

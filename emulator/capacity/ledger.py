@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from emulator.capacity.demand import METRIC_PREFIX, Demand
-from emulator.documents import Document
-from emulator.errors import invalid
+from emulator.protocol.documents import Document
+from emulator.protocol.errors import invalid
 
 SECTIONS = frozenset({"machines", "spot", "quotas", "reservations", "reclaim"})
 

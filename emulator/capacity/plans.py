@@ -7,11 +7,11 @@ they are due. What is to come survives a restart.
 from typing import Any
 
 from emulator.capacity.ledger import Ledger
-from emulator.clock import moment
-from emulator.documents import Document
-from emulator.errors import invalid
 from emulator.lifecycle.engine import Engine
-from emulator.records import Job, Phase, Plan
+from emulator.protocol.documents import Document
+from emulator.protocol.errors import invalid
+from emulator.protocol.timestamps import moment
+from emulator.state.records import Job, Phase, Plan
 
 
 class Plans:

@@ -2,15 +2,16 @@
 
 from collections.abc import Callable
 
-from emulator.clock import Clock, stamp
-from emulator.documents import Document
 from emulator.lifecycle import words
+from emulator.lifecycle.clock import Clock
 from emulator.lifecycle.stage import Capacity, Stage
 from emulator.lifecycle.timers import Timers
 from emulator.lifecycle.times import Times
-from emulator.logs import Line, Logs
-from emulator.records import Job, Phase
-from emulator.store import Store
+from emulator.protocol.documents import Document
+from emulator.protocol.timestamps import stamp
+from emulator.state.logs import Line, Logs
+from emulator.state.records import Job, Phase
+from emulator.state.store import Store
 
 
 def _nobody(job: Job) -> None:

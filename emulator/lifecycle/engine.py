@@ -4,12 +4,12 @@ QUEUED -> PROVISIONING -> STARTING -> RUNNING -> STOPPING -> TEARDOWN -> (REPORT
    ^-------------- retry, Spot restart -------------'
 """
 
-from emulator.errors import precondition
 from emulator.lifecycle import exits, words
 from emulator.lifecycle.phases import WATCH_SECONDS, Phases
 from emulator.lifecycle.stage import Exit
 from emulator.lifecycle.times import INTERNAL_RETRIES, PREEMPTION_RESTARTS
-from emulator.records import Job, Phase
+from emulator.protocol.errors import precondition
+from emulator.state.records import Job, Phase
 
 
 class Engine(Phases):

@@ -1,10 +1,10 @@
 """What the end of a replica means for its job. Pure: reads the record, changes nothing."""
 
-from emulator.documents import Document
 from emulator.lifecycle import words
 from emulator.lifecycle.stage import Exit
 from emulator.lifecycle.times import JOB_RETRIES, KILLED, START_ERROR, TRANSIENT_EXITS, WORKER_RESTARTS
-from emulator.records import Job
+from emulator.protocol.documents import Document
+from emulator.state.records import Job
 
 PRIMARY = "workerpool0-0"
 Verdict = tuple[str, Document | None]

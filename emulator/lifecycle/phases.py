@@ -1,12 +1,12 @@
 """The phases of a custom job's life and how one leads to the next."""
 
-from emulator.clock import moment, seconds, stamp
-from emulator.documents import Document
 from emulator.lifecycle import exits, words
 from emulator.lifecycle.endings import Endings
 from emulator.lifecycle.stage import Exit
 from emulator.lifecycle.times import PREEMPTION_RESTARTS, STOCKOUT_RETRIES
-from emulator.records import Job, Phase
+from emulator.protocol.documents import Document
+from emulator.protocol.timestamps import moment, seconds, stamp
+from emulator.state.records import Job, Phase
 
 DEFAULT_TIMEOUT = "604800s"
 WATCH_SECONDS = 1.0

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from emulator.documents import Document
-from emulator.records import Job
+from emulator.protocol.documents import Document
+from emulator.state.records import Job
 
 
 @dataclass(frozen=True, slots=True)

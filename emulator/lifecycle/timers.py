@@ -3,8 +3,8 @@
 import heapq
 from collections.abc import Callable
 
-from emulator.clock import Clock, SetClock
-from emulator.records import Record
+from emulator.lifecycle.clock import Clock, SetClock
+from emulator.state.records import Record
 
 
 class Timers:

@@ -5,8 +5,8 @@ documentation (read 2026-08) for the error templates; issue threads for their go
 confirms are marked (unconfirmed).
 """
 
-from emulator import errors
-from emulator.documents import Document
+from emulator.protocol import errors
+from emulator.protocol.documents import Document
 
 WAITING = "Waiting for job to be provisioned."
 PROVISIONING = (

@@ -1,11 +1,12 @@
 """projects.locations.customJobs: create, get, list, cancel, delete (JobService v1)."""
 
-from emulator import checks, documents
-from emulator.calls import Call
-from emulator.documents import Document
-from emulator.errors import precondition
+from emulator.creation import checks
 from emulator.methods.resources import answer, deleted, find, listed, parent
-from emulator.records import Job
+from emulator.protocol import documents
+from emulator.protocol.calls import Call
+from emulator.protocol.documents import Document
+from emulator.protocol.errors import precondition
+from emulator.state.records import Job
 from emulator.world import World
 
 

@@ -8,13 +8,14 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from emulator import clock, filters, listing
-from emulator.calls import Call
-from emulator.documents import Document
-from emulator.errors import invalid
-from emulator.filters import Both, Comparison, Either, Tree
-from emulator.logs import SEVERITIES, Entry
-from emulator.names import project_number
+from emulator.protocol import filters, timestamps
+from emulator.protocol.calls import Call
+from emulator.protocol.documents import Document
+from emulator.protocol.errors import invalid
+from emulator.protocol.filters import Both, Comparison, Either, Tree
+from emulator.protocol.names import project_number
+from emulator.state import listing
+from emulator.state.logs import SEVERITIES, Entry
 from emulator.world import World
 
 Test = Callable[[Entry], bool]
@@ -118,7 +119,7 @@ def _since(tree: Tree) -> float | None:
 
 def _moment(text: str) -> float:
     try:
-        return clock.moment(text)
+        return timestamps.moment(text)
     except ValueError:
         raise invalid(f"Invalid filter: not a time: {text}") from None
 
@@ -189,7 +190,7 @@ def _ranked(one: Comparison, name: str) -> Test:
 def _nanoseconds(text: str) -> str:
     """Return a time with nine fractional digits, so that times compare as text."""
     fraction = re.search(r"\.(\d+)", text)
-    return clock.stamp(clock.moment(text))[:19] + "." + (fraction[1] if fraction else "").ljust(9, "0")[:9]
+    return timestamps.stamp(timestamps.moment(text))[:19] + "." + (fraction[1] if fraction else "").ljust(9, "0")[:9]
 
 
 def _compared(one: Comparison, steps: list[str]) -> Test:

@@ -2,12 +2,13 @@
 
 import asyncio
 
-from emulator import clock, listing
-from emulator.calls import Call
-from emulator.documents import Document
-from emulator.errors import invalid, not_found, precondition
 from emulator.methods.resources import parent
-from emulator.records import Operation
+from emulator.protocol import timestamps
+from emulator.protocol.calls import Call
+from emulator.protocol.documents import Document
+from emulator.protocol.errors import invalid, not_found, precondition
+from emulator.state import listing
+from emulator.state.records import Operation
 from emulator.world import World
 
 CHECK_SECONDS = 0.05
@@ -49,7 +50,7 @@ async def wait(world: World, call: Call) -> Document:
     """Return an operation when it is done or the time given is over."""
     text = call.query.get("timeout") or call.json().get("timeout") or f"{LONGEST_WAIT}s"
     try:
-        left = min(clock.seconds(text), LONGEST_WAIT)
+        left = min(timestamps.seconds(text), LONGEST_WAIT)
     except ValueError:
         raise invalid(
             f"Invalid value at 'timeout' (type.googleapis.com/google.protobuf.Duration), \"{text}\""

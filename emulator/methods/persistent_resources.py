@@ -5,13 +5,14 @@ All writes are long-running operations.
 
 import re
 
-from emulator import answers, checks, documents
-from emulator.calls import Call
-from emulator.documents import Document
-from emulator.errors import exists, invalid, precondition
+from emulator.capacity.pools import most
+from emulator.creation import checks
 from emulator.methods.resources import answer, find, listed, operation, parent
-from emulator.pools import most
-from emulator.records import Pool
+from emulator.protocol import answers, documents
+from emulator.protocol.calls import Call
+from emulator.protocol.documents import Document
+from emulator.protocol.errors import exists, invalid, precondition
+from emulator.state.records import Pool
 from emulator.world import World
 
 ID = re.compile(r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?")

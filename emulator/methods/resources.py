@@ -3,14 +3,15 @@
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from emulator import answers, listing
-from emulator.calls import Call
-from emulator.clock import stamp
-from emulator.documents import Document
-from emulator.errors import invalid, not_found
-from emulator.machines import REGIONS
-from emulator.names import new_id, project_number
-from emulator.records import Lived, Operation, Record
+from emulator.capacity.machines import REGIONS
+from emulator.protocol import answers
+from emulator.protocol.calls import Call
+from emulator.protocol.documents import Document
+from emulator.protocol.errors import invalid, not_found
+from emulator.protocol.names import new_id, project_number
+from emulator.protocol.timestamps import stamp
+from emulator.state import listing
+from emulator.state.records import Lived, Operation, Record
 from emulator.world import World
 
 R = TypeVar("R", bound=Record)

@@ -13,12 +13,12 @@ import secrets
 import urllib.parse
 from typing import Any
 
-from emulator import listing
-from emulator.buckets import Buckets
-from emulator.calls import Call, Reply
-from emulator.documents import Document
-from emulator.errors import ApiError, invalid, not_found
-from emulator.names import project_number
+from emulator.protocol.calls import Call, Reply
+from emulator.protocol.documents import Document
+from emulator.protocol.errors import ApiError, invalid, not_found
+from emulator.protocol.names import project_number
+from emulator.state import listing
+from emulator.state.buckets import Buckets
 from emulator.world import World
 
 USUAL_PAGE = 1_000

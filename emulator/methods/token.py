@@ -8,9 +8,9 @@ import json
 import secrets
 import urllib.parse
 
-from emulator.calls import Call
-from emulator.documents import Document
-from emulator.errors import invalid
+from emulator.protocol.calls import Call
+from emulator.protocol.documents import Document
+from emulator.protocol.errors import invalid
 from emulator.world import World
 
 GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"

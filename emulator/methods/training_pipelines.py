@@ -5,12 +5,13 @@
 
 from dataclasses import replace
 
-from emulator import checks, documents, study_checks
-from emulator.calls import Call
-from emulator.documents import Document
-from emulator.errors import invalid, not_found, precondition, unimplemented
+from emulator.creation import checks, study_checks
 from emulator.methods.resources import answer, deleted, find, listed, parent
-from emulator.records import Job, Model, Pipeline, Study
+from emulator.protocol import documents
+from emulator.protocol.calls import Call
+from emulator.protocol.documents import Document
+from emulator.protocol.errors import invalid, not_found, precondition, unimplemented
+from emulator.state.records import Job, Model, Pipeline, Study
 from emulator.world import World
 
 CUSTOM, TUNING = "custom_task_1.0.0.yaml", "hyperparameter_tuning_task_1.0.0.yaml"

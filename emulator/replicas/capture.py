@@ -5,8 +5,8 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
-from emulator import clock
-from emulator.logs import BYTES_PER_ENTRY, SEVERITIES, Line
+from emulator.protocol import timestamps
+from emulator.state.logs import BYTES_PER_ENTRY, SEVERITIES, Line
 
 TAIL_LINES, TAIL_CHARS = 40, 2_000
 TRACEBACK = "Traceback (most recent call last):"
@@ -81,7 +81,7 @@ def _lifted_moment(structured: dict[str, Any], now: float) -> float:
     for key in ("time", "timestamp"):
         if isinstance(structured.get(key), str):
             try:
-                found = clock.moment(structured[key])
+                found = timestamps.moment(structured[key])
             except ValueError:
                 continue
             structured.pop(key)

@@ -10,9 +10,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from emulator.documents import Document
-from emulator.records import Job
-from emulator.replicas.folders import Folders
+from emulator.protocol.documents import Document
+from emulator.state.folders import Folders
+from emulator.state.records import Job
 
 TF_TYPES = {0: "chief", 1: "worker", 2: "ps", 3: "evaluator"}
 REFERENCE = re.compile(r"\$\$|\$\(([A-Za-z_][A-Za-z0-9_]*)\)")

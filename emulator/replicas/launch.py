@@ -8,12 +8,12 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from emulator.documents import Document
 from emulator.lifecycle import words
-from emulator.records import Job
+from emulator.protocol.documents import Document
+from emulator.protocol.schema import DATA
 from emulator.replicas import cluster
-from emulator.replicas.folders import Folders
-from emulator.schema import DATA
+from emulator.state.folders import Folders
+from emulator.state.records import Job
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SAMPLES: dict[str, Document] = json.loads((DATA / "images.json").read_text())

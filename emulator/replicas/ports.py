@@ -2,7 +2,7 @@
 
 import socket
 
-from emulator.records import Job
+from emulator.state.records import Job
 
 
 def assign(job: Job) -> None:

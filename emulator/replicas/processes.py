@@ -7,16 +7,16 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from emulator.clock import Clock
-from emulator.documents import Document
+from emulator.lifecycle.clock import Clock
 from emulator.lifecycle.engine import Engine
 from emulator.lifecycle.stage import Exit
 from emulator.lifecycle.times import START_ERROR
-from emulator.logs import ENTRIES_PER_JOB, Line, Logs
-from emulator.records import Job
+from emulator.protocol.documents import Document
 from emulator.replicas import capture, ports
-from emulator.replicas.folders import Folders
 from emulator.replicas.launch import START_FAILURE, CannotStart, Launch, prepare, refusal
+from emulator.state.folders import Folders
+from emulator.state.logs import ENTRIES_PER_JOB, Line, Logs
+from emulator.state.records import Job
 
 GUARD = Path(__file__).with_name("guard.py")
 CHUNK = 64 * 1024

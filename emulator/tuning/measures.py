@@ -10,7 +10,7 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from emulator.documents import Document
+from emulator.protocol.documents import Document
 
 LEAST_FINISHED = 3
 """Trials that must have ended before another one is compared with them."""

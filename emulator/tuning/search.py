@@ -10,7 +10,7 @@ import itertools
 import math
 import random
 
-from emulator.documents import Document
+from emulator.protocol.documents import Document
 from emulator.tuning import space
 from emulator.tuning.space import Point
 

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from emulator.documents import Document
+from emulator.protocol.documents import Document
 
 Value = float | int | str
 Point = dict[str, Value]

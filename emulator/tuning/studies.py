@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from emulator import errors
-from emulator.clock import moment, stamp
-from emulator.documents import Document
-from emulator.errors import precondition
 from emulator.lifecycle.engine import Engine
-from emulator.records import Job, Study
+from emulator.protocol import errors
+from emulator.protocol.documents import Document
+from emulator.protocol.errors import precondition
+from emulator.protocol.timestamps import moment, stamp
+from emulator.state.records import Job, Study
 from emulator.tuning import measures, search, space
 from emulator.tuning.space import Point
 

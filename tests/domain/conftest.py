@@ -55,11 +55,11 @@ class Cloud:
         return self._clock.now
 
     def script(self, story: str) -> None:
-        """Let jobs created from now on play `story` (emulator/stories.py)."""
+        """Let jobs created from now on play `story` (emulator.rehearsal.stories)."""
         self._emulator.script(story)
 
     def fail(self, method: str, kind: str, *, times: int = 1, **plan: Any) -> None:
-        """Let the next `times` calls of a method such as `customJobs.create` go wrong (emulator/faults.py)."""
+        """Let the next `times` calls of a method such as `customJobs.create` go wrong (emulator.rehearsal.faults)."""
         self._emulator.fault(kind, method, times=times, **plan)
 
     def jobs(self) -> list[dict[str, Any]]:

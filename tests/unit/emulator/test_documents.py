@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from emulator import answers, documents
-from emulator.errors import ApiError
+from emulator.protocol import answers, documents
+from emulator.protocol.errors import ApiError
 
 POOL = {"machineSpec": {"machineType": "n1-standard-4"}, "containerSpec": {"imageUri": "i"}}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from emulator.faults import Faults
+from emulator.rehearsal.faults import Faults
 from emulator.testing import Running
 from tests.unit.emulator.conftest import JOBS, job_body
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from emulator import filters
-from emulator.errors import ApiError
-from emulator.filters import Comparison
+from emulator.protocol import filters
+from emulator.protocol.errors import ApiError
+from emulator.protocol.filters import Comparison
 
 
 def holds(text: str, **facts: str) -> bool:

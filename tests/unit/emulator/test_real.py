@@ -118,7 +118,7 @@ class TestRunning:
         assert len(set(said(real, job))) == 1
 
     def test_floods_are_cut_off(self, real: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("emulator.logs.ENTRIES_PER_JOB", 500)
+        monkeypatch.setattr("emulator.state.logs.ENTRIES_PER_JOB", 500)
         monkeypatch.setattr("emulator.replicas.processes.ENTRIES_PER_JOB", 500)
         job = run(real, python("print('x' * 50 + '\\n', end='') or [print('y' * 60) for _ in range(50_000)]"))
 

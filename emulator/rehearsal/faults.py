@@ -12,7 +12,7 @@ import random
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from emulator.errors import ApiError, invalid
+from emulator.protocol.errors import ApiError, invalid
 
 STATUSES = {"400", "403", "404", "409", "429", "500", "503", "504"}
 KINDS = STATUSES | {"html", "truncated", "slow", "reset", "lost", "stale"}

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from emulator.clock import seconds
-from emulator.documents import Document
-from emulator.errors import ApiError, invalid
-from emulator.machines import MACHINES
+from emulator.capacity.machines import MACHINES
+from emulator.protocol.documents import Document
+from emulator.protocol.errors import ApiError, invalid
+from emulator.protocol.timestamps import seconds
 
 Wrong = Iterator[tuple[str, str]]
 PLAIN_LABEL = re.compile(r"[a-z0-9_-]{0,64}")

@@ -8,8 +8,6 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
-from emulator import control, page
-from emulator.calls import Call
 from emulator.methods import (
     custom_jobs,
     log_entries,
@@ -20,7 +18,9 @@ from emulator.methods import (
     training_pipelines,
     tuning_jobs,
 )
-from emulator.schema import DATA
+from emulator.protocol.calls import Call
+from emulator.protocol.schema import DATA
+from emulator.web import control, page
 from emulator.world import World
 
 Handler = Callable[[World, Call], Any | Awaitable[Any]]

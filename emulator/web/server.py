@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import uvicorn
 
-from emulator.app import create_app
+from emulator.web.app import create_app
 from emulator.world import World
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from emulator.documents import Document
+from emulator.protocol.documents import Document
 
 TERMINAL = frozenset(
     {

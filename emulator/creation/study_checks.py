@@ -6,9 +6,9 @@ Sources: StudySpec in the v1 protos; "Create a hyperparameter tuning job" in Goo
 import itertools
 from collections.abc import Iterator
 
-from emulator import checks
-from emulator.checks import REQUIRED
-from emulator.documents import Document
+from emulator.creation import checks
+from emulator.creation.checks import REQUIRED
+from emulator.protocol.documents import Document
 
 Wrong = Iterator[tuple[str, str]]
 VALUE_SPECS = ("doubleValueSpec", "integerValueSpec", "categoricalValueSpec", "discreteValueSpec")

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from emulator.names import is_bucket, is_object
-from emulator.records import Job
+from emulator.protocol.names import is_bucket, is_object
+from emulator.state.records import Job
 
 CLOUD_PATH = re.compile(r"(?:gs://|(?<![\w./-])/gcs/)([a-z0-9][a-z0-9._-]*)(/[^\s\"',;:]*)?")
 

@@ -12,10 +12,10 @@ import json
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from emulator import clock, filters, schema
-from emulator.errors import invalid
-from emulator.filters import Comparison
-from emulator.records import Record
+from emulator.protocol import filters, schema, timestamps
+from emulator.protocol.errors import invalid
+from emulator.protocol.filters import Comparison
+from emulator.state.records import Record
 
 R = TypeVar("R", bound=Record)
 Test = Callable[[Record], bool]
@@ -74,7 +74,7 @@ def _time(name: str, one: Comparison) -> Test:
     if one.operator not in TIME_TESTS:
         raise _refused(one, f"{one.field} does not support this operator")
     try:
-        moment = clock.stamp(clock.moment(one.value))
+        moment = timestamps.stamp(timestamps.moment(one.value))
     except ValueError:
         raise _refused(one, "not an RFC 3339 time") from None
     compare = TIME_TESTS[one.operator]

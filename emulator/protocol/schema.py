@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[1] / "data"
 TABLES = json.loads((DATA / "messages.json").read_text())
 ENUMS: dict[str, dict[str, int]] = TABLES["enums"]
 ENUM_NAMES = {enum: {number: name for name, number in values.items()} for enum, values in ENUMS.items()}

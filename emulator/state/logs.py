@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from emulator.clock import stamp
-from emulator.records import Job
-from emulator.transactions import together
+from emulator.protocol.timestamps import stamp
+from emulator.state.records import Job
+from emulator.state.transactions import together
 
 SEVERITIES = {
     "DEFAULT": 0,

@@ -6,7 +6,7 @@ Source: "Configure compute resources for training" in Google's documentation, re
 import csv
 from dataclasses import dataclass
 
-from emulator.schema import DATA
+from emulator.protocol.schema import DATA
 
 REGIONS = frozenset(
     """africa-south1 asia-east1 asia-east2 asia-northeast1 asia-northeast2 asia-northeast3 asia-south1 asia-south2

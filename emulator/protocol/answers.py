@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from emulator import schema
-from emulator.documents import Document
-from emulator.errors import invalid
+from emulator.protocol import schema
+from emulator.protocol.documents import Document
+from emulator.protocol.errors import invalid
 
 
 def with_numbers(message: str, document: Document) -> Document:

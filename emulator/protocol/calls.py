@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from emulator.errors import invalid
+from emulator.protocol.errors import invalid
 
 SYSTEM_PARAMETERS = frozenset(
     "$alt alt $prettyPrint prettyPrint $.xgafv $fields fields key access_token oauth_token quotaUser callback "

@@ -9,13 +9,13 @@ from typing import Any
 
 from emulator.capacity import demand
 from emulator.capacity.ledger import Ledger
-from emulator.clock import stamp
-from emulator.documents import Document
-from emulator.errors import FAILED_PRECONDITION, ApiError, precondition
 from emulator.lifecycle import words
 from emulator.lifecycle.engine import Engine
 from emulator.lifecycle.stage import Grant
-from emulator.records import Job, Pool
+from emulator.protocol.documents import Document
+from emulator.protocol.errors import FAILED_PRECONDITION, ApiError, precondition
+from emulator.protocol.timestamps import stamp
+from emulator.state.records import Job, Pool
 
 Done = Callable[[Pool, dict[str, Any]], None]
 

@@ -13,7 +13,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from emulator.records import Job, Record
+from emulator.state.records import Job, Record
 
 R = TypeVar("R", bound=Record)
 SCHEMA = """

@@ -5,18 +5,18 @@ import fnmatch
 from collections.abc import Callable
 from typing import Any
 
-from emulator import listing
 from emulator.capacity import demand
 from emulator.capacity.ledger import Ledger
-from emulator.documents import Document
-from emulator.errors import exhausted, invalid, precondition
+from emulator.capacity.pools import Pools, matches
 from emulator.lifecycle import words
 from emulator.lifecycle.engine import Engine
-from emulator.names import new_id, project_number
-from emulator.pools import Pools, matches
-from emulator.records import Job, Pipeline, Pool, Record, Study
-from emulator.store import Store
-from emulator.stories import LABEL, STORIES
+from emulator.protocol.documents import Document
+from emulator.protocol.errors import exhausted, invalid, precondition
+from emulator.protocol.names import new_id, project_number
+from emulator.rehearsal.stories import LABEL, STORIES
+from emulator.state import listing
+from emulator.state.records import Job, Pipeline, Pool, Record, Study
+from emulator.state.store import Store
 
 
 class Intake:

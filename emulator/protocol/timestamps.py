@@ -1,42 +1,10 @@
-"""Moments and durations as Vertex AI writes them, and the two clocks: the wall's and one that tests set."""
+"""Moments and durations as Vertex AI writes them."""
 
 import re
-import time
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
-
-
-class Clock(Protocol):
-    """Tells the time in seconds since 1970 (UTC)."""
-
-    def now(self) -> float:
-        """Return the present moment."""
-
-
-class WallClock:
-    """The computer's clock."""
-
-    def now(self) -> float:
-        """Return the present moment."""
-        return time.time()
-
-
-class SetClock:
-    """A clock that stands still until someone moves it; never runs by itself, may not go back."""
-
-    def __init__(self, start: float) -> None:
-        self._now = start
-
-    def now(self) -> float:
-        """Return the moment it was last set to."""
-        return self._now
-
-    def set(self, moment: float) -> None:
-        """Move to `moment`; an earlier one than now is ignored."""
-        self._now = max(self._now, moment)
 
 
 def stamp(moment: float) -> str:

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from emulator import clock as clocks
-from emulator.calls import Call
-from emulator.clock import SetClock
-from emulator.documents import Document
-from emulator.errors import invalid, precondition
-from emulator.records import Job, Pipeline, Study
-from emulator.stories import STORIES
+from emulator.lifecycle.clock import SetClock
+from emulator.protocol import timestamps
+from emulator.protocol.calls import Call
+from emulator.protocol.documents import Document
+from emulator.protocol.errors import invalid, precondition
+from emulator.rehearsal.stories import STORIES
+from emulator.state.records import Job, Pipeline, Study
 from emulator.world import World
 
 
@@ -27,7 +27,7 @@ def health(world: World, call: Call) -> Document:
         "status": "ok",
         "speed": world.options.speed,
         "scripted": world.options.is_scripted,
-        "now": clocks.stamp(world.clock.now()),
+        "now": timestamps.stamp(world.clock.now()),
         "jobs": len(jobs),
         "unfinished": sum(not job.is_finished for job in jobs),
         "address": call.address,
@@ -39,7 +39,7 @@ def truth(world: World, call: Call) -> Document:
     wanted = call.query.get("job", "")
     jobs = [world.intake.find_job(wanted)] if wanted else world.store.all(Job)
     return {
-        "now": clocks.stamp(world.clock.now()),
+        "now": timestamps.stamp(world.clock.now()),
         "calls": dict(world.calls),
         "jobs": [_job(job) for job in jobs],
         "studies": [_life(study) for study in world.store.all(Study)],
@@ -56,7 +56,7 @@ def _life(record: Job | Study | Pipeline) -> Document:
         "labels": record.document.get("labels", {}),
         "state": record.state,
         "history": [
-            {"at": clocks.stamp(at), "state": state, "told": told}
+            {"at": timestamps.stamp(at), "state": state, "told": told}
             for (at, state), told in zip(record.history, record.told, strict=True)
         ],
         "document": record.document,
@@ -77,13 +77,13 @@ def _job(job: Job) -> Document:
         "breakdowns": job.breakdowns,
         "workerRestarts": job.worker_restarts,
         "replicas": job.replicas,
-        "timers": {key: clocks.stamp(due) for key, due in job.timers.items()},
+        "timers": {key: timestamps.stamp(due) for key, due in job.timers.items()},
     }
 
 
 def clock(world: World, call: Call) -> Document:  # noqa: ARG001
     """Return the emulator's time."""
-    return {"now": clocks.stamp(world.clock.now())}
+    return {"now": timestamps.stamp(world.clock.now())}
 
 
 def set_clock(world: World, call: Call) -> Document:
@@ -96,7 +96,7 @@ def set_clock(world: World, call: Call) -> Document:
             until = world.clock.now() + float(body["advance"])
         else:
             given = body["now"]
-            until = clocks.moment(given) if isinstance(given, str) else float(given)
+            until = timestamps.moment(given) if isinstance(given, str) else float(given)
     except (KeyError, TypeError, ValueError):
         raise invalid("Give now (RFC 3339 or seconds since 1970) or advance (seconds).") from None
     world.advance(until)

@@ -12,9 +12,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from emulator import clock, schema
-from emulator.errors import ApiError, invalid
-from emulator.schema import Field
+from emulator.protocol import schema, timestamps
+from emulator.protocol.errors import ApiError, invalid
+from emulator.protocol.schema import Field
 
 Document = dict[str, Any]
 Violation = tuple[str, str]
@@ -72,7 +72,7 @@ def _bytes(value: Any) -> str:
 
 def _duration(value: Any) -> str:
     try:
-        clock.seconds(_text(value))
+        timestamps.seconds(_text(value))
     except ValueError:
         raise _Wrong from None
     return _text(value)
@@ -80,7 +80,7 @@ def _duration(value: Any) -> str:
 
 def _timestamp(value: Any) -> str:
     try:
-        return clock.stamp(clock.moment(_text(value)))
+        return timestamps.stamp(timestamps.moment(_text(value)))
     except ValueError:
         raise _Wrong from None
 

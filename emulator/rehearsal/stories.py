@@ -6,13 +6,13 @@ label `emulator_script` of a job, or by `POST /_emulator/script`.
 
 from dataclasses import dataclass
 
-from emulator.documents import Document
-from emulator.errors import RESOURCE_EXHAUSTED
 from emulator.lifecycle import exits, words
 from emulator.lifecycle.engine import Engine
 from emulator.lifecycle.stage import Exit, Grant
-from emulator.logs import Line
-from emulator.records import Job, Phase
+from emulator.protocol.documents import Document
+from emulator.protocol.errors import RESOURCE_EXHAUSTED
+from emulator.state.logs import Line
+from emulator.state.records import Job, Phase
 
 LABEL = "emulator_script"
 EXIT_ON_TERM = 143

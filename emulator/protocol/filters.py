@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from emulator.errors import invalid
+from emulator.protocol.errors import invalid
 
 TOKEN = re.compile(
     r"""\s*(?:

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from emulator import control
-from emulator.calls import Call, Reply
-from emulator.clock import SetClock, stamp
-from emulator.errors import ApiError, invalid
-from emulator.faults import KINDS
-from emulator.records import Job, Phase, Pool
-from emulator.stories import STORIES
+from emulator.lifecycle.clock import SetClock
+from emulator.protocol.calls import Call, Reply
+from emulator.protocol.errors import ApiError, invalid
+from emulator.protocol.timestamps import stamp
+from emulator.rehearsal.faults import KINDS
+from emulator.rehearsal.stories import STORIES
+from emulator.state.records import Job, Phase, Pool
+from emulator.web import control
 from emulator.world import World
 
 SHOWN_JOBS = 50

@@ -12,10 +12,10 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-from emulator.clock import stamp
-from emulator.documents import Document
-from emulator.errors import invalid, not_found
-from emulator.names import is_bucket, is_object
+from emulator.protocol.documents import Document
+from emulator.protocol.errors import invalid, not_found
+from emulator.protocol.names import is_bucket, is_object
+from emulator.protocol.timestamps import stamp
 
 CHECKSUM_LIMIT = 64 * 2**20
 

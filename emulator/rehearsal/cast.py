@@ -1,12 +1,12 @@
 """Who plays a job, and who gives it machines: its story, a persistent resource, or the real thing."""
 
 from emulator.capacity.grants import Grants
-from emulator.documents import Document
+from emulator.capacity.pools import Pools
 from emulator.lifecycle.stage import Grant, Stage
-from emulator.pools import Pools
-from emulator.records import Job
+from emulator.protocol.documents import Document
+from emulator.rehearsal.stories import Stories
 from emulator.replicas.processes import Processes
-from emulator.stories import Stories
+from emulator.state.records import Job
 
 POOL_QUEUE_SECONDS = 1.0
 

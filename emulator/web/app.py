@@ -16,12 +16,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from emulator import errors, faults, routes
-from emulator.calls import Call, Reply
-from emulator.clock import WallClock
-from emulator.errors import ApiError
-from emulator.faults import Fault
-from emulator.transactions import together
+from emulator.lifecycle.clock import WallClock
+from emulator.protocol import errors
+from emulator.protocol.calls import Call, Reply
+from emulator.protocol.errors import ApiError
+from emulator.rehearsal import faults
+from emulator.rehearsal.faults import Fault
+from emulator.state.transactions import together
+from emulator.web import routes
 from emulator.world import World
 
 LARGEST_BODY = 512 * 2**20
