@@ -19,6 +19,7 @@ from emulator.protocol.documents import Document
 from emulator.protocol.timestamps import stamp
 from emulator.rehearsal.cast import Cast, Machines
 from emulator.rehearsal.faults import Faults
+from emulator.rehearsal.scripts import Scripts
 from emulator.rehearsal.stories import Stories
 from emulator.replicas.cluster import metric_file
 from emulator.replicas.processes import Limits, Processes
@@ -73,7 +74,8 @@ class World:
         self.plans = Plans(self.engine, self.ledger)
         self.pools = machines.pools = Pools(self.engine, self.ledger, self._pool_done)
         stories = machines.stories = Stories(self.engine)
-        self.intake = Intake(self.store, self.ledger, self.pools, is_scripted=options.is_scripted)
+        self.scripts = Scripts(self.store, is_scripted=options.is_scripted)
+        self.intake = Intake(self.store, self.ledger, self.pools, self.scripts)
         self.processes = Processes(self.engine, self.logs, self.clock, self.folders, options.limits)
         self.engine.stage = Cast(stories, self.processes)
         self.tuning = Tuning(self.engine, self.intake.launcher(self.engine), lambda job: metric_file(job, self.folders))

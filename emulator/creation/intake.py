@@ -1,7 +1,6 @@
-"""New records: names, ids and stories; what is refused because of quota, a persistent resource or a story."""
+"""New records: names and ids; what is refused because of quota, a persistent resource or a story."""
 
 import copy
-import fnmatch
 from collections.abc import Callable
 from typing import Any
 
@@ -11,31 +10,29 @@ from emulator.capacity.pools import Pools, matches
 from emulator.lifecycle import words
 from emulator.lifecycle.engine import Engine
 from emulator.protocol.documents import Document
-from emulator.protocol.errors import exhausted, invalid, precondition
+from emulator.protocol.errors import exhausted, precondition
 from emulator.protocol.names import new_id, project_number
-from emulator.rehearsal.stories import LABEL, STORIES
-from emulator.state import listing
-from emulator.state.records import Job, Pipeline, Pool, Record, Study
+from emulator.rehearsal.scripts import Scripts
+from emulator.rehearsal.stories import STORIES
+from emulator.state.records import Job, Pipeline, Pool, Study
 from emulator.state.store import Store
 
 
 class Intake:
     """Makes records of checked documents; saves none of them."""
 
-    def __init__(self, store: Store, ledger: Ledger, pools: Pools, *, is_scripted: bool) -> None:
-        self._store, self._ledger, self._pools, self._is_scripted = store, ledger, pools, is_scripted
-        self.scripts: list[tuple[str, str]] = [tuple(pair) for pair in store.setting("scripts", [])]
+    def __init__(self, store: Store, ledger: Ledger, pools: Pools, scripts: Scripts) -> None:
+        self._store, self._ledger, self._pools, self._scripts = store, ledger, pools, scripts
 
     def _place(self, project: str, location: str) -> dict[str, Any]:
         number, seq = project_number(project), self._store.next_seq()
         return {"project": number, "project_id": project, "location": location, "id": new_id(), "seq": seq}
 
-    # ------------------------------------------------------------ records
     def new_job(self, *, project: str, location: str, document: Document, **more: Any) -> Job:
         """Return a record for a CustomJob document; ApiError 429 for quota, 400 for a persistent resource."""
         job = Job(**self._place(project, location), document=document, **more)
         document["name"] = job.name
-        job.story = self._story(job)
+        job.story = self._scripts.story_of(job)
         if not job.owner:
             if job.story and STORIES[job.story].grant == "refused":
                 raise exhausted(words.quota([words.CPU_QUOTA]))
@@ -105,42 +102,3 @@ class Intake:
             return job
 
         return launch
-
-    # ------------------------------------------------------------ stories
-    def _story(self, job: Job) -> str:
-        label = job.document.get("labels", {}).get(LABEL, "")
-        if label:
-            if label not in STORIES:
-                raise invalid(f"Unknown story {label!r} in label {LABEL}; there are {', '.join(STORIES)}.")
-            return str(label)
-        told = next((story for match, story in reversed(self.scripts) if _fits(match, job)), "")
-        return told or ("happy" if self._is_scripted else "")
-
-    def script(self, match: str, story: str) -> None:
-        """Let every new job that fits play a story; ApiError 400 for an unknown story or a wrong match.
-
-        match: a list filter (`labels.team=blue`), or a display name that may hold `*`. The latest rule wins.
-        """
-        if story not in STORIES:
-            raise invalid(f"Unknown story {story!r}; there are {', '.join(STORIES)}.")
-        if _is_filter(match):
-            listing.test_of(Job, match)
-        self.scripts.append((match, story))
-        self._store.set("scripts", self.scripts)
-
-    def find_job(self, text: str) -> Job:
-        """Return a job by full name, id, or display name (the newest); ApiError 400 if there is none."""
-        for job in reversed(self._store.all(Job)):
-            if text in (job.name, job.id, job.document.get("displayName")):
-                return job
-        raise invalid(f"There is no custom job {text!r}.")
-
-
-def _is_filter(match: str) -> bool:
-    return any(sign in match for sign in "=:<>")
-
-
-def _fits(match: str, record: Record) -> bool:
-    if _is_filter(match):
-        return listing.test_of(Job, match)(record)
-    return fnmatch.fnmatchcase(record.document.get("displayName", ""), match or "*")

@@ -4,13 +4,11 @@ Sources: StudySpec in the v1 protos; "Create a hyperparameter tuning job" in Goo
 """
 
 import itertools
-from collections.abc import Iterator
 
 from emulator.creation import checks
-from emulator.creation.checks import REQUIRED
+from emulator.creation.checks import REQUIRED, Wrong
 from emulator.protocol.documents import Document
 
-Wrong = Iterator[tuple[str, str]]
 VALUE_SPECS = ("doubleValueSpec", "integerValueSpec", "categoricalValueSpec", "discreteValueSpec")
 DISCRETE_LIMIT, DISCRETE_DISTANCE = 1_000, 1e-10
 

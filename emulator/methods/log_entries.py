@@ -8,13 +8,12 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from emulator.protocol import filters, timestamps
+from emulator.protocol import filters, paging, timestamps
 from emulator.protocol.calls import Call
 from emulator.protocol.documents import Document
 from emulator.protocol.errors import invalid
 from emulator.protocol.filters import Both, Comparison, Either, Tree
 from emulator.protocol.names import project_number
-from emulator.state import listing
 from emulator.state.logs import SEVERITIES, Entry
 from emulator.world import World
 
@@ -43,7 +42,7 @@ def list_(world: World, call: Call) -> Document:
     if size > LARGEST_PAGE or size < 0:
         raise invalid(f"page_size must be between 0 and {LARGEST_PAGE}.")
     bound = ("entries", ",".join(names), text, order)
-    place = listing.position(body.get("pageToken", ""), *bound)
+    place = paging.position(body.get("pageToken", ""), *bound)
     tree = filters.parse(text)
     test: Test = filters.compiled(tree, _test) if tree is not None else _any
     rows = world.logs.read(
@@ -59,7 +58,7 @@ def list_(world: World, call: Call) -> Document:
         if not test(entry):
             continue
         if len(found) == (size or USUAL_PAGE):
-            return {"entries": found, "nextPageToken": listing.token(last, *bound)}
+            return {"entries": found, "nextPageToken": paging.token(last, *bound)}
         found.append(entry)
         last = [moment, insert_id]
     return {"entries": found} if found else {}
@@ -174,7 +173,7 @@ def _matching(one: Comparison, steps: list[str]) -> Test:
 
 def _ranked(one: Comparison, name: str) -> Test:
     """Compare severity by rank, or a time."""
-    compare = listing.TIME_TESTS.get(one.operator)
+    compare = filters.ORDER_TESTS.get(one.operator)
     if compare is None:
         raise invalid(f"Invalid filter: {name} does not support {one.operator}")
     if name != "severity":
@@ -194,7 +193,7 @@ def _nanoseconds(text: str) -> str:
 
 
 def _compared(one: Comparison, steps: list[str]) -> Test:
-    compare = listing.TIME_TESTS[one.operator]
+    compare = filters.ORDER_TESTS[one.operator]
     wanted = one.value.lower()
     number = _number(one.value)
 

@@ -3,7 +3,7 @@
 import asyncio
 
 from emulator.methods.resources import parent
-from emulator.protocol import timestamps
+from emulator.protocol import paging, timestamps
 from emulator.protocol.calls import Call
 from emulator.protocol.documents import Document
 from emulator.protocol.errors import invalid, not_found, precondition
@@ -35,14 +35,14 @@ def list_(world: World, call: Call) -> Document:
     where, holder = parent(call), call.params.get("holder", "")
     if call.query.get("filter"):
         raise invalid("Invalid filter: the emulator lists operations without a filter only.")
-    place = listing.position(call.argument("page_token", "pageToken"), "operations", where, holder)
-    size = listing.page_size(call.argument("page_size", "pageSize"))
+    place = paging.position(call.argument("page_token", "pageToken"), "operations", where, holder)
+    size = paging.page_size(call.argument("page_size", "pageSize"))
     before = int(str(place[0])) if place else None
     walk = (one for one in world.store.newest_first(Operation, where, before=before) if one.holder == holder)
     records, is_more = listing.page(walk, lambda record: True, size)  # noqa: ARG005
     found: Document = {"operations": [record.document for record in records]} if records else {}
     if is_more:
-        found["nextPageToken"] = listing.token([records[-1].seq], "operations", where, holder)
+        found["nextPageToken"] = paging.token([records[-1].seq], "operations", where, holder)
     return found
 
 

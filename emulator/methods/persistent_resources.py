@@ -6,7 +6,7 @@ All writes are long-running operations.
 import re
 
 from emulator.capacity.pools import most
-from emulator.creation import checks
+from emulator.creation import checks, pool_checks
 from emulator.methods.resources import answer, find, listed, operation, parent
 from emulator.protocol import answers, documents
 from emulator.protocol.calls import Call
@@ -26,10 +26,10 @@ def create(world: World, call: Call) -> Document:
     if not ID.fullmatch(identifier):
         raise invalid(f'persistent_resource_id "{identifier}" must match the pattern {ID.pattern}')
     document = documents.read("PersistentResource", call.json(), at="persistent_resource")
-    checks.refuse(_wrong(document))
+    checks.refuse(pool_checks.persistent_resource(document))
     if world.store.get(Pool, f"{where}/persistentResources/{identifier}") is not None:
         raise exists(f"The PersistentResource {where}/persistentResources/{identifier} already exists.")
-    _fill(document)
+    pool_checks.fill(document)
     pool = world.intake.new_pool(
         project=call.params["project"], location=call.params["location"], document=document, identifier=identifier
     )
@@ -45,44 +45,6 @@ def _begin(world: World, pool: Pool, metadata: str, *, holder: bool) -> Document
     world.store.save(begun)
     world.store.save(pool)
     return begun.document
-
-
-def _wrong(document: Document) -> checks.Wrong:
-    yield from checks.display_name(document, required=False)
-    yield from checks.labels(document)
-    pools = document.get("resourcePools", [])
-    if not pools:
-        yield "resource_pools", checks.REQUIRED
-    for index, each in enumerate(pools):
-        yield from _pool(each, at=f"resource_pools[{index}]")
-
-
-def _pool(each: Document, *, at: str) -> checks.Wrong:
-    yield from checks.machine(each.get("machineSpec", {}), at=f"{at}.machine_spec")
-    scaling = each.get("autoscalingSpec")
-    if scaling is None:
-        if int(each.get("replicaCount", "0")) < 1:
-            yield f"{at}.replica_count", checks.REQUIRED
-        return
-    least, greatest = int(scaling.get("minReplicaCount", "0")), int(scaling.get("maxReplicaCount", "0"))
-    if least < 1 or least >= greatest:
-        text = "min_replica_count must be at least 1 and less than max_replica_count."
-        yield f"{at}.autoscaling_spec", text
-    elif not least <= int(each.get("replicaCount", least)) <= greatest:
-        yield f"{at}.replica_count", "The replica count must lie between the autoscaling limits."
-
-
-def _fill(document: Document) -> None:
-    """Give pools their ids, disks and counts, as the service does."""
-    for index, each in enumerate(document["resourcePools"], 1):
-        machine = each["machineSpec"]
-        kind = str(machine.get("acceleratorType", "")).lower().replace("_", "-")
-        each.setdefault("id", "-".join(part for part in (machine["machineType"], kind, str(index)) if part))
-        disk = each.setdefault("diskSpec", {})
-        disk.setdefault("bootDiskType", "pd-ssd")
-        disk.setdefault("bootDiskSizeGb", checks.DISK_GB.start)
-        if "replicaCount" not in each:
-            each["replicaCount"] = each["autoscalingSpec"]["minReplicaCount"]
 
 
 def get(world: World, call: Call) -> Document:
@@ -125,7 +87,7 @@ def _changed_pools(pool: Pool, given: list[Document]) -> list[Document]:
         if new.get("machineSpec", old["machineSpec"]) != old["machineSpec"]:
             raise invalid(f"resource_pools[{index}].machine_spec cannot be changed.")
         merged = old | {key: new[key] for key in ("replicaCount", "autoscalingSpec") if key in new}
-        checks.refuse(_pool(merged, at=f"resource_pools[{index}]"))
+        checks.refuse(pool_checks.resource_pool(merged, at=f"resource_pools[{index}]"))
         if int(old.get("usedReplicaCount", "0")) > most(merged):
             raise precondition(f"resource_pools[{index}] has more replicas in use.")
         result.append(merged)

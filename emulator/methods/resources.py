@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from emulator.capacity.machines import REGIONS
-from emulator.protocol import answers
+from emulator.protocol import answers, paging
 from emulator.protocol.calls import Call
 from emulator.protocol.documents import Document
 from emulator.protocol.errors import invalid, not_found
@@ -56,9 +56,9 @@ def listed(
     text, mask = call.query.get("filter", ""), call.argument("read_mask", "readMask")
     test = listing.test_of(kind, text)
     paths = answers.mask_paths(kind.message, mask, collection=kind.kind)
-    place = listing.position(call.argument("page_token", "pageToken"), kind.kind, where, text)
+    place = paging.position(call.argument("page_token", "pageToken"), kind.kind, where, text)
     before = int(str(place[0])) if place else None
-    size = listing.page_size(call.argument("page_size", "pageSize"))
+    size = paging.page_size(call.argument("page_size", "pageSize"))
     walk = iter(world.store.newest_first(kind, where, before=before, label=listing.label_of(text)))
     if call.behind_seconds:
         known_until = stamp(world.clock.now() - call.behind_seconds)
@@ -68,7 +68,7 @@ def listed(
     if records:
         found[kind.kind] = [answers.masked(answer(call, record, without=without), paths) for record in records]
     if is_more:
-        found["nextPageToken"] = listing.token([records[-1].seq], kind.kind, where, text)
+        found["nextPageToken"] = paging.token([records[-1].seq], kind.kind, where, text)
     return found
 
 

@@ -13,11 +13,11 @@ import secrets
 import urllib.parse
 from typing import Any
 
+from emulator.protocol import paging
 from emulator.protocol.calls import Call, Reply
 from emulator.protocol.documents import Document
 from emulator.protocol.errors import ApiError, invalid, not_found
 from emulator.protocol.names import project_number
-from emulator.state import listing
 from emulator.state.buckets import Buckets
 from emulator.world import World
 
@@ -66,8 +66,8 @@ def list_objects(world: World, call: Call) -> Document:
     """Return a page of objects, and with a delimiter the prefixes up to it."""
     bucket, prefix = call.params["bucket"], call.query.get("prefix", "")
     delimiter = call.query.get("delimiter", "")
-    place = listing.position(call.query.get("pageToken", ""), "objects", bucket, prefix, delimiter)
-    size = listing.page_size(call.query.get("maxResults", ""), usual=USUAL_PAGE, most=USUAL_PAGE)
+    place = paging.position(call.query.get("pageToken", ""), "objects", bucket, prefix, delimiter)
+    size = paging.page_size(call.query.get("maxResults", ""), usual=USUAL_PAGE, most=USUAL_PAGE)
     buckets = _buckets(world)
     items: list[Document] = []
     prefixes: list[str] = []
@@ -79,7 +79,7 @@ def list_objects(world: World, call: Call) -> Document:
         if shown <= last or (prefixes and prefixes[-1] == shown):
             continue
         if len(items) + len(prefixes) == size:
-            answer["nextPageToken"] = listing.token([last], "objects", bucket, prefix, delimiter)
+            answer["nextPageToken"] = paging.token([last], "objects", bucket, prefix, delimiter)
             break
         last = shown
         if found:

@@ -1,4 +1,4 @@
-"""Resources as JSON: read what a client sends, write what Google would answer, cut by a read mask.
+"""Resources as JSON: what a client sends becomes the document that is kept, or is refused in Google's words.
 
 A *document* is the resource as it is kept: lowerCamelCase names, enum names, int64 as text, no default values,
 no output-only fields from a client. Reading accepts what Google's JSON transcoding accepts (both spellings of a

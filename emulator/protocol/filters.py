@@ -21,6 +21,15 @@ TOKEN = re.compile(
     re.VERBOSE,
 )
 OPERATORS = frozenset({"=", "!=", "<", "<=", ">", ">=", ":", "=~", "!~"})
+ORDER_TESTS: dict[str, Callable[[str, str], bool]] = {
+    "=": lambda mine, theirs: mine == theirs,
+    "!=": lambda mine, theirs: mine != theirs,
+    "<": lambda mine, theirs: mine < theirs,
+    "<=": lambda mine, theirs: mine <= theirs,
+    ">": lambda mine, theirs: mine > theirs,
+    ">=": lambda mine, theirs: mine >= theirs,
+}
+"""Operators of what has an order; moments are stamps of one length, which compare as text."""
 MAX_DEPTH = 50
 T = TypeVar("T")
 

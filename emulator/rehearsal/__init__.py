@@ -1,1 +1,1 @@
-"""What is decided on demand, not by chance: who plays a job (cast), told lives (stories), broken requests (faults)."""
+"""Decided on demand, not by chance: who plays a job (cast, scripts), told lives (stories), broken requests (faults)."""

@@ -1,7 +1,7 @@
 """Told lives: replicas without processes, for tests with a settable clock. The rest of the life is the real one.
 
-A story says what a job's replicas and machines do; state is a function of the story and the clock. Chosen by the
-label `emulator_script` of a job, or by `POST /_emulator/script`.
+A story says what a job's replicas and machines do; state is a function of the story and the clock. Which
+job plays which story is in `scripts`.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,6 @@ from emulator.protocol.errors import RESOURCE_EXHAUSTED
 from emulator.state.logs import Line
 from emulator.state.records import Job, Phase
 
-LABEL = "emulator_script"
 EXIT_ON_TERM = 143
 EXIT_ON_KILL = 137
 TERM_SECONDS = 2.0

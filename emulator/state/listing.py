@@ -1,33 +1,20 @@
-"""Lists: filters over resources, pages, opaque tokens that belong to one request.
+"""Lists: filters over resources, and the records of a page.
 
 Filterable, as the list methods of v1 document it: displayName (= != : with `*`), state (= !=), createTime (= != < <=
 > >=), labels.KEY (= != and :* for existence), trainingTaskDefinition for pipelines. Both spellings of a name.
 """
 
-import base64
-import binascii
 import fnmatch
-import hashlib
-import json
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from emulator.protocol import filters, schema, timestamps
 from emulator.protocol.errors import invalid
-from emulator.protocol.filters import Comparison
+from emulator.protocol.filters import ORDER_TESTS, Comparison
 from emulator.state.records import Record
 
 R = TypeVar("R", bound=Record)
 Test = Callable[[Record], bool]
-MAX_PAGE = 100
-TIME_TESTS: dict[str, Callable[[str, str], bool]] = {
-    "=": lambda mine, theirs: mine == theirs,
-    "!=": lambda mine, theirs: mine != theirs,
-    "<": lambda mine, theirs: mine < theirs,
-    "<=": lambda mine, theirs: mine <= theirs,
-    ">": lambda mine, theirs: mine > theirs,
-    ">=": lambda mine, theirs: mine >= theirs,
-}
 
 
 def _refused(comparison: Comparison, why: str) -> Exception:
@@ -71,13 +58,13 @@ def _state(enum: str, one: Comparison) -> Test:
 
 
 def _time(name: str, one: Comparison) -> Test:
-    if one.operator not in TIME_TESTS:
+    if one.operator not in ORDER_TESTS:
         raise _refused(one, f"{one.field} does not support this operator")
     try:
         moment = timestamps.stamp(timestamps.moment(one.value))
     except ValueError:
         raise _refused(one, "not an RFC 3339 time") from None
-    compare = TIME_TESTS[one.operator]
+    compare = ORDER_TESTS[one.operator]
     return lambda record: compare(record.document[name], moment)
 
 
@@ -116,39 +103,6 @@ def label_of(text: str) -> tuple[str, str] | None:
         return None
 
     return required(filters.parse(text))
-
-
-def _digest(bound: tuple[str, ...]) -> str:
-    return hashlib.sha256("\0".join(bound).encode()).hexdigest()[:16]
-
-
-def token(position: list[object], *bound: str) -> str:
-    """Return an opaque token for a place in a list; `bound`: the request's other parameters."""
-    return base64.urlsafe_b64encode(json.dumps([_digest(bound), *position]).encode()).decode().rstrip("=")
-
-
-def position(text: str, *bound: str) -> list[object] | None:
-    """Read a token back; None if empty, ApiError 400 if it is none or belongs to another request."""
-    if not text:
-        return None
-    try:
-        digest, *found = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-    except (ValueError, binascii.Error, TypeError):
-        raise invalid("The page token is not valid.") from None
-    if digest != _digest(bound):
-        raise invalid("The page token belongs to a request with other parameters.")
-    return list(found)
-
-
-def page_size(text: str, *, usual: int = MAX_PAGE, most: int = MAX_PAGE) -> int:
-    """Read a page size: nothing or 0 = usual, more than most = most; ApiError 400 for nonsense."""
-    try:
-        size = int(text or 0)
-    except ValueError:
-        raise invalid(f"Invalid value at 'page_size' (TYPE_INT32), \"{text}\"") from None
-    if size < 0:
-        raise invalid("The page size must not be negative.")
-    return min(size or usual, most)
 
 
 def page(records: Iterator[R], test: Test, size: int) -> tuple[list[R], bool]:

@@ -20,6 +20,14 @@ def _body(call: Call, *known: str) -> dict[str, Any]:
     return given
 
 
+def _find_job(world: World, text: str) -> Job:
+    """Return a job by full name, id, or display name (the newest); ApiError 400 if there is none."""
+    for job in reversed(world.store.all(Job)):
+        if text in (job.name, job.id, job.document.get("displayName")):
+            return job
+    raise invalid(f"There is no custom job {text!r}.")
+
+
 def health(world: World, call: Call) -> Document:
     """Return that it lives, and how it was started."""
     jobs = world.store.all(Job)
@@ -37,7 +45,7 @@ def health(world: World, call: Call) -> Document:
 def truth(world: World, call: Call) -> Document:
     """Return everything about every job that clients cannot see, oldest first."""
     wanted = call.query.get("job", "")
-    jobs = [world.intake.find_job(wanted)] if wanted else world.store.all(Job)
+    jobs = [_find_job(world, wanted)] if wanted else world.store.all(Job)
     return {
         "now": timestamps.stamp(world.clock.now()),
         "calls": dict(world.calls),
@@ -107,14 +115,14 @@ def scripts(world: World, call: Call) -> Document:  # noqa: ARG001
     """Return the stories that there are and the rules that choose among them."""
     return {
         "stories": {name: story.summary for name, story in STORIES.items()},
-        "rules": [{"match": match, "story": story} for match, story in world.intake.scripts],
+        "rules": [{"match": match, "story": story} for match, story in world.scripts.rules],
     }
 
 
 def script(world: World, call: Call) -> Document:
     """Let new jobs that fit play a story: `{"match": list filter or display name with *, "story": name}`."""
     body = _body(call, "match", "story")
-    world.intake.script(str(body.get("match", "*")), str(body.get("story", "")))
+    world.scripts.add(str(body.get("match", "*")), str(body.get("story", "")))
     return scripts(world, call)
 
 
@@ -160,7 +168,7 @@ def clear_capacity(world: World, call: Call) -> Document:  # noqa: ARG001
 def preempt(world: World, call: Call) -> Document:
     """Reclaim the machines of a Spot job now: `{"job": name, id or display name, "replica"?: "workerpool0-0"}`."""
     body = _body(call, "job", "replica")
-    job = world.intake.find_job(str(body.get("job", "")))
+    job = _find_job(world, str(body.get("job", "")))
     if job.strategy != "SPOT":
         raise precondition(f"{job.name} does not run on Spot machines.")
     world.engine.preempt(job, str(body.get("replica", "")))
@@ -170,6 +178,6 @@ def preempt(world: World, call: Call) -> Document:
 def maintenance(world: World, call: Call) -> Document:
     """Move a replica to another machine: `{"job": ..., "replica"?: "workerpool0-0"}`."""
     body = _body(call, "job", "replica")
-    job = world.intake.find_job(str(body.get("job", "")))
+    job = _find_job(world, str(body.get("job", "")))
     world.engine.move(job, str(body.get("replica") or "workerpool0-0"))
     return _job(job)
