@@ -7,8 +7,9 @@ from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 from dashboard.forms.advanced_form import AdvancedForm
+from dashboard.forms.body.conditions import LIST, Grown, grown
 from dashboard.forms.body.layout import Layout, Parts
-from dashboard.forms.body.tables import PARAMETER, PIPELINE, RESOURCE, SPEC, TUNING
+from dashboard.forms.body.tables import PIPELINE, RESOURCE, SPEC, TUNING
 from dashboard.forms.body.writing import reserve, worker_pool, written
 from dashboard.forms.found import FoundField, FoundForm
 from dashboard.forms.job_form import JobForm
@@ -16,7 +17,7 @@ from dashboard.forms.pipeline_form import PipelineForm
 from dashboard.forms.places import place_of
 from dashboard.forms.pool_form import PoolForm
 from dashboard.forms.rows import MOST_ADDED, count
-from dashboard.forms.tuning_form import ParameterForm, TuningForm
+from dashboard.forms.tuning_form import ParameterForm, TuningForm, check_parents
 from jobs import spec
 from jobs.catalog import machine
 from jobs.spec import Finding, Submission
@@ -119,6 +120,8 @@ class Compose:
 
     def read(self) -> None:
         """Read every field that counts, and offer in the lists what fits what was read."""
+        if self.layout.tunes:
+            check_parents(self.parameters)
         self.is_readable = len([form for form in self.active if form.is_valid()]) == len(self.active)
         region = str(self.job["region"].value() or "")
         for pool in self.pools:
@@ -185,9 +188,14 @@ class Compose:
                 spec=written(SPEC, said, carried.get("spec")),
                 tuning=written(TUNING, said, carried.get("tuning")) if layout.tunes else {},
                 pools=pools,
-                parameters=[_parameter(form) for form in self.parameters] if layout.tunes else [],
+                parameters=self.grown.parameters if layout.tunes else [],
             )
         )
+
+    @cached_property
+    def grown(self) -> Grown:
+        """The parameters with conditional ones below their parents, as they are when everything has been read."""
+        return grown([form.row() for form in self.parameters])
 
     def submission(self, *, project: str) -> Submission | None:
         """Return what the readable fields ask for, under the chosen strategy; put what could not be used at its field.
@@ -208,7 +216,7 @@ class Compose:
         """Put each finding at the field that writes its path; what belongs to no field belongs to the whole."""
         rows: dict[str, FoundForm] = {str(form.prefix): form for form in self.active if form.prefix}
         for finding in findings:
-            prefix, name = place_of(finding.code, finding.field, self.layout)
+            prefix, name = place_of(finding.code, self._path_in_rows(finding.field), self.layout)
             if name in ("affinity", "reservations") and prefix in rows and not rows[prefix]["affinity"].value():
                 prefix, name = "", "reservation"
             forms = [rows[prefix]] if prefix in rows else [] if prefix else self.active
@@ -217,6 +225,13 @@ class Compose:
                 form.put(name, finding)
             elif finding not in self.whole:
                 self.whole.append(finding)
+
+    def _path_in_rows(self, path: str) -> str:
+        """Return a path of the body as the rows of the form count: a conditional parameter has a row of its own."""
+        begin = self.layout.tuning_path
+        if not self.layout.tunes or not path.startswith(f"{begin}{LIST}["):
+            return path
+        return begin + self.grown.place(path[len(begin) :])
 
 
 def _accelerator(pool: PoolForm) -> str:
@@ -230,8 +245,3 @@ def _pool(form: PoolForm, at: int) -> dict[str, Any]:
     if at and form.is_skipped:
         return dict(carried)
     return worker_pool(said, carried)
-
-
-def _parameter(form: ParameterForm) -> dict[str, Any]:
-    said = form.cleaned_data
-    return written(PARAMETER, said, {} if said.get("drop_carried") else said.get("carried"))

@@ -1,7 +1,12 @@
 """The fields of a study: its metric, how it searches, how often it tries; and those of one parameter."""
 
+from collections.abc import Iterable
+
 from django import forms
 
+from dashboard.forms.body.conditions import LONGEST_ID, Row
+from dashboard.forms.body.tables import PARAMETER
+from dashboard.forms.body.writing import written
 from dashboard.forms.carried import CarriedField, DropField, carried_words
 from dashboard.forms.found import FoundForm
 from dashboard.forms.numbers import NumberField, NumbersField, WordsField
@@ -58,7 +63,7 @@ class ParameterForm(FoundForm):
     own = ("parameter_id",)
 
     parameter_id = forms.CharField(
-        label="Parameter", required=False, max_length=500, help_text="Passed to the code as --NAME=value."
+        label="Parameter", required=False, max_length=LONGEST_ID, help_text="Passed to the code as --NAME=value."
     )
     kind = forms.ChoiceField(label="Values", choices=KINDS, initial="double", required=False)
     low = NumberField(label="From", required=False)
@@ -66,14 +71,41 @@ class ParameterForm(FoundForm):
     words = WordsField(label="Words", required=False, help_text="Commas between them.")
     numbers = NumbersField(label="Numbers", required=False, help_text="Ascending, commas between them.")
     scale = OpenPickField(label="Scale", required=False, choices=SCALES)
+    parent = forms.CharField(
+        label="Only with the parameter", required=False, max_length=LONGEST_ID, help_text="One above; empty: always."
+    )
+    parent_values = WordsField(label="Being one of", required=False, help_text="Commas between them.")
     carried = CarriedField()
     drop_carried = DropField()
+
+    @property
+    def is_conditional(self) -> bool:
+        """Whether it says when it counts."""
+        return bool(self["parent"].value() or self["parent_values"].value())
 
     @property
     def carried_words(self) -> list[str]:
         """What is carried along without a field of its own, in lines."""
         return carried_words(self.cleaned_data.get("carried") or {})
 
+    def row(self) -> Row:
+        """Return what its readable fields make, over what is carried along."""
+        said = self.cleaned_data
+        body = written(PARAMETER, said, {} if said.get("drop_carried") else said.get("carried"))
+        return Row(body, said.get("parent", ""), tuple(said.get("parent_values", ())))
+
     def focus(self) -> None:
         """Begin here when the page opens."""
         self.fields["parameter_id"].widget.attrs["autofocus"] = True
+
+
+def check_parents(parameters: Iterable[ParameterForm]) -> None:
+    """Put an error on each parameter that names a parent which does not stand above it, or values without a parent."""
+    above: set[str] = set()
+    for form in parameters:
+        said = form.cleaned_data if form.is_valid() else {}
+        if said.get("parent") and said["parent"] not in above:
+            form.add_error("parent", f"No parameter above is called “{said['parent'][:40]}”.")
+        elif said.get("parent_values") and not said.get("parent"):
+            form.add_error("parent", "Name the parameter that these are values of.")
+        above.add(said.get("parameter_id", ""))

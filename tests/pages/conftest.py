@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.test import Client
 from django.utils import timezone
 
 from jobs import lifecycle
@@ -19,9 +20,11 @@ from jobs.models import Job, Team
 from jobs.states import LOCAL, JobState
 from tests.support import samples
 from tests.support.clock import Clock
+from tests.support.person import forms
 from tests.support.written_log import Log
 
 MakeJob = Callable[..., Job]
+SignIn = Callable[[User], Client]
 WAY = ("submitting", "queued", "pending", "running")
 
 
@@ -63,6 +66,23 @@ def make_job(team: Team, owner: User, clock: Clock) -> MakeJob:
         return job
 
     return make
+
+
+@pytest.fixture
+def engineer(owner: User, signed_in: SignIn) -> Client:
+    """The owner's browser."""
+    return signed_in(owner)
+
+
+@pytest.fixture
+def example(engineer: Client) -> dict[str, str]:
+    """The example as the compose form shows it."""
+    return fields_of(engineer.get("/jobs/new/?example=1").content.decode())
+
+
+def fields_of(page: str) -> dict[str, str]:
+    """Return what the compose form of a page would post, without its button."""
+    return next(form.values for form in forms(page) if "do" in form.buttons)
 
 
 def way_to(state: str) -> Sequence[str]:

@@ -1,12 +1,10 @@
 """Roles and what they allow, and what jobs have cost since a moment."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
 from django.contrib.auth.models import AnonymousUser, User
-from django.test import Client
 
 from dashboard.access import can, jobs_of, teams_of, teams_where
 from dashboard.access.spending import spent_since
@@ -15,7 +13,6 @@ from jobs.models import Job, Membership, Team
 from tests.pages.conftest import MakeJob
 from tests.support.clock import Clock
 
-SignIn = Callable[[User], Client]
 VERBS = ("see", "request", "cancel", "approve", "set_policy")
 MIDNIGHT = datetime(2026, 3, 3, tzinfo=UTC)
 

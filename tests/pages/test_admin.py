@@ -1,17 +1,12 @@
 """Django's admin: teams, people and policies are edited there; jobs and events are only looked at."""
 
-from collections.abc import Callable
-
 import pytest
 from django.contrib.auth.models import User
-from django.test import Client
 from django.utils import timezone
 
 from jobs import lifecycle
 from jobs.models import LogFeed, Policy, Scope, Team, Template
-from tests.pages.conftest import MakeJob
-
-SignIn = Callable[[User], Client]
+from tests.pages.conftest import MakeJob, SignIn
 
 
 @pytest.mark.parametrize("model", ["team", "membership", "policy", "job", "jobevent", "survey", "foreignjob"])

@@ -6,15 +6,13 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.test import Client
 
 from jobs import lifecycle
 from jobs.models import ForeignJob, Job, Membership, Survey, Team
-from tests.pages.conftest import text_of
+from tests.pages.conftest import SignIn, text_of
 from tests.support import samples
 from tests.support.clock import Clock
 
-SignIn = Callable[[User], Client]
 PLACE = {"project": "vision-research", "region": "us-central1"}
 Found = Callable[..., ForeignJob]
 

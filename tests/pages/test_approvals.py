@@ -1,15 +1,10 @@
 """The approvals inbox: what asks and why, who may answer, and what an answer does."""
 
-from collections.abc import Callable
-
 import pytest
 from django.contrib.auth.models import User
-from django.test import Client
 
 from jobs.models import Job, Membership
-from tests.pages.conftest import MakeJob, text_of
-
-SignIn = Callable[[User], Client]
+from tests.pages.conftest import MakeJob, SignIn, text_of
 
 
 @pytest.fixture

@@ -1,17 +1,14 @@
 """The board: what a row tells, whose jobs are on it, what it costs to draw."""
 
 import re
-from collections.abc import Callable
 from datetime import timedelta
 
 from django.contrib.auth.models import User
-from django.test import Client
 
 from jobs.models import Job, Scope, Team
-from tests.pages.conftest import MakeJob, text_of
+from tests.pages.conftest import MakeJob, SignIn, text_of
 from tests.support.clock import Clock
 
-SignIn = Callable[[User], Client]
 HTMX = {"HX-Request": "true"}
 
 

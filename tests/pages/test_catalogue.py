@@ -12,9 +12,7 @@ from jobs.catalog import ACCELERATORS, MACHINES, REGIONS, accelerators_in
 from jobs.cost import PriceBook, Shape
 from jobs.cost.rates import machine_rate
 from jobs.models import Team
-from tests.pages.conftest import text_of
-
-SignIn = Callable[[User], Client]
+from tests.pages.conftest import SignIn, text_of
 
 
 def machines(page: str) -> list[str]:

@@ -6,16 +6,13 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
-from django.test import Client
 
 from dashboard.pages.parts.differences import changes_of
 from jobs import lifecycle
 from jobs.models import Job, Membership, Policy, Team
-from tests.pages.conftest import MakeJob, text_of
+from tests.pages.conftest import MakeJob, SignIn, text_of
 from tests.support import samples
 from tests.support.clock import Clock
-
-SignIn = Callable[[User], Client]
 
 
 @pytest.fixture

@@ -6,15 +6,13 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.test import Client
 
 from dashboard.forms.job_form import JobForm
 from dashboard.forms.pool_form import PoolForm
 from jobs.models import Job, Membership, Policy, Team
-from tests.pages.conftest import text_in, text_of
+from tests.pages.conftest import SignIn, text_in, text_of
 from tests.support.person import forms
 
-SignIn = Callable[[User], Client]
 pytestmark = pytest.mark.django_db
 
 

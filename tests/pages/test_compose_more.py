@@ -3,7 +3,6 @@
 import json
 import re
 import time
-from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -12,28 +11,12 @@ from django.test import Client
 
 from jobs.lifecycle.asking import drafts
 from jobs.models import Job, Team
-from tests.pages.conftest import MakeJob, text_in, text_of
+from tests.pages.conftest import MakeJob, SignIn, fields_of, text_in, text_of
 from tests.support import samples
 from tests.support.clock import Clock
-from tests.support.person import forms
 
-SignIn = Callable[[User], Client]
 pytestmark = pytest.mark.django_db
 OOM = {"code": 8, "message": "Replicas low on memory: workerpool0."}
-
-
-def fields_of(page: str) -> dict[str, str]:
-    return next(form.values for form in forms(page) if "do" in form.buttons)
-
-
-@pytest.fixture
-def engineer(owner: User, signed_in: SignIn) -> Client:
-    return signed_in(owner)
-
-
-@pytest.fixture
-def example(engineer: Client) -> dict[str, str]:
-    return fields_of(engineer.get("/jobs/new/?example=1").content.decode())
 
 
 class TestStart:

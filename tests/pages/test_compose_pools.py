@@ -1,12 +1,10 @@
 """The compose and import pages and `jobspec check` know the persistent resources that were seen."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import OperationalError, connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -18,14 +16,7 @@ from tests.support.clock import Clock
 from tests.support.person import forms
 from tests.support.resources import DISK, seen
 
-SignIn = Callable[[User], Client]
 N1 = {"machineSpec": {"machineType": "n1-standard-4"}, "diskSpec": DISK, "replicaCount": "2"}
-
-
-@pytest.fixture
-def engineer(owner: User, signed_in: SignIn) -> Client:
-    """The owner's browser."""
-    return signed_in(owner)
 
 
 @pytest.fixture

@@ -1,16 +1,11 @@
 """Deletion at Vertex AI from the job's page: offered to those who may, after a question; an adopted job refuses."""
 
-from collections.abc import Callable
-
 import pytest
 from django.contrib.auth.models import User
-from django.test import Client
 
 from jobs.models import Job
-from tests.pages.conftest import MakeJob, text_of
+from tests.pages.conftest import MakeJob, SignIn, text_of
 from tests.pages.test_job import at
-
-SignIn = Callable[[User], Client]
 
 
 class TestDelete:

@@ -1,16 +1,13 @@
 """The jobs of Google's documents are composed by typing: what is requested is exactly the documented body."""
 
-from collections.abc import Callable
-
 import pytest
 from django.contrib.auth.models import User
-from django.test import Client
 
 from jobs.models import Job
+from tests.pages.conftest import SignIn
 from tests.support.documents import DOCUMENTS, IMAGE, REGION, Document
 from tests.support.person import forms
 
-SignIn = Callable[[User], Client]
 pytestmark = pytest.mark.django_db
 
 

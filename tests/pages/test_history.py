@@ -1,18 +1,14 @@
 """The history: filters that live in the address, pages, and who sees what."""
 
 import re
-from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
-from django.test import Client
 
 from dashboard.pages import history
-from tests.pages.conftest import MakeJob, text_of
+from tests.pages.conftest import MakeJob, SignIn, text_of
 from tests.support.clock import Clock
-
-SignIn = Callable[[User], Client]
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,10 +14,9 @@ from hypothesis import strategies as st
 from dashboard.forms.uploads import MOST_BYTES
 from jobs.lifecycle.asking import drafts
 from jobs.models import Draft, Job, Membership, Policy, Team
-from tests.pages.conftest import text_of
+from tests.pages.conftest import SignIn, text_of
 from tests.support import samples
 
-SignIn = Callable[[User], Client]
 YAML = """\
 # trains a small model
 workerPoolSpecs:

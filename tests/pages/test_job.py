@@ -1,21 +1,17 @@
 """One job's page: what it tells in each state, its live parts, its files for machines, cancelling, and the stranger."""
 
 import re
-from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
-from django.test import Client
 
 from jobs import lifecycle
 from jobs.lifecycle import door
 from jobs.models import Job, JobEvent, LogFeed, LogLine, Membership, Scope
 from jobs.states import JobState
-from tests.pages.conftest import MakeJob, text_of
+from tests.pages.conftest import MakeJob, SignIn, text_of
 from tests.support.clock import Clock
-
-SignIn = Callable[[User], Client]
 
 
 def at(job: Job, below: str = "") -> str:

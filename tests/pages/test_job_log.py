@@ -2,7 +2,6 @@
 
 import re
 import shlex
-from collections.abc import Callable
 
 import pytest
 from django.contrib.auth.models import User
@@ -12,11 +11,9 @@ from jobs.lifecycle import door
 from jobs.models import Job, JobEvent
 from jobs.states import JobState
 from jobs.timeline import ATTEMPT_BEGINS
-from tests.pages.conftest import MakeJob, text_of
+from tests.pages.conftest import MakeJob, SignIn, text_of
 from tests.support.clock import Clock
 from tests.support.written_log import SPOT, Log, at, poll, shown
-
-SignIn = Callable[[User], Client]
 
 
 class TestAttempts:

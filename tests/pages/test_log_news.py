@@ -1,22 +1,18 @@
 """Following a log: only new lines are sent, each behind the one that it follows, or all when that is not enough."""
 
 import re
-from collections.abc import Callable
 
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from dashboard.pages import job_log
 from jobs.models import Job, LogFeed, LogLine
 from jobs.states import JobState
 from jobs.timeline import ATTEMPT_BEGINS
-from tests.pages.conftest import text_of
+from tests.pages.conftest import SignIn, text_of
 from tests.support.written_log import SPOT, Log, at, poll, shown
-
-SignIn = Callable[[User], Client]
 
 
 class TestNewLines:

@@ -1,23 +1,19 @@
 """What holds for compare, templates, import and catalogue as for every page: nothing inline, a light first load."""
 
 import re
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
 from django.contrib.staticfiles import finders
-from django.test import Client
 
 from jobs.lifecycle.asking import templates
 from jobs.models import Team
-from tests.pages.conftest import MakeJob
+from tests.pages.conftest import MakeJob, SignIn
 from tests.pages.test_strictness import FIRST_LOAD_BYTES
 from tests.support import samples
 from tests.support.clock import Clock
-
-SignIn = Callable[[User], Client]
 
 
 @pytest.fixture

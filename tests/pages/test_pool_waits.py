@@ -1,6 +1,5 @@
 """Why a job on a persistent resource waits: told on the board and on its page, without naming what one may not see."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,11 +9,10 @@ from django.test.utils import CaptureQueriesContext
 
 from jobs.models import Membership, Pool, Team
 from tests.conftest import person
-from tests.pages.conftest import MakeJob, text_of
+from tests.pages.conftest import MakeJob, SignIn, text_of
 from tests.support.clock import Clock
 from tests.support.resources import seen
 
-SignIn = Callable[[User], Client]
 NIGHT = {"resource": "night-shift"}
 
 

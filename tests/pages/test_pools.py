@@ -1,6 +1,5 @@
 """The pools page: what each persistent resource has, who uses it, what it costs; and nothing of other projects."""
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -13,12 +12,11 @@ from django.test.utils import CaptureQueriesContext
 from dashboard.drawing.replicas import MOST_CELLS, replicas, resource_mark
 from jobs import lifecycle
 from jobs.models import Job, Membership, Policy, Pool, Scope, Team
-from tests.pages.conftest import MakeJob, text_of
+from tests.pages.conftest import MakeJob, SignIn, text_of
 from tests.support.clock import Clock
 from tests.support.person import forms
 from tests.support.resources import DISK, seen
 
-SignIn = Callable[[User], Client]
 HTMX = {"HX-Request": "true"}
 NIGHT = {"resource": "night-shift"}
 N1 = {
@@ -28,12 +26,6 @@ N1 = {
     "autoscalingSpec": {"minReplicaCount": "1", "maxReplicaCount": "6"},
     "usedReplicaCount": "1",
 }
-
-
-@pytest.fixture
-def engineer(owner: User, signed_in: SignIn) -> Client:
-    """The owner's browser."""
-    return signed_in(owner)
 
 
 class TestCards:

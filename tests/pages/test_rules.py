@@ -1,14 +1,12 @@
 """The rules page: every rule with its source, and an admin's changes."""
 
-from collections.abc import Callable
-
 from django.contrib.auth.models import User
 from django.test import Client
 
 from jobs.models import RuleSetting
 from jobs.strategies import RULES
+from tests.pages.conftest import SignIn
 
-SignIn = Callable[[User], Client]
 CODE = "spot_saves_checkpoints"
 
 

@@ -1,7 +1,6 @@
 """What holds for every page: nothing inline, a strict policy, a light first load, no page for strangers' eyes."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,9 +13,8 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from jobs.models import Job
-from tests.pages.conftest import MakeJob, text_of
+from tests.pages.conftest import MakeJob, SignIn, text_of
 
-SignIn = Callable[[User], Client]
 FIRST_LOAD_BYTES = 150_000
 TEMPLATES = sorted((settings.BASE_DIR / "templates").rglob("*.html"))
 

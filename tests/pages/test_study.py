@@ -19,10 +19,9 @@ from dashboard.drawing.study_chart import FOOT, TOP, Scale, draw
 from dashboard.pages.parts.csv_file import cell
 from jobs import timeline
 from jobs.models import Job, Trial
-from tests.pages.conftest import MakeJob, text_of
+from tests.pages.conftest import MakeJob, SignIn, text_of
 from tests.support.clock import Clock
 
-SignIn = Callable[[User], Client]
 MakeStudy = Callable[..., Job]
 TUNING = "hyperparameter_tuning_job"
 

@@ -1,19 +1,16 @@
 """Templates: the list, a template's page, saving one from a job, replacing, deleting; and who may."""
 
-from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
-from django.test import Client
 
 from jobs.lifecycle.asking import templates
 from jobs.models import Job, Membership, Team, Template
-from tests.pages.conftest import MakeJob, text_of
+from tests.pages.conftest import MakeJob, SignIn, text_of
 from tests.support import samples
 from tests.support.clock import Clock
 
-SignIn = Callable[[User], Client]
 HTML = "<b onmouseover=alert(1)>&amp;"
 
 

@@ -14,6 +14,7 @@ from django.core.exceptions import ValidationError
 
 from dashboard.forms.advanced_form import AdvancedForm
 from dashboard.forms.body import paths
+from dashboard.forms.body.conditions import Row, flat
 from dashboard.forms.body.entries import Entry, Table
 from dashboard.forms.body.layout import Parts, layout_of
 from dashboard.forms.body.tables import PARAMETER, PIPELINE, POOL, RESOURCE, SPEC, TUNING
@@ -53,8 +54,8 @@ def filled(submission: Submission, *, expected: timedelta | None) -> dict[str, A
     _keep_the_rest(parts)
     for index, pool in enumerate(parts.pools):
         initial[f"pool-{index}"] = _pool(submission.job_spec.worker_pool_specs[index], pool)
-    for index, parameter in enumerate(parts.parameters):
-        initial[f"parameter-{index}"] = read(PARAMETER, ParameterForm.base_fields, parameter) | {"carried": parameter}
+    for index, row in enumerate(flat(parts.parameters, most=MOST_PARAMETERS)):
+        initial[f"parameter-{index}"] = _parameter(row)
     carried = {"resource": parts.resource, "spec": parts.spec, "tuning": parts.tuning}
     if any(carried.values()):
         initial["carried"] = {"kind": submission.kind, **carried}
@@ -122,6 +123,12 @@ def _pool(pool: WorkerPoolSpec, body: dict[str, Any]) -> dict[str, Any]:
     if known is not None and own and known.takes(found["accelerator_type"] or "", found["accelerator_count"] or 0):
         found |= {"accelerator_type": None, "accelerator_count": None}
     return found | {"carried": body}
+
+
+def _parameter(row: Row) -> dict[str, Any]:
+    rest = dict(row.body)
+    when = {"parent": row.parent or None, "parent_values": list(row.values) or None}
+    return read(PARAMETER, ParameterForm.base_fields, rest) | when | {"carried": rest}
 
 
 def _shared_reservation(pools: list[dict[str, Any]]) -> dict[str, Any]:

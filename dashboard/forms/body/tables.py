@@ -4,6 +4,7 @@ Paths are relative to a part of the body: the resource, its CustomJobSpec, its s
 a parameter. `layout` says where the parts lie in a job of each kind.
 """
 
+from dashboard.forms.body.conditions import CONDITION
 from dashboard.forms.body.entries import Branch, Entry, Table, Variant, ends, env, flag, length, pairs, whole
 
 DATA = "inputDataConfig"
@@ -174,5 +175,6 @@ PARAMETER = Table(
         "integerValueSpec": "low",
         "categoricalValueSpec": "words",
         "discreteValueSpec": "numbers",
+        CONDITION: "parent_values",
     },
 )

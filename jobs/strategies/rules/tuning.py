@@ -101,11 +101,12 @@ def trials_are_enough(submission: Submission) -> Iterator[Problem]:
     tuning = submission.tuning
     if tuning is None:
         return
-    wanted = TRIALS_PER_PARAMETER * len(tuning.study_spec.parameters)
+    parameters_count = len(tuning.study_spec.parameters)
+    wanted = TRIALS_PER_PARAMETER * parameters_count
     if 1 <= tuning.max_trial_count < wanted and tuning.study_spec.algorithm != "GRID_SEARCH":
         yield Problem(
             f"{submission.tuning_path}maxTrialCount",
-            f"{tuning.max_trial_count} trials are few for {len(tuning.study_spec.parameters)} parameters.",
+            f"{tuning.max_trial_count} trials are few for {parameters_count} parameter{'s' * (parameters_count > 1)}.",
             f"Google recommends at least {wanted}.",
         )
 
