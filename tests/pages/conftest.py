@@ -26,6 +26,26 @@ from tests.support.written_log import Log
 MakeJob = Callable[..., Job]
 SignIn = Callable[[User], Client]
 WAY = ("submitting", "queued", "pending", "running")
+STUDY = {
+    "kind": "hyperparameter_tuning_job",
+    "metric_id": "accuracy",
+    "max_trials": "4",
+    "parallel_trials": "2",
+    "algorithm": "RANDOM_SEARCH",
+    "stopping": "median",
+    "parameter-0-parameter_id": "lr",
+    "parameter-0-low": "1e-4",
+    "parameter-0-high": "0.1",
+    "parameter-0-scale": "UNIT_LOG_SCALE",
+    "parameter-1-parameter_id": "optimizer",
+    "parameter-1-kind": "categorical",
+    "parameter-1-words": "adam, sgd",
+    "parameter-2-parameter_id": "batch",
+    "parameter-2-kind": "discrete",
+    "parameter-2-numbers": "16, 32",
+    "run_time": "6 min",
+}
+"""What the compose form posts of a study with three parameters, beside the example."""
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ from django.test import Client
 
 from jobs.lifecycle.asking import drafts
 from jobs.models import Job, Team
-from tests.pages.conftest import MakeJob, SignIn, fields_of, text_in, text_of
+from tests.pages.conftest import STUDY, MakeJob, SignIn, fields_of, text_in, text_of
 from tests.support import samples
 from tests.support.clock import Clock
 
@@ -128,28 +128,8 @@ class TestRows:
 
 
 class TestKinds:
-    STUDY = {
-        "kind": "hyperparameter_tuning_job",
-        "metric_id": "accuracy",
-        "max_trials": "4",
-        "parallel_trials": "2",
-        "algorithm": "RANDOM_SEARCH",
-        "stopping": "median",
-        "parameter-0-parameter_id": "lr",
-        "parameter-0-low": "1e-4",
-        "parameter-0-high": "0.1",
-        "parameter-0-scale": "UNIT_LOG_SCALE",
-        "parameter-1-parameter_id": "optimizer",
-        "parameter-1-kind": "categorical",
-        "parameter-1-words": "adam, sgd",
-        "parameter-2-parameter_id": "batch",
-        "parameter-2-kind": "discrete",
-        "parameter-2-numbers": "16, 32",
-        "run_time": "6 min",
-    }
-
     def test_a_study_is_requested(self, engineer: Client, example: dict[str, str]) -> None:
-        answer = engineer.post("/jobs/new/", example | self.STUDY)
+        answer = engineer.post("/jobs/new/", example | STUDY)
 
         assert answer.status_code == 302, text_in(answer.content.decode(), "compose")
         job = Job.objects.get()
@@ -171,7 +151,7 @@ class TestKinds:
             "model_image": "us-docker.pkg.dev/vertex-ai/prediction/sklearn-cpu.1-5:latest",
         }
 
-        answer = engineer.post("/jobs/new/", example | self.STUDY | around)
+        answer = engineer.post("/jobs/new/", example | STUDY | around)
 
         assert answer.status_code == 302, text_in(answer.content.decode(), "compose")
         spec = Job.objects.get().spec
@@ -236,7 +216,7 @@ class TestKinds:
     def test_tells_what_is_wrong_at_the_field_of_the_study(self, engineer: Client, example: dict[str, str]) -> None:
         wrong = {"parameter-0-low": "-1", "parameter-2-numbers": "32, 16", "parallel_trials": "x", "max_trials": "0"}
 
-        page = engineer.post("/jobs/new/", example | self.STUDY | wrong).content.decode()
+        page = engineer.post("/jobs/new/", example | STUDY | wrong).content.decode()
 
         for field in ("parameter-0-scale", "parameter-2-numbers", "parallel_trials", "max_trials"):
             found = text_in(page, f"id_{field}-finds") + text_in(page, "id_parameter-0-low-finds") * ("-0-" in field)
@@ -246,7 +226,7 @@ class TestKinds:
     def test_what_belongs_to_another_kind_is_kept_and_not_judged(
         self, engineer: Client, example: dict[str, str]
     ) -> None:
-        page = engineer.post("/jobs/new/", example | self.STUDY | {"kind": "custom_job", "max_trials": "many"})
+        page = engineer.post("/jobs/new/", example | STUDY | {"kind": "custom_job", "max_trials": "many"})
 
         assert page.status_code == 302
         assert "studySpec" not in Job.objects.get().spec
@@ -353,9 +333,10 @@ class TestBadInput:
             assert "<script>alert" not in page
 
     def test_a_megabyte_in_any_field_is_a_finding_soon(self, engineer: Client, example: dict[str, str]) -> None:
-        for name in ("name", "labels", "pool-0-args", "parameter-0-words", "carried", "region", "pool-0-machine_type"):
+        rows = ("pool-0-args", "pool-0-machine_type", "parameter-0-words", "parameter-1-parent_values")
+        for name in ("name", "labels", "carried", "region", *rows):
             begun = time.perf_counter()
-            page = engineer.post("/jobs/new/", example | TestKinds.STUDY | {name: "x=1," * 262_144})
+            page = engineer.post("/jobs/new/", example | STUDY | {name: "x=1," * 262_144})
 
             assert page.status_code == 422, name
             assert time.perf_counter() - begun < 5, name

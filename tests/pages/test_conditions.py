@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dashboard.forms.body.conditions import CHILDREN, Row, flat, grown
 from jobs.models import Job
-from tests.pages.conftest import SignIn, fields_of, text_in
+from tests.pages.conftest import STUDY, SignIn, fields_of, text_in
 
 MOST = 40
 WORDS = {"categoricalValueSpec": {"values": ["adam", "sgd"]}}
@@ -125,22 +125,7 @@ class TestRows:
 
 
 class TestPage:
-    STUDY = {
-        "kind": "hyperparameter_tuning_job",
-        "metric_id": "accuracy",
-        "max_trials": "4",
-        "parallel_trials": "2",
-        "algorithm": "RANDOM_SEARCH",
-        "run_time": "6 min",
-        "parameter-0-parameter_id": "lr",
-        "parameter-0-low": "1e-4",
-        "parameter-0-high": "0.1",
-        "parameter-1-parameter_id": "optimizer",
-        "parameter-1-kind": "categorical",
-        "parameter-1-words": "adam, sgd",
-        "parameter-2-parameter_id": "batch",
-        "parameter-2-kind": "discrete",
-        "parameter-2-numbers": "16, 32",
+    FIELDS = STUDY | {
         "parameter-3-parameter_id": "momentum",
         "parameter-3-kind": "double",
         "parameter-3-low": "0",
@@ -150,7 +135,7 @@ class TestPage:
     }
 
     def test_a_conditional_parameter_is_requested_and_cloned(self, engineer: Client, example: dict[str, str]) -> None:
-        answer = engineer.post("/jobs/new/", example | self.STUDY)
+        answer = engineer.post("/jobs/new/", example | self.FIELDS)
         assert answer.status_code == 302, text_in(answer.content.decode(), "compose")
         job = Job.objects.get()
 
@@ -183,7 +168,7 @@ class TestPage:
     ) -> None:
         changed = {f"parameter-3-{name}": value for name, value in changes.items()}
 
-        answer = engineer.post("/jobs/new/", example | self.STUDY | changed)
+        answer = engineer.post("/jobs/new/", example | self.FIELDS | changed)
 
         assert answer.status_code == 422
         found = text_in(answer.content.decode(), f"id_parameter-3-{field}-finds")
@@ -193,6 +178,6 @@ class TestPage:
     def test_a_stranger_sees_nothing_of_it(
         self, engineer: Client, example: dict[str, str], stranger: User, signed_in: SignIn
     ) -> None:
-        engineer.post("/jobs/new/", example | self.STUDY)
+        engineer.post("/jobs/new/", example | self.FIELDS)
 
         assert signed_in(stranger).get(f"/jobs/new/?job={Job.objects.get().pk}").status_code == 404
