@@ -94,8 +94,8 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,
         # FULL: that a create is about to be sent must outlive a power cut, or the job could be sent twice.
-        # 8000 pages (32 MiB on the disk, none of it in memory): a look at ten thousand jobs writes 20 MiB, and they
-        # are carried over into the file once, not five times on the way.
+        # 8000 pages (32 MiB on the disk, none of it in memory): what many jobs that change together write is carried
+        # over into the file once, not several times on the way.
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=8000;",
     }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

@@ -94,6 +94,6 @@ def test_kill_9_while_the_web_part_starts_leaves_no_process(tmp_path: Path) -> N
         family = stack.kill()
 
         assert worker[0] in family
-        waiting.until_gone(family, seconds=6)
+        waiting.until_gone(family, seconds=15)
     finally:
         stack.close()
