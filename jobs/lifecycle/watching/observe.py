@@ -193,7 +193,7 @@ class Look:
         except vertex.NotFound:
             with transaction.atomic():
                 self._keep_claim()
-                record_absence(Job.objects.get(pk=known.pk), now=self._now)
+                record_absence(Job.objects.select_related("sighting").get(pk=known.pk), now=self._now)
         else:
             self._apply([remote])
 
@@ -211,7 +211,7 @@ class Look:
         for known, remote in news:
             with transaction.atomic():
                 self._keep_claim()
-                job = Job.objects.get(pk=known.pk)
+                job = Job.objects.select_related("sighting").get(pk=known.pk)
                 record(job, remote, now=self._now)
             self._look_for_restarts(known, job)
 
