@@ -1,6 +1,8 @@
 """Training pipelines and tuning jobs live the same life: submitted once, followed to their end, their logs read."""
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from jobs import lifecycle
 from jobs.models import Job, LogLine
@@ -24,6 +26,23 @@ class TestKinds:
         assert job.running_seconds > 0
         states = list(job.events.filter(kind="state").order_by("id").values_list("to_state", flat=True))
         assert states[-2:] == ["running", "succeeded"]
+
+    def test_an_answer_that_says_nothing_new_leaves_its_row_alone(
+        self, request_job: RequestJob, cloud: Cloud, kind: str
+    ) -> None:
+        job = self.submitted(request_job, cloud, kind)
+        while job.state != "running":
+            watch(cloud, job, minutes=1)
+        watch(cloud, job, minutes=1)
+
+        cloud.forward(minutes=1)
+        with CaptureQueriesContext(connection) as asked:
+            look(cloud)
+
+        job.refresh_from_db()
+        assert (job.state, job.seen_at) == ("running", cloud.now)
+        written = [query["sql"] for query in asked if query["sql"].startswith('UPDATE "jobs_job"')]
+        assert [sql for sql in written if "remote_updated_at" in sql] == []
 
     def test_its_log_is_found_under_the_custom_jobs_that_ran(
         self, request_job: RequestJob, cloud: Cloud, kind: str

@@ -48,9 +48,10 @@ def record(job: Job, remote: vertex.RemoteJob, *, now: datetime, **columns: Any)
         record_trials(job, remote)
         columns = source_columns(job, remote)
         columns |= {"remote_updated_at": remote.update_time or job.remote_updated_at}
-        Job.objects.filter(pk=job.pk).update(**columns)
-        for name, value in columns.items():
-            setattr(job, name, value)
+        if any(getattr(job, name) != value for name, value in columns.items()):
+            Job.objects.filter(pk=job.pk).update(**columns)
+            for name, value in columns.items():
+                setattr(job, name, value)
         saw([job.pk], now=now)
         job.sighting = Sighting(job=job, at=now)
 
