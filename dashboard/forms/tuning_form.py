@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from django import forms
 
-from dashboard.forms.body.conditions import LONGEST_ID, Row
+from dashboard.forms.body.conditions import Row
 from dashboard.forms.body.tables import PARAMETER
 from dashboard.forms.body.writing import written
 from dashboard.forms.carried import CarriedField, DropField, carried_words
@@ -34,6 +34,7 @@ SCALES = (
     ("UNIT_REVERSE_LOG_SCALE", "reverse logarithmic"),
 )
 MOST = 2**31 - 1
+LONGEST_ID = 500
 
 
 class TuningForm(FoundForm):
@@ -103,7 +104,8 @@ def check_parents(parameters: Iterable[ParameterForm]) -> None:
     """Put an error on each parameter that names a parent which does not stand above it, or values without a parent."""
     above: set[str] = set()
     for form in parameters:
-        said = form.cleaned_data if form.is_valid() else {}
+        form.is_valid()  # what else of the row could not be read does not matter here
+        said = form.cleaned_data
         if said.get("parent") and said["parent"] not in above:
             form.add_error("parent", f"No parameter above is called “{said['parent'][:40]}”.")
         elif said.get("parent_values") and not said.get("parent"):

@@ -8,7 +8,8 @@ from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.forms.body.conditions import CHILDREN, Row, flat, grown
+from dashboard.forms.body.conditions import CHILDREN, Row, grown
+from dashboard.forms.body.reading import flat
 from jobs.models import Job
 from tests.pages.conftest import STUDY, SignIn, fields_of, text_in
 
@@ -174,6 +175,16 @@ class TestPage:
         found = text_in(answer.content.decode(), f"id_parameter-3-{field}-finds")
         assert found
         assert words in found
+
+    def test_a_parent_with_an_unreadable_field_is_still_the_parent(
+        self, engineer: Client, example: dict[str, str]
+    ) -> None:
+        changed = {"parameter-1-scale": "x" * 1_000, "parameter-2-numbers": "16, many", "parameter-3-parent": "batch"}
+
+        page = engineer.post("/jobs/new/", example | self.FIELDS | changed).content.decode()
+
+        assert "no number" in text_in(page, "id_parameter-2-numbers-finds")
+        assert text_in(page, "id_parameter-3-parent-finds") == ""
 
     def test_a_stranger_sees_nothing_of_it(
         self, engineer: Client, example: dict[str, str], stranger: User, signed_in: SignIn

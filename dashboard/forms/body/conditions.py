@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 from django.core.exceptions import ValidationError
 
-from dashboard.forms.fields import LONGEST_TEXT
-from dashboard.forms.numbers import WordsField, read_number
+from dashboard.forms.numbers import read_number
 
 CHILDREN = "conditionalParameterSpecs"
 CONDITIONS = {"integerValueSpec": "parentIntValues", "categoricalValueSpec": "parentCategoricalValues"}
@@ -17,7 +16,6 @@ NUMBERS = "parentDiscreteValues"
 CONDITION = "condition"
 """What stands for a row's condition in a path: `studySpec.parameters[2].condition`."""
 LIST = "studySpec.parameters"
-LONGEST_ID = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +50,13 @@ class Grown(NamedTuple):
         return there[longest] + path[len(longest) :] if longest else path
 
 
-def flat(parameters: Sequence[Mapping[str, Any]], *, most: int) -> list[Row]:
-    """Return the rows of a tree in its order; where rows could not say the same, or are too many, it stays a tree."""
-    rows = [row for parameter in parameters for row in _rows(parameter)]
-    if len(rows) <= most and all(map(_is_writable, rows)) and grown(rows).parameters == list(parameters):
-        return rows
-    return [Row(parameter) for parameter in parameters]
+def rows_of(body: Mapping[str, Any], parent: str = "", values: tuple[str, ...] = ()) -> Iterator[Row]:
+    """Yield the row of a parameter, which counts for `values` of its parent, and then those of its children."""
+    yield Row({name: value for name, value in body.items() if name != CHILDREN}, parent, values)
+    for child in body.get(CHILDREN, []):
+        given = [child[name].get("values", []) for name in (*CONDITIONS.values(), NUMBERS) if name in child]
+        texts = tuple(str(value) for value in given[0]) if given else ()
+        yield from rows_of(child.get("parameterSpec", {}), str(body.get("parameterId", "")), texts)
 
 
 def grown(rows: Sequence[Row]) -> Grown:
@@ -76,22 +75,6 @@ def grown(rows: Sequence[Row]) -> Grown:
             found.parameters.append(body)
         nearest[body.get("parameterId")] = body, found.paths[-1]
     return found
-
-
-def _rows(body: Mapping[str, Any], parent: str = "", values: tuple[str, ...] = ()) -> Iterator[Row]:
-    yield Row({name: value for name, value in body.items() if name != CHILDREN}, parent, values)
-    for child in body.get(CHILDREN, []):
-        given = [child[name].get("values", []) for name in (*CONDITIONS.values(), NUMBERS) if name in child]
-        texts = tuple(str(value) for value in given[0]) if given else ()
-        yield from _rows(child.get("parameterSpec", {}), str(body.get("parameterId", "")), texts)
-
-
-def _is_writable(row: Row) -> bool:
-    """Whether what a person would see in the row's fields reads back the same."""
-    shown = ", ".join(row.values)
-    if len(row.parent) > LONGEST_ID or len(shown) > LONGEST_TEXT or not f"{row.parent}{shown}".isprintable():
-        return False
-    return row.parent == row.parent.strip() and WordsField(required=False).clean(shown) == list(row.values)
 
 
 def _condition(parent: Mapping[str, Any], values: Sequence[str]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from django.core.exceptions import ValidationError
 
 from dashboard.forms.advanced_form import AdvancedForm
 from dashboard.forms.body import paths
-from dashboard.forms.body.conditions import Row, flat
+from dashboard.forms.body.conditions import Row, grown, rows_of
 from dashboard.forms.body.entries import Entry, Table
 from dashboard.forms.body.layout import Parts, layout_of
 from dashboard.forms.body.tables import PARAMETER, PIPELINE, POOL, RESOURCE, SPEC, TUNING
@@ -123,6 +123,20 @@ def _pool(pool: WorkerPoolSpec, body: dict[str, Any]) -> dict[str, Any]:
     if known is not None and own and known.takes(found["accelerator_type"] or "", found["accelerator_count"] or 0):
         found |= {"accelerator_type": None, "accelerator_count": None}
     return found | {"carried": body}
+
+
+def flat(parameters: list[dict[str, Any]], *, most: int) -> list[Row]:
+    """Return the rows of a tree in its order; where rows could not say the same, or are too many, it stays a tree."""
+    rows = [row for parameter in parameters for row in rows_of(parameter)]
+    if len(rows) <= most and all(map(_is_shown, rows)) and grown(rows).parameters == parameters:
+        return rows
+    return [Row(parameter) for parameter in parameters]
+
+
+def _is_shown(row: Row) -> bool:
+    shown = {"parent": row.parent, "parent_values": list(row.values)}
+    fields = ParameterForm.base_fields
+    return all(_comes_back(fields[name], Entry(""), value, value) for name, value in shown.items() if value)
 
 
 def _parameter(row: Row) -> dict[str, Any]:
