@@ -43,7 +43,7 @@ from dashboard.wsgi import application  # noqa: E402
 from jobs import convert, spec, strategies  # noqa: E402
 from jobs.models import Membership, Policy, Team  # noqa: E402
 from jobs.spec import Submission  # noqa: E402
-from tests.support.person import forms  # noqa: E402
+from tests.support.person import compose_form  # noqa: E402
 
 RULES_MS, PREVIEW_MS, IMPORT_MS = 0.3, 10, 20
 ROUNDS = 25
@@ -126,7 +126,7 @@ def browsers() -> tuple[Client, Client, dict[str, str]]:
     browser, stranger = (Client(SERVER_NAME="localhost") for _ in range(2))
     browser.force_login(engineer)
     page = browser.get("/jobs/new/?example=penguins").content.decode()
-    typed = next(form.values for form in forms(page) if "do" in form.buttons)
+    typed = compose_form(page).values
     return browser, stranger, typed
 
 

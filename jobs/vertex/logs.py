@@ -55,8 +55,9 @@ def list_body(
     if job_ids:
         terms.append(f"({jobs})" if len(job_ids) > 1 else jobs)
     if of_service:
-        said = [f"{payload}:{wire.quoted(TAKEN_AWAY)}" for payload in ("jsonPayload.message", "textPayload")]
-        terms.append(f"({' OR '.join([f'resource.labels.task_name={wire.quoted(SERVICE)}', *said])})")
+        said = [f"resource.labels.task_name={wire.quoted(SERVICE)}"]
+        said += [f"{payload}:{wire.quoted(TAKEN_AWAY)}" for payload in ("jsonPayload.message", "textPayload")]
+        terms.append(f"({' OR '.join(said)})")
     if after is not None:
         terms.append(f"timestamp>={wire.quoted(wire.timestamp(after))}")
     return {

@@ -20,7 +20,7 @@ from jobs.models import Job, Team
 from jobs.states import LOCAL, JobState
 from tests.support import samples
 from tests.support.clock import Clock
-from tests.support.person import forms
+from tests.support.person import compose_form
 from tests.support.written_log import Log
 
 MakeJob = Callable[..., Job]
@@ -102,7 +102,7 @@ def example(engineer: Client) -> dict[str, str]:
 
 def fields_of(page: str) -> dict[str, str]:
     """Return what the compose form of a page would post, without its button."""
-    return next(form.values for form in forms(page) if "do" in form.buttons)
+    return compose_form(page).values
 
 
 def way_to(state: str) -> Sequence[str]:

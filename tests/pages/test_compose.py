@@ -10,8 +10,7 @@ from django.contrib.auth.models import User
 from dashboard.forms.job_form import JobForm
 from dashboard.forms.pool_form import PoolForm
 from jobs.models import Job, Membership, Policy, Team
-from tests.pages.conftest import SignIn, text_in, text_of
-from tests.support.person import forms
+from tests.pages.conftest import SignIn, fields_of, text_in, text_of
 
 pytestmark = pytest.mark.django_db
 
@@ -23,8 +22,7 @@ def typed(owner: User, signed_in: SignIn) -> Callable[..., dict[str, str]]:
 
     def post(**changes: Any) -> dict[str, str]:
         page = client.get("/jobs/new/?example=penguins").content.decode()
-        fields = next(form.values for form in forms(page) if "do" in form.buttons)
-        return fields | {name.replace("pool__", "pool-0-"): str(value) for name, value in changes.items()}
+        return fields_of(page) | {name.replace("pool__", "pool-0-"): str(value) for name, value in changes.items()}
 
     return post
 

@@ -13,18 +13,15 @@ from jobs.models import Scope
 from tests.domain.test_jobspec import GOOD, Ran
 from tests.pages.conftest import text_in, text_of
 from tests.support.clock import Clock
-from tests.support.person import forms
 from tests.support.resources import DISK, seen
 
 N1 = {"machineSpec": {"machineType": "n1-standard-4"}, "diskSpec": DISK, "replicaCount": "2"}
 
 
 @pytest.fixture
-def asked(engineer: Client) -> dict[str, str]:
+def asked(example: dict[str, str]) -> dict[str, str]:
     """The example, filled in for a persistent resource that is not named yet."""
-    page = engineer.get("/jobs/new/?example=1").content.decode()
-    fields = next(form.values for form in forms(page) if "do" in form.buttons)
-    return fields | {"strategy": "persistent", "pool-0-disk_type": "pd-ssd", "pool-0-disk_gb": "100"}
+    return example | {"strategy": "persistent", "pool-0-disk_type": "pd-ssd", "pool-0-disk_gb": "100"}
 
 
 class TestCompose:

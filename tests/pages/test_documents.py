@@ -4,9 +4,8 @@ import pytest
 from django.contrib.auth.models import User
 
 from jobs.models import Job
-from tests.pages.conftest import SignIn
+from tests.pages.conftest import SignIn, fields_of
 from tests.support.documents import DOCUMENTS, IMAGE, REGION, Document
-from tests.support.person import forms
 
 pytestmark = pytest.mark.django_db
 
@@ -15,7 +14,7 @@ pytestmark = pytest.mark.django_db
 def test_what_is_typed_is_requested_as_documented(document: Document, owner: User, signed_in: SignIn) -> None:
     client = signed_in(owner)
     page = client.get("/jobs/new/").content.decode()
-    empty = next(form.values for form in forms(page) if "do" in form.buttons)
+    empty = fields_of(page)
     typed = {"name": "penguins", "region": REGION, "run_time": "1 h", "pool-0-image": IMAGE, **document.typed}
     assert set(typed) <= {*empty, "strategy"}, "the page has these fields"
 

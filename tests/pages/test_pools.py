@@ -12,9 +12,8 @@ from django.test.utils import CaptureQueriesContext
 from dashboard.drawing.replicas import MOST_CELLS, replicas, resource_mark
 from jobs import lifecycle
 from jobs.models import Job, Membership, Policy, Pool, Scope, Team
-from tests.pages.conftest import MakeJob, SignIn, text_of
+from tests.pages.conftest import MakeJob, SignIn, fields_of, text_of
 from tests.support.clock import Clock
-from tests.support.person import forms
 from tests.support.resources import DISK, seen
 
 HTMX = {"HX-Request": "true"}
@@ -158,7 +157,7 @@ class TestWays:
         page = engineer.get(f"/jobs/new/?pool={pool.pk}&part=0")
 
         assert "On the persistent resource night-shift." in text_of(page)
-        fields = next(form.values for form in forms(page.content.decode()) if "do" in form.buttons)
+        fields = fields_of(page.content.decode())
         told = {name: fields[name] for name in ("strategy", "resource", "region", "pool-0-machine_type")}
         assert told == {
             "strategy": "persistent",

@@ -71,6 +71,11 @@ def forms(html: str) -> list[Form]:
     return reader.forms
 
 
+def compose_form(html: str) -> Form:
+    """Return the form of the compose page: the one with a button that says what to do."""
+    return next(form for form in forms(html) if "do" in form.buttons)
+
+
 class Person:
     """A browser session of one person at one site."""
 
@@ -112,8 +117,7 @@ class Person:
     def request_example(self, **changes: str) -> str:
         """Submit the example through the compose form; return the path of the job's page."""
         page = self.open("/jobs/new/?example=1")
-        compose = next(form for form in forms(page.text) if "do" in form.buttons)
-        answer = self.send(page, compose, do="submit", **changes)
+        answer = self.send(page, compose_form(page.text), do="submit", **changes)
         assert answer.url.rstrip("/") != urljoin(self.address, "/jobs/new").rstrip("/"), answer.text
         return answer.url.removeprefix(self.address)
 

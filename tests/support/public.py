@@ -16,7 +16,7 @@ from typing import TypeVar
 import requests
 
 from tests.support import waiting
-from tests.support.person import Form, Person, forms
+from tests.support.person import Form, Person, compose_form
 
 Answer = TypeVar("Answer")
 
@@ -95,7 +95,7 @@ class Public(threading.Thread):
         """Be one person: sign in, request jobs one after the other, cancel some when their time has come."""
         person = self._insist(lambda: Person(self._address).sign_in("engineer"))
         page = self._insist(lambda: person.open("/jobs/new/?example=1"))
-        form = next(form for form in forms(page.text) if "do" in form.buttons)
+        form = compose_form(page.text)
         regretted: list[tuple[float, str]] = []
 
         def cancel() -> bool:

@@ -98,7 +98,7 @@ class Stack:
         family = [old, *old.children(recursive=True)]
         old.kill()
         waiting.until_gone(family, seconds=10)
-        waiting.until(lambda: (new := self.part(name)) and new.pid != old.pid, seconds=30, what=f"a new {name}")
+        waiting.until(lambda: self.part(name), seconds=30, what=f"a new {name}")
 
     def kill(self) -> list[psutil.Process]:
         """Kill the first process with -9, nothing else; return all the others as they were."""
