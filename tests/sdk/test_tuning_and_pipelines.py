@@ -81,6 +81,8 @@ class TestTuning:
         job.cancel()
 
         until(lambda: job.state == CANCELLED)
+        with pytest.raises(RuntimeError, match="CANCELED"):
+            job.wait()  # the SDK's own thread has to end before the emulator, or it asks on during later tests
         assert {sdk.CustomJob.get(trial.custom_job).state for trial in job.trials} == {CANCELLED}
 
     def test_list_leaves_the_trials_out(self, sdk: Any, emulator: Running) -> None:
