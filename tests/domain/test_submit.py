@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from jobs import lifecycle
 from jobs.lifecycle.claims import LEASE
 from jobs.lifecycle.connection import LONGEST_CALL
-from jobs.lifecycle.sending.submit import CONSISTENCY_WINDOW
+from jobs.lifecycle.sending.submit import CONSISTENCY_WINDOW, LOOK_AGAIN
 from jobs.models import Job, Policy, Scope
 from tests.domain.conftest import Cloud, RequestJob
 
@@ -112,6 +112,24 @@ class TestDoubt:
         assert len(cloud.jobs()) == 1
         assert job.submit_attempts == 2
         assert job.remote_name
+
+    def test_a_job_that_a_lagging_list_left_out_is_adopted_soon_after_a_list_shows_it(
+        self, request_job: RequestJob, cloud: Cloud
+    ) -> None:
+        job = request_job()
+        cloud.fail("customJobs.create", "lost")
+        lifecycle.submit(job.pk, now=cloud.now)
+        cloud.fail("customJobs.list", "stale", seconds=20)
+        cloud.forward(seconds=5)
+
+        lifecycle.submit(job.pk, now=cloud.now)
+
+        job.refresh_from_db()
+        assert (job.state, job.due_at) == ("submitting", cloud.now + LOOK_AGAIN)
+        cloud.forward(seconds=LOOK_AGAIN.total_seconds())
+        lifecycle.submit(job.pk, now=cloud.now)
+        job.refresh_from_db()
+        assert (job.remote_name, job.submit_attempts) == (cloud.jobs()[0]["name"], 1)
 
     def test_a_look_up_that_fails_keeps_the_doubt(self, request_job: RequestJob, cloud: Cloud) -> None:
         job = request_job()

@@ -28,6 +28,8 @@ from jobs.states import JobState
 
 CONSISTENCY_WINDOW = timedelta(seconds=30)
 """How long a created job may be missing from a list; Google does not document it (vertex-facts 11.4)."""
+LOOK_AGAIN = timedelta(seconds=10)
+"""Between two looks for the job of a try that had no answer: most lists lag far less than the window."""
 FIRST_PAUSE = timedelta(seconds=2)
 LONGEST_PAUSE = timedelta(minutes=5)
 RESOURCE_PAUSE = timedelta(seconds=30)
@@ -102,9 +104,8 @@ def _is_certainly_absent(job: Job, now: datetime) -> bool:
     assert job.attempted_at is not None
     certain_at = job.attempted_at + LONGEST_CALL + CONSISTENCY_WINDOW
     if now < certain_at:
-        claims.release_job(
-            job, due_at=certain_at, trouble="An earlier try had no answer; looking for its job before another try."
-        )
+        trouble = "An earlier try had no answer; looking for its job before another try."
+        claims.release_job(job, due_at=min(certain_at, now + LOOK_AGAIN), trouble=trouble)
         return False
     return True
 
