@@ -7,10 +7,11 @@ import base64
 import hashlib
 import mimetypes
 import os
-import struct
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+
+import google_crc32c
 
 from emulator.protocol.documents import Document
 from emulator.protocol.errors import invalid, not_found
@@ -18,26 +19,6 @@ from emulator.protocol.names import is_bucket, is_object
 from emulator.protocol.timestamps import stamp
 
 CHECKSUM_LIMIT = 64 * 2**20
-
-
-def _table() -> list[int]:
-    table = []
-    for number in range(256):
-        for _ in range(8):
-            number = number >> 1 ^ (0x82F63B78 if number & 1 else 0)
-        table.append(number)
-    return table
-
-
-CASTAGNOLI = _table()
-
-
-def crc32c(data: bytes) -> str:
-    """Return the CRC-32C (RFC 3720) of bytes in base64, as Cloud Storage shows it."""
-    table, value = CASTAGNOLI, 0xFFFFFFFF
-    for byte in data:
-        value = table[(value ^ byte) & 0xFF] ^ (value >> 8)
-    return base64.b64encode(struct.pack(">I", value ^ 0xFFFFFFFF)).decode()
 
 
 class Buckets:
@@ -95,7 +76,7 @@ class Buckets:
         data = path.read_bytes() if status.st_size <= CHECKSUM_LIMIT else b""
         generation = str(status.st_mtime_ns // 1_000)
         when = stamp(status.st_mtime)
-        checksums = {"crc32c": crc32c(data), "md5Hash": _md5(data)} if data or not status.st_size else {}
+        checksums = {"crc32c": _crc32c(data), "md5Hash": _md5(data)} if data or not status.st_size else {}
         return {
             "kind": "storage#object",
             "id": f"{bucket}/{name}/{generation}",
@@ -126,3 +107,7 @@ class Buckets:
 
 def _md5(data: bytes) -> str:
     return base64.b64encode(hashlib.md5(data, usedforsecurity=False).digest()).decode()
+
+
+def _crc32c(data: bytes) -> str:
+    return base64.b64encode(google_crc32c.Checksum(data).digest()).decode()
