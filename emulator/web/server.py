@@ -1,5 +1,6 @@
 """Uvicorn around the app: loopback only, port 0 for a free one, a word when it is ready."""
 
+import asyncio
 import ipaddress
 import socket
 from collections.abc import Callable
@@ -43,7 +44,7 @@ def address_of(bound: socket.socket) -> str:
 
 
 class Server(uvicorn.Server):
-    """A server that says when it is ready."""
+    """A server that says when it is ready, and leaves no connection open when it has ended."""
 
     ready: Callable[[], None]
 
@@ -52,6 +53,13 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             self.ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End as Uvicorn does, then break what is still open, such as a connection whose client reads no more."""
+        await super().shutdown(sockets)
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
+        await asyncio.sleep(0)  # an aborted connection is closed in the loop's next turn
 
 
 def server(world: World, bound: socket.socket, *, ready: Callable[[], None]) -> Server:
