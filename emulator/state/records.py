@@ -78,6 +78,11 @@ class Lived(Record):
         """Return the public state."""
         return str(self.document["state"])
 
+    @property
+    def is_finished(self) -> bool:
+        """Tell whether the public state is final."""
+        return self.state.replace("PIPELINE", "JOB") in TERMINAL
+
     def live(self, moment: float, state: str) -> None:
         """Enter a public state."""
         self.history.append([moment, state])
@@ -121,11 +126,6 @@ class Job(Lived):
     holds_capacity: bool = False
     owner: str = ""  # the tuning job or pipeline that made it
     trial: str = ""
-
-    @property
-    def is_finished(self) -> bool:
-        """Tell whether the public state is final."""
-        return self.state in TERMINAL
 
     @property
     def vm(self) -> str:
@@ -178,11 +178,6 @@ class Study(Lived):
     owner: str = ""
 
     @property
-    def is_finished(self) -> bool:
-        """Tell whether the public state is final."""
-        return self.state in TERMINAL
-
-    @property
     def spec(self) -> Document:
         """Return the StudySpec."""
         spec: Document = self.document["studySpec"]
@@ -212,11 +207,6 @@ class Pipeline(Lived):
     message: ClassVar[str] = "TrainingPipeline"
 
     child: str = ""
-
-    @property
-    def is_finished(self) -> bool:
-        """Tell whether the public state is final."""
-        return self.state.replace("PIPELINE", "JOB") in TERMINAL
 
 
 @dataclass(kw_only=True)
