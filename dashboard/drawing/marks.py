@@ -1,10 +1,11 @@
-"""Marks: a state's shape, word and colour; pips for an allowance; a meter for a share. All are safe HTML."""
+"""Marks: a state's shape, word and colour; machines; pips for an allowance; a meter for a share. All are safe HTML."""
 
 from decimal import Decimal
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
+from jobs.catalog import ACCELERATORS
 from jobs.states import LOCAL, JobState
 
 LOOKS: dict[str, str] = {
@@ -81,6 +82,24 @@ def trial_mark(state: str) -> SafeString:
     """Return the state of a trial as shape, word and colour; Vertex AI calls one that failed INFEASIBLE."""
     look = TRIAL_LOOKS.get(state, "odd")
     return format_html('<span class="state {}">{}{}</span>', look, shape(look), state)
+
+
+def machines(summary: str) -> SafeString:
+    """Return the machines of a job, `1 × n1-standard-8 (1 × NVIDIA_TESLA_T4) + 2 × e2-standard-4`, for a narrow column.
+
+    Lines break between worker pools; an accelerator is called as people call it, and by its API name on hover.
+    """
+    return format_html_join(" + ", "{}", ((_worker_pool(words),) for words in summary.split(" + ")))
+
+
+def _worker_pool(words: str) -> SafeString:
+    machine, _, attached = words.partition(" (")
+    count, _, name = attached.rstrip(")").partition(" × ")
+    if name not in ACCELERATORS:
+        return format_html('<span class="keep">{}</span>', words)
+    label = ACCELERATORS[name].label
+    gpus = format_html('<span class="keep">({} × <abbr title="{}">{}</abbr>)</span>', count, name, label)
+    return format_html('<span class="keep">{}</span> {}', machine, gpus)
 
 
 def pips(used: int, allowed: int) -> SafeString:

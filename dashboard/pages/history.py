@@ -9,6 +9,7 @@ from django.http import HttpResponse
 from django.utils import timezone
 
 from dashboard.access import Job, Request, jobs_of
+from dashboard.access.pools import holdings_for
 from dashboard.forms.history import HistoryForm
 from dashboard.pages.parts.fragments import page_or_fragment
 from dashboard.pages.parts.rows import row_of
@@ -24,7 +25,8 @@ def history(request: Request) -> HttpResponse:
     form.is_valid()
     jobs = _narrowed(jobs_of(request.user).select_related("approval__decided_by"), form.cleaned_data)
     found = list(_after(jobs, request.GET.get("before", "")).order_by("-requested_at", "pk")[: PAGE_SIZE + 1])
-    rows = [row_of(job, now) for job in found[:PAGE_SIZE]]
+    held = holdings_for(request.user, found[:PAGE_SIZE])
+    rows = [row_of(job, now, held=held) for job in found[:PAGE_SIZE]]
     context = {
         "now": now,
         "form": form,

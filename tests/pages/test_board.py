@@ -97,9 +97,23 @@ class TestBoard:
         assert "awaiting approval costs more than the team's limit Spot" in text
         assert "need an approval" not in text, "the whole sentence stands on the page of the job and of the approvals"
 
-    def test_counts_the_other_reasons_for_an_approval(
+    def test_names_the_obstacle_of_a_step_that_is_repeated(
         self, make_job: MakeJob, owner: User, signed_in: SignIn
     ) -> None:
+        job = make_job("submitting")
+        quota = "The following quota metrics exceed quota limits: aiplatform.googleapis.com/custom_model_training_cpus"
+        Job.objects.filter(pk=job.pk).update(trouble=quota)
+        client = signed_in(owner)
+
+        board, page = text_of(client.get("/")), text_of(client.get(f"/jobs/{job.pk}/"))
+
+        assert "submitting Training quota is too small" in board
+        assert "custom_model_training_cpus" not in board
+        assert "It is short of: custom_model_training_cpus. Trainboard tries again by itself" in page
+        Job.objects.filter(pk=job.pk).update(trouble="The moon is in the way.")
+        assert "submitting The moon is in the way." in text_of(client.get("/"))
+
+    def test_counts_the_other_reasons_for_an_approval(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
         approval = Approval.objects.get(job=make_job("awaiting_approval"))
         approval.findings = [{"code": "odd", "severity": "ask", "message": "It is Friday."}, *approval.findings * 2]
         approval.save()

@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from dashboard.pages import history
 from tests.pages.conftest import MakeJob, SignIn, text_of
 from tests.support.clock import Clock
+from tests.support.resources import seen
 
 
 @pytest.fixture
@@ -116,3 +117,13 @@ class TestPages:
         page = signed_in(owner).get("/history/?q=same").content.decode()
 
         assert re.search(r'href="\?q=same&amp;before=', page)
+
+
+def test_says_why_a_job_waits_as_precisely_as_the_board(
+    make_job: MakeJob, owner: User, stranger: User, signed_in: SignIn, clock: Clock
+) -> None:
+    make_job("queued", resource="night-shift")
+    seen(used=4, now=clock.now)
+
+    assert "night-shift is full: 0 of 4 replicas free, it needs 1" in text_of(signed_in(owner).get("/history/"))
+    assert "night-shift" not in text_of(signed_in(stranger).get("/history/"))

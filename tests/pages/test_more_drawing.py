@@ -1,11 +1,14 @@
 """Differences and sources of imports as they are drawn: pure functions."""
 
+import html
+import re
 from typing import Any
 
 import pytest
 
 from dashboard.drawing import differences
 from dashboard.drawing.differences import shown, text_of
+from dashboard.drawing.marks import machines
 from dashboard.drawing.source import AROUND, WHOLE_LINES, listing
 from dashboard.drawing.sources import Sources
 from jobs.spec import Finding, Severity
@@ -92,3 +95,21 @@ def test_sources_are_numbered_once_each() -> None:
 
     assert [sources.number(name, None) for name in ("a", "b", "a")] == [1, 2, 1]
     assert sources.listed() == [(1, "a", None), (2, "b", None)]
+
+
+@pytest.mark.parametrize(
+    ("summary", "words"),
+    [
+        ("1 × a2-highgpu-1g", ["1 × a2-highgpu-1g"]),
+        ("1 × n1-standard-8 (2 × NVIDIA_TESLA_T4) + 4 × n1-standard-4",
+         ["1 × n1-standard-8", "(2 × T4)", "4 × n1-standard-4"]),
+        ("1 × n1-standard-8 (1 × NVIDIA_OF_TOMORROW)", ["1 × n1-standard-8 (1 × NVIDIA_OF_TOMORROW)"]),
+        ("1 × a3-highgpu-8g + 40…", ["1 × a3-highgpu-8g", "40…"]),
+        ("<b>", ["&lt;b&gt;"]),
+    ],
+)  # fmt: skip
+def test_machines_break_between_pools_and_name_accelerators_as_people_do(summary: str, words: list[str]) -> None:
+    drawn = machines(summary)
+
+    assert [re.sub(r"<[^>]+>", "", each) for each in re.findall(r'<span class="keep">(.*?)</span>', drawn)] == words
+    assert html.unescape(re.sub(r' title="[^"]+"', "", drawn)).count("×") == summary.count("×")

@@ -14,6 +14,8 @@ from jobs.states import JobState
 FLEX_START_WAIT = timedelta(hours=24)
 """What Vertex AI uses where maxWaitDuration is absent (Scheduling reference, google-cloud-aiplatform 2.7.0)."""
 ENDED_BADLY = frozenset({JobState.FAILED, JobState.EXPIRED, JobState.SUBMIT_FAILED})
+SHORT = {"over_ask_limit": "costs more than the team's limit", "cost_unknown": "nobody knows its cost"}
+"""What a list says of the findings of `jobs.policy`: the amounts stand beside it, in the row's cost."""
 
 
 def error_of(job: Job) -> tuple[int | None, str]:
@@ -29,6 +31,12 @@ def diagnosis_of(job: Job) -> Diagnosis | None:
     return diagnose(code, message) if job.error else None
 
 
+def obstacle_of(job: Job) -> Diagnosis | None:
+    """Return what is known about the step that fails and is repeated, None where its trouble is unknown or none."""
+    known = diagnose(None, job.trouble) if job.trouble else None
+    return known if known is not None and known.cause != "unknown" else None
+
+
 def why(job: Job, now: datetime, held: Holdings | None = None) -> str:
     """Return what a list says about the state, "" where the state says everything; `held` as for `wait_reason`."""
     if job.state in {JobState.AWAITING_APPROVAL, JobState.REJECTED}:
@@ -37,8 +45,9 @@ def why(job: Job, now: datetime, held: Holdings | None = None) -> str:
         known = diagnosis_of(job)
         return known.title if known else error_of(job)[1]
     if reason := timeline.wait_reason(job, held):
-        return reason.words
-    return duration(timeline.running(job, now)) if job.started_at else ""
+        known = obstacle_of(job) if reason.words == job.trouble else None
+        return known.title if known else reason.words
+    return f"ran {duration(timeline.running(job, now))}" if job.started_at else ""
 
 
 def _approval_words(job: Job) -> str:
@@ -47,7 +56,9 @@ def _approval_words(job: Job) -> str:
         return ""
     if approval.decision:
         return f"by {approval.decided_by}" + (f": {approval.comment}" if approval.comment else "")
-    return next((str(finding.get("message", "")) for finding in approval.findings), "")
+    words = [SHORT.get(each.get("code", "")) or str(each.get("message", "")) for each in approval.findings]
+    others = len(words) - 1
+    return (words[0] if words else "") + (f" and {others} more reason{'s' * (others > 1)}" if others > 0 else "")
 
 
 def may_wait(job: Job) -> timedelta | None:

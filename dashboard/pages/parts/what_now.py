@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from dashboard.access import Job, service_errors
 from dashboard.drawing.figures import duration
-from dashboard.pages.parts.reasons import ENDED_BADLY, diagnosis_of, error_of, may_wait
+from dashboard.pages.parts.reasons import ENDED_BADLY, diagnosis_of, error_of, may_wait, obstacle_of
 from dashboard.pages.parts.stored_spec import spec_of
 from jobs import lifecycle, timeline
 from jobs.diagnosis import Diagnosis, diagnose
@@ -68,7 +68,7 @@ def what_now(job: Job, now: datetime) -> Advice | None:
     if job.state == JobState.AWAITING_APPROVAL:
         return None
     if job.trouble and not job.is_finished:
-        return Advice("A step failed and is repeated", job.trouble, "Nothing is lost; no click is needed.")
+        return _repeating(job)
     if job.state in ENDED_BADLY:
         return _failure(job, now)
     if job.cancel_requested_at and not job.is_finished:
@@ -88,6 +88,14 @@ UNKNOWN = Advice(
     "Vertex AI reports a state that Trainboard does not know",
     "It is shown as it was sent, and looked at again until the job ends.",
 )
+
+
+def _repeating(job: Job) -> Advice:
+    title = "A step failed and is repeated"
+    if (known := obstacle_of(job)) is None:
+        return Advice(title, job.trouble, "Nothing is lost; no click is needed.")
+    text = f"{known.title}. {known.explanation} Trainboard tries again by itself until it goes through."
+    return Advice(title, text, known.remedy, known.source)
 
 
 def _succeeded(job: Job, now: datetime) -> Advice:
