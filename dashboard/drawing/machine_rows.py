@@ -26,14 +26,17 @@ UNDATED = "without a date"
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """USD an hour of one machine without its disk; None where it is not known, and why nothing is asked for at all."""
+    """USD an hour; None where it is not known, where it is not offered, or where an accelerator is priced instead."""
 
     usd: Decimal | None
     is_offered: bool = True
+    is_beside: bool = False
 
     @property
     def words(self) -> str:
         """The price as people read it."""
+        if self.is_beside:
+            return "by accelerator"
         return money(self.usd) if self.is_offered else "not offered"
 
 
@@ -135,6 +138,8 @@ def rate(machine: Machine, strategy: Strategy, region: str) -> Rate:
 def _price(machine: Machine, strategy: Strategy, region: str) -> Price:
     if not machine.trainable or not strategy.serves(machine):
         return Price(None, is_offered=False)
+    if machine.is_tpu and machine.attachable:  # Cloud TPU v2 and v3: the host costs nothing, the devices do
+        return Price(None, is_beside=True)
     return Price(rate(machine, strategy, region).usd_per_hour)
 
 

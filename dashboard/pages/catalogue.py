@@ -6,7 +6,7 @@ from django.http import HttpResponse
 from django.views.decorators.http import require_safe
 
 from dashboard.access import Request, teams_of
-from dashboard.drawing import machine_rows
+from dashboard.drawing import attached, machine_rows
 from dashboard.drawing.sources import Sources
 from dashboard.forms.catalogue_form import CatalogueForm
 from dashboard.pages.parts.fragments import page_or_fragment
@@ -38,6 +38,7 @@ def found(*, q: str, region: str, accelerator: str) -> dict[str, Any]:
             machine_rows.draw(each.machine_type, region, sources.number(each.source, each.read_date))
             for each in machines
         ],
+        "attached": [each for each in attached.attached_in(region) if accelerator in ("", each.name)] if region else (),
         "left_out": len(everywhere) - len(machines),
         "slices": [(each, each.topologies.values()) for each in machines if each.topologies],
         "accelerators": _accelerators(region, accelerator, sources),

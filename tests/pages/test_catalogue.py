@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Callable
+from decimal import Decimal
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
 from dashboard.drawing import machine_rows
+from dashboard.drawing.attached import attached_in
 from jobs.catalog import ACCELERATORS, MACHINES, REGIONS, accelerators_in
 from jobs.cost import PriceBook, Shape
 from jobs.cost.rates import machine_rate
@@ -153,7 +155,8 @@ class TestPrices:
         page = signed_in(owner).get("/catalogue/?region=us-central1").content.decode()
 
         assert cells(page, "e2-standard-4")[5] == "not offered"  # Flex-start
-        words = {word for machine in machines(page) for word in cells(page, machine)[3:]}
+        assert cells(page, "cloud-tpu")[3:] == ["by accelerator", "by accelerator", "not offered", "by accelerator"]
+        words = {word for each in machines(page) if each != "cloud-tpu" for word in cells(page, each)[3:]}
         assert "no price known" in words
         assert all(re.fullmatch(r"\$[\d.,]+|no price known|not offered", word) for word in words)
 
@@ -164,3 +167,51 @@ class TestPrices:
             assert re.fullmatch(
                 r"prices of \d{4}-\d\d-\d\d( to (\d{4}-\d\d-\d\d|without a date))?|without a date", days
             )
+
+
+class TestPricesBesideTheMachine:
+    @pytest.mark.parametrize("region", ["us-central1", "europe-west4", "asia-east2"])
+    @pytest.mark.parametrize("price_key", ["standard", "spot"])
+    def test_are_what_the_accelerator_adds_to_a_jobs_hour(self, region: str, price_key: str) -> None:
+        def hour(*accelerator: str | int) -> Decimal | None:
+            shape = Shape("n1-standard-8", *accelerator)  # type: ignore[arg-type]
+            return machine_rate(PriceBook.load(), shape, region=region, price_key=price_key).usd_per_hour
+
+        place = [each.price_key for each in machine_rows.PRICED].index(price_key)
+        found = {each.name: each.prices[place].usd for each in attached_in(region) if each.unit == "one GPU"}
+
+        assert "NVIDIA_TESLA_T4" in found
+        plain = hour()
+        assert plain is not None
+        for name, usd in found.items():
+            whole = hour(name, 1)
+            assert whole is not None
+            assert usd == whole - plain, name
+
+    def test_count_a_tpu_by_its_device(self) -> None:
+        (v3,) = (each for each in attached_in("us-central1") if each.name == "TPU_V3")
+
+        shape = Shape("cloud-tpu", "TPU_V3", 8)
+        rate = machine_rate(PriceBook.load(), shape, region="us-central1", price_key="standard")
+        assert (v3.unit, v3.prices[0].usd) == ("a device of 8 cores", rate.usd_per_hour)
+
+    def test_stand_with_source_and_day_or_say_that_there_is_none(self, stranger: User, signed_in: SignIn) -> None:
+        page = signed_in(stranger).get("/catalogue/?region=us-central1").content.decode()
+
+        table = page.partition('id="attached"')[2].partition("</section>")[0]
+        rows = [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in table.split("<tr>")[2:]]
+        assert len(rows) == len(attached_in("us-central1"))
+        for row in rows:
+            priced = "without a date" in row or re.search(r"prices of \d{4}-", row)
+            assert bool(priced) == ("$" in row), row
+            assert priced or "No source that we have read gives a price." in row
+        assert any("T4 NVIDIA_TESLA_T4 one GPU $0.40 $0.23 not offered $0.40" in row for row in rows)
+        assert any("TPU v2 Pod" in row and row.count("no price known") == 3 for row in rows)
+
+    def test_follow_the_filters(self, owner: User, signed_in: SignIn) -> None:
+        client = signed_in(owner)
+
+        chosen = client.get("/catalogue/?region=us-central1&accelerator=NVIDIA_TESLA_V100").content.decode()
+
+        assert "NVIDIA_TESLA_T4" not in chosen.partition('id="attached"')[2].partition("</section>")[0]
+        assert 'id="attached"' not in client.get("/catalogue/?region=").content.decode()
