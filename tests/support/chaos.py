@@ -25,6 +25,9 @@ SELECT count(*) FROM jobs_job
 WHERE ended_at IS NULL OR (remote_name <> '' AND NOT log_complete) OR (state = 'failed' AND error IS NULL)
 """
 
+AUDITS = 5
+"""At most, a second or more apart: the last kill may have left a claim that the next sweep frees."""
+
 
 @dataclass
 class Chaos(House):
@@ -150,8 +153,14 @@ class Chaos(House):
         return lives
 
     def audit(self) -> str:
-        """Return what the audit says; fail when something is broken."""
-        return self.run("manage.py", "audit")
+        """Return what the audit says; fail when something stays broken that the sweep should have repaired."""
+        for part in self.parts.values():
+            if not part.is_alive:
+                part.begin()
+        for _ in range(AUDITS - 1):
+            with contextlib.suppress(AssertionError):
+                return self.run("-m", "tests.support.hurry", "audit")
+        return self.run("-m", "tests.support.hurry", "audit")
 
 
 @contextmanager

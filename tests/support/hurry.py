@@ -1,8 +1,8 @@
 """A program for tests: a part of the site whose clock runs many times faster than the wall's.
 
-`python -m tests.support.hurry worker|tell`, and `web` for Granian. The domain is told the time, so only the edges are
-changed here: what tasks read, and the limits that are measured with a stopwatch. HURRY_FROM is the wall's time (seconds
-since 1970) at which both clocks showed the same, HURRY_BY how many times faster ours runs.
+`python -m tests.support.hurry worker|tell|audit`, and `web` for Granian. The domain is told the time, so only the edges
+are changed here: what tasks read, and the limits that are measured with a stopwatch. HURRY_FROM is the wall's time
+(seconds since 1970) at which both clocks showed the same, HURRY_BY how many times faster ours runs.
 """
 
 import json
@@ -105,6 +105,10 @@ def main() -> None:
 
         app.worker_main(["worker", "--pool", "threads", "--concurrency", "4", "--without-mingle", "--without-gossip",
                          "--loglevel", "WARNING"])  # fmt: skip
+    elif part == "audit":
+        from django.core.management import call_command
+
+        call_command("audit")
     else:
         tell()
 
