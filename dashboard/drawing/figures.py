@@ -1,6 +1,6 @@
 """Figures as people read them: durations, money, moments. Pure functions; the clock is an argument."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 
 NO_PRICE = "no price known"
@@ -55,6 +55,18 @@ def money(usd: Decimal | float | str | None) -> str:
     if size == 0 or size >= Decimal("0.00995"):
         return f"{sign}${cents}"
     return f"{sign}${size.quantize(Decimal(1).scaleb(size.adjusted() - 1), ROUND_HALF_UP):f}"
+
+
+def between(low: str | None, high: str | None) -> str:
+    """Return a range of money, "$67.33 – $67.82"; "" where it is not known or its ends read the same."""
+    ends = [money(each) for each in (low, high) if each]
+    return " – ".join(ends) if len(set(ends)) == 2 else ""
+
+
+def day_of(iso_day: str) -> str:
+    """Return "2026-11-21" as "21 Nov 2026", the way every page writes a day."""
+    at = date.fromisoformat(iso_day)
+    return f"{at.day} {at:%b %Y}"
 
 
 def value_text(value: float | str | None) -> str:

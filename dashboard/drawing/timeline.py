@@ -4,7 +4,7 @@ Every position is a percentage and every text keeps its size. A label carries th
 it to fit (`w300`, in pixels); the stylesheet hides it in a narrower one. What nobody saw is hatched.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -29,6 +29,10 @@ STEPS = tuple(
     )
 )
 MOST_TICKS = 5
+NEAR_PERCENT = 2.5
+"""Marks that follow one another so closely share one bolt, for several would lie over each other."""
+ROOM_FOR_AXIS = "w500"
+"""Narrower than this the axis shows every second hour."""
 OWN_WORDS = ("Trainboard", "Vertex AI")
 """Lanes whose spans are called by their state; the others are replicas."""
 SHORT: dict[str, str] = {JobState.AWAITING_APPROVAL: "approval", JobState.APPROVED: "our queue"}
@@ -75,7 +79,9 @@ class Strip:
     word: str
     look: str
     clear_until: datetime | None = None
-    """Where a hatched stretch begins to cover it; None where nothing does."""
+    """Where a hatched stretch or a mark begins to cover it; None where nothing does."""
+    joint: str = " "
+    """What stands between the word and the length: "RUNNING 5 m", but "attempt 2 · 5 m"."""
 
 
 def _strips(lane: Lane) -> list[Strip]:
@@ -86,11 +92,11 @@ def _strips(lane: Lane) -> list[Strip]:
         if not span.seen:
             found.append(Strip(span, "not observed", "blind"))
             continue
-        word = SHORT.get(span.state) or state_word(span.state)
-        if lane.name not in OWN_WORDS:
-            word = f"attempt {span.attempt}"
+        is_own = lane.name in OWN_WORDS
+        word = (SHORT.get(span.state) or state_word(span.state)) if is_own else f"attempt {span.attempt}"
         covers = [max(each.start, span.start) for each in unseen if each.end is None or each.end > span.start]
-        found.append(Strip(span, word, look_of(span.state), min(covers, default=None)))
+        covers += [mark.at for mark in lane.marks if mark.at > span.start and (span.end is None or mark.at < span.end)]
+        found.append(Strip(span, word, look_of(span.state), min(covers, default=None), " " if is_own else " · "))
     return found
 
 
@@ -108,13 +114,13 @@ def _lane(lane: Lane, scale: Scale, *, is_first: bool) -> SafeString:
             ((_percent(scale.at(tick)),) for tick in ticks(scale)),
         ),
         format_html_join("", "{}", ((_strip(strip, scale),) for strip in strips)),
-        format_html_join("", "{}", ((_mark(mark, scale),) for mark in lane.marks)),
+        format_html_join("", "{}", ((_marks(near, scale),) for near in _gathered(lane.marks, scale))),
     )
 
 
 def _told(strip: Strip, scale: Scale) -> str:
     """Return a span in words, for those who hear the drawing and for its tooltip."""
-    return f"{strip.word} {duration(strip.span.length(scale.end))}"
+    return f"{strip.word}{strip.joint}{duration(strip.span.length(scale.end))}"
 
 
 def _strip(strip: Strip, scale: Scale) -> SafeString:
@@ -149,12 +155,27 @@ def _label(strip: Strip, scale: Scale, width: float) -> tuple[str, str]:
     return "", ""
 
 
-def _mark(mark: Mark, scale: Scale) -> SafeString:
+def _gathered(marks: Iterable[Mark], scale: Scale) -> list[list[Mark]]:
+    """Return the marks in order, those together that lie near the one before them."""
+    found: list[list[Mark]] = []
+    for mark in sorted(marks, key=lambda mark: mark.at):
+        if found and scale.at(mark.at) - scale.at(found[-1][-1].at) < NEAR_PERCENT:
+            found[-1].append(mark)
+        else:
+            found.append([mark])
+    return found
+
+
+def _marks(near: list[Mark], scale: Scale) -> SafeString:
+    """Draw marks that lie near each other as one bolt, with a line over the time that they cover."""
+    first, last = scale.at(near[0].at), scale.at(near[-1].at)
+    title = "\n".join(f"{mark.sentence} {utc(mark.at):%H:%M:%S} UTC" for mark in near)
     return format_html(
         '<svg class="mark" x="{}%" overflow="visible"><title>{}</title><line y1="0" y2="30"/>'
-        '<g transform="translate(-7 -7) scale(1.2)">{}</g></svg>',
-        _percent(scale.at(mark.at)),
-        f"{mark.sentence} {utc(mark.at):%H:%M:%S} UTC",
+        '<line x2="{}%" y1="1" y2="1"/><g transform="translate(-7 -7) scale(1.2)">{}</g></svg>',
+        _percent(first),
+        title,
+        _percent(last - first),
         mark_safe(SHAPES["bolt"]),  # noqa: S308 our own constant
     )
 
@@ -165,14 +186,19 @@ def _axis(scale: Scale) -> SafeString:
         '<svg aria-hidden="true" width="100%" height="16">{}</svg>',
         format_html_join(
             "",
-            '<text x="{}%" y="12" text-anchor="{}">{}</text>',
+            '<text class="{}" x="{}%" y="12" text-anchor="{}">{}</text>',
             (
-                (_percent(share), "start" if share < 4 else "end" if share > 96 else "middle", _hour(tick, step))
-                for tick in ticks(scale)
+                (ROOM_FOR_AXIS if place % 2 else "", _percent(share), _anchor(share), _hour(tick, step))
+                for place, tick in enumerate(ticks(scale))
                 for share in [scale.at(tick)]
             ),
         ),
     )
+
+
+def _anchor(share: float) -> str:
+    """Return how an hour is set beside its tick, so that it stays inside the drawing."""
+    return "start" if share < 4 else "end" if share > 96 else "middle"
 
 
 def step_of(length: timedelta) -> timedelta:

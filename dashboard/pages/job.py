@@ -30,6 +30,8 @@ COLLECTIONS = {
 }
 """From our kinds to the collections of the REST API."""
 
+NOTHING_TO_DELETE = "not ended at Vertex AI, or its deletion was asked for"
+
 
 @require_safe
 def job(request: Request, pk: UUID) -> HttpResponse:
@@ -103,17 +105,20 @@ def delete(request: Request, pk: UUID) -> HttpResponse:
     """Ask whether Vertex AI is to delete its record of an ended job, then ask for that."""
     found = _ours(job_for(request, pk))
     now = timezone.now()
-    if request.method != "POST" and lifecycle.may_delete(found, by=request.user):
-        return render(request, "job_delete.html", {"job": found, "now": now})
+    if request.method != "POST":
+        if lifecycle.may_delete(found, by=request.user):
+            return render(request, "job_delete.html", {"job": found, "now": now})
+        messages.warning(request, f"{found.display_name} has {NOTHING_TO_DELETE}, or it is not yours to delete.")
+        return redirect("job", found.pk)
     try:
-        asked = lifecycle.delete(found, by=request.user, now=now) if request.method == "POST" else False
+        asked = lifecycle.delete(found, by=request.user, now=now)
     except lifecycle.NotPermitted as refusal:
         raise PermissionDenied(str(refusal)) from None
     if asked:
         tasks.nudge_job(found.pk)
         messages.success(request, f"Vertex AI is asked to delete its record of {found.display_name}.")
     else:
-        messages.warning(request, f"{found.display_name} has not ended at Vertex AI, or its deletion was asked for.")
+        messages.warning(request, f"{found.display_name} has {NOTHING_TO_DELETE}.")
     return redirect("job", found.pk)
 
 

@@ -26,8 +26,10 @@ class TestDelete:
         text = text_of(signed_in(owner).get(at(job, "delete/")))
 
         job.refresh_from_db()
-        assert "cannot be brought back" in text
-        assert "everything that the job wrote to Cloud Storage" in text
+        assert "Deleted for good The custom job" in text
+        assert "Kept the job's page here" in text
+        assert "everything that it wrote to Cloud Storage" in text
+        assert "the model that it uploaded" not in text
         assert job.deletion_requested_at is None
 
     def test_records_the_wish_and_says_so(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
@@ -42,6 +44,21 @@ class TestDelete:
         assert "owner asked Vertex AI to delete its record of the job." in text_of(page)
         assert at(job, "delete/") not in page.content.decode()
         assert "its deletion was asked for" in text_of(client.post(at(job, "delete/"), follow=True))
+
+    def test_leads_those_who_may_not_back_with_a_word(
+        self, make_job: MakeJob, teammate: User, signed_in: SignIn
+    ) -> None:
+        page = signed_in(teammate).get(at(make_job("succeeded"), "delete/"), follow=True)
+
+        assert "or it is not yours to delete." in text_of(page)
+
+    def test_tells_strangers_nothing(self, make_job: MakeJob, stranger: User, signed_in: SignIn) -> None:
+        job, client = make_job("succeeded"), signed_in(stranger)
+
+        assert client.get(at(job, "delete/")).status_code == 404
+        assert client.post(at(job, "delete/")).status_code == 404
+        job.refresh_from_db()
+        assert job.deletion_requested_at is None
 
     def test_of_another_s_job_is_refused_with_words(self, make_job: MakeJob, teammate: User, signed_in: SignIn) -> None:
         answer = signed_in(teammate).post(at(make_job("succeeded"), "delete/"))

@@ -65,6 +65,13 @@ class TestFigures:
     def test_money_is_readable_at_every_size(self, usd: str | None, text: str) -> None:
         assert figures.money(Decimal(usd) if usd else usd) == text
 
+    def test_a_range_of_money_says_nothing_where_its_ends_read_the_same(self) -> None:
+        assert figures.between("67.33", "67.82") == "$67.33 – $67.82"
+        assert figures.between("9699.28", "9699.31") == figures.between(None, "1") == figures.between("", None) == ""
+
+    def test_days_are_written_one_way(self) -> None:
+        assert figures.day_of("2025-08-06") == "6 Aug 2025"
+
     @pytest.mark.parametrize(
         ("age", "text"),
         [(4, "4 s ago"), (59, "59 s ago"), (60, "1 m ago"), (7_199, "1 h ago"), (172_800, "2 d ago"), (-30, "in 30 s")],
@@ -162,8 +169,34 @@ class TestTimeline:
 
         drawing = timeline.draw(story(lane, length=minutes(60)))
 
-        assert 'aria-label="workerpool0-0: attempt 2 30 m, Preempted at 12:30:00"' in drawing
+        assert 'aria-label="workerpool0-0: attempt 2 · 30 m, Preempted at 12:30:00"' in drawing
         assert 'class="mark" x="50.00%"' in drawing
+
+    def test_marks_that_lie_close_share_a_bolt(self) -> None:
+        moments = [NOON + timedelta(minutes=at) for at in (10, 11, 12, 40)]
+        marks_ = tuple(Mark(at, "failed", f"Failed at minute {at.minute}.") for at in moments)
+
+        drawing = timeline.draw(story(Lane("workerpool0-0", (), marks_), length=minutes(60)))
+
+        assert re.findall(r'class="mark" x="([\d.]+)%"', drawing) == ["16.67", "66.67"]
+        assert "Failed at minute 10. 12:10:00 UTC\nFailed at minute 11." in drawing
+        assert drawing.count("Failed at minute") == 8, "each is told in a tooltip and to those who only hear"
+
+    def test_a_label_ends_where_a_mark_stands(self) -> None:
+        span = Span("running", NOON, None, attempt=1)
+        free = timeline.draw(story(Lane("workerpool0-0", (span,)), length=minutes(60)))
+        lane = Lane("workerpool0-0", (span,), (Mark(NOON + minutes(1), "failed", "Failed."),))
+
+        drawing = timeline.draw(story(lane, length=minutes(60)))
+
+        assert ">attempt 1 · 1 h</text>" in free
+        assert "</text>" not in drawing.partition('class="lane axis"')[0]
+
+    def test_a_narrow_axis_shows_every_second_hour(self) -> None:
+        axis = timeline.draw(story(length=minutes(60))).partition('class="lane axis"')[2]
+
+        names = re.findall(r'<text class="([^"]*)"', axis)
+        assert [name == "w500" for name in names] == [False, True, False, True, False]
 
     @pytest.mark.parametrize("seconds", [0, 1, 59, 600, 86_400, 7 * 86_400, 400 * 86_400])
     def test_hours_below_are_round_and_few(self, seconds: int) -> None:

@@ -189,7 +189,7 @@ class TestTimeline:
 
         assert 'aria-label="Trainboard: our queue 10 s, submitting 10 s"' in page
         assert 'aria-label="Vertex AI: QUEUED 10 s, PENDING 10 s, RUNNING 14 m, PENDING 0 s, not observed 5 m"' in page
-        assert 'aria-label="workerpool0-0: attempt 1 14 m, Preempted at 09:14:40"' in page
+        assert 'aria-label="workerpool0-0: attempt 1 · 14 m, Preempted at 09:14:40"' in page
         assert "url(#hatch)" in page
 
     def test_is_there_as_a_table_too(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
