@@ -24,8 +24,9 @@ from jobs.convert.commands.gcloud_flags import (
 from jobs.convert.commands.gcloud_pools import pools_of, with_flags
 from jobs.convert.commands.shell_commands import Command, Shell
 from jobs.convert.commands.shell_words import Word
-from jobs.convert.texts.nodes import Draft, Node, Notes, node_of
-from jobs.spec import quoted
+from jobs.convert.texts.nodes import Draft, Node, Notes, folded, node_of
+from jobs.spec import CustomJobSpec, quoted
+from jobs.spec.shape import fields
 
 Files = Callable[[str], str | None]
 Config = Callable[[str, int, Notes], Draft | None]
@@ -36,8 +37,9 @@ UNSEEN = {
     "custom_job": ("jobSpec.workerPoolSpecs", "jobSpec.scheduling", "jobSpec.baseOutputDirectory"),
     "hyperparameter_tuning_job": ("studySpec", "trialJobSpec", "maxTrialCount", "parallelTrialCount"),
 }
-"""What a config file holds that is not part of the text."""
-START = re.compile(r"gcloud(?:\.cmd)?")
+"""What a config file holds that is not part of the text, or that could not be read."""
+UNSEEN_CODES = ("config_elsewhere", "unreadable_yaml", "unreadable_json")
+START = re.compile(r"(?:[@+-]*|\S*/)gcloud(?:\.cmd)?")
 
 
 class Call(NamedTuple):
@@ -74,8 +76,11 @@ def _call(command: Command) -> Call | None:
     if len(names) < 3 or names[0] != "ai" or names[1] not in KIND or names[2] != "create":
         return None
     create = next(place for place, word in plain if word == "create")
-    early = [word for word in command.words[start + 1 : create] if word.text.startswith("-")]
-    return Call(KIND[names[1]], early + command.words[create + 1 :], command.words[start].line, command.document)
+    given = [word for word in command.words[start + 1 : create] if word.text.startswith("-")]
+    given += command.words[create + 1 :]
+    if given and not any(word.text.startswith("-") for word in given):
+        return None  # a sentence that speaks of the command
+    return Call(KIND[names[1]], given, command.words[start].line, command.document)
 
 
 def flags_of(words: list[Word], notes: Notes) -> Given:
@@ -119,7 +124,7 @@ def _draft(call: Call, given: Given, config: Draft | None, notes: Notes) -> Draf
     inner = body.get(spec_name, Node({}, call.line))
     spec: dict[str, Node] = dict(inner.value) if isinstance(inner.value, dict) else {}
     places = {"project": config.project if config else "", "region": config.region if config else ""}
-    unseen = UNSEEN[call.kind] if any(note.code == "config_elsewhere" for note in notes.findings) else ()
+    unseen = UNSEEN[call.kind] if any(note.code in UNSEEN_CODES for note in notes.findings) else ()
     for name, words in given.items():
         _apply(name, words, body, spec, places, tuning, notes)
     if not tuning and (pools := pools_of(given, notes)) is not None:
@@ -166,8 +171,16 @@ def _apply(
         _algorithm(word, body)
     elif (tuning or name not in LISTS) and name not in WIDE[0] and name not in WIDE[1]:
         shown = quoted(name)[1:-1]
-        remedy = "Put it into the config file, below trialJobSpec." if name in LISTS else nearest_flag(name)
+        remedy = _elsewhere(name) or nearest_flag(name)
         notes.refuse("unknown_flag", word.line, f"gcloud has no flag --{shown} for this.", remedy)
+
+
+def _elsewhere(name: str) -> str:
+    """Say that a field which gcloud has no flag for belongs in the config file."""
+    if name in LISTS:
+        return "Put it into the config file, below trialJobSpec."
+    field = next((field.alias for field in fields(CustomJobSpec) if folded(field.alias) == folded(name)), "")
+    return f"Put `{field}` into the config file." if field else ""
 
 
 def _without_pools(given: Given, unseen: bool, notes: Notes) -> None:

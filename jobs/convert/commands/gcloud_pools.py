@@ -41,7 +41,8 @@ def pools_of(given: Given, notes: Notes) -> Node | None:
         if "python-package-uris" in given:
             message = "--python-package-uris applies to pools of --worker-pool-spec only; it is not carried."
             line = given["python-package-uris"][0].line
-            notes.refuse("not_carried", line, message, "Put packageUris into the config file.")
+            note = notes.advise if "config" in given else notes.refuse
+            note("not_carried", line, message, "Put packageUris into the config file.")
         return None
     pools = []
     built = ""

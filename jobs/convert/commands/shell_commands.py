@@ -14,9 +14,11 @@ ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=(.*)", re.DOTALL)
 HEREDOC = re.compile(r"<<(-?)[ \t]*(['\"]?)([A-Za-z_]\w*)\2")
 NEXT_FLAG = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n)+(?=[ \t]*--[a-z])")
 REDIRECT = re.compile(r"[<>&|]+[ \t]*")
-VARIABLE = re.compile(r"\$(?:\{(\w+)\}|([A-Za-z_]\w*))")
+ARRAY = re.compile(r"\$\{(\w+)\[[@*]\]\}")
+NUMBERED = re.compile(r"[0-9]+(?=[<>])")
 CREATES = re.compile(r"gcloud\b[^\n]*\bai\b[^\n]*\bcreate\b")
 SETTERS = frozenset({"export", "declare", "readonly", "local", "set", "env"})
+SHOWING = frozenset({"echo", "printf"})
 LONGEST_VALUE = 200_000
 MOST_WORDS = 20_000
 MOST_INNER = 20
@@ -40,6 +42,8 @@ class Shell(Words):
         self.depth = depth
         self.documents: dict[str, Word] = {}
         self.waiting: list[tuple[str, bool, bool]] = []
+        self.arrays: dict[str, list[Word]] = {}
+        self.piped: Word | None = None
         self.taken = 0
 
     def commands(self) -> Iterator[Command]:
@@ -52,15 +56,14 @@ class Shell(Words):
         yield from self._finish(command)
         for text, line in self.inner[:MOST_INNER] if self.depth < DEEPEST else []:
             inside = Shell(text, line, self.depth + 1)
-            inside.variables = self.variables
+            inside.variables, inside.arrays = self.variables, self.arrays
             yield from inside.commands()
 
     def _finish(self, command: Command) -> Iterator[Command]:
         if command.document is not None and command.target:
             self.documents[command.target] = command.document
-        elif command.target and len(command.words) > 1 and command.words[0].text in ("echo", "printf"):
-            written = command.words[-1]
-            self.documents[command.target] = Word(written.text, written.line)
+        elif command.target and (written := self._shown(command)) is not None:
+            self.documents[command.target] = written
         while command.words:
             word = command.words[0]
             found = ASSIGNMENT.fullmatch(word.text)
@@ -71,6 +74,13 @@ class Shell(Words):
             command.words.pop(0)
         if command.words:
             yield command
+
+    def _shown(self, command: Command) -> Word | None:
+        """Return the text that echo or printf puts out."""
+        if len(command.words) < 2 or command.words[0].text not in SHOWING:
+            return None
+        word = command.words[-1]
+        return Word(word.text, self.begun.get(word.text, word.line))
 
     def _step(self, command: Command) -> bool:
         """Take what comes next; tell whether it ends the command."""
@@ -87,14 +97,51 @@ class Shell(Words):
         elif found := HEREDOC.match(text, at):
             self.waiting.append((found[3], bool(found[1]), bool(found[2])))
             self.at = found.end()
+        elif sign == "(" and command.words and text[at - 1] == "=" and not self._array(command.words[-1].text):
+            command.words.pop()
         elif sign in ";&|()":
+            self.piped = self._shown(command) if sign == "|" else None
             self.at += 1
             return True
         elif sign in "<>" and not HOLE.match(text, at):
             self._redirect(command)
+        elif found := NUMBERED.match(text, at):
+            self.at = found.end()
         else:
-            self.taken += 1
-            command.words.append(self.word())
+            self._word(command)
+        return False
+
+    def _word(self, command: Command) -> None:
+        """Take a word; `"${NAME[@]}"` stands for the words of an array that the text gives."""
+        self.taken += 1
+        command.document, self.piped = command.document or self.piped, None
+        word = self.word()
+        found = ARRAY.fullmatch(word.text)
+        if found and found[1] in self.arrays and not (command.words and command.words[0].text in SHOWING):
+            command.words.extend(self.arrays[found[1]])
+            self.taken += len(self.arrays[found[1]])
+        else:
+            command.words.append(word)
+
+    def _array(self, start: str) -> bool:
+        """Keep the words of NAME=(...) or NAME+=(...) at the place; tell whether it is something else."""
+        found = ASSIGNMENT.fullmatch(start)
+        if found is None or found[2]:
+            return True
+        held = Command()
+        self.at += 1
+        while self.at < len(self.text) and self.text[self.at] != ")" and self.taken < MOST_WORDS:
+            if self.text[self.at] == "#":
+                self.at = self._line_end(self.at)
+            elif self.text[self.at] in " \t\n;&|(<>" and not HOLE.match(self.text, self.at):
+                self.at += 1
+            elif found_end := CONTINUED.match(self.text, self.at):
+                self.at = found_end.end()
+            else:
+                self._word(held)
+        self.at += 1
+        before = self.arrays.get(found[1], []) if start.endswith("+=") else []
+        self.arrays[found[1]] = before + held.words
         return False
 
     def _newline(self, command: Command) -> bool:
@@ -112,8 +159,11 @@ class Shell(Words):
         found = REDIRECT.match(self.text, self.at)
         self.at = found.end() if found else self.at + 1
         if self.at < len(self.text) and self.text[self.at] not in "\n;|()":
-            target = self.word().text.removeprefix("./")
-            command.target = command.target or target
+            word = self.word()
+            if found and found[0].startswith("<<<"):
+                command.document = Word(word.text, self.begun.get(word.text, word.line))
+            else:
+                command.target = command.target or word.text.removeprefix("./")
 
     def _line_end(self, at: int) -> int:
         end = self.text.find("\n", at)
@@ -132,7 +182,7 @@ class Shell(Words):
                 lines.append(line.lstrip("\t") if stripped else line)
             body = "\n".join(lines) + "\n"
             if not literal:
-                body = VARIABLE.sub(lambda found: self.known(found[1] or found[2], found[0]), body)
+                body = self.filled(body)
             command.document = Word(body, self.line(start))
             if CREATES.search(body):
                 self.inner.append((body, self.line(start)))

@@ -13,6 +13,9 @@ PLAIN = re.compile(r"[^\\'\"$ \t\n;&|()<>`^{]+|.")
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
 CODE = re.compile(r"x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})")
 HOLE = re.compile(r"<[A-Za-z][\w .-]*>|\{\{[^{}\n]*\}\}")
+PARAMETER = re.compile(r"(\w+)(?:(:?[-=?+])(.*))?", re.DOTALL)
+VARIABLE = re.compile(r"\\\$|\$(?:\{((?:[^{}]|\$?\{[^{}]*\})*)\}|([A-Za-z_]\w*))")
+CAT = re.compile(r"\s*cat\s+<<(-?)[ \t]*(['\"]?)(\w+)\2[ \t]*\n(.*?)\n?[ \t]*\3\s*", re.DOTALL)
 MOST_PUT_IN = 2_000_000
 
 
@@ -31,7 +34,7 @@ class Word:
 
 class Words:
     """Walks through a text. `variables` are put in, at most MOST_PUT_IN characters of them; `inner` are the $(commands)
-    that create jobs, each with its line.
+    that create jobs, each with its line; `begun` are the lines on which here-documents began that became values.
     """
 
     def __init__(self, text: str, first_line: int) -> None:
@@ -41,6 +44,7 @@ class Words:
         self.put_in = 0
         self.inner: list[tuple[str, int]] = []
         self.inside: list[int] = []
+        self.begun: dict[str, int] = {}
 
     def line(self, place: int) -> int:
         """Return the line of a place in the text."""
@@ -135,6 +139,8 @@ class Words:
             return self._escaped()
         if text.startswith("$(", at):
             inside = self._balanced(at + 1, "(", ")")[1:-1]
+            if found := CAT.fullmatch(inside):
+                return self._cat(found, self.line(at + 2 + found.start(4)))
             if "gcloud" in inside and "create" in inside:
                 self.inner.append((inside, self.line(at + 2)))
             return "${" + re.sub(r"[{}\n]", " ", inside[:80]).strip() + "}"
@@ -142,13 +148,42 @@ class Words:
             inner = self._balanced(at + 1, "{", "}")[1:-1]
             if inner.startswith("{"):  # ${{ name }} of GitHub's workflows
                 return "${" + inner + "}"
-            name, _, default = inner.partition(":-") if ":-" in inner else inner.partition("-")
-            return self.known(name, default or "${" + inner + "}")
+            return self.parameter(inner)
         if found := NAME.match(text, at + 1):
             self.at = found.end()
             return self.known(found[0], "${" + found[0] + "}")
+        if text[at + 1 : at + 2].isdigit():
+            self.at += 2
+            return self.known(text[at + 1], "${" + text[at + 1] + "}")
         self.at += 1
         return "$"
+
+    def parameter(self, inner: str) -> str:
+        """Return the value of `${inner}`: of the name, or the default that stands there, or a hole."""
+        found = PARAMETER.fullmatch(inner)
+        if found is None or (found[2] or "").endswith("+"):
+            return "${" + inner + "}"
+        if found[2] is None or found[2].endswith("?"):
+            return self.known(found[1], "${" + found[1] + "}")
+        default = found[3][1:-1] if re.fullmatch(r"([\"']).*\1", found[3], re.DOTALL) else found[3]
+        return self.known(found[1], self.filled(default) or "${" + inner + "}")
+
+    def filled(self, text: str) -> str:
+        """Put the variables into the text of a here-document or a default."""
+
+        def put(found: re.Match[str]) -> str:
+            if found[0] == "\\$" or (found[1] or "").startswith("{"):
+                return found[0].removeprefix("\\")
+            return self.parameter(found[1]) if found[1] is not None else self.known(found[2], found[0])
+
+        return VARIABLE.sub(put, text)
+
+    def _cat(self, found: re.Match[str], line: int) -> str:
+        """Read $(cat <<EOF ... EOF) as the text between."""
+        text = re.sub(r"^\t+", "", found[4], flags=re.MULTILINE) if found[1] else found[4]
+        text = text if found[2] else self.filled(text)
+        self.begun[text] = line
+        return text
 
     def _balanced(self, at: int, opening: str, closing: str) -> str:
         depth, place = 0, at

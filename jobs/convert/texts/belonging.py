@@ -20,6 +20,11 @@ BELONGS = {
     "environmentvariables": "It belongs in `containerSpec.env`, as a list of name and value.",
     "minreplicacount": "Jobs do not scale; give `replicaCount`.",
     "maxreplicacount": "Jobs do not scale; give `replicaCount`.",
+    **dict.fromkeys(
+        ("preemptible", "spot", "usespot", "usepreemptible", "provisioningmodel"),
+        "Spot is asked for with `scheduling.strategy: SPOT`, for the whole job.",
+    ),
+    "valuefrom": "A variable of a job holds its value; a program can read secrets itself.",
     "shmsize": "Vertex AI has no setting for shared memory.",
     "project": "It is part of the address of the request, or a flag of gcloud.",
     "region": "It is part of the address of the request, or a flag of gcloud.",

@@ -14,7 +14,8 @@ MARKED = re.compile(
 )
 WIDER = re.compile(
     r"__[A-Z][A-Z0-9_]*__|\(\([\w .-]+\)\)|<%[^%\n]*%>|\{%[^%\n]*%\}|\$\[[\w .-]+\]|\$\([\w .-]+\)"
-    r"|%\(\w+\)[sd]|%[sd](?![a-z0-9])|@@\w+@@|\(your[^)\n]*\)|(?:^|[/:.@\s])your[-_ ]",
+    r"|%\(\w+\)[sd]|%[sd](?![a-z0-9])|@@\w+@@|\(your[^)\n]*\)|(?:^|[/:.@\s])your[-_ ]"
+    r"|\[[a-z][a-z0-9 _-]*\]",
     re.IGNORECASE,
 )
 """Marks of templates that mean something else in a program's own text."""

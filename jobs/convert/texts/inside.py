@@ -4,6 +4,7 @@ Asked only where a text is no job by itself. Every part keeps the lines that it 
 """
 
 import ast
+import itertools
 import re
 import shlex
 from collections.abc import Iterator
@@ -17,16 +18,18 @@ from jobs.convert.texts.forms import NO_JOBS, looks_like
 from jobs.convert.texts.json_text import read_json
 from jobs.convert.texts.nodes import Node, Notes, folded
 from jobs.convert.texts.notebook import commands_in
-from jobs.convert.texts.recognise import CREATE, CURL, FENCE, FIELD, recognise
+from jobs.convert.texts.recognise import CLOSES, CREATE, CURL, FENCE, FIELD, recognise
 from jobs.convert.texts.yaml_text import read_yaml
 from jobs.spec import quoted
 
+IN_BLOCK = ", in a fenced block"
 MOST_PARTS = 50
 MOST_NODES = 20_000
 DEEPEST = 20
 LONGEST_GUESS = 100_000
 MOST_FILLED = 200_000
 VARIABLE = re.compile(r"\$?\{(\w+)\}|\$(\w+)")
+QUOTED = re.compile(r"(?<!`)`([^`\n]*\bgcloud\b[^`\n]*)`(?!`)")
 CONFIG = re.compile(
     r"^[ \t]*['\"]?(?:workerPoolSpecs|worker_pool_specs|trialJobSpec|jobSpec)['\"]?[ \t]*:", re.MULTILINE
 )
@@ -52,7 +55,7 @@ def blocks(text: str) -> list[Part]:
     for number, line in enumerate(lines):
         if not FENCE.match(line):
             continue
-        if start is None:
+        if start is None or not CLOSES.fullmatch(line):
             start = number
             continue
         block = lines[start + 1 : number]
@@ -62,7 +65,7 @@ def blocks(text: str) -> list[Part]:
     formats = [recognise(block) for block in found]
     configs = [block for block, name in zip(found, formats, strict=True) if name in ("rest", "gcloud-yaml")]
     beside = configs[0].strip("\n") if len(configs) == 1 else None
-    parts = [Part(name, block, ", in a fenced block", beside) for name, block in zip(formats, found, strict=True)]
+    parts = [Part(name, block, IN_BLOCK, beside) for name, block in zip(formats, found, strict=True)]
     return sorted(parts, key=lambda part: part.format in ("gcloud", "curl") and not beside and "--config" in part.text)
 
 
@@ -86,6 +89,7 @@ def inside(found: str, text: str, shell: str, *, broken: bool) -> Iterator[Part]
     if found not in ("curl", "gcloud") and CURL.search(text):
         yield Part("curl", text, "")
     if found != "python":
+        yield from _in_sentences(text)
         yield from _in_shell(text)
         if makes_a_job(text):
             yield Part("python", text, "")
@@ -101,6 +105,13 @@ def _in_shell(text: str) -> Iterator[Part]:
         where = f", in the file {quoted(name)} that is written here"
         if CONFIG.search(word.text) or makes_a_job(word.text):
             yield Part(recognise(word.text), "\n" * (word.line - 1) + word.text, where)
+
+
+def _in_sentences(text: str) -> Iterator[Part]:
+    """Yield the commands that stand between backticks in the sentences of a page."""
+    for found in itertools.islice(QUOTED.finditer(text), MOST_PARTS):
+        if CREATE.search(found[1]) and re.search(r"--[\w-]+[ =]\S", found[1]):
+            yield Part("gcloud", "\n" * text.count("\n", 0, found.start()) + found[1], ", in a sentence")
 
 
 def _speaks(text: str) -> bool:

@@ -17,7 +17,7 @@ from jobs.convert.texts.assumptions import assumed
 from jobs.convert.texts.belonging import at_home
 from jobs.convert.texts.decode import decode
 from jobs.convert.texts.forms import identify, refusal
-from jobs.convert.texts.inside import Part, blocks, inside
+from jobs.convert.texts.inside import IN_BLOCK, Part, blocks, inside
 from jobs.convert.texts.json_text import read_json
 from jobs.convert.texts.nodes import Draft, Node, Notes, excess, folded, line_at, plain
 from jobs.convert.texts.notebook import notebook
@@ -114,7 +114,7 @@ def read_text(
         found, draft = _draft_inside(
             found, chain(parts, inside(found, decoded, shell, broken=broken)), notes, started, files
         )
-        if draft is None and parts:
+        if draft is None and parts and len(notes.findings) == started:
             draft, heading = _draft(found, decoded, notes, files)
     if draft is None:
         return Reading(found, "", "", None, {}, tuple(notes.result()))
@@ -126,7 +126,11 @@ def read_text(
 def _draft_inside(
     found: str, parts: Iterable[Part], notes: Notes, started: int, files: Files
 ) -> tuple[str, Draft | None]:
-    """Return the format and the job of the first part that holds one; its notes take the place of the text's own."""
+    """Return the format and the job of the first part that holds one; its notes take the place of the text's own.
+
+    Where none does, those of the first block of a page do, which was meant to be read.
+    """
+    kept = None
     for part in parts:
         scratch = Notes()
         config = part.config
@@ -140,6 +144,9 @@ def _draft_inside(
             notes.findings[started:] = scratch.findings
             notes.left_out = scratch.left_out
             return part.format or found, draft._replace(form=draft.form + part.where)
+        kept = kept or (scratch if part.where == IN_BLOCK and refuses(scratch.findings) else None)
+    if kept is not None:
+        notes.findings[started:] = kept.findings
     return found, None
 
 

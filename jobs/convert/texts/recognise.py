@@ -13,7 +13,8 @@ PYTHON = re.compile(r"^[ \t]*(?:from[ \t]+\S+[ \t]+import\b|import[ \t]+\w|def[ 
 BOUND = re.compile(r"^[ \t]*\w+[ \t]*(?::[^=\n]{1,200})?=[ \t]*(?:dict\(|[\[{])", re.MULTILINE)
 FIELD = re.compile(r"\b(?:machine_spec|machineSpec|worker_pool_specs|workerPoolSpecs|study_spec)\b")
 HEADING = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?\n)*")
-FENCE = re.compile(r"[ \t]*```")
+FENCE = re.compile(r"[ \t]*(?:```+[^`\n]*|~~~+[^\n]*)$")
+CLOSES = re.compile(r"[ \t]*(?:```+|~~~+)[ \t]*")
 FIRST_LINES = (
     ("gcloud", re.compile(r"[ \t$!%]*gcloud[ \t]")),
     ("curl", re.compile(r"[ \t$!%]*curl[ \t\\]")),
@@ -63,5 +64,5 @@ def unfenced(text: str) -> str:
         return "\n".join(["" if number == start else line for number, line in enumerate(lines)])
     if not FENCE.match(lines[start]):
         return text
-    end = next((number for number in range(start + 1, len(lines)) if FENCE.match(lines[number])), len(lines))
+    end = next((number for number in range(start + 1, len(lines)) if CLOSES.fullmatch(lines[number])), len(lines))
     return "\n".join(line if start < number < end else "" for number, line in enumerate(lines))
