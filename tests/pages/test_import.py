@@ -79,6 +79,16 @@ class TestReading:
         assert "Policy would allow it as it is." in text_of(send(client, YAML))
         assert "could not be submitted as it is" in text_of(send(client, YAML.replace("a2-highgpu-1g", "no-such")))
 
+    def test_what_was_not_read_is_never_told_as_allowed(self, team: Team, owner: User, signed_in: SignIn) -> None:
+        client, odd = signed_in(owner), YAML + "shiny: true\n"
+
+        text = text_of(send(client, odd))
+        Policy.objects.filter(team=team).update(ask_over_usd=1000)
+
+        assert "could not be read" in text
+        assert "An approver of vision would have to agree to the rest." in text
+        assert "Policy would allow the rest." in text_of(send(client, odd))
+
     def test_puts_what_concerns_the_whole_at_no_line(self, owner: User, signed_in: SignIn) -> None:
         page = send(signed_in(owner), YAML).content.decode()
 

@@ -99,7 +99,7 @@ class TestTable:
         text = text_of(signed_in(owner).get(at(job)))
 
         assert "Running 1 at most 2 at once" in text
-        assert "Failed 1 of 2 that may" in text
+        assert "Failed 1 of 2 allowed" in text
         assert "States 1 INFEASIBLE 1 ACTIVE" in text
 
     @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ class TestSeveralMetrics:
     def test_mark_the_front(self, job: Job, owner: User, signed_in: SignIn) -> None:
         text = text_of(signed_in(owner).get(at(job)))
 
-        assert "Best, none beats another trial 1 , trial 2" in text
+        assert "Best by all metrics (Pareto front) trial 1 , trial 2" in text
         assert "1 on the front SUCCEEDED 0.9 5" in text
         assert "3 SUCCEEDED 0.7 4" in text
 
