@@ -102,9 +102,9 @@ def local_package(given: Arguments, image: Node, notes: Notes) -> dict[str, Node
     return task | ({"env": env_of(env)} if env is not None else {})
 
 
-def pools_of_replicas(given: Arguments, task: dict[str, Node], line: int) -> Node:
+def pools_of_replicas(given: Arguments, task: dict[str, Node], line: int, notes: Notes) -> Node:
     """Return the pools of `replica_count` machines: one chief, the rest workers, then reduction servers."""
-    machine = _machine(given, line)
+    machine = _machine(given, line, notes)
     disk = {
         "bootDiskType": given.take("boot_disk_type") or Node("pd-ssd", line),
         "bootDiskSizeGb": given.take("boot_disk_size_gb") or Node(100, line),
@@ -126,26 +126,23 @@ def pools_of_replicas(given: Arguments, task: dict[str, Node], line: int) -> Nod
     return Node(pools, line)
 
 
-def _machine(given: Arguments, line: int) -> dict[str, Node]:
+def _machine(given: Arguments, line: int, notes: Notes) -> dict[str, Node]:
+    """Return the machine as the SDK sends it: accelerators only with both type and count."""
     machine = {"machineType": given.take("machine_type") or Node("n1-standard-4", line)}
     kind, count = given.take("accelerator_type"), given.take("accelerator_count")
-    if kind is not None and kind.value != "ACCELERATOR_TYPE_UNSPECIFIED" and count is not None and count.value != 0:
+    kind = None if kind is not None and kind.value in ("", "ACCELERATOR_TYPE_UNSPECIFIED") else kind
+    count = None if count is not None and count.value == 0 else count
+    if kind is not None and count is not None:
         machine |= {"acceleratorType": kind, "acceleratorCount": count}
-    elif kind is not None and kind.value != "ACCELERATOR_TYPE_UNSPECIFIED":
-        machine["acceleratorType"] = kind
-    elif count is not None and count.value:
-        machine["acceleratorCount"] = count
+    elif (half := kind or count) is not None:
+        message = "The SDK attaches accelerators only where both type and count are given; this job gets none."
+        notes.advise("no_accelerator", half.line, message, "Give accelerator_type and accelerator_count, or neither.")
     topology = given.take("tpu_topology")
     if topology is not None:
         machine["tpuTopology"] = topology
-    affinity = take(
-        given,
-        {
-            "reservation_affinity_type": "reservationAffinityType",
-            "reservation_affinity_key": "key",
-            "reservation_affinity_values": "values",
-        },
-    )
-    if affinity:
-        machine["reservationAffinity"] = Node(affinity, line)
+    wanted = take(given, {"reservation_affinity_type": "reservationAffinityType"})
+    named = take(given, {"reservation_affinity_key": "key", "reservation_affinity_values": "values"})
+    if wanted:
+        specific = wanted["reservationAffinityType"].text() not in ("NO_RESERVATION", "ANY_RESERVATION")
+        machine["reservationAffinity"] = Node(wanted | (named if specific else {}), line)
     return machine

@@ -21,12 +21,12 @@ def job_of_component(args: Node, notes: Notes) -> Draft:
     message = "The image and the command come from the component, which Trainboard does not run."
     notes.advise("component", line, message, "Give the image that the component is built on.")
     task = {"imageUri": Node("${component_image}", line)}
-    for variable in ("env", "nfs_mounts"):
-        if (node := given.take(variable)) is not None and variable == "env":
-            task["env"] = node
-        elif node is not None:
-            notes.advise("not_carried", node.line, f"{variable} is not carried.", "Give it in the pools.")
-    pools = pools_of_replicas(given, task, args.line)
+    if (env := given.take("env")) is not None:
+        task["env"] = env
+    mounts = given.take("nfs_mounts")
+    pools = pools_of_replicas(given, task, args.line, notes)
+    if mounts is not None and mounts.value:
+        pools = Node([Node({**pool.value, "nfsMounts": mounts}, pool.line) for pool in pools.value], pools.line)
     rest = {RENAMED.get(key, key): node for key, node in given.rest().items()}
     rest.setdefault("display_name", Node(name, line))
     draft = custom_job(Node({**rest, "worker_pool_specs": pools}, args.line), None, notes)

@@ -101,7 +101,7 @@ def local_script(args: Node, run: Node | None, notes: Notes) -> Draft:
     given = Arguments(args)
     image = given.take("container_uri") or Node("${container_uri}", args.line)
     task = local_package(given, image, notes)
-    pools = pools_of_replicas(given, task, args.line)
+    pools = pools_of_replicas(given, task, args.line, notes)
     rest = Node({**given.rest(), "worker_pool_specs": pools}, args.line)
     return custom_job(rest, run, notes)._replace(form="Python that makes a CustomJob of a local script")
 

@@ -11,7 +11,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from jobs.convert.texts.nodes import Node
 
 LONGEST = 200_000
-METHODS = {"lower": 0, "upper": 0, "strip": 0, "replace": 2, "removeprefix": 1, "removesuffix": 1, "rstrip": 1}
+METHODS = {
+    "lower": 0,
+    "upper": 0,
+    "strip": 0,
+    "replace": 2,
+    "removeprefix": 1,
+    "removesuffix": 1,
+    "rstrip": 1,
+    "split": 1,
+}
 """Methods of texts that are known without running anything, and how many arguments they are read with."""
 PERCENT = re.compile(r"%(?:\((\w+)\))?[-+ #0]*\d*(?:\.\d+)?([a-zA-Z%])")
 
@@ -62,6 +71,9 @@ def percent(text: str, right: Node) -> str:
 def changed(node: Node, method: str, given: Sequence[object]) -> Node | None:
     """Return what a method such as lower or replace makes of a known text; None where the text is not known."""
     text = node.value
+    if method == "split" and isinstance(text, str) and "${" not in text and len(given) < 2 and "" not in given:
+        mark = given[0] if given and isinstance(given[0], str) else None
+        return Node([Node(part, node.line) for part in text.split(mark)], node.line)
     words = [word for word in given if isinstance(word, str)]
     if not isinstance(text, str) or "${" in text or len(words) != len(given) or len(words) != METHODS[method]:
         return None

@@ -1,6 +1,7 @@
 """The calls of the SDK that make a job, and the names by which a program that has them is known.
 
-Source: google-cloud-aiplatform 2.7.0; Kubeflow's google-cloud-pipeline-components, read 2026-11-21.
+Source: google-cloud-aiplatform 2.7.0; Kubeflow's google-cloud-pipeline-components; Airflow's Google provider, read
+2026-11-21.
 """
 
 import re
@@ -16,6 +17,16 @@ ARGUMENTS_OF_COMPONENT = tuple(
     "component_spec display_name replica_count machine_type accelerator_type accelerator_count".split()
 )
 COMPONENTS = frozenset({"CustomTrainingJobOp", *OF_COMPONENT})
+OPERATORS = {
+    "CreateCustomContainerTrainingJobOperator": "CustomContainerTrainingJob",
+    "CreateCustomPythonPackageTrainingJobOperator": "CustomPythonPackageTrainingJob",
+    "CreateCustomTrainingJobOperator": "CustomTrainingJob",
+    "CustomContainerTrainingJobRunOp": "CustomContainerTrainingJob",
+    "CustomPythonPackageTrainingJobRunOp": "CustomPythonPackageTrainingJob",
+    "CreateHyperparameterTuningJobOperator": "HyperparameterTuningJob",
+    "HyperparameterTuningJobRunOp": "HyperparameterTuningJob",
+}
+"""Operators of Airflow and components of Kubeflow, with the class that each of them calls and runs."""
 MESSAGE_FIELDS = {
     "CustomJob": frozenset({"job_spec"}),
     "HyperparameterTuningJob": frozenset({"trial_job_spec", "study_spec"}),
@@ -31,7 +42,7 @@ POSITIONS = {
     **dict.fromkeys(OF_COMPONENT, ARGUMENTS_OF_COMPONENT),
     **{name: ("parent", argument) for name, (argument, _) in CREATES.items()},
 }
-MAKERS = frozenset({*POSITIONS, *COMPONENTS})
+MAKERS = frozenset({*POSITIONS, *COMPONENTS, *OPERATORS})
 HINT = re.compile(
     rf"\b(?:{'|'.join(sorted(MAKERS))})\s*\(|\baiplatform\b|\bworker_pool_specs?\b\s*(?::[^=\n]{{1,200}})?="
 )

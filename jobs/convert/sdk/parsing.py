@@ -6,6 +6,7 @@ Nothing is run. Source: IPython's manual, "Built-in magic commands" and "System 
 import ast
 import re
 import textwrap
+import warnings
 from typing import NamedTuple
 
 COMMAND = re.compile(r"([ \t]*)(?:!(?!=)|%(?=[A-Za-z%]))")
@@ -36,12 +37,12 @@ class Parsed(NamedTuple):
 def parsed(text: str) -> Parsed:
     """Parse a program; a part that is no Python is left out. Raises SyntaxError where nothing is left."""
     try:
-        return Parsed(ast.parse(text), [])
+        return Parsed(_parse(text), [])
     except SyntaxError as trouble:
         first = trouble
     plain = without_commands(text)
     try:
-        return Parsed(ast.parse(plain), [])
+        return Parsed(_parse(plain), [])
     except SyntaxError:
         found = _in_parts(plain)
     if not found.tree.body:
@@ -49,10 +50,17 @@ def parsed(text: str) -> Parsed:
     return found
 
 
+def _parse(text: str) -> ast.Module:
+    """Parse without a word about what Python warns of, such as odd escapes."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
+
+
 def is_whole(text: str) -> bool:
     """Tell whether a text is Python from its first line to its last, a notebook's commands apart."""
     try:
-        ast.parse(without_commands(text))
+        _parse(without_commands(text))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True
@@ -90,7 +98,7 @@ def _in_parts(text: str) -> Parsed:
             if budget < 0:
                 break
             try:
-                tree = ast.increment_lineno(ast.parse(part), starts[at])
+                tree = ast.increment_lineno(_parse(part), starts[at])
             except SyntaxError as trouble:
                 reason = trouble.msg or "it cannot be parsed"
                 if not any(sign in reason for sign in UNFINISHED):

@@ -22,10 +22,13 @@ class Program:
         self.places = {"project": "", "location": ""}
         self.seen: set[int] = set()
         self.function: ast.FunctionDef | ast.AsyncFunctionDef | None = None
+        self.passed_over: list[list[ast.stmt]] = []
 
     def walk(self, tree: ast.Module) -> None:
-        """Go through the whole program once."""
+        """Go through the whole program once; through branches that are not taken only where no other makes a job."""
         self._body(tree.body)
+        while self.passed_over and not self.made:
+            self._body(self.passed_over.pop(0))
 
     def _body(self, statements: list[ast.stmt]) -> None:
         for statement in statements:
@@ -56,8 +59,18 @@ class Program:
                 self._returned(self.function, statement.value)
         for field in ("body", "orelse", "finalbody"):
             self._body([inner for inner in getattr(statement, field, []) if isinstance(inner, ast.stmt)])
-        for handler in getattr(statement, "handlers", []):
+        if handlers := getattr(statement, "handlers", []):
+            self._handlers(handlers)
+
+    def _handlers(self, handlers: list[ast.ExceptHandler]) -> None:
+        """Go through what happens after an error; it hides nothing that was known without one."""
+        before = dict(self.values.names)
+        for handler in handlers:
             self._body(handler.body)
+        names = self.values.names
+        self.values.names = names | {
+            name: node for name, node in before.items() if not _is_open(node) or _is_open(names.get(name))
+        }
 
     def _returned(self, function: ast.FunctionDef | ast.AsyncFunctionDef, value: ast.expr) -> None:
         """Keep the dict or list that a function gives back, for where it is called."""
@@ -75,6 +88,7 @@ class Program:
         taken = truth(self.values, statement.test)
         if taken is not None:
             self._body(statement.body if taken else statement.orelse)
+            self.passed_over.append(statement.orelse if taken else statement.body)
             return
         before = dict(self.values.names)
         self._body(statement.body)

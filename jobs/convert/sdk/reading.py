@@ -4,14 +4,14 @@ Source: google-cloud-aiplatform 2.7.0; google-cloud-pipeline-components 2, read 
 """
 
 import re
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
 from jobs.convert.sdk.components import job_of_component
 from jobs.convert.sdk.custom_jobs import custom_job, local_script, tuning_job
-from jobs.convert.sdk.makers import CREATES, MESSAGE_FIELDS, OF_COMPONENT, TRAINING, makes_a_job
+from jobs.convert.sdk.makers import CREATES, MESSAGE_FIELDS, OF_COMPONENT, OPERATORS, TRAINING, makes_a_job
+from jobs.convert.sdk.operators import job_of_operator
 from jobs.convert.sdk.parsing import LeftOut, parsed
 from jobs.convert.sdk.program import Program
 from jobs.convert.sdk.statements import Made, uses
@@ -24,11 +24,21 @@ LONGEST = 500_000
 UNSEEN = ("displayName", "jobSpec", "trialJobSpec", "studySpec", "maxTrialCount", "parallelTrialCount")
 """What `**names` that are not known here may give."""
 KIND = {"CustomJob": "custom_job", "HyperparameterTuningJob": "hyperparameter_tuning_job"}
+PLACES = {"project": "project", "projectid": "project", "region": "region", "location": "region"}
 Identify = Callable[[Node, Notes], Draft | None]
 
 
 def _is_place(note: Finding) -> bool:
-    return note.code == "misplaced" and folded(note.field) in ("project", "projectid", "region", "location")
+    return note.code == "misplaced" and folded(note.field) in PLACES
+
+
+def _without_places(node: Node) -> tuple[Node, dict[str, str]]:
+    """Take the project and region off a job, where tools that send a job for a program keep them."""
+    if not isinstance(node.value, dict) or not {folded(name) for name in node.value} & {"jobspec", "trialjobspec"}:
+        return node, {}
+    kept = {name: item for name, item in node.value.items() if folded(name) not in PLACES}
+    places = {PLACES[folded(name)]: item.text() for name, item in node.value.items() if folded(name) in PLACES}
+    return Node(kept, node.line), places
 
 
 class PythonText(NamedTuple):
@@ -45,9 +55,7 @@ def read_python(text: str, notes: Notes, identify: Identify) -> PythonText:
         return PythonText([], None)
     program = Program(notes)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree, left_out = parsed(text)
+        tree, left_out = parsed(text)
         program.walk(tree)
         drafts = _Jobs(program, notes, identify).drafts()
     except SyntaxError as trouble:
@@ -113,6 +121,8 @@ class _Jobs:
             return tuning_job(args, made.run, self.notes, local_script if scripted else custom_job)
         if made.maker == "from_local_script":
             return local_script(args, made.run, self.notes)
+        if made.maker in OPERATORS:
+            return job_of_operator(made.maker, args, self.notes)
         if made.maker in OF_COMPONENT and "worker_pool_specs" not in names:
             return job_of_component(args, self.notes)
         return custom_job(args, made.run, self.notes)
@@ -138,6 +148,7 @@ class _Jobs:
             if name in ("worker_pool_specs", "WORKER_POOL_SPECS") and isinstance(node.value, list) and node.value:
                 node = Node({"workerPoolSpecs": node}, node.line)
             scratch = Notes()
+            node, places = _without_places(node)
             draft = self.identify(node, scratch) if isinstance(node.value, dict | list) else None
             if draft is not None:
                 # Tools that take a job's spec as a value, such as TFX, keep the project beside the pools.
@@ -145,5 +156,7 @@ class _Jobs:
                     replace(note, severity=Severity.ADVISE) if _is_place(note) else note for note in scratch.findings
                 ]
                 self.notes.findings.extend(placed)
+                draft = draft._replace(project=places.get("project", draft.project))
+                draft = draft._replace(region=places.get("region", draft.region))
                 return draft._replace(form=f"the Python value {quoted(name)}, {draft.form}")
         return None

@@ -38,7 +38,7 @@ def training_job(kind: str, args: Node, run: Node | None, notes: Notes) -> Draft
     given, later = Arguments(args), Arguments(run)
     project, region = given.place("project"), given.place("location")
     task = _task(kind, given, later, notes)
-    inputs: dict[str, Node] = {"workerPoolSpecs": pools_of_replicas(later, task, args.line)}
+    inputs: dict[str, Node] = {"workerPoolSpecs": pools_of_replicas(later, task, args.line, notes)}
     inputs |= job_spec(later, notes) | run_fields(later, project, region, notes)
     bucket = given.take("staging_bucket")
     if bucket is not None and "baseOutputDirectory" not in inputs:

@@ -6,10 +6,12 @@ What cannot be known without running the program stays as a hole, e.g. `${projec
 import ast
 import re
 from functools import partial
-from typing import Any
 
+from jobs.convert.sdk.conditions import truth
 from jobs.convert.sdk.formatting import METHODS, bounded, changed, percent, put_together
 from jobs.convert.sdk.naming import call_name, shown
+from jobs.convert.sdk.reckoning import reckon
+from jobs.convert.sdk.sequences import comprehended, joined
 from jobs.convert.texts.nodes import Node, Notes
 from jobs.spec import KINDS, Message
 from jobs.spec.shape import fields
@@ -17,9 +19,9 @@ from jobs.spec.shape import fields
 DEEPEST = 80
 LONGEST_TEXT = 200_000
 LONGEST_LIST = 10_000
-LARGEST = 10**30
 PASSING = frozenset(
     {"ParseDict", "loads", "str", "Path", "list", "tuple", "Struct", "Value", "deepcopy", "copy", "from_json", "dumps"}
+    | {"serialize_parameters", "serialize_metrics"}
 )
 CASTING = re.compile(r"^to_.*(?:value|struct|proto)", re.IGNORECASE)
 SECONDS = {"days": 86400, "hours": 3600, "minutes": 60, "seconds": 1, "weeks": 604800}
@@ -50,6 +52,7 @@ class Values:
         self.names: dict[str, Node] = {}
         self.returns: dict[str, tuple[Node, bool]] = {}
         self.budget = 200_000
+        self.turns = 5_000
 
     def of(self, expression: ast.expr, depth: int = 0) -> Node:
         """Return the value of an expression, or a hole."""
@@ -127,12 +130,20 @@ class Values:
         return bound
 
     def _ifexp(self, expression: ast.IfExp, depth: int) -> Node | None:
+        taken = truth(self, expression.test)
+        if taken is not None:
+            return self.of(expression.body if taken else expression.orelse, depth)
         for part in (expression.body, expression.orelse):
             value = self.of(part, depth)
             if value.value is not None and not (isinstance(value.value, str) and "${" in value.value):
                 self.notes.advise("choice", expression.lineno, "Of the two values of an if, one is taken; check which.")
                 return value
         return None
+
+    def _listcomp(self, expression: ast.ListComp | ast.GeneratorExp | ast.DictComp, depth: int) -> Node | None:
+        return comprehended(self, expression, depth)
+
+    _generatorexp = _dictcomp = _listcomp
 
     def _boolop(self, expression: ast.BoolOp, depth: int) -> Node | None:
         return self.of(expression.values[-1], depth) if isinstance(expression.op, ast.Or) else None
@@ -148,13 +159,13 @@ class Values:
         first, second = left.value, right.value
         if isinstance(expression.op, ast.Add) and isinstance(first, str) and isinstance(second, str):
             return Node((first + second)[:LONGEST_TEXT], expression.lineno)
-        if isinstance(expression.op, ast.Add) and isinstance(first, list) and isinstance(second, list):
-            return Node((first + second)[:LONGEST_LIST], expression.lineno)
+        if isinstance(expression.op, ast.Add) and (items := joined(left, right)) is not None:
+            return Node(items[:LONGEST_LIST], expression.lineno)
         if isinstance(expression.op, ast.Mod) and isinstance(first, str):
             return Node(percent(first, right), expression.lineno)
         if isinstance(expression.op, ast.BitOr) and isinstance(first, dict) and isinstance(second, dict):
             return Node(first | second, expression.lineno)
-        number = _reckon(expression.op, first, second)
+        number = reckon(expression.op, first, second)
         return None if number is None else Node(number, expression.lineno, str(number))
 
     def _call(self, expression: ast.Call, depth: int) -> Node | None:
@@ -226,18 +237,3 @@ class Values:
             return value.get(key)
         whole = isinstance(key, int) and not isinstance(key, bool)
         return value[key] if whole and isinstance(value, list) and -len(value) <= key < len(value) else None
-
-
-def _reckon(sign: ast.operator, first: Any, second: Any) -> int | float | None:
-    for value in (first, second):
-        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < LARGEST:
-            return None
-    if isinstance(sign, ast.Mult):
-        return first * second  # type: ignore[no-any-return]
-    if isinstance(sign, ast.Add):
-        return first + second  # type: ignore[no-any-return]
-    if isinstance(sign, ast.Sub):
-        return first - second  # type: ignore[no-any-return]
-    if isinstance(sign, ast.FloorDiv | ast.Div) and second:
-        return first // second if isinstance(sign, ast.FloorDiv) else first / second  # type: ignore[no-any-return]
-    return None

@@ -220,7 +220,9 @@ def _finish(found: str, draft: Draft, notes: Notes, name: str, project: str, reg
         return Reading(found, draft.form, draft.kind, None, {}, tuple(notes.result()))
     tidier = Tidier(notes)
     tree = tidier.message(KINDS[draft.kind], draft.body)
-    tree = assumed("bare" if "a bare" in draft.form else found, draft.kind, tree, name, notes)
+    tree = assumed(
+        "bare" if "a bare" in draft.form or "the Python value" in draft.form else found, draft.kind, tree, name, notes
+    )
     job, findings = read(draft.kind, plain(tree))
     reading = Reading(found, draft.form, draft.kind, None, {}, (), tuple(tidier.holes), draft.unseen, tree)
     told = tuple(reading.located(at_home(finding)) for finding in (*notes.result(), *findings))
