@@ -14,7 +14,7 @@ ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "
 CODE = re.compile(r"x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})")
 HOLE = re.compile(r"<[A-Za-z][\w .-]*>|\{\{[^{}\n]*\}\}")
 PARAMETER = re.compile(r"(\w+)(?:(:?[-=?+])(.*))?", re.DOTALL)
-VARIABLE = re.compile(r"\\\$|\$(?:\{((?:[^{}]|\$?\{[^{}]*\})*)\}|([A-Za-z_]\w*))")
+VARIABLE = re.compile(r"\\\$|\$(?:\{((?:[^{}]|\{[^{}]*\})*)\}|([A-Za-z_]\w*))")
 CAT = re.compile(r"\s*cat\s+<<(-?)[ \t]*(['\"]?)(\w+)\2[ \t]*\n(.*?)\n?[ \t]*\3\s*", re.DOTALL)
 MOST_PUT_IN = 2_000_000
 
