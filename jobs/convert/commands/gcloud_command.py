@@ -39,6 +39,7 @@ UNSEEN = {
 }
 """What a config file holds that is not part of the text, or that could not be read."""
 UNSEEN_CODES = ("config_elsewhere", "unreadable_yaml", "unreadable_json")
+DASH = re.compile(r"[\u2010-\u2015-]*[\u2010-\u2015][\u2010-\u2015-]*(?=[a-z])")
 START = re.compile(r"(?:[@+-]*|\S*/)gcloud(?:\.cmd)?")
 
 
@@ -78,7 +79,7 @@ def _call(command: Command) -> Call | None:
     create = next(place for place, word in plain if word == "create")
     given = [word for word in command.words[start + 1 : create] if word.text.startswith("-")]
     given += command.words[create + 1 :]
-    if given and not any(word.text.startswith("-") for word in given):
+    if given and not any(word.text.startswith("-") or DASH.match(word.text) for word in given):
         return None  # a sentence that speaks of the command
     return Call(KIND[names[1]], given, command.words[start].line, command.document)
 
@@ -88,7 +89,7 @@ def flags_of(words: list[Word], notes: Notes) -> Given:
     given: Given = {}
     waiting = list(reversed(words))
     while waiting:
-        word = waiting.pop()
+        word = _with_hyphens(waiting.pop(), notes)
         if word.text == "--":
             rest = list(reversed(waiting))
             if rest:
@@ -111,6 +112,16 @@ def flags_of(words: list[Word], notes: Notes) -> Given:
         else:
             notes.refuse("flag_without_value", word.line, f"The flag --{quoted(name)[1:-1]} has no value.")
     return given
+
+
+def _with_hyphens(word: Word, notes: Notes) -> Word:
+    """Read the dash that pages and editors make of two hyphens; gcloud itself does not."""
+    found = DASH.match(word.text)
+    if found is None:
+        return word
+    message = f"{quoted(word.text)} begins with a dash where gcloud takes two hyphens; it is read as a flag."
+    notes.refuse("odd_dash", word.line, message, "Write --.")
+    return Word(f"--{word.text[found.end() :]}", word.line, [place + 2 - found.end() for place in word.breaks])
 
 
 def _draft(call: Call, given: Given, config: Draft | None, notes: Notes) -> Draft:

@@ -35,12 +35,13 @@ class Command:
 
 
 class Shell(Words):
-    """Walks through a text once. `documents` are the here-documents that commands wrote into files."""
+    """Walks through a text once. `documents` are here-documents that commands wrote into files, `bodies` are all."""
 
     def __init__(self, text: str, first_line: int = 1, depth: int = 0) -> None:
         super().__init__(text, first_line)
         self.depth = depth
         self.documents: dict[str, Word] = {}
+        self.bodies: list[Word] = []
         self.waiting: list[tuple[str, bool, bool]] = []
         self.arrays: dict[str, list[Word]] = {}
         self.piped: Word | None = None
@@ -177,13 +178,14 @@ class Shell(Words):
                 end = self._line_end(self.at)
                 line = self.text[self.at : end]
                 self.at = min(end + 1, len(self.text))
-                if (line.lstrip("\t") if stripped else line).rstrip() == mark:
+                if (line.lstrip() if stripped else line).rstrip() == mark:
                     break
                 lines.append(line.lstrip("\t") if stripped else line)
             body = "\n".join(lines) + "\n"
             if not literal:
                 body = self.filled(body)
             command.document = Word(body, self.line(start))
+            self.bodies.append(command.document)
             if CREATES.search(body):
                 self.inner.append((body, self.line(start)))
         self.waiting.clear()

@@ -64,6 +64,16 @@ def identify(node: Node, notes: Notes, from_call: FromCall) -> Draft | None:
     return _identify(node, notes, from_call, 0, "")
 
 
+def listed_jobs(documents: list[Node]) -> list[Node]:
+    """Take lists of jobs apart, so that each job counts as a document of its own."""
+    found: list[Node] = []
+    for document in documents:
+        items = document.value if isinstance(document.value, list) and len(document.value) > 1 else []
+        jobs = items and all(looks_like(item) in ("job", "spec", "tuning", "pipeline", "calls") for item in items)
+        found.extend(items if jobs else [document])
+    return found
+
+
 def refusal(node: Node) -> str:
     """Say what a document is that holds no job."""
     names = {folded(name) for name in node.value} if isinstance(node.value, dict) else set()

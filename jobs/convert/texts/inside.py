@@ -29,7 +29,7 @@ DEEPEST = 20
 LONGEST_GUESS = 100_000
 MOST_FILLED = 200_000
 VARIABLE = re.compile(r"\$?\{(\w+)\}|\$(\w+)")
-QUOTED = re.compile(r"(?<!`)`([^`\n]*\bgcloud\b[^`\n]*)`(?!`)")
+QUOTED = re.compile(r"(?<!`)`([^`\n]*\bgcloud\b[^`\n]*)`(?!`)|\"((?:[^\"\\\n]|\\.)*\bgcloud\b(?:[^\"\\\n]|\\.)*)\"")
 CONFIG = re.compile(
     r"^[ \t]*['\"]?(?:workerPoolSpecs|worker_pool_specs|trialJobSpec|jobSpec)['\"]?[ \t]*:", re.MULTILINE
 )
@@ -105,13 +105,28 @@ def _in_shell(text: str) -> Iterator[Part]:
         where = f", in the file {quoted(name)} that is written here"
         if CONFIG.search(word.text) or makes_a_job(word.text):
             yield Part(recognise(word.text), "\n" * (word.line - 1) + word.text, where)
+    for word in shell.bodies[:MOST_PARTS]:
+        if CONFIG.search(word.text):
+            lines = "\n".join(_unindented(word.text.split("\n")))
+            body = _found_in("\n" * (word.line - 1) + lines)
+            yield from (part._replace(where=", in a text that is given here") for part in body)
+
+
+def _found_in(text: str) -> Iterator[Part]:
+    """Yield a text itself, and if it is a document, what is deep in it."""
+    yield Part(recognise(text), text, "")
+    if recognise(text) in ("rest", "gcloud-yaml"):
+        notes = Notes()
+        yield from _in_documents(read_json(text, notes) if recognise(text) == "rest" else read_yaml(text, notes))
 
 
 def _in_sentences(text: str) -> Iterator[Part]:
-    """Yield the commands that stand between backticks in the sentences of a page."""
+    """Yield the commands between backticks in the sentences of a page, and those in the quotes of other languages."""
     for found in itertools.islice(QUOTED.finditer(text), MOST_PARTS):
-        if CREATE.search(found[1]) and re.search(r"--[\w-]+[ =]\S", found[1]):
-            yield Part("gcloud", "\n" * text.count("\n", 0, found.start()) + found[1], ", in a sentence")
+        held = found[1] or re.sub(r"\\(.)", r"\1", found[2])
+        if CREATE.search(held) and re.search(r"--[\w-]+[ =]\S", held):
+            where = ", in a sentence" if found[1] else ", in quotes"
+            yield Part("gcloud", "\n" * text.count("\n", 0, found.start()) + held, where)
 
 
 def _speaks(text: str) -> bool:

@@ -16,7 +16,8 @@ from jobs.convert.sdk.reading import read_python
 from jobs.convert.texts.assumptions import assumed
 from jobs.convert.texts.belonging import at_home
 from jobs.convert.texts.decode import decode
-from jobs.convert.texts.forms import identify, refusal
+from jobs.convert.texts.foreign import foreign
+from jobs.convert.texts.forms import identify, listed_jobs, refusal
 from jobs.convert.texts.inside import IN_BLOCK, Part, blocks, inside
 from jobs.convert.texts.json_text import read_json
 from jobs.convert.texts.nodes import Draft, Node, Notes, excess, folded, line_at, plain
@@ -117,10 +118,21 @@ def read_text(
         if draft is None and parts and len(notes.findings) == started:
             draft, heading = _draft(found, decoded, notes, files)
     if draft is None:
+        _name_language(decoded, started, notes)
         return Reading(found, "", "", None, {}, tuple(notes.result()))
     if heading is not None:
         draft = _with_heading(draft, heading, notes)
     return _finish(found, draft, notes, name, project, region)
+
+
+def _name_language(text: str, started: int, notes: Notes) -> None:
+    """Say that a program in another language is not read, instead of what it is not."""
+    language = foreign(text)
+    if language is not None and not is_whole(text):
+        name, line = language
+        message = f"This is {name}, which Trainboard does not read."
+        notes.findings[started:] = []
+        notes.refuse("other_language", line, message, "Give the job that it sends as JSON or YAML, or SDK Python.")
 
 
 def _draft_inside(
@@ -158,7 +170,7 @@ def _draft(found: str, text: str, notes: Notes, files: Files) -> tuple[Draft | N
         return _first(read_curl(text, notes, _identify, files), notes), None
     if found == "python":
         return _first(read_python(text, notes, _identify).drafts, notes), None
-    documents = read_json(text, notes) if found == "rest" else read_yaml(text, notes)
+    documents = listed_jobs(read_json(text, notes) if found == "rest" else read_yaml(text, notes))
     drafts = [draft for document in documents if (draft := _identify(document, notes)) is not None]
     if documents and not drafts:
         notes.refuse("no_job", documents[0].line, refusal(documents[0]), "Give a CustomJob or one of its siblings.")
