@@ -217,6 +217,17 @@ class TestSeveralMetrics:
         assert "1 on the front SUCCEEDED 0.9 5" in text
         assert "3 SUCCEEDED 0.7 4" in text
 
+    def test_without_a_trial_that_has_all_say_so_and_still_draw_what_there_is(
+        self, job: Job, owner: User, signed_in: SignIn
+    ) -> None:
+        job.spec["studySpec"]["metrics"].append({"metricId": "latency", "goal": "MINIMIZE"})
+        job.save(update_fields=["spec"])
+        client = signed_in(owner)
+
+        assert "(Pareto front) – no trial has all metrics" in text_of(client.get(at(job)))
+        assert "the line is the best so far" in text_of(client.get(at(job)))
+        assert "the line is the best so far" not in text_of(client.get(at(job), {"metric": "latency"}))
+
     def test_can_each_be_drawn(self, job: Job, owner: User, signed_in: SignIn) -> None:
         client = signed_in(owner)
 
