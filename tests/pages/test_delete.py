@@ -6,6 +6,7 @@ from django.contrib.auth.models import User
 from jobs.models import Job
 from tests.pages.conftest import MakeJob, SignIn, text_of
 from tests.pages.test_job import at
+from tests.support.clock import Clock
 
 
 class TestDelete:
@@ -59,6 +60,18 @@ class TestDelete:
         assert client.post(at(job, "delete/")).status_code == 404
         job.refresh_from_db()
         assert job.deletion_requested_at is None
+
+    def test_that_is_done_is_told_at_the_head(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        job, client = make_job("succeeded"), signed_in(owner)
+        Job.objects.update(deletion_requested_at=clock.now)
+        assert "deleted at Vertex AI" not in text_of(client.get(at(job)))
+
+        Job.objects.update(deleted_at=clock.now)
+
+        assert "1 × a2-highgpu-1g deleted at Vertex AI" in text_of(client.get(at(job)))
+        assert at(job, "delete/") not in client.get(at(job)).content.decode()
 
     def test_of_another_s_job_is_refused_with_words(self, make_job: MakeJob, teammate: User, signed_in: SignIn) -> None:
         answer = signed_in(teammate).post(at(make_job("succeeded"), "delete/"))
