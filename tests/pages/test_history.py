@@ -127,3 +127,13 @@ def test_says_why_a_job_waits_as_precisely_as_the_board(
 
     assert "night-shift is full: 0 of 4 replicas free, it needs 1" in text_of(signed_in(owner).get("/history/"))
     assert "night-shift" not in text_of(signed_in(stranger).get("/history/"))
+
+
+def test_says_once_how_long_a_job_ran(make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock) -> None:
+    make_job("running", name="resnet")
+    clock.forward(minutes=20)
+    client = signed_in(owner)
+
+    assert " ran 20 m Spot" in text_of(client.get("/"))
+    assert "RUNNING Spot" in text_of(client.get("/history/"))
+    assert re.search(r"20 s 20 m \$", text_of(client.get("/history/")))

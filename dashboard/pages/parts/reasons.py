@@ -47,7 +47,12 @@ def why(job: Job, now: datetime, held: Holdings | None = None) -> str:
     if reason := timeline.wait_reason(job, held):
         known = obstacle_of(job) if reason.words == job.trouble else None
         return known.title if known else reason.words
-    return f"ran {duration(timeline.running(job, now))}" if job.started_at else ""
+    return ran_words(timeline.running(job, now)) if job.started_at else ""
+
+
+def ran_words(length: timedelta) -> str:
+    """Return what a list says of a job about which there is nothing else to say."""
+    return f"ran {duration(length)}"
 
 
 def _approval_words(job: Job) -> str:

@@ -10,7 +10,7 @@ from django.conf import settings
 from dashboard.access import Job, Scope
 from dashboard.access.pools import Holdings
 from dashboard.access.spending import cost_so_far
-from dashboard.pages.parts.reasons import may_wait, why
+from dashboard.pages.parts.reasons import may_wait, ran_words, why
 from jobs import timeline
 from jobs.states import FINISHED, RUNNING, WAITING, JobState
 from jobs.strategies import STRATEGIES, Strategy
@@ -35,6 +35,11 @@ class Row:
     cost: Decimal | None
     has_cost: bool
     is_stale: bool
+
+    @property
+    def why_beside_length(self) -> str:
+        """`why` for a list that has a column of its own for how long the job ran."""
+        return "" if self.ran is not None and self.why == ran_words(self.ran) else self.why
 
 
 def group_of(state: str) -> str:
