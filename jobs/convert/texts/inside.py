@@ -29,7 +29,9 @@ DEEPEST = 20
 LONGEST_GUESS = 100_000
 MOST_FILLED = 200_000
 VARIABLE = re.compile(r"\$?\{(\w+)\}|\$(\w+)")
-QUOTED = re.compile(r"(?<!`)`([^`\n]*\bgcloud\b[^`\n]*)`(?!`)|\"((?:[^\"\\\n]|\\.)*\bgcloud\b(?:[^\"\\\n]|\\.)*)\"")
+QUOTED = re.compile(
+    r"(?<!`)`(?=[^`\n]*\bgcloud\b)([^`\n]*)`(?!`)|(?<!\\)\"(?=[^\"\n]*\bgcloud\b)((?:[^\"\\\n]|\\.)*)\""
+)
 CONFIG = re.compile(
     r"^[ \t]*['\"]?(?:workerPoolSpecs|worker_pool_specs|trialJobSpec|jobSpec)['\"]?[ \t]*:", re.MULTILINE
 )
