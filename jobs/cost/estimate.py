@@ -16,6 +16,11 @@ from jobs.spec import DiskSpec, MachineSpec, Submission
 from jobs.strategies import Strategy
 from jobs.strategies.rules.scheduling import DEFAULT_TIMEOUT
 
+HARDLY_ANY = 0.05
+"""Preemptions; fewer would be told as 0.0."""
+SMALLEST_CHANCE = 0.0001
+"""A smaller one would be told as 0.00%."""
+
 _Outlooks = tuple[Outlook, Outlook, Outlook]
 
 
@@ -191,13 +196,19 @@ def _restart_notes(outlooks: _Outlooks, hours: float, allowed: int) -> list[str]
     )
     if not math.isfinite(middle.billed_hours):
         return [assumed, "With that many machines it would hardly ever finish."]
-    gone = f"{1 - least.survival:.2%} to {1 - most.survival:.2%}"
+    times = f"{middle.preemptions:.1f} preemptions" if middle.preemptions >= HARDLY_ANY else "hardly a preemption"
+    gone = _chance(1 - least.survival, 1 - most.survival)
     return [
         assumed,
-        f"{in_words(hours)} of work take about {in_words(middle.billed_hours)} of billed time with "
-        f"{middle.preemptions:.1f} preemptions.",
+        f"{in_words(hours)} of work take about {in_words(middle.billed_hours)} of billed time with {times}.",
         f"The chance of more than {allowed} preemptions, after which Vertex AI gives the job up, is {gone}.",
     ]
+
+
+def _chance(least: float, most: float) -> str:
+    if most < SMALLEST_CHANCE:
+        return f"below {SMALLEST_CHANCE:.2%}"
+    return " to ".join(dict.fromkeys((f"{least:.2%}", f"{most:.2%}")))
 
 
 def in_words(hours: float) -> str:

@@ -26,6 +26,11 @@ HALF_CHARACTERS = spec.Finding(
     message="It holds a NUL character or half of a character, which cannot be kept.",
     remedy="Write that value anew.",
 )
+JUDGED = {
+    Verdict.ALLOW: "Judged by rules and policy: it may be sent without an approval.",
+    Verdict.ASK: "Judged by rules and policy: an approver has to decide.",
+}
+"""What the first event of a job says; one that is refused is never kept."""
 MOST_USD = Decimal(10) ** 12
 
 
@@ -167,7 +172,7 @@ def _first_events(job: Job, judged: Preview, *, by: User, now: datetime) -> None
         job,
         JobEvent.Kind.JUDGED,
         now=now,
-        sentence=f"Policy said: {judged.decision.verdict}.",
+        sentence=JUDGED[judged.decision.verdict],
         reason=judged.decision.verdict,
         detail={"findings": findings},
         once_key="judged:request",

@@ -141,6 +141,12 @@ class TestSpot:
         assert found.restarts is not None
         assert 0 < found.restarts.survival < 1
 
+    def test_says_plainly_that_a_short_job_is_hardly_preempted(self) -> None:
+        _, billed, chance = priced(custom_job(pool("a2-highgpu-1g", replicas=1)), "spot", HOUR / 2).notes
+
+        assert billed.endswith("of billed time with hardly a preemption.")
+        assert chance.endswith("is below 0.01%.")
+
     def test_counts_checkpoints_as_often_as_the_training_makes_them(self) -> None:
         job = custom_job(pool("a2-highgpu-1g"))
 
