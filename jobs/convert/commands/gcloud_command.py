@@ -39,7 +39,7 @@ UNSEEN = {
 }
 """What a config file holds that is not part of the text, or that could not be read."""
 UNSEEN_CODES = ("config_elsewhere", "unreadable_yaml", "unreadable_json")
-DASH = re.compile(r"-*[\u2010-\u2015][\u2010-\u2015-]*(?=[a-z])")
+DASH = re.compile(r"(?=-{0,2}[\u2010-\u2015])[\u2010-\u2015-]{1,3}(?=[a-z])")
 START = re.compile(r"(?:[@+-]*|\S*/)gcloud(?:\.cmd)?")
 
 

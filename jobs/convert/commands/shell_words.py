@@ -14,8 +14,8 @@ ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "
 CODE = re.compile(r"x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})")
 HOLE = re.compile(r"<[A-Za-z][\w .-]*>|\{\{[^{}\n]*\}\}")
 PARAMETER = re.compile(r"(\w+)(?:(:?[-=?+])(.*))?", re.DOTALL)
-VARIABLE = re.compile(r"\\\$|\$(?:\{((?:[^{}]|\{[^{}]*\})*)\}|([A-Za-z_]\w*))")
-CAT = re.compile(r"\s*cat\s+<<(-?)[ \t]*(['\"]?)(\w+)\2[ \t]*\n(.*?)\n?[ \t]*\3\s*", re.DOTALL)
+VARIABLE = re.compile(r"\\\$|\$(?:\{((?:[^{}$]|\$(?!\{)|\$?\{[^{}]*\})*)\}|([A-Za-z_]\w*))")
+CAT = re.compile(r"\s*cat\s+<<(-?)[ \t]*(['\"]?)(\w+)\2[ \t]*\n")
 MOST_PUT_IN = 2_000_000
 
 
@@ -139,8 +139,10 @@ class Words:
             return self._escaped()
         if text.startswith("$(", at):
             inside = self._balanced(at + 1, "(", ")")[1:-1]
-            if found := CAT.fullmatch(inside):
-                return self._cat(found, self.line(at + 2 + found.start(4)))
+            if (found := CAT.match(inside)) and (lines := inside[found.end() :].rstrip().split("\n"))[
+                -1
+            ].strip() == found[3]:
+                return self._cat(found, lines[:-1], self.line(at + 2 + found.end()))
             if "gcloud" in inside and "create" in inside:
                 self.inner.append((inside, self.line(at + 2)))
             return "${" + re.sub(r"[{}\n]", " ", inside[:80]).strip() + "}"
@@ -178,9 +180,9 @@ class Words:
 
         return VARIABLE.sub(put, text)
 
-    def _cat(self, found: re.Match[str], line: int) -> str:
+    def _cat(self, found: re.Match[str], lines: list[str], line: int) -> str:
         """Read $(cat <<EOF ... EOF) as the text between."""
-        text = re.sub(r"^\t+", "", found[4], flags=re.MULTILINE) if found[1] else found[4]
+        text = "\n".join(part.lstrip("\t") if found[1] else part for part in lines)
         text = text if found[2] else self.filled(text)
         self.begun[text] = line
         return text

@@ -22,6 +22,7 @@ class Program:
         self.places = {"project": "", "location": ""}
         self.seen: set[int] = set()
         self.function: ast.FunctionDef | ast.AsyncFunctionDef | None = None
+        self.outside: set[str] = set()
         self.passed_over: list[list[ast.stmt]] = []
 
     def walk(self, tree: ast.Module) -> None:
@@ -36,10 +37,14 @@ class Program:
 
     def _statement(self, statement: ast.stmt) -> None:
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
-            self._parameters(statement.args)
-            self.function, outer = statement, self.function
+            outer, names = self.function, dict(self.values.names)
+            parameters = self._parameters(statement.args)
+            self.function = statement
             self._body(statement.body)
             self.function = outer
+            again = names.keys() & self.outside & set(parameters)
+            kept = {name: node for name, node in self.values.names.items() if name not in again}
+            self.values.names = {name: names[name] for name in names if name in again} | kept
             return
         if isinstance(statement, ast.Assign):
             for target in statement.targets:
@@ -103,7 +108,8 @@ class Program:
         known = {name for name in said if names.get(name) is not before.get(name) and not _is_open(names.get(name))}
         self.values.names |= {name: node for name, node in said.items() if not (_is_open(node) and name in known)}
 
-    def _parameters(self, arguments: ast.arguments) -> None:
+    def _parameters(self, arguments: ast.arguments) -> list[str]:
+        """Bind the parameters of a function to their defaults; return their names, which end with it."""
         names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
         for name in (*names, *(argument.arg for argument in arguments.kwonlyargs)):
             self.values.names.pop(name, None)
@@ -112,6 +118,7 @@ class Program:
         for name, default in (*defaults, *keyed):
             if default is not None and not (isinstance(default, ast.Constant) and default.value in (None, "")):
                 self.values.names[name] = self.values.of(default)
+        return [*names, *(argument.arg for argument in arguments.kwonlyargs)]
 
     def _assign(self, target: ast.expr, value: ast.expr) -> None:
         name = ast.unparse(target) if isinstance(target, ast.Name | ast.Attribute) else ""
@@ -123,6 +130,8 @@ class Program:
             self._unpack(target, node)
         elif name:
             self.values.names[name] = node
+            if self.function is None:
+                self.outside.add(name)
         elif isinstance(target, ast.Subscript):
             holder, key = self.values.of(target.value), self.values.of(target.slice)
             if isinstance(holder.value, dict) and isinstance(key.value, str):

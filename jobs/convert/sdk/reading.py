@@ -32,6 +32,16 @@ def _is_place(note: Finding) -> bool:
     return note.code == "misplaced" and folded(note.field) in PLACES
 
 
+def _has_pools(draft: Draft) -> bool:
+    """Tell whether a job that was found holds worker pools, or a hole in their place."""
+    body = draft.body
+    spec = body.get(
+        "jobSpec", "job_spec", "trialJobSpec", "trial_job_spec", "trainingTaskInputs", "training_task_inputs"
+    )
+    inner = spec.get("trialJobSpec", "trial_job_spec") if spec is not None else None
+    return any(part is not None and part.get("workerPoolSpecs", "worker_pool_specs") for part in (body, spec, inner))
+
+
 def _without_places(node: Node) -> tuple[Node, dict[str, str]]:
     """Take the project and region off a job, where tools that send a job for a program keep them."""
     if not isinstance(node.value, dict) or not {folded(name) for name in node.value} & {"jobspec", "trialjobspec"}:
@@ -134,6 +144,9 @@ class _Jobs:
         body, parent = request.get(argument), request.get("parent")
         found = PARENT.search(parent.text()) if parent is not None else None
         if body is None or not isinstance(body.value, dict):
+            held = self._bare()
+            if held is not None and held.kind == kind and _has_pools(held) and "a bare worker pool" not in held.form:
+                return held
             self.notes.refuse("unknown_job", made.args.line, f"The {argument} is not made in this text.")
             return None
         places = self.program.places
@@ -141,22 +154,28 @@ class _Jobs:
         return Draft(kind, body, f"Python that calls {made.maker}", project, region)
 
     def _bare(self) -> Draft | None:
-        """Read a job, or its pools, that a name is bound to where no call uses it."""
+        """Read a job, or its pools, that a name is bound to where no call uses it; one that has pools before others."""
         names = self.program.values.names
         given = {name: node for name, (node, _) in self.program.values.returns.items()}
+        first: tuple[Draft, Notes] | None = None
         for name, node in (*reversed(names.items()), *given.items()):
             if name in ("worker_pool_specs", "WORKER_POOL_SPECS") and isinstance(node.value, list) and node.value:
                 node = Node({"workerPoolSpecs": node}, node.line)
             scratch = Notes()
             node, places = _without_places(node)
             draft = self.identify(node, scratch) if isinstance(node.value, dict | list) else None
-            if draft is not None:
-                # Tools that take a job's spec as a value, such as TFX, keep the project beside the pools.
-                placed = [
-                    replace(note, severity=Severity.ADVISE) if _is_place(note) else note for note in scratch.findings
-                ]
-                self.notes.findings.extend(placed)
-                draft = draft._replace(project=places.get("project", draft.project))
-                draft = draft._replace(region=places.get("region", draft.region))
-                return draft._replace(form=f"the Python value {quoted(name)}, {draft.form}")
-        return None
+            if draft is None:
+                continue
+            draft = draft._replace(project=places.get("project", draft.project))
+            draft = draft._replace(region=places.get("region", draft.region))
+            draft = draft._replace(form=f"the Python value {quoted(name)}, {draft.form}")
+            first = first or (draft, scratch)
+            if _has_pools(draft) and "a bare" not in draft.form:
+                first = draft, scratch
+                break
+        if first is None:
+            return None
+        # Tools that take a job's spec as a value, such as TFX, keep the project beside the pools.
+        placed = [replace(note, severity=Severity.ADVISE) if _is_place(note) else note for note in first[1].findings]
+        self.notes.findings.extend(placed)
+        return first[0]

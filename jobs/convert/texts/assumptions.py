@@ -6,14 +6,22 @@ from jobs.spec import quoted
 LONGEST_NAME = 128
 
 
+def told_by(found: str, form: str) -> str:
+    """Say for what is left out whether a tool such as gcloud, or a program around a value, gives it."""
+    if "the Python value" in form:
+        return "value"
+    return "bare" if "a bare" in form else found
+
+
 def assumed(form: str, kind: str, tree: Node, name: str, notes: Notes) -> Node:
     """Return the tree with the name that the caller gives and the trial counts that gcloud takes, where it has none.
 
-    `form` says how the job was written; only what gcloud's config files leave out is put in.
+    `form` says how the job was written, see `told_by`; only what gcloud's config files leave out is put in, and the
+    name of a value that a program hands to a tool.
     """
-    if not isinstance(tree.value, dict) or form not in ("gcloud-yaml", "bare"):
+    if not isinstance(tree.value, dict) or form not in ("gcloud-yaml", "bare", "value"):
         return tree
-    if kind == "hyperparameter_tuning_job":
+    if kind == "hyperparameter_tuning_job" and form != "value":
         tree = _count_trials(tree, notes)
     return _named(tree, name, notes)
 

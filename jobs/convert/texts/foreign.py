@@ -2,6 +2,10 @@
 
 import re
 
+from jobs.convert.sdk.parsing import is_whole
+from jobs.convert.texts.nodes import Notes
+
+LONGEST = 500_000
 LANGUAGES = (
     ("Go", re.compile(r"^package[ \t]+\w+[ \t]*$", re.MULTILINE)),
     (
@@ -26,6 +30,7 @@ LANGUAGES = (
         re.compile(r"^[ \t]*(?:job_spec|trial_job_spec|worker_pool_specs|study_spec)[ \t]*\{", re.MULTILINE),
     ),
 )
+PAGE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 JOB = re.compile(r"worker_?pool_?specs?|CustomJob|TrainingJob|TrainingPipeline|HyperparameterTuningJob", re.IGNORECASE)
 
 
@@ -36,3 +41,13 @@ def foreign(text: str) -> tuple[str, int] | None:
         return None
     name = next((name for name, pattern in LANGUAGES if pattern.search(text)), "")
     return (name, text.count("\n", 0, found.start()) + 1) if name else None
+
+
+def name_language(text: str, started: int, notes: Notes) -> None:
+    """Say that a program in another language is not read, instead of what it is not: the notes since `started`."""
+    language = foreign(text) if len(text) <= LONGEST else None
+    if language is not None and not PAGE.search(text) and not is_whole(text):
+        name, line = language
+        message = f"This is {name}, which Trainboard does not read."
+        notes.findings[started:] = []
+        notes.refuse("other_language", line, message, "Give the job that it sends as JSON or YAML, or SDK Python.")

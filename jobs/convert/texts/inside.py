@@ -29,9 +29,8 @@ DEEPEST = 20
 LONGEST_GUESS = 100_000
 MOST_FILLED = 200_000
 VARIABLE = re.compile(r"\$?\{(\w+)\}|\$(\w+)")
-QUOTED = re.compile(
-    r"(?<!`)`(?=[^`\n]*\bgcloud\b)([^`\n]*)`(?!`)|(?<!\\)\"(?=[^\"\n]*\bgcloud\b)((?:[^\"\\\n]|\\.)*)\""
-)
+IN_BACKTICKS = re.compile(r"(?<!`)`([^`\n]{1,1500})`(?!`)")
+IN_QUOTES = re.compile(r"(?<!\\)\"((?:[^\"\\\n]|\\.){1,1500})\"")
 CONFIG = re.compile(
     r"^[ \t]*['\"]?(?:workerPoolSpecs|worker_pool_specs|trialJobSpec|jobSpec)['\"]?[ \t]*:", re.MULTILINE
 )
@@ -124,11 +123,12 @@ def _found_in(text: str) -> Iterator[Part]:
 
 def _in_sentences(text: str) -> Iterator[Part]:
     """Yield the commands between backticks in the sentences of a page, and those in the quotes of other languages."""
-    for found in itertools.islice(QUOTED.finditer(text), MOST_PARTS):
-        held = found[1] or re.sub(r"\\(.)", r"\1", found[2])
-        if CREATE.search(held) and re.search(r"--[\w-]+[ =]\S", held):
-            where = ", in a sentence" if found[1] else ", in quotes"
-            yield Part("gcloud", "\n" * text.count("\n", 0, found.start()) + held, where)
+    for pattern, where in ((IN_BACKTICKS, ", in a sentence"), (IN_QUOTES, ", in quotes")):
+        held = ((found.start(), found[1]) for found in pattern.finditer(text) if "gcloud" in found[1])
+        for start, quoted_text in itertools.islice(held, MOST_PARTS):
+            command = quoted_text if pattern is IN_BACKTICKS else re.sub(r"\\(.)", r"\1", quoted_text)
+            if CREATE.search(command) and re.search(r"--[\w-]+[ =]\S", command):
+                yield Part("gcloud", "\n" * text.count("\n", 0, start) + command, where)
 
 
 def _speaks(text: str) -> bool:

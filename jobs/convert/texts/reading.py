@@ -13,10 +13,10 @@ from jobs.convert.commands.gcloud_command import read_gcloud
 from jobs.convert.sdk.custom_jobs import custom_job
 from jobs.convert.sdk.parsing import is_whole
 from jobs.convert.sdk.reading import read_python
-from jobs.convert.texts.assumptions import assumed
+from jobs.convert.texts.assumptions import assumed, told_by
 from jobs.convert.texts.belonging import at_home
 from jobs.convert.texts.decode import decode
-from jobs.convert.texts.foreign import foreign
+from jobs.convert.texts.foreign import name_language
 from jobs.convert.texts.forms import identify, listed_jobs, refusal
 from jobs.convert.texts.inside import IN_BLOCK, Part, blocks, inside
 from jobs.convert.texts.json_text import read_json
@@ -118,21 +118,11 @@ def read_text(
         if draft is None and parts and len(notes.findings) == started:
             draft, heading = _draft(found, decoded, notes, files)
     if draft is None:
-        _name_language(decoded, started, notes)
+        name_language(decoded, started, notes)
         return Reading(found, "", "", None, {}, tuple(notes.result()))
     if heading is not None:
         draft = _with_heading(draft, heading, notes)
     return _finish(found, draft, notes, name, project, region)
-
-
-def _name_language(text: str, started: int, notes: Notes) -> None:
-    """Say that a program in another language is not read, instead of what it is not."""
-    language = foreign(text)
-    if language is not None and not is_whole(text):
-        name, line = language
-        message = f"This is {name}, which Trainboard does not read."
-        notes.findings[started:] = []
-        notes.refuse("other_language", line, message, "Give the job that it sends as JSON or YAML, or SDK Python.")
 
 
 def _draft_inside(
@@ -232,9 +222,7 @@ def _finish(found: str, draft: Draft, notes: Notes, name: str, project: str, reg
         return Reading(found, draft.form, draft.kind, None, {}, tuple(notes.result()))
     tidier = Tidier(notes)
     tree = tidier.message(KINDS[draft.kind], draft.body)
-    tree = assumed(
-        "bare" if "a bare" in draft.form or "the Python value" in draft.form else found, draft.kind, tree, name, notes
-    )
+    tree = assumed(told_by(found, draft.form), draft.kind, tree, name, notes)
     job, findings = read(draft.kind, plain(tree))
     reading = Reading(found, draft.form, draft.kind, None, {}, (), tuple(tidier.holes), draft.unseen, tree)
     told = tuple(reading.located(at_home(finding)) for finding in (*notes.result(), *findings))

@@ -76,3 +76,9 @@ def test_python_is_never_another_language() -> None:
     text = 'SHOWN = """\njob_spec {\n  worker_pool_specs {\n"""\n'
 
     assert refused(convert.read_text(text)) == ["no_job"]
+
+
+def test_a_page_is_never_another_language() -> None:
+    text = "# Jobs\n\n```java\nimport com.acme.Train;\nCustomJob job;\n```\n"
+
+    assert "other_language" not in refused(convert.read_text(text))

@@ -137,3 +137,23 @@ def test_carries_the_mounts_of_a_component() -> None:
     mounts = [{"server": "10.0.0.2", "path": "/data", "mountPoint": "data"}]
     assert spec_of(reading)["workerPoolSpecs"][0]["nfsMounts"] == mounts
     assert "not_carried" not in codes(reading)
+
+
+def test_assumes_no_counts_of_trials_for_a_value_of_a_program() -> None:
+    text = "import helper\nstudy_spec = {'study_spec': {'metrics': []}, 'trial_job_spec': {'worker_pool_specs': []}}\n"
+
+    assert "maxTrialCount" not in convert.read_text(text).body
+
+
+def test_a_request_made_in_a_function_takes_the_job_that_the_program_holds() -> None:
+    wanted = (
+        "job = {'display_name': 'bird', 'job_spec': {'worker_pool_specs': [\n"
+        "    {'machine_spec': {'machine_type': 'n1-standard-4'}, 'replica_count': 1,\n"
+        "     'container_spec': {'image_uri': 'gcr.io/p/i'}}]}}\n"
+    )
+    send = "def send(job):\n    return client.create_custom_job(parent=parent, custom_job=job)\n\n"
+    reading = convert.read_text(wanted + send + "send(job)\n")
+
+    assert refused(reading) == []
+    assert reading.body["displayName"] == "bird"
+    assert refused(convert.read_text(send)) == ["unknown_job"]

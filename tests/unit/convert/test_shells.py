@@ -1,5 +1,7 @@
 """What scripts do around a gcloud command: arrays, texts in variables, defaults, pipes; commands in pages."""
 
+from time import process_time
+
 import pytest
 
 from jobs import convert
@@ -176,3 +178,28 @@ class TestHoles:
             "jobSpec.workerPoolSpecs[0].containerSpec.imageUri",
             "jobSpec.serviceAccount",
         }
+
+
+class TestBounds:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "A=$(cat <<EOF\n" + " " * 300_000 + ")\n",
+            'A="${B:-' + "${a}" * 60_000 + '"\n',
+            "cat > f <<EOF\n" + "${a${" * 60_000 + "\nEOF\n",
+            "A=(a b)\n" + 'A=("${A[@]}" "${A[@]}")\n' * 200,
+            "\u2014" * 300_000,
+            "`" + "gcloud " * 14_000,
+            '"' + '\\"' * 45_000 + " gcloud",
+        ],
+        ids=["blanks", "defaults", "braces", "doubling", "dashes", "backticks", "quotes"],
+    )
+    def test_takes_bounded_time(self, text: str) -> None:
+        reading = convert.read_text(f"{text}\n{START} --worker-pool-spec={POOL}\n")
+
+        assert process_time() < self.started + 5
+        assert reading.findings or reading.submission
+
+    @pytest.fixture(autouse=True)
+    def clock(self) -> None:
+        self.started = process_time()
