@@ -142,7 +142,11 @@ def _machine(given: Arguments, line: int, notes: Notes) -> dict[str, Node]:
         machine["tpuTopology"] = topology
     wanted = take(given, {"reservation_affinity_type": "reservationAffinityType"})
     named = take(given, {"reservation_affinity_key": "key", "reservation_affinity_values": "values"})
+    if named and (not wanted or wanted["reservationAffinityType"].text() in ("NO_RESERVATION", "ANY_RESERVATION")):
+        message = "The SDK sends key and values of a reservation only with the type SPECIFIC_RESERVATION."
+        left_out = next(iter(named.values())).line
+        notes.advise("no_reservation_named", left_out, message, "Give that type, or neither key nor values.")
+        named = {}
     if wanted:
-        specific = wanted["reservationAffinityType"].text() not in ("NO_RESERVATION", "ANY_RESERVATION")
-        machine["reservationAffinity"] = Node(wanted | (named if specific else {}), line)
+        machine["reservationAffinity"] = Node(wanted | named, line)
     return machine

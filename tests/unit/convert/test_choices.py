@@ -133,9 +133,10 @@ class TestMachine:
 
     def test_names_of_reservations_go_with_a_specific_one(self) -> None:
         given = "reservation_affinity_type='{}', reservation_affinity_key='k', reservation_affinity_values=['v']"
-        found = []
+        found, told = [], []
         for kind in ("ANY_RESERVATION", "SPECIFIC_RESERVATION"):
             reading = convert.read_text(self.RUN.format(given.format(kind)))
+            told.append("no_reservation_named" in codes(reading))
             machine = reading.body["trainingTaskInputs"]["workerPoolSpecs"][0]["machineSpec"]
             found.append(machine["reservationAffinity"])
 
@@ -143,6 +144,7 @@ class TestMachine:
             {"reservationAffinityType": "ANY_RESERVATION"},
             {"reservationAffinityType": "SPECIFIC_RESERVATION", "key": "k", "values": ["v"]},
         ]
+        assert told == [True, False]
 
 
 def test_odd_escapes_of_a_program_warn_nobody(recwarn: pytest.WarningsRecorder) -> None:
