@@ -139,10 +139,10 @@ class Words:
             return self._escaped()
         if text.startswith("$(", at):
             inside = self._balanced(at + 1, "(", ")")[1:-1]
-            if (found := CAT.match(inside)) and (lines := inside[found.end() :].rstrip().split("\n"))[
-                -1
-            ].strip() == found[3]:
-                return self._cat(found, lines[:-1], self.line(at + 2 + found.end()))
+            if found := CAT.match(inside):
+                *lines, last = inside[found.end() :].rstrip().split("\n")
+                if last.strip() == found[3]:
+                    return self._cat(found, lines, self.line(at + 2 + found.end()))
             if "gcloud" in inside and "create" in inside:
                 self.inner.append((inside, self.line(at + 2)))
             return "${" + re.sub(r"[{}\n]", " ", inside[:80]).strip() + "}"
