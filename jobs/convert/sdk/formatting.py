@@ -71,15 +71,24 @@ def percent(text: str, right: Node) -> str:
 def changed(node: Node, method: str, given: Sequence[object]) -> Node | None:
     """Return what a method such as lower or replace makes of a known text; None where the text is not known."""
     text = node.value
-    if method == "split" and isinstance(text, str) and "${" not in text and len(given) < 2 and "" not in given:
-        mark = given[0] if given and isinstance(given[0], str) else None
-        return Node([Node(part, node.line) for part in text.split(mark)], node.line)
+    if not isinstance(text, str) or "${" in text:
+        return None
+    if method == "split":
+        return _split(text, given, node.line)
     words = [word for word in given if isinstance(word, str)]
-    if not isinstance(text, str) or "${" in text or len(words) != len(given) or len(words) != METHODS[method]:
+    if len(words) != len(given) or len(words) != METHODS[method]:
         return None
     if method == "replace" and (text.count(words[0]) + 1) * len(words[1]) > LONGEST:
         return None
     return Node(getattr(text, method)(*words)[:LONGEST], node.line)
+
+
+def _split(text: str, marks: Sequence[object], line: int) -> Node | None:
+    """Return the parts of a text between marks, or between blanks where no mark is given."""
+    mark = marks[0] if marks else None
+    if len(marks) > 1 or not isinstance(mark, str | None) or mark == "" or (mark and "${" in mark):
+        return None
+    return Node([Node(part, line) for part in text.split(mark)], line)
 
 
 def bounded(pieces: Iterable[str]) -> str:

@@ -110,15 +110,16 @@ class Program:
 
     def _parameters(self, arguments: ast.arguments) -> list[str]:
         """Bind the parameters of a function to their defaults; return their names, which end with it."""
-        names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
-        for name in (*names, *(argument.arg for argument in arguments.kwonlyargs)):
+        placed = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
+        named = [argument.arg for argument in arguments.kwonlyargs]
+        for name in (*placed, *named):
             self.values.names.pop(name, None)
-        defaults = list(zip(reversed(names), reversed(arguments.defaults), strict=False))
-        keyed = zip((argument.arg for argument in arguments.kwonlyargs), arguments.kw_defaults, strict=True)
+        defaults = list(zip(reversed(placed), reversed(arguments.defaults), strict=False))
+        keyed = zip(named, arguments.kw_defaults, strict=True)
         for name, default in (*defaults, *keyed):
             if default is not None and not (isinstance(default, ast.Constant) and default.value in (None, "")):
                 self.values.names[name] = self.values.of(default)
-        return [*names, *(argument.arg for argument in arguments.kwonlyargs)]
+        return [*placed, *named]
 
     def _assign(self, target: ast.expr, value: ast.expr) -> None:
         name = ast.unparse(target) if isinstance(target, ast.Name | ast.Attribute) else ""

@@ -75,6 +75,7 @@ class TestLists:
             ("list(f'{n}' for n in (1, 2))", ["1", "2"]),
             ("'--seed 1 --fast'.split()", ["--seed", "1", "--fast"]),
             ("'a,b'.split(',')", ["a", "b"]),
+            ("'a b'.split(None)", ["a", "b"]),
             ("['a'] + extra", ["a", "${extra}"]),
             ("read() + ['a']", ["${read()}", "a"]),
             ("['a'] + [f'{x}' for x in unknown()]", ["a", "${listcomp}"]),
@@ -145,6 +146,13 @@ class TestMachine:
             {"reservationAffinityType": "SPECIFIC_RESERVATION", "key": "k", "values": ["v"]},
         ]
         assert told == [True, False]
+
+
+@pytest.mark.parametrize("mark", ["''", "5", "SEPARATOR", "',', 1"])
+def test_a_text_that_cannot_be_taken_apart_stays_open(mark: str) -> None:
+    (args,) = pool_of(f"args = 'a b'.split({mark})")["containerSpec"]["args"]
+
+    assert args.startswith("${")
 
 
 def test_odd_escapes_of_a_program_warn_nobody(recwarn: pytest.WarningsRecorder) -> None:
