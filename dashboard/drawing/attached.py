@@ -11,11 +11,9 @@ from dashboard.drawing.machine_rows import PRICED, UNDATED, Price
 from jobs.catalog import ACCELERATORS, MACHINES, Machine, accelerators_in
 from jobs.cost import PriceBook, Shape
 from jobs.cost.lines import Line
+from jobs.cost.parts import DEVICE_CORES
 from jobs.cost.rates import machine_rate
 from jobs.strategies import Strategy
-
-TPU_CORES = 8
-"""TPU v2 and v3 are priced by the device of eight cores, which is what acceleratorCount counts (jobs/cost/parts.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +55,12 @@ def _attached(name: str, host: Machine, region: str) -> Attached:
 def _unit(name: str, host: Machine) -> str:
     if not host.is_tpu:
         return "one GPU"
-    return "a slice" if name.endswith("_POD") else f"a device of {TPU_CORES} cores"
+    return "a slice" if name.endswith("_POD") else f"a device of {DEVICE_CORES} cores"
 
 
 def _lines(name: str, host: Machine, strategy: Strategy, region: str) -> list[Line]:
     """What is billed for the accelerator itself and as fee on it; the machine that carries it is left out."""
-    shape = Shape(host.machine_type, name, TPU_CORES if host.is_tpu and not name.endswith("_POD") else 1)
+    shape = Shape(host.machine_type, name, DEVICE_CORES if host.is_tpu and not name.endswith("_POD") else 1)
     rate = machine_rate(PriceBook.load(), shape, region=region, price_key=strategy.price_key)
     return [line for line in rate.lines if name in line.resource]
 

@@ -21,7 +21,7 @@ _FAMILIES = {
 """Machine series whose cores and memory have unit prices of their own, and the name these carry in the files."""
 
 _CHIPS = {"ct5lp": "tpu-v5e-chip", "ct6e": "tpu-v6e-chip"}
-_DEVICE_CORES = 8
+DEVICE_CORES = 8
 """TPU v2 and v3 are priced by the device of eight cores; acceleratorCount counts cores."""
 
 
@@ -88,7 +88,7 @@ def tpu(shape: Shape) -> Part:
     if row is not None and row.series in _CHIPS:
         topology = row.topologies.get(shape.tpu_topology)
         return Part(_CHIPS[row.series], Decimal(topology.chips if topology else row.gpu_count), "chip")
-    if shape.accelerator_type and shape.accelerator_count == _DEVICE_CORES:
+    if shape.accelerator_type and shape.accelerator_count == DEVICE_CORES:
         return Part(shape.accelerator_type, Decimal(1), "device")
     size = f" {shape.accelerator_count} × {shape.accelerator_type}" if shape.accelerator_type else ""
     return Part(f"{shape.machine_type}{size}", Decimal(1), "machine")
