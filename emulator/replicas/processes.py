@@ -68,7 +68,9 @@ class Processes:
         return refusal(job)
 
     def start(self, job: Job, replica: str) -> None:
-        """Start a replica's process soon."""
+        """Start a replica's process soon; an emulator that is closing starts none: nothing would wait for its end."""
+        if self._is_closing:
+            return
         ports.assign(job)
         player = Player()
         self._players[job.name, replica] = player

@@ -1,10 +1,12 @@
-"""The emulator's server leaves nothing open when it has ended."""
+"""The emulator leaves nothing open when it has ended."""
 
+import asyncio
 import socket
 import threading
 import urllib.request
 from pathlib import Path
 
+from emulator.state.records import Job
 from emulator.web.server import address_of, listen, server
 from emulator.world import Options, World
 
@@ -32,3 +34,16 @@ def test_a_client_that_reads_no_more_is_cut_off_when_the_server_ends(tmp_path: P
         assert not thread.is_alive()
         rest = len(b"".join(iter(lambda: client.recv(2**20), b"")))  # TimeoutError if nobody closed it
     assert rest < LARGE
+
+
+def test_a_replica_whose_time_comes_while_the_emulator_closes_is_not_started(tmp_path: Path) -> None:
+    world = World(Options(state=tmp_path))
+    document = {"jobSpec": {"workerPoolSpecs": [{"containerSpec": {"imageUri": "gcr.io/p/i"}}]}, "state": "x"}
+    job = Job(project="1", project_id="p", location="us-central1", id="1", seq=1, document=document)
+
+    async def close_and_start() -> int:
+        await world.close()
+        world.processes.start(job, "workerpool0-0")
+        return len(asyncio.all_tasks())
+
+    assert asyncio.run(close_and_start()) == 1, "the one that asks"
