@@ -1,6 +1,5 @@
 """The whole compose form: its fields and rows, read into a submission, with every finding at its field."""
 
-import re
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from functools import cached_property
@@ -17,6 +16,7 @@ from dashboard.forms.pipeline_form import PipelineForm
 from dashboard.forms.places import place_of
 from dashboard.forms.pool_form import PoolForm
 from dashboard.forms.rows import MOST_ADDED, count
+from dashboard.forms.told import Told, told
 from dashboard.forms.tuning_form import ParameterForm, TuningForm, check_parents
 from jobs import spec
 from jobs.catalog import machine
@@ -24,25 +24,12 @@ from jobs.spec import Finding, Submission
 from jobs.strategies import STRATEGIES
 
 AnyForm = TypeVar("AnyForm", bound=FoundForm)
-FINDS_ID = re.compile(r"id_[a-z0-9_-]{1,80}-finds")
-MOST_TOLD = 2_000
-"""Far more than there are fields."""
 
 
 class _Given(NamedTuple):
     data: Mapping[str, Any] | None
     initial: dict[str, Any]
     parameters: int
-
-
-class Told(NamedTuple):
-    """The fields whose findings stand in the page; their places, which the browser sends back as `told`; and the places
-    of those that it sent but that are told no more.
-    """
-
-    fields: list[FoundField]
-    ids: str
-    quiet_ids: list[str]
 
 
 class Compose:
@@ -104,14 +91,14 @@ class Compose:
         """Every form of the page."""
         return [self.job, self.advanced, self.pipeline, self.tuning, *self.parameters, *self.pools]
 
-    @property
+    @cached_property
     def active(self) -> list[FoundForm]:
         """The forms that count for the kind of job; what others hold is kept and not judged."""
         forms: list[FoundForm] = [self.job, self.advanced, *self.pools]
         forms += [self.pipeline] if self.layout.kind == "training_pipeline" else []
         return forms + ([self.tuning, *self.parameters] if self.layout.tunes else [])
 
-    @property
+    @cached_property
     def layout(self) -> Layout:
         """What kind of job the fields describe."""
         kind = str(self.job["kind"].value() or "custom_job")
@@ -159,12 +146,14 @@ class Compose:
         refused = [field for form in self.active for field in form.with_findings() if field.is_refused]
         return bool(refused) and all(field.is_waiting for field in refused)
 
-    def told(self) -> "Told":
+    @property
+    def told_apart(self) -> list[FoundField]:
+        """Return the fields with findings that have no place of their own in the page."""
+        return [field for form in self.active for field in form.told_apart]
+
+    def told(self) -> Told:
         """Return what is told now, and where nothing is told any more."""
-        fields = [field for form in self.active for field in form.told]
-        now = [field.finds_id for field in fields]
-        had = str((self._given.data or {}).get("told") or "").split()[:MOST_TOLD]
-        return Told(fields, " ".join(now), [name for name in had if name not in now and FINDS_ID.fullmatch(name)])
+        return told(self.active, str((self._given.data or {}).get("told") or ""))
 
     @property
     def expected(self) -> timedelta | None:

@@ -10,7 +10,7 @@ from dashboard.forms.carried import CarriedField, DropField, carried_words
 from dashboard.forms.fields import LengthField
 from dashboard.forms.fitting import region_groups
 from dashboard.forms.found import FoundField, FoundForm
-from dashboard.forms.widgets import OpenPickField, PickField, Select
+from dashboard.forms.widgets import OpenPickField, PickField
 from jobs.catalog import REGIONS
 from jobs.convert import FORMATS
 from jobs.strategies import STRATEGIES
@@ -35,7 +35,7 @@ def new_key() -> str:
 class JobForm(FoundForm):
     """What belongs to the whole job."""
 
-    own = ("team", "region")
+    own = ("team",)
 
     request_key = forms.CharField(max_length=64, widget=forms.HiddenInput, initial=new_key)
     cloned_from = forms.UUIDField(required=False, widget=forms.HiddenInput)
@@ -108,14 +108,12 @@ class JobForm(FoundForm):
     def fit(self, accelerators: frozenset[str]) -> None:
         """Offer those regions first that have what the pools ask for."""
         self.fits = "|".join(sorted(accelerators))
-        widget = self.fields["region"].widget
-        assert isinstance(widget, Select)
-        widget.groups = region_groups(accelerators)
+        self.lists["region"] = region_groups(accelerators)
 
     def refitted(self) -> list[FoundField]:
         """Return the region where its list is another than the one that the browser has."""
         had = self.data.get("fits", "")
-        return [] if had == self.fits else [field for field in self.found() if field.name == "region"]
+        return [] if had == self.fits else self.found(["region"])
 
     @property
     def carried_words(self) -> list[str]:

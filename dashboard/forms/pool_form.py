@@ -7,7 +7,7 @@ from dashboard.forms.fields import LinesField, PairsField, ShellWordsField
 from dashboard.forms.fitting import accelerator_groups, count_groups, machine_groups, topology_groups
 from dashboard.forms.found import FoundField, FoundForm
 from dashboard.forms.lines import ObjectsField
-from dashboard.forms.widgets import CountField, Group, OpenPickField, Select
+from dashboard.forms.widgets import CountField, OpenPickField
 from jobs.catalog import DISKS, LARGEST_DISK_GB
 
 MONO = {"class": "mono", "spellcheck": "false"}
@@ -26,8 +26,6 @@ def disk_choices() -> list[tuple[str, str]]:
 
 class PoolForm(FoundForm):
     """One worker pool. Machines without GPUs of their own may take some; every other brings what it has."""
-
-    own = ("machine_type", "accelerator_type", "accelerator_count", "tpu_topology")
 
     machine_type = OpenPickField(label="Machine type", required=False)
     accelerator_type = OpenPickField(label="Accelerator", required=False)
@@ -83,20 +81,12 @@ class PoolForm(FoundForm):
         """Offer what fits the region and what is chosen so far; remember for what the lists were made."""
         machine, accelerator = (str(self[name].value() or "") for name in ("machine_type", "accelerator_type"))
         self.fits = "|".join((region, machine, accelerator))
-        for name, groups in {
+        self.lists = {
             "machine_type": machine_groups(region),
             "accelerator_type": accelerator_groups(machine, region),
             "accelerator_count": count_groups(machine, accelerator),
             "tpu_topology": topology_groups(machine),
-        }.items():
-            self._offer(name, groups)
-        self.takes_accelerators = len(accelerator_groups(machine, region)[0].options) > 1
-        self.has_topologies = len(topology_groups(machine)[0].options) > 1
-
-    def _offer(self, name: str, groups: tuple[Group, ...]) -> None:
-        widget = self.fields[name].widget
-        assert isinstance(widget, Select)
-        widget.groups = groups
+        }
 
     def refitted(self) -> list[FoundField]:
         """Return the fields whose lists are others than those that the browser has, by what it says of them."""
@@ -109,7 +99,7 @@ class PoolForm(FoundForm):
             names += ["accelerator_type", "tpu_topology"]
         if had[1:] != now[1:]:
             names.append("accelerator_count")
-        return [field for field in self.found() if field.name in names]
+        return self.found(names)
 
     @property
     def carried_words(self) -> list[str]:
@@ -127,9 +117,8 @@ class PoolForm(FoundForm):
     @property
     def has_mounts(self) -> bool:
         """Whether a field of the folded part holds something or was refused."""
-        names = ("nfs_mounts", "lustre_mounts")
-        return any(field.value() or field.is_refused for field in self.found() if field.name in names)
+        return any(field.value() or field.is_refused for field in self.found(("nfs_mounts", "lustre_mounts")))
 
     def focus(self) -> None:
         """Begin here when the page opens."""
-        self.fields["machine_type"].widget.attrs["autofocus"] = True
+        self.begins_at = "machine_type"

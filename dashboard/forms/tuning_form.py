@@ -61,8 +61,6 @@ class TuningForm(FoundForm):
 class ParameterForm(FoundForm):
     """One parameter: its id, the kind of its values, their range or list, the scale."""
 
-    own = ("parameter_id",)
-
     parameter_id = forms.CharField(
         label="Parameter", required=False, max_length=LONGEST_ID, help_text="Passed to the code as --NAME=value."
     )
@@ -97,7 +95,7 @@ class ParameterForm(FoundForm):
 
     def focus(self) -> None:
         """Begin here when the page opens."""
-        self.fields["parameter_id"].widget.attrs["autofocus"] = True
+        self.begins_at = "parameter_id"
 
 
 def check_parents(parameters: Iterable[ParameterForm]) -> None:
