@@ -23,7 +23,7 @@ from dashboard.access.logs import (
     service_errors,
     silent_log,
 )
-from dashboard.access.roles import Request, can, teams_of, teams_where
+from dashboard.access.roles import Request, can, teams_of, teams_to_request, teams_where
 from dashboard.access.studies import study_job_for, trials_of
 from jobs.models import Approval, Job, JobEvent, LogLine, Scope, Team, Template, Trial
 
@@ -55,6 +55,7 @@ __all__ = [
     "silent_log",
     "study_job_for",
     "teams_of",
+    "teams_to_request",
     "teams_where",
     "to_decide",
     "trials_of",

@@ -3,7 +3,7 @@
 from django.contrib.auth.models import User
 from django.db.models import QuerySet
 
-from dashboard.access.roles import teams_where
+from dashboard.access.roles import teams_to_request
 from jobs.models import ForeignJob, Survey, Team
 
 __all__ = ["ForeignJob", "Survey", "adopting_teams", "found_by", "found_of", "survey_of"]
@@ -11,7 +11,7 @@ __all__ = ["ForeignJob", "Survey", "adopting_teams", "found_by", "found_of", "su
 
 def adopting_teams(user: User) -> list[Team]:
     """Return the teams into which `user` may adopt jobs, by name."""
-    return list(teams_where(user, "request"))
+    return teams_to_request(user)
 
 
 def survey_of(teams: list[Team], project: str, region: str) -> Survey | None:

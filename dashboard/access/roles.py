@@ -5,7 +5,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django_htmx.middleware import HtmxDetails
 
-from jobs.models import Membership, Role, Team
+from jobs.models import Membership, Prepared, Role, Team, given
 
 RANK: dict[str, int] = {Role.VIEWER: 1, Role.ENGINEER: 2, Role.APPROVER: 3, Role.LEAD: 4}
 LEAST_ROLE: dict[str, str] = {
@@ -36,10 +36,23 @@ def teams_where(user: User, verb: str) -> QuerySet[Team]:
 
     A superuser may do everything everywhere.
     """
-    teams = Team.objects.select_related("policy").order_by("name")
     if user.is_superuser:
-        return teams
-    return teams.filter(memberships__user=user, memberships__role__in=roles_from(verb))
+        return _teams()
+    return _teams().filter(memberships__user=user, memberships__role__in=roles_from(verb))
+
+
+def _teams() -> QuerySet[Team]:
+    return Team.objects.select_related("policy").order_by("name")
+
+
+def teams_to_request(user: User) -> list[Team]:
+    """Return the teams in which `user` may request jobs: `teams_where`, for a page that asks at every keystroke."""
+    return list(teams_where(user, "request")) if user.is_superuser else _TO_REQUEST.rows(user=user.pk)
+
+
+_TO_REQUEST = Prepared(
+    lambda: _teams().filter(memberships__user=given("user"), memberships__role__in=roles_from("request"))
+)
 
 
 def teams_of(user: User) -> QuerySet[Team]:

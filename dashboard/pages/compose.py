@@ -6,10 +6,11 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
-from dashboard.access import Job, Request, Team, jobs_of, teams_where
+from dashboard.access import Job, Request, Team, jobs_of, teams_to_request
 from dashboard.forms import rows
 from dashboard.forms.compose import Compose
 from dashboard.pages.parts.beginning import beginning
@@ -63,12 +64,13 @@ def _request(request: Request, form: Compose, found: Judged) -> HttpResponse:
 def check(request: Request) -> HttpResponse:
     """Judge what is typed so far and return only the parts that tell; saves nothing."""
     teams = _teams(request)
-    return render(request, "compose/told.html", _context(Compose(teams=_choices(teams), data=request.POST), teams))
+    found = judged(Compose(teams=_choices(teams), data=request.POST), teams)
+    return HttpResponse(render_to_string("compose/told.html", found.context))  # nothing in it is about the request
 
 
 def _teams(request: Request) -> list[Team]:
     """Return the teams that the person may request jobs in, or refuse the page."""
-    teams = list(teams_where(request.user, "request"))
+    teams = teams_to_request(request.user)
     if not teams:
         raise PermissionDenied(NO_TEAM)
     return teams

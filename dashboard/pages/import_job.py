@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods
 
-from dashboard.access import Request, Team, teams_where
+from dashboard.access import Request, Team, teams_to_request
 from dashboard.drawing.source import Line, listing
 from dashboard.forms.import_form import TOO_LARGE, ImportForm, as_lines
 from dashboard.forms.uploads import FirstBytes
@@ -75,7 +75,7 @@ def _import(request: Request) -> HttpResponse:
 
 
 def _teams(request: Request) -> list[Team]:
-    teams = list(teams_where(request.user, "request"))
+    teams = teams_to_request(request.user)
     if not teams:
         raise PermissionDenied(NO_TEAM)
     return teams

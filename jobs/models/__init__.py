@@ -8,6 +8,7 @@ from jobs.models.job import Job
 from jobs.models.log_feed import LogFeed
 from jobs.models.log_line import LogLine
 from jobs.models.pool import Pool
+from jobs.models.prepared import Prepared, given
 from jobs.models.rule_setting import RuleSetting
 from jobs.models.scope import Scope
 from jobs.models.sighting import Sighting
@@ -26,6 +27,7 @@ __all__ = [
     "Membership",
     "Policy",
     "Pool",
+    "Prepared",
     "Role",
     "RuleSetting",
     "Scope",
@@ -34,4 +36,5 @@ __all__ = [
     "Team",
     "Template",
     "Trial",
+    "given",
 ]

@@ -1,8 +1,13 @@
 """Signing in and out, and what a browser without a session gets."""
 
+from http.cookies import SimpleCookie
+
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+
+from tests.pages.conftest import SignIn
+from tests.support.clock import Clock
 
 pytestmark = pytest.mark.django_db
 
@@ -66,6 +71,53 @@ class TestSignIn:
         answer = client.get("/accounts/login/", headers={"HX-Request": "true"})
 
         assert answer["HX-Refresh"] == "true"
+
+
+class TestSession:
+    def test_ends_when_its_time_is_over(self, signed_in: SignIn, owner: User, clock: Clock) -> None:
+        browser = signed_in(owner)
+        clock.forward(days=13)
+        assert browser.get("/history/").status_code == 200
+
+        clock.forward(days=2)
+
+        assert browser.get("/history/").status_code == 302
+
+    def test_ends_when_the_account_is_closed(self, signed_in: SignIn, owner: User) -> None:
+        browser = signed_in(owner)
+        User.objects.filter(pk=owner.pk).update(is_active=False)
+
+        assert browser.get("/history/").status_code == 302
+
+    def test_ends_when_the_password_is_changed(self, signed_in: SignIn, owner: User) -> None:
+        browser = signed_in(owner)
+        owner.set_password("another")
+        owner.save()
+
+        assert browser.get("/history/").status_code == 302
+
+    def test_ends_when_the_account_is_gone(self, signed_in: SignIn, stranger: User) -> None:
+        browser = signed_in(stranger)
+        stranger.delete()
+
+        assert browser.get("/history/").status_code == 302
+
+    def test_that_was_signed_out_elsewhere_is_dead_though_its_cookie_lives(
+        self, signed_in: SignIn, owner: User
+    ) -> None:
+        browser, copied = signed_in(owner), Client()
+        copied.cookies = SimpleCookie(browser.cookies.output(header="", sep=";"))
+        assert copied.get("/history/").status_code == 200
+
+        browser.post("/accounts/logout/")
+
+        assert copied.get("/history/").status_code == 302
+
+    @pytest.mark.parametrize("key", ["x" * 32, "' OR 1=1 --", "ß" * 40])
+    def test_of_an_unknown_key_is_nobodys(self, client: Client, key: str) -> None:
+        client.cookies["sessionid"] = key
+
+        assert client.get("/history/").status_code == 302
 
 
 class TestSignOut:

@@ -219,7 +219,7 @@ def _lines(name: str, findings: Iterable[Finding]) -> Iterable[str]:
 
 def _team(user: User, name: str | None) -> Team:
     """Return the team for which the user requests; raise CommandError where that is not clear or not allowed."""
-    teams = list(access.teams_where(user, "request"))
+    teams = access.teams_to_request(user)
     chosen = [team for team in teams if name in (None, team.name)]
     if len(chosen) == 1:
         return chosen[0]

@@ -6,12 +6,15 @@ from django.contrib.auth.models import User
 
 from jobs import strategies
 from jobs.lifecycle.errors import NotPermitted
-from jobs.models import RuleSetting
+from jobs.models import Prepared, RuleSetting
 from jobs.spec import Severity
 
 DEFAULT = "default"
 CHOICES = (*(str(severity) for severity in Severity), strategies.OFF, DEFAULT)
 """What a rule may be set to; `default` gives it back the severity that it was written with."""
+
+
+_IN_THEIR_ORDER = Prepared(lambda: RuleSetting.objects.order_by("id").values_list("code", "severity"))
 
 
 def rule_settings() -> dict[str, RuleSetting]:
@@ -24,7 +27,7 @@ def rule_settings() -> dict[str, RuleSetting]:
 
 def severities() -> dict[str, str]:
     """Return {code: severity or "off"} of the rules that weigh something else here than by default."""
-    newest = dict(RuleSetting.objects.order_by("id").values_list("code", "severity"))
+    newest = dict(_IN_THEIR_ORDER.rows())
     return {code: severity for code, severity in newest.items() if severity != DEFAULT}
 
 
