@@ -1,6 +1,7 @@
 """Marks: a state's shape, word and colour; machines; pips for an allowance; a meter for a share. All are safe HTML."""
 
 from decimal import Decimal
+from functools import cache
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
@@ -64,6 +65,7 @@ def state_word(state: str) -> str:
     return state.replace("_", " ") if JobState(state) in LOCAL else state.upper()
 
 
+@cache
 def shape(name: str) -> SafeString:
     """Return one shape as SVG that is hidden from screen readers, for the word stands beside it."""
     return format_html(

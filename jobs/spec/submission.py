@@ -1,6 +1,6 @@
 """Submission: a job with where it is to run. What strategies, cost and policy judge."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from jobs.spec.custom_job import CustomJob, CustomJobSpec
@@ -46,14 +46,17 @@ class Submission:
 
     def with_job_spec(self, job_spec: CustomJobSpec) -> "Submission":
         """Return the same submission with another `job_spec`."""
+        return Submission(self.kind, self.project, self.region, self._job_with(job_spec))
+
+    def _job_with(self, job_spec: CustomJobSpec) -> Job:
         job = self.job
         if isinstance(job, CustomJob):
-            return replace(self, job=job.but(job_spec=job_spec))
+            return job.but(job_spec=job_spec)
         if isinstance(job, HyperparameterTuningJob):
-            return replace(self, job=job.but(trial_job_spec=job_spec))
+            return job.but(trial_job_spec=job_spec)
         inputs = job.training_task_inputs
         changed = inputs.but(trial_job_spec=job_spec) if isinstance(inputs, TuningTaskInputs) else job_spec
-        return replace(self, job=job.but(training_task_inputs=changed))
+        return job.but(training_task_inputs=changed)
 
     @cached_property
     def tuning(self) -> HyperparameterTuningJob | TuningTaskInputs | None:

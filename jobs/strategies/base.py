@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Literal, NamedTuple
 
 from jobs.catalog import Machine
-from jobs.spec import Finding, MachineSpec, PersistentResource, Severity, Submission
+from jobs.spec import Finding, MachineSpec, PersistentResource, Severity, Submission, WorkerPoolSpec
 
 RESERVED = frozenset({"ANY_RESERVATION", "SPECIFIC_RESERVATION"})
 """The affinities that take machines from a reservation; the third, NO_RESERVATION, says that none is to be used."""
@@ -145,22 +145,33 @@ def is_reserved(spec: MachineSpec) -> bool:
     return affinity is not None and affinity.reservation_affinity_type in RESERVED
 
 
-def ask_for(submission: Submission, *, strategy: str, keep_wait: bool = False, affinity: bool = False) -> Submission:
+def ask_for(
+    submission: Submission,
+    *,
+    strategy: str,
+    keep_wait: bool = False,
+    resource: str = "",
+    pools: tuple[WorkerPoolSpec, ...] | None = None,
+) -> Submission:
     """Return the submission with this `scheduling.strategy` ("" = unset) and without the marks of other strategies.
 
-    The persistent resource goes; reservations go unless `affinity` (a pool that wants none keeps saying so);
-    maxWaitDuration goes unless `keep_wait`.
+    The persistent resource goes unless `resource` names one; reservations go unless `pools` says what the pools are to
+    be (a pool that wants none keeps saying so); maxWaitDuration goes unless `keep_wait`.
     """
     spec = submission.job_spec
     wait = spec.scheduling.max_wait_duration if keep_wait else None
-    changes: dict[str, object] = {"persistent_resource_id": None}
     scheduling = spec.scheduling.but(strategy=strategy or None, max_wait_duration=wait)
-    changes["scheduling"] = scheduling if scheduling.model_fields_set else None
-    if not affinity and any(is_reserved(pool.machine_spec) for pool in spec.worker_pool_specs):
-        changes["worker_pool_specs"] = tuple(
+    changes: dict[str, object] = {
+        "persistent_resource_id": resource or None,
+        "scheduling": scheduling if scheduling.model_fields_set else None,
+    }
+    if pools is None and any(is_reserved(pool.machine_spec) for pool in spec.worker_pool_specs):
+        pools = tuple(
             pool.but(machine_spec=pool.machine_spec.but(reservation_affinity=None))
             if is_reserved(pool.machine_spec)
             else pool
             for pool in spec.worker_pool_specs
         )
+    if pools:
+        changes["worker_pool_specs"] = pools
     return submission.with_job_spec(spec.but(**changes))

@@ -156,9 +156,7 @@ def serves(found: Machine) -> bool:
 
 def apply(submission: Submission) -> Submission:
     """Return the submission running on its persistent resource; which one is for the person to name."""
-    name = submission.job_spec.persistent_resource_id
-    plain = ask_for(submission, strategy="")
-    return plain.with_job_spec(plain.job_spec.but(persistent_resource_id=name or None))
+    return ask_for(submission, strategy="", resource=submission.job_spec.persistent_resource_id)
 
 
 STRATEGY = Strategy(

@@ -7,6 +7,8 @@ from jobs.spec import MachineSpec, ReservationAffinity, Severity, Submission
 from jobs.strategies.base import Problem, Strategy, ask_for, is_reserved, rule
 from jobs.strategies.sources import RESERVATIONS
 
+ANY = ReservationAffinity(reservation_affinity_type="ANY_RESERVATION")
+
 
 @rule(Severity.REFUSE, RESERVATIONS)
 def reservation_is_asked_for(submission: Submission) -> Iterator[Problem]:
@@ -72,16 +74,13 @@ def serves(found: Machine) -> bool:
 
 def apply(submission: Submission) -> Submission:
     """Return the submission asking for a reservation: as given, else any that has room."""
-    reserved = ask_for(submission, strategy="", affinity=True)
-    spec = reserved.job_spec
-    if any(is_reserved(pool.machine_spec) for _, pool in reserved.pools):
-        return reserved
-    any_of_them = ReservationAffinity(reservation_affinity_type="ANY_RESERVATION")
-    pools = tuple(
-        pool if pool.is_empty else pool.but(machine_spec=pool.machine_spec.but(reservation_affinity=any_of_them))
-        for pool in spec.worker_pool_specs
-    )
-    return reserved.with_job_spec(spec.but(worker_pool_specs=pools or None))
+    pools = submission.job_spec.worker_pool_specs
+    if not any(is_reserved(pool.machine_spec) for _, pool in submission.pools):
+        pools = tuple(
+            pool if pool.is_empty else pool.but(machine_spec=pool.machine_spec.but(reservation_affinity=ANY))
+            for pool in pools
+        )
+    return ask_for(submission, strategy="", pools=pools)
 
 
 STRATEGY = Strategy(

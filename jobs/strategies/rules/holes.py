@@ -31,36 +31,31 @@ def is_hole(text: str) -> bool:
     return any(len(part) > 2 and CAPITALS.fullmatch(part) for part in ENDS.split(text.partition("?")[0]))
 
 
-def _lowercase_texts(submission: Submission) -> Iterator[tuple[str, str]]:
-    """Yield field and text of names that never hold capitals on Google Cloud, so that A_WORD is a placeholder."""
+def _lowercase_texts(submission: Submission) -> Iterator[tuple[int | None, str, str]]:
+    """Yield (index of the pool or None, field, text) of names that never hold capitals on Google Cloud.
+
+    In those, A_WORD is a placeholder.
+    """
     spec = submission.job_spec
-    yield from (
-        (submission.spec_field("persistentResourceId"), spec.persistent_resource_id),
-        (submission.spec_field("serviceAccount"), spec.service_account),
-        (submission.spec_field("network"), spec.network),
-        (submission.spec_field("tensorboard"), spec.tensorboard),
-        (submission.spec_field("experiment"), spec.experiment),
-        (
-            submission.spec_field("baseOutputDirectory.outputUriPrefix"),
-            _bucket(spec.base_output_directory.output_uri_prefix),
-        ),
-    )
+    yield None, "persistentResourceId", spec.persistent_resource_id
+    yield None, "serviceAccount", spec.service_account
+    yield None, "network", spec.network
+    yield None, "tensorboard", spec.tensorboard
+    yield None, "experiment", spec.experiment
+    yield None, "baseOutputDirectory.outputUriPrefix", _bucket(spec.base_output_directory.output_uri_prefix)
     for index, pool in submission.pools:
         machine = pool.machine_spec
-        yield submission.pool_path(index, "machineSpec.machineType"), machine.machine_type
+        yield index, "machineSpec.machineType", machine.machine_type
         if machine.accelerator and (HOLE.search(machine.accelerator) or machine.accelerator == "ACCELERATOR_TYPE"):
-            yield submission.pool_path(index, "machineSpec.acceleratorType"), machine.accelerator
-        yield submission.pool_path(index, "diskSpec.bootDiskType"), pool.disk_spec.boot_disk_type
+            yield index, "machineSpec.acceleratorType", machine.accelerator
+        yield index, "diskSpec.bootDiskType", pool.disk_spec.boot_disk_type
         if pool.container_spec is not None:
-            yield submission.pool_path(index, "containerSpec.imageUri"), _untagged(pool.container_spec.image_uri)
+            yield index, "containerSpec.imageUri", _untagged(pool.container_spec.image_uri)
         if pool.python_package_spec is not None:
             package = pool.python_package_spec
-            yield (
-                submission.pool_path(index, "pythonPackageSpec.executorImageUri"),
-                _untagged(package.executor_image_uri),
-            )
+            yield index, "pythonPackageSpec.executorImageUri", _untagged(package.executor_image_uri)
             for at, uri in enumerate(package.package_uris):
-                yield submission.pool_path(index, f"pythonPackageSpec.packageUris[{at}]"), _bucket(uri)
+                yield index, f"pythonPackageSpec.packageUris[{at}]", _bucket(uri)
 
 
 def _bucket(uri: str) -> str:
@@ -79,8 +74,9 @@ def _untagged(image: str) -> str:
 @rule(Severity.REFUSE, GCLOUD, by_strategy=True)
 def holes_are_filled(submission: Submission) -> Iterator[Problem]:
     """Placeholders of a template, such as ${PROJECT} or MY_BUCKET, are replaced before a job is submitted."""
-    for field, text in _lowercase_texts(submission):
+    for index, name, text in _lowercase_texts(submission):
         if text and is_hole(text):
+            field = submission.spec_field(name) if index is None else submission.pool_path(index, name)
             yield Problem(field, f"{quoted(text)} still holds a placeholder.", "Replace it by the real value.")
     if submission.region and is_open_place(submission.region):
         yield Problem("", f"The region {quoted(submission.region)} is a placeholder.", "Choose the region.")
