@@ -1,11 +1,10 @@
 """Why a job is where it is: the second line under its state in a list."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from dashboard.access import Job
 from dashboard.access.pools import Holdings
-from dashboard.drawing.figures import duration
 from dashboard.pages.parts.stored_spec import spec_of
 from jobs import timeline
 from jobs.diagnosis import Diagnosis, diagnose
@@ -37,8 +36,8 @@ def obstacle_of(job: Job) -> Diagnosis | None:
     return known if known is not None and known.cause != "unknown" else None
 
 
-def why(job: Job, now: datetime, held: Holdings | None = None) -> str:
-    """Return what a list says about the state, "" where the state says everything; `held` as for `wait_reason`."""
+def why(job: Job, held: Holdings | None = None) -> str:
+    """Return what a list says about the state, "" where there is nothing to say; `held` as for `wait_reason`."""
     if job.state in {JobState.AWAITING_APPROVAL, JobState.REJECTED}:
         return _approval_words(job)
     if job.state in ENDED_BADLY:
@@ -47,12 +46,7 @@ def why(job: Job, now: datetime, held: Holdings | None = None) -> str:
     if reason := timeline.wait_reason(job, held):
         known = obstacle_of(job) if reason.words == job.trouble else None
         return known.title if known else reason.words
-    return ran_words(timeline.running(job, now)) if job.started_at else ""
-
-
-def ran_words(length: timedelta) -> str:
-    """Return what a list says of a job about which there is nothing else to say."""
-    return f"ran {duration(length)}"
+    return ""
 
 
 def _approval_words(job: Job) -> str:

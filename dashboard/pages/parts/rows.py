@@ -10,7 +10,7 @@ from django.conf import settings
 from dashboard.access import Job, Scope
 from dashboard.access.pools import Holdings
 from dashboard.access.spending import cost_so_far
-from dashboard.pages.parts.reasons import may_wait, ran_words, why
+from dashboard.pages.parts.reasons import may_wait, why
 from jobs import timeline
 from jobs.states import FINISHED, RUNNING, WAITING, JobState
 from jobs.strategies import STRATEGIES, Strategy
@@ -36,11 +36,6 @@ class Row:
     has_cost: bool
     is_stale: bool
 
-    @property
-    def why_beside_length(self) -> str:
-        """`why` for a list that has a column of its own for how long the job ran."""
-        return "" if self.ran is not None and self.why == ran_words(self.ran) else self.why
-
 
 def group_of(state: str) -> str:
     """Return the board's heading for a state."""
@@ -63,7 +58,7 @@ def row_of(job: Job, now: datetime, silent: Iterable[Scope] = (), held: Holdings
         job=job,
         group=group_of(job.state),
         strategy=strategy.label if strategy else job.strategy,
-        why=why(job, now, held),
+        why=why(job, held),
         waited=wait_of(job, now),
         may_wait=may_wait(job) if not job.started_at else None,
         ran=timeline.running(job, now) if job.started_at else None,
