@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 
-from dashboard.forms.widgets import PickField
+from dashboard.forms.fields.picks import PickField
 from jobs.catalog import REGIONS
 
 

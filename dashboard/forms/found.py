@@ -9,7 +9,7 @@ from django import forms
 from django.forms.boundfield import BoundField
 from django.utils.safestring import SafeString
 
-from dashboard.forms.widgets import Group, Select
+from dashboard.forms.fields.picks import Group, Select
 from jobs.spec import Finding, Severity
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 
-from dashboard.forms.widgets import PickField
+from dashboard.forms.fields.picks import PickField
 from jobs.states import JobState
 from jobs.strategies import STRATEGIES
 

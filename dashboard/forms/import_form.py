@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 
-from dashboard.forms.fields import LengthField
+from dashboard.forms.fields.words import LengthField
 from dashboard.forms.found import FoundForm
 from dashboard.forms.uploads import MOST_BYTES
 

@@ -11,8 +11,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
 from dashboard.access import Job, Request, Team, jobs_of, teams_to_request
-from dashboard.forms import rows
-from dashboard.forms.compose import Compose
+from dashboard.forms.compose import rows
+from dashboard.forms.compose.whole import Compose
 from dashboard.pages.parts.beginning import beginning
 from dashboard.pages.parts.judging import Judged, judged
 from jobs import lifecycle, tasks

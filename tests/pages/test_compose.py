@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from dashboard.forms.job_form import JobForm
-from dashboard.forms.pool_form import PoolForm
+from dashboard.forms.compose.job_form import JobForm
+from dashboard.forms.compose.pool_form import PoolForm
 from jobs.models import Job, Membership, Policy, Team
 from tests.pages.conftest import SignIn, fields_of, text_in, text_of
 

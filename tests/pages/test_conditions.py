@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.forms.body.conditions import CHILDREN, Row, grown
-from dashboard.forms.body.reading import flat
+from dashboard.forms.compose.filled import flat
 from jobs.models import Job
 from tests.pages.conftest import STUDY, SignIn, fields_of, text_in
 

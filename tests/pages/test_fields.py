@@ -10,11 +10,11 @@ from django.forms import Select as DjangoSelect
 from pytest_django.asserts import assertHTMLEqual
 
 from dashboard.forms.body.layout import Layout
-from dashboard.forms.fields import LengthField, LinesField, PairsField, ShellWordsField, read_length, write_length
-from dashboard.forms.lines import ObjectsField
-from dashboard.forms.numbers import NumberField, NumbersField, WordsField
-from dashboard.forms.places import place_of
-from dashboard.forms.widgets import Select
+from dashboard.forms.body.places import place_of
+from dashboard.forms.fields.numbers import NumberField, NumbersField, WordsField
+from dashboard.forms.fields.objects import ObjectsField
+from dashboard.forms.fields.picks import Select
+from dashboard.forms.fields.words import LengthField, LinesField, PairsField, ShellWordsField, read_length, write_length
 
 HOUR = timedelta(hours=1)
 NFS = "{server}:{path} {mountPoint}"

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dashboard.forms.body.paths import MISSING, get, leaves
-from dashboard.forms.body.reading import filled
-from dashboard.forms.compose import Compose
+from dashboard.forms.compose.filled import filled
+from dashboard.forms.compose.whole import Compose
 from jobs import spec
 from jobs.spec import Submission
 from jobs.strategies import STRATEGIES

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.forms.fixes import FIXES, NOTHING, fixed
+from dashboard.forms.compose.fixes import FIXES, NOTHING, fixed
 from jobs.diagnosis.answer import ACTIONS
 from jobs.spec import Submission
 from tests.support import samples

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from django.core.exceptions import ValidationError
 
-from dashboard.forms.numbers import read_number
+from dashboard.forms.fields.numbers import read_number
 
 CHILDREN = "conditionalParameterSpecs"
 CONDITIONS = {"integerValueSpec": "parentIntValues", "categoricalValueSpec": "parentCategoricalValues"}

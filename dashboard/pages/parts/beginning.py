@@ -4,9 +4,9 @@ from typing import Any
 
 from dashboard.access import Request, Team, jobs_of
 from dashboard.access.starts import Start, start_for
-from dashboard.forms.body.reading import filled
-from dashboard.forms.example import example
-from dashboard.forms.fixes import fixed
+from dashboard.forms.compose.example import example
+from dashboard.forms.compose.filled import filled
+from dashboard.forms.compose.fixes import fixed
 from dashboard.pages.parts.reasons import diagnosis_of
 
 

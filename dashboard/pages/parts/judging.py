@@ -6,7 +6,7 @@ from typing import Any
 from django.utils import timezone
 
 from dashboard.access import Team
-from dashboard.forms.compose import Compose
+from dashboard.forms.compose.whole import Compose
 from dashboard.pages.parts.offers import has_machines, offers_of, ways_of
 from jobs import convert, lifecycle, strategies
 from jobs.lifecycle import Preview

@@ -2,9 +2,9 @@
 
 from django import forms
 
-from dashboard.forms.fields import LinesField, PairsField
+from dashboard.forms.fields.objects import ObjectsField
+from dashboard.forms.fields.words import LinesField, PairsField
 from dashboard.forms.found import FoundForm
-from dashboard.forms.lines import ObjectsField
 
 PLAIN = {"spellcheck": "false"}
 

@@ -6,11 +6,11 @@ from uuid import uuid4
 
 from django import forms
 
-from dashboard.forms.carried import CarriedField, DropField, carried_words
-from dashboard.forms.fields import LengthField
-from dashboard.forms.fitting import region_groups
+from dashboard.forms.compose.carried import CarriedField, DropField, carried_words
+from dashboard.forms.compose.fitting import region_groups
+from dashboard.forms.fields.picks import OpenPickField, PickField
+from dashboard.forms.fields.words import LengthField
 from dashboard.forms.found import FoundField, FoundForm
-from dashboard.forms.widgets import OpenPickField, PickField
 from jobs.catalog import REGIONS
 from jobs.convert import FORMATS
 from jobs.strategies import STRATEGIES

@@ -7,10 +7,10 @@ from django import forms
 from dashboard.forms.body.conditions import Row
 from dashboard.forms.body.tables import PARAMETER
 from dashboard.forms.body.writing import written
-from dashboard.forms.carried import CarriedField, DropField, carried_words
+from dashboard.forms.compose.carried import CarriedField, DropField, carried_words
+from dashboard.forms.fields.numbers import NumberField, NumbersField, WordsField
+from dashboard.forms.fields.picks import OpenPickField
 from dashboard.forms.found import FoundForm
-from dashboard.forms.numbers import NumberField, NumbersField, WordsField
-from dashboard.forms.widgets import OpenPickField
 
 GOALS = (("MAXIMIZE", "more is better"), ("MINIMIZE", "less is better"))
 ALGORITHMS = (("", "Bayesian (default)"), ("RANDOM_SEARCH", "Random"), ("GRID_SEARCH", "Grid"))

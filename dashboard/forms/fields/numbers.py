@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from dashboard.forms.fields import LONGEST_TEXT
+from dashboard.forms.fields.words import LONGEST_TEXT
 
 NUMBER = re.compile(r"[+-]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
 WHOLE = re.compile(r"[+-]?[0-9]{1,30}", re.ASCII)

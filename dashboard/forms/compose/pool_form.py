@@ -2,12 +2,12 @@
 
 from django import forms
 
-from dashboard.forms.carried import CarriedField, DropField, carried_words
-from dashboard.forms.fields import LinesField, PairsField, ShellWordsField
-from dashboard.forms.fitting import accelerator_groups, count_groups, machine_groups, topology_groups
+from dashboard.forms.compose.carried import CarriedField, DropField, carried_words
+from dashboard.forms.compose.fitting import accelerator_groups, count_groups, machine_groups, topology_groups
+from dashboard.forms.fields.objects import ObjectsField
+from dashboard.forms.fields.picks import CountField, OpenPickField
+from dashboard.forms.fields.words import LinesField, PairsField, ShellWordsField
 from dashboard.forms.found import FoundField, FoundForm
-from dashboard.forms.lines import ObjectsField
-from dashboard.forms.widgets import CountField, OpenPickField
 from jobs.catalog import DISKS, LARGEST_DISK_GB
 
 MONO = {"class": "mono", "spellcheck": "false"}

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 
-from dashboard.forms.fields import LinesField
+from dashboard.forms.fields.words import LinesField
 
 PLACE = re.compile(r"\{(\w+)\}([^\s{]?)")
 HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")

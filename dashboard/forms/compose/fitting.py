@@ -6,7 +6,7 @@ Pure, from the catalogue; the rules judge the same figures, so that a list never
 from functools import lru_cache
 from itertools import groupby
 
-from dashboard.forms.widgets import Group, Option
+from dashboard.forms.fields.picks import Group, Option
 from jobs.catalog import ACCELERATORS, MACHINES, REGIONS, TRAINABLE, Machine, accelerators_in, machine
 
 NONE = Option("", "none")

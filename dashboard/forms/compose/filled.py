@@ -12,17 +12,17 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from dashboard.forms.advanced_form import AdvancedForm
 from dashboard.forms.body import paths
 from dashboard.forms.body.conditions import Row, grown, rows_of
 from dashboard.forms.body.entries import Entry, Table
 from dashboard.forms.body.layout import Parts, layout_of
 from dashboard.forms.body.tables import PARAMETER, PIPELINE, POOL, RESOURCE, SPEC, TUNING
 from dashboard.forms.body.writing import AFFINITY, RESERVATION_KEY, SPECIFIC
-from dashboard.forms.job_form import JobForm
-from dashboard.forms.pipeline_form import PipelineForm
-from dashboard.forms.pool_form import PoolForm
-from dashboard.forms.tuning_form import ParameterForm, TuningForm
+from dashboard.forms.compose.advanced_form import AdvancedForm
+from dashboard.forms.compose.job_form import JobForm
+from dashboard.forms.compose.pipeline_form import PipelineForm
+from dashboard.forms.compose.pool_form import PoolForm
+from dashboard.forms.compose.tuning_form import ParameterForm, TuningForm
 from jobs.catalog import machine
 from jobs.spec import Submission, WorkerPoolSpec, rest_body
 from jobs.strategies import strategy_of

@@ -2,8 +2,8 @@
 
 from django import forms
 
+from dashboard.forms.fields.numbers import NumberField
 from dashboard.forms.found import FoundForm
-from dashboard.forms.numbers import NumberField
 
 TASKS = (("custom", "Custom training"), ("tuning", "Tuning"))
 SPLITS = (

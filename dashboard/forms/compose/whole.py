@@ -5,19 +5,19 @@ from datetime import timedelta
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
-from dashboard.forms.advanced_form import AdvancedForm
 from dashboard.forms.body.conditions import LIST, Grown, grown
 from dashboard.forms.body.layout import Layout, Parts
+from dashboard.forms.body.places import place_of
 from dashboard.forms.body.tables import PIPELINE, RESOURCE, SPEC, TUNING
 from dashboard.forms.body.writing import reserve, worker_pool, written
+from dashboard.forms.compose.advanced_form import AdvancedForm
+from dashboard.forms.compose.job_form import JobForm
+from dashboard.forms.compose.pipeline_form import PipelineForm
+from dashboard.forms.compose.pool_form import PoolForm
+from dashboard.forms.compose.rows import MOST_ADDED, count
+from dashboard.forms.compose.told import Told, told
+from dashboard.forms.compose.tuning_form import ParameterForm, TuningForm, check_parents
 from dashboard.forms.found import FoundField, FoundForm
-from dashboard.forms.job_form import JobForm
-from dashboard.forms.pipeline_form import PipelineForm
-from dashboard.forms.places import place_of
-from dashboard.forms.pool_form import PoolForm
-from dashboard.forms.rows import MOST_ADDED, count
-from dashboard.forms.told import Told, told
-from dashboard.forms.tuning_form import ParameterForm, TuningForm, check_parents
 from jobs import spec
 from jobs.catalog import machine
 from jobs.spec import Finding, Submission

@@ -1,0 +1,1 @@
+"""Fields that read what people write, and lists to pick from."""
