@@ -52,6 +52,8 @@ def wait_reason(job: Job, held: Mapping[Key, Holding] | None = None) -> WaitReas
             return _queued(job)
         case JobState.PENDING if job.restarts:
             return WaitReason("Vertex AI", "gets machines again after a restart")
+        case JobState.PENDING if job.strategy == "flex_start":
+            return WaitReason("Vertex AI", "waits for its machines, or they are being prepared")
         case JobState.PENDING:
             return WaitReason("Vertex AI", "machines are being prepared")
         case JobState.CANCELLING:

@@ -31,6 +31,11 @@ SIMPLE: dict[str, Advice] = {
         "Being sent to Vertex AI",
         "Should the answer get lost, Trainboard looks for the job before it sends anything again.",
     ),
+    JobState.QUEUED: Advice(
+        "Waiting for quota or capacity",
+        "Vertex AI keeps it QUEUED while quota or capacity is short; it starts by itself.",
+        NOT_BILLED,
+    ),
     JobState.PENDING: Advice(
         "Machines are being prepared", "Vertex AI brings them up and pulls the image.", NOT_BILLED
     ),
@@ -75,8 +80,8 @@ def what_now(job: Job, now: datetime) -> Advice | None:
         return Advice("Cancellation asked for", "Vertex AI stops the job when it can; it may end by itself first.")
     if job.restarts and job.state in WAITING_AT_VERTEX:
         return _restarting(job)
-    if job.state == JobState.QUEUED:
-        return _queued(job)
+    if (limit := may_wait(job)) is not None and job.state in WAITING_AT_VERTEX:
+        return _waiting_for_all(job, limit)
     if job.state == JobState.RUNNING:
         return _running(job, now)
     if job.state in {JobState.SUCCEEDED, JobState.PARTIALLY_SUCCEEDED}:
@@ -146,13 +151,12 @@ def _restarting(job: Job) -> Advice:
     )
 
 
-def _queued(job: Job) -> Advice:
-    limit = may_wait(job)
-    if limit is None:
-        text = "Vertex AI keeps it QUEUED while quota or capacity is short; it starts by itself."
-        return Advice("Waiting for quota or capacity", text, NOT_BILLED)
+def _waiting_for_all(job: Job, limit: timedelta) -> Advice:
     until = f"at most {duration(limit)}" if limit else "without end"
-    return Advice("Waiting until all machines are free at once", f"Flex-start lets it wait {until}.", NOT_BILLED)
+    text = f"Flex-start lets it wait {until}."
+    if job.state == JobState.PENDING:
+        text += " Vertex AI calls it PENDING as well while it brings the machines up."
+    return Advice("Waiting until all machines are free at once", text, NOT_BILLED)
 
 
 def _running(job: Job, now: datetime) -> Advice:

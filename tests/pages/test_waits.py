@@ -1,4 +1,4 @@
-"""Why a job on a persistent resource waits: told on the board and on its page, without naming what one may not see."""
+"""Why a job waits: told on the board and on its page, without naming what one may not see."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def why(client: Client, address: str) -> str:
     return told
 
 
-class TestWords:
+class TestPersistentResource:
     def test_a_full_one_says_how_full_it_is_and_who_holds_it(
         self, make_job: MakeJob, waiting: str, owner: User, signed_in: SignIn, clock: Clock
     ) -> None:
@@ -100,6 +100,27 @@ class TestWords:
         seen(pools="none", now=clock.now)
 
         assert why(signed_in(owner), waiting) == "waits for free replicas of its persistent resource"
+
+
+class TestFlexStart:
+    @pytest.mark.parametrize(
+        ("state", "limit", "words", "listed"),
+        [
+            ("queued", "3600s", "lets it wait at most 1 h.", "waits until all its machines are free at once"),
+            ("pending", "0s", "lets it wait without end.", "waits for its machines, or they are being prepared"),
+        ],
+    )
+    def test_waits_in_both_states(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, state: str, limit: str, words: str, listed: str
+    ) -> None:
+        job = make_job(state, strategy="FLEX_START", scheduling={"maxWaitDuration": limit})
+
+        page = text_of(signed_in(owner).get(f"/jobs/{job.pk}/"))
+
+        assert "Waiting until all machines are free at once" in page
+        assert words in page
+        assert ("calls it PENDING as well" in page) is (state == "pending")
+        assert listed in text_of(signed_in(owner).get("/"))
 
 
 class TestQueries:
