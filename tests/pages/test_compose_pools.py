@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.db import OperationalError, connection
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
@@ -114,9 +115,9 @@ class TestJobspec:
 
     def test_needs_no_database(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def no_database(*_: Any, **__: Any) -> Any:
-            raise OperationalError("no such table: jobs_pool")
+            raise OperationalError("unable to open database file")
 
-        monkeypatch.setattr("jobs.lifecycle.asking.pools.Pool.objects.existing", no_database)
+        monkeypatch.setattr(BaseDatabaseWrapper, "ensure_connection", no_database)
 
         code, found = self.check(tmp_path)
 

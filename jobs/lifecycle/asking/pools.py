@@ -11,9 +11,10 @@ from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
+from django.db import models
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from jobs.models import Job, Pool
+from jobs.models import Job, Pool, Prepared, given
 from jobs.spec import Finding, Submission
 from jobs.states import RUNNING, WAITING, JobState
 from jobs.strategies import Known, KnownResource
@@ -25,7 +26,7 @@ from jobs.timeline.holdings import submission_of as asked_for
 ON_THE_WAY = frozenset({JobState.APPROVED, JobState.SUBMITTING})
 PASSING = frozenset({"PROVISIONING", "REBOOTING", "UPDATING"})
 """States that lead to RUNNING by themselves."""
-Value = str | datetime | OuterRef
+Value = str | datetime | OuterRef | models.Value
 
 
 def known_pools(submission: Submission, *, apart_from: UUID | None = None) -> Known:
@@ -42,12 +43,20 @@ def pools_in(project: str, region: str, *, apart_from: UUID | None = None) -> Kn
     """Return the persistent resources of a place. One query, and one more while jobs are newer than what is known."""
     if not (project and region and f"{project}{region}".isprintable()):  # a form takes any text for a region
         return ()
-    newer = _newer(OuterRef("project"), OuterRef("region"), OuterRef("seen_at"), apart_from)
-    rows = Pool.objects.existing().filter(project=project, region=region).annotate(has_newer=Exists(newer))
-    found = [(row, known) for row in rows.order_by("resource_id") if (known := known_resource(row)) is not None]
+    rows = _rows(project, region, apart_from) if apart_from else _ROWS.rows(project=project, region=region)
+    found = [(row, known) for row in rows if (known := known_resource(row)) is not None]
     stale = [row.seen_at for row, _ in found if getattr(row, "has_newer", False)]
     jobs = list(_newer(project, region, min(stale), apart_from)) if stale else []
     return tuple(_with(row, known, jobs) if jobs else known for row, known in found)
+
+
+def _rows(project: Value, region: Value, apart_from: UUID | None = None) -> QuerySet[Pool]:
+    newer = _newer(OuterRef("project"), OuterRef("region"), OuterRef("seen_at"), apart_from)
+    rows = Pool.objects.existing().filter(project=project, region=region).annotate(has_newer=Exists(newer))
+    return rows.order_by("resource_id")
+
+
+_ROWS = Prepared(lambda: _rows(given("project"), given("region")))
 
 
 def waits_for_resource(submission: Submission, pools: Known, refused: Sequence[Finding]) -> bool:

@@ -10,7 +10,7 @@ from functools import partial
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from jobs import vertex
 from jobs.catalog import REGIONS
@@ -18,7 +18,7 @@ from jobs.lifecycle import budget, claims
 from jobs.lifecycle.connection import client
 from jobs.lifecycle.watching import cadence
 from jobs.lifecycle.watching.observe import ANOTHER_PROBE, PAGE_TRIES
-from jobs.models import Job, Pool, Scope, Team
+from jobs.models import Job, Pool, Prepared, Scope, Team, given
 from jobs.states import RUNNING, WAITING
 from jobs.strategies.persistent import STRATEGY
 
@@ -76,18 +76,28 @@ def want_pools(projects: Collection[str], *, region: str = "", now: datetime) ->
     """
     if not region.isprintable():  # a form takes any text for it
         return
-    scopes = Scope.objects.filter(kind=KIND, project__in=projects)
-    if region:
-        scopes = scopes.filter(region=region)
-        if region in REGIONS and not scopes.exists():
-            for project in projects:
-                _wake((project, region), now)
-            return
-    is_old = Q(answered_at=None) | Q(answered_at__lt=now - settings.POLL_INTERVAL)
-    is_later = Q(due_at=None) | Q(due_at__gt=now)
-    stale = scopes.filter(is_old, is_later, failures=0)
-    if stale.exists():
-        stale.update(due_at=now)
+    rows = _scopes(projects, region)
+    if region in REGIONS and not rows:
+        for project in projects:
+            _wake((project, region), now)
+    for row in rows:
+        if _may_look_again(row, now):  # and still may when it is written
+            Scope.objects.filter(pk=row.pk, due_at=row.due_at, failures=0).update(due_at=now)
+
+
+_AT = Prepared(lambda: Scope.objects.filter(kind=KIND, project=given("project"), region=given("region")))
+
+
+def _scopes(projects: Collection[str], region: str) -> list[Scope]:
+    if not region:
+        return list(Scope.objects.filter(kind=KIND, project__in=projects))
+    return [row for project in projects for row in _AT.rows(project=project, region=region)]
+
+
+def _may_look_again(row: Scope, now: datetime) -> bool:
+    """Tell whether the last answer is old, nothing failed since, and no look is due already."""
+    is_old = row.answered_at is None or row.answered_at < now - settings.POLL_INTERVAL
+    return is_old and not row.failures and (row.due_at is None or row.due_at > now)
 
 
 def _list(scope: Scope, patience: float, now: datetime) -> list[vertex.RemoteResource | None]:
