@@ -29,13 +29,14 @@ def given(name: str) -> Value:
 class Prepared(Generic[Row]):
     """A query that is made by `build` when it first runs; `build` puts `given(name)` where each run has its own value.
 
-    The SQL is Django's, and so is what is made of the rows; only the way from one to the other is taken once.
+    The SQL is Django's, and so is what is made of the rows. Values go to the database as they are, so they are text or
+    whole numbers: what a field would have to turn into something else first, such as a moment, has no place here.
     """
 
     def __init__(self, build: Callable[[], "QuerySet[Any, Row]"]) -> None:
         self._build = build
 
-    def rows(self, **values: object) -> list[Row]:
+    def rows(self, **values: str | int | None) -> list[Row]:
         """Run it with these values; KeyError where one is missing."""
         queryset, compiler, sql, params = self._compiled
         run = copy(compiler)
