@@ -1,7 +1,7 @@
 """A form whose fields carry findings: what could not be read, and what the rules say, in one list at the field."""
 
 from collections.abc import Iterable, Iterator
-from copy import copy, deepcopy
+from copy import copy
 from functools import cache
 from typing import Any
 
@@ -78,32 +78,26 @@ WEIGHT = {Severity.REFUSE: 0, Severity.ASK: 1, Severity.ADVISE: 2}
 
 
 class _Shared(dict[str, forms.Field]):
-    """Fields that are copied for each form only where the form changes them; Django copies all, which takes longer
-    than everything that is then done with the form."""
-
-    def __init__(self, fields: dict[str, forms.Field], own: tuple[str, ...]) -> None:
-        super().__init__(fields)
-        self._own = own
+    """Fields that every form of a class shares; Django copies them for each, which takes longer than all else."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> dict[str, forms.Field]:
-        return {name: deepcopy(field, memo) if name in self._own else field for name, field in self.items()}
+        return dict(self)
 
 
 class FoundForm(forms.Form):
     """A form that findings can be put on. `is_final` is True once it is submitted rather than typed in.
 
-    A class names in `own` the fields that its forms change for themselves; every other field is shared by all of them.
-    What differs from form to form stands beside the fields: `lists` are the options that a field offers in this form,
-    `begins_at` names the field that the page opens at.
+    All forms of a class share its fields; a form that needs another puts its own into `fields`. What else differs from
+    form to form stands beside them: `lists` are the options that a field offers in this form, `begins_at` names the
+    field that the page opens at.
     """
 
     bound_field_class = FoundField
     use_required_attribute = False
     is_final = False
-    own: tuple[str, ...] = ()
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        self.base_fields = _Shared(type(self).base_fields, self.own)  # type: ignore[misc]
+        self.base_fields = _Shared(type(self).base_fields)  # type: ignore[misc]
         super().__init__(*args, **options)
         self.lists: dict[str, tuple[Group, ...]] = {}
         self.begins_at = ""
@@ -152,10 +146,10 @@ class FoundForm(forms.Form):
 
 @cache
 def _blanks(form: type[FoundForm]) -> dict[str, Any]:
-    """Return {field: what it holds when it is left empty}, without those that may not be or that a form changes."""
+    """Return {field: what it holds when it is left empty}, without those that may not be."""
     return {
         name: field.clean(field.widget.value_from_datadict({}, {}, name))
         for name, field in form.base_fields.items()
         if not field.required and not field.widget.needs_multipart_form
-        if name not in form.own and not hasattr(form, f"clean_{name}")
+        if not hasattr(form, f"clean_{name}")
     }

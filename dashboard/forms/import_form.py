@@ -4,6 +4,7 @@ from typing import Any
 
 from django import forms
 
+from dashboard.forms.fields.picks import PickField, team_field
 from dashboard.forms.fields.words import LengthField
 from dashboard.forms.found import FoundForm
 from dashboard.forms.uploads import MOST_BYTES
@@ -13,13 +14,20 @@ MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", 
 """How a text's first bytes tell its encoding."""
 
 
+class _AnyText(forms.CharField):
+    """Takes NUL, too, which Django refuses: `jobs.convert` says what such a text is."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.validators = []
+
+
 class ImportForm(FoundForm):
     """A text in any format, or a file that counts instead of it."""
 
-    own = ("text", "team")
     is_final = True
 
-    text = forms.CharField(
+    text = _AnyText(
         label="Paste it",
         required=False,
         strip=False,
@@ -32,17 +40,11 @@ class ImportForm(FoundForm):
         help_text="At most 1 MB; it counts instead of the text.",
     )
     run_time = LengthField(label="Run time you expect", initial="1 h", help_text="For the cost: 24 h, 90 min, 1 d 12 h")
-    team = forms.ChoiceField(label="Team")
+    team = PickField(label="Team")
 
     def __init__(self, *args: Any, teams: list[tuple[str, str]], **options: Any) -> None:
         super().__init__(*args, **options)
-        self.fields["text"].validators = []  # Django's own refuses NUL; `jobs.convert` says what such a text is
-        team = self.fields["team"]
-        assert isinstance(team, forms.ChoiceField)
-        team.choices = teams
-        if len(teams) == 1:
-            team.widget = forms.HiddenInput()
-            team.initial = teams[0][0]
+        self.fields["team"] = team_field(teams)
 
     def clean_file(self) -> Any:
         """Refuse a file that is too large."""

@@ -8,7 +8,7 @@ from django import forms
 
 from dashboard.forms.compose.carried import CarriedField, DropField, carried_words
 from dashboard.forms.compose.fitting import region_groups
-from dashboard.forms.fields.picks import OpenPickField, PickField
+from dashboard.forms.fields.picks import OpenPickField, PickField, team_field
 from dashboard.forms.fields.words import LengthField
 from dashboard.forms.found import FoundField, FoundForm
 from jobs.catalog import REGIONS
@@ -34,8 +34,6 @@ def new_key() -> str:
 
 class JobForm(FoundForm):
     """What belongs to the whole job."""
-
-    own = ("team",)
 
     request_key = forms.CharField(max_length=64, widget=forms.HiddenInput, initial=new_key)
     cloned_from = forms.UUIDField(required=False, widget=forms.HiddenInput)
@@ -98,12 +96,7 @@ class JobForm(FoundForm):
 
     def __init__(self, *args: Any, teams: list[tuple[str, str]], **options: Any) -> None:
         super().__init__(*args, **options)
-        team = self.fields["team"]
-        assert isinstance(team, forms.ChoiceField)
-        team.choices = teams
-        if len(teams) == 1:
-            team.widget = forms.HiddenInput()
-            team.initial = teams[0][0]
+        self.fields["team"] = team_field(teams)
 
     def fit(self, accelerators: frozenset[str]) -> None:
         """Offer those regions first that have what the pools ask for."""

@@ -57,6 +57,13 @@ class PickField(forms.ChoiceField):
     widget = Select
 
 
+def team_field(teams: list[tuple[str, str]]) -> PickField:
+    """Return the field for one of these teams, out of sight where there is only one."""
+    if len(teams) == 1:
+        return PickField(label="Team", choices=teams, initial=teams[0][0], widget=forms.HiddenInput)
+    return PickField(label="Team", choices=teams)
+
+
 class OpenPickField(PickField):
     """A choice from a list that takes any other word as well: whether it can be used is for the rules to say."""
 
