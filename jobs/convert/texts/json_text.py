@@ -1,5 +1,5 @@
-"""JSON to nodes, with lines. Reads what documentation shows too, and says where it is no JSON: comments, trailing
-commas, unquoted placeholders, single quotes, text after the end.
+"""JSON to nodes, with lines. Reads what documentation shows too, and says where it is no JSON: comments, commas too
+many or too few, unquoted placeholders, single quotes, text after the end.
 """
 
 import json
@@ -102,8 +102,10 @@ class Reader:
         entries: dict[str, Node] = {}
         self.at += 1
         try:
-            while self._inside("}", line):
+            is_first = True
+            while self._inside("}", line, is_first=is_first):
                 self._entry(entries, depth)
+                is_first = False
         except Broken as trouble:
             trouble.so_far = Node(entries, line)
             raise
@@ -143,7 +145,7 @@ class Reader:
         items: list[Node] = []
         self.at += 1
         try:
-            while self._inside("]", line):
+            while self._inside("]", line, is_first=not items):
                 items.append(self.value(depth + 1))
         except Broken as trouble:
             if trouble.so_far is not None:
@@ -152,23 +154,36 @@ class Reader:
             raise
         return Node(items, line)
 
-    def _inside(self, end: str, start: int) -> bool:
+    def _inside(self, end: str, start: int, *, is_first: bool) -> bool:
         """Step to the next entry; False after the end of the object or list."""
+        commas, wanted, is_whole = 0, 0 if is_first else 1, True
         while True:
             if not self.more():
                 raise Broken(f"The text ends before the {end} of what begins on line {start}.", self.line())
             if self.peek() == ",":
+                commas += 1
                 self.at += 1
             elif self.peek() == end:
+                if is_whole:
+                    self._judge(commas, 0)
                 self.at += 1
                 return False
             elif self.text.startswith("...", self.at):
                 self.say("left_out", "The dots stand for something that is left out; they are not read.")
                 self.at += 3
+                is_whole = False
             elif self.peek() in "}]:":
                 raise Broken(f"{quoted(self.peek())} does not fit here.", self.line(), f"Close with {end} first?")
             else:
+                if is_whole:
+                    self._judge(commas, wanted)
                 return True
+
+    def _judge(self, commas: int, wanted: int) -> None:
+        if commas < wanted:
+            self.say("missing_comma", "A comma is missing before this.", "JSON wants one between two entries.")
+        elif commas > wanted:
+            self.say("stray_comma", "A comma before this separates nothing.", "JSON allows none here.")
 
     def _name(self) -> str:
         if self.peek() in "\"'":

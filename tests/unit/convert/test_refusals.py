@@ -124,4 +124,21 @@ class TestDocumentationJson:
         reading = convert.read_text(text)
 
         assert spec_of(reading) == {"workerPoolSpecs": [{"replicaCount": "1"}]}
-        assert {"comments": 1, "left_out": 3, "trailing_text": 5}.items() <= codes(reading).items()
+        assert {"comments": 1, "stray_comma": 3, "left_out": 3, "trailing_text": 5}.items() <= codes(reading).items()
+
+    @pytest.mark.parametrize(
+        ("pools", "said"),
+        [
+            ('[{"replicaCount": 1},\n{"replicaCount": 2}]', {}),
+            ('[{"replicaCount": 1}\n{"replicaCount": 2}]', {"missing_comma": 2}),
+            ('[{"replicaCount": 1},\n,{"replicaCount": 2}]', {"stray_comma": 2}),
+            ('[,{"replicaCount": 1},{"replicaCount": 2}]', {"stray_comma": 1}),
+            ('[{"replicaCount": 1},{"replicaCount": 2},\n]', {"stray_comma": 2}),
+            ('[{"replicaCount": 1}, ..., {"replicaCount": 2}, ...]', {"left_out": 1}),
+        ],
+    )
+    def test_commas_too_many_or_too_few_are_told(self, pools: str, said: dict[str, int]) -> None:
+        reading = convert.read_text(f'{{"jobSpec": {{"workerPoolSpecs": {pools}}}}}')
+
+        assert [pool["replicaCount"] for pool in spec_of(reading)["workerPoolSpecs"]] == ["1", "2"]
+        assert codes(reading) == said
