@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from jobs.convert.commands.shell_commands import Command, Shell
 from jobs.convert.commands.shell_words import Word
-from jobs.convert.texts.forms import looks_like
+from jobs.convert.texts.forms import looks_like, refusal
 from jobs.convert.texts.json_text import read_json
 from jobs.convert.texts.nodes import Draft, Node, Notes
 from jobs.spec import quoted
@@ -40,6 +40,8 @@ def read_curl(text: str, notes: Notes, identify: Identify, files: Callable[[str]
         if draft is not None:
             project, region = (address[1], address[2]) if address else ("", "")
             found.append(draft._replace(form=f"a curl command that posts {draft.form}", project=project, region=region))
+        elif documents:
+            notes.refuse("no_job", documents[0].line, refusal(documents[0]), "Give a command that creates a job.")
     return found
 
 

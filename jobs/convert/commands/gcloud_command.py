@@ -22,7 +22,7 @@ from jobs.convert.commands.gcloud_flags import (
     parts,
 )
 from jobs.convert.commands.gcloud_pools import pools_of, with_flags
-from jobs.convert.commands.shell_commands import Command, Shell
+from jobs.convert.commands.shell_commands import Command, Shell, tell_unclosed
 from jobs.convert.commands.shell_words import Word
 from jobs.convert.texts.nodes import Draft, Node, Notes, folded, node_of
 from jobs.spec import CustomJobSpec, quoted
@@ -60,7 +60,9 @@ def read_gcloud(text: str, notes: Notes, read_config: Config, files: Files) -> l
     shell = Shell(text)
     calls = [call for command in shell.commands() if (call := _call(command)) is not None]
     if not calls:
+        tell_unclosed(shell, notes)
         return []
+    calls = [call for call in calls if call.words] or calls  # a bare name of the command is a sentence about it
     given = flags_of(calls[0].words, notes)
     config = config_of(given, calls[0].document, shell.documents, files, read_config, notes)
     further = [Draft("further", Node({}, call.line), "a command") for call in calls[1:]]

@@ -72,7 +72,9 @@ def config_of(
         return read_config(written.text, written.line, notes)
     text = files(word.text)
     if text is None:
-        message = f"The job itself is in the file {quoted(word.text)}, which is not part of this text."
+        piped = word.text in ("-", "/dev/stdin")
+        where = "comes from another command" if piped else f"is in the file {quoted(word.text)}"
+        message = f"The job itself {where}, which is not part of this text."
         remedy = "Give that file; the name, region and flags are read from the command."
         notes.refuse("config_elsewhere", word.line, message, remedy)
         return None

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from jobs.convert.commands.shell_words import CONTINUED, HOLE, Word, Words
+from jobs.convert.texts.nodes import Notes
 
 ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=(.*)", re.DOTALL)
 HEREDOC = re.compile(r"<<(-?)[ \t]*(['\"]?)([A-Za-z_]\w*)\2")
@@ -17,6 +18,7 @@ REDIRECT = re.compile(r"[<>&|]+[ \t]*")
 ARRAY = re.compile(r"\$\{(\w+)\[[@*]\]\}")
 NUMBERED = re.compile(r"[0-9]+(?=[<>])")
 CREATES = re.compile(r"gcloud\b[^\n]*\bai\b[^\n]*\bcreate\b")
+AT_MARGIN = re.compile(r"^[ \t]*gcloud[ \t][^\n]*[ \t](?:custom-jobs|hp-tuning-jobs)[ \t]+create\b", re.MULTILINE)
 SETTERS = frozenset({"export", "declare", "readonly", "local", "set", "env"})
 SHOWING = frozenset({"echo", "printf"})
 LONGEST_VALUE = 200_000
@@ -189,3 +191,10 @@ class Shell(Words):
             if CREATES.search(body):
                 self.inner.append((body, self.line(start)))
         self.waiting.clear()
+
+
+def tell_unclosed(shell: Shell, notes: Notes) -> None:
+    """Say that an open quote hides the command of a script; a sentence with an apostrophe is no script."""
+    if shell.unclosed and AT_MARGIN.search(shell.text):
+        message = "A quote is open from here to the end, so that the command is no command: this one or one before it."
+        notes.refuse("unclosed_quote", shell.unclosed, message, "Close the quote.")

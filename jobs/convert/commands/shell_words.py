@@ -34,7 +34,8 @@ class Word:
 
 class Words:
     """Walks through a text. `variables` are put in, at most MOST_PUT_IN characters of them; `inner` are the $(commands)
-    that create jobs, each with its line; `begun` are the lines on which here-documents began that became values.
+    that create jobs, each with its line; `begun` are the lines on which here-documents began that became values;
+    `unclosed` is the line of a quote that nothing closes.
     """
 
     def __init__(self, text: str, first_line: int) -> None:
@@ -45,6 +46,7 @@ class Words:
         self.inner: list[tuple[str, int]] = []
         self.inside: list[int] = []
         self.begun: dict[str, int] = {}
+        self.unclosed = 0
 
     def line(self, place: int) -> int:
         """Return the line of a place in the text."""
@@ -103,13 +105,15 @@ class Words:
 
     def _single(self) -> str:
         end = self.text.find("'", self.at + 1)
-        end = len(self.text) if end < 0 else end
+        if end < 0:
+            self.unclosed, end = self.unclosed or self.line(self.at), len(self.text)
         piece = self.text[self.at + 1 : end]
         self.inside.extend(place + 1 for place, sign in enumerate(piece) if sign == "\n")
         self.at = end + 1
         return piece
 
     def _double(self) -> str:
+        began = self.at
         self.at += 1
         parts: list[str] = []
         size = 0
@@ -129,6 +133,8 @@ class Words:
                 parts.append(found[0])
                 self.at = found.end()
             size += len(parts[-1])
+        if self.at >= len(self.text):
+            self.unclosed = self.unclosed or self.line(began)
         self.at += 1
         return "".join(parts)
 

@@ -47,6 +47,13 @@ HINT = re.compile(
     rf"\b(?:{'|'.join(sorted(MAKERS))})\s*\(|\baiplatform\b|\bworker_pool_specs?\b\s*(?::[^=\n]{{1,200}})?="
 )
 MAKES = re.compile(rf"\b(?:{'|'.join(sorted(MAKERS))})\s*\(")
+OTHERS = (
+    ("a NAS job (neural architecture search)", re.compile(r"(?<!def )\bcreate_nas_job\s*\(")),
+    ("an AutoML job", re.compile(r"\bAutoML\w{1,40}TrainingJob(?:RunOp|Operator)?\s*\(")),
+    ("a batch prediction", re.compile(r"\b(?:create_batch_prediction_job|BatchPredictionJob\.create)\s*\(")),
+    ("a pipeline of Vertex AI Pipelines", re.compile(r"\b(?:PipelineJob|create_pipeline_job)\s*\(")),
+)
+"""Jobs of Vertex AI that train no code of one's own, and the calls that make them."""
 
 
 def looks_like_python(text: str) -> bool:
@@ -57,3 +64,9 @@ def looks_like_python(text: str) -> bool:
 def makes_a_job(text: str) -> bool:
     """Tell whether a text calls what makes a job in the SDK."""
     return bool(MAKES.search(text))
+
+
+def other_job(text: str) -> tuple[str, int] | None:
+    """Return what a program makes that is a job of another sort, and the place of the call; None for other programs."""
+    calls = ((words, pattern.search(text)) for words, pattern in OTHERS)
+    return next(((words, found.start()) for words, found in calls if found is not None), None)

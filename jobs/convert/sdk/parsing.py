@@ -4,6 +4,7 @@ Nothing is run. Source: IPython's manual, "Built-in magic commands" and "System 
 """
 
 import ast
+import contextlib
 import re
 import textwrap
 import warnings
@@ -13,6 +14,8 @@ COMMAND = re.compile(r"([ \t]*)(?:!(?!=)|%(?=[A-Za-z%]))")
 OUTPUT = re.compile(r"([ \t]*[A-Za-z_][\w.,\[\]\"' \t]*=[ \t]*)(?:!|%(?=[A-Za-z]))")
 INDENTED = re.compile(r"[ \t]")
 CONTINUES = re.compile(r"[ \t)\]}#]|$|(?:elif|else|except|finally)\b")
+UNFILLED = re.compile(r"(\b\w+[ \t]*(?<![=!<>])=)(?=[ \t]*(?:[,)#]|$))", re.MULTILINE)
+"""What a lesson leaves for its readers to fill in: `name = # TODO`, `name=,`."""
 UNFINISHED = ("was never closed", "unterminated triple-quoted", "unexpected EOF", "expected an indented block")
 LONGEST_STATEMENT = 60
 MOST_PARSED = 1_000_000
@@ -41,10 +44,10 @@ def parsed(text: str) -> Parsed:
     except SyntaxError as trouble:
         first = trouble
     plain = without_commands(text)
-    try:
-        return Parsed(_parse(plain), [])
-    except SyntaxError:
-        found = _in_parts(plain)
+    for attempt in (plain, UNFILLED.sub(r"\1 ...", plain)):
+        with contextlib.suppress(SyntaxError):
+            return Parsed(_parse(attempt), [])
+    found = _in_parts(plain)
     if not found.tree.body:
         raise first
     return found
@@ -91,7 +94,7 @@ def _in_parts(text: str) -> Parsed:
     found, budget, at = ast.Module([], []), MOST_PARSED, 0
     left_out: list[LeftOut] = []
     while at < len(starts):
-        reason, taken = "it is too long to be looked through", 1
+        reason, taken, where = "it is too long to be looked through", 1, starts[at] + 1
         for size in range(1, min(LONGEST_STATEMENT, len(starts) - at) + 1):
             part = "\n".join(lines[starts[at] : ends[at + size - 1]])
             budget -= len(part)
@@ -101,6 +104,7 @@ def _in_parts(text: str) -> Parsed:
                 tree = ast.increment_lineno(_parse(part), starts[at])
             except SyntaxError as trouble:
                 reason = trouble.msg or "it cannot be parsed"
+                where = starts[at] + (trouble.lineno or 1)
                 if not any(sign in reason for sign in UNFINISHED):
                     break
             else:
@@ -108,7 +112,7 @@ def _in_parts(text: str) -> Parsed:
                 reason, taken = "", size
                 break
         if reason and len(left_out) < MOST_LEFT_OUT:
-            left_out.append(LeftOut(starts[at] + 1, reason, "\n".join(lines[starts[at] : ends[at]])))
+            left_out.append(LeftOut(where, reason, "\n".join(lines[starts[at] : ends[at]])))
         at += taken
     return Parsed(found, left_out)
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from jobs.convert.sdk.components import job_of_component
 from jobs.convert.sdk.custom_jobs import custom_job, local_script, tuning_job
-from jobs.convert.sdk.makers import CREATES, MESSAGE_FIELDS, OF_COMPONENT, OPERATORS, TRAINING, makes_a_job
+from jobs.convert.sdk.makers import CREATES, MESSAGE_FIELDS, OF_COMPONENT, OPERATORS, TRAINING, makes_a_job, other_job
 from jobs.convert.sdk.operators import job_of_operator
 from jobs.convert.sdk.parsing import LeftOut, parsed
 from jobs.convert.sdk.program import Program
@@ -20,6 +20,7 @@ from jobs.convert.texts.nodes import Draft, Node, Notes, folded
 from jobs.spec import Finding, Severity, quoted
 
 PARENT = re.compile(r"projects/(.+?)/locations/([^/]+)")
+POOLS = re.compile(r"\bworker_?pool_?specs?\b", re.IGNORECASE)
 LONGEST = 500_000
 UNSEEN = ("displayName", "jobSpec", "trialJobSpec", "studySpec", "maxTrialCount", "parallelTrialCount")
 """What `**names` that are not known here may give."""
@@ -76,19 +77,23 @@ def read_python(text: str, notes: Notes, identify: Identify) -> PythonText:
         notes.refuse("unreadable_python", None, "The Python is nested too deep to be read.", "Give only the job.")
         return PythonText([], None)
     _tell(left_out, bool(drafts), notes)
+    if not drafts and (other := other_job(text)) is not None:
+        words, place = other
+        message = f"This makes {words}, which Trainboard does not run."
+        notes.refuse("no_job", text.count("\n", 0, place) + 1, message, "Give a custom, tuning or training job.")
     return PythonText(drafts, program)
 
 
 def _tell(left_out: list[LeftOut], found: bool, notes: Notes) -> None:
     """Say what was no Python: refused where it was to make a job and no other part made one."""
     for part in left_out:
-        if not found and makes_a_job(part.text):
-            message = f"What begins here is no Python 3: {quoted(part.reason)}."
+        if not found and (makes_a_job(part.text) or POOLS.search(part.text)):
+            message = f"This is no Python 3: {quoted(part.reason)}."
             notes.refuse("unreadable_python", part.line, message, "Give the whole statement.")
             return
     if found and left_out:
         others = f", and {len(left_out) - 1} more parts below," if len(left_out) > 1 else ""
-        message = f"What begins here{others} is no Python 3 and is left out: {quoted(left_out[0].reason)}."
+        message = f"What stands here{others} is no Python 3 and is left out: {quoted(left_out[0].reason)}."
         notes.advise("left_out", left_out[0].line, message)
 
 

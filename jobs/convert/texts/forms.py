@@ -29,6 +29,8 @@ NO_JOBS = {
     "pipelineinfo": "describes a pipeline of Vertex AI Pipelines, not a training job",
     "apiversion": "is a Kubernetes manifest, not a job of Vertex AI",
     "deployedmodels": "describes an endpoint, not a job",
+    "nasjobspec": "describes a NAS job (neural architecture search), which Trainboard does not run",
+    "dedicatedresources": "describes a deployment or a batch prediction, not a training job",
     "nbformat": "is a notebook in which no job was found",
 }
 SDK_ONLY = frozenset({"stagingbucket", "baseoutputdir", "encryptionspeckeyname", "schedulingstrategy"})

@@ -1,73 +1,43 @@
-"""Jobs that a text carries inside something else: fenced blocks, steps of workflows, strings of programs, commands.
+"""Jobs that a text carries inside something else: steps of workflows, strings of programs, files that scripts write.
 
 Asked only where a text is no job by itself. Every part keeps the lines that it has in the text.
 """
 
 import ast
-import itertools
 import re
 import shlex
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from jobs.convert.commands.shell_commands import Shell
-from jobs.convert.sdk.makers import looks_like_python, makes_a_job
+from jobs.convert.sdk.makers import makes_a_job
 from jobs.convert.sdk.parsing import parsed
 from jobs.convert.sdk.program import Program
 from jobs.convert.texts.forms import NO_JOBS, looks_like
 from jobs.convert.texts.json_text import read_json
 from jobs.convert.texts.nodes import Node, Notes, folded
 from jobs.convert.texts.notebook import commands_in
-from jobs.convert.texts.recognise import CLOSES, CREATE, CURL, FENCE, FIELD, recognise
+from jobs.convert.texts.pages import (
+    MOST_PARTS,
+    Part,
+    configs_in_prose,
+    in_sentences,
+    indented_blocks,
+    is_page,
+    unindented,
+)
+from jobs.convert.texts.recognise import CONFIG, CREATE, CURL, recognise
 from jobs.convert.texts.yaml_text import read_yaml
 from jobs.spec import quoted
 
-IN_BLOCK = ", in a fenced block"
-MOST_PARTS = 50
 MOST_NODES = 20_000
 DEEPEST = 20
+AT_MARGIN = re.compile(
+    r"^(?:from[ \t]+\S+[ \t]+import\b|import[ \t]+\w|def[ \t]+\w+\(|class[ \t]+\w+[(:])", re.MULTILINE
+)
+"""What begins a statement at the margin: the text is a program, whose indents are no blocks of a page."""
 LONGEST_GUESS = 100_000
 MOST_FILLED = 200_000
 VARIABLE = re.compile(r"\$?\{(\w+)\}|\$(\w+)")
-IN_BACKTICKS = re.compile(r"(?<!`)`([^`\n]{1,1500})`(?!`)")
-IN_QUOTES = re.compile(r"(?<!\\)\"((?:[^\"\\\n]|\\.){1,1500})\"")
-CONFIG = re.compile(
-    r"^[ \t]*['\"]?(?:workerPoolSpecs|worker_pool_specs|trialJobSpec|jobSpec)['\"]?[ \t]*:", re.MULTILINE
-)
-
-
-class Part(NamedTuple):
-    """A part of a text that may hold a job: its format, its text with lines kept, where it stands, a config file that
-    stands beside it; or a value that was read already.
-    """
-
-    format: str
-    text: str
-    where: str
-    config: str | None = None
-    node: Node | None = None
-
-
-def blocks(text: str) -> list[Part]:
-    """Return the fenced blocks of a page that speak of jobs; the block of a config counts as a command's file."""
-    lines = text.split("\n")
-    found: list[str] = []
-    start: int | None = None
-    for number, line in enumerate(lines):
-        if not FENCE.match(line):
-            continue
-        if start is None or not CLOSES.fullmatch(line):
-            start = number
-            continue
-        block = lines[start + 1 : number]
-        if len(found) < MOST_PARTS and _speaks("\n".join(block)):
-            found.append("\n" * (start + 1) + "\n".join(_unindented(block)))
-        start = None
-    formats = [recognise(block) for block in found]
-    configs = [block for block, name in zip(found, formats, strict=True) if name in ("rest", "gcloud-yaml")]
-    beside = configs[0].strip("\n") if len(configs) == 1 else None
-    parts = [Part(name, block, IN_BLOCK, beside) for name, block in zip(formats, found, strict=True)]
-    return sorted(parts, key=lambda part: part.format in ("gcloud", "curl") and not beside and "--config" in part.text)
 
 
 def inside(found: str, text: str, shell: str, *, broken: bool) -> Iterator[Part]:
@@ -85,12 +55,15 @@ def inside(found: str, text: str, shell: str, *, broken: bool) -> Iterator[Part]
         yield from _in_shell(shell)
     if found == "rest" or len(text) > LONGEST_GUESS or not (broken or found == "python"):
         return
+    if broken and is_page(text) and not (found == "python" and AT_MARGIN.search(text)):
+        yield from indented_blocks(text)
+        yield from configs_in_prose(text)
     if found != "gcloud" and CREATE.search(text):
         yield Part("gcloud", text, "")
     if found not in ("curl", "gcloud") and CURL.search(text):
         yield Part("curl", text, "")
     if found != "python":
-        yield from _in_sentences(text)
+        yield from in_sentences(text)
         yield from _in_shell(text)
         if makes_a_job(text):
             yield Part("python", text, "")
@@ -108,7 +81,7 @@ def _in_shell(text: str) -> Iterator[Part]:
             yield Part(recognise(word.text), "\n" * (word.line - 1) + word.text, where)
     for word in shell.bodies[:MOST_PARTS]:
         if CONFIG.search(word.text):
-            lines = "\n".join(_unindented(word.text.split("\n")))
+            lines = "\n".join(unindented(word.text.split("\n")))
             body = _found_in("\n" * (word.line - 1) + lines)
             yield from (part._replace(where=", in a text that is given here") for part in body)
 
@@ -121,41 +94,22 @@ def _found_in(text: str) -> Iterator[Part]:
         yield from _in_documents(read_json(text, notes) if recognise(text) == "rest" else read_yaml(text, notes))
 
 
-def _in_sentences(text: str) -> Iterator[Part]:
-    """Yield the commands between backticks in the sentences of a page, and those in the quotes of other languages."""
-    for pattern, where in ((IN_BACKTICKS, ", in a sentence"), (IN_QUOTES, ", in quotes")):
-        held = ((found.start(), found[1]) for found in pattern.finditer(text) if "gcloud" in found[1])
-        for start, quoted_text in itertools.islice(held, MOST_PARTS):
-            command = quoted_text if pattern is IN_BACKTICKS else re.sub(r"\\(.)", r"\1", quoted_text)
-            if CREATE.search(command) and re.search(r"--[\w-]+[ =]\S", command):
-                yield Part("gcloud", "\n" * text.count("\n", 0, start) + command, where)
-
-
-def _speaks(text: str) -> bool:
-    return bool(CREATE.search(text) or FIELD.search(text) or looks_like_python(text) or "trialJobSpec" in text)
-
-
-def _unindented(lines: list[str]) -> list[str]:
-    depth = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
-    return [line[depth:] for line in lines]
-
-
 def _in_documents(documents: list[Node]) -> Iterator[Part]:
-    """Yield commands in steps of workflows, and jobs deep in other documents."""
-    waiting = [(node, 0) for node in reversed(documents)]
+    """Yield commands in steps of workflows and manifests, and jobs deep in documents that describe nothing else."""
+    waiting = [(node, 0, False) for node in reversed(documents)]
     seen = parts = 0
     while waiting and seen < MOST_NODES and parts < MOST_PARTS:
-        node, depth = waiting.pop()
+        node, depth, other = waiting.pop()
         seen += 1
         part = _of_node(node, depth)
-        if part is not None:
+        if part is not None and not (other and part.node is not None):
             parts += 1
             yield part
         elif depth < DEEPEST and isinstance(node.value, dict):
-            if not any(folded(name) in NO_JOBS for name in node.value):
-                waiting.extend((item, depth + 1) for item in reversed(node.value.values()))
+            other = other or any(folded(name) in NO_JOBS for name in node.value)
+            waiting.extend((item, depth + 1, other) for item in reversed(node.value.values()))
         elif depth < DEEPEST and isinstance(node.value, list):
-            waiting.extend((item, depth + 1) for item in reversed(node.value))
+            waiting.extend((item, depth + 1, other) for item in reversed(node.value))
 
 
 def _of_node(node: Node, depth: int) -> Part | None:
@@ -187,7 +141,7 @@ def _in_program(text: str, shell: str) -> Iterator[Part]:
     try:
         tree = parsed(text).tree
         program.walk(tree)
-        texts = list(_texts(tree, program))
+        texts = [(line, _whole(held, program)) for line, held in _texts(tree, program)]
     except (SyntaxError, RecursionError, MemoryError, ValueError):
         texts = []
     configs = [(line, held) for line, held in texts if CONFIG.search(held) and not CREATE.search(held)]
@@ -221,6 +175,15 @@ def _texts(tree: ast.Module, program: Program) -> Iterator[tuple[int, str]]:
         if CREATE.search(held) or CONFIG.search(held):
             parts += 1
             yield node.lineno, held
+
+
+def _whole(held: str, program: Program) -> str:
+    """Return the text that a config becomes where the program adds to it: the longest that a name is bound to."""
+    if not CONFIG.search(held):
+        return held
+    values = (node.value for node in program.values.names.values())
+    grown = [value for value in values if isinstance(value, str) and value.startswith(held)]
+    return max([held, *grown], key=len)
 
 
 def _filled(shell: str, program: Program) -> str:

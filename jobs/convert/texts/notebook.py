@@ -6,6 +6,7 @@ Source: nbformat's documentation, "The Notebook file format"; IPython's manual, 
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 PYTHON_MAGICS = frozenset({"%%time", "%%timeit", "%%capture", "%%prun"})
@@ -14,30 +15,65 @@ FILE_MAGICS = frozenset({"%%writefile", "%%file"})
 COMMAND = re.compile(r"[ \t]*(?:!|%sx[ \t]|%system[ \t])[ \t]*(?=\S)")
 END = "END_OF_CELL"
 MOST_CELLS = 2_000
+MOST_UNREAD = 1_000
+
+
+CELL_TYPE = re.compile(r'"cell_type"[ \t]*:[ \t]*"(\w+)"')
+SOURCE = re.compile(r'"source"[ \t]*:[ \t]*\[')
+SOURCE_ENDS = re.compile(r"[ \t]*\]")
 
 
 class Notebook(NamedTuple):
-    """The two programs that a notebook holds; their lines are those of the file where it has one line for each."""
+    """The two programs that a notebook holds; their lines are those of the file where it has one line for each.
+
+    `broken` is the line on which the file is no JSON; the cells around it are read all the same.
+    """
 
     python: str
     shell: str
+    broken: int | None = None
 
 
 def notebook(text: str) -> Notebook | None:
     """Return what a notebook's file holds; None for any other text."""
     if '"cells"' not in text or '"nbformat"' not in text:
         return None
+    broken = None
     try:
         cells = json.loads(text).get("cells")
+    except json.JSONDecodeError as trouble:
+        broken, cells = trouble.lineno, list(_salvaged(text.split("\n")))
     except (ValueError, AttributeError, RecursionError):
         return None
-    if not isinstance(cells, list):
+    if not isinstance(cells, list) or (broken and not cells):
         return None
     placed = _Placed(text)
     for cell in cells[:MOST_CELLS]:
         if isinstance(cell, dict) and cell.get("cell_type") == "code":
             placed.cell(_lines(cell.get("source")))
-    return Notebook("\n".join(placed.python), "\n".join(placed.shell))
+    return Notebook("\n".join(placed.python), "\n".join(placed.shell), broken)
+
+
+def _salvaged(lines: list[str]) -> Iterator[dict[str, Any]]:
+    """Yield the cells of a notebook that is no JSON, as far as each line of their source is a text in quotes."""
+    kind, unread = "", 0
+    source: list[Any] | None = None
+    for line in lines:
+        if found := CELL_TYPE.search(line):
+            kind = found[1]
+        if source is None:
+            source = [] if SOURCE.search(line) else None
+        elif SOURCE_ENDS.match(line):
+            yield {"cell_type": kind, "source": source}
+            source = None
+        else:
+            try:
+                source.append(json.loads(line.strip().removesuffix(",")))
+            except (ValueError, RecursionError):
+                source.append("\n")
+                unread += 1
+        if unread > MOST_UNREAD:
+            return
 
 
 def commands_in(text: str) -> str:

@@ -16,12 +16,13 @@ from jobs.convert.sdk.reading import read_python
 from jobs.convert.texts.assumptions import assumed, told_by
 from jobs.convert.texts.belonging import at_home
 from jobs.convert.texts.decode import decode
-from jobs.convert.texts.foreign import name_language
+from jobs.convert.texts.foreign import explain
 from jobs.convert.texts.forms import identify, listed_jobs, refusal
-from jobs.convert.texts.inside import IN_BLOCK, Part, blocks, inside
+from jobs.convert.texts.inside import inside
 from jobs.convert.texts.json_text import read_json
 from jobs.convert.texts.nodes import Draft, Node, Notes, excess, folded, line_at, plain
 from jobs.convert.texts.notebook import notebook
+from jobs.convert.texts.pages import IN_BLOCK, Part, blocks, names_a_job
 from jobs.convert.texts.recognise import command_in_comment, comment_line, recognise, unfenced
 from jobs.convert.texts.tidy import Tidier
 from jobs.convert.texts.yaml_text import read_yaml
@@ -104,6 +105,9 @@ def read_text(
     if decoded is None:
         return Reading("", "", "", None, {}, tuple(notes.result()))
     cells = notebook(decoded)
+    if cells is not None and cells.broken:
+        message = "The notebook's file is no JSON here; what of its cells can be read is read."
+        notes.advise("broken_notebook", cells.broken, message, "Save it anew from a notebook editor.")
     decoded = cells.python if cells is not None else unfenced(decoded)
     found = "python" if cells is not None else recognise(decoded)
     parts = [] if cells is not None or (found == "python" and is_whole(decoded)) else blocks(decoded)
@@ -111,14 +115,18 @@ def read_text(
     draft, heading = (None, None) if parts else _draft(found, decoded, notes, files)
     if draft is None:
         shell = cells.shell if cells is not None else ""
-        broken = found in ("gcloud", "curl") or any(note.code.startswith("unreadable") for note in notes.findings)
+        broken = (
+            bool(parts)
+            or found in ("gcloud", "curl")
+            or any(note.code.startswith("unreadable") for note in notes.findings)
+        )
         found, draft = _draft_inside(
             found, chain(parts, inside(found, decoded, shell, broken=broken)), notes, started, files
         )
         if draft is None and parts and len(notes.findings) == started:
             draft, heading = _draft(found, decoded, notes, files)
     if draft is None:
-        name_language(decoded, started, notes)
+        explain(decoded, started, notes)
         return Reading(found, "", "", None, {}, tuple(notes.result()))
     if heading is not None:
         draft = _with_heading(draft, heading, notes)
@@ -146,7 +154,9 @@ def _draft_inside(
             notes.findings[started:] = scratch.findings
             notes.left_out = scratch.left_out
             return part.format or found, draft._replace(form=draft.form + part.where)
-        kept = kept or (scratch if part.where == IN_BLOCK and refuses(scratch.findings) else None)
+        hidden = any(note.code == "unclosed_quote" for note in scratch.findings)
+        meant = hidden or (part.where == IN_BLOCK and names_a_job(part.text))
+        kept = kept or (scratch if meant and refuses(scratch.findings) else None)
     if kept is not None:
         notes.findings[started:] = kept.findings
     return found, None

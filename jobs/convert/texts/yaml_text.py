@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from jobs.convert.texts.nodes import Node, Notes
+from jobs.convert.texts.templates import first_mark, without_marks
 from jobs.spec import quoted
 from jobs.spec.reading import DEEPEST, MOST_VALUES
 
@@ -28,11 +29,6 @@ REAL = re.compile(r"[-+]?(?:[0-9][0-9_]*\.[0-9_]*(?:[eE][-+][0-9]+)?|\.[0-9][0-9
 STANDARD = "tag:yaml.org,2002:"
 SCALAR_TAGS = frozenset({f"{STANDARD}{kind}" for kind in ("int", "float", "bool", "null")})
 LONGEST_NUMBER = 40
-LONGEST_LINE = 500
-LOGIC = re.compile(r"[ \t]*(?:\{%.*%\}|<%.*%>|\{\{-?[ ]*(?:if|else|end|range|with|define|include)\b.*\}\})[ \t]*")
-MARK = re.compile(
-    r"^([ \t]*(?:-[ \t]+)?(?:[\w.-]+[ \t]*:[ \t]+)?)((?:[%@`]|\{\{|\{%|\$\{\{)[^#\n]*?)([ \t]*(?:[ \t]#.*)?)$"
-)
 
 
 class Unreadable(Exception):
@@ -50,26 +46,13 @@ def read_yaml(text: str, notes: Notes) -> list[Node]:
     if any(note.code == "unreadable_yaml" for note in own.findings) and (mended := without_marks(text)) != text:
         again = Notes()
         message = "The text is a template: marks of it that are no YAML are read as placeholders, or passed over."
-        again.advise("template", None, message)
+        again.advise("template", first_mark(text), message)
         documents = _documents(mended, again)
         if not any(note.code == "unreadable_yaml" for note in again.findings):
             own, found = again, documents
     notes.findings.extend(own.findings)
     notes.left_out += own.left_out
     return found
-
-
-def without_marks(text: str) -> str:
-    """Quote values that begin with a mark of a template; empty the lines that hold nothing but a template's logic."""
-    return "\n".join(_without_mark(line) if len(line) <= LONGEST_LINE else line for line in text.split("\n"))
-
-
-def _without_mark(line: str) -> str:
-    return "" if LOGIC.fullmatch(line) else MARK.sub(_in_quotes, line)
-
-
-def _in_quotes(found: re.Match[str]) -> str:
-    return f"{found[1]}'{found[2].replace(chr(39), chr(39) * 2)}'{found[3]}"
 
 
 def _documents(text: str, notes: Notes) -> list[Node]:
