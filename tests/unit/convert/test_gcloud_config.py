@@ -65,7 +65,9 @@ def test_accelerators_may_be_written_as_gcloud_s_choices() -> None:
     assert spec_of(reading)["workerPoolSpecs"][0]["machineSpec"]["acceleratorType"] == "NVIDIA_TESLA_T4"
 
 
-@pytest.mark.parametrize("region", ["{REGION}", "YOUR REGION", "#", "<region>", "your-region", "${REGION}"])
+@pytest.mark.parametrize(
+    "region", ["{REGION}", "YOUR REGION", "#", "<region>", "your-region", "my-location", "${REGION}"]
+)
 def test_a_placeholder_for_the_region_is_no_wrong_region(region: str) -> None:
     pool = "machine-type=n1-standard-4,container-image-uri=gcr.io/p/{IMAGE}"
 
