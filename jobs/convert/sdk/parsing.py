@@ -14,8 +14,10 @@ COMMAND = re.compile(r"([ \t]*)(?:!(?!=)|%(?=[A-Za-z%]))")
 OUTPUT = re.compile(r"([ \t]*[A-Za-z_][\w.,\[\]\"' \t]*=[ \t]*)(?:!|%(?=[A-Za-z]))")
 INDENTED = re.compile(r"[ \t]")
 CONTINUES = re.compile(r"[ \t)\]}#]|$|(?:elif|else|except|finally)\b")
-UNFILLED = re.compile(r"(\b\w+[ \t]*(?<![=!<>])=)(?=[ \t]*(?:[,)#]|$))", re.MULTILINE)
+UNFILLED = re.compile(r"(\b\w+[ \t]*(?<![=!<>])=)(?=[ \t]*(?:[,)#]|$))")
 """What a lesson leaves for its readers to fill in: `name = # TODO`, `name=,`."""
+MOST_GAPS = 20
+LONGEST_LESSON = 100_000
 UNFINISHED = ("was never closed", "unterminated triple-quoted", "unexpected EOF", "expected an indented block")
 LONGEST_STATEMENT = 60
 MOST_PARSED = 1_000_000
@@ -44,13 +46,27 @@ def parsed(text: str) -> Parsed:
     except SyntaxError as trouble:
         first = trouble
     plain = without_commands(text)
-    for attempt in (plain, UNFILLED.sub(r"\1 ...", plain)):
-        with contextlib.suppress(SyntaxError):
-            return Parsed(_parse(attempt), [])
+    with contextlib.suppress(SyntaxError):
+        return Parsed(_filled_in(plain), [])
     found = _in_parts(plain)
     if not found.tree.body:
         raise first
     return found
+
+
+def _filled_in(text: str) -> ast.Module:
+    """Parse a program with `...` in the gaps that a lesson leaves; only lines that are no Python are looked at."""
+    lines = text.split("\n")
+    for _ in range(MOST_GAPS if len(text) <= LONGEST_LESSON else 1):
+        try:
+            return _parse("\n".join(lines))
+        except SyntaxError as trouble:
+            at = min(trouble.lineno or 1, len(lines)) - 1
+            filled = UNFILLED.sub(r"\1 ...", lines[at])
+            if filled == lines[at]:
+                raise
+            lines[at] = filled
+    return _parse("\n".join(lines))
 
 
 def _parse(text: str) -> ast.Module:

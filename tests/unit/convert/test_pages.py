@@ -151,6 +151,14 @@ class TestPrograms:
         assert refused(reading) == []
         assert reading.holes == ("jobSpec.workerPoolSpecs[0].containerSpec.imageUri",)
 
+    def test_a_text_that_looks_like_a_gap_is_left_alone(self) -> None:
+        program = (
+            job("machine").replace("'gcr.io/p/i'", "machine").replace("CustomJob(", "CustomJob(labels={'a': 'b=,c'}, ")
+        )
+        reading = convert.read_text(f"machine = # TODO\n{program}")
+
+        assert reading.body["labels"] == {"a": "b=,c"}
+
     def test_say_where_the_one_that_holds_the_pools_is_no_python(self) -> None:
         reading = convert.read_text("import os\ndef f():\n  worker_pool_specs = [1]\n  for in x:\n    pass\n")
 
