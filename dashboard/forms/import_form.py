@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 
-from dashboard.forms.fields.picks import PickField, team_field
+from dashboard.forms.fields.picks import team_field
 from dashboard.forms.fields.words import LengthField
 from dashboard.forms.found import FoundForm
 from dashboard.forms.uploads import MOST_BYTES
@@ -40,7 +40,7 @@ class ImportForm(FoundForm):
         help_text="At most 1 MB; it counts instead of the text.",
     )
     run_time = LengthField(label="Run time you expect", initial="1 h", help_text="For the cost: 24 h, 90 min, 1 d 12 h")
-    team = PickField(label="Team")
+    team = team_field([])
 
     def __init__(self, *args: Any, teams: list[tuple[str, str]], **options: Any) -> None:
         super().__init__(*args, **options)

@@ -1,18 +1,14 @@
 """The folded fields of a job: identity, network, experiments, access, retries, labels."""
 
+from functools import partial
+
 from django import forms
 
 from dashboard.forms.fields.objects import ObjectsField
-from dashboard.forms.fields.words import LinesField, PairsField
+from dashboard.forms.fields.words import LinesField, PairsField, line_field
 from dashboard.forms.found import FoundForm
 
-PLAIN = {"spellcheck": "false"}
-
-
-def _text(label: str, help_text: str = "") -> forms.CharField:
-    return forms.CharField(
-        label=label, required=False, max_length=1000, help_text=help_text, widget=forms.TextInput(attrs=PLAIN)
-    )
+_text = partial(line_field, longest=1000)
 
 
 class AdvancedForm(FoundForm):

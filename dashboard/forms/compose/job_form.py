@@ -8,8 +8,8 @@ from django import forms
 
 from dashboard.forms.compose.carried import CarriedField, DropField, carried_words
 from dashboard.forms.compose.fitting import region_groups
-from dashboard.forms.fields.picks import OpenPickField, PickField, team_field
-from dashboard.forms.fields.words import LengthField
+from dashboard.forms.fields.picks import OpenPickField, team_field
+from dashboard.forms.fields.words import LengthField, line_field
 from dashboard.forms.found import FoundField, FoundForm
 from jobs.catalog import REGIONS
 from jobs.convert import FORMATS
@@ -40,7 +40,7 @@ class JobForm(FoundForm):
     kind = forms.ChoiceField(
         label="Kind", required=False, choices=KINDS, initial="custom_job", widget=forms.RadioSelect
     )
-    team = PickField(label="Team")
+    team = team_field([])
     name = forms.CharField(label="Name", required=False, max_length=500, help_text="What the board calls it.")
     region = OpenPickField(label="Region", choices=region_choices)
     run_time = LengthField(
@@ -55,12 +55,11 @@ class JobForm(FoundForm):
         choices=lambda: [(key, found.label) for key, found in STRATEGIES.items()],
         widget=forms.RadioSelect,
     )
-    output = forms.CharField(
-        label="Output folder",
-        required=False,
-        max_length=2000,
-        help_text="gs://bucket/folder; models, checkpoints and TensorBoard logs go below it.",
-        widget=forms.TextInput(attrs={"class": "mono", "spellcheck": "false"}),
+    output = line_field(
+        "Output folder",
+        "gs://bucket/folder; models, checkpoints and TensorBoard logs go below it.",
+        longest=2000,
+        is_code=True,
     )
     timeout = LengthField(
         label="Stop it after", required=False, help_text="The timeout; empty means Vertex AI's seven days."
@@ -68,21 +67,19 @@ class JobForm(FoundForm):
     max_wait = LengthField(
         label="Wait at most", required=False, help_text="Flex-start only; empty means 24 h, 0 s means without end."
     )
-    reservation = forms.CharField(
-        label="Reservation",
-        required=False,
-        max_length=500,
-        help_text="projects/P/zones/Z/reservations/NAME, for every pool; empty means any that has room.",
-        widget=forms.TextInput(attrs={"class": "mono", "spellcheck": "false"}),
+    reservation = line_field(
+        "Reservation",
+        "projects/P/zones/Z/reservations/NAME, for every pool; empty means any that has room.",
+        longest=500,
+        is_code=True,
     )
-    resource = forms.CharField(
-        label="Persistent resource",
-        required=False,
-        max_length=500,
-        help_text="Its id; machine and disk of each pool have to be exactly those of one of its pools.",
-        widget=forms.TextInput(
-            attrs={"class": "mono", "spellcheck": "false", "list": "resources", "autocomplete": "off"}
-        ),
+    resource = line_field(
+        "Persistent resource",
+        "Its id; machine and disk of each pool have to be exactly those of one of its pools.",
+        longest=500,
+        is_code=True,
+        list="resources",
+        autocomplete="off",
     )
     written = forms.ChoiceField(
         label="Written as",

@@ -1,8 +1,11 @@
 """The fields that only a training pipeline has: its task, the data it takes and the model it uploads."""
 
+from functools import partial
+
 from django import forms
 
 from dashboard.forms.fields.numbers import NumberField
+from dashboard.forms.fields.words import line_field
 from dashboard.forms.found import FoundForm
 
 TASKS = (("custom", "Custom training"), ("tuning", "Tuning"))
@@ -16,14 +19,7 @@ SPLITS = (
 )
 
 
-def _text(label: str, help_text: str = "") -> forms.CharField:
-    return forms.CharField(
-        label=label,
-        required=False,
-        max_length=2000,
-        help_text=help_text,
-        widget=forms.TextInput(attrs={"spellcheck": "false"}),
-    )
+_text = partial(line_field, longest=2000)
 
 
 class PipelineForm(FoundForm):

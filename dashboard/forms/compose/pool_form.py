@@ -6,11 +6,11 @@ from dashboard.forms.compose.carried import CarriedField, DropField, carried_wor
 from dashboard.forms.compose.fitting import accelerator_groups, count_groups, machine_groups, topology_groups
 from dashboard.forms.fields.objects import ObjectsField
 from dashboard.forms.fields.picks import CountField, OpenPickField
-from dashboard.forms.fields.words import LinesField, PairsField, ShellWordsField
+from dashboard.forms.fields.words import LinesField, PairsField, ShellWordsField, line_field
 from dashboard.forms.found import FoundField, FoundForm
 from jobs.catalog import DISKS, LARGEST_DISK_GB
 
-MONO = {"class": "mono", "spellcheck": "false"}
+LONGEST_CODE = 4000
 AFFINITIES = (
     ("", "as for the whole job"),
     ("SPECIFIC_RESERVATION", "these reservations"),
@@ -44,21 +44,15 @@ class PoolForm(FoundForm):
         initial="container",
         widget=forms.RadioSelect,
     )
-    image = forms.CharField(
-        label="Container image", required=False, max_length=4000, widget=forms.TextInput(attrs=MONO)
-    )
+    image = line_field("Container image", longest=LONGEST_CODE, is_code=True)
     command = ShellWordsField(
         label="Command", required=False, help_text="Replaces the image's entrypoint. Quotes as in a shell."
     )
-    executor_image = forms.CharField(
-        label="Executor image",
-        required=False,
-        max_length=4000,
-        help_text="A prebuilt training image of Google's.",
-        widget=forms.TextInput(attrs=MONO),
+    executor_image = line_field(
+        "Executor image", "A prebuilt training image of Google's.", longest=LONGEST_CODE, is_code=True
     )
     package_uris = LinesField(label="Packages", required=False, help_text="One gs:// address on each line.")
-    module = forms.CharField(label="Python module", required=False, max_length=4000, widget=forms.TextInput(attrs=MONO))
+    module = line_field("Python module", longest=LONGEST_CODE, is_code=True)
     args = ShellWordsField(label="Arguments", required=False, help_text="Quotes as in a shell.")
     env = PairsField(label="Environment variables", required=False, help_text="One NAME=value on each line.")
     nfs_mounts = ObjectsField(

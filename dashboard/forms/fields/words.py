@@ -48,6 +48,15 @@ def write_length(length: timedelta) -> str:
     return " ".join(parts) or "0 s"
 
 
+def line_field(
+    label: str, help_text: str = "", *, longest: int, is_code: bool = False, **attrs: str
+) -> forms.CharField:
+    """Return the field of one line that may stay empty; no browser corrects its spelling, and code looks like code."""
+    look = {"class": "mono"} if is_code else {}
+    widget = forms.TextInput(attrs={**look, "spellcheck": "false", **attrs})
+    return forms.CharField(label=label, required=False, max_length=longest, help_text=help_text, widget=widget)
+
+
 class LengthField(forms.CharField):
     """A length of time in words; its value is a timedelta of at least `least`, or None where nothing was written."""
 
