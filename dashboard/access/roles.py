@@ -1,7 +1,7 @@
 """Who may do what: roles of a team's members, and the table that turns a role into rights."""
 
 from django.contrib.auth.models import AnonymousUser, User
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Value
 from django.http import HttpRequest
 from django_htmx.middleware import HtmxDetails
 
@@ -36,13 +36,15 @@ def teams_where(user: User, verb: str) -> QuerySet[Team]:
 
     A superuser may do everything everywhere.
     """
-    if user.is_superuser:
-        return _teams()
-    return _teams().filter(memberships__user=user, memberships__role__in=roles_from(verb))
+    return _teams() if user.is_superuser else _teams_of_member(user.pk, verb)
 
 
 def _teams() -> QuerySet[Team]:
     return Team.objects.select_related("policy").order_by("name")
+
+
+def _teams_of_member(user: int | Value, verb: str) -> QuerySet[Team]:
+    return _teams().filter(memberships__user=user, memberships__role__in=roles_from(verb))
 
 
 def teams_to_request(user: User) -> list[Team]:
@@ -50,9 +52,7 @@ def teams_to_request(user: User) -> list[Team]:
     return list(teams_where(user, "request")) if user.is_superuser else _TO_REQUEST.rows(user=user.pk)
 
 
-_TO_REQUEST = Prepared(
-    lambda: _teams().filter(memberships__user=given("user"), memberships__role__in=roles_from("request"))
-)
+_TO_REQUEST = Prepared(lambda: _teams_of_member(given("user"), "request"))
 
 
 def teams_of(user: User) -> QuerySet[Team]:

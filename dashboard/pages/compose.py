@@ -1,7 +1,5 @@
 """The compose page: a form becomes a spec, is judged while it is typed, and is requested."""
 
-from typing import Any
-
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
@@ -27,7 +25,8 @@ def compose(request: Request) -> HttpResponse:
     if request.method != "POST":
         initial, words = beginning(request, teams)
         typed = Compose(teams=_choices(teams), initial=initial).as_data()
-        return render(request, "compose.html", _context(Compose(teams=_choices(teams), data=typed), teams, words))
+        found = judged(Compose(teams=_choices(teams), data=typed), teams)
+        return render(request, "compose.html", found.context | {"start_words": words})
     do = request.POST.get("do") or "submit"
     data, focus = rows.changed(request.POST, do)
     form = Compose(teams=_choices(teams), data=data, is_final=do == "submit")
@@ -78,10 +77,6 @@ def _teams(request: Request) -> list[Team]:
 
 def _choices(teams: list[Team]) -> list[tuple[str, str]]:
     return [(str(team.pk), team.name) for team in teams]
-
-
-def _context(form: Compose, teams: list[Team], words: str = "") -> dict[str, Any]:
-    return judged(form, teams).context | {"start_words": words}
 
 
 def _origin(request: Request, form: Compose) -> Job | None:

@@ -15,12 +15,11 @@ FILE_MAGICS = frozenset({"%%writefile", "%%file"})
 COMMAND = re.compile(r"[ \t]*(?:!|%sx[ \t]|%system[ \t])[ \t]*(?=\S)")
 END = "END_OF_CELL"
 MOST_CELLS = 2_000
-MOST_UNREAD = 1_000
-
-
 CELL_TYPE = re.compile(r'"cell_type"[ \t]*:[ \t]*"(\w+)"')
 SOURCE = re.compile(r'"source"[ \t]*:[ \t]*\[')
 SOURCE_ENDS = re.compile(r"[ \t]*\]")
+MOST_UNREAD = 1_000
+"""Lines of a broken file that are no text in quotes; beyond them nothing more is looked for."""
 
 
 class Notebook(NamedTuple):

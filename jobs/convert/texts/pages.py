@@ -10,15 +10,13 @@ from typing import NamedTuple
 
 from jobs.convert.sdk.makers import looks_like_python, makes_a_job
 from jobs.convert.texts.nodes import Node
-from jobs.convert.texts.recognise import CLOSES, CONFIG, CREATE, FENCE, FIELD, recognise
+from jobs.convert.texts.recognise import CLOSES, CONFIG, CREATE, FENCE, FIELD, YAML_KEY, recognise
 
 IN_BLOCK = ", in a fenced block"
 INDENTED = ", in an indented block"
 IN_PROSE = ", between sentences"
 MOST_PARTS = 50
-IN_YAML = re.compile(r"-[ \t]|['\"]?[A-Za-z_][\w-]*['\"]?[ \t]*:(?:[ \t]|$)")
-OF_DATA = re.compile(r"(?:-[ \t]+)?['\"]?[A-Za-z_][\w-]*['\"]?[ \t]*:(?:[ \t]|$)|[\[\]{}'\",]")
-"""What a line of YAML or JSON begins with; a sentence seldom does."""
+BULLETS = ("- ", "-\t")
 INDENT = 4
 TASK = re.compile(r"(?:container|python_?package)_?spec|image_?uri", re.IGNORECASE)
 """What a worker pool runs; a block without it shows a piece of a job."""
@@ -65,7 +63,8 @@ def blocks(text: str) -> list[Part]:
 def is_page(text: str) -> bool:
     """Tell whether sentences stand at the margin, and not the lines of one document that is broken somewhere."""
     margin = [line for line in text.split("\n") if line.strip() and line[0] not in " \t#"]
-    return 2 * sum(OF_DATA.match(line) is not None for line in margin) < len(margin)
+    of_data = [line for line in margin if line[0] in "[]{}'\"," or YAML_KEY.match(line)]
+    return 2 * len(of_data) < len(margin)
 
 
 def indented_blocks(text: str) -> list[Part]:
@@ -79,7 +78,7 @@ def configs_in_prose(text: str) -> Iterator[Part]:
     lines = text.split("\n")
     start, shows, parts = 0, False, 0
     for number, line in enumerate([*lines, "."]):
-        if not line.strip() or line[0] in " \t#" or IN_YAML.match(line):
+        if not line.strip() or line[0] in " \t#" or line.startswith(BULLETS) or YAML_KEY.match(line):
             shows = shows or bool(CONFIG.match(line))
             continue
         if shows and parts < MOST_PARTS:
@@ -118,12 +117,10 @@ def _parts(found: Iterable[_Block], where: str) -> list[Part]:
     texts = [
         "\n" * block.start + "\n".join(unindented(block.lines)) for block in itertools.islice(speaking, MOST_PARTS)
     ]
-    formats = [recognise(text) for text in texts]
-    named = zip(texts, formats, strict=True)
-    configs = [text for text, name in named if _is_document(name) and names_a_job(text) and TASK.search(text)]
+    named = [(recognise(text), text) for text in texts]
+    configs = [text for name, text in named if _is_document(name) and names_a_job(text) and TASK.search(text)]
     beside = configs[0].strip("\n") if len(configs) == 1 else None
-    parts = [Part(name, text, where, beside) for name, text in zip(formats, texts, strict=True)]
-    return sorted(parts, key=_rank)
+    return sorted((Part(name, text, where, beside) for name, text in named), key=_rank)
 
 
 def _rank(part: Part) -> int:
