@@ -26,7 +26,7 @@ class JobState(StrEnum):
     SUBMIT_FAILED = "submit_failed"
     """Vertex AI refused the request; no remote job exists."""
     LOST = "lost"
-    """Vertex AI stopped knowing it; how it ended was not seen."""
+    """Vertex AI stopped knowing it; how it ended was not seen. It goes on if Vertex AI knows it again."""
     QUEUED = "queued"
     """Accepted by Vertex AI, not processed yet; it waits here when training quota is short."""
     PENDING = "pending"
@@ -111,10 +111,13 @@ def may_follow(before: str, after: str, *, is_adopted: bool = False) -> bool:
     state Vertex AI tells.
 
     Local moves follow `LOCAL_MOVES`. Remote moves are free, except that a finished state never changes and a
-    cancelling job only ends (google-cloud-aiplatform 2.7.0, types/job_state.py, JOB_STATE_CANCELLING).
+    cancelling job only ends (google-cloud-aiplatform 2.7.0, types/job_state.py, JOB_STATE_CANCELLING). A lost job is
+    one that Vertex AI did not know for a while, so it goes on when Vertex AI knows it again.
     """
-    if before == after or before in FINISHED:
+    if before == after or before in FINISHED - {JobState.LOST}:
         return False
+    if before == JobState.LOST:
+        return after not in LOCAL
     if after == JobState.LOST:
         return before not in LOCAL and before != ""
     if after in LOCAL:

@@ -2,13 +2,13 @@
 
 import logging
 import uuid
+from datetime import datetime
 from functools import partial
 from typing import Any
 
 from celery import Task, shared_task
 from django.conf import settings
 from django.db import transaction
-from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from jobs import lifecycle
@@ -16,10 +16,10 @@ from jobs.lifecycle.asking import drafts
 
 logger = logging.getLogger(__name__)
 
-PROMPT_FOR = 3 * settings.SWEEP_INTERVAL.total_seconds()
-"""Seconds after which an undelivered hint is dropped: the sweeps have found the row again by then.
+MAX_HINT_AGE = 3 * settings.SWEEP_INTERVAL
+"""A hint that is older by the database's clock is dropped: the sweeps have found the row again by then.
 
-So hints of busy times do not pile up.
+So hints of busy times do not pile up. Celery's own expiry would compare the clocks of two machines.
 """
 HANDED_OUT = 100
 """Jobs to send that stand in their queue at most: each sweep orders anew what is due, a longer queue would be older."""
@@ -27,43 +27,54 @@ HANDED_OUT = 100
 
 @shared_task
 def sweep(**_: Any) -> None:
-    """Hand out everything that is due; beat calls it every few seconds."""
-    now = timezone.now()
+    """Hand out everything that is due; beat calls it every few seconds, and of several at once one counts."""
+    now = lifecycle.database_now()
+    if not lifecycle.begin_sweep(now, interval=settings.SWEEP_INTERVAL):
+        return
     lifecycle.repair(now)
     lifecycle.watch_pools(now)
     drafts.expire(now)
     for job_id in lifecycle.due_jobs(now)[: max(HANDED_OUT - _waiting(advance), 0)]:
-        advance.apply_async(kwargs={"job_id": str(job_id)}, expires=PROMPT_FOR)
+        _send(advance, now, job_id=str(job_id))
     for scope_id in lifecycle.due_scopes(now):
-        observe.apply_async(kwargs={"scope_id": scope_id}, expires=PROMPT_FOR)
+        _send(observe, now, scope_id=scope_id)
     for survey_id in lifecycle.due_surveys(now):
-        survey.apply_async(kwargs={"survey_id": survey_id}, expires=PROMPT_FOR)
+        _send(survey, now, survey_id=survey_id)
     for feed_id in lifecycle.due_feeds(now):
-        read_feed.apply_async(kwargs={"feed_id": feed_id}, expires=PROMPT_FOR)
+        _send(read_feed, now, feed_id=feed_id)
 
 
 @shared_task
-def advance(*, job_id: str, **_: Any) -> None:
+def advance(*, job_id: str, sent_at: str = "", **_: Any) -> None:
     """Take one job its next step."""
-    lifecycle.advance(job_id, now=timezone.now())
+    if _is_fresh(sent_at):
+        lifecycle.advance(job_id, clock=lifecycle.DatabaseClock())
 
 
 @shared_task
-def observe(*, scope_id: int, **_: Any) -> None:
+def observe(*, scope_id: int, sent_at: str = "", **_: Any) -> None:
     """Look at one scope."""
-    lifecycle.observe(scope_id, now=timezone.now())
+    if _is_fresh(sent_at):
+        lifecycle.observe(scope_id, clock=lifecycle.DatabaseClock())
 
 
 @shared_task
-def read_feed(*, feed_id: int, **_: Any) -> None:
+def read_feed(*, feed_id: int, sent_at: str = "", **_: Any) -> None:
     """Read one project's logs."""
-    lifecycle.read_feed(feed_id, now=timezone.now())
+    if _is_fresh(sent_at):
+        lifecycle.read_feed(feed_id, now=lifecycle.database_now())
 
 
 @shared_task
-def survey(*, survey_id: int, **_: Any) -> None:
+def survey(*, survey_id: int, sent_at: str = "", **_: Any) -> None:
     """Look for jobs of a region that were made outside Trainboard."""
-    lifecycle.survey(survey_id, now=timezone.now())
+    if _is_fresh(sent_at):
+        lifecycle.survey(survey_id, now=lifecycle.database_now())
+
+
+def _is_fresh(sent_at: str) -> bool:
+    """Whether a hint is young enough to be followed; one without a time always is."""
+    return not sent_at or lifecycle.database_now() - datetime.fromisoformat(sent_at) <= MAX_HINT_AGE
 
 
 def nudge_survey(survey_id: int) -> None:
@@ -86,6 +97,10 @@ def nudge_job(job_id: uuid.UUID | str) -> None:
 
 def _hint(task: "Task[..., None]", kwargs: dict[str, Any]) -> None:
     try:
-        task.apply_async(kwargs=kwargs, expires=PROMPT_FOR)
+        _send(task, lifecycle.database_now(), **kwargs)
     except OperationalError:
         logger.warning("no broker; the sweep will find the row")
+
+
+def _send(task: "Task[..., None]", now: datetime, **kwargs: Any) -> None:
+    task.apply_async(kwargs=kwargs | {"sent_at": now.isoformat()})

@@ -10,7 +10,6 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.access import Request, Team
@@ -18,6 +17,7 @@ from dashboard.access.foreign import ForeignJob, adopting_teams, found_by, found
 from dashboard.forms.adopt_form import PlaceForm
 from dashboard.pages.parts.fragments import page_or_fragment
 from jobs import lifecycle, states, strategies, tasks
+from jobs.lifecycle import database_now
 
 PAGE_SIZE = 50
 MOST_AT_ONCE = 200
@@ -41,7 +41,7 @@ def adopt(request: Request) -> HttpResponse:
     """Show what the last survey of a place found; while one is under way the list asks again."""
     teams = _teams(request)
     form = _form(request.GET, teams)
-    context = {"form": form, "now": timezone.now(), **_found(request, form, teams)}
+    context = {"form": form, "now": database_now(), **_found(request, form, teams)}
     return page_or_fragment(request, "adopt.html", "found", context)
 
 
@@ -52,7 +52,7 @@ def look(request: Request) -> HttpResponse:
     if not form.is_valid():
         raise Http404
     project, region = form.cleaned_data["project"], form.cleaned_data["region"]
-    survey = lifecycle.ask_survey(project=project, region=region, by=request.user, now=timezone.now())
+    survey = lifecycle.ask_survey(project=project, region=region, by=request.user, now=database_now())
     tasks.nudge_survey(survey.pk)
     return _back(project, region)
 
@@ -64,7 +64,7 @@ def take(request: Request) -> HttpResponse:
     if team is None:
         raise Http404
     keys = [int(key) for key in request.POST.getlist("job")[:MOST_AT_ONCE] if key.isdecimal() and len(key) < 19]
-    names, now = [], timezone.now()
+    names, now = [], database_now()
     for foreign in found_of(team, keys):
         try:
             names.append(lifecycle.adopt(foreign, team=team, by=request.user, now=now).display_name)

@@ -7,7 +7,6 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect
-from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.access import Approval, Request, job_to_approve, open_approvals, teams_where
@@ -15,6 +14,7 @@ from dashboard.pages.parts.differences import changes_of
 from dashboard.pages.parts.fragments import page_or_fragment
 from dashboard.pages.parts.rows import row_of
 from jobs import lifecycle, tasks
+from jobs.lifecycle import database_now
 
 MOST = 50
 LONGEST_COMMENT = 2_000
@@ -23,7 +23,7 @@ LONGEST_COMMENT = 2_000
 @require_safe
 def approvals(request: Request) -> HttpResponse:
     """Show every open question of the person's teams, oldest first."""
-    now = timezone.now()
+    now = database_now()
     deciding = set(teams_where(request.user, "approve").values_list("pk", flat=True))
     questions = list(open_approvals(request.user)[: MOST + 1])
     changes = changes_of(request.user, [each.job for each in questions[:MOST]])
@@ -63,7 +63,7 @@ def decide(request: Request, pk: UUID) -> HttpResponse:
     verb, word = VERBS[request.POST["decision"]]
     comment = request.POST.get("comment", "").replace("\x00", "")[:LONGEST_COMMENT]
     try:
-        done = verb(job, by=request.user, comment=comment, now=timezone.now())
+        done = verb(job, by=request.user, comment=comment, now=database_now())
     except lifecycle.NotPermitted as refusal:
         messages.error(request, str(refusal))
         return redirect("job", job.pk)

@@ -6,7 +6,6 @@ from typing import Any
 from django.core.paginator import Paginator
 from django.db.models import Case, Count, IntegerField, Q, QuerySet, Value, When
 from django.http import HttpResponse
-from django.utils import timezone
 
 from dashboard.access import Job, Request, Team, failing_scopes, jobs_of, teams_of
 from dashboard.access.pools import holdings_for
@@ -14,6 +13,7 @@ from dashboard.access.spending import spent_since
 from dashboard.pages.parts.fragments import page_or_fragment
 from dashboard.pages.parts.rows import row_of
 from dashboard.pages.parts.search import STATE_WORDS, read_search
+from jobs.lifecycle import database_now
 from jobs.states import FINISHED, RUNNING, WAITING, JobState
 
 PAGE_SIZE = 50
@@ -22,7 +22,7 @@ JUST_ENDED = timedelta(hours=24)
 
 def board(request: Request) -> HttpResponse:
     """Show the board; htmx asks for its live part again and again."""
-    return page_or_fragment(request, "board.html", "live", board_context(request, timezone.now()))
+    return page_or_fragment(request, "board.html", "live", board_context(request, database_now()))
 
 
 def board_context(request: Request, now: datetime) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
-from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
 from dashboard.access import Job, Request, Team, jobs_of, teams_to_request
@@ -14,6 +13,7 @@ from dashboard.forms.compose.whole import Compose
 from dashboard.pages.parts.beginning import beginning
 from dashboard.pages.parts.judging import Judged, judged
 from jobs import lifecycle, tasks
+from jobs.lifecycle import database_now
 
 NO_TEAM = "You may request jobs in none of your teams; a lead or an administrator can make you an engineer."
 
@@ -47,7 +47,7 @@ def _request(request: Request, form: Compose, found: Judged) -> HttpResponse:
             by=request.user,
             expected=form.expected,
             request_key=form.job.cleaned_data["request_key"],
-            now=timezone.now(),
+            now=database_now(),
             cloned_from=_origin(request, form),
         )
     except lifecycle.NotAllowed as refusal:  # a limit changed since the page was judged a moment ago

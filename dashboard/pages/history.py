@@ -6,7 +6,6 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 from django.http import HttpResponse
-from django.utils import timezone
 
 from dashboard.access import Job, Request, jobs_of
 from dashboard.access.pools import holdings_for
@@ -14,13 +13,14 @@ from dashboard.forms.history import HistoryForm
 from dashboard.pages.parts.fragments import page_or_fragment
 from dashboard.pages.parts.rows import row_of
 from dashboard.pages.parts.search import states_for
+from jobs.lifecycle import database_now
 
 PAGE_SIZE = 50
 
 
 def history(request: Request) -> HttpResponse:
     """Show one page of the history."""
-    now = timezone.now()
+    now = database_now()
     form = HistoryForm(request.GET)
     form.is_valid()
     jobs = _narrowed(jobs_of(request.user).select_related("approval__decided_by"), form.cleaned_data)

@@ -9,7 +9,6 @@ from typing import Any
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods
 
@@ -19,7 +18,7 @@ from dashboard.forms.import_form import TOO_LARGE, ImportForm, as_lines
 from dashboard.forms.uploads import FirstBytes
 from jobs import convert, lifecycle, strategies
 from jobs.convert import FORMATS, Reading
-from jobs.lifecycle import Preview
+from jobs.lifecycle import Preview, database_now
 from jobs.lifecycle.asking import drafts
 from jobs.spec import Finding, Severity, Submission
 
@@ -148,7 +147,7 @@ def _kept(request: Request, submission: Submission, team: Team, form: ImportForm
             submission=submission,
             team=team,
             by=request.user,
-            now=timezone.now(),
+            now=database_now(),
             expected=form.cleaned_data.get("run_time"),
         )
     except drafts.NotKept as refusal:

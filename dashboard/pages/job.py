@@ -9,7 +9,6 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
-from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
 from dashboard.access import Job, Request, can, events_of, failing_scopes, job_for
@@ -21,6 +20,7 @@ from dashboard.pages.parts.stored_spec import replica_names
 from dashboard.pages.parts.what_now import what_now
 from dashboard.pages.study import study_part
 from jobs import lifecycle, tasks, timeline
+from jobs.lifecycle import database_now
 from jobs.states import JobState
 
 COLLECTIONS = {
@@ -36,7 +36,7 @@ NOTHING_TO_DELETE = "not ended at Vertex AI, or its deletion was asked for"
 @require_safe
 def job(request: Request, pk: UUID) -> HttpResponse:
     """Show the whole page of a job."""
-    now = timezone.now()
+    now = database_now()
     found = job_for(request, pk)
     context = job_context(request, found, now) | request_context(found)
     context |= log_context(request, found, now, context["story"].events)
@@ -46,7 +46,7 @@ def job(request: Request, pk: UUID) -> HttpResponse:
 @require_safe
 def live(request: Request, pk: UUID) -> HttpResponse:
     """Return the part that changes while the job lives; the context is the page's own."""
-    return render(request, "job.html#live", job_context(request, job_for(request, pk), timezone.now()))
+    return render(request, "job.html#live", job_context(request, job_for(request, pk), database_now()))
 
 
 def job_context(request: Request, job: Job, now: datetime) -> dict[str, Any]:
@@ -89,10 +89,10 @@ def request_context(job: Job) -> dict[str, Any]:
 def cancel(request: Request, pk: UUID) -> HttpResponse:
     """Ask whether to cancel, then cancel."""
     found = _ours(job_for(request, pk, "cancel"))
-    now = timezone.now()
+    now = database_now()
     if request.method != "POST":
         return render(request, "cancel.html", {"job": found, "row": row_of(found, now), "now": now})
-    if lifecycle.cancel(found, by=request.user, now=now):
+    if lifecycle.cancel(found, by=request.user, clock=lifecycle.DatabaseClock()):
         tasks.nudge_job(found.pk)
         messages.success(request, f"Cancellation of {found.display_name} asked for.")
     else:
@@ -104,7 +104,7 @@ def cancel(request: Request, pk: UUID) -> HttpResponse:
 def delete(request: Request, pk: UUID) -> HttpResponse:
     """Ask whether Vertex AI is to delete its record of an ended job, then ask for that."""
     found = _ours(job_for(request, pk))
-    now = timezone.now()
+    now = database_now()
     if request.method != "POST":
         if lifecycle.may_delete(found, by=request.user):
             return render(request, "job_delete.html", {"job": found, "now": now})

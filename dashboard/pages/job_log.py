@@ -8,7 +8,6 @@ from uuid import UUID
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 from django_htmx.http import replace_url, reswap, retarget
@@ -28,6 +27,7 @@ from dashboard.access import (
 from dashboard.pages.parts.log_command import command_of
 from dashboard.pages.parts.log_view import LogView, as_text
 from jobs import lifecycle
+from jobs.lifecycle import database_now
 
 TAIL_LINES = 200
 MOST_SHOWN = 2 * TAIL_LINES
@@ -37,7 +37,7 @@ MOST_SHOWN = 2 * TAIL_LINES
 @require_safe
 def log(request: Request, pk: UUID) -> HttpResponse:
     """Return the log's part of the page, with its newest lines, and the page's address that names what was chosen."""
-    job, now = job_for(request, pk), timezone.now()
+    job, now = job_for(request, pk), database_now()
     context = log_context(request, job, now, events_of(job))
     response = render(request, "job.html#log", context)
     return replace_url(response, f"{reverse('job', args=[job.pk])}?{context['chosen']}")
@@ -50,7 +50,7 @@ def new_lines(request: Request, pk: UUID) -> HttpResponse:
     The address says what the page shows: `first` is the number of its first line, `after` the largest number of any,
     `shape` what surrounds them. Where that does not hold any more, the log's whole part is returned instead.
     """
-    job, now = job_for(request, pk), timezone.now()
+    job, now = job_for(request, pk), database_now()
     view, context = _context(request, job, now, events_of(job))
     lines = _shown(view, request.GET.get("first", ""))
     if request.GET.get("shape") != context["shape"] or not 0 < len(lines) <= MOST_SHOWN:
@@ -68,7 +68,7 @@ def new_lines(request: Request, pk: UUID) -> HttpResponse:
 def text(request: Request, pk: UUID) -> HttpResponse:
     """Return every kept line that the filters leave, as a text file."""
     job = job_for(request, pk)
-    view = _view(request, job, events_of(job), timezone.now())
+    view = _view(request, job, events_of(job), database_now())
     lines = list(view.lines)
     body = "".join(f"{line}\n" for line in as_text(view.entries(lines, None)))
     response = HttpResponse(body, content_type="text/plain; charset=utf-8")

@@ -9,13 +9,13 @@ from typing import Any
 from django.core.paginator import Paginator
 from django.db.models import Q
 from django.http import HttpResponse
-from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from dashboard.access import Job, Request, Scope, teams_of, teams_where
 from dashboard.access.pools import Pool, holdings_of, looks_at_pools, pools_of
 from dashboard.pages.parts.fragments import page_or_fragment
 from jobs import cost, lifecycle
+from jobs.lifecycle import database_now
 from jobs.spec import ResourcePool
 from jobs.timeline import Holding
 
@@ -65,7 +65,7 @@ class Card:
 @require_safe
 def pools(request: Request) -> HttpResponse:
     """Show the page; htmx asks for its live part again and again."""
-    now = timezone.now()
+    now = database_now()
     scopes = looks_at_pools(request.user)
     lifecycle.want_pools({scope.project for scope in scopes}, now=now)
     return page_or_fragment(request, "pools.html", "live", pools_context(request, scopes, now))

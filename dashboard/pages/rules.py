@@ -6,11 +6,11 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.access import Request
 from jobs import lifecycle
+from jobs.lifecycle import database_now
 from jobs.strategies import RULES, STRATEGIES, Rule
 from jobs.strategies.document import CHAPTERS
 
@@ -34,7 +34,7 @@ def rules(request: Request) -> HttpResponse:
         "count": len(RULES),
         "choices": lifecycle.SEVERITY_CHOICES,
         "may_set": request.user.is_superuser,
-        "now": timezone.now(),
+        "now": database_now(),
     }
     return render(request, "rules.html", context)
 
@@ -46,7 +46,7 @@ def set_rule(request: Request, code: str) -> HttpResponse:
         raise Http404
     severity, note = request.POST.get("severity", ""), request.POST.get("note", "")
     try:
-        lifecycle.set_severity(code, severity, by=request.user, note=note, now=timezone.now())
+        lifecycle.set_severity(code, severity, by=request.user, note=note, now=database_now())
     except (lifecycle.NotPermitted, ValueError) as refusal:
         messages.error(request, str(refusal))
     else:

@@ -8,13 +8,13 @@ from uuid import UUID
 
 from django.core.paginator import Paginator
 from django.http import HttpResponse
-from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from dashboard.access import Job, Request, Trial, study_job_for, trials_of
 from dashboard.pages.parts.csv_file import csv_file
 from dashboard.pages.parts.fragments import page_or_fragment
 from jobs import timeline
+from jobs.lifecycle import database_now
 
 PAGE_SIZE = 50
 TOP = 5
@@ -46,7 +46,7 @@ class Column:
 @require_safe
 def study(request: Request, pk: UUID) -> HttpResponse:
     """Show all trials of a study."""
-    now = timezone.now()
+    now = database_now()
     job = study_job_for(request, pk)
     found = _study(job)
     sort = request.GET.get("sort", "")
@@ -70,7 +70,7 @@ def trials_csv(request: Request, pk: UUID) -> HttpResponse:
     head = ["trial", "state", "best", *(f"parameter {name}" for name in found.parameters)]
     head += [*(f"metric {metric.id}" for metric in found.metrics), "step"]
     head += ["started", "ended", "seconds", "reason", "custom job"]
-    rows = [_record(_row(job, found, trial, timezone.now())) for trial in found.trials]
+    rows = [_record(_row(job, found, trial, database_now())) for trial in found.trials]
     return csv_file(f"trials-{job.pk}.csv", head, rows)
 
 

@@ -11,7 +11,6 @@ from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
-from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
 from dashboard.access import Job, Request, Template, can, job_for, teams_where
@@ -19,6 +18,7 @@ from dashboard.access.starts import expected_of
 from dashboard.access.templates import template_for, templates_of
 from dashboard.forms.template_form import TemplateForm
 from jobs import lifecycle, strategies
+from jobs.lifecycle import database_now
 from jobs.lifecycle.asking import templates as verbs
 
 PAGE_SIZE = 50
@@ -43,7 +43,7 @@ def templates(request: Request) -> HttpResponse:
     page = Paginator(templates_of(request.user), PAGE_SIZE).get_page(request.GET.get("page"))
     writable = set(teams_where(request.user, "request").values_list("pk", flat=True))
     rows = [_row(template, template.team_id in writable) for template in page.object_list]
-    return render(request, "templates.html", {"now": timezone.now(), "page": page, "rows": rows})
+    return render(request, "templates.html", {"now": database_now(), "page": page, "rows": rows})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -54,14 +54,14 @@ def template(request: Request, pk: int) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         said = form.cleaned_data
         try:
-            verbs.rename(found, name=said["name"], note=said["note"], by=request.user, now=timezone.now())
+            verbs.rename(found, name=said["name"], note=said["note"], by=request.user, now=database_now())
         except verbs.NameNotUsable as refusal:
             form.add_error("name", str(refusal))
         else:
             messages.success(request, f"Saved {found.name}.")
             return redirect("templates")
     context = {
-        "now": timezone.now(),
+        "now": database_now(),
         "form": form,
         "row": _row(found, can(request.user, "request", found.team)),
         "spec_text": json.dumps(found.spec, indent=2, ensure_ascii=False),
@@ -113,7 +113,7 @@ def _keep(request: Request, job: Job, said: dict[str, Any]) -> Template:
         "expected": expected_of(job) or UNKNOWN,
         "note": said["note"],
         "by": request.user,
-        "now": timezone.now(),
+        "now": database_now(),
     }
     try:
         return verbs.save_template(team=job.team, name=said["name"], **content)

@@ -14,12 +14,12 @@ from jobs.lifecycle.asking.request import Preview, limits_of, preview, request_j
 from jobs.lifecycle.asking.rules import CHOICES as SEVERITY_CHOICES
 from jobs.lifecycle.asking.rules import DEFAULT as DEFAULT_SEVERITY
 from jobs.lifecycle.asking.rules import rule_settings, set_severity, severities
+from jobs.lifecycle.clock import Clock, DatabaseClock, database_now
 from jobs.lifecycle.errors import NotAllowed, NotPermitted
-from jobs.lifecycle.queue import advance, due_feeds, due_jobs, due_scopes, due_surveys, observe
+from jobs.lifecycle.queue import advance, begin_sweep, cancel, due_feeds, due_jobs, due_scopes, due_surveys, observe
 from jobs.lifecycle.repair import repair
-from jobs.lifecycle.sending.cancel import cancel, send_cancel
-from jobs.lifecycle.sending.delete import delete, may_delete, send_delete
-from jobs.lifecycle.sending.submit import submit
+from jobs.lifecycle.sending.delete import delete, may_delete
+from jobs.lifecycle.sending.installation import mark_restored
 from jobs.lifecycle.watching.adopt import adopt, submission_in
 from jobs.lifecycle.watching.feeds import read_feed, want_log
 from jobs.lifecycle.watching.observe import ERROR_WINDOW
@@ -31,6 +31,8 @@ __all__ = [
     "DEFAULT_SEVERITY",
     "ERROR_WINDOW",
     "SEVERITY_CHOICES",
+    "Clock",
+    "DatabaseClock",
     "NotAllowed",
     "NotPermitted",
     "Preview",
@@ -39,8 +41,10 @@ __all__ = [
     "advance",
     "approve",
     "ask_survey",
+    "begin_sweep",
     "cancel",
     "check_is_ours",
+    "database_now",
     "delete",
     "due_feeds",
     "due_jobs",
@@ -49,6 +53,7 @@ __all__ = [
     "hint_of",
     "known_pools",
     "limits_of",
+    "mark_restored",
     "may_delete",
     "observe",
     "pools_in",
@@ -58,13 +63,10 @@ __all__ = [
     "repair",
     "request_job",
     "rule_settings",
-    "send_cancel",
-    "send_delete",
     "set_severity",
     "severities",
     "submission_in",
     "submission_of",
-    "submit",
     "survey",
     "want_log",
     "want_pools",

@@ -21,6 +21,9 @@ Kind = TypeVar("Kind", bound=Look)
 LEASE = timedelta(seconds=30)
 """Longer than a step usually takes. One that takes longer is harmless: its answer is dropped and asked for again."""
 
+JOB_LEASE = timedelta(seconds=45)
+"""Of a job: longer than a whole call may take, so that a create has ended before another worker may begin."""
+
 LONGEST_PAUSE = timedelta(minutes=5)
 
 
@@ -31,22 +34,8 @@ class ClaimLost(Exception):
 def claim_job(job_id: uuid.UUID | str, now: datetime) -> Job | None:
     """Take the job for one step; None when it is gone, not due or held by another worker."""
     token = uuid.uuid4()
-    taken = Job.objects.due(now).filter(pk=job_id).order_by().update(claim=token, claimed_until=now + LEASE)
-    return Job.objects.select_related("team").get(pk=job_id) if taken else None
-
-
-def release_job(job: Job, *, due_at: datetime | None, trouble: str = "") -> bool:
-    """Give the job back and say when its next step is due; False when the claim was lost meanwhile."""
-    freed = Job.objects.filter(pk=job.pk, claim=job.claim).update(
-        claim=None, claimed_until=None, due_at=due_at, trouble=trouble
-    )
-    return freed == 1
-
-
-def still_mine(row: Job | Scope) -> bool:
-    """Whether the claim that the instance holds is still the row's; asked inside the transaction that applies."""
-    rows: QuerySet[Job] | QuerySet[Scope] = Job.objects.all() if isinstance(row, Job) else Scope.objects.all()
-    return rows.select_for_update().filter(claim=row.claim, pk=str(row.pk)).exists()
+    taken = Job.objects.due(now).filter(pk=job_id).order_by().update(claim=token, claimed_until=now + JOB_LEASE)
+    return Job.objects.select_related("team").filter(pk=job_id, claim=token).first() if taken else None
 
 
 def claim_look(row: type[Kind], pk: int, now: datetime) -> Kind | None:

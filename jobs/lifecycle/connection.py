@@ -9,8 +9,8 @@ from jobs.vertex import Timeout, VertexClient
 
 JOB_LABEL = "trainboard_job"
 INSTANCE_LABEL = "trainboard_instance"
-LONGEST_CALL = timedelta(seconds=30)
-"""After this a call has ended, one way or the other, as far as this side can tell."""
+MAX_CALL = timedelta(seconds=30)
+"""The time limit of one call with all of its pages: connecting, sending and reading."""
 
 
 def client() -> VertexClient:
@@ -20,5 +20,5 @@ def client() -> VertexClient:
 
 @lru_cache(maxsize=4)
 def _client(endpoint: str, logging_endpoint: str) -> VertexClient:
-    timeout = Timeout(connect=5, read=20, total=LONGEST_CALL.total_seconds())
+    timeout = Timeout(connect=5, read=20, total=MAX_CALL.total_seconds())
     return VertexClient(endpoint=endpoint, logging_endpoint=logging_endpoint, timeout=timeout)

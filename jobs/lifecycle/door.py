@@ -8,7 +8,7 @@ from django.db import transaction
 
 from jobs import states, timeline
 from jobs.models import Job, JobEvent
-from jobs.states import FINISHED
+from jobs.states import FINISHED, JobState
 
 
 def move(
@@ -49,7 +49,7 @@ def move(
         detail=detail or {},
         once_key=once_key or f"state:{to}:{occurred_at.isoformat()}",
     )
-    rest = {"due_at": None} if to in FINISHED else {}
+    rest = {"due_at": None} if to in FINISHED and not job.may_have_duplicates else {}
     return _write(job, event, columns | rest | {"state": to}, only_from=job.state)
 
 
@@ -81,6 +81,15 @@ def note(
     return _write(job, event, columns)
 
 
+def supersede(job: Job, *, by: Job, now: datetime) -> None:
+    """End the row of a job that was adopted from outside and is now followed by `by`, the request that made it."""
+    message = f"It was made by the request “{by.display_name}” and is followed there; this entry ends here."
+    told: dict[str, Any] = {"reason": "superseded", "detail": {"job": str(by.pk)}}
+    if not move(job, JobState.LOST, now=now, sentence=message, remote_name="", **told):
+        key = f"superseded:{by.pk}"
+        note(job, JobEvent.Kind.REPAIRED, now=now, sentence=message, once_key=key, remote_name="", **told)
+
+
 def _write(job: Job, event: JobEvent, columns: dict[str, Any], *, only_from: str | None = None) -> bool:
     """Write an event, the columns and what follows from all events; bring the instance up to date."""
     with transaction.atomic():
@@ -101,6 +110,7 @@ def _derived(job: Job) -> dict[str, Any]:
     facts = timeline.facts(job.events.order_by("id"))
     return {
         "state_since": facts.state_since,
+        "approved_at": facts.approved_at,
         "started_at": facts.started_at,
         "ended_at": facts.ended_at,
         "running_seconds": facts.running.total_seconds(),

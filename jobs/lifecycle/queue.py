@@ -1,17 +1,22 @@
 """What is due, and which verb serves it. The database is the queue; Celery only makes it prompt (and `repair` sure)."""
 
 import uuid
-from datetime import datetime
+from datetime import datetime, timedelta
 
+from django.contrib.auth.models import User
 from django.db.models import BooleanField, ExpressionWrapper, Q, Window
 from django.db.models.functions import RowNumber
 
-from jobs.lifecycle.sending.cancel import send_cancel
-from jobs.lifecycle.sending.delete import send_delete
-from jobs.lifecycle.sending.submit import submit
+from jobs.lifecycle.clock import Clock
+from jobs.lifecycle.sending import installation, unmatched
+from jobs.lifecycle.sending.advance import advance as advance_job
+from jobs.lifecycle.sending.cancel import cancel as request_cancel
+from jobs.lifecycle.sending.ports import World
+from jobs.lifecycle.sending.remote import VertexRemote
+from jobs.lifecycle.sending.store import DatabaseStore
 from jobs.lifecycle.watching.observe import observe as observe_jobs
 from jobs.lifecycle.watching.pools import observe_pools
-from jobs.models import Job, LogFeed, Scope, Survey
+from jobs.models import Installation, Job, LogFeed, Scope, Survey
 from jobs.states import JobState
 
 AT_ONCE = 500
@@ -23,13 +28,27 @@ def due_jobs(now: datetime) -> list[uuid.UUID]:
 
     So a team that submits a thousand jobs delays another team's first job by one, not by a thousand. Jobs that nobody
     has tried to send yet take turns with all others: one that may run unseen, or that is to be cancelled while it
-    costs money, does not wait behind a crowd.
+    costs money, does not wait behind a crowd. None where the database belongs to another instance, as a copy of it
+    that is used for staging does.
     """
+    if installation.is_foreign():
+        return []
     oldest_first = ["requested_at", "due_at", "pk"]
     is_new = ExpressionWrapper(Q(state=JobState.APPROVED), BooleanField())
     turn = Window(RowNumber(), partition_by=["team_id", "is_new"], order_by=oldest_first)
     due = Job.objects.due(now).annotate(is_new=is_new).annotate(turn=turn).order_by("turn", "is_new", *oldest_first)
     return list(due.values_list("pk", flat=True)[:AT_ONCE])
+
+
+def begin_sweep(now: datetime, *, interval: timedelta) -> bool:
+    """Tell whether a sweep should be made now; False while another one is less than half an interval old.
+
+    Sweeps pile up where all threads of the workers are busy for a while. The database's clock decides, so that beat and
+    worker need not agree on the time; a time that is ahead of it is of before the clock was set back.
+    """
+    installation.make_sure(now)
+    old = Q(swept_at=None) | Q(swept_at__lte=now - interval / 2) | Q(swept_at__gt=now)
+    return bool(Installation.objects.filter(old, pk=1).update(swept_at=now))
 
 
 def due_feeds(now: datetime) -> list[int]:
@@ -47,19 +66,26 @@ def due_scopes(now: datetime) -> list[int]:
     return list(Scope.objects.due(now).values_list("pk", flat=True)[:AT_ONCE])
 
 
-def observe(scope_id: int, *, now: datetime) -> None:
-    """Look at one scope: at its jobs, or at its persistent resources."""
+def observe(scope_id: int, *, clock: Clock) -> None:
+    """Poll one scope: its jobs, or its persistent resources. What carries our label unfollowed is settled at once."""
+    now = clock.now()
     for kind in Scope.objects.filter(pk=scope_id).values_list("kind", flat=True):
-        look = observe_pools if kind == Scope.Kind.PERSISTENT_RESOURCE else observe_jobs
-        look(scope_id, now=now)
+        if kind == Scope.Kind.PERSISTENT_RESOURCE:
+            observe_pools(scope_id, now=now)
+        elif (listed := observe_jobs(scope_id, now=now)) is not None:
+            unmatched.settle_listed(scope_id, listed, world(clock))
 
 
-def advance(job_id: uuid.UUID | str, *, now: datetime) -> None:
+def advance(job_id: uuid.UUID | str, *, clock: Clock) -> None:
     """Take one job its next step: submission before Vertex AI has it, then a pending cancellation or deletion."""
-    for state, deletion_requested_at in Job.objects.filter(pk=job_id).values_list("state", "deletion_requested_at"):
-        if state in {JobState.APPROVED, JobState.SUBMITTING}:
-            submit(job_id, now=now)
-        elif deletion_requested_at is not None:
-            send_delete(job_id, now=now)
-        else:
-            send_cancel(job_id, now=now)
+    advance_job(job_id, world(clock))
+
+
+def cancel(job: Job, *, by: User, clock: Clock) -> bool:
+    """Ask for the end of a job; see `sending.cancel`."""
+    return request_cancel(job, by=by, store=DatabaseStore(clock))
+
+
+def world(clock: Clock) -> World:
+    """Return the database and Vertex AI as the settings name them."""
+    return World(DatabaseStore(clock), VertexRemote(clock), clock)

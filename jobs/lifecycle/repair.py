@@ -45,7 +45,7 @@ def _free_and_tell(job: Job, words: str, now: datetime) -> bool:
 def _without_step(now: datetime) -> int:
     """Jobs that only a worker can take on, and that no sweep would find."""
     waiting = Q(state__in=[JobState.APPROVED, JobState.SUBMITTING])
-    unsent = Q(cancel_requested_at__isnull=False, cancel_sent_at=None, pk__in=Job.objects.remote().values("pk"))
+    unsent = Q(cancel_requested_at__isnull=False, pk__in=Job.objects.remote().exclude(remote_name="").values("pk"))
     kept = Q(deletion_requested_at__isnull=False, deleted_at=None)
     lost = Job.objects.filter(waiting | unsent | kept, due_at=None, claim=None)
     words = "It had no next step, as after a crash between two writes; the sweep gave it one."

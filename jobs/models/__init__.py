@@ -4,6 +4,7 @@ from jobs.models.approval import Approval
 from jobs.models.draft import Draft
 from jobs.models.event import JobEvent
 from jobs.models.foreign_job import ForeignJob, Survey
+from jobs.models.installation import Installation
 from jobs.models.job import Job
 from jobs.models.log_feed import LogFeed
 from jobs.models.log_line import LogLine
@@ -15,11 +16,13 @@ from jobs.models.sighting import Sighting
 from jobs.models.team import Membership, Policy, Role, Team
 from jobs.models.template import Template
 from jobs.models.trial import Trial
+from jobs.models.unmatched_job import UnmatchedJob
 
 __all__ = [
     "Approval",
     "Draft",
     "ForeignJob",
+    "Installation",
     "Job",
     "JobEvent",
     "LogFeed",
@@ -36,5 +39,6 @@ __all__ = [
     "Team",
     "Template",
     "Trial",
+    "UnmatchedJob",
     "given",
 ]

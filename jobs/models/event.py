@@ -41,6 +41,7 @@ class JobEvent(models.Model):
         ADOPTED = "adopted", "adopted from outside"
         DELETE_REQUESTED = "delete_requested", "deletion at Vertex AI requested"
         DELETED = "deleted", "deleted at Vertex AI"
+        DUPLICATE = "duplicate", "second job at Vertex AI"
 
     job = models.ForeignKey(Job, on_delete=models.PROTECT, related_name="events")
     kind = models.CharField(max_length=24, choices=Kind.choices)

@@ -11,7 +11,7 @@ from django.db import models
 from django.db.models import Q
 
 from jobs.models.team import Team
-from jobs.states import FINISHED, LOCAL
+from jobs.states import FINISHED, LOCAL, JobState
 
 
 class JobQuerySet(models.QuerySet["Job"]):
@@ -91,8 +91,13 @@ class Job(models.Model):
         null=True, blank=True, help_text="Last create call whose effect is unknown; empty when it is known."
     )
     trouble = models.TextField(blank=True, help_text="Why the last step failed; empty when it did not.")
+    failures = models.PositiveIntegerField(default=0, db_default=0, help_text="Steps that failed in a row.")
+    duplicates_checked_at = models.DateTimeField(
+        null=True, blank=True, help_text="After a second create: when a second job was looked for at Vertex AI."
+    )
     cancel_requested_at = models.DateTimeField(null=True, blank=True)
-    cancel_sent_at = models.DateTimeField(null=True, blank=True)
+    cancel_sent_at = models.DateTimeField(null=True, blank=True, help_text="Last time Vertex AI took the request.")
+    cancels_sent = models.PositiveIntegerField(default=0, db_default=0)
     is_adopted = models.BooleanField(
         default=False, help_text="It was made outside Trainboard and is only watched: never cancelled nor deleted."
     )
@@ -114,6 +119,7 @@ class Job(models.Model):
     state = models.CharField(max_length=64, help_text="A JobState, or an unknown Vertex AI state as it was sent.")
     state_since = models.DateTimeField()
     requested_at = models.DateTimeField()
+    approved_at = models.DateTimeField(null=True, blank=True, help_text="When it was first allowed to be submitted.")
     submitted_at = models.DateTimeField(null=True, blank=True)
     started_at = models.DateTimeField(null=True, blank=True, help_text="First time it was running.")
     ended_at = models.DateTimeField(null=True, blank=True)
@@ -150,6 +156,15 @@ class Job(models.Model):
     def is_remote(self) -> bool:
         """Whether the state is Vertex AI's rather than ours."""
         return self.state not in LOCAL
+
+    @property
+    def may_have_duplicates(self) -> bool:
+        """Whether a create may have arrived at Vertex AI that the row does not follow, and nobody has looked yet.
+
+        That takes two creates, or one whose request ended without a job.
+        """
+        is_sent_in_vain = self.submit_attempts == 1 and not self.remote_name and self.state == JobState.WITHDRAWN
+        return (self.submit_attempts > 1 or is_sent_in_vain) and self.duplicates_checked_at is None
 
     @property
     def seen_at(self) -> datetime | None:

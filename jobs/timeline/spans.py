@@ -35,6 +35,7 @@ class Facts:
     """What the columns of a job cache."""
 
     state_since: datetime
+    approved_at: datetime | None = None
     started_at: datetime | None = None
     ended_at: datetime | None = None
     running: timedelta = field(default_factory=timedelta)
@@ -48,6 +49,7 @@ def facts(events: Iterable[JobEvent]) -> Facts:
     spans = state_spans(rows)
     found = Facts(state_since=spans[-1].start if spans else rows[0].occurred_at)
     found.restarts = sum(row.kind == JobEvent.Kind.RESTARTED and not row.detail.get("replica") for row in rows)
+    found.approved_at = next((span.start for span in spans if span.state == JobState.APPROVED), None)
     for span in billable(spans):
         found.started_at = found.started_at or span.start
         if span.end is None:
@@ -98,6 +100,9 @@ def running(job: Job, now: datetime) -> timedelta:
 
 
 def waited(job: Job, now: datetime) -> timedelta:
-    """Time from submission (or request, before it) until the job first ran, ended, or now."""
+    """Time from when it was allowed to be submitted (before that, from the request) until it first ran, ended, or now.
+
+    So a submission that was put off, by a rate limit or short quota, counts as waiting.
+    """
     until = job.started_at or job.ended_at or now
-    return max(until - (job.submitted_at or job.requested_at), timedelta())
+    return max(until - (job.approved_at or job.submitted_at or job.requested_at), timedelta())

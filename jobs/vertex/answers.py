@@ -17,6 +17,7 @@ import requests
 import urllib3.exceptions
 
 from jobs.vertex import errors, wire
+from jobs.vertex.deadline import TooLate
 
 LONGEST_WAIT = timedelta(days=1)
 """A longer Retry-After is read as this."""
@@ -218,7 +219,8 @@ def _was_reached(error: Exception) -> bool:
             | requests.exceptions.InvalidURL
             | urllib3.exceptions.NewConnectionError
             | urllib3.exceptions.ConnectTimeoutError
-            | ssl.SSLCertVerificationError,
+            | ssl.SSLCertVerificationError
+            | TooLate,
         )
         for cause in _causes(error)
     )
@@ -232,6 +234,8 @@ def _plain_cause(error: Exception) -> str:
             return "its name is not known here"
         if isinstance(cause, ConnectionRefusedError):
             return "it refuses connections"
+        if isinstance(cause, TooLate):
+            return str(cause)
         if isinstance(cause, TimeoutError | requests.ConnectTimeout):
             return "no connection in time"
     return "no connection"

@@ -1,12 +1,14 @@
-"""A bound on a whole call, however slowly its answer drips in.
+"""One time limit for a whole call: connecting, sending and reading, however slowly each goes.
 
-requests limits only the pause between two bytes, so a server that sends one now and then would hold a worker for ever.
-Here every read from the socket, of headers and body alike, also looks at what is left of the call's time and size.
+requests limits only the pause between two bytes, so a server that sends one now and then would hold a worker for ever,
+and a connection that took its time would send a request that its caller has given up. Here nothing is sent once the
+time has passed, and every write to and read from the socket, of headers and body alike, has what is left of it.
 """
 
 import io
 import math
 import socket
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +22,19 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 
 MOST_BYTES = 64 * 2**20
 """Of one answer. A page of a hundred jobs has well under one MiB."""
+
+
+MAX_UNACKNOWLEDGED_MS = 10_000
+"""Bytes that were sent and stay unacknowledged for so long are given up, also after the call has ended."""
+SOCKET_OPTIONS = [
+    *HTTPConnection.default_socket_options,
+    *([(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, MAX_UNACKNOWLEDGED_MS)] if sys.platform == "linux" else []),
+]
+
+
+class TooLate(TimeoutError):
+    """The time of a call had passed before a piece of it was sent."""
+
 
 _ends_at: ContextVar[float] = ContextVar("ends_at", default=math.inf)
 
@@ -89,9 +104,31 @@ class _BoundedResponse(HTTPResponse):
 class _Connection(HTTPConnection):
     response_class = _BoundedResponse
 
+    def send(self, data: Any) -> None:
+        _prepare_to_send(self)
+        super().send(data)
+
 
 class _SecureConnection(HTTPSConnection):
     response_class = _BoundedResponse
+
+    def send(self, data: Any) -> None:
+        _prepare_to_send(self)
+        super().send(data)
+
+
+def _prepare_to_send(connection: HTTPConnection) -> None:
+    """Connect if that has not been done, and leave the rest of the call's time for sending.
+
+    Raises TooLate once the time has passed; nothing of this piece has left then.
+    """
+    if connection.sock is None:
+        connection.connect()
+    left = _ends_at.get() - time.monotonic()
+    if left <= 0:
+        raise TooLate("the call used up its time before it could be sent")
+    if left < (connection.sock.gettimeout() or math.inf):
+        connection.sock.settimeout(left)
 
 
 class _Pool(HTTPConnectionPool):
@@ -103,10 +140,11 @@ class _SecurePool(HTTPSConnectionPool):
 
 
 class BoundedAdapter(HTTPAdapter):
-    """The usual adapter of requests, without retries, whose answers are read within `at_most`."""
+    """The usual adapter of requests, without retries, whose calls end within `at_most`."""
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
         """Make the pools that requests goes through directly."""
+        kwargs |= {"socket_options": SOCKET_OPTIONS}
         super().init_poolmanager(*args, **kwargs)
         self.poolmanager.pool_classes_by_scheme = {"http": _Pool, "https": _SecurePool}
 

@@ -11,9 +11,10 @@ from django.contrib.auth.models import User
 
 from emulator.testing import Running, running
 from jobs import lifecycle
+from jobs.lifecycle.sending import installation
 from jobs.models import Job, Team
 from tests.support import samples
-from tests.support.clock import Clock
+from tests.support.clock import Clock, DatabaseTime
 
 RequestJob = Callable[..., Job]
 
@@ -22,6 +23,8 @@ RequestJob = Callable[..., Job]
 def request_job(team: Team, owner: User, clock: Clock) -> RequestJob:
     """`request_job(hours=2, name=..., strategy=...)` is what the compose page does for the owner."""
     keys = itertools.count()
+    installation.begin(clock.now)
+    installation.make_sure(clock.now)
 
     def ask(*, hours: float = 0.1, by: User = owner, key: str = "", **changes: Any) -> Job:
         return lifecycle.request_job(
@@ -47,6 +50,11 @@ class Cloud:
     def now(self) -> datetime:
         """The time of the test and of the emulator."""
         return self._clock.now
+
+    @property
+    def clock(self) -> DatabaseTime:
+        """The same time as a step of a worker is given it."""
+        return self._clock.clock
 
     def forward(self, **span: float) -> datetime:
         """Move both clocks by a span given as for `timedelta`."""
@@ -129,7 +137,7 @@ def submit(request_job: RequestJob, cloud: Cloud) -> Submit:
     def start(story: str) -> Job:
         cloud.script(story)
         job = request_job()
-        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
         job.refresh_from_db()
         return job
 
@@ -145,7 +153,7 @@ def submitted(submit: Submit) -> Job:
 def look(cloud: Cloud) -> None:
     """What the sweep does: observe every scope and read every feed that is due."""
     for scope_id in lifecycle.due_scopes(cloud.now):
-        lifecycle.observe(scope_id, now=cloud.now)
+        lifecycle.observe(scope_id, clock=cloud.clock)
     for feed_id in lifecycle.due_feeds(cloud.now):
         lifecycle.read_feed(feed_id, now=cloud.now)
 

@@ -147,7 +147,7 @@ def test_the_sweep_hands_surveys_out(team: Team, owner: User, cloud: Cloud, monk
     lifecycle.ask_survey(project=team.project, region="us-central1", by=owner, now=cloud.now)
     sent: list[Any] = []
     monkeypatch.setattr(tasks.survey, "apply_async", lambda **hint: sent.append(hint["kwargs"]))
-    monkeypatch.setattr(tasks.timezone, "now", lambda: cloud.now)
+    monkeypatch.setattr("jobs.lifecycle.clock.read_database_clock", lambda: cloud.now)
 
     tasks.sweep()
     tasks.survey(**sent[0])
@@ -255,7 +255,7 @@ class TestFuture:
     ) -> None:
         cloud.script("long")
         ours = request_job()
-        lifecycle.submit(ours.pk, now=cloud.now)
+        lifecycle.advance(ours.pk, clock=cloud.clock)
         for number in range(3):
             make(cloud, name=f"theirs {number}")
         rows = found(cloud, owner)
@@ -264,7 +264,7 @@ class TestFuture:
         cloud.forward(minutes=10)
         before = cloud.calls()
 
-        lifecycle.observe(Scope.objects.get().pk, now=cloud.now)
+        lifecycle.observe(Scope.objects.get().pk, clock=cloud.clock)
 
         after = cloud.calls()
         assert after["customJobs.list"] - before["customJobs.list"] == 1
@@ -287,7 +287,7 @@ class TestFuture:
         make(cloud, name="theirs")
         job = adopted(cloud, team, owner)
         cloud.script("long")
-        lifecycle.submit(request_job().pk, now=cloud.now)
+        lifecycle.advance(request_job().pk, clock=cloud.clock)
         monkeypatch.setattr(VertexClient, "pages", listed)
         watch(cloud, job, minutes=120, every=60)
         cloud.forward(minutes=1)

@@ -60,11 +60,12 @@ class TestPeople:
         job = adopted(cloud, team, owner)
         assert not lifecycle.may_delete(job, by=owner)
 
-        for verb in (lifecycle.cancel, lifecycle.delete):
-            with pytest.raises(lifecycle.NotPermitted, match="only watched"):
-                verb(job, by=owner, now=cloud.now)
+        with pytest.raises(lifecycle.NotPermitted, match="only watched"):
+            lifecycle.cancel(job, by=owner, clock=cloud.clock)
+        with pytest.raises(lifecycle.NotPermitted, match="only watched"):
+            lifecycle.delete(job, by=owner, now=cloud.now)
         lifecycle.repair(cloud.now)
-        lifecycle.advance(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
 
         assert not {"customJobs.cancel", "customJobs.delete"} & cloud.calls().keys()
 
@@ -80,7 +81,7 @@ class TestPeople:
             now=cloud.now,
             cloned_from=job,
         )
-        lifecycle.submit(clone.pk, now=cloud.now)
+        lifecycle.advance(clone.pk, clock=cloud.clock)
 
         clone.refresh_from_db()
         assert not clone.is_adopted

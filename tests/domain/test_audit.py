@@ -54,9 +54,9 @@ class TestHealthy:
         asked = [request_job(hours=10) for _ in range(4)]
         lifecycle.approve(asked[0], by=approver, comment="", now=cloud.now)
         lifecycle.reject(asked[1], by=approver, comment="no", now=cloud.now)
-        lifecycle.cancel(asked[2], by=owner, now=cloud.now)
+        lifecycle.cancel(asked[2], by=owner, clock=cloud.clock)
         cloud.fail("customJobs.create", "lost")
-        lifecycle.submit(asked[0].pk, now=cloud.now)
+        lifecycle.advance(asked[0].pk, clock=cloud.clock)
 
         for job in jobs:
             assert rules(cloud) == set()
@@ -221,24 +221,24 @@ class TestRepair:
         job = request_job()
         if state == "submitting":
             cloud.fail("customJobs.create", "503")
-            lifecycle.submit(job.pk, now=cloud.now)
+            lifecycle.advance(job.pk, clock=cloud.clock)
         sql("UPDATE jobs_job SET due_at = NULL")
         cloud.forward(minutes=2)
 
         assert lifecycle.repair(cloud.now) == 1
         assert lifecycle.repair(cloud.now) == 0
-        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
 
         assert JobEvent.objects.get(kind="repaired").reason == "no_next_step"
         assert len(cloud.jobs()) == 1
         assert rules(cloud) == set()
 
     def test_a_cancellation_that_was_forgotten_is_sent(self, running: Job, owner: User, cloud: Cloud) -> None:
-        lifecycle.cancel(running, by=owner, now=cloud.now)
+        lifecycle.cancel(running, by=owner, clock=cloud.clock)
         sql("UPDATE jobs_job SET due_at = NULL")
 
         assert lifecycle.repair(cloud.now) == 1
-        lifecycle.advance(running.pk, now=cloud.now)
+        lifecycle.advance(running.pk, clock=cloud.clock)
         cloud.forward(minutes=2)
         look(cloud)
 

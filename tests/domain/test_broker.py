@@ -12,6 +12,7 @@ from redis import Redis
 
 from dashboard.celery import app
 from jobs import lifecycle, tasks
+from jobs.models import Installation
 from tests.support import redis, waiting
 
 
@@ -46,7 +47,9 @@ def broker(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 @pytest.mark.django_db(transaction=True)
 def test_a_hint_reaches_a_worker_once_the_row_is_written(broker: str, monkeypatch: pytest.MonkeyPatch) -> None:
     job, advanced = uuid.uuid4(), []
-    monkeypatch.setattr(lifecycle, "advance", lambda job_id, *, now: advanced.append((job_id, now.tzinfo is not None)))
+    monkeypatch.setattr(
+        lifecycle, "advance", lambda job_id, *, clock: advanced.append((job_id, clock.now().tzinfo is not None))
+    )
 
     with start_worker(app, pool="solo", perform_ping_check=False, shutdown_timeout=30):
         with transaction.atomic():
@@ -59,8 +62,8 @@ def test_a_hint_reaches_a_worker_once_the_row_is_written(broker: str, monkeypatc
 
 def test_a_thousand_jobs_to_send_keep_nothing_from_being_watched(broker: str, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
-    monkeypatch.setattr(lifecycle, "advance", lambda job_id, *, now: done.append(job_id))
-    monkeypatch.setattr(lifecycle, "observe", lambda scope_id, *, now: done.append("observed"))
+    monkeypatch.setattr(lifecycle, "advance", lambda job_id, *, clock: done.append(job_id))
+    monkeypatch.setattr(lifecycle, "observe", lambda scope_id, *, clock: done.append("observed"))
     for _ in range(200):
         tasks.advance.apply_async(kwargs={"job_id": "sent"})
     tasks.observe.apply_async(kwargs={"scope_id": 1})
@@ -78,6 +81,7 @@ def test_sweeps_hand_out_no_more_than_workers_take(broker: str, monkeypatch: pyt
     begun = tasks._waiting(tasks.advance)
 
     for _ in range(3):
+        Installation.objects.update(swept_at=None)
         tasks.sweep()
 
     assert begun < tasks.HANDED_OUT

@@ -126,16 +126,16 @@ class TestSteps:
     def test_a_job_waits_before_it_is_sent(self, request_job: RequestJob, cloud: Cloud, settings: Any) -> None:
         settings.CREATES_PER_MINUTE = 1
         first, second = request_job(), request_job()
-        lifecycle.submit(first.pk, now=cloud.now)
+        lifecycle.advance(first.pk, clock=cloud.clock)
 
-        lifecycle.submit(second.pk, now=cloud.now)
+        lifecycle.advance(second.pk, clock=cloud.clock)
 
         second.refresh_from_db()
         assert (second.state, second.submit_attempts) == ("approved", 0)
         assert "at most 1 create calls a minute" in second.trouble
         assert second.due_at == cloud.now + budget.MINUTE
         cloud.forward(minutes=1)
-        lifecycle.submit(second.pk, now=cloud.now)
+        lifecycle.advance(second.pk, clock=cloud.clock)
         second.refresh_from_db()
         assert (second.state, second.trouble) == ("queued", "")
 
@@ -145,10 +145,10 @@ class TestSteps:
         settings.CREATES_PER_MINUTE = 1
         abroad, other = request_job(), request_job()
         Policy.objects.filter(team=team).update(regions=["europe-west4"])
-        lifecycle.submit(abroad.pk, now=cloud.now)
+        lifecycle.advance(abroad.pk, clock=cloud.clock)
         Policy.objects.filter(team=team).update(regions=[])
 
-        lifecycle.submit(other.pk, now=cloud.now)
+        lifecycle.advance(other.pk, clock=cloud.clock)
 
         assert [Job.objects.get(pk=job.pk).state for job in (abroad, other)] == ["submit_failed", "queued"]
 
@@ -156,7 +156,7 @@ class TestSteps:
         self, request_job: RequestJob, cloud: Cloud, settings: Any
     ) -> None:
         settings.READS_PER_MINUTE = 1
-        lifecycle.submit(request_job().pk, now=cloud.now)
+        lifecycle.advance(request_job().pk, clock=cloud.clock)
         budget.take(budget.reads(*PLACE), now=cloud.forward(seconds=20))
 
         look(cloud)
@@ -169,7 +169,7 @@ class TestSteps:
 
     def test_a_feed_waits(self, request_job: RequestJob, cloud: Cloud, settings: Any) -> None:
         settings.LOG_READS_PER_MINUTE = 1
-        lifecycle.submit(request_job().pk, now=cloud.now)
+        lifecycle.advance(request_job().pk, clock=cloud.clock)
         budget.take(budget.log_reads(PLACE[0]), now=cloud.forward(seconds=20))
 
         look(cloud)
@@ -181,13 +181,13 @@ class TestSteps:
 
     def test_a_cancellation_waits(self, request_job: RequestJob, cloud: Cloud, settings: Any, approver: Any) -> None:
         job = request_job()
-        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
         settings.READS_PER_MINUTE = 1
         budget.take(budget.reads(*PLACE), now=cloud.now)
         job.refresh_from_db()
-        lifecycle.cancel(job, by=approver, now=cloud.now)
+        lifecycle.cancel(job, by=approver, clock=cloud.clock)
 
-        lifecycle.advance(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
 
         job.refresh_from_db()
         assert job.cancel_sent_at is None

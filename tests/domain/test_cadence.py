@@ -89,7 +89,7 @@ class TestSilentRegions:
 
     def test_a_failing_region_delays_no_other(self, request_job: RequestJob, cloud: Cloud) -> None:
         for region in ("us-central1", "europe-west4"):
-            lifecycle.submit(request_job(region=region).pk, now=cloud.now)
+            lifecycle.advance(request_job(region=region).pk, clock=cloud.clock)
         Scope.objects.filter(region="us-central1").update(failures=8, failing_since=cloud.now)
         cloud.forward(minutes=1)
 
@@ -125,7 +125,7 @@ class TestSilentRegions:
     ) -> None:
         jobs = [request_job(kind="hyperparameter_tuning_job", hours=0.01) for _ in range(3)]
         for job in jobs:
-            lifecycle.submit(job.pk, now=cloud.now)
+            lifecycle.advance(job.pk, clock=cloud.clock)
         submitted_at = cloud.now
         settings.READS_PER_MINUTE = 1
         budget.forget()  # what other tests called at these moments
@@ -149,7 +149,7 @@ class TestCost:
         (scope_id,) = lifecycle.due_scopes(cloud.now)
 
         with django_assert_max_num_queries(15):
-            lifecycle.observe(scope_id, now=cloud.now)
+            lifecycle.observe(scope_id, clock=cloud.clock)
 
         after = Job.objects.get(pk=jobs[5].pk)
         assert before.state == after.state == "running"

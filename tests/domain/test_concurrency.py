@@ -38,7 +38,7 @@ def together(step: Callable[[int], Answer]) -> list[Answer]:
 def test_workers_that_submit_the_same_job_create_it_once(request_job: RequestJob, cloud: Cloud) -> None:
     job = request_job()
 
-    together(lambda _: lifecycle.submit(job.pk, now=cloud.now))
+    together(lambda _: lifecycle.advance(job.pk, clock=cloud.clock))
 
     assert len(cloud.jobs()) == 1
     assert Job.objects.get().submit_attempts == 1
@@ -67,12 +67,12 @@ def test_of_several_answers_one_counts(request_job: RequestJob, cloud: Cloud, ap
 
 def test_a_deletion_is_asked_for_and_made_once(request_job: RequestJob, cloud: Cloud, owner: User) -> None:
     job = request_job()
-    lifecycle.submit(job.pk, now=cloud.now)
+    lifecycle.advance(job.pk, clock=cloud.clock)
     watch(cloud, job, minutes=120, every=60)
     job.refresh_from_db()
 
     asked = together(lambda _: lifecycle.delete(Job.objects.get(pk=job.pk), by=owner, now=cloud.now))
-    together(lambda _: lifecycle.advance(job.pk, now=cloud.now))
+    together(lambda _: lifecycle.advance(job.pk, clock=cloud.clock))
 
     assert asked.count(True) == 1
     assert cloud.calls()["customJobs.delete"] == 1
@@ -100,12 +100,12 @@ def test_a_survey_and_an_adoption_are_made_once(team: Team, cloud: Cloud, owner:
 
 def test_observers_of_one_scope_record_each_change_once(request_job: RequestJob, cloud: Cloud) -> None:
     job = request_job()
-    lifecycle.submit(job.pk, now=cloud.now)
+    lifecycle.advance(job.pk, clock=cloud.clock)
     cloud.script("happy")
     cloud.forward(hours=2)
     (scope_id,) = lifecycle.due_scopes(cloud.now)
 
-    together(lambda _: lifecycle.observe(scope_id, now=cloud.now))
+    together(lambda _: lifecycle.observe(scope_id, clock=cloud.clock))
 
     states = list(Job.objects.get().events.filter(kind="state").order_by("id").values_list("to_state", flat=True))
     assert states[-2:] == ["running", "succeeded"]

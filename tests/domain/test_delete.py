@@ -29,7 +29,7 @@ def ended(submit: Submit, cloud: Cloud) -> Job:
 
 def step(job: Job, cloud: Cloud) -> Job:
     """Let a worker take the job one step."""
-    lifecycle.advance(job.pk, now=cloud.now)
+    lifecycle.advance(job.pk, clock=cloud.clock)
     job.refresh_from_db()
     return job
 
@@ -59,9 +59,9 @@ class TestRequest:
     ) -> None:
         job = request_job()
         if state == "queued":
-            lifecycle.submit(job.pk, now=cloud.now)
+            lifecycle.advance(job.pk, clock=cloud.clock)
         elif state == "withdrawn":
-            lifecycle.cancel(job, by=owner, now=cloud.now)
+            lifecycle.cancel(job, by=owner, clock=cloud.clock)
         job.refresh_from_db()
 
         assert not lifecycle.may_delete(job, by=owner)
@@ -95,7 +95,7 @@ class TestRequest:
         with pytest.raises(lifecycle.NotPermitted, match="only watched here"):
             lifecycle.delete(ended, by=owner, now=cloud.now)
         with pytest.raises(lifecycle.NotPermitted, match="only watched here"):
-            lifecycle.cancel(ended, by=owner, now=cloud.now)
+            lifecycle.cancel(ended, by=owner, clock=cloud.clock)
         with pytest.raises(lifecycle.NotPermitted, match="only watched here"):
             lifecycle.approve(ended, by=approver, comment="", now=cloud.now)
 
@@ -168,7 +168,7 @@ class TestSending:
             pauses.append((ended.due_at - cloud.now).total_seconds())
             cloud.forward(seconds=pauses[-1])
 
-        assert pauses == [5, 5, 10, 20, 40, 80, 160, 300, 300, 300]
+        assert pauses == [2, 4, 8, 16, 32, 64, 128, 256, 300, 300]
 
     def test_a_job_that_still_runs_there_is_kept_and_may_be_asked_for_again(
         self, submit: Submit, owner: User, cloud: Cloud

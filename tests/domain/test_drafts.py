@@ -4,7 +4,6 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
-from django.utils import timezone
 
 from jobs import tasks
 from jobs.lifecycle.asking import drafts
@@ -55,7 +54,7 @@ class TestExpiry:
         self, team: Team, owner: User, clock: Clock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         drafts.save_draft(submission=samples.submission(), team=team, by=owner, now=clock.now)
-        monkeypatch.setattr(timezone, "now", lambda: clock.forward(days=8))
+        monkeypatch.setattr("jobs.lifecycle.clock.read_database_clock", lambda: clock.forward(days=8))
 
         tasks.sweep()
 

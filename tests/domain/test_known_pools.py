@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from jobs import lifecycle
-from jobs.lifecycle.sending.submit import RESOURCE_PAUSE
+from jobs.lifecycle.sending.before import RESOURCE_INTERVAL
 from jobs.models import Job, Pool, Team
 from jobs.spec import rest_body
 from jobs.timeline.holdings import resource_id_of
@@ -28,7 +28,7 @@ def look(cloud: Cloud) -> None:
     lifecycle.watch_pools(cloud.now)
     lifecycle.want_pools([WHERE[0]], now=cloud.now)
     for scope_id in lifecycle.due_scopes(cloud.now):
-        lifecycle.observe(scope_id, now=cloud.now)
+        lifecycle.observe(scope_id, clock=cloud.clock)
 
 
 def codes(team: Team, **changes: Any) -> dict[str, str]:
@@ -102,7 +102,7 @@ class TestHeadroom:
         assert lifecycle.pools_in(*WHERE, apart_from=job.pk)[0].used(0) == 0
 
         cloud.forward(seconds=5)
-        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
         assert lifecycle.pools_in(*WHERE)[0].used(0) == 1, "sent since the resource was seen"
 
         cloud.forward(minutes=5)
@@ -146,7 +146,7 @@ class TestBeforeItIsSent:
         look(cloud)
         assert Pool.objects.get().state == "STOPPING"
 
-        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
 
         job.refresh_from_db()
         assert job.state == "submit_failed"
@@ -164,14 +164,14 @@ class TestBeforeItIsSent:
         look(cloud)
         assert Pool.objects.get().state == "REBOOTING"
 
-        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
 
         job.refresh_from_db()
-        assert (job.state, job.due_at) == ("approved", cloud.now + RESOURCE_PAUSE)
+        assert (job.state, job.due_at) == ("approved", cloud.now + RESOURCE_INTERVAL)
         assert "is REBOOTING" in job.trouble
         cloud.forward(minutes=20)
         look(cloud)
-        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
         job.refresh_from_db()
         assert (job.state, job.trouble) == ("queued", "")
 
@@ -185,7 +185,7 @@ class TestBeforeItIsSent:
         found = lifecycle.known_pools(lifecycle.submission_of(job), apart_from=job.pk)
 
         assert [known.used(0) for known in found] == [0]
-        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
         assert Job.objects.get().state == "queued"
         assert rest_body(lifecycle.submission_of(job).job)["jobSpec"]["persistentResourceId"] == "night-shift"
 

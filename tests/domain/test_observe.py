@@ -189,9 +189,9 @@ class TestCancel:
     ) -> None:
         watch(cloud, submitted, minutes=4)
 
-        assert lifecycle.cancel(submitted, by=owner, now=cloud.now)
-        assert not lifecycle.cancel(submitted, by=owner, now=cloud.now)
-        lifecycle.advance(submitted.pk, now=cloud.now)
+        assert lifecycle.cancel(submitted, by=owner, clock=cloud.clock)
+        assert not lifecycle.cancel(submitted, by=owner, clock=cloud.clock)
+        lifecycle.advance(submitted.pk, clock=cloud.clock)
         watch(cloud, submitted, minutes=10)
 
         assert submitted.state == "cancelled"
@@ -202,15 +202,15 @@ class TestCancel:
     def test_a_cancellation_that_does_not_arrive_is_sent_again(
         self, submitted: Job, cloud: Cloud, owner: User, fault: str
     ) -> None:
-        lifecycle.cancel(submitted, by=owner, now=cloud.now)
+        lifecycle.cancel(submitted, by=owner, clock=cloud.clock)
         cloud.fail("customJobs.cancel", fault)
 
-        lifecycle.advance(submitted.pk, now=cloud.now)
+        lifecycle.advance(submitted.pk, clock=cloud.clock)
         submitted.refresh_from_db()
         assert submitted.cancel_sent_at is None
         assert submitted.trouble
         cloud.forward(minutes=1)
-        lifecycle.advance(submitted.pk, now=cloud.now)
+        lifecycle.advance(submitted.pk, clock=cloud.clock)
 
         submitted.refresh_from_db()
         assert submitted.cancel_sent_at == cloud.now
@@ -219,7 +219,7 @@ class TestCancel:
     def test_an_ended_job_cannot_be_cancelled(self, submitted: Job, cloud: Cloud, owner: User) -> None:
         watch(cloud, submitted, minutes=120)
 
-        assert not lifecycle.cancel(submitted, by=owner, now=cloud.now)
+        assert not lifecycle.cancel(submitted, by=owner, clock=cloud.clock)
 
 
 class TestLogs:

@@ -34,7 +34,7 @@ def look(cloud: Cloud) -> Scope:
     """Look at the persistent resources now, due or not."""
     Scope.objects.filter(kind="persistent_resource").update(due_at=cloud.now)
     for scope_id in lifecycle.due_scopes(cloud.now):
-        lifecycle.observe(scope_id, now=cloud.now)
+        lifecycle.observe(scope_id, clock=cloud.clock)
     return Scope.objects.get(kind="persistent_resource")
 
 
@@ -177,7 +177,7 @@ class TestTrouble:
         resources.create("night-shift")
         Scope.objects.update(due_at=cloud.now)
 
-        together(lambda _: lifecycle.observe(scope.pk, now=cloud.now))
+        together(lambda _: lifecycle.observe(scope.pk, clock=cloud.clock))
 
         assert cloud.calls()["persistentResources.list"] == 1
         assert Pool.objects.count() == 1
@@ -206,7 +206,7 @@ class TestPlaces:
 
         tasks.sweep()
 
-        assert handed_out == [{"scope_id": Scope.objects.get().pk}]
+        assert [each["scope_id"] for each in handed_out] == [Scope.objects.get().pk]
 
     def test_a_region_where_only_a_job_uses_one_is_looked_at_while_it_lives(
         self, scope: Scope, request_job: RequestJob, cloud: Cloud
@@ -215,16 +215,16 @@ class TestPlaces:
         there = Scope.objects.get(kind="persistent_resource", region="europe-west4")
         assert there.due_at == cloud.now
 
-        lifecycle.observe(there.pk, now=cloud.now)
+        lifecycle.observe(there.pk, clock=cloud.clock)
         there.refresh_from_db()
         assert there.due_at == cloud.now + timedelta(seconds=10)
         Scope.objects.filter(pk=there.pk).delete()
-        lifecycle.observe(scope.pk, now=cloud.now)
+        lifecycle.observe(scope.pk, clock=cloud.clock)
         there = Scope.objects.get(region="europe-west4", kind="persistent_resource")
         assert there.due_at == cloud.now, "each look at the project makes sure of it"
 
-        lifecycle.cancel(job, by=job.owner, now=cloud.now)
-        lifecycle.observe(there.pk, now=cloud.now)
+        lifecycle.cancel(job, by=job.owner, clock=cloud.clock)
+        lifecycle.observe(there.pk, clock=cloud.clock)
         there.refresh_from_db()
         assert there.due_at is None
 
@@ -237,7 +237,7 @@ class TestCadence:
         job = request_job(resource="night-shift")
         assert look(cloud).due_at == cloud.now + timedelta(seconds=10)
 
-        lifecycle.cancel(job, by=job.owner, now=cloud.now)
+        lifecycle.cancel(job, by=job.owner, clock=cloud.clock)
         assert look(cloud).due_at == cloud.now + IDLE_PAUSE
 
     def test_soon_when_somebody_looks_and_not_twice_within_the_poll_interval(
@@ -272,7 +272,7 @@ class TestCadence:
         lifecycle.want_pools(["vision-research"], region="europe-west4", now=cloud.now)
 
         (there,) = lifecycle.due_scopes(cloud.now)
-        lifecycle.observe(there, now=cloud.now)
+        lifecycle.observe(there, clock=cloud.clock)
         assert Scope.objects.get(pk=there).due_at is None
 
 

@@ -51,14 +51,14 @@ class TestRepair:
 
     def test_a_remote_job_that_nobody_watches_is_watched_again(self, request_job: RequestJob, cloud: Cloud) -> None:
         job = request_job()
-        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
         Scope.objects.update(due_at=None)
 
         assert lifecycle.repair(cloud.now) == 1
         assert lifecycle.due_scopes(cloud.now) == [Scope.objects.get().pk]
 
     def test_a_healthy_house_needs_none(self, request_job: RequestJob, cloud: Cloud) -> None:
-        lifecycle.submit(request_job().pk, now=cloud.now)
+        lifecycle.advance(request_job().pk, clock=cloud.clock)
 
         assert lifecycle.repair(cloud.now) == 0
 
@@ -79,7 +79,7 @@ class TestTasks:
 
         tasks.sweep()
 
-        assert handed_out == [{"job_id": str(job.pk)}]
+        assert [each["job_id"] for each in handed_out] == [str(job.pk)]
 
     def test_a_nudge_waits_for_the_commit(
         self, request_job: RequestJob, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
@@ -92,4 +92,4 @@ class TestTasks:
             tasks.nudge_job(job.pk)
             assert sent == []
 
-        assert sent == [{"job_id": str(job.pk)}]
+        assert [each["job_id"] for each in sent] == [str(job.pk)]

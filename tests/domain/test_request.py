@@ -148,7 +148,7 @@ class TestApproval:
         self, request_job: RequestJob, owner: User, approver: User, clock: Clock
     ) -> None:
         job = request_job(hours=10)
-        lifecycle.cancel(job, by=owner, now=clock.now)
+        lifecycle.cancel(job, by=owner, clock=clock.clock)
 
         assert not lifecycle.approve(job, by=approver, comment="", now=clock.now)
         assert Job.objects.get().state == "withdrawn"

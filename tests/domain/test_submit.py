@@ -7,8 +7,8 @@ from django.contrib.auth.models import User
 
 from jobs import lifecycle
 from jobs.lifecycle.claims import LEASE
-from jobs.lifecycle.connection import LONGEST_CALL
-from jobs.lifecycle.sending.submit import CONSISTENCY_WINDOW, LOOK_AGAIN
+from jobs.lifecycle.connection import MAX_CALL
+from jobs.lifecycle.sending.submit import CONSISTENCY_WINDOW, LOOK_UP_INTERVAL
 from jobs.models import Job, Policy, Scope
 from tests.domain.conftest import Cloud, RequestJob
 
@@ -19,7 +19,7 @@ class TestSubmit:
     ) -> None:
         job = request_job(labels={"phase": "two"})
 
-        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
 
         (remote,) = cloud.jobs()
         job.refresh_from_db()
@@ -36,7 +36,7 @@ class TestSubmit:
     def test_makes_sure_that_somebody_looks_after_it(self, request_job: RequestJob, cloud: Cloud) -> None:
         job = request_job()
 
-        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
 
         scope = Scope.objects.get()
         assert (scope.project, scope.region, scope.kind) == (job.project, job.region, job.kind)
@@ -45,8 +45,8 @@ class TestSubmit:
     def test_a_second_worker_does_nothing(self, request_job: RequestJob, cloud: Cloud) -> None:
         job = request_job()
 
-        lifecycle.submit(job.pk, now=cloud.now)
-        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
+        lifecycle.advance(job.pk, clock=cloud.clock)
 
         assert len(cloud.jobs()) == 1
 
@@ -54,7 +54,7 @@ class TestSubmit:
         job = request_job(hours=10)
         Job.objects.update(due_at=cloud.now)
 
-        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
 
         assert cloud.jobs() == []
         assert Job.objects.get().state == "awaiting_approval"
@@ -63,7 +63,7 @@ class TestSubmit:
         job = request_job()
         Policy.objects.update(regions=["europe-west4"])
 
-        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
 
         job.refresh_from_db()
         assert job.state == "submit_failed"
@@ -77,10 +77,10 @@ class TestDoubt:
         job = request_job()
         cloud.fail("customJobs.create", fault)
 
-        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
         assert Job.objects.get().state == "submitting"
         cloud.forward(minutes=1)
-        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
 
         (remote,) = cloud.jobs()
         job.refresh_from_db()
@@ -97,16 +97,16 @@ class TestDoubt:
         job = request_job()
         began = cloud.now
         cloud.fail("customJobs.create", fault)
-        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
 
-        while cloud.now < began + LONGEST_CALL + CONSISTENCY_WINDOW:
+        while cloud.now < began + MAX_CALL + CONSISTENCY_WINDOW:
             assert cloud.jobs() == []
             assert Job.objects.get().state == "submitting"
             assert Job.objects.get().trouble
             cloud.forward(seconds=10)
-            lifecycle.submit(job.pk, now=cloud.now)
+            lifecycle.advance(job.pk, clock=cloud.clock)
         cloud.forward(minutes=6)
-        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
 
         job.refresh_from_db()
         assert len(cloud.jobs()) == 1
@@ -118,44 +118,44 @@ class TestDoubt:
     ) -> None:
         job = request_job()
         cloud.fail("customJobs.create", "lost")
-        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
         cloud.fail("customJobs.list", "stale", seconds=20)
         cloud.forward(seconds=5)
 
-        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
 
         job.refresh_from_db()
-        assert (job.state, job.due_at) == ("submitting", cloud.now + LOOK_AGAIN)
-        cloud.forward(seconds=LOOK_AGAIN.total_seconds())
-        lifecycle.submit(job.pk, now=cloud.now)
+        assert (job.state, job.due_at) == ("submitting", cloud.now + LOOK_UP_INTERVAL)
+        cloud.forward(seconds=LOOK_UP_INTERVAL.total_seconds())
+        lifecycle.advance(job.pk, clock=cloud.clock)
         job.refresh_from_db()
         assert (job.remote_name, job.submit_attempts) == (cloud.jobs()[0]["name"], 1)
 
     def test_a_look_up_that_fails_keeps_the_doubt(self, request_job: RequestJob, cloud: Cloud) -> None:
         job = request_job()
         cloud.fail("customJobs.create", "lost")
-        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
         cloud.forward(minutes=1)
         cloud.fail("customJobs.list", "429")
 
-        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
         assert Job.objects.get().attempted_at is not None
         cloud.forward(minutes=6)
-        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
 
         assert len(cloud.jobs()) == 1
 
     def test_a_worker_that_died_after_the_call_leaves_one_job(self, request_job: RequestJob, cloud: Cloud) -> None:
         job = request_job()
         cloud.fail("customJobs.create", "lost")
-        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
         dead_worker_s_claim = {"claim": job.pk, "claimed_until": cloud.now + LEASE, "due_at": cloud.now}
         Job.objects.update(**dead_worker_s_claim)
 
-        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
         assert Job.objects.get().state == "submitting", "the claim is still held"
         cloud.forward(seconds=LEASE.total_seconds() + 1)
-        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
 
         assert len(cloud.jobs()) == 1
         assert Job.objects.get().remote_name
@@ -165,13 +165,13 @@ class TestDoubt:
     ) -> None:
         job = request_job()
         cloud.fail("customJobs.create", "lost")
-        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
         (oldest,) = cloud.jobs()
         cloud.forward(seconds=5)
         younger = cloud.create(oldest | {"displayName": "sent by somebody else"})
         cloud.forward(minutes=1)
 
-        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
 
         job.refresh_from_db()
         assert job.remote_name == oldest["name"]
@@ -182,13 +182,13 @@ class TestDoubt:
     ) -> None:
         job = request_job()
         cloud.fail("customJobs.create", "503")
-        lifecycle.submit(job.pk, now=cloud.now)
-        lifecycle.cancel(Job.objects.get(), by=owner, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
+        lifecycle.cancel(Job.objects.get(), by=owner, clock=cloud.clock)
 
-        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
         assert Job.objects.get().state == "submitting"
         cloud.forward(minutes=6)
-        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
 
         assert Job.objects.get().state == "withdrawn"
         assert cloud.jobs() == []
@@ -198,12 +198,12 @@ class TestDoubt:
     ) -> None:
         job = request_job()
         cloud.fail("customJobs.create", "lost")
-        lifecycle.submit(job.pk, now=cloud.now)
-        lifecycle.cancel(Job.objects.get(), by=owner, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
+        lifecycle.cancel(Job.objects.get(), by=owner, clock=cloud.clock)
 
         cloud.forward(minutes=6)
-        lifecycle.advance(job.pk, now=cloud.now)
-        lifecycle.advance(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
+        lifecycle.advance(job.pk, clock=cloud.clock)
 
         (remote,) = cloud.jobs()
         assert remote["state"] in {"JOB_STATE_CANCELLING", "JOB_STATE_CANCELLED"}
@@ -215,7 +215,7 @@ class TestRefusal:
         job = request_job()
         cloud.fail("customJobs.create", fault)
 
-        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
 
         job.refresh_from_db()
         assert job.state == "submit_failed"
@@ -226,7 +226,7 @@ class TestRefusal:
         job = request_job()
         cloud.fail("customJobs.create", "429", retry_after=40)
 
-        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
 
         job.refresh_from_db()
         assert job.state == "submitting"
@@ -238,7 +238,7 @@ class TestRefusal:
     ) -> None:
         job = request_job()
 
-        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
 
         job.refresh_from_db()
         assert job.state == "submitting"

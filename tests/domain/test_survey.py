@@ -71,7 +71,7 @@ class TestFinding:
         self, request_job: RequestJob, owner: User, cloud: Cloud, kind: str
     ) -> None:
         job = request_job(kind=kind, hours=0.01)
-        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
         job.refresh_from_db()
         watch(cloud, job, minutes=20, every=60)
         place = job.remote_name.rpartition("/")[0].rpartition("/")[0]

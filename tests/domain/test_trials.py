@@ -24,7 +24,7 @@ Tell = Callable[..., None]
 def sweep(request_job: RequestJob, cloud: Cloud) -> Job:
     """A tuning job of four trials, two at a time, that Vertex AI has just accepted."""
     job = request_job(kind="hyperparameter_tuning_job", hours=0.01)
-    lifecycle.submit(job.pk, now=cloud.now)
+    lifecycle.advance(job.pk, clock=cloud.clock)
     job.refresh_from_db()
     return job
 
@@ -73,7 +73,7 @@ class TestFromBeginningToEnd:
         self, request_job: RequestJob, cloud: Cloud
     ) -> None:
         job = request_job(kind="training_pipeline", tunes=True, hours=0.01)
-        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
         job.refresh_from_db()
         watch(cloud, job, minutes=300, every=60)
         cloud.fail("hyperparameterTuningJobs.get", "503")
@@ -95,7 +95,7 @@ class TestFromBeginningToEnd:
     ) -> None:
         cloud.script("preempted")
         job = request_job(kind="hyperparameter_tuning_job", trials=1, parallel=1, hours=0.01)
-        lifecycle.submit(job.pk, now=cloud.now)
+        lifecycle.advance(job.pk, clock=cloud.clock)
         for _ in range(60):
             cloud.forward(seconds=30)
             job.refresh_from_db()

@@ -51,6 +51,7 @@ STUDY = {
 @pytest.fixture(autouse=True)
 def _pages_read_the_tests_clock(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
     monkeypatch.setattr(timezone, "now", lambda: clock.now)
+    monkeypatch.setattr("jobs.lifecycle.clock.read_database_clock", lambda: clock.now)
 
 
 @pytest.fixture

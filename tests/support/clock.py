@@ -1,5 +1,6 @@
 """A clock that moves only when a test says so."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -14,3 +15,23 @@ class Clock:
         """Move by a span given as for `timedelta`."""
         self.now += timedelta(**span)
         return self.now
+
+    @property
+    def clock(self) -> "DatabaseTime":
+        """The same time as a step of a worker is given it."""
+        return DatabaseTime(lambda: self.now)
+
+
+@dataclass
+class DatabaseTime:
+    """`jobs.lifecycle.Clock` of a test: the database and the worker agree, and only the test moves the time."""
+
+    moment: Callable[[], datetime]
+
+    def now(self) -> datetime:
+        """Return the database's time."""
+        return self.moment()
+
+    def monotonic(self) -> float:
+        """Return seconds that only grow."""
+        return self.moment().timestamp()

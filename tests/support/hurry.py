@@ -34,15 +34,19 @@ def hurry() -> None:
 
     timezone.now = now  # type: ignore[assignment]
     django.setup()
-    from jobs.lifecycle import connection
+    from jobs.lifecycle import clock, connection
+    from jobs.lifecycle.sending import submit
     from jobs.lifecycle.watching import cadence
     from jobs.vertex import Timeout, VertexClient
 
+    clock.read_database_clock = now
+    clock.DatabaseClock.monotonic = lambda _: time.monotonic() * BY  # type: ignore[method-assign]
     timeout = Timeout(connect=5 / BY, read=25 / BY, total=30 / BY)
     one: dict[str, VertexClient] = {}
     connection._client = lambda endpoint, logs: one.setdefault(  # type: ignore[assignment]
         endpoint, VertexClient(endpoint=endpoint, logging_endpoint=logs, timeout=timeout)
     )
+    submit.MAX_START_SECONDS = 20.0  # hurried seconds are short beside a commit
     for name in ("PATIENCE_SECONDS", "PROBE_SECONDS", "LONGEST_LOOK_SECONDS", "SLOWEST_PAGE_SECONDS"):
         setattr(cadence, name, getattr(cadence, name) / BY)
     cadence.Stopwatch.now = property(  # type: ignore[assignment,method-assign]

@@ -5,8 +5,8 @@ import json
 from typing import Any
 
 from django.core.management.base import BaseCommand
-from django.utils import timezone
 
+from jobs.lifecycle import database_now
 from jobs.lifecycle.audit import audit
 
 
@@ -23,7 +23,7 @@ class Command(BaseCommand):
     def handle(self, *_: Any, **options: Any) -> None:
         """Check everything."""
         count = 0
-        for broken in audit(timezone.now()):
+        for broken in audit(database_now()):
             count += 1
             line = f"{broken.row} ({broken.pk}): {broken.words}"
             self.stdout.write(json.dumps(broken.as_dict(), ensure_ascii=False) if options["json"] else line)

@@ -5,11 +5,10 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from django.utils import timezone
 
 from dashboard.management.demo import jobs, people
 from dashboard.management.supervisor import claim
-from jobs.lifecycle import NotAllowed, NotPermitted
+from jobs.lifecycle import NotAllowed, NotPermitted, database_now
 
 
 class Command(BaseCommand):
@@ -39,7 +38,7 @@ class Command(BaseCommand):
         if not is_rehearsal:
             raise CommandError("The running site has no emulator of its own: the demo's jobs would cost money.")
         try:
-            requested = jobs.request(timezone.now())
+            requested = jobs.request(database_now())
         except (jobs.MissingPeople, NotAllowed, NotPermitted) as refusal:
             raise CommandError(str(refusal)) from None
         for job in requested:

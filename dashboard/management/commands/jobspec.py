@@ -16,11 +16,11 @@ from uuid import uuid4
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
-from django.utils import timezone
 
 from dashboard import access
 from jobs import convert, lifecycle, strategies
 from jobs.convert.texts.decode import MOST_BYTES
+from jobs.lifecycle import database_now
 from jobs.models import Team
 from jobs.spec import Finding, Severity, Submission, refuses
 from jobs.strategies import Known
@@ -117,7 +117,7 @@ class Command(BaseCommand):
                 by=user,
                 expected=timedelta(hours=options["hours"]),
                 request_key=options["request_key"] or uuid4().hex,
-                now=timezone.now(),
+                now=database_now(),
             )
         except lifecycle.NotAllowed as refusal:
             self._findings(options["file"], map(reading.located, refusal.decision.findings))

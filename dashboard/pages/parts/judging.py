@@ -3,13 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils import timezone
-
 from dashboard.access import Team
 from dashboard.forms.compose.whole import Compose
 from dashboard.pages.parts.offers import has_machines, offers_of, ways_of
 from jobs import convert, lifecycle, strategies
-from jobs.lifecycle import Preview
+from jobs.lifecycle import Preview, database_now
 from jobs.spec import Submission
 from jobs.strategies import Known, KnownResource
 
@@ -70,7 +68,7 @@ def _known_pools(form: Compose, team: Team) -> Known:
     if said.get("strategy") != "persistent":
         return ()
     region = said.get("region", "")
-    lifecycle.want_pools([team.project], region=region, now=timezone.now())
+    lifecycle.want_pools([team.project], region=region, now=database_now())
     return lifecycle.pools_in(team.project, region)
 
 

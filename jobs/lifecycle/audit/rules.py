@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from jobs import states, timeline
-from jobs.lifecycle.claims import LEASE
+from jobs.lifecycle.claims import JOB_LEASE, LEASE
 from jobs.models import Approval, Job, JobEvent
 from jobs.states import FINISHED, LOCAL, JobState
 
@@ -63,6 +63,8 @@ def _derived(one: Evidence) -> str | None:
         "running_since": (job.running_since, facts.running_since),
         "restarts": (job.restarts, facts.restarts),
     }
+    if job.approved_at is not None:  # rows from before the column have none
+        pairs["approved_at"] = (job.approved_at, facts.approved_at)
     wrong = [f"{name} is {held}, the events say {told}" for name, (held, told) in pairs.items() if held != told]
     if abs(job.running_seconds - facts.running.total_seconds()) > CLOSE_SECONDS:
         wrong.append(f"running_seconds is {job.running_seconds}, the events say {facts.running.total_seconds()}")
@@ -74,16 +76,19 @@ def _next_step(one: Evidence) -> str | None:
     is_kept = job.deletion_requested_at is not None and job.deleted_at is None
     if is_kept and job.due_at is None:
         return "Its deletion at Vertex AI was asked for and is not due."
-    if job.is_finished and not is_kept and job.due_at is not None and job.claim is None:
+    if job.is_finished and not (is_kept or job.may_have_duplicates) and job.due_at is not None and job.claim is None:
         return f"It has ended and is still due at {job.due_at}."
     if job.state in {JobState.APPROVED, JobState.SUBMITTING} and job.due_at is None:
         return "It waits for a worker and is not due."
+    if job.cancel_requested_at and job.remote_name and not job.is_finished and job.due_at is None and job.claim is None:
+        return "It is to be cancelled, goes on, and the cancellation is not due."
     return None
 
 
 def _remote_name(one: Evidence) -> str | None:
     has_been_there = any(event.to_state not in LOCAL for event in one.states)
-    if has_been_there and not one.job.remote_name:
+    is_superseded = any(event.reason == "superseded" for event in one.events)
+    if has_been_there and not one.job.remote_name and not is_superseded:
         return "It is at Vertex AI and has no name there."
     if one.job.remote_name and not has_been_there:
         return f"It has the name {one.job.remote_name} and has never been at Vertex AI."
@@ -163,7 +168,7 @@ def claim_rule(claim: object, until: datetime | None, now: datetime) -> str | No
         return "It is held until a time by nobody."
     if until is not None and now - until > LEASE:
         return f"A worker's claim ran out at {until} and was not taken back."
-    if until is not None and until - now > 2 * LEASE + timedelta(minutes=1):
+    if until is not None and until - now > 2 * JOB_LEASE + timedelta(minutes=1):
         return f"A worker holds it until {until}, longer than any may."
     return None
 

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import Count, Prefetch
 
 from jobs.lifecycle.audit.rules import RULES, Evidence, claim_rule
-from jobs.models import Job, JobEvent, LogFeed, Scope, Survey
+from jobs.models import Job, JobEvent, LogFeed, Scope, Survey, UnmatchedJob
 from jobs.models.job import JobQuerySet
 
 PORTION = 200
@@ -35,6 +35,7 @@ class Broken:
 def audit(now: datetime) -> Iterator[Broken]:
     """Yield everything that is broken; nothing when all is well."""
     yield from _names_used_twice()
+    yield from _unmatched()
     watched = set(Scope.objects.exclude(due_at=None).values_list("project", "region", "kind"))
     for job in _with_events(Job.objects.order_by("pk")).iterator(chunk_size=PORTION):
         if _judge(job, watched, now):
@@ -64,6 +65,19 @@ def _judge_again(job: Job, now: datetime) -> list[Broken]:
         return _judge(
             _with_events(Job.objects.all()).get(pk=job.pk), set(scope.values_list("project", "region", "kind")), now
         )
+
+
+def _unmatched() -> Iterator[Broken]:
+    """What is active at Vertex AI with our label and is followed by no row."""
+    for row in UnmatchedJob.objects.filter(ended_at=None).order_by("pk").iterator(chunk_size=PORTION):
+        if row.job_id is None:
+            words = "It carries our label and no request of ours has its id, as after a restored backup."
+        else:
+            words = (
+                f"It is a second job of the request {row.job_id} and is active at Vertex AI since {row.first_seen_at}."
+            )
+            words += f" The last cancellation failed: {row.last_error}" if row.last_error else ""
+        yield Broken("duplicate", row.remote_name, str(row.pk), words)
 
 
 def _names_used_twice() -> Iterator[Broken]:

@@ -1,83 +1,114 @@
-"""Cancelling is a request: before submission it ends the job, afterwards Vertex AI decides and may be too late."""
+"""Cancelling is a request: before submission it ends the job, afterwards Vertex AI decides and may be too late.
 
-import uuid
+Vertex AI cancels on a best-effort basis, so a request stays a request until the job has ended: it is sent again after
+every failure, and also after Vertex AI took it, as long as the job goes on.
+"""
+
 from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
-from django.db import transaction
 
 from jobs import vertex
-from jobs.lifecycle import budget, claims, door
 from jobs.lifecycle.asking.ours import check_is_ours
-from jobs.lifecycle.connection import client
+from jobs.lifecycle.sending.backoff import pause_after
+from jobs.lifecycle.sending.ports import Change, Decide, Event, Store, World
 from jobs.models import Job, JobEvent
 from jobs.states import JobState
 
-PAUSE = timedelta(seconds=5)
+FIRST_REPEAT = timedelta(minutes=1)
+MAX_REPEAT = timedelta(minutes=10)
+"""Between two sendings of a cancellation that Vertex AI took and did not carry out."""
 
 
-def cancel(job: Job, *, by: User, now: datetime) -> bool:
-    """Ask for the end of a job; False when it has ended or was asked before. Raises NotPermitted for an adopted one.
+def cancel(job: Job, *, by: User, store: Store) -> bool:
+    """Ask for the end of a job; False when it has ended, or when a request is on its way already.
 
     A job that is not submitted is withdrawn at once. For one that is, or may be, at Vertex AI the request is recorded
-    and becomes due; the state changes when Vertex AI says so.
+    and becomes due; the state changes when Vertex AI says so. A request that was sent and had no effect may be made
+    again. Raises NotPermitted for an adopted job.
     """
     check_is_ours(job)
-    if job.state in {JobState.AWAITING_APPROVAL, JobState.APPROVED}:
-        return door.move(
-            job,
-            JobState.WITHDRAWN,
-            now=now,
-            actor=by,
-            reason="cancelled",
-            sentence=f"{by.get_username()} withdrew it before it was submitted.",
-        )
-    if job.is_finished or job.cancel_requested_at is not None:
-        return False
-    return door.note(
-        job,
-        JobEvent.Kind.CANCEL_REQUESTED,
-        now=now,
-        actor=by,
-        sentence=f"{by.get_username()} asked to cancel it.",
-        once_key="cancel:requested",
-        cancel_requested_at=now,
-        due_at=now,
-    )
+    answers: list[bool] = []
+
+    def decide(fresh: Job, now: datetime) -> Change | None:
+        change = requested(by)(fresh, now)
+        answers.append(change is not None)
+        return change
+
+    written = store.apply(job, decide, needs_claim=False)
+    return written is not None and answers[-1]
 
 
-def send_cancel(job_id: uuid.UUID | str, *, now: datetime) -> None:
-    """Send a requested cancellation to Vertex AI; does nothing when another worker holds the job."""
-    job = claims.claim_job(job_id, now)
-    if job is None:
-        return
-    if job.is_finished or not job.remote_name or job.cancel_requested_at is None or job.cancel_sent_at is not None:
-        claims.release_job(job, due_at=None)
-        return
+def send_cancel(job: Job, world: World) -> None:
+    """Send the requested cancellation of a claimed job to Vertex AI."""
     try:
-        budget.spend(budget.reads(job.project, job.region), now=now)
-        client().cancel(job.kind, job.remote_name)
-    except (vertex.Refused, vertex.NotFound) as error:  # it ended meanwhile: the observer learns how
-        words = f"Vertex AI did not take the cancellation: {error}"
+        world.remote.cancel(job)
     except vertex.VertexError as error:
-        claims.release_job(job, due_at=now + (error.retry_after or PAUSE), trouble=str(error))
-        return
+        world.store.apply(job, not_taken(error))
     else:
-        words = "Vertex AI took the cancellation; the job may still end by itself first."
-    _sent(job, words, now)
+        world.store.apply(job, taken)
 
 
-def _sent(job: Job, words: str, now: datetime) -> None:
-    with transaction.atomic():
-        if not claims.still_mine(job):
-            return
-        door.note(
-            job,
-            JobEvent.Kind.CANCEL_SENT,
-            now=now,
-            sentence=words,
-            once_key="cancel:sent",
-            cancel_sent_at=now,
-        )
-        claims.release_job(job, due_at=None)
-        claims.wake_scope(project=job.project, region=job.region, kind=job.kind, due_at=now)
+# ---------------------------------------------------------------- decisions: pure, from the locked row and the time
+def requested(by: User) -> Decide:
+    """Somebody asks for the job's end."""
+
+    def decide(job: Job, now: datetime) -> Change | None:
+        name = by.get_username()
+        if job.state in {JobState.AWAITING_APPROVAL, JobState.APPROVED}:
+            message = f"{name} withdrew it before it was submitted."
+            reason, kind = "cancelled", JobEvent.Kind.STATE
+            event = Event(kind, message, to_state=JobState.WITHDRAWN, reason=reason, actor=by)
+            return Change((event,), {"due_at": None})
+        is_on_its_way = job.cancel_requested_at is not None and job.cancel_sent_at is None
+        if job.is_finished or is_on_its_way:
+            return None
+        again = job.cancel_requested_at is not None
+        key = f"cancel:requested:{now.isoformat()}" if again else "cancel:requested"
+        message = f"{name} asked {'again ' if again else ''}to cancel it."
+        event = Event(JobEvent.Kind.CANCEL_REQUESTED, message, key=key, actor=by)
+        columns = {"cancel_requested_at": job.cancel_requested_at or now, "cancel_sent_at": None, "due_at": now}
+        return Change((event,), columns)
+
+    return decide
+
+
+def taken(job: Job, now: datetime) -> Change:
+    """Vertex AI took the cancellation; it is sent again if the job has not ended after a while."""
+    count = job.cancels_sent + 1
+    message = "Vertex AI took the cancellation; the job may still end by itself first."
+    if count > 1:
+        message = f"The job had not ended: the cancellation was sent again, for the {ordinal(count)} time."
+    event = Event(JobEvent.Kind.CANCEL_SENT, message, key=f"cancel:sent:{count}")
+    columns = {
+        "cancel_sent_at": now,
+        "cancels_sent": count,
+        "due_at": None if job.is_finished else now + min(FIRST_REPEAT * 2 ** min(count - 1, 8), MAX_REPEAT),
+        "failures": 0,
+        "trouble": "",
+    }
+    return Change((event,), columns, releases=True, wakes=True)
+
+
+def not_taken(error: vertex.VertexError) -> Decide:
+    """Vertex AI did not take the cancellation. It may have ended, which the observer learns; until then, again."""
+
+    def decide(job: Job, now: datetime) -> Change:
+        message = f"Vertex AI did not take the cancellation: {error}"
+        columns = {
+            "due_at": None if job.is_finished else now + pause_after(error, job.failures),
+            "failures": job.failures + 1,
+            "trouble": message,
+        }
+        key = f"cancel:not_taken:{now.isoformat()}"
+        event = Event(JobEvent.Kind.TROUBLE, message, key=key, reason="cancel_not_taken")
+        is_told = message == job.trouble or not isinstance(error, vertex.Refused | vertex.NotFound)
+        return Change(() if is_told else (event,), columns, releases=True, wakes=True)
+
+    return decide
+
+
+def ordinal(count: int) -> str:
+    """Write a small number as people count: 2nd, 3rd, 4th."""
+    ending = "th" if count % 100 in {11, 12, 13} else {1: "st", 2: "nd", 3: "rd"}.get(count % 10, "th")
+    return f"{count}{ending}"

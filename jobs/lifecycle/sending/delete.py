@@ -5,27 +5,27 @@ know is what was asked for. Vertex AI answers with an operation, which may be fi
 is asked for by name until it is gone.
 """
 
-import uuid
 from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
 from django.db import transaction
 
 from jobs import vertex
-from jobs.lifecycle import budget, claims, door
+from jobs.lifecycle import door
 from jobs.lifecycle.asking.ours import check_is_ours
 from jobs.lifecycle.asking.roles import role_of
-from jobs.lifecycle.connection import client
 from jobs.lifecycle.errors import NotPermitted
+from jobs.lifecycle.sending.backoff import pause_after
+from jobs.lifecycle.sending.ports import Change, Decide, Event, World
 from jobs.models import Job, JobEvent, Role
 from jobs.states import FINISHED, LOCAL
 
 PAUSE = timedelta(seconds=5)
-LONGEST_PAUSE = timedelta(minutes=5)
-TAKEN_FOR = timedelta(minutes=10)
+MAX_DELETION = timedelta(minutes=10)
 """How long Vertex AI may take for a deletion that it has accepted; Google does not document it."""
 REQUESTED = "delete:requested:"
 TAKEN = "delete:taken:"
+SETTLED = {"due_at": None, "failures": 0, "trouble": ""}
 DONE = "Vertex AI has deleted its record of the job; Trainboard keeps its own."
 
 
@@ -63,26 +63,23 @@ def delete(job: Job, *, by: User, now: datetime) -> bool:
         )
 
 
-def send_delete(job_id: uuid.UUID | str, *, now: datetime) -> None:
-    """Take a requested deletion one step; does nothing when another worker holds the job."""
-    job = claims.claim_job(job_id, now)
-    if job is None:
-        return
-    if job.deletion_requested_at is None or job.deleted_at is not None:
-        claims.release_job(job, due_at=None)
-        return
+def send_delete(job: Job, world: World) -> None:
+    """Take the requested deletion of a claimed job one step."""
+    change: Decide
     taken = job.events.filter(once_key=f"{TAKEN}{_requests(job)}").first()
     try:
-        if taken is not None:
-            _look(job, taken.recorded_at, now)
+        if taken is None:
+            change = deleted if world.remote.delete(job) else accepted
         else:
-            _send(job, now)
+            world.remote.get(job)
+            change = still_there(taken.recorded_at)
     except vertex.NotFound:
-        _done(job, now)
+        change = deleted
     except (vertex.Refused, vertex.PermissionDenied) as error:
-        _over(job, str(error), now)
+        change = refused(str(error))
     except vertex.VertexError as error:
-        claims.release_job(job, due_at=now + _pause(job, error, now), trouble=str(error))
+        change = failed(error)
+    world.store.apply(job, change)
 
 
 def _has_role(job: Job, by: User) -> bool:
@@ -94,59 +91,49 @@ def _requests(job: Job) -> int:
     return job.events.filter(once_key__startswith=REQUESTED).count()
 
 
-def _send(job: Job, now: datetime) -> None:
-    budget.spend(budget.creates(job.project, job.region), now=now)
-    if client().delete(job.kind, job.remote_name):
-        _done(job, now)
-        return
-    with transaction.atomic():
-        if claims.still_mine(job):
-            door.note(
-                job,
-                JobEvent.Kind.DELETE_REQUESTED,
-                now=now,
-                reason="taken",
-                sentence="Vertex AI took the deletion and is at it.",
-                once_key=f"{TAKEN}{_requests(job)}",
-            )
-            claims.release_job(job, due_at=now + PAUSE)
+# ---------------------------------------------------------------- decisions, from the locked row and the time
+def deleted(_job: Job, now: datetime) -> Change:
+    """Vertex AI does not have it any more."""
+    event = Event(JobEvent.Kind.DELETED, DONE, key="deleted")
+    return Change((event,), {"deleted_at": now, **SETTLED}, releases=True)
 
 
-def _look(job: Job, taken_at: datetime, now: datetime) -> None:
-    """See whether a deletion that Vertex AI took is done; NotFound says so."""
-    budget.spend(budget.reads(job.project, job.region), now=now)
-    client().get(job.kind, job.remote_name)
-    if now - taken_at > TAKEN_FOR:
-        minutes = int(TAKEN_FOR.total_seconds()) // 60
-        _over(job, f"It took the deletion, but still keeps the job after {minutes} minutes.", now)
-    else:
-        claims.release_job(job, due_at=now + PAUSE)
+def accepted(job: Job, now: datetime) -> Change:
+    """Vertex AI took the deletion and finishes it later."""
+    message = "Vertex AI took the deletion and is at it."
+    event = Event(JobEvent.Kind.DELETE_REQUESTED, message, key=f"{TAKEN}{_requests(job)}", reason="taken")
+    return Change((event,), {"due_at": now + PAUSE, "failures": 0, "trouble": ""}, releases=True)
 
 
-def _done(job: Job, now: datetime) -> None:
-    with transaction.atomic():
-        if claims.still_mine(job):
-            door.note(job, JobEvent.Kind.DELETED, now=now, sentence=DONE, once_key="deleted", deleted_at=now)
-            claims.release_job(job, due_at=None)
+def still_there(taken_at: datetime) -> Decide:
+    """Vertex AI took the deletion and still knows the job: ask again, or give up after `MAX_DELETION`."""
+
+    def decide(job: Job, now: datetime) -> Change | None:
+        if now - taken_at > MAX_DELETION:
+            minutes = int(MAX_DELETION.total_seconds()) // 60
+            return refused(f"It took the deletion, but still keeps the job after {minutes} minutes.")(job, now)
+        return Change(columns={"due_at": now + PAUSE, "failures": 0, "trouble": ""}, releases=True)
+
+    return decide
 
 
-def _over(job: Job, words: str, now: datetime) -> None:
+def refused(words: str) -> Decide:
     """Vertex AI will not do it: the request is over, and may be made again."""
-    with transaction.atomic():
-        if claims.still_mine(job):
-            door.note(
-                job,
-                JobEvent.Kind.TROUBLE,
-                now=now,
-                reason="delete_refused",
-                sentence=f"Vertex AI did not delete its record of the job: {words}",
-                once_key=f"delete:refused:{_requests(job)}",
-                deletion_requested_at=None,
-            )
-            claims.release_job(job, due_at=None)
+
+    def decide(job: Job, _now: datetime) -> Change:
+        message = f"Vertex AI did not delete its record of the job: {words}"
+        key = f"delete:refused:{_requests(job)}"
+        event = Event(JobEvent.Kind.TROUBLE, message, key=key, reason="delete_refused")
+        return Change((event,), {"deletion_requested_at": None, **SETTLED}, releases=True)
+
+    return decide
 
 
-def _pause(job: Job, error: vertex.VertexError, now: datetime) -> timedelta:
-    """How long to wait: what Google asked for, else as long again as it has taken so far, up to five minutes."""
-    assert job.deletion_requested_at is not None
-    return error.retry_after or min(max(PAUSE, now - job.deletion_requested_at), LONGEST_PAUSE)
+def failed(error: vertex.VertexError) -> Decide:
+    """The call failed: again later."""
+
+    def decide(job: Job, now: datetime) -> Change:
+        columns = {"due_at": now + pause_after(error, job.failures), "failures": job.failures + 1}
+        return Change(columns=columns | {"trouble": str(error)}, releases=True)
+
+    return decide

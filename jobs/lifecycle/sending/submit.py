@@ -1,210 +1,256 @@
 """An approved job is created at Vertex AI, once.
 
-The API has no request id, so a repeat could create a second job. The algorithm:
+The API has no request id, so a repeat could create a second job. One step of the algorithm:
 
-1. Claim the row; write down, before the call, that a create is about to be tried (`attempted_at`).
-2. If an earlier try may have reached Vertex AI, look the job up by its label first. Found: adopt it. Not found, but the
-   try is younger than the list may lag behind: wait. Not found and old enough: it never arrived.
-3. Create it, labelled with our id, if its rules still allow it.
-   Only when our budget of calls has room: else the job waits, in the state it is in.
-4. An answer that says no ends the job; a failure that surely created nothing is tried again later; after any other
-   failure `attempted_at` stays, so that the next step begins at 2.
+1. The job is claimed. If an earlier create may have reached Vertex AI, or the database may have been replaced by an
+   older copy since the request, look the job up by its label first. Found: follow it. Not found, but the list may not
+   show it yet: wait. Not found and old enough: it never arrived.
+2. Assess it once more and take a creation from the rate limit.
+3. Write down that a create is about to be sent (`attempted_at`, the database's time) and hold the claim for longer
+   than the call may take. This needs the claim, unexpired, and the row as it is now: one to be cancelled ends here.
+4. If writing it down took too long, send nothing. Else create, labelled with our id, with one time limit for all of
+   connecting, sending and reading that ends `MAX_CALL` after `attempted_at`.
+5. A job that was created is followed, whoever holds the claim by then. An answer that says no ends the request; a
+   failure that surely created nothing is tried again later; after any other `attempted_at` stays, so the next step
+   begins with a look-up.
+
+So a create that is still on its way leaves no later than `MAX_CALL` after `attempted_at`, and a list begun
+`CONSISTENCY_WINDOW` after that shows what it created. What arrives later still is a duplicate: see `duplicates`.
 """
 
-import uuid
 from datetime import datetime, timedelta
 
-from django.conf import settings
-from django.db import transaction
-
-from jobs import spec, vertex
-from jobs.lifecycle import budget, claims, door
-from jobs.lifecycle.asking.pools import known_pools, waits_for_resource
-from jobs.lifecycle.asking.request import preview, submission_of
-from jobs.lifecycle.connection import INSTANCE_LABEL, JOB_LABEL, LONGEST_CALL, client
-from jobs.lifecycle.watching.record import number, record
+from jobs import vertex
+from jobs.lifecycle.budget import OverBudget
+from jobs.lifecycle.claims import JOB_LEASE
+from jobs.lifecycle.connection import MAX_CALL
+from jobs.lifecycle.sending import duplicates
+from jobs.lifecycle.sending.backoff import pause_after
+from jobs.lifecycle.sending.ports import Change, Decide, Event, World, Written
 from jobs.models import Job, JobEvent
 from jobs.states import JobState
 
 CONSISTENCY_WINDOW = timedelta(seconds=30)
 """How long a created job may be missing from a list; Google does not document it (vertex-facts 11.4)."""
-LOOK_AGAIN = timedelta(seconds=10)
-"""Between two looks for the job of a try that had no answer: most lists lag far less than the window."""
-FIRST_PAUSE = timedelta(seconds=2)
-LONGEST_PAUSE = timedelta(minutes=5)
-RESOURCE_PAUSE = timedelta(seconds=30)
-"""Until a job is tried again whose persistent resource is on the way to RUNNING."""
+LOOK_UP_INTERVAL = timedelta(seconds=10)
+"""Between two look-ups of a create that had no answer: most lists lag far less than the window."""
+MAX_START_SECONDS = 10.0
+"""A create whose record took longer to write is not sent: too little would be left of its time."""
+UNSENT = frozenset({JobState.APPROVED, JobState.SUBMITTING})
 
 
-def submit(job_id: uuid.UUID | str, *, now: datetime) -> None:
-    """Take an approved job one step towards Vertex AI; does nothing when another worker holds it."""
-    job = claims.claim_job(job_id, now)
-    if job is None:
+def submit(job: Job, world: World) -> None:
+    """Take a claimed job that is approved or being submitted one step towards Vertex AI."""
+    if _needs_look_up(job, world) and not _is_absent(job, world):
         return
-    if job.state not in {JobState.APPROVED, JobState.SUBMITTING}:
-        claims.release_job(job, due_at=None)
-        return
-    if job.attempted_at is not None and not _is_certainly_absent(job, now):
-        return
-    if job.cancel_requested_at is not None:
-        _withdraw(job, now)
-        return
-    if job.state == JobState.APPROVED and not _may_still_be_sent(job, now):
+    if job.state == JobState.APPROVED and (objection := world.store.objection(job)):
+        world.store.apply(job, lambda _job, _now: objection.change)
         return
     try:
-        budget.spend(budget.creates(job.project, job.region), now=now)
-    except budget.OverBudget as error:
-        claims.release_job(job, due_at=now + _pause(job, error), trouble=str(error))
+        world.remote.reserve_create(job)
+    except OverBudget as error:
+        world.store.apply(job, failed(error))
         return
-    begins = "A worker began to submit the job."
-    if job.state == JobState.APPROVED and not door.move(job, JobState.SUBMITTING, now=now, sentence=begins):
-        claims.release_job(job, due_at=now)
-        return
-    _create(job, now)
+    begun = world.store.apply(job, begin_create)
+    if begun is not None and not begun.job.is_finished:
+        _create(begun, world)
 
 
-def _may_still_be_sent(job: Job, now: datetime) -> bool:
-    """Judge once more, since limits and resources may have changed since the request.
-
-    This comes before a call is taken from the budget, so that a job which waits for its resource takes none.
-    """
-    submission, expected = submission_of(job), timedelta(seconds=job.expected_seconds)
-    pools = known_pools(submission, apart_from=job.pk)
-    judged = preview(submission=submission, team=job.team, expected=expected, pools=pools)
-    refused = [finding for finding in judged.decision.findings if finding.severity == spec.Severity.REFUSE]
-    if waits_for_resource(submission, pools, refused):
-        claims.release_job(job, due_at=now + RESOURCE_PAUSE, trouble=refused[0].message)
-        return False
-    if refused:
-        words = "; ".join(finding.message for finding in refused)
-        door.move(
-            job,
-            JobState.SUBMIT_FAILED,
-            now=now,
-            reason="policy",
-            sentence=f"Judged again before it was sent, it is refused now: {words}",
-            detail={"findings": [finding.as_dict() for finding in refused]},
-        )
-        claims.release_job(job, due_at=None)
-        return False
-    return True
+def _needs_look_up(job: Job, world: World) -> bool:
+    return job.attempted_at is not None or job.requested_at < world.store.trusted_since()
 
 
-def _is_certainly_absent(job: Job, now: datetime) -> bool:
-    """Look for the result of an earlier try: adopt it, or wait until its absence is certain."""
+def _is_absent(job: Job, world: World) -> bool:
+    """Look the job up by its label; False when that settled the step: it was found, or its absence is not certain."""
     try:
-        budget.spend(budget.reads(job.project, job.region), now=now)
-        found = client().list(job.kind, project=job.project, region=job.region, filter=f'labels.{JOB_LABEL}="{job.pk}"')
+        found = world.remote.find(job)
     except vertex.VertexError as error:  # nothing is learned, so the doubt stays
-        claims.release_job(job, due_at=now + _pause(job, error), trouble=str(error))
+        world.store.apply(job, failed(error))
         return False
     if found:
-        _adopt(job, found, now)
+        _follow(job, found, world)
         return False
-    assert job.attempted_at is not None
-    certain_at = job.attempted_at + LONGEST_CALL + CONSISTENCY_WINDOW
-    if now < certain_at:
-        trouble = "An earlier try had no answer; looking for its job before another try."
-        claims.release_job(job, due_at=min(certain_at, now + LOOK_AGAIN), trouble=trouble)
-        return False
-    return True
+    assert job.claimed_until is not None
+    asked_at = job.claimed_until - JOB_LEASE
+    written = world.store.apply(job, absent(asked_at))
+    return written is not None and written.job.claim is not None
 
 
-def _create(job: Job, now: datetime) -> None:
-    attempt = job.submit_attempts + 1
-    with transaction.atomic():
-        if not claims.still_mine(job):
-            return
-        door.note(
-            job,
-            JobEvent.Kind.SUBMIT_ATTEMPTED,
-            now=now,
-            sentence=f"Sent to Vertex AI in {job.region}" + ("." if attempt == 1 else f", try {attempt}."),
-            once_key=f"submit:{attempt}",
-            submit_attempts=attempt,
-            attempted_at=now,
-        )
-    body = job.spec | {
-        "labels": job.spec.get("labels", {}) | {JOB_LABEL: str(job.pk), INSTANCE_LABEL: settings.INSTANCE}
-    }
+def _create(begun: Written, world: World) -> None:
+    spent = world.clock.monotonic() - begun.read_at
+    if spent > MAX_START_SECONDS:
+        world.store.apply(begun.job, not_sent(spent))
+        return
     try:
-        remote = client().create(job.kind, project=job.project, region=job.region, body=body)
+        remote = world.remote.create(begun.job, within=MAX_CALL.total_seconds() - spent)
     except vertex.VertexError as error:
-        _after_failure(job, error, now)
-    else:
-        _enter(job, remote, now)
+        world.store.apply(begun.job, create_failed(error))
+        return
+    written = world.store.apply(begun.job, created(remote), needs_claim=False)
+    if written is not None:
+        duplicates.settle(written.job, [remote], world)
 
 
-def _adopt(job: Job, found: list[vertex.RemoteJob], now: datetime) -> None:
-    """Take the oldest job that carries our label; if there are ever two, cancel the younger ones."""
-    oldest, *others = sorted(found, key=lambda remote: (remote.create_time or now, remote.name))
-    for other in others:
-        try:
-            budget.spend(budget.reads(job.project, job.region), now=now)
-            client().cancel(job.kind, other.name)
-        except vertex.VertexError as error:  # a double costs money: stay in doubt and come back
-            claims.release_job(job, due_at=now + _pause(job, error), trouble=str(error))
-            return
-    with transaction.atomic():
-        if not claims.still_mine(job):
-            return
-        door.note(
-            job,
+def _follow(job: Job, found: list[vertex.RemoteJob], world: World) -> None:
+    """Follow one of the jobs that carry our label. It is written down before any other is cancelled."""
+    kept = choose(found)
+    written = world.store.apply(job, adopted(kept), needs_claim=False)
+    if written is not None:
+        duplicates.settle(written.job, found, world)
+
+
+def choose(found: list[vertex.RemoteJob]) -> vertex.RemoteJob:
+    """Return the job to follow: the oldest of those that have not been cancelled or failed, else the oldest."""
+    return min(found, key=lambda remote: (is_spent(remote), remote.raw.get("createTime", ""), remote.name))
+
+
+def is_spent(remote: vertex.RemoteJob) -> bool:
+    """Tell whether it ended, or is ending, without a result."""
+    return remote.state.endswith(("_CANCELLED", "_CANCELLING", "_FAILED", "_EXPIRED"))
+
+
+def is_unsent(job: Job) -> bool:
+    """Tell whether its submission is not settled: no answer about it has been written down."""
+    return job.state in UNSENT and not job.remote_name
+
+
+# ---------------------------------------------------------------- decisions: pure, from the locked row and the time
+def begin_create(job: Job, now: datetime) -> Change | None:
+    """Write down that a create is about to be sent, or withdraw a job that is to be cancelled."""
+    if not is_unsent(job):
+        return Change(releases=True)
+    if job.cancel_requested_at is not None:
+        message = "Cancelled before Vertex AI had it."
+        event = Event(JobEvent.Kind.STATE, message, to_state=JobState.WITHDRAWN, reason="cancelled")
+        due_at = now + duplicates.CHECK_AFTER if job.submit_attempts else None
+        return Change((event,), {"due_at": due_at, "attempted_at": None}, releases=True)
+    attempt = job.submit_attempts + 1
+    begins = Event(JobEvent.Kind.STATE, "A worker began to submit the job.", to_state=JobState.SUBMITTING)
+    message = f"Sent to Vertex AI in {job.region}" + ("." if attempt == 1 else f", try {attempt}.")
+    sent = Event(JobEvent.Kind.SUBMIT_ATTEMPTED, message, key=f"submit:{attempt}")
+    columns = {"submit_attempts": attempt, "attempted_at": now, "claimed_until": now + JOB_LEASE}
+    return Change((begins, sent) if job.state == JobState.APPROVED else (sent,), columns)
+
+
+def not_sent(spent: float) -> Decide:
+    """Nothing was sent, because writing the attempt down took too long."""
+
+    def decide(job: Job, now: datetime) -> Change:
+        message = f"The database took {spent:.0f} s to write the attempt down, so nothing was sent."
+        return _try_again(job, now, message, reason="database_slow", in_doubt=False)
+
+    return decide
+
+
+def absent(asked_at: datetime) -> Decide:
+    """A list that was asked for no earlier than `asked_at` does not hold the job: wait, or go on to create it."""
+
+    def decide(job: Job, now: datetime) -> Change:
+        if not is_unsent(job):
+            return Change(releases=True)
+        certain_at = job.attempted_at + MAX_CALL + CONSISTENCY_WINDOW if job.attempted_at else asked_at
+        if asked_at < certain_at:
+            message = "An earlier try had no answer; looking for its job before another try."
+            due_at = max(min(certain_at, now + LOOK_UP_INTERVAL), now + timedelta(seconds=1))
+            return Change(columns={"due_at": due_at, "trouble": message, "failures": 0}, releases=True)
+        return Change(columns={"attempted_at": None, "claimed_until": now + JOB_LEASE})
+
+    return decide
+
+
+def created(remote: vertex.RemoteJob) -> Decide:
+    """Vertex AI has created the job: follow it, unless the row follows another one or has ended meanwhile."""
+
+    def decide(job: Job, now: datetime) -> Change:
+        if not is_unsent(job):
+            return Change(releases=True)
+        return _enter(job, remote, now)
+
+    return decide
+
+
+def adopted(remote: vertex.RemoteJob) -> Decide:
+    """A look-up found the job at Vertex AI: follow it instead of creating it."""
+
+    def decide(job: Job, now: datetime) -> Change:
+        if not is_unsent(job):
+            return Change(releases=True)
+        number = remote.name.rpartition("/")[2]
+        event = Event(
             JobEvent.Kind.SUBMIT_ADOPTED,
-            now=now,
-            sentence=f"An earlier try had reached Vertex AI as {number(oldest)}; adopted instead of sent again.",
-            once_key=f"adopted:{oldest.name}",
-            detail={"remote_name": oldest.name, "cancelled": [other.name for other in others]},
+            f"An earlier try had reached Vertex AI as {number}; adopted instead of sent again.",
+            key=f"adopted:{number}",
+            detail={"remote_name": remote.name},
         )
-        _enter(job, oldest, now)
+        return _enter(job, remote, now, event)
+
+    return decide
 
 
-def _enter(job: Job, remote: vertex.RemoteJob, now: datetime) -> None:
-    """Leave `submitting` for whatever Vertex AI says; from here on the observer takes over."""
-    with transaction.atomic():
-        if not claims.still_mine(job):
-            return
-        record(job, remote, now=now, remote_name=remote.name, submitted_at=remote.create_time or now, attempted_at=None)
-        claims.release_job(job, due_at=now if job.cancel_requested_at and not job.is_finished else None)
-        claims.wake_feed(job.project, due_at=now + settings.POLL_INTERVAL)
-        claims.wake_scope(project=job.project, region=job.region, kind=job.kind, due_at=now + settings.POLL_INTERVAL)
-
-
-def _withdraw(job: Job, now: datetime) -> None:
-    door.move(
-        job,
-        JobState.WITHDRAWN,
-        now=now,
-        reason="cancelled",
-        sentence="Cancelled before Vertex AI had it.",
-    )
-    claims.release_job(job, due_at=None)
-
-
-def _after_failure(job: Job, error: vertex.VertexError, now: datetime) -> None:
+def create_failed(error: vertex.VertexError) -> Decide:
     """Decide what a failed create means: the end of the job, or another try later."""
-    with transaction.atomic():
-        if not claims.still_mine(job):
-            return
+
+    def decide(job: Job, now: datetime) -> Change:
+        if not is_unsent(job):
+            return Change(releases=True)
         if isinstance(error, vertex.Refused | vertex.NotFound | vertex.PermissionDenied):
-            door.move(
-                job,
-                JobState.SUBMIT_FAILED,
-                now=now,
+            event = Event(
+                JobEvent.Kind.STATE,
+                f"Vertex AI refused it: {error}",
+                to_state=JobState.SUBMIT_FAILED,
                 reason=type(error).__name__.lower(),
-                sentence=f"Vertex AI refused it: {error}",
                 detail={"violations": [list(item) for item in getattr(error, "violations", ())]},
-                error={"message": str(error)},
-                attempted_at=None,
             )
-            claims.release_job(job, due_at=None)
-            return
+            due_at = now + duplicates.CHECK_AFTER if job.may_have_duplicates else None
+            columns = {"error": {"message": str(error)}, "attempted_at": None, "due_at": due_at}
+            return Change((event,), columns, releases=True)
         in_doubt = isinstance(error, vertex.Unavailable) and error.may_have_happened
-        if not in_doubt:
-            Job.objects.filter(pk=job.pk).update(attempted_at=None)
-        claims.release_job(job, due_at=now + _pause(job, error), trouble=str(error))
+        return _try_again(job, now, str(error), reason=type(error).__name__.lower(), in_doubt=in_doubt, error=error)
+
+    return decide
 
 
-def _pause(job: Job, error: vertex.VertexError) -> timedelta:
-    """How long to wait before the next step: what Vertex AI asked for, else doubling up to five minutes."""
-    return error.retry_after or min(FIRST_PAUSE * 2 ** min(job.submit_attempts, 10), LONGEST_PAUSE)
+def failed(error: vertex.VertexError) -> Decide:
+    """A step before the create failed: try again later; what was in doubt stays in doubt."""
+
+    def decide(job: Job, now: datetime) -> Change:
+        reason = type(error).__name__.lower()
+        return _try_again(job, now, str(error), reason=reason, in_doubt=job.attempted_at is not None, error=error)
+
+    return decide
+
+
+def _try_again(
+    job: Job, now: datetime, message: str, *, reason: str, in_doubt: bool, error: vertex.VertexError | None = None
+) -> Change:
+    """Plan the next try. The reason of this one is an event, unless the last try failed for the same.
+
+    A full rate limit of our own is no failure: the next try is due when it fits.
+    """
+    if not is_unsent(job):
+        return Change(releases=True)
+    columns = {
+        "due_at": now + pause_after(error, job.failures),
+        "failures": job.failures + (not isinstance(error, OverBudget)),
+        "trouble": message,
+        "attempted_at": job.attempted_at if in_doubt else None,
+    }
+    key = f"try:{job.submit_attempts}:{job.failures}:{now.isoformat()}"
+    event = Event(JobEvent.Kind.TROUBLE, message, key=key, reason=reason)
+    return Change(() if message == job.trouble else (event,), columns, releases=True)
+
+
+def _enter(job: Job, remote: vertex.RemoteJob, now: datetime, *events: Event) -> Change:
+    """Leave the states of ours for whatever Vertex AI says; from here on the observer takes over."""
+    if job.state == JobState.APPROVED:  # an older copy of the database does not know that the job was sent
+        message = "It had been submitted before; this database does not know of it."
+        events = (Event(JobEvent.Kind.STATE, message, to_state=JobState.SUBMITTING), *events)
+    columns = {"attempted_at": None, "failures": 0, "trouble": "", "due_at": next_step_at(job, now)}
+    return Change(events, columns, remote=remote, releases=True, wakes=True)
+
+
+def next_step_at(job: Job, now: datetime) -> datetime | None:
+    """Return when a job that Vertex AI has needs another step of a worker."""
+    if job.cancel_requested_at is not None:
+        return now
+    return now + duplicates.CHECK_AFTER if job.may_have_duplicates else None

@@ -4,18 +4,21 @@ Its past is taken from what Vertex AI tells, and the span in which nobody watche
 state of ours: its first state is the one that it was found in, or the start of its first run.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
 from jobs import cost, spec, strategies, vertex
 from jobs.lifecycle import claims, door
 from jobs.lifecycle.asking.request import storable
+from jobs.lifecycle.connection import INSTANCE_LABEL, JOB_LABEL
 from jobs.lifecycle.errors import NotPermitted
 from jobs.lifecycle.watching.feeds import WANTED_FOR
 from jobs.lifecycle.watching.record import number, record
@@ -24,6 +27,7 @@ from jobs.lifecycle.watching.survey import check_may_adopt
 from jobs.models import ForeignJob, Job, JobEvent, Team
 from jobs.spec.shape import fields
 
+UUID_FORM = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 HOUR = timedelta(hours=1)
 MOST_NOTED = 20
 
@@ -36,6 +40,7 @@ def adopt(foreign: ForeignJob, *, team: Team, by: User, now: datetime) -> Job:
     """
     check_may_adopt(project=foreign.survey.project, team=team, by=by)
     remote = vertex.remote_job(foreign.kind, foreign.body)
+    _check_has_no_request(remote)
     try:
         with transaction.atomic():
             return _known(remote, team) or _adopt(foreign, remote, team, by, now)
@@ -44,6 +49,14 @@ def adopt(foreign: ForeignJob, *, team: Team, by: User, now: datetime) -> Job:
         if known is None:
             raise
         return known
+
+
+def _check_has_no_request(remote: vertex.RemoteJob) -> None:
+    """Raise NotPermitted for a job that a request of ours made: that follows it, or cancels it as a second one."""
+    label = remote.labels.get(JOB_LABEL, "")
+    is_ours = remote.labels.get(INSTANCE_LABEL) == settings.INSTANCE
+    if is_ours and UUID_FORM.fullmatch(label) and Job.objects.filter(pk=label, is_adopted=False).exists():
+        raise NotPermitted("It was made by a request of this Trainboard, which follows it by itself.")
 
 
 def _known(remote: vertex.RemoteJob, team: Team) -> Job | None:

@@ -27,8 +27,8 @@ from jobs.lifecycle.watching.sightings import saw
 from jobs.models import Job, Scope
 from jobs.states import JobState
 
-FIELDS = ("name", "state", "startTime", "endTime", "updateTime", "error")
-"""What `record` reads of a job that has been submitted; the rest would only make the pages longer."""
+FIELDS = ("name", "state", "startTime", "endTime", "updateTime", "error", "labels")
+"""What `record` reads of a job that has been submitted, and the labels, which tell whose it is."""
 MORE_FIELDS: dict[str, tuple[str, ...]] = {Job.Kind.PIPELINE: ("trainingTaskMetadata",)}
 JOB_ENDED = ("JOB_STATE_SUCCEEDED", "JOB_STATE_FAILED", "JOB_STATE_CANCELLED", "JOB_STATE_EXPIRED")
 PIPELINE_ENDED = ("PIPELINE_STATE_SUCCEEDED", "PIPELINE_STATE_FAILED", "PIPELINE_STATE_CANCELLED")
@@ -36,6 +36,10 @@ ERROR_WINDOW = timedelta(minutes=5)
 """How long after its end a job may fail to give a reason until we believe that there is none (vertex-facts 6.1)."""
 ERROR_LATEST = timedelta(hours=6)
 """After this nobody asks any more, whatever kept us from hearing of it."""
+LOST_ASKED_FOR, LOST_LISTED = timedelta(hours=1), timedelta(days=1)
+"""How long a lost job is still asked for by name, and followed again when a list holds it."""
+DUPLICATE_WINDOW = timedelta(days=1)
+"""How long after a request a second job of it is looked for in a scope where nothing else is watched."""
 PAGE_TRIES = 3
 SEEN_TOGETHER = 2_000
 SEEN_WITHIN = timedelta(seconds=2)
@@ -53,37 +57,57 @@ class Known(NamedTuple):
     was_blind: bool
     """Nobody has looked for so long that `record` writes it down."""
     is_to_be_cancelled: bool
+    is_asked_for: bool
+    """Whether it is asked for by name when the list does not hold it."""
 
 
-def observe(scope_id: int, *, now: datetime) -> None:
-    """Look at one scope and plan the next look; does nothing when it is not due or another worker is at it."""
+class Listed(NamedTuple):
+    """The active jobs that carry our label and that no row follows; `is_complete`: every page was read."""
+
+    unmatched: list[vertex.RemoteJob]
+    is_complete: bool
+
+
+def observe(scope_id: int, *, now: datetime) -> Listed | None:
+    """Poll one scope and plan the next poll; return what it listed that no row follows.
+
+    None when it is not due, another worker is at it, or Vertex AI did not answer.
+    """
     scope = claims.claim_look(Scope, scope_id, now)
     if scope is None:
-        return
+        return None
     watched = {job.remote_name: job for job in watched_jobs(scope, now)}
-    if not watched:
+    if not watched and not _may_have_duplicates(scope, now):
         claims.release_look(scope, due_at=None, answered_at=scope.answered_at)
-        return
+        return None
     with cadence.turn(scope.failures) as patience:
         if not patience:
             claims.postpone_look(scope, due_at=now + ANOTHER_PROBE)
-            return
+            return None
         look = Look(scope, watched, patience, now)
         try:
             trouble = look.take()
         except claims.ClaimLost:
-            return
+            return None
         except vertex.VertexError as error:
             claims.release_failed(scope, error, now=now)
-            return
+            return None
     claims.wake_feed(scope.project, due_at=now)
     pause = (trouble and trouble.retry_after) or cadence.pause(watched.values())
     due_at = now if look.is_cut_short else now + pause
     claims.release_look(scope, due_at=due_at, answered_at=now, trouble=str(trouble or ""))
+    return Listed(look.unmatched, is_complete=look.is_list_complete)
+
+
+def _may_have_duplicates(scope: Scope, now: datetime) -> bool:
+    """Whether a create of late had no answer, so that its job may still appear although no row waits for it."""
+    since = now - DUPLICATE_WINDOW
+    sent = Job.objects.filter(**place_of(scope), requested_at__gt=since)
+    return sent.filter(Q(submit_attempts__gt=1) | Q(submit_attempts=1, remote_name="")).exists()
 
 
 def watched_jobs(scope: Scope, now: datetime) -> list[Known]:
-    """Jobs that Vertex AI may still have news about: those that are active, and those that failed without a reason."""
+    """Jobs that Vertex AI may still have news about: active ones, those that failed without a reason, and lost ones."""
     of_scope = Job.objects.filter(**place_of(scope)).exclude(remote_name="")
     failed = Q(state=JobState.FAILED, error__isnull=True, deleted_at=None, ended_at__gt=now - ERROR_LATEST)
     reasonless = failed & Q(sighting__at__lt=F("ended_at") + ERROR_WINDOW)
@@ -93,9 +117,11 @@ def watched_jobs(scope: Scope, now: datetime) -> list[Known]:
         "runs_long": Q(running_since__isnull=False, running_since__lt=now - cadence.LONG_RUN),
         "was_blind": Q(sighting__at__isnull=False, sighting__at__lt=now - BLIND_AFTER),
         "is_to_be_cancelled": Q(cancel_requested_at__isnull=False),
+        "is_asked_for": ~Q(state=JobState.LOST) | Q(ended_at__gt=now - LOST_ASKED_FOR),
     }
     asked = {name: ExpressionWrapper(told[name], BooleanField()) for name in told}
-    found = of_scope.filter(active | reasonless).annotate(**asked)
+    lost = Q(state=JobState.LOST, ended_at__gt=now - LOST_LISTED)
+    found = of_scope.filter(active | reasonless | lost).annotate(**asked)
     longest_unheard_first = found.order_by(F("sighting__at").asc(nulls_first=True), "submitted_at", "pk")
     return list(map(Known._make, longest_unheard_first.values_list(*Known._fields)))
 
@@ -106,7 +132,10 @@ def place_of(scope: Scope) -> dict[str, str]:
 
 
 class Look:
-    """One look at one scope. `is_cut_short`: it took too long, and some jobs have not been asked for."""
+    """One poll of one scope. `is_cut_short`: it took too long, and some jobs have not been asked for.
+
+    `unmatched`: the jobs of the list that carry our label and that no row follows.
+    """
 
     def __init__(self, scope: Scope, watched: dict[str, Known], patience: float, now: datetime) -> None:
         self._scope, self._watched, self._patience, self._now = scope, watched, patience, now
@@ -115,6 +144,8 @@ class Look:
         self._without_news: list[uuid.UUID] = []
         self._written_at = now
         self.is_cut_short = False
+        self.is_list_complete = False
+        self.unmatched: list[vertex.RemoteJob] = []
 
     def take(self) -> vertex.VertexError | None:
         """One list for the active ones, one get for each of ours that it does not hold.
@@ -125,14 +156,26 @@ class Look:
         """
         missing = dict(self._watched)
         try:
-            for page in self._pages():
-                self._apply([remote for remote in page if missing.pop(remote.name, None)])
-                if self._watch.has_run_out:
-                    self.is_cut_short = True
-                    return None
-            return self._ask_for(missing)
+            if self._scope.kind == Job.Kind.TUNING_JOB:  # a list leaves out the trials
+                trouble = self._ask_for(missing)
+                if self.is_cut_short or isinstance(trouble, budget.OverBudget):
+                    return trouble
+                self._list({})
+                return trouble
+            self._list(missing)
+            return None if self.is_cut_short else self._ask_for(missing)
         finally:
             self._write_seen()
+
+    def _list(self, missing: dict[str, Known]) -> None:
+        """Read the list of active jobs; take those that it holds from `missing`, and write what it says of them."""
+        for page in self._pages():
+            self.unmatched += [remote for remote in page if remote.name not in self._watched and _is_ours(remote)]
+            self._apply([remote for remote in page if missing.pop(remote.name, None)])
+            if self._watch.has_run_out:
+                self.is_cut_short = True
+                return
+        self.is_list_complete = True
 
     def _ask_for(self, missing: dict[str, Known]) -> vertex.VertexError | None:
         """Ask for each by name, until the time of a look or our budget is used up; see `take` for failures.
@@ -142,6 +185,8 @@ class Look:
         trouble: vertex.VertexError | None = None
         answers_count = len(self._watched) - len(missing)
         for known in missing.values():
+            if not known.is_asked_for:
+                continue
             if self._watch.has_run_out:
                 self.is_cut_short = True
                 break
@@ -162,8 +207,6 @@ class Look:
         While adopted jobs are watched, which lack our label, it is every active job of the region.
         """
         scope = self._scope
-        if scope.kind == Job.Kind.TUNING_JOB:
-            return
         ended = PIPELINE_ENDED if scope.kind == Job.Kind.PIPELINE else JOB_ENDED
         terms = [f'state!="{state}"' for state in ended]
         if not Job.objects.remote().filter(**place_of(scope), is_adopted=True).exists():
@@ -231,6 +274,10 @@ class Look:
 
     def _keep_claim(self) -> None:
         claims.keep_look(self._scope, now=self._watch.now)
+
+
+def _is_ours(remote: vertex.RemoteJob) -> bool:
+    return remote.labels.get(INSTANCE_LABEL) == settings.INSTANCE
 
 
 def is_news(known: Known, remote: vertex.RemoteJob) -> bool:

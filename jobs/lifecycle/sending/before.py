@@ -1,0 +1,38 @@
+"""The last assessment of an approved job: limits and persistent resources may have changed since the request."""
+
+from datetime import datetime, timedelta
+
+from jobs import spec
+from jobs.lifecycle.asking.pools import known_pools, waits_for_resource
+from jobs.lifecycle.asking.request import preview, submission_of
+from jobs.lifecycle.sending.ports import Change, Event, Objection
+from jobs.models import Job, JobEvent
+from jobs.states import JobState
+
+RESOURCE_INTERVAL = timedelta(seconds=30)
+"""Until a job is tried again whose persistent resource is on the way to RUNNING."""
+
+
+def objection(job: Job, now: datetime) -> Objection | None:
+    """Return what keeps the job from being sent now, or None.
+
+    This comes before a creation is taken from the rate limit, so that a job which waits for its resource takes none.
+    """
+    submission, expected = submission_of(job), timedelta(seconds=job.expected_seconds)
+    pools = known_pools(submission, apart_from=job.pk)
+    judged = preview(submission=submission, team=job.team, expected=expected, pools=pools)
+    refused = [finding for finding in judged.decision.findings if finding.severity == spec.Severity.REFUSE]
+    if not refused:
+        return None
+    if waits_for_resource(submission, pools, refused):
+        columns = {"due_at": now + RESOURCE_INTERVAL, "trouble": refused[0].message}
+        return Objection(Change(columns=columns, releases=True))
+    words = "; ".join(finding.message for finding in refused)
+    event = Event(
+        JobEvent.Kind.STATE,
+        f"Judged again before it was sent, it is refused now: {words}",
+        to_state=JobState.SUBMIT_FAILED,
+        reason="policy",
+        detail={"findings": [finding.as_dict() for finding in refused]},
+    )
+    return Objection(Change((event,), {"due_at": None}, releases=True))

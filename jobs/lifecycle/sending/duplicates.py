@@ -1,0 +1,102 @@
+"""A second job at Vertex AI for one request: noticed, told, and cancelled until it has ended.
+
+Submission keeps duplicates from being made as long as answers and lists arrive within their windows. What arrives later
+still is found here: the observer lists every active job that carries our label, and a job that was sent more than once
+is looked up by its label once more some time after it was accepted, which also finds what has ended by then.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from jobs import vertex
+from jobs.lifecycle.sending.backoff import pause_after
+from jobs.lifecycle.sending.ports import Change, Decide, Event, World
+from jobs.models import Job, JobEvent, UnmatchedJob
+from jobs.states import JobState
+
+CHECK_AFTER = timedelta(minutes=5)
+"""From the acceptance of a job that was sent more than once to the look-up of what else carries its label."""
+ENDED = ("_SUCCEEDED", "_PARTIALLY_SUCCEEDED", "_FAILED", "_CANCELLED", "_EXPIRED")
+NOT_SENT = frozenset({JobState.AWAITING_APPROVAL, JobState.APPROVED, JobState.SUBMITTING})
+
+
+def check(job: Job, world: World) -> None:
+    """Look for every job that carries this job's label, and settle those that it does not follow."""
+    try:
+        found = world.remote.find(job)
+    except vertex.VertexError as error:
+        world.store.apply(job, failed(error))
+        return
+    settle(job, found, world)
+    world.store.apply(job, checked)
+
+
+def settle(job: Job, found: Iterable[vertex.RemoteJob], world: World) -> None:
+    """Record and cancel what carries the job's label and is not the job that it follows.
+
+    While the row follows none, because its submission is not settled, what was found may be the job itself: then the
+    next step is a look-up. `job` is the row as it was written last.
+    """
+    for remote in found:
+        if remote.name == job.remote_name:
+            continue
+        if not job.remote_name and job.state in NOT_SENT:
+            world.store.apply(job, look_up_next, needs_claim=False)
+            continue
+        world.store.apply(job, noticed(remote), needs_claim=False)
+        has_ended = remote.state.endswith(ENDED)
+        row = world.store.record_unmatched(job, remote, has_ended=has_ended)
+        if not has_ended:
+            cancel(row, world)
+
+
+def cancel(row: UnmatchedJob, world: World) -> None:
+    """Ask Vertex AI to cancel one; every poll that still shows it active asks again."""
+    try:
+        world.remote.cancel(row)
+    except vertex.VertexError as error:
+        row.last_error = str(error)
+    else:
+        row.last_error, row.cancel_sent_at = "", world.clock.now()
+    world.store.save_unmatched(row)
+
+
+def noticed(remote: vertex.RemoteJob) -> Decide:
+    """Write an event for the duplicate, once."""
+
+    def decide(job: Job, _now: datetime) -> Change:
+        number = remote.name.rpartition("/")[2]
+        has_ended = remote.state.endswith(ENDED)
+        which = "a second job of this request" if job.remote_name else "a job of this request, which had ended here"
+        message = f"Vertex AI has {which}: {number}. "
+        message += "It has ended, and may have been billed." if has_ended else "Trainboard cancels it."
+        detail = {"remote_name": remote.name, "remote_state": remote.state}
+        event = Event(JobEvent.Kind.DUPLICATE, message, key=f"duplicate:{number}", reason="duplicate", detail=detail)
+        return Change((event,))
+
+    return decide
+
+
+def look_up_next(job: Job, now: datetime) -> Change | None:
+    """Make the next step of an unsettled submission a look-up, soon."""
+    if job.remote_name or job.state not in NOT_SENT or job.claim is not None:
+        return None
+    due_at = None if job.state == JobState.AWAITING_APPROVAL else now
+    return Change(columns={"attempted_at": job.attempted_at or now, "due_at": due_at})
+
+
+def checked(_job: Job, now: datetime) -> Change:
+    """Nothing more has to be looked for."""
+    columns = {"duplicates_checked_at": now, "due_at": None, "failures": 0, "trouble": ""}
+    return Change(columns=columns, releases=True)
+
+
+def failed(error: vertex.VertexError) -> Decide:
+    """The look-up failed: again later."""
+
+    def decide(job: Job, now: datetime) -> Change:
+        pause = pause_after(error, job.failures)
+        columns = {"due_at": now + pause, "failures": job.failures + 1, "trouble": str(error)}
+        return Change(columns=columns, releases=True)
+
+    return decide

@@ -1,0 +1,149 @@
+"""The rows of the database, as the steps towards Vertex AI use them."""
+
+import uuid
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from jobs.lifecycle import claims, door
+from jobs.lifecycle.clock import Clock
+from jobs.lifecycle.sending import installation
+from jobs.lifecycle.sending.before import objection
+from jobs.lifecycle.sending.ports import Change, Decide, Event, Objection, Written
+from jobs.lifecycle.watching.record import record
+from jobs.models import Job, UnmatchedJob
+from jobs.vertex import RemoteJob
+
+MAX_KEY = 120
+"""Characters of an event's key that its column holds."""
+
+
+class DatabaseStore:
+    """`ports.Store` over Django's models."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def claim(self, job_id: uuid.UUID | str) -> Job | None:
+        """Take the job for one step; None when it is gone, not due, claimed, or not to be sent from here."""
+        if not installation.may_send(self._clock):
+            return None
+        return claims.claim_job(job_id, self._clock.now())
+
+    def get(self, job_id: uuid.UUID | str) -> Job | None:
+        """Return the row as it is now; None where there is none, or the id is none."""
+        try:
+            return Job.objects.select_related("team").filter(pk=uuid.UUID(str(job_id))).first()
+        except ValueError:
+            return None
+
+    def apply(self, job: Job, decide: Decide, *, needs_claim: bool = True) -> Written | None:
+        """Lock the row, read it and the time anew, and write what `decide` says; see `ports.Store`."""
+        with transaction.atomic():
+            fresh = Job.objects.select_for_update(of=("self",)).select_related("team").get(pk=job.pk)
+            read_at = self._clock.monotonic()
+            now = self._clock.now()
+            if needs_claim and not _holds(fresh, job, now):
+                return None
+            if (change := decide(fresh, now)) is not None:
+                self._write(fresh, change, is_holder=fresh.claim is not None and fresh.claim == job.claim, now=now)
+        return Written(fresh, now, read_at)
+
+    def objection(self, job: Job) -> Objection | None:
+        """Assess an approved job once more before it is sent; None when it may be sent."""
+        return objection(job, self._clock.now())
+
+    def trusted_since(self) -> datetime:
+        """Return since when the database is known not to have been replaced by an older copy."""
+        return installation.trusted_since(self._clock)
+
+    def record_unmatched(self, job: Job, remote: RemoteJob, *, has_ended: bool) -> UnmatchedJob:
+        """Remember that a job at Vertex AI carries the label of `job` and is not the one that it follows."""
+        return save_unmatched(
+            remote,
+            job=job,
+            place={"kind": job.kind, "project": job.project, "region": job.region},
+            has_ended=has_ended,
+            now=self._clock.now(),
+        )
+
+    def save_unmatched(self, row: UnmatchedJob) -> None:
+        """Write the columns that a step changed."""
+        row.save(update_fields=["cancel_sent_at", "last_error"])
+
+    def _write(self, job: Job, change: Change, *, is_holder: bool, now: datetime) -> None:
+        for event in change.events:
+            _write_event(job, event, now)
+        columns = dict(change.columns)
+        if change.remote is not None:
+            _release_name(job, change.remote.name, now)
+            submitted_at = change.remote.create_time or now
+            record(job, change.remote, now=now, remote_name=change.remote.name, submitted_at=submitted_at)
+            if job.is_finished and columns.get("due_at") is not None and job.submit_attempts < 2:
+                columns["due_at"] = None
+        if change.releases and is_holder:
+            columns |= {"claim": None, "claimed_until": None}
+        if columns:
+            Job.objects.filter(pk=job.pk).update(**columns)
+            for name, value in columns.items():
+                setattr(job, name, value)
+        if change.wakes:
+            soon = now + settings.POLL_INTERVAL
+            claims.wake_feed(job.project, due_at=soon)
+            claims.wake_scope(project=job.project, region=job.region, kind=job.kind, due_at=soon)
+
+
+def save_unmatched(
+    remote: RemoteJob, *, job: Job | None, place: Mapping[str, Any], has_ended: bool, now: datetime
+) -> UnmatchedJob:
+    """Write the row of a job at Vertex AI that carries our label and that no row follows; return it."""
+    row, _ = UnmatchedJob.objects.update_or_create(
+        remote_name=remote.name,
+        defaults={
+            "job": job,
+            "display_name": remote.display_name[:128],
+            "state": remote.state[:64],
+            "last_seen_at": now,
+            "ended_at": now if has_ended else None,
+        },
+        create_defaults={
+            **place,
+            "job": job,
+            "display_name": remote.display_name[:128],
+            "state": remote.state[:64],
+            "first_seen_at": now,
+            "last_seen_at": now,
+            "ended_at": now if has_ended else None,
+        },
+    )
+    return row
+
+
+def _holds(fresh: Job, job: Job, now: datetime) -> bool:
+    """Whether the claim that `job` was given is the row's and has not expired."""
+    is_current = fresh.claimed_until is not None and fresh.claimed_until > now
+    return job.claim is not None and fresh.claim == job.claim and is_current
+
+
+def _write_event(job: Job, event: Event, now: datetime) -> None:
+    told: dict[str, Any] = {
+        "now": now,
+        "sentence": event.message,
+        "once_key": event.key[:MAX_KEY],
+        "actor": event.actor,
+        "reason": event.reason,
+        "detail": dict(event.detail),
+    }
+    if event.to_state:
+        door.move(job, event.to_state, **told)
+    else:
+        door.note(job, event.kind, **told)
+
+
+def _release_name(job: Job, remote_name: str, now: datetime) -> None:
+    """Take the name from a row that somebody adopted from outside before the answer about our job arrived."""
+    for other in Job.objects.select_for_update().filter(remote_name=remote_name).exclude(pk=job.pk):
+        door.supersede(other, by=job, now=now)
