@@ -8,10 +8,10 @@ from uuid import UUID
 from django.db import InterfaceError, OperationalError
 
 from jobs.lifecycle.sending import duplicates
-from jobs.lifecycle.sending.backoff import pause_after
 from jobs.lifecycle.sending.cancel import send_cancel
 from jobs.lifecycle.sending.delete import send_delete
 from jobs.lifecycle.sending.ports import Change, Decide, Event, World
+from jobs.lifecycle.sending.schedule import next_step_at, pause_after
 from jobs.lifecycle.sending.submit import submit
 from jobs.models import Job, JobEvent
 from jobs.states import JobState
@@ -54,9 +54,9 @@ def step_for(job: Job) -> Step | None:
     return duplicates.check if job.may_have_duplicates else None
 
 
-def nothing_to_do(_job: Job, _now: datetime) -> Change:
-    """Give the job back without another step."""
-    return Change(columns={"due_at": None}, releases=True)
+def nothing_to_do(job: Job, now: datetime) -> Change:
+    """Give the job back without another step, unless one was asked for meanwhile."""
+    return Change(columns={"due_at": next_step_at(job, now)}, releases=True)
 
 
 def broken(error: Exception) -> Decide:

@@ -10,8 +10,8 @@ from django.contrib.auth.models import User
 
 from jobs import vertex
 from jobs.lifecycle.asking.ours import check_is_ours
-from jobs.lifecycle.sending.backoff import pause_after
 from jobs.lifecycle.sending.ports import Change, Decide, Event, Store, World
+from jobs.lifecycle.sending.schedule import pause_after
 from jobs.models import Job, JobEvent
 from jobs.states import JobState
 
@@ -55,7 +55,8 @@ def requested(by: User) -> Decide:
 
     def decide(job: Job, now: datetime) -> Change | None:
         name = by.get_username()
-        if job.state in {JobState.AWAITING_APPROVAL, JobState.APPROVED}:
+        is_unsent = job.state == JobState.AWAITING_APPROVAL or job.state == JobState.APPROVED
+        if is_unsent and job.attempted_at is None:  # a restored database may not know that it was sent
             message = f"{name} withdrew it before it was submitted."
             reason, kind = "cancelled", JobEvent.Kind.STATE
             event = Event(kind, message, to_state=JobState.WITHDRAWN, reason=reason, actor=by)

@@ -15,8 +15,8 @@ from jobs.lifecycle import door
 from jobs.lifecycle.asking.ours import check_is_ours
 from jobs.lifecycle.asking.roles import role_of
 from jobs.lifecycle.errors import NotPermitted
-from jobs.lifecycle.sending.backoff import pause_after
 from jobs.lifecycle.sending.ports import Change, Decide, Event, World
+from jobs.lifecycle.sending.schedule import pause_after
 from jobs.models import Job, JobEvent, Role
 from jobs.states import FINISHED, LOCAL
 

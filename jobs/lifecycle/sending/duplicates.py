@@ -6,16 +6,14 @@ is looked up by its label once more some time after it was accepted, which also 
 """
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from jobs import vertex
-from jobs.lifecycle.sending.backoff import pause_after
 from jobs.lifecycle.sending.ports import Change, Decide, Event, World
+from jobs.lifecycle.sending.schedule import next_step_at, pause_after
 from jobs.models import Job, JobEvent, UnmatchedJob
 from jobs.states import JobState
 
-CHECK_AFTER = timedelta(minutes=5)
-"""From the acceptance of a job that was sent more than once to the look-up of what else carries its label."""
 ENDED = ("_SUCCEEDED", "_PARTIALLY_SUCCEEDED", "_FAILED", "_CANCELLED", "_EXPIRED")
 NOT_SENT = frozenset({JobState.AWAITING_APPROVAL, JobState.APPROVED, JobState.SUBMITTING})
 
@@ -85,9 +83,10 @@ def look_up_next(job: Job, now: datetime) -> Change | None:
     return Change(columns={"attempted_at": job.attempted_at or now, "due_at": due_at})
 
 
-def checked(_job: Job, now: datetime) -> Change:
+def checked(job: Job, now: datetime) -> Change:
     """Nothing more has to be looked for."""
-    columns = {"duplicates_checked_at": now, "due_at": None, "failures": 0, "trouble": ""}
+    due_at = next_step_at(job, now, is_checked=True)
+    columns = {"duplicates_checked_at": now, "due_at": due_at, "failures": 0, "trouble": ""}
     return Change(columns=columns, releases=True)
 
 

@@ -1,66 +1,102 @@
 """Whether this database may send jobs, and since when it is known not to have been replaced by an older copy.
 
-A restored backup, or a copy of the database used for staging, does not know what was sent after it was made. Two things
-keep its jobs from being sent again. A database belongs to one instance, by name: a site of another name sends nothing.
-And a request from before `trusted_since` is looked up at Vertex AI by its label before it is sent. That moment is the
-start of the worker's process, or later: each worker remembers the newest event that it has seen, and where that event
-is gone the database went back in time.
+A restored backup, a copy of the database used for staging, or a replica that took over and lacks the last commits does
+not know all that was sent. Three things keep its jobs from being sent again. A database belongs to one instance, by
+name: a site of another name sends nothing. A request from before the start of a worker's process is looked up at Vertex
+AI by its label before that worker sends it. And where a worker loses its connection, or misses an event that it had
+seen, every request that is not sent counts as in doubt from then on, for all workers: it is looked up until it is
+certain that Vertex AI does not have it.
 """
 
 import logging
 import threading
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.db.backends.signals import connection_created
 
-from jobs.lifecycle.clock import Clock
-from jobs.models import Installation, JobEvent
+from jobs.models import Installation, Job, JobEvent
+from jobs.states import JobState
 
 logger = logging.getLogger(__name__)
 
-WENT_BACK = "The database went back in time: events that a worker had seen are gone. Nothing is sent without a look-up."
+WENT_BACK = (
+    "A worker lost its connection to the database, or misses events: requests are looked up before they are sent."
+)
+
+EventMark = tuple[Any, ...]
+"""What no two events share: number, job and time."""
 
 
 @dataclass(slots=True)
 class Watch:
-    """What one worker process remembers of the database."""
+    """What one worker process remembers of the database: since when it watches, and the newest event it has seen."""
 
     began_at: datetime | None = None
-    newest_event: int | None = None
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    newest_event: EventMark | None = None
+    lost_connection: bool = False
+
+    def went_back(self, now: datetime, newest: EventMark | None, is_known: Callable[[EventMark], bool]) -> bool:
+        """Remember the newest event of the database; tell whether this may be another database than the last time.
+
+        That is so after a lost connection, and where the event that was remembered before is gone. `is_known` tells
+        whether an event is there. An older copy gives the same numbers again, to other events.
+        """
+        seen, self.newest_event = self.newest_event, newest
+        is_back = self.lost_connection or (seen is not None and not is_known(seen))
+        self.lost_connection = False
+        if self.began_at is None or is_back:
+            self.began_at = now
+        return is_back
 
 
 _watch = Watch()
+_lock = threading.Lock()
 
 
-def trusted_since(clock: Clock) -> datetime:
-    """Return since when nothing was lost from this database, as far as this process can tell."""
-    now = clock.now()
+def trusted_since(now: datetime) -> datetime:
+    """Return since when nothing was lost from this database, as far as this process can tell.
+
+    Every sweep and every submission asks, so that a process hardly ever knows less than an older copy does.
+    """
     row = make_sure(now)
-    with _watch.lock:
-        if _watch.began_at is None:
-            _watch.began_at = now
-        seen, newest = _watch.newest_event, _newest_event()
-        if seen is not None and (newest is None or newest < seen or not JobEvent.objects.filter(pk=seen).exists()):
-            _watch.began_at = now
-            logger.error(WENT_BACK)
-            mark_restored(WENT_BACK, now=now)
-        _watch.newest_event = newest
-        began_at = _watch.began_at
+    with _lock:
+        is_back = _watch.went_back(now, _newest_event(), _is_known)
+        began_at = _watch.began_at or now
+    if is_back:
+        logger.warning(WENT_BACK)
+        mark_restored(WENT_BACK, now=now)
+        return now
     return max(began_at, row.trusted_since)
+
+
+_thread = threading.local()
+
+
+def note_connection(**_: object) -> None:
+    """Notice that this thread connects to the database again, after its first time."""
+    if getattr(_thread, "has_connected", False):
+        with _lock:
+            _watch.lost_connection = True
+    _thread.has_connected = True
+
+
+connection_created.connect(note_connection)
 
 
 def begin(now: datetime) -> None:
     """Begin to watch the database, as a new worker process does."""
-    with _watch.lock:
-        _watch.began_at, _watch.newest_event = now, None
+    with _lock:
+        _watch.began_at, _watch.newest_event, _watch.lost_connection = now, None, False
 
 
-def may_send(clock: Clock) -> bool:
+def may_send(now: datetime) -> bool:
     """Tell whether this site may send anything for the jobs of this database."""
-    return make_sure(clock.now()).instance == settings.INSTANCE
+    return make_sure(now).instance == settings.INSTANCE
 
 
 def owner() -> str:
@@ -74,7 +110,10 @@ def is_foreign() -> bool:
 
 
 def mark_restored(reason: str, *, now: datetime, take_over: bool = False) -> None:
-    """Let every request so far be looked up before it is sent; `take_over` makes the database this instance's."""
+    """Let every request that is not sent be looked up until it is certain that Vertex AI does not have it.
+
+    `take_over` makes the database this instance's.
+    """
     with transaction.atomic():
         defaults = {"instance": settings.INSTANCE, "trusted_since": now}
         row, _ = Installation.objects.select_for_update().get_or_create(pk=1, defaults=defaults)
@@ -82,6 +121,8 @@ def mark_restored(reason: str, *, now: datetime, take_over: bool = False) -> Non
         if take_over:
             row.instance = settings.INSTANCE
         row.save()
+        unsent = [JobState.AWAITING_APPROVAL, JobState.APPROVED, JobState.SUBMITTING]
+        Job.objects.filter(state__in=unsent).update(attempted_at=now)
 
 
 def make_sure(now: datetime) -> Installation:
@@ -93,7 +134,12 @@ def make_sure(now: datetime) -> Installation:
     return row
 
 
-def _newest_event() -> int | None:
+def _newest_event() -> EventMark | None:
     """The newest change of a state; retention never removes one."""
     events = JobEvent.objects.filter(kind=JobEvent.Kind.STATE).order_by("-pk")
-    return events.values_list("pk", flat=True).first()
+    return events.values_list("pk", "job_id", "recorded_at").first()
+
+
+def _is_known(mark: EventMark) -> bool:
+    pk, job_id, recorded_at = mark
+    return JobEvent.objects.filter(pk=pk, job_id=job_id, recorded_at=recorded_at).exists()

@@ -29,9 +29,8 @@ class DatabaseStore:
 
     def claim(self, job_id: uuid.UUID | str) -> Job | None:
         """Take the job for one step; None when it is gone, not due, claimed, or not to be sent from here."""
-        if not installation.may_send(self._clock):
-            return None
-        return claims.claim_job(job_id, self._clock.now())
+        now = self._clock.now()
+        return claims.claim_job(job_id, now) if installation.may_send(now) else None
 
     def get(self, job_id: uuid.UUID | str) -> Job | None:
         """Return the row as it is now; None where there is none, or the id is none."""
@@ -58,7 +57,7 @@ class DatabaseStore:
 
     def trusted_since(self) -> datetime:
         """Return since when the database is known not to have been replaced by an older copy."""
-        return installation.trusted_since(self._clock)
+        return installation.trusted_since(self._clock.now())
 
     def record_unmatched(self, job: Job, remote: RemoteJob, *, has_ended: bool) -> UnmatchedJob:
         """Remember that a job at Vertex AI carries the label of `job` and is not the one that it follows."""

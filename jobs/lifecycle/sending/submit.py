@@ -25,8 +25,8 @@ from jobs.lifecycle.budget import OverBudget
 from jobs.lifecycle.claims import JOB_LEASE
 from jobs.lifecycle.connection import MAX_CALL
 from jobs.lifecycle.sending import duplicates
-from jobs.lifecycle.sending.backoff import pause_after
 from jobs.lifecycle.sending.ports import Change, Decide, Event, World, Written
+from jobs.lifecycle.sending.schedule import CHECK_AFTER, next_step_at, pause_after
 from jobs.models import Job, JobEvent
 from jobs.states import JobState
 
@@ -122,7 +122,7 @@ def begin_create(job: Job, now: datetime) -> Change | None:
     if job.cancel_requested_at is not None:
         message = "Cancelled before Vertex AI had it."
         event = Event(JobEvent.Kind.STATE, message, to_state=JobState.WITHDRAWN, reason="cancelled")
-        due_at = now + duplicates.CHECK_AFTER if job.submit_attempts else None
+        due_at = now + CHECK_AFTER if job.submit_attempts else None
         return Change((event,), {"due_at": due_at, "attempted_at": None}, releases=True)
     attempt = job.submit_attempts + 1
     begins = Event(JobEvent.Kind.STATE, "A worker began to submit the job.", to_state=JobState.SUBMITTING)
@@ -201,7 +201,7 @@ def create_failed(error: vertex.VertexError) -> Decide:
                 reason=type(error).__name__.lower(),
                 detail={"violations": [list(item) for item in getattr(error, "violations", ())]},
             )
-            due_at = now + duplicates.CHECK_AFTER if job.may_have_duplicates else None
+            due_at = now + CHECK_AFTER if job.may_have_duplicates else None
             columns = {"error": {"message": str(error)}, "attempted_at": None, "due_at": due_at}
             return Change((event,), columns, releases=True)
         in_doubt = isinstance(error, vertex.Unavailable) and error.may_have_happened
@@ -247,10 +247,3 @@ def _enter(job: Job, remote: vertex.RemoteJob, now: datetime, *events: Event) ->
         events = (Event(JobEvent.Kind.STATE, message, to_state=JobState.SUBMITTING), *events)
     columns = {"attempted_at": None, "failures": 0, "trouble": "", "due_at": next_step_at(job, now)}
     return Change(events, columns, remote=remote, releases=True, wakes=True)
-
-
-def next_step_at(job: Job, now: datetime) -> datetime | None:
-    """Return when a job that Vertex AI has needs another step of a worker."""
-    if job.cancel_requested_at is not None:
-        return now
-    return now + duplicates.CHECK_AFTER if job.may_have_duplicates else None
