@@ -5,7 +5,7 @@ BIN := .venv/bin
 LOCK := $(BIN)/pip-compile --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url --no-emit-find-links --no-header --quiet
 INSTALL := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check install --quiet --require-hashes --requirement
 
-.PHONY: up search test test-sqlite test-postgres test-journeys chaos check format lint bench lock machine screenshots clean
+.PHONY: up simulate search test test-sqlite test-postgres test-journeys chaos check format lint bench lock machine screenshots clean
 
 up: .venv/run.stamp ## the whole site on this machine: http://127.0.0.1:8000, PORT= moves it
 	@exec $(BIN)/python manage.py up --follow $$PPID
@@ -23,6 +23,10 @@ test-journeys: .venv/dev.stamp machine
 
 chaos: .venv/dev.stamp machine ## a thousand submissions while everything is killed at random; about ten minutes
 	DATABASE_URL= $(BIN)/pytest -q -s -m chaos tests/journeys
+
+SEEDS ?= 100000
+simulate: .venv/dev.stamp ## the submission protocol in virtual time, while everything fails; SEEDS= how often
+	DATABASE_URL= $(BIN)/python -m tests.simulation --seeds $(SEEDS)
 
 search: .venv/dev.stamp ## look for new counterexamples to the properties
 	DATABASE_URL= $(BIN)/pytest -q -n 2 tests/unit --hypothesis-profile=search

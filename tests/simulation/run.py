@@ -71,6 +71,8 @@ class Simulation:
         kernel.kill_share = self.random.choice([0.0, 0.0, 0.003, 0.02])
         self.cloud.faults = self.random.choice([0.1, 0.4, 0.8])
         self.cloud.is_late = self.random.random() < 0.3
+        if self.cloud.is_late:
+            self.cloud.faults = 0.8
         self.workers: list[greenlet] = []
         self.skews = [self.random.choice([0.0, 65.0, -3600.0, 86400.0]) for _ in range(3)]
         self.cancelled: set[str] = set()
@@ -230,8 +232,8 @@ class Simulation:
         for pk, row in self.database.rows.items():
             lives, live = self.cloud.of(pk), self.cloud.live(pk)
             problem = (
-                self._problem_of_copies(pk, row)
-                or self._problem_of_end(row, [life.name for life in lives], [life.name for life in live])
+                self._problem_of_end(row, [life.name for life in lives], [life.name for life in live])
+                or self._problem_of_copies(pk, row)
                 or (f"{pk} took {self.cloud.calls[pk]} calls." if self.cloud.calls.get(pk, 0) > MAX_CALLS else "")
             )
             if problem:

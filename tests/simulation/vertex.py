@@ -76,7 +76,7 @@ class Cloud:
         def create() -> None:
             now, lag = kernel.seconds, random.choice([0.0, 0.0, 2.0, 20.0, 29.0])
             lag += random.choice([0.0, 60.0, 120.0]) if self.is_late else 0.0
-            runs_at = now + random.uniform(1, 200)
+            runs_at = now + random.choice([1, 5, 60, 200])
             end = random.choice(["JOB_STATE_SUCCEEDED", "JOB_STATE_SUCCEEDED", "JOB_STATE_FAILED"])
             name = f"projects/p/locations/r/customJobs/{len(self.lives) + 1}"
             life = Life(name, request, now, now + lag, runs_at, runs_at + random.choice([1, 60, 900, 9000]), end)
@@ -113,7 +113,7 @@ class SimulatedRemote:
         if connect >= within or cloud.is_out():
             raise _unavailable("could not be reached", may_have_happened=False)
         left = within - connect
-        odd = ["ok", "lost", "reset", "429", "400", "slow", "late"] + ["late", "lost", "lost"] * cloud.is_late
+        odd = ["ok", "lost", "reset", "429", "400", "slow", "late"] + ["late", "lost", "lost"] * 4 * cloud.is_late
         answer = random.choice(odd) if is_odd else "ok"
         kernel.tell("A create of {} leaves; its outcome is {}.", job.pk, answer)
         if answer == "429":
