@@ -85,7 +85,7 @@ TEMPLATES = [
 DATABASES = {
     "default": dj_database_url.parse(
         env.text("DATABASE_URL") or f"sqlite:///{STATE_DIR / 'trainboard.sqlite3'}",
-        conn_max_age=300,
+        conn_max_age=None,  # a worker that connects again takes it for a sign that the database may be another one
         conn_health_checks=True,
     )
 }

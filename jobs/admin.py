@@ -8,6 +8,7 @@ from django.http import HttpRequest
 
 from jobs.models import (
     ForeignJob,
+    Installation,
     Job,
     JobEvent,
     LogFeed,
@@ -18,6 +19,7 @@ from jobs.models import (
     Survey,
     Team,
     Template,
+    UnmatchedJob,
 )
 
 if TYPE_CHECKING:  # Django's admin classes take type arguments in their stubs only
@@ -113,6 +115,24 @@ class ForeignJobAdmin(ReadOnlyAdmin):
     list_select_related = ["survey"]
     search_fields = ["display_name", "remote_name"]
     ordering = ["-created_at", "pk"]
+
+
+@admin.register(UnmatchedJob)
+class UnmatchedJobAdmin(ReadOnlyAdmin):
+    """Jobs at Vertex AI that carry our label and that no row follows, to look at."""
+
+    list_display = ["remote_name", "job", "state", "first_seen_at", "ended_at", "cancel_sent_at", "last_error"]
+    list_filter = ["project", "region", "kind"]
+    list_select_related = ["job"]
+    search_fields = ["remote_name", "display_name"]
+    ordering = ["-first_seen_at", "pk"]
+
+
+@admin.register(Installation)
+class InstallationAdmin(ReadOnlyAdmin):
+    """Which instance may send the jobs of this database, to look at."""
+
+    list_display = ["instance", "trusted_since", "restored_reason", "swept_at"]
 
 
 @admin.register(JobEvent)

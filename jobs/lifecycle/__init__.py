@@ -20,6 +20,7 @@ from jobs.lifecycle.queue import advance, begin_sweep, cancel, due_feeds, due_jo
 from jobs.lifecycle.repair import repair
 from jobs.lifecycle.sending.delete import delete, may_delete
 from jobs.lifecycle.sending.installation import mark_restored
+from jobs.lifecycle.sending.installation import owner as database_owner
 from jobs.lifecycle.watching.adopt import adopt, submission_in
 from jobs.lifecycle.watching.feeds import read_feed, want_log
 from jobs.lifecycle.watching.observe import ERROR_WINDOW
@@ -45,6 +46,7 @@ __all__ = [
     "cancel",
     "check_is_ours",
     "database_now",
+    "database_owner",
     "delete",
     "due_feeds",
     "due_jobs",

@@ -18,7 +18,7 @@ GONE_SECONDS = 15
 """What a part takes to notice that its supervisor is gone, on a busy machine."""
 
 
-@pytest.mark.parametrize("part", ["worker", "redis", "emulator", "web", "beat"])
+@pytest.mark.parametrize("part", ["worker", "sender", "redis", "emulator", "web", "beat"])
 def test_a_part_killed_in_the_middle_changes_nothing(part: str, stack: Stack, person: Callable[[str], Person]) -> None:
     engineer, job = run_example(person, **SLOW)
     waiting.until(lambda: engineer.story(job)["state"] == "running", seconds=RUN_SECONDS, what="the job runs")

@@ -17,7 +17,8 @@ MARKS = {
     "redis": "valkey-server",
     "emulator": "-m emulator",
     "web": "-m granian",
-    "worker": "dashboard.celery --quiet --skip-checks worker",
+    "worker": "dashboard.celery --quiet --skip-checks worker --queues celery",
+    "sender": "dashboard.celery --quiet --skip-checks worker --queues sending",
     "beat": "dashboard.celery --quiet --skip-checks beat",
 }
 """What the command line of each part holds."""

@@ -20,7 +20,7 @@ from dashboard.management.supervisor.keeper import Keeper
 from dashboard.management.supervisor.parent import Parent
 from dashboard.management.supervisor.welcome import Welcome
 
-NAMES = ["redis", "emulator", "web", "worker", "beat"]
+NAMES = ["redis", "emulator", "web", "worker", "sender", "beat"]
 LEAVING_SECONDS = 5.0
 """What the parts of an `up` that was killed may take to end, and to free their port."""
 
@@ -124,7 +124,7 @@ def _layers(site: plan.Site, stack: ExitStack, *, rehearsal: bool) -> list[list[
             told[name] = env.text(name) or "1"
         told |= {name: env.text(name) or rate for name, rate in plan.REHEARSAL_RATES.items()}
     site = site.telling(told)
-    return [servers, [plan.web(site), plan.worker(site), plan.beat(site)]]
+    return [servers, [plan.web(site), *plan.workers(site), plan.beat(site)]]
 
 
 def _known_name() -> str:

@@ -77,13 +77,18 @@ def web(site: Site) -> Part:
     return site.part("web", "-m", "granian", *where, *app)
 
 
-def worker(site: Site) -> Part:
-    """The Celery worker: threads, because its tasks wait for the network and the database."""
-    pool = ["--pool", "threads", "--concurrency", "4", "--without-mingle", "--without-gossip"]
+def worker(site: Site, name: str, *, queue: str) -> Part:
+    """A Celery worker for one queue: threads, because its tasks wait for the network and the database."""
+    pool = ["--queues", queue, "--pool", "threads", "--concurrency", "4", "--without-mingle", "--without-gossip"]
     # Celery warns root in five lines about pickled messages, which the settings do not accept.
     calm = ["-W", "ignore::UserWarning:celery.platforms"]
-    command = [*calm, *CELERY, "worker", *pool, "--loglevel", "WARNING"]
-    return site.part("worker", *command, orphaned=signal.SIGKILL, hushed="Warm shutdown")
+    command = [*calm, *CELERY, "worker", *pool, "--hostname", f"{name}@%h", "--loglevel", "WARNING"]
+    return site.part(name, *command, orphaned=signal.SIGKILL, hushed="Warm shutdown")
+
+
+def workers(site: Site) -> list[Part]:
+    """Two workers, so that creates that take long keep no running job from being watched."""
+    return [worker(site, "worker", queue="celery"), worker(site, "sender", queue="sending")]
 
 
 def beat(site: Site) -> Part:

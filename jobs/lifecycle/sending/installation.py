@@ -109,10 +109,10 @@ def is_foreign() -> bool:
     return owner() not in {"", settings.INSTANCE}
 
 
-def mark_restored(reason: str, *, now: datetime, take_over: bool = False) -> None:
+def mark_restored(reason: str, *, now: datetime, take_over: bool = False) -> int:
     """Let every request that is not sent be looked up until it is certain that Vertex AI does not have it.
 
-    `take_over` makes the database this instance's.
+    `take_over` makes the database this instance's. Returns how many requests that are.
     """
     with transaction.atomic():
         defaults = {"instance": settings.INSTANCE, "trusted_since": now}
@@ -122,7 +122,7 @@ def mark_restored(reason: str, *, now: datetime, take_over: bool = False) -> Non
             row.instance = settings.INSTANCE
         row.save()
         unsent = [JobState.AWAITING_APPROVAL, JobState.APPROVED, JobState.SUBMITTING]
-        Job.objects.filter(state__in=unsent).update(attempted_at=now)
+        return Job.objects.filter(state__in=unsent).update(attempted_at=now)
 
 
 def make_sure(now: datetime) -> Installation:

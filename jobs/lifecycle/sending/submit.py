@@ -79,7 +79,7 @@ def _is_absent(job: Job, world: World) -> bool:
 def _create(begun: Written, world: World) -> None:
     spent = world.clock.monotonic() - begun.read_at
     if spent > MAX_START_SECONDS:
-        world.store.apply(begun.job, not_sent(spent))
+        world.store.apply(begun.job, not_sent(begun.job, spent), needs_claim=False)
         return
     try:
         remote = world.remote.create(begun.job, within=MAX_CALL.total_seconds() - spent)
@@ -132,10 +132,12 @@ def begin_create(job: Job, now: datetime) -> Change | None:
     return Change((begins, sent) if job.state == JobState.APPROVED else (sent,), columns)
 
 
-def not_sent(spent: float) -> Decide:
-    """Nothing was sent, because writing the attempt down took too long."""
+def not_sent(begun: Job, spent: float) -> Decide:
+    """Nothing was sent, because writing the attempt down took too long; the claim may have expired meanwhile."""
 
-    def decide(job: Job, now: datetime) -> Change:
+    def decide(job: Job, now: datetime) -> Change | None:
+        if job.claim != begun.claim:
+            return None
         message = f"The database took {spent:.0f} s to write the attempt down, so nothing was sent."
         return _try_again(job, now, message, reason="database_slow", in_doubt=False)
 

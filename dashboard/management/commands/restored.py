@@ -1,0 +1,39 @@
+"""`manage.py restored`: say that the database was restored from a backup or copied, before workers start again."""
+
+import argparse
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from jobs import lifecycle
+
+
+class Command(BaseCommand):
+    """Lets every request that is not sent be looked up at Vertex AI before anything is sent."""
+
+    help = (
+        "Run this after restoring or copying the database: each request that is not sent is then looked up at Vertex"
+        " AI, and sent only when it is certain that it was not sent before."
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the options."""
+        parser.add_argument("--take-over", action="store_true", help="let this instance send the jobs of another one")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        """Mark the requests; refuse for a database of another instance, unless it is to be taken over."""
+        owner = lifecycle.database_owner()
+        if owner not in {"", settings.INSTANCE} and not options["take_over"]:
+            raise CommandError(
+                f"This database belongs to the instance “{owner}”, and this site is “{settings.INSTANCE}”, so nothing"
+                " is sent from here. If that instance does not run any more, repeat the command with --take-over."
+            )
+        now = lifecycle.database_now()
+        reason = "An administrator said that the database was restored."
+        count = lifecycle.mark_restored(reason, now=now, take_over=options["take_over"])
+        self.stdout.write(
+            f"{count} {'request is' if count == 1 else 'requests are'} looked up at Vertex AI before anything is sent;"
+            " that takes about a minute. Jobs that Vertex AI has and this database does not know are listed under"
+            " “Adopt”."
+        )

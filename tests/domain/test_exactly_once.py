@@ -1,0 +1,435 @@
+"""What must not double or lose a job: slow databases, lost claims, second jobs, older copies, faults of our own."""
+
+from datetime import timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
+
+from jobs import lifecycle, timeline
+from jobs.lifecycle.audit import audit
+from jobs.lifecycle.connection import INSTANCE_LABEL, JOB_LABEL
+from jobs.lifecycle.queue import world
+from jobs.lifecycle.sending import installation, submit
+from jobs.lifecycle.sending.advance import advance
+from jobs.lifecycle.sending.remote import VertexRemote
+from jobs.models import ForeignJob, Job, JobEvent, Scope, Survey, Team, UnmatchedJob
+from tests.domain.conftest import Cloud, RequestJob, look
+from tests.support import samples
+
+
+def second_job(cloud: Cloud, first: dict[str, Any]) -> dict[str, Any]:
+    """Let Vertex AI have one more job with the same labels, as after a create that arrived late."""
+    cloud.forward(seconds=5)
+    return cloud.create(first | {"displayName": "late"})
+
+
+def labelled(cloud: Cloud, job_id: str) -> dict[str, Any]:
+    """Let Vertex AI have a job with our labels and the id of a request."""
+    labels = {JOB_LABEL: job_id, INSTANCE_LABEL: "trainboard"}
+    body = samples.body(name="unknown", labels=labels)
+    return dict(cloud.call("POST", "projects/vision-research/locations/us-central1/customJobs", body))
+
+
+class TestSlowDatabase:
+    def test_nothing_is_sent_when_writing_the_attempt_down_took_too_long(
+        self, request_job: RequestJob, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        job, begin_create = request_job(), submit.begin_create
+
+        def stalls(*args: Any) -> Any:
+            change = begin_create(*args)
+            cloud.forward(seconds=62)  # between the reading of the clock and the commit
+            return change
+
+        monkeypatch.setattr(submit, "begin_create", stalls)
+        lifecycle.advance(job.pk, clock=cloud.clock)
+
+        job.refresh_from_db()
+        assert cloud.jobs() == []
+        assert "took 62 s" in job.trouble
+        assert job.events.filter(reason="database_slow").count() == 1
+
+        monkeypatch.undo()
+        cloud.forward(minutes=1)
+        lifecycle.advance(job.pk, clock=cloud.clock)
+        assert len(cloud.jobs()) == 1
+
+    def test_a_claim_that_has_expired_is_nobodys(
+        self, request_job: RequestJob, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        job = request_job()
+        monkeypatch.setattr(VertexRemote, "reserve_create", lambda *_: cloud.forward(minutes=2))
+
+        lifecycle.advance(job.pk, clock=cloud.clock)
+
+        assert cloud.jobs() == []
+        assert Job.objects.get().submit_attempts == 0
+
+
+class TestLostClaim:
+    def test_a_job_that_was_created_is_followed_whoever_holds_the_claim(
+        self, request_job: RequestJob, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        job, create = request_job(), VertexRemote.create
+
+        def slow(self: VertexRemote, row: Job, *, within: float) -> Any:
+            remote = create(self, row, within=within)
+            Job.objects.update(claim=row.pk, claimed_until=cloud.now + timedelta(seconds=40))  # another worker's
+            return remote
+
+        monkeypatch.setattr(VertexRemote, "create", slow)
+        lifecycle.advance(job.pk, clock=cloud.clock)
+
+        job.refresh_from_db()
+        assert job.remote_name == cloud.jobs()[0]["name"]
+        assert job.claim == job.pk, "the other worker gives its claim back itself"
+
+    def test_a_second_create_is_noticed_and_cancelled_at_once(
+        self, request_job: RequestJob, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        job, create = request_job(), VertexRemote.create
+
+        def overtaken(self: VertexRemote, row: Job, *, within: float) -> Any:
+            remote = create(self, row, within=within)
+            other = create(self, row, within=within)
+            monkeypatch.undo()
+            world(cloud.clock).store.apply(row, submit.created(other), needs_claim=False)
+            return remote
+
+        monkeypatch.setattr(VertexRemote, "create", overtaken)
+        lifecycle.advance(job.pk, clock=cloud.clock)
+
+        first, second = cloud.jobs()
+        job.refresh_from_db()
+        assert job.remote_name == second["name"]
+        assert cloud.job(first["name"])["state"] in {"JOB_STATE_CANCELLING", "JOB_STATE_CANCELLED"}
+        assert job.events.get(kind="duplicate").detail["remote_name"] == first["name"]
+
+
+class TestSecondJobs:
+    def test_one_that_appears_later_is_told_and_cancelled_within_one_poll(self, submitted: Job, cloud: Cloud) -> None:
+        (first,) = cloud.jobs()
+        second = second_job(cloud, first)
+        cloud.forward(seconds=30)
+
+        look(cloud)
+
+        assert cloud.job(second["name"])["state"] in {"JOB_STATE_CANCELLING", "JOB_STATE_CANCELLED"}
+        assert cloud.job(first["name"])["state"] not in {"JOB_STATE_CANCELLING", "JOB_STATE_CANCELLED"}
+        assert "a second job of this request" in submitted.events.get(kind="duplicate").sentence
+        assert [broken.rule for broken in audit(cloud.now)] == ["duplicate"]
+
+    def test_it_is_cancelled_again_until_it_has_ended_and_then_the_audit_is_content(
+        self, submit: Any, cloud: Cloud
+    ) -> None:
+        submit("long")
+        second_job(cloud, cloud.jobs()[0])
+        cloud.fail("customJobs.cancel", "400", times=2)
+        for _ in range(8):
+            cloud.forward(seconds=45)
+            look(cloud)
+
+        row = UnmatchedJob.objects.get()
+        assert row.cancel_sent_at is not None
+        assert row.ended_at is not None
+        assert list(audit(cloud.now)) == []
+        assert JobEvent.objects.filter(kind="duplicate").count() == 1
+
+    def test_one_of_a_request_that_ended_here_is_cancelled_as_well(
+        self, request_job: RequestJob, cloud: Cloud, owner: User
+    ) -> None:
+        job, other = request_job(), request_job()
+        lifecycle.advance(other.pk, clock=cloud.clock)
+        lifecycle.cancel(job, by=owner, clock=cloud.clock)
+        late = labelled(cloud, str(job.pk))
+        cloud.forward(seconds=30)
+
+        look(cloud)
+
+        assert cloud.job(late["name"])["state"] in {"JOB_STATE_CANCELLING", "JOB_STATE_CANCELLED"}
+        assert Job.objects.get(pk=job.pk).state == "withdrawn"
+
+    def test_one_without_a_request_is_shown_and_left_alone(self, submitted: Job, cloud: Cloud) -> None:
+        unknown = labelled(cloud, "00000000-0000-4000-8000-000000000000")
+        cloud.forward(seconds=30)
+
+        look(cloud)
+
+        assert UnmatchedJob.objects.get().job is None
+        assert cloud.job(unknown["name"])["state"] not in {"JOB_STATE_CANCELLING", "JOB_STATE_CANCELLED"}
+        assert [broken.row for broken in audit(cloud.now)] == [unknown["name"]]
+
+    def test_one_that_ended_before_any_poll_is_found_by_a_last_look_up(
+        self, request_job: RequestJob, cloud: Cloud
+    ) -> None:
+        job = request_job()
+        cloud.fail("customJobs.create", "503")
+        lifecycle.advance(job.pk, clock=cloud.clock)
+        cloud.forward(minutes=3)
+        lifecycle.advance(job.pk, clock=cloud.clock)
+        second = second_job(cloud, cloud.jobs()[0])
+        cloud.call("POST", f"{second['name']}:cancel", {})
+        cloud.forward(minutes=6)
+
+        lifecycle.advance(job.pk, clock=cloud.clock)
+
+        job.refresh_from_db()
+        assert job.submit_attempts == 2
+        assert "It has ended" in job.events.get(kind="duplicate").sentence
+        assert job.duplicates_checked_at == cloud.now
+        assert job.due_at is None
+
+    def test_one_that_cannot_be_cancelled_does_not_keep_the_request_from_being_settled(
+        self, request_job: RequestJob, cloud: Cloud
+    ) -> None:
+        job = request_job()
+        cloud.fail("customJobs.create", "lost")
+        lifecycle.advance(job.pk, clock=cloud.clock)
+        second = second_job(cloud, cloud.jobs()[0])
+        cloud.call("POST", f"{second['name']}:cancel", {})
+        cloud.forward(minutes=6)
+
+        lifecycle.advance(job.pk, clock=cloud.clock)
+
+        assert Job.objects.get().remote_name == cloud.jobs()[0]["name"]
+
+
+class TestAdoption:
+    def foreign(self, cloud: Cloud, team: Team, owner: User) -> ForeignJob:
+        """Return what a survey finds of the only job."""
+        asked = {"asked_by": owner, "asked_at": cloud.now, "answered_at": cloud.now, "reaches_back_to": cloud.now}
+        place = Survey.objects.create(project=team.project, region="europe-west4", **asked)
+        body = cloud.jobs()[0]
+        told = {"remote_name": body["name"], "display_name": "x", "state": body["state"], "body": body}
+        return ForeignJob.objects.create(survey=place, kind="custom_job", **told)
+
+    def test_a_job_that_a_request_made_is_not_adopted_from_outside(
+        self, request_job: RequestJob, cloud: Cloud, team: Team, owner: User
+    ) -> None:
+        job = request_job()
+        cloud.fail("customJobs.create", "lost")
+        lifecycle.advance(job.pk, clock=cloud.clock)
+        foreign = self.foreign(cloud, team, owner)
+
+        with pytest.raises(lifecycle.NotPermitted, match="made by a request"):
+            lifecycle.adopt(foreign, team=team, by=owner, now=cloud.now)
+
+    def test_one_that_was_adopted_first_is_followed_by_the_request(
+        self, request_job: RequestJob, cloud: Cloud, team: Team, owner: User
+    ) -> None:
+        job = request_job()
+        cloud.fail("customJobs.create", "lost")
+        lifecycle.advance(job.pk, clock=cloud.clock)
+        foreign = self.foreign(cloud, team, owner)
+        foreign.body = {name: value for name, value in foreign.body.items() if name != "labels"}
+        adopted = lifecycle.adopt(foreign, team=team, by=owner, now=cloud.now)
+        cloud.forward(minutes=1)
+
+        lifecycle.advance(job.pk, clock=cloud.clock)
+
+        job.refresh_from_db()
+        adopted.refresh_from_db()
+        assert job.remote_name == cloud.jobs()[0]["name"]
+        assert (adopted.state, adopted.remote_name) == ("lost", "")
+        assert "followed there" in adopted.events.latest("id").sentence
+        assert list(audit(cloud.now)) == []
+
+
+class TestOlderCopies:
+    def forget_submission(self, job: Job) -> None:
+        """Put the row back to what it was before it was sent, as a backup has it."""
+        gone = JobEvent.objects.filter(job=job).exclude(kind="judged").exclude(to_state="approved")
+        gone._raw_delete("default")
+        columns = {"state": "approved", "remote_name": "", "attempted_at": None, "submit_attempts": 0}
+        Job.objects.filter(pk=job.pk).update(**columns, due_at=job.requested_at, submitted_at=None)
+
+    def test_a_worker_that_starts_later_follows_what_was_sent(self, submitted: Job, cloud: Cloud) -> None:
+        self.forget_submission(submitted)
+        cloud.forward(minutes=5)
+        installation.begin(cloud.now)
+
+        lifecycle.advance(submitted.pk, clock=cloud.clock)
+
+        submitted.refresh_from_db()
+        assert submitted.remote_name == cloud.jobs()[0]["name"]
+        assert len(cloud.jobs()) == 1
+
+    def test_a_worker_that_runs_notices_that_events_are_gone(
+        self, submitted: Job, request_job: RequestJob, cloud: Cloud
+    ) -> None:
+        lifecycle.begin_sweep(cloud.now, interval=timedelta(seconds=5))
+        self.forget_submission(submitted)
+        cloud.forward(seconds=30)
+
+        assert lifecycle.begin_sweep(cloud.now, interval=timedelta(seconds=5))
+        submitted.refresh_from_db()
+        assert submitted.attempted_at == cloud.now
+        cloud.fail("customJobs.list", "stale", seconds=80)
+        lifecycle.advance(submitted.pk, clock=cloud.clock)
+        cloud.forward(seconds=61)
+        lifecycle.advance(submitted.pk, clock=cloud.clock)
+
+        assert len(cloud.jobs()) == 1
+
+    def test_a_copy_with_another_name_sends_nothing_until_told_to(
+        self, request_job: RequestJob, cloud: Cloud, settings: Any
+    ) -> None:
+        job = request_job()
+        settings.INSTANCE = "staging"
+
+        assert lifecycle.due_jobs(cloud.now) == []
+        lifecycle.advance(job.pk, clock=cloud.clock)
+        assert cloud.calls() == {}
+
+        with pytest.raises(CommandError, match="belongs to the instance “trainboard”"):
+            call_command("restored", skip_checks=True)
+        said = StringIO()
+        call_command("restored", take_over=True, skip_checks=True, stdout=said)
+        assert "1 request is looked up" in said.getvalue()
+        Job.objects.update(attempted_at=cloud.now - timedelta(minutes=5))
+        lifecycle.advance(job.pk, clock=cloud.clock)
+        assert len(cloud.jobs()) == 1
+        assert "customJobs.list" in cloud.calls()
+
+
+class TestCancellation:
+    def test_one_refusal_does_not_count_as_sent(self, submit: Any, cloud: Cloud, owner: User) -> None:
+        job = submit("long")
+        cloud.fail("customJobs.cancel", "400")
+        assert lifecycle.cancel(job, by=owner, clock=cloud.clock)
+        lifecycle.advance(job.pk, clock=cloud.clock)
+        job.refresh_from_db()
+        assert job.cancel_sent_at is None
+
+        cloud.forward(seconds=10)
+        lifecycle.advance(job.pk, clock=cloud.clock)
+
+        job.refresh_from_db()
+        assert job.cancel_sent_at == cloud.now
+        assert cloud.jobs()[0]["state"] in {"JOB_STATE_CANCELLING", "JOB_STATE_CANCELLED"}
+
+    def test_one_during_the_create_is_not_overwritten(
+        self, request_job: RequestJob, cloud: Cloud, owner: User, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        job, create = request_job(), VertexRemote.create
+
+        def meanwhile(self: VertexRemote, row: Job, *, within: float) -> Any:
+            assert lifecycle.cancel(Job.objects.get(pk=row.pk), by=owner, clock=cloud.clock)
+            return create(self, row, within=within)
+
+        monkeypatch.setattr(VertexRemote, "create", meanwhile)
+        lifecycle.advance(job.pk, clock=cloud.clock)
+        lifecycle.advance(job.pk, clock=cloud.clock)
+
+        assert cloud.jobs()[0]["state"] in {"JOB_STATE_CANCELLING", "JOB_STATE_CANCELLED"}
+
+    def test_one_that_is_not_carried_out_is_repeated_and_may_be_asked_for_again(
+        self, submit: Any, cloud: Cloud, owner: User, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        job = submit("long")
+        monkeypatch.setattr(VertexRemote, "cancel", lambda *_: None)  # taken, and nothing happens
+        lifecycle.cancel(job, by=owner, clock=cloud.clock)
+        assert not lifecycle.cancel(job, by=owner, clock=cloud.clock), "it is on its way"
+        for _ in range(3):
+            lifecycle.advance(job.pk, clock=cloud.clock)
+            job.refresh_from_db()
+            assert job.due_at is not None
+            cloud.forward(seconds=(job.due_at - cloud.now).total_seconds())
+
+        assert [event.sentence[:40] for event in job.events.filter(kind="cancel_sent")][-1].startswith(
+            "The job had not"
+        )
+        assert lifecycle.cancel(job, by=owner, clock=cloud.clock)
+        assert list(audit(cloud.now)) == []
+
+
+class TestTrouble:
+    def test_an_outage_costs_few_look_ups(self, request_job: RequestJob, cloud: Cloud) -> None:
+        job = request_job()
+        cloud.fail("customJobs.create", "lost")
+        lifecycle.advance(job.pk, clock=cloud.clock)
+        cloud.fail("customJobs.list", "503", times=1000)
+
+        look_ups = 0
+        for _ in range(6 * 30):
+            cloud.forward(seconds=10)
+            look_ups += len(lifecycle.due_jobs(cloud.now))
+            lifecycle.advance(job.pk, clock=cloud.clock)
+
+        assert 8 <= look_ups <= 20
+
+    def test_every_reason_for_which_a_try_failed_stays_in_the_timeline(
+        self, request_job: RequestJob, cloud: Cloud
+    ) -> None:
+        job = request_job()
+        for fault in ("429", "503"):
+            cloud.fail("customJobs.create", fault, retry_after=120)
+            lifecycle.advance(job.pk, clock=cloud.clock)
+            cloud.forward(minutes=2)
+        while Job.objects.get().state == "submitting":
+            cloud.forward(seconds=30)
+            lifecycle.advance(job.pk, clock=cloud.clock)
+
+        told = list(job.events.filter(kind="trouble").values_list("reason", flat=True))
+        assert told[:2] == ["ratelimited", "unavailable"]
+        job.refresh_from_db()
+        assert timeline.waited(job, cloud.now) >= timedelta(minutes=4)
+
+    def test_a_fault_of_ours_is_told_once_and_tried_ever_more_seldom(
+        self, request_job: RequestJob, cloud: Cloud
+    ) -> None:
+        job = request_job()
+        Job.objects.update(spec=["nonsense"])
+        pauses = []
+        for _ in range(5):
+            lifecycle.advance(job.pk, clock=cloud.clock)
+            job.refresh_from_db()
+            assert job.due_at is not None
+            pauses.append((job.due_at - cloud.now).total_seconds())
+            cloud.forward(seconds=pauses[-1])
+            lifecycle.repair(cloud.now)
+
+        assert pauses == [4, 8, 16, 32, 64]
+        assert job.events.filter(reason="internal_fault").count() == 1
+        assert "cannot be read" in job.trouble
+        assert list(audit(cloud.now)) == []
+
+    def test_a_lost_job_that_vertex_ai_knows_again_goes_on(self, submit: Any, cloud: Cloud) -> None:
+        job = submit("long")
+        cloud.fail("customJobs.list", "stale", seconds=10_000, times=17)
+        cloud.fail("customJobs.get", "404", times=17)
+        for _ in range(17):
+            cloud.forward(minutes=1)
+            look(cloud)
+        job.refresh_from_db()
+        assert job.state == "lost"
+
+        for _ in range(3):
+            cloud.forward(minutes=1)
+            look(cloud)
+
+        job.refresh_from_db()
+        assert job.state == "running"
+        assert job.ended_at is None
+        assert list(audit(cloud.now)) == []
+
+
+class TestSweeps:
+    def test_of_several_sweeps_at_once_one_counts(self, team: Team, cloud: Cloud) -> None:
+        interval = timedelta(seconds=5)
+        begun = [lifecycle.begin_sweep(cloud.now, interval=interval) for _ in range(3)]
+        cloud.forward(seconds=5)
+
+        assert begun == [True, False, False]
+        assert lifecycle.begin_sweep(cloud.now, interval=interval)
+        assert lifecycle.begin_sweep(cloud.now - timedelta(days=1), interval=interval), "the clock was set back"
+
+
+def test_the_world_is_the_database_and_vertex_ai(request_job: RequestJob, cloud: Cloud) -> None:
+    advance(request_job().pk, world(cloud.clock))
+
+    assert len(cloud.jobs()) == 1
+    assert Scope.objects.count() == 1
