@@ -63,7 +63,7 @@ def programs(state: Path) -> Path:
     for script in (folder / "python", folder / "python3"):
         if not script.exists() or script.read_text() != content:
             script.write_text(content)
-            script.chmod(0o755)
+            script.chmod(0o700)
     return folder
 
 
