@@ -7,6 +7,8 @@ up root for good.
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -55,3 +57,24 @@ def start_emulator(*options: str, user: int) -> "subprocess.Popen[str]":
     """Start `python -m emulator` as a user; the caller ends it."""
     command = [sys.executable, "-c", BECOME + EMULATOR, str(user), *options]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+
+
+CONNECTED = """
+import socket
+become(int(sys.argv[1]))
+with socket.socket() as client:
+    client.connect(("127.0.0.1", int(sys.argv[2])))
+    print("connected", flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextmanager
+def connected(*, user: int, port: int) -> Iterator[None]:
+    """Keep a connection of a user open while the block runs."""
+    command, pipe = [sys.executable, "-c", BECOME + CONNECTED, str(user), str(port)], subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "connected\n"
+        yield
+        process.communicate()
