@@ -21,7 +21,7 @@ def folder(path: Path, *, marks: tuple[str, ...], parts: tuple[str, ...]) -> Non
         tighten(path)
     for part in parts:
         if tighten(path / part):  # it is loose only once, so that what may be large is walked only once
-            _tighten_below(path / part)
+            tighten_below(path / part)
 
 
 def file(path: Path) -> None:
@@ -44,7 +44,8 @@ def tighten(path: Path) -> bool:
     return True
 
 
-def _tighten_below(path: Path) -> None:
+def tighten_below(path: Path) -> None:
+    """Take everything below a folder from everybody else."""
     for parent, folders, files in os.walk(path):
         for name in (*folders, *files):
             tighten(Path(parent) / name)

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from emulator.replicas.launch import SAMPLES
 from emulator.state.store import Store
 from emulator.testing import Running, running
-from tests.unit.emulator.conftest import JOBS, python, said, until
+from tests.unit.emulator.conftest import JOBS, job_body, python, said, until
 from tests.unit.emulator.test_command import ROOT
 
 
@@ -220,7 +221,9 @@ class TestFiles:
                 output = {"outputUriPrefix": "gs://team/out"}
                 job = emulator.call("POST", JOBS, python(code, baseOutputDirectory=output))
                 until(lambda: said(emulator, job))
+                emulator.call("POST", JOBS, job_body(image=next(iter(SAMPLES))))
+                until(lambda: list((tmp_path / "work").glob("*/*/app/train.py")))
+                until(lambda: not modes(tmp_path), seconds=10)
                 assert (tmp_path / "buckets" / "team" / "out" / "model" / "w").exists()
-                assert modes(tmp_path) == {}
             finally:
                 process.kill()

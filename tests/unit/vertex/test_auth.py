@@ -14,7 +14,8 @@ from google.auth import jwt
 from google.auth.credentials import AnonymousCredentials
 from google.oauth2 import service_account
 
-from jobs.vertex import AuthFailed, Timeout, VertexClient
+from emulator.testing import running
+from jobs.vertex import AuthFailed, Timeout, VertexClient, auth, errors
 from jobs.vertex.auth import SCOPE, Wallet, checked_endpoint, is_loopback
 
 NAME = "projects/123/locations/us-central1/customJobs/456"
