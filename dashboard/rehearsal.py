@@ -72,8 +72,8 @@ def _is_here(url: str) -> bool:
 
 def _database_hosts() -> list[str]:
     """Return where the database listens; none for a file or a Unix socket."""
-    database: dict[str, Any] = settings.DATABASES["default"]
-    options = database.get("OPTIONS") or {}
+    database = settings.DATABASES["default"]
+    options: dict[str, Any] = database.get("OPTIONS") or {}
     given = [database.get("HOST"), options.get("host"), options.get("hostaddr")]
     hosts = [host for each in given if each for host in str(each).split(",")]
     service = [f"the service {options['service']}"] if options.get("service") else []
