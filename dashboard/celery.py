@@ -4,15 +4,21 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import worker_ready
+from celery.signals import beat_init, celeryd_init, worker_ready
 
-from dashboard import collector
+from dashboard import collector, private
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 
 app = Celery("trainboard")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["jobs"])
+
+
+@beat_init.connect
+@celeryd_init.connect
+def _keep_files_private(**_: Any) -> None:
+    private.umask()
 
 
 @worker_ready.connect

@@ -7,10 +7,11 @@ import dj_database_url
 from csp.constants import NONE, SELF
 from kombu import Exchange, Queue
 
-from dashboard import env
+from dashboard import env, private
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 STATE_DIR = env.folder("TRAINBOARD_STATE", BASE_DIR / "var")
+private.folder(STATE_DIR)
 
 SECRET_KEY = env.secret("TRAINBOARD_SECRET_KEY", kept_in=STATE_DIR / "secret-key")
 DEBUG = env.flag("TRAINBOARD_DEBUG", default=False)
@@ -20,6 +21,8 @@ CSRF_TRUSTED_ORIGINS = env.words("TRAINBOARD_ORIGINS")
 # ---------------------------------------------------------------- the domain's outside world
 VERTEX_ENDPOINT = env.text("TRAINBOARD_VERTEX_ENDPOINT")
 LOGGING_ENDPOINT = env.text("TRAINBOARD_LOGGING_ENDPOINT")
+# The credential of an emulator that cannot tell whose a connection is; it is new at each of its starts.
+VERTEX_TOKEN_FILE = env.text("TRAINBOARD_VERTEX_TOKEN_FILE")
 INSTANCE = env.text("TRAINBOARD_INSTANCE", "trainboard")
 POLL_INTERVAL = timedelta(seconds=env.number("TRAINBOARD_POLL_SECONDS", default=30, least=0.2))
 SWEEP_INTERVAL = timedelta(seconds=env.number("TRAINBOARD_SWEEP_SECONDS", default=5, least=0.2))
@@ -53,6 +56,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "dashboard.access.known_password.KnownPasswordMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -90,6 +94,8 @@ DATABASES = {
     )
 }
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    if not str(DATABASES["default"]["NAME"]).startswith((":", "file:")):
+        private.database(Path(DATABASES["default"]["NAME"]))
     DATABASES["default"]["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,
@@ -101,11 +107,14 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 SESSION_ENGINE = "dashboard.access.sessions"
-AUTHENTICATION_BACKENDS = ["dashboard.access.sessions.PersonBackend"]
+AUTHENTICATION_BACKENDS = [
+    "dashboard.access.known_password.KnownPasswordBackend",
+    "dashboard.access.sessions.PersonBackend",
+]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
-]
+] + [{"NAME": "dashboard.access.known_password.NotTheKnownPassword"}]
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "board"
 LOGOUT_REDIRECT_URL = "login"

@@ -3,10 +3,12 @@
 import argparse
 import json
 import logging
+import os
 import sys
 from pathlib import Path
 
 from emulator.replicas.processes import Limits
+from emulator.state import private
 from emulator.state.store import FolderInUse
 from emulator.web.server import NotLoopback, address_of, listen, server
 from emulator.world import Options, World
@@ -33,6 +35,9 @@ def arguments() -> argparse.ArgumentParser:
     )
     parser.add_argument("--capacity", type=Path, help="JSON file with machines, quotas and how they change")
     parser.add_argument("--scripted", action="store_true", help="no processes; the clock is set by control calls")
+    parser.add_argument(
+        "--demand-credential", action="store_true", help="of every request, also where the system tells whose it is"
+    )
     for name, what in (("memory-mib", "memory"), ("cpu-seconds", "processor time"), ("run-seconds", "run time")):
         parser.add_argument(f"--replica-{name}", type=int, default=0, help=f"{what} of one replica, 0 = unlimited")
     return parser
@@ -41,6 +46,7 @@ def arguments() -> argparse.ArgumentParser:
 def main() -> int:
     """Serve until told to stop; exit status 2 if it cannot start."""
     given = arguments().parse_args()
+    os.umask(private.UMASK)
     logging.basicConfig(level=logging.WARNING, format="emulator: %(message)s")
     if given.speed <= 0:
         sys.stderr.write("--speed must be above 0\n")
@@ -72,7 +78,10 @@ def main() -> int:
         sys.stdout.write(f"emulator listening on {address_of(bound)}\n")
         sys.stdout.flush()
 
-    server(world, bound, ready=ready).run([bound])
+    made = server(world, bound, ready=ready, demands_credential=given.demand_credential)
+    if made.credential is not None:
+        sys.stderr.write(f"every request must bring the credential in {made.credential.file} (docs/emulator.md)\n")
+    made.run([bound])
     return 0
 
 

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from emulator.replicas.processes import Limits
-from emulator.web.server import address_of, listen, server
+from emulator.web.server import listen, server
 from emulator.world import Options, World
 
 START_SECONDS = 10.0
 
 
 class Running:
-    """A running emulator. url: where it listens, e.g. `http://127.0.0.1:40123`."""
+    """A running emulator. url: the address to call, e.g. `http://127.0.0.1:40123`."""
 
     def __init__(self, url: str, state: Path) -> None:
         self.url = url
@@ -71,12 +71,14 @@ def running(
     memory_mib: int = 0,
     port: int = 0,
     is_waited_for: bool = True,
+    demands_credential: bool = False,
 ) -> Iterator[Running]:
     """Run an emulator in a thread until the block ends. start: the scripted clock's first moment, else now.
 
     memory_mib: what one replica may use, 0 = no limit.
     is_waited_for: the block ends when the emulator has ended, which takes the server a fifth of a second; without it a
     scripted one, which has no process to end, goes on its own, and its state folder must not be used again.
+    demands_credential: as on a system that does not tell whose a connection is; the url then holds the credential.
     speed counts for real jobs only; a scripted emulator's service times are those of speed 1.
     """
     speed = 1.0 if scripted else speed
@@ -86,13 +88,13 @@ def running(
     )
     bound = listen("127.0.0.1", port)
     is_ready = threading.Event()
-    made = server(World(options), bound, ready=is_ready.set)
+    made = server(World(options), bound, ready=is_ready.set, demands_credential=demands_credential)
     thread = threading.Thread(target=made.run, args=([bound],), name="emulator", daemon=True)
     thread.start()
     try:
         if not is_ready.wait(START_SECONDS):
             raise RuntimeError("the emulator did not start")
-        yield Running(address_of(bound), state)
+        yield Running(made.address, state)
     finally:
         made.should_exit = True
         if is_waited_for or not scripted:

@@ -71,13 +71,17 @@ def other_team(db: None) -> "Team":
     return Team.objects.create(name="speech", project="speech-research", bucket="gs://speech-training")
 
 
+PASSWORD = "correct horse of the tests"
+"""Of the people of tests; the demo's opens only a rehearsal."""
+
+
 def person(name: str, team: "Team", role: str) -> "User":
-    """Create a person with the password `trainboard` and one role in one team."""
+    """Create a person with one role in one team."""
     from django.contrib.auth.models import User
 
     from jobs.models import Membership
 
-    user = User.objects.create_user(name, password="trainboard")
+    user = User.objects.create_user(name, password=PASSWORD)
     Membership.objects.create(team=team, user=user, role=role)
     return user
 
@@ -111,7 +115,7 @@ def admin(db: None) -> "User":
     """A superuser without a team."""
     from django.contrib.auth.models import User
 
-    return User.objects.create_superuser("admin", password="trainboard")
+    return User.objects.create_superuser("admin", password=PASSWORD)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from emulator.lifecycle import words
 from emulator.protocol.documents import Document
 from emulator.protocol.schema import DATA
 from emulator.replicas import cluster
+from emulator.state import private
 from emulator.state.folders import Folders
 from emulator.state.records import Job
 
@@ -63,7 +64,7 @@ def programs(state: Path) -> Path:
     for script in (folder / "python", folder / "python3"):
         if not script.exists() or script.read_text() != content:
             script.write_text(content)
-            script.chmod(0o755)
+            script.chmod(0o700)
     return folder
 
 
@@ -104,6 +105,7 @@ def _work_folder(scratch: Path, sample: Document | None) -> Path:
     folder = scratch / "app"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(CHECKOUT / sample["folder"], folder, ignore=shutil.ignore_patterns("__pycache__"))
+    private.tighten_below(folder.parent)  # copies have the modes of the checkout
     return folder
 
 

@@ -13,9 +13,12 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
+from emulator.state import private
 from emulator.state.records import Job, Record
 
 R = TypeVar("R", bound=Record)
+FILE, LOCK = "emulator.sqlite3", "lock"
+FOLDERS = ("buckets", "work", "programs")
 SCHEMA = """
 create table if not exists records (kind text, name text primary key, data text not null) without rowid;
 create table if not exists settings (name text primary key, data text not null) without rowid;
@@ -36,14 +39,15 @@ class Store:
     """Records by kind and name. Not thread-safe: one event loop uses it."""
 
     def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self._lock = (folder / "lock").open("w")
+        private.folder(folder, marks=(FILE, LOCK), parts=(*FOLDERS, LOCK))
+        self._lock = (folder / LOCK).open("w")
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as problem:
             self._lock.close()
             raise FolderInUse(f"another emulator uses {folder}") from problem
-        self.db = sqlite3.connect(folder / "emulator.sqlite3", isolation_level=None, check_same_thread=False)
+        private.file(folder / FILE)
+        self.db = sqlite3.connect(folder / FILE, isolation_level=None, check_same_thread=False)
         self.db.executescript("pragma journal_mode=wal; pragma synchronous=off; pragma cache_size=-8000;" + SCHEMA)
         self._records: dict[str, dict[str, Record]] = {}
         self._ordered: dict[tuple[str, str], list[Record]] = {}

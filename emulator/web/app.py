@@ -23,7 +23,8 @@ from emulator.protocol.errors import ApiError
 from emulator.rehearsal import faults
 from emulator.rehearsal.faults import Fault
 from emulator.state.transactions import together
-from emulator.web import routes
+from emulator.web import access, routes
+from emulator.web.access import Credential
 from emulator.world import World
 
 LARGEST_BODY = 512 * 2**20
@@ -61,7 +62,6 @@ class Surface:
         self, request: Request, found: tuple[routes.Route, dict[str, str]] | None, fault: Fault | None
     ) -> Response:
         try:
-            _refuse_strangers(request)
             if fault is not None and fault.kind == "html":
                 return Response(faults.PAGE, status_code=503, media_type="text/html")
             if fault is not None and fault.kind in faults.STATUSES:
@@ -88,7 +88,7 @@ class Surface:
             query=dict(request.query_params),
             headers=request.headers,
             body=await _body(request),
-            address=f"{request.url.scheme}://{request.url.netloc}",
+            address=f"{request.url.scheme}://{request.url.netloc}{request.scope.get(access.BEFORE, '')}",
             is_heard=fault is None or fault.kind in faults.ANSWERED,
             behind_seconds=fault.seconds if fault is not None and fault.kind == "stale" else 0.0,
         )
@@ -109,15 +109,6 @@ async def _body(request: Request) -> bytes:
             raise ApiError(413, "The request is too large.")
         chunks.append(chunk)
     return b"".join(chunks)
-
-
-def _refuse_strangers(request: Request) -> None:
-    """Refuse what a web page elsewhere could make a browser send: this server runs the commands it is given."""
-    if request.url.hostname not in ("127.0.0.1", "localhost", "::1"):
-        raise ApiError(403, "The emulator answers requests to loopback addresses only.")
-    origin = request.headers.get("origin")
-    if origin and origin != f"{request.url.scheme}://{request.url.netloc}":
-        raise ApiError(403, "The emulator answers no requests from other origins.")
 
 
 def _json(body: Any, *, status: int = 200, headers: dict[str, str] | None = None) -> Response:
@@ -158,8 +149,11 @@ async def keep_time(world: World) -> None:
             log.exception("a timer failed")
 
 
-def create_app(world: World) -> ASGIApp:
-    """Return the ASGI application of a world; its lifespan starts and closes the world."""
+def create_app(world: World, credential: Credential | None) -> ASGIApp:
+    """Return the ASGI application of a world; its lifespan starts and closes the world.
+
+    credential: what every request has to bring; None = who reaches this is known to be our user.
+    """
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -174,8 +168,14 @@ def create_app(world: World) -> ASGIApp:
 
     app = Starlette(routes=[Route("/{path:path}", Surface(world))], lifespan=lifespan)
 
-    async def with_wire(scope: Scope, receive: Receive, send: Send) -> None:
+    async def admitted(scope: Scope, receive: Receive, send: Send) -> None:
         scope[WIRE] = send
-        await app(scope, receive, send)
+        try:
+            if scope["type"] == "http":
+                access.admit(scope, credential)
+        except ApiError as problem:
+            await _json(problem.body(), status=problem.http)(scope, receive, send)
+        else:
+            await app(scope, receive, send)
 
-    return with_wire
+    return admitted

@@ -43,7 +43,7 @@ def show(world: World, call: Call) -> Reply:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<style>{STYLE}</style></head><body><main>{content}</main></body></html>"
     )
-    headers = {"Content-Security-Policy": POLICY, "Cache-Control": "no-store"}
+    headers = {"Content-Security-Policy": POLICY, "Cache-Control": "no-store", "Referrer-Policy": "same-origin"}
     return Reply(text.encode(), 200, "text/html; charset=utf-8", headers)
 
 
@@ -59,7 +59,7 @@ def press(world: World, call: Call) -> Reply:
         note = "Done."
     except ApiError as problem:
         note = problem.message
-    return Reply(b"", 303, headers={"Location": f"/_emulator/?note={urllib.parse.quote(note)}"})
+    return Reply(b"", 303, headers={"Location": f"{call.address}/_emulator/?note={urllib.parse.quote(note)}"})
 
 
 Action = tuple[Callable[[World, Call], Any], dict[str, Any]]

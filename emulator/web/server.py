@@ -1,4 +1,4 @@
-"""Uvicorn around the app: loopback only, port 0 for a free one, a word when it is ready."""
+"""Uvicorn around the app: loopback only, our own user only, port 0 for a free one, a word when it is ready."""
 
 import asyncio
 import ipaddress
@@ -7,7 +7,11 @@ from collections.abc import Callable
 
 import uvicorn
 
+from emulator import peers
+from emulator.web import access
+from emulator.web.access import Credential
 from emulator.web.app import create_app
+from emulator.web.gate import gate
 from emulator.world import World
 
 
@@ -47,6 +51,10 @@ class Server(uvicorn.Server):
     """A server that says when it is ready, and leaves no connection open when it has ended."""
 
     ready: Callable[[], None]
+    address: str
+    """Where it is called; a request to it is let in also where a credential is demanded."""
+    credential: Credential | None
+    find: peers.Lookup | None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, then say so."""
@@ -59,14 +67,25 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
         for connection in list(self.server_state.connections):
             connection.transport.abort()
+        if self.find is not None:
+            self.find.close()
         await asyncio.sleep(0)  # an aborted connection is closed in the loop's next turn
 
 
-def server(world: World, bound: socket.socket, *, ready: Callable[[], None]) -> Server:
-    """Return a server for a world that calls `ready` when it answers."""
-    world.processes.storage = address_of(bound)
+def server(
+    world: World, bound: socket.socket, *, ready: Callable[[], None], demands_credential: bool = False
+) -> Server:
+    """Return a server for a world that calls `ready` when it answers.
+
+    It serves the connections of the user who runs it. demands_credential: by the credential, also where the system
+    tells whose a connection is.
+    """
+    find = None if demands_credential else peers.lookup()
+    access.forget(world.options.state)
+    credential = Credential(world.options.state) if find is None else None
     config = uvicorn.Config(
-        create_app(world),
+        create_app(world, credential),
+        http="auto" if find is None else gate(find),
         log_level="warning",
         access_log=False,
         lifespan="on",
@@ -76,4 +95,6 @@ def server(world: World, bound: socket.socket, *, ready: Callable[[], None]) -> 
     )
     made = Server(config)
     made.ready = ready
+    made.credential, made.find = credential, find
+    made.address = world.processes.storage = address_of(bound) + (credential.prefix if credential else "")
     return made

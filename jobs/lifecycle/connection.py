@@ -15,10 +15,10 @@ MAX_CALL = timedelta(seconds=30)
 
 def client() -> VertexClient:
     """Return the client for the configured endpoint; its sessions are kept per thread."""
-    return _client(settings.VERTEX_ENDPOINT, settings.LOGGING_ENDPOINT)
+    return _client(settings.VERTEX_ENDPOINT, settings.LOGGING_ENDPOINT, settings.VERTEX_TOKEN_FILE)
 
 
 @lru_cache(maxsize=4)
-def _client(endpoint: str, logging_endpoint: str) -> VertexClient:
+def _client(endpoint: str, logging_endpoint: str, token_file: str) -> VertexClient:
     timeout = Timeout(connect=5, read=20, total=MAX_CALL.total_seconds())
-    return VertexClient(endpoint=endpoint, logging_endpoint=logging_endpoint, timeout=timeout)
+    return VertexClient(endpoint=endpoint, logging_endpoint=logging_endpoint, token_file=token_file, timeout=timeout)

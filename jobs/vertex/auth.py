@@ -3,6 +3,8 @@
 import ipaddress
 import json
 import threading
+from collections.abc import MutableMapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -54,23 +56,40 @@ def checked_endpoint(url: str, credentials: Any) -> str:
     return url.rstrip("/")
 
 
+class FileToken(AnonymousCredentials):
+    """A bearer token that an emulator writes into a file at each of its starts; no credentials while there is none."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__()
+        self._file = file
+
+    def before_request(self, request: Any, method: str, url: str, headers: MutableMapping[str, str]) -> None:  # noqa: ARG002 - google-auth's signature
+        """Add the token that the file holds now."""
+        try:
+            headers["Authorization"] = f"Bearer {self._file.read_text().strip()}"
+        except FileNotFoundError:  # the emulator knows us without
+            return
+
+
 class Wallet:
     """The credentials of one client, shared by its threads and looked up when they are first needed."""
 
-    def __init__(self, credentials: Any = None) -> None:
+    def __init__(self, credentials: Any = None, token_file: str = "") -> None:
         self._given = credentials
+        self._local = FileToken(Path(token_file)) if token_file else AnonymousCredentials()
         self._found: Any = None
         self._lock = threading.Lock()
 
     def for_url(self, url: str) -> Any:
         """Return the credentials to call `url` with: the given ones, none over plain HTTP, or this machine's own.
 
+        An emulator on this machine gets the token of the token file, if there is one.
         Raises google.auth.exceptions.DefaultCredentialsError when this machine has none.
         """
         if self._given is not None:
             return self._given
         if is_plain(url):
-            return AnonymousCredentials()
+            return self._local if is_loopback(url) else AnonymousCredentials()
         with self._lock:
             if self._found is None:
                 self._found = _default()

@@ -44,12 +44,13 @@ class Caller:
         endpoint: str = "",
         logging_endpoint: str = "",
         credentials: Any = None,
+        token_file: str = "",
         timeout: Timeout = Timeout(),
     ) -> None:
         self._endpoint = auth.checked_endpoint(endpoint or wire.DEFAULT_ENDPOINT, credentials)
         fallback = self._endpoint if auth.is_plain(self._endpoint) else logs.DEFAULT_ENDPOINT
         self._logging_endpoint = auth.checked_endpoint(logging_endpoint or fallback, credentials)
-        self._credentials = auth.Wallet(credentials)
+        self._credentials = auth.Wallet(credentials, token_file)
         self._timeout = timeout
         self._per_thread = threading.local()
 

@@ -21,9 +21,10 @@ class VertexClient(Caller):
 
     `endpoint`: empty = Google's regional endpoints; may hold `{location}`. `logging_endpoint`: empty = Cloud Logging,
     or `endpoint` when that is plain HTTP. `credentials`: None = Application Default Credentials, looked up at the
-    first call, and none at all over plain HTTP. Raises ValueError for an endpoint that is no address, and for
-    credentials that would leave this machine unencrypted. Every verb raises `errors.VertexError`. Verbs that may take
-    several calls, one for each page, call `before_page` before each of them; what it raises ends the verb.
+    first call, and none at all over plain HTTP. `token_file`: its content is sent as a bearer token to an emulator on
+    this machine. Raises ValueError for an endpoint that is no address, and for credentials that would leave this
+    machine unencrypted. Every verb raises `errors.VertexError`. Verbs that may take several calls, one for each page,
+    call `before_page` before each of them; what it raises ends the verb.
     """
 
     def create(self, kind: str, *, project: str, region: str, body: Mapping[str, Any]) -> wire.RemoteJob:

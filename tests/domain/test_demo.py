@@ -1,9 +1,14 @@
 """The demo's people: who they are, and where they may not be."""
 
+from typing import Any
+
 import pytest
 from django.contrib.auth.models import User
+from django.core.checks import ERROR, WARNING, run_checks
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 
+from dashboard.access import known_password
 from dashboard.management.demo import jobs, people
 from dashboard.management.supervisor.claim import claim
 from jobs.models import Job, Membership, Policy
@@ -11,6 +16,13 @@ from jobs.spec import refuses
 from jobs.strategies import check
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _a_rehearsal(settings: object) -> None:
+    """What `up` makes of the settings: an emulator here, and no name but loopback's."""
+    settings.ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]"]  # type: ignore[attr-defined]
+    settings.VERTEX_ENDPOINT = "http://127.0.0.1:8900"  # type: ignore[attr-defined]
 
 
 @pytest.fixture
@@ -60,10 +72,75 @@ def test_somebody_who_was_removed_from_a_team_is_not_put_back() -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "board.example.org"])
 def test_is_refused_when_others_can_reach_the_site(host: str) -> None:
-    with pytest.raises(people.NotLoopback, match="loopback only"):
+    with pytest.raises(people.NotLoopback, match="loopback only: the site listens on"):
         people.create(host)
 
     assert not User.objects.exists()
+
+
+ELSEWHERE = [
+    ({"SECURE": True}, "TRAINBOARD_HTTPS is on"),
+    ({"ALLOWED_HOSTS": ["localhost", "board.example.org"]}, "TRAINBOARD_HOSTS has board.example.org"),
+    ({"ALLOWED_HOSTS": ["*"]}, "TRAINBOARD_HOSTS has"),
+    ({"ALLOWED_HOSTS": [".localhost.example"]}, "TRAINBOARD_HOSTS has"),
+    ({"CSRF_TRUSTED_ORIGINS": ["https://board.example.org"]}, "TRAINBOARD_ORIGINS is set"),
+    ({"VERTEX_ENDPOINT": ""}, "the real Vertex AI"),
+    ({"VERTEX_ENDPOINT": "https://private.example.org"}, "TRAINBOARD_VERTEX_ENDPOINT is not on this machine"),
+    ({"VERTEX_ENDPOINT": "http://[::1"}, "TRAINBOARD_VERTEX_ENDPOINT is not on this machine"),
+    ({"LOGGING_ENDPOINT": "https://logging.example.org"}, "TRAINBOARD_LOGGING_ENDPOINT is not on this machine"),
+    ({"DATABASE": {"HOST": "db.example.org"}}, "the database is on db.example.org"),
+    ({"DATABASE": {"HOST": "/run/pg,10.0.0.5"}}, "the database is on 10.0.0.5"),
+    ({"DATABASE": {"HOST": "", "OPTIONS": {"host": "10.0.0.5"}}}, "the database is on 10.0.0.5"),
+    ({"DATABASE": {"HOST": "", "OPTIONS": {"service": "team"}}}, "the database is on the service team"),
+]
+
+
+@pytest.mark.parametrize(("changes", "why"), ELSEWHERE, ids=[why for _, why in ELSEWHERE])
+def test_is_refused_when_the_settings_say_that_others_can(
+    settings: object, changes: dict[str, Any], why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes = dict(changes)
+    people.create("127.0.0.1")
+    database = changes.pop("DATABASE", {})
+    for name, value in changes.items():
+        setattr(settings, name, value)
+    for name, value in database.items():
+        monkeypatch.setitem(settings.DATABASES["default"], name, value)  # type: ignore[attr-defined]
+
+    with pytest.raises(people.NotLoopback, match=why):
+        people.create("127.0.0.1")
+    with pytest.raises(ImproperlyConfigured, match=rf"admin, approver, engineer, stranger can sign in .*{why}"):
+        known_password.refuse_start()
+
+
+def test_of_a_rehearsal_stop_no_start() -> None:
+    people.create("127.0.0.1")
+
+    known_password.refuse_start()
+    assert run_checks(databases=["default"]) == []
+
+
+def test_that_have_passwords_of_their_own_stop_no_start(settings: object) -> None:
+    people.create("127.0.0.1")
+    settings.SECURE = True  # type: ignore[attr-defined]
+
+    assert people.close() == ["admin", "approver", "engineer", "stranger"]
+
+    known_password.refuse_start()
+    assert people.close() == []
+    assert not any(user.has_usable_password() for user in User.objects.all())
+
+
+def test_are_an_error_of_the_check_where_others_reach_the_site(settings: object) -> None:
+    settings.VERTEX_ENDPOINT = ""  # type: ignore[attr-defined]
+    people.create("127.0.0.1", endpoint="http://127.0.0.1:1")
+    found = [(message.id, message.level) for message in run_checks(databases=["default"])]
+    assert found == [("dashboard.W001", WARNING)], "`up` may choose its emulator"
+
+    settings.SECURE = True  # type: ignore[attr-defined]
+    found = [(message.id, message.level) for message in run_checks(databases=["default"])]
+    assert found == [("dashboard.E001", ERROR)]
+    assert run_checks() == [], "only where a database is checked"
 
 
 def test_knows_whose_password_everybody_knows() -> None:
@@ -72,7 +149,7 @@ def test_knows_whose_password_everybody_knows() -> None:
     engineer.set_password("my own")
     engineer.save()
 
-    assert people.with_known_password() == ["admin", "approver", "stranger"]
+    assert known_password.people() == ["admin", "approver", "stranger"]
 
 
 class TestTheCommand:
@@ -138,14 +215,41 @@ class TestItsJobs:
 
         assert not Job.objects.exists()
 
+    def test_closes_accounts_also_while_nothing_runs(self, state: object, capsys: pytest.CaptureFixture[str]) -> None:
+        people.create("127.0.0.1")
+
+        call_command("demo", "--close")
+
+        assert capsys.readouterr().out == "Cannot sign in any more: admin, approver, engineer, stranger.\n"
+        assert known_password.people() == []
+
+    def test_believes_the_site_that_runs(self, state: object) -> None:
+        with claim(state) as held:  # type: ignore[arg-type]
+            held.write(host="127.0.0.1", reached=["TRAINBOARD_HTTPS is on"])
+
+            with pytest.raises(CommandError, match="loopback only: TRAINBOARD_HTTPS is on"):
+                call_command("demo")
+
 
 class TestServingOthers:
     def test_up_refuses_while_everybody_knows_a_password(self, state: object) -> None:
         people.create("127.0.0.1")
 
-        with pytest.raises(CommandError, match="admin, approver, engineer, stranger can sign in"):
+        with pytest.raises(CommandError, match="admin, approver, engineer, stranger can sign in") as refusal:
             call_command("up", host="0.0.0.0", no_emulator=True)
+        assert "manage.py changepassword NAME" in str(refusal.value)
+        assert "manage.py demo --close" in str(refusal.value)
 
-    def test_up_refuses_to_put_the_emulator_before_others(self, state: object) -> None:
+    @pytest.mark.parametrize("changes", [{"SECURE": True}, {"VERTEX_ENDPOINT": ""}], ids=str)
+    def test_up_refuses_on_loopback_too(self, state: object, settings: object, changes: dict[str, object]) -> None:
+        people.create("127.0.0.1")
+        for name, value in changes.items():
+            setattr(settings, name, value)
+
+        with pytest.raises(CommandError, match="can sign in with the demo's password"):
+            call_command("up", no_emulator=True)
+
+    def test_up_refuses_to_put_the_emulator_before_others(self, state: object, settings: object) -> None:
+        settings.VERTEX_ENDPOINT = ""  # type: ignore[attr-defined]
         with pytest.raises(CommandError, match="runs the commands of jobs on this machine"):
             call_command("up", host="0.0.0.0")

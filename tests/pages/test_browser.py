@@ -12,6 +12,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from jobs.lifecycle import door
 from jobs.models import Job, LogLine, Scope
+from tests.conftest import PASSWORD
 from tests.pages.conftest import MakeJob
 from tests.support import browser
 from tests.support.browser import Window
@@ -41,7 +42,7 @@ def window(chromium: Browser, live_server: LiveServer) -> Iterator[OpenWindow]:
     windows: list[Window] = []
 
     def open_window(**options: Any) -> Window:
-        windows.append(Window(chromium, live_server.url, **options))
+        windows.append(Window(chromium, live_server.url, password=PASSWORD, **options))
         return windows[-1]
 
     yield open_window

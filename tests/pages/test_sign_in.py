@@ -6,6 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from tests.conftest import PASSWORD
 from tests.pages.conftest import SignIn
 from tests.support.clock import Clock
 
@@ -34,21 +35,21 @@ class TestSignIn:
         assert b'name="username"' in page.content
 
     def test_leads_to_the_board(self, client: Client, owner: User) -> None:
-        answer = client.post("/accounts/login/", {"username": "owner", "password": "trainboard"})
+        answer = client.post("/accounts/login/", {"username": "owner", "password": PASSWORD})
 
         assert answer.status_code == 302
         assert answer["Location"] == "/"
 
     def test_leads_back_to_the_page_that_was_asked_for(self, client: Client, owner: User) -> None:
         answer = client.post(
-            "/accounts/login/", {"username": "owner", "password": "trainboard", "next": "/history/?state=failed"}
+            "/accounts/login/", {"username": "owner", "password": PASSWORD, "next": "/history/?state=failed"}
         )
 
         assert answer["Location"] == "/history/?state=failed"
 
     def test_never_leads_to_another_site(self, client: Client, owner: User) -> None:
         answer = client.post(
-            "/accounts/login/", {"username": "owner", "password": "trainboard", "next": "https://elsewhere.example/"}
+            "/accounts/login/", {"username": "owner", "password": PASSWORD, "next": "https://elsewhere.example/"}
         )
 
         assert answer["Location"] == "/"

@@ -38,8 +38,9 @@ def running() -> Iterator[Browser]:
 class Window:
     """A page in a context of its own. `troubles`: console errors, uncaught exceptions, failed answers and requests."""
 
-    def __init__(self, browser: Browser, address: str, **options: Any) -> None:
+    def __init__(self, browser: Browser, address: str, *, password: str = PASSWORD, **options: Any) -> None:
         """Open an empty page; options are those of Playwright's `new_context`."""
+        self.password = password
         self.context = browser.new_context(base_url=address, **options)
         self.page: Page = self.context.new_page()
         self.page.set_default_timeout(15_000)
@@ -50,10 +51,10 @@ class Window:
         self.page.on("response", self._on_response)
 
     def sign_in(self, name: str) -> "Window":
-        """Sign in as somebody of the demo."""
+        """Sign in as somebody of the demo, or of the tests where the window was given their password."""
         self.page.goto("/accounts/login/")
         self.page.get_by_label("User name").fill(name)
-        self.page.get_by_label("Password").fill(PASSWORD)
+        self.page.get_by_label("Password").fill(self.password)
         self.page.get_by_role("button", name="Sign in").click()
         self.page.get_by_role("button", name="Sign out").wait_for()
         return self

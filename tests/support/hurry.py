@@ -43,7 +43,7 @@ def hurry() -> None:
     clock.DatabaseClock.monotonic = lambda _: time.monotonic() * BY  # type: ignore[method-assign]
     timeout = Timeout(connect=5 / BY, read=25 / BY, total=30 / BY)
     one: dict[str, VertexClient] = {}
-    connection._client = lambda endpoint, logs: one.setdefault(  # type: ignore[assignment]
+    connection._client = lambda endpoint, logs, _token_file: one.setdefault(  # type: ignore[assignment]
         endpoint, VertexClient(endpoint=endpoint, logging_endpoint=logs, timeout=timeout)
     )
     submit.MAX_START_SECONDS = 20.0  # hurried seconds are short beside a commit

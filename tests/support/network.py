@@ -24,7 +24,7 @@ def is_loopback(host: object) -> bool:
     if name in NAMES:
         return True
     try:
-        return ipaddress.ip_address(name.partition("%")[0]).is_loopback
+        return ipaddress.ip_address(name.partition("%")[0].removeprefix("::ffff:")).is_loopback
     except ValueError:
         return False
 

@@ -6,6 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from dashboard import rehearsal
 from dashboard.management.demo import jobs, people
 from dashboard.management.supervisor import claim
 from jobs.lifecycle import NotAllowed, NotPermitted, database_now
@@ -20,14 +21,23 @@ class Command(BaseCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the one option."""
         parser.add_argument("--jobs", action="store_true", help="also request six jobs that run on the emulator")
+        parser.add_argument("--close", action="store_true", help="instead take the known password from its people")
 
     def handle(self, *_: Any, **options: Any) -> None:
         """Ask the running `up` where it listens; refuse when none runs or others can reach it."""
+        if options["close"]:
+            closed = people.close()
+            self.stdout.write(f"Cannot sign in any more: {', '.join(closed) or 'nobody'}.")
+            return
         site = claim.running(settings.STATE_DIR)
         if site is None:
             raise CommandError("No `manage.py up` runs on this state folder; it creates the demo's people itself.")
         try:
-            new = people.create(str(site.get("host", "an unknown address")))
+            new = people.create(
+                str(site.get("host", "an unknown address")),
+                endpoint=rehearsal.EMULATOR if site.get("rehearsal") is True else None,
+                reasons=site.get("reached", []),
+            )
         except people.NotLoopback as refusal:
             raise CommandError(str(refusal)) from None
         self.stdout.write(f"Created: {', '.join(new)}." if new else "Everybody is there already.")

@@ -9,7 +9,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError, connections
 
-from dashboard import env
+from dashboard import env, private, rehearsal
+from dashboard.access import known_password
 from dashboard.management.demo import people
 from dashboard.management.demo.machines import FirstResource
 from dashboard.management.supervisor import plan, ports, prepare
@@ -40,21 +41,22 @@ class Command(BaseCommand):
 
     def handle(self, *_: Any, **options: Any) -> None:
         """Hold the state folder, set the stage, run; say in one sentence why that cannot be."""
+        private.umask()
         keeper = Keeper(Console(NAMES))
         if options["follow"]:
             keeper.watchers.append(Parent(options["follow"]))
-        rehearsal = not options["no_emulator"] and not settings.VERTEX_ENDPOINT
+        emulated = not options["no_emulator"] and not settings.VERTEX_ENDPOINT
         try:
             with claim(settings.STATE_DIR) as held, ExitStack() as stack:
                 site = _site(str(options["host"]), wait=LEAVING_SECONDS if held.left else 0)
-                lines = _prepare(site, keeper.console, demo=not options["no_demo"], rehearsal=rehearsal)
-                keeper.layers = _layers(site, stack, rehearsal=rehearsal)
-                held.write(address=site.address, host=site.host, rehearsal=rehearsal)
-                keeper.on_stop = partial(
-                    held.write, address=site.address, host=site.host, rehearsal=rehearsal, stopping=True
-                )
+                reached = rehearsal.reasons_against(host=site.host, endpoint=rehearsal.EMULATOR if emulated else None)
+                lines = _prepare(site, keeper.console, reached, demo=not options["no_demo"], emulated=emulated)
+                keeper.layers = _layers(site, stack, emulated=emulated)
+                facts = {"address": site.address, "host": site.host, "rehearsal": emulated, "reached": reached}
+                held.write(**facts)
+                keeper.on_stop = partial(held.write, **facts, stopping=True)
                 keeper.watchers.append(Welcome(site.host, site.port, _known_name(), lines))
-                if rehearsal and not options["no_demo"] and not (site.state / "emulator").exists():
+                if emulated and not options["no_demo"] and not plan.emulator_state(site).exists():
                     keeper.watchers.append(FirstResource(site.state / "emulator-port"))
                 connections.close_all()
                 keeper.console.say(f"starting in {site.state}")
@@ -80,10 +82,12 @@ def _site(host: str, *, wait: float) -> plan.Site:
     return plan.Site(settings.BASE_DIR, settings.STATE_DIR, host, port, inherited)
 
 
-def _prepare(site: plan.Site, console: Console, *, demo: bool, rehearsal: bool) -> list[str]:
-    """Bring tables, static files and people up to date; return what to say when the site is up."""
-    is_local = ports.is_loopback(site.host)
-    if rehearsal and not is_local:
+def _prepare(site: plan.Site, console: Console, reached: list[str], *, demo: bool, emulated: bool) -> list[str]:
+    """Bring tables, static files and people up to date; return what to say when the site is up.
+
+    reached: why others may reach the site; none: it is a rehearsal of this machine's people only.
+    """
+    if emulated and not rehearsal.is_loopback(site.host):
         raise CommandError(
             "The emulator runs the commands of jobs on this machine, so it only serves a site on loopback. "
             "Leave --host out, give --no-emulator, or set TRAINBOARD_VERTEX_ENDPOINT."
@@ -93,19 +97,20 @@ def _prepare(site: plan.Site, console: Console, *, demo: bool, rehearsal: bool) 
     except OperationalError as failure:
         raise CommandError(f"The database does not answer: {failure}") from None
     prepare.static_files(console.say)
+    if refusal := known_password.why_not_start(reached):
+        raise CommandError(refusal)
     lines = [f"Trainboard is at {site.address}"]
-    if is_local and demo:
-        people.create(site.host)
+    if demo and not reached:
+        people.create(site.host, endpoint=rehearsal.EMULATOR if emulated else None)
         lines.append(f"sign in as {', '.join(people.SIGN_INS)}; the password is {people.PASSWORD}")
-    elif not is_local and (open_doors := people.with_known_password()):
-        raise CommandError(
-            f"{', '.join(open_doors)} can sign in with the demo's password, which everybody knows. Change their "
-            "passwords (manage.py changepassword NAME) or start with other data before others can reach the site."
-        )
+    elif demo:
+        lines.append(f"nobody of the demo was created: {'; '.join(reached)}. Use manage.py createsuperuser")
+    if emulated and reached:
+        lines.append("the emulator runs the commands of everybody who can sign in, on this machine, as you")
     return [*lines, "Ctrl-C stops everything; the data stays"]
 
 
-def _layers(site: plan.Site, stack: ExitStack, *, rehearsal: bool) -> list[list[Part]]:
+def _layers(site: plan.Site, stack: ExitStack, *, emulated: bool) -> list[list[Part]]:
     """List what runs, servers first; the parts' environment says where the servers are."""
     servers: list[Part] = []
     told: dict[str, str] = {}
@@ -114,11 +119,12 @@ def _layers(site: plan.Site, stack: ExitStack, *, rehearsal: bool) -> list[list[
         stack.callback(plan.forget_socket_folder, site.state, folder)
         servers.append(plan.redis(site, folder / "redis"))
         told["REDIS_URL"] = f"redis+socket://{folder / 'redis'}"
-    if rehearsal:
+    if emulated:
         port = ports.remembered(site.state / "emulator-port", "127.0.0.1")
         speed = env.number("TRAINBOARD_EMULATOR_SPEED", default=30, least=1)
         servers.append(plan.emulator(site, port=port, speed=speed))
         told |= {"TRAINBOARD_VERTEX_ENDPOINT": f"http://127.0.0.1:{port}", "TRAINBOARD_REHEARSAL": "1"}
+        told["TRAINBOARD_VERTEX_TOKEN_FILE"] = str(plan.emulator_state(site) / plan.CREDENTIAL)
         # Loopback has no quota on reads, and a rehearsal is watched by the second.
         for name in ("TRAINBOARD_POLL_SECONDS", "TRAINBOARD_SWEEP_SECONDS"):
             told[name] = env.text(name) or "1"

@@ -1,16 +1,17 @@
 """The people and teams of the demo. Their password is known to everybody, so they exist behind loopback only."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from dashboard.management.supervisor.ports import is_loopback
+from dashboard import rehearsal
+from dashboard.access import known_password
 from jobs.models import Membership, Policy, Role, Team
 
-PASSWORD = "trainboard"  # noqa: S105 - printed by `make up`
-SIGN_INS = ("engineer", "approver", "stranger", "admin")
+PASSWORD, SIGN_INS = rehearsal.PASSWORD, rehearsal.NAMES
 TEAMS = {
     "vision": {"project": "vision-research", "bucket": "gs://vision-training"},
     "speech": {"project": "speech-research", "bucket": "gs://speech-training"},
@@ -24,17 +25,19 @@ ASK_OVER_USD = {"vision": Decimal("1.00"), "speech": Decimal("50.00")}
 
 
 class NotLoopback(Exception):
-    """The site can be reached from other machines, where a known password is an open door."""
+    """The site can be reached by others, to whom a known password is an open door."""
 
 
 @transaction.atomic
-def create(host: str) -> list[str]:
+def create(host: str, *, endpoint: str | None = None, reasons: Sequence[str] = ()) -> list[str]:
     """Create what is missing and change nothing that is there; return the names of the new people.
 
-    Raises `NotLoopback` unless the site listens on loopback. Rows: users, teams, memberships, policies.
+    host: what the site listens on. endpoint: the address of Vertex AI where it is not that of the settings. reasons:
+    why the running site is no rehearsal of this machine's people only, beside what the settings say. Raises
+    `NotLoopback` for any such reason. Rows: users, teams, memberships, policies.
     """
-    if not is_loopback(host):
-        raise NotLoopback(f"The site listens on {host}: demo people are created on loopback only.")
+    if against := [*reasons, *rehearsal.reasons_against(host=host, endpoint=endpoint)]:
+        raise NotLoopback(f"Demo people are created on loopback only: {'; '.join(dict.fromkeys(against))}.")
     known = set(User.objects.filter(username__in=SIGN_INS).values_list("username", flat=True))
     new = [name for name in SIGN_INS if name not in known]
     password = make_password(PASSWORD) if new else ""
@@ -51,7 +54,14 @@ def create(host: str) -> list[str]:
     return new
 
 
-def with_known_password() -> list[str]:
-    """Return the demo people who can still sign in with the password that everybody knows."""
-    people = User.objects.filter(username__in=SIGN_INS, is_active=True).order_by("username")
-    return [user.username for user in people if user.check_password(PASSWORD)]
+@transaction.atomic
+def close() -> list[str]:
+    """Take the password that everybody knows from the people who have it; return their names.
+
+    They cannot sign in until they get another one; their jobs and memberships stay.
+    """
+    names = known_password.people()
+    for user in User.objects.filter(username__in=names):
+        user.set_unusable_password()
+        user.save(update_fields=["password"])
+    return names

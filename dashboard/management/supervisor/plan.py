@@ -23,6 +23,9 @@ REHEARSAL_RATES = {
 }
 """Calls of the emulator, which has no quota: a hundred times what Google allows."""
 
+CREDENTIAL = "credential"
+"""File in the emulator's folder, there where the system does not tell whose a connection is (docs/emulator.md)."""
+
 CELERY = ("-m", "celery", "-A", "dashboard.celery", "--quiet", "--skip-checks")
 
 
@@ -62,9 +65,14 @@ def redis(site: Site, path: Path) -> Part:
     return Part("redis", command, {}, site.code, signal.SIGKILL, lambda: answers(path), hushed)
 
 
+def emulator_state(site: Site) -> Path:
+    """Return the folder of the emulator that we run."""
+    return site.state / "emulator"
+
+
 def emulator(site: Site, *, port: int, speed: float) -> Part:
     """The emulator of Vertex AI; its jobs are processes that it ends itself, so it is asked with SIGTERM."""
-    where = ["--host", "127.0.0.1", "--port", str(port), "--state", str(site.state / "emulator")]
+    where = ["--host", "127.0.0.1", "--port", str(port), "--state", str(emulator_state(site))]
     return site.part("emulator", "-m", "emulator", *where, "--speed", f"{speed:g}", "--reclaim-spot", "25")
 
 

@@ -1,22 +1,11 @@
 """TCP ports: which are free, and the emulator's, which stays the same over restarts."""
 
-import ipaddress
 import socket
 import time
 import zlib
 from pathlib import Path
 
 EMULATOR_PORTS = range(8900, 9000)
-
-
-def is_loopback(host: str) -> bool:
-    """Tell whether only this machine can reach a server that listens on `host`."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def is_free(host: str, port: int) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dashboard import rehearsal
 from dashboard.management.supervisor import ports
 
 LOOPBACK = "127.0.0.1"
@@ -58,11 +59,11 @@ def test_the_emulator_moves_when_its_port_is_taken(tmp_path: Path, taken: socket
     assert int(note.read_text()) == port
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "localhost"])
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "[::1]", "localhost", "::ffff:127.0.0.1"])
 def test_loopback_is_recognised(host: str) -> None:
-    assert ports.is_loopback(host)
+    assert rehearsal.is_loopback(host)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "board.example.org", ""])
 def test_whatever_others_can_reach_is_not_loopback(host: str) -> None:
-    assert not ports.is_loopback(host)
+    assert not rehearsal.is_loopback(host)

@@ -14,7 +14,8 @@ from google.auth import jwt
 from google.auth.credentials import AnonymousCredentials
 from google.oauth2 import service_account
 
-from jobs.vertex import AuthFailed, Timeout, VertexClient
+from emulator.testing import running
+from jobs.vertex import AuthFailed, Timeout, VertexClient, auth, errors
 from jobs.vertex.auth import SCOPE, Wallet, checked_endpoint, is_loopback
 
 NAME = "projects/123/locations/us-central1/customJobs/456"
@@ -219,3 +220,35 @@ class TestInTheClear:
     )
     def test_loopback_is_recognised(self, url: str, expected: bool) -> None:
         assert is_loopback(url) is expected
+
+
+class TestTokenFile:
+    """The credential of an emulator that cannot tell whose a connection is."""
+
+    def test_lets_our_client_in_also_after_a_new_start(self, tmp_path: Path) -> None:
+        state = tmp_path / "state"
+        for _ in range(2):
+            with running(state, scripted=True, demands_credential=True) as emulator:
+                plain = emulator.url.partition("/_access/")[0]
+                client = VertexClient(endpoint=plain, token_file=str(state / "credential"))
+
+                assert client.list("custom_job", project="demo", region="us-central1") == []
+                with pytest.raises(errors.PermissionDenied, match="Send the content of the file credential"):
+                    VertexClient(endpoint=plain).list("custom_job", project="demo", region="us-central1")
+
+    def test_is_read_before_each_call_and_may_be_missing(self, tmp_path: Path) -> None:
+        file, headers = tmp_path / "credential", dict[str, str]()
+        credentials = auth.Wallet(token_file=str(file)).for_url("http://127.0.0.1:8900")
+
+        credentials.before_request(None, "GET", "http://127.0.0.1:8900", headers)
+        assert headers == {}
+        for token in ("first", "second"):
+            file.write_text(f"{token}\n")
+            credentials.before_request(None, "GET", "http://127.0.0.1:8900", headers)
+            assert headers == {"Authorization": f"Bearer {token}"}
+
+    def test_goes_to_this_machine_only(self, tmp_path: Path) -> None:
+        wallet = auth.Wallet(token_file=str(tmp_path / "credential"))
+
+        assert isinstance(wallet.for_url("http://localhost:8900"), auth.FileToken)
+        assert not isinstance(wallet.for_url("http://vertex.example.org"), auth.FileToken)

@@ -1,0 +1,127 @@
+"""Keeps the demo's password, which everybody knows, from opening a site that others can reach.
+
+The form refuses it (a backend before all others), sessions of people who have it end at such a request (a middleware),
+nobody can choose it (a validator), and the site does not start with it (a check, and `refuse_start` for WSGI).
+"""
+
+import logging
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.hashers import check_password
+from django.contrib.auth.models import AnonymousUser, User
+from django.core import checks
+from django.core.exceptions import ImproperlyConfigured, PermissionDenied, ValidationError
+from django.db import DatabaseError, connections
+from django.http import HttpRequest, HttpResponseBase
+from django.utils.functional import SimpleLazyObject
+
+from dashboard import rehearsal
+
+log = logging.getLogger(__name__)
+
+
+class KnownPasswordBackend:
+    """Signs nobody in; stops those who come with the known password to a site that others can reach."""
+
+    def authenticate(
+        self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **_: Any
+    ) -> None:
+        """Return None: let the other backends decide; raises PermissionDenied, which stops them."""
+        if password != rehearsal.PASSWORD:
+            return
+        request = request or HttpRequest()
+        if why := rehearsal.refusal(request) or rehearsal.refusal_of_others(request):
+            log.warning("refused the demo's password for %r: %s", username, why)
+            raise PermissionDenied
+
+
+class NotTheKnownPassword:
+    """A validator of new passwords."""
+
+    def validate(self, password: str, user: Any = None) -> None:  # noqa: ARG002 - Django's signature
+        """Raise ValidationError for the demo's password."""
+        if password == rehearsal.PASSWORD:
+            raise ValidationError("This is the password of the demo, which everybody knows.", code="known_password")
+
+    def get_help_text(self) -> str:
+        """Return what is asked of a password."""
+        return "Your password can’t be the one of the demo."
+
+
+class KnownPasswordMiddleware:
+    """Treats people with the known password as not signed in where a request could come from others.
+
+    It stands after AuthenticationMiddleware. Nothing is asked of the database for a request that asks for nobody.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Answer the request."""
+        if rehearsal.refusal(request):
+            user = request.user
+            request.user = SimpleLazyObject(lambda: AnonymousUser() if has_known_password(user) else user)  # type: ignore[assignment]
+        return self.get_response(request)
+
+
+def has_known_password(user: User | AnonymousUser) -> bool:
+    """Tell whether this is somebody of the demo who can sign in with the password that everybody knows."""
+    return user.is_authenticated and user.username in rehearsal.NAMES and _opens(user.password)
+
+
+@lru_cache(maxsize=64)
+def _opens(encoded: str) -> bool:
+    """Tell whether the known password fits; hashing takes a quarter of a second, so it is done once per stored hash."""
+    return check_password(rehearsal.PASSWORD, encoded)
+
+
+def people() -> list[str]:
+    """Return the names of the demo's people who can sign in with the password that everybody knows."""
+    found = User.objects.filter(username__in=rehearsal.NAMES, is_active=True).order_by("username")
+    return [user.username for user in found if user.has_usable_password() and _opens(user.password)]
+
+
+def why_not_start(reasons: list[str]) -> str:
+    """Return why a site that is no rehearsal, for these reasons, may not start; an empty string if it may."""
+    if not reasons or not (names := people()):
+        return ""
+    return (
+        f"{', '.join(names)} can sign in with the demo's password, which everybody knows, and others may reach this "
+        f"site: {'; '.join(reasons)}. {rehearsal.WHAT_TO_DO}"
+    )
+
+
+def refuse_start() -> None:
+    """Raise ImproperlyConfigured if the site may not start; for WSGI servers, which run no checks."""
+    try:
+        if refusal := why_not_start(rehearsal.reasons_against()):
+            raise ImproperlyConfigured(refusal)
+    except DatabaseError as failure:  # no database or no tables yet: nobody can sign in, and the backend stays
+        log.warning("could not look for people with the demo's password: %s", failure)
+
+
+def check(databases: Any = None, **_: Any) -> list[checks.CheckMessage]:
+    """Report people with the known password: an error where the settings say that others reach the site.
+
+    Without an endpoint of Vertex AI it is a warning: `manage.py up` chooses its emulator itself. A check of databases,
+    which `migrate` and `check --database default` run.
+    """
+    if "default" not in (databases or ()) or not _has_table():
+        return []
+    if refusal := why_not_start(rehearsal.reasons_against(endpoint=_given_endpoint())):
+        return [checks.Error(refusal, id="dashboard.E001")]
+    if warning := why_not_start(rehearsal.reasons_against()):
+        return [checks.Warning(warning, id="dashboard.W001")]
+    return []
+
+
+def _given_endpoint() -> str | None:
+    return None if settings.VERTEX_ENDPOINT else rehearsal.EMULATOR
+
+
+def _has_table() -> bool:
+    return User._meta.db_table in connections["default"].introspection.table_names()

@@ -1,0 +1,16 @@
+"""The site as a Django app: it registers its check."""
+
+from django.apps import AppConfig
+from django.core import checks
+
+
+class DashboardConfig(AppConfig):
+    """The site."""
+
+    name = "dashboard"
+
+    def ready(self) -> None:
+        """Register what Django is to check; models can be imported only now."""
+        from dashboard.access import known_password  # noqa: PLC0415
+
+        checks.register(known_password.check, checks.Tags.database)
