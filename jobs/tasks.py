@@ -31,6 +31,7 @@ def sweep(**_: Any) -> None:
     now = timezone.now()
     lifecycle.repair(now)
     lifecycle.watch_pools(now)
+    lifecycle.watch_spending(now)
     drafts.expire(now)
     for job_id in lifecycle.due_jobs(now)[: max(HANDED_OUT - _waiting(advance), 0)]:
         advance.apply_async(kwargs={"job_id": str(job_id)}, expires=PROMPT_FOR)

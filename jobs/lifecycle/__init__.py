@@ -20,6 +20,7 @@ from jobs.lifecycle.repair import repair
 from jobs.lifecycle.sending.cancel import cancel, send_cancel
 from jobs.lifecycle.sending.delete import delete, may_delete, send_delete
 from jobs.lifecycle.sending.submit import submit
+from jobs.lifecycle.spending import watch_spending
 from jobs.lifecycle.watching.adopt import adopt, submission_in
 from jobs.lifecycle.watching.feeds import read_feed, want_log
 from jobs.lifecycle.watching.observe import ERROR_WINDOW
@@ -69,4 +70,5 @@ __all__ = [
     "want_log",
     "want_pools",
     "watch_pools",
+    "watch_spending",
 ]

@@ -19,6 +19,7 @@ from django.db import transaction
 
 from jobs import spec, vertex
 from jobs.lifecycle import budget, claims, door
+from jobs.lifecycle.asking.again import ask_again
 from jobs.lifecycle.asking.pools import known_pools, waits_for_resource
 from jobs.lifecycle.asking.request import preview, submission_of
 from jobs.lifecycle.connection import INSTANCE_LABEL, JOB_LABEL, LONGEST_CALL, client
@@ -87,7 +88,7 @@ def _may_still_be_sent(job: Job, now: datetime) -> bool:
         )
         claims.release_job(job, due_at=None)
         return False
-    return True
+    return not ask_again(job, judged, now=now)
 
 
 def _is_certainly_absent(job: Job, now: datetime) -> bool:
