@@ -10,7 +10,7 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from dashboard.access import Approval, Request, job_to_approve, open_approvals, teams_where
+from dashboard.access import Approval, Request, job_to_approve, questions, teams_where
 from dashboard.pages.parts.differences import changes_of
 from dashboard.pages.parts.fragments import page_or_fragment
 from dashboard.pages.parts.rows import row_of
@@ -25,8 +25,8 @@ def approvals(request: Request) -> HttpResponse:
     """Show every open question of the person's teams, oldest first."""
     now = timezone.now()
     deciding = set(teams_where(request.user, "approve").values_list("pk", flat=True))
-    questions = list(open_approvals(request.user)[: MOST + 1])
-    changes = changes_of(request.user, [each.job for each in questions[:MOST]])
+    found = questions(request.user, MOST + 1)
+    changes = changes_of(request.user, [each.job for each in found[:MOST]])
     asked = [
         {
             "approval": each,
@@ -36,9 +36,9 @@ def approvals(request: Request) -> HttpResponse:
             "spec_text": json.dumps(each.job.spec, indent=2, ensure_ascii=False),
             "no_right": _no_right(request, each, deciding),
         }
-        for each in questions[:MOST]
+        for each in found[:MOST]
     ]
-    context: dict[str, Any] = {"now": now, "asked": asked, "has_more": len(questions) > MOST}
+    context: dict[str, Any] = {"now": now, "asked": asked, "has_more": len(found) > MOST}
     return page_or_fragment(request, "approvals.html", "inbox", context)
 
 

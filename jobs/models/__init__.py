@@ -11,6 +11,7 @@ from jobs.models.pool import Pool
 from jobs.models.prepared import Prepared, given
 from jobs.models.rule_setting import RuleSetting
 from jobs.models.scope import Scope
+from jobs.models.shown import ShownJob, hide_in
 from jobs.models.sighting import Sighting
 from jobs.models.team import Membership, Policy, Role, Team
 from jobs.models.template import Template
@@ -31,10 +32,12 @@ __all__ = [
     "Role",
     "RuleSetting",
     "Scope",
+    "ShownJob",
     "Sighting",
     "Survey",
     "Team",
     "Template",
     "Trial",
     "given",
+    "hide_in",
 ]

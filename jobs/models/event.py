@@ -41,6 +41,7 @@ class JobEvent(models.Model):
         ADOPTED = "adopted", "adopted from outside"
         DELETE_REQUESTED = "delete_requested", "deletion at Vertex AI requested"
         DELETED = "deleted", "deleted at Vertex AI"
+        OVER_APPROVED = "over_approved", "cost more than was approved"
 
     job = models.ForeignKey(Job, on_delete=models.PROTECT, related_name="events")
     kind = models.CharField(max_length=24, choices=Kind.choices)
@@ -67,7 +68,7 @@ class JobEvent(models.Model):
         indexes = [models.Index(fields=["job", "occurred_at", "id"], name="event_timeline")]
 
     def __str__(self) -> str:
-        return self.sentence
+        return f"{self.get_kind_display()}, job {self.job_id}"  # not its sentence, which may quote a secret
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         """Write the row once; refuse to change it."""
