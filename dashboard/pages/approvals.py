@@ -10,7 +10,7 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
-from dashboard.access import Approval, Request, job_to_approve, questions, teams_where
+from dashboard.access import Approval, Job, Request, job_to_approve, questions, teams_where
 from dashboard.pages.parts.differences import changes_of
 from dashboard.pages.parts.fragments import page_or_fragment
 from dashboard.pages.parts.rows import row_of
@@ -51,6 +51,11 @@ def _no_right(request: Request, approval: Approval, deciding: set[int]) -> str:
     return ""
 
 
+def _amount(job: Job) -> str:
+    """Return what is decided about, as the form sends it back."""
+    return "" if job.judged_usd is None else str(job.judged_usd)
+
+
 VERBS = {"approve": (lifecycle.approve, "Approved"), "reject": (lifecycle.reject, "Rejected")}
 
 
@@ -61,6 +66,9 @@ def decide(request: Request, pk: UUID) -> HttpResponse:
     if request.POST.get("decision") not in VERBS:
         return HttpResponseBadRequest("Say decision=approve or decision=reject.")
     verb, word = VERBS[request.POST["decision"]]
+    if request.POST.get("amount", _amount(job)) != _amount(job):
+        messages.warning(request, f"{job.display_name} was judged again meanwhile; this is what it may cost now.")
+        return redirect("job", job.pk)
     comment = request.POST.get("comment", "").replace("\x00", "")[:LONGEST_COMMENT]
     try:
         done = verb(job, by=request.user, comment=comment, now=timezone.now())

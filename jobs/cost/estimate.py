@@ -108,7 +108,6 @@ def estimate(
         notes += _restart_notes(outlooks, hours, strategy.restart_allowance)
     notes += _timeout_notes(expected, timeout, high)
     runs, price = submission.trials, rate.usd_per_hour
-    limit = (timeout or DEFAULT_TIMEOUT) / HOUR
     return Estimate(
         strategy=strategy.key,
         hours=hours,
@@ -121,10 +120,15 @@ def estimate(
         prices_as_of=rate.prices_as_of,
         trials=runs,
         restarts=outlooks[1] if outlooks else None,
-        until_timeout_usd=_amount(price, runs, limit),
-        timeout_hours=limit,
-        has_timeout=timeout is not None,
+        **_limit(price, runs, timeout),
     )
+
+
+def _limit(price: Decimal | None, runs: int, timeout: timedelta | None) -> dict[str, Any]:
+    """The fields of an estimate about the timeout, which ends every run."""
+    hours = (timeout or DEFAULT_TIMEOUT) / HOUR
+    usd = _amount(price, runs, hours)
+    return {"until_timeout_usd": usd, "timeout_hours": hours, "has_timeout": timeout is not None}
 
 
 def rate_of(submission: Submission, *, price_key: str, book: PriceBook) -> Rate:

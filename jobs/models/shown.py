@@ -27,9 +27,9 @@ class ShownJob(Job):
         raise TypeError("a shown job is never saved")
 
     @classmethod
-    def from_db(cls, db: str | None, field_names: Collection[str], values: Collection[Any]) -> Self:
+    def from_db(cls, db: str | None, field_names: Collection[str], values: Collection[Any], **how: Any) -> Self:
         """Make the instance of a row, without its secrets."""
-        return super().from_db(db, field_names, values)._hidden()
+        return super().from_db(db, field_names, values, **how)._hidden()
 
     @classmethod
     def of(cls, job: Job) -> Self:

@@ -168,18 +168,21 @@ class TestAddress:
 
 
 class TestFlood:
-    def test_leaves_threads_to_the_pages(self, owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
-        """While one password is hashed and another waits, a third sign-in is answered at once, and not counted."""
-        taken = [sessions._sign_ins.acquire(blocking=False) for _ in range(sessions.MAX_SIGN_INS_AT_ONCE)]
-        try:
-            answer = attempt("owner", "trainboard")
-        finally:
-            for _ in taken:
-                sessions._sign_ins.release()
-
-        assert answer.status_code == 429
+    @pytest.mark.parametrize("others", [{"203.0.113.7"}, {"192.0.2.1", "192.0.2.2"}], ids=["same place", "elsewhere"])
+    def test_leaves_threads_to_the_pages(self, owner: User, monkeypatch: pytest.MonkeyPatch, others: set[str]) -> None:
+        """While others are checked, a sign-in is answered at once, and not counted."""
+        monkeypatch.setattr(sessions, "_checked", others)
+        answer = attempt("owner", "trainboard")
+        assert (answer.status_code, answer["Retry-After"]) == (429, "2")
         assert "Too many sign-ins at once" in text_of(answer)
         assert not AccessAttempt.objects.exists()
+
+        others.pop()
+        assert attempt("owner", "trainboard").status_code == 302
+
+    def test_leaves_room_to_people_elsewhere(self, owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(sessions, "_checked", {"192.0.2.1"})
+
         assert attempt("owner", "trainboard").status_code == 302
 
     def test_checks_one_password_at_a_time(self, owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,8 +197,10 @@ class TestFlood:
 
         monkeypatch.setattr(sessions.ModelBackend, "authenticate", slow)
         threads = [
-            threading.Thread(target=lambda: (both.wait(), sessions.PersonBackend().authenticate(None, "owner", "x")))
-            for _ in range(2)
+            threading.Thread(
+                target=lambda at=at: (both.wait(), sessions.PersonBackend().authenticate(at, "owner", "x"))
+            )
+            for at in (RequestFactory().get("/", REMOTE_ADDR=f"192.0.2.{number}") for number in range(2))
         ]
         for thread in threads:
             thread.start()

@@ -215,6 +215,22 @@ def test_a_persistent_resource_that_nobody_knows_is_no_way_to_free_machines(team
     assert not Job.objects.exists()
 
 
+def test_an_approval_of_an_amount_that_has_changed_meanwhile_counts_for_nothing(
+    make_job: MakeJob, approver: User, signed_in: SignIn
+) -> None:
+    job = make_job("awaiting_approval")
+    browser = signed_in(approver)
+    assert f'name="amount" value="{job.judged_usd}"' in browser.get("/approvals/").content.decode()
+    shown = str(job.judged_usd)
+    Job.objects.filter(pk=job.pk).update(judged_usd=job.judged_usd + 1000)
+
+    browser.post(f"/jobs/{job.pk}/decide/", {"decision": "approve", "amount": shown})
+    assert Job.objects.get(pk=job.pk).state == "awaiting_approval"
+
+    browser.post(f"/jobs/{job.pk}/decide/", {"decision": "approve", "amount": f"{job.judged_usd + 1000}"})
+    assert Job.objects.get(pk=job.pk).state == "approved"
+
+
 def test_nobody_else_sees_the_amounts(make_job: MakeJob, stranger: User, signed_in: SignIn) -> None:
     job = make_job("awaiting_approval")
 
