@@ -1,6 +1,7 @@
 """Which names are those of secrets, and which values such a name may have that are none."""
 
 import re
+from functools import lru_cache
 
 WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 ALWAYS = frozenset("PASSWORD PASSWD PASSPHRASE PASSCODE SECRET SECRETS CREDENTIAL CREDENTIALS APIKEY PWD".split())
@@ -49,6 +50,7 @@ def words_of(name: str) -> list[str]:
     return [word.upper() for word in WORDS.findall(name)]
 
 
+@lru_cache(maxsize=4096)
 def is_secret_name(name: str) -> bool:
     """Tell whether a variable or flag of this name usually holds a secret."""
     words = words_of(name)

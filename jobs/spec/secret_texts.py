@@ -94,10 +94,11 @@ def masked(text: str, found: Sequence[Span]) -> str:
 
 def _named(text: str) -> Iterator[Span]:
     for pattern in (ASSIGNED, FLAG):
+        end = 0
         for head in pattern.finditer(text):
             name = head[1].rpartition(".")[2]
-            if is_secret_name(name) and (match := VALUE.match(text, head.end())):
-                group = 2 if match[2] is not None else 3
+            if head.start() >= end and is_secret_name(name) and (match := VALUE.match(text, head.end())):
+                group, end = 2 if match[2] is not None else 3, match.end()
                 if is_secret_value(name, match[group]):
                     yield match.span(group)
 

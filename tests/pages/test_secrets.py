@@ -12,7 +12,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from jobs import lifecycle, spec
 from jobs.lifecycle import door
-from jobs.models import Approval, Draft, Job, JobEvent, Membership, Role, Template
+from jobs.models import Approval, Draft, ForeignJob, Job, JobEvent, Membership, Role, Template
 from jobs.spec.secret_texts import MASK
 from tests.pages.conftest import MakeJob, SignIn, fields_of
 from tests.support import samples
@@ -87,13 +87,27 @@ def filled(route: str, *, job: Job, template: Template) -> list[str]:
     route = route.replace("<uuid:pk>", str(job.pk)).replace("<slug:code>", KEYS["code"])
     if "object_id" in route or "<int:pk>" in route:
         event = job.events.order_by("-pk").first()
-        keys: dict[str, Any] = {"/jobs/job/": job.pk, "/jobs/jobevent/": event.pk, "/jobs/template/": template.pk}
+        foreign = ForeignJob.objects.values_list("pk", flat=True).first()
+        keys: dict[str, Any] = {
+            "/jobs/foreignjob/": foreign,
+            "/jobs/job/": job.pk,
+            "/jobs/jobevent/": event.pk,
+            "/jobs/template/": template.pk,
+        }
         key = next((keys[part] for part in keys if part in route), template.pk)
         route = route.replace("<path:object_id>", str(key)).replace("<int:pk>", str(template.pk))
     for name, key in KEYS.items():
         for kind in ("int", "path", "str"):
             route = route.replace(f"<{kind}:{name}>", str(key))
-    extra = ["", "?a={0}&b={1}", "?job={0}", "?q=resnet&who=all", "?as=table", "?state=failed"]
+    extra = [
+        "",
+        f"?project={job.project}&region={job.region}",
+        "?a={0}&b={1}",
+        "?job={0}",
+        "?q=resnet&who=all",
+        "?as=table",
+        "?state=failed",
+    ]
     return [route + each.format(job.pk, asking_of(job)) for each in extra]
 
 
@@ -110,6 +124,8 @@ def test_no_address_of_the_site_shows_a_secret(
         team=job.team, name="old", kind=job.kind, spec=job.spec, region=job.region, expected_seconds=60,
         created_by=job.owner, created_at=job.requested_at, updated_at=job.requested_at,
     )  # fmt: skip
+    survey = lifecycle.ask_survey(project=job.project, region=job.region, by=job.owner, now=job.state_since)
+    survey.found.create(kind=job.kind, remote_name="x", display_name="theirs", state="x", body=job.spec)
     person = request.getfixturevalue("teammate" if who == "lead" else who)
     if who == "lead":
         Membership.objects.filter(user=person).update(role=Role.LEAD)

@@ -1,6 +1,7 @@
 """Which values in a job look like secrets, which only seem to, and that nothing is left of one that is hidden."""
 
 import json
+import time
 from copy import deepcopy
 from typing import Any
 
@@ -220,3 +221,18 @@ def test_no_password_of_a_variable_is_shown(value: str) -> None:
 
     shown = hidden["jobSpec"]["workerPoolSpecs"][0]["containerSpec"]["env"][0]["value"]
     assert shown == MASK or list(find_secrets(env("DB_PASSWORD", value))) == []
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["a=", "eyJ-", "token:", "-----BEGIN PRIVATE KEY-----", "x://a:", "--token ", "sk-", "aB1", "'token':'", "A "],
+)
+def test_no_text_takes_long(part: str) -> None:
+    """A text of 100,000 characters that is made to be slow is looked through in well under a second on any machine."""
+    text = part * (100_000 // len(part))
+
+    began = time.process_time()
+    find = list(find_secrets(words(text)))
+
+    assert time.process_time() - began < 2
+    assert isinstance(find, list)
