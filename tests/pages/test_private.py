@@ -53,6 +53,7 @@ def test_lets_static_files_be_kept(settings: Any) -> None:
     (settings.STATIC_ROOT / "kept.css").write_text("p {}")
 
     answer = Client().get("/static/kept.css")
+    answer.close()
 
     assert answer.status_code == 200
     assert "no-store" not in answer.get("Cache-Control", "")
