@@ -70,6 +70,7 @@ class TestPeople:
 
     def test_a_clone_of_it_is_ours(self, team: Team, owner: User, cloud: Cloud) -> None:
         Policy.objects.filter(team=team).update(ask_over_usd=1000)  # theirs may run for a day
+        team = Team.objects.get(pk=team.pk)
         make(cloud, name="theirs")
         job = adopted(cloud, team, owner)
         clone = lifecycle.request_job(

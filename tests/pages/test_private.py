@@ -49,7 +49,7 @@ def test_keeps_no_answer(
         assert browser.get(address, headers=htmx)["Cache-Control"] == "private, no-store", address
 
 
-def test_lets_static_files_be_kept(settings: Any) -> None:
+def test_lets_static_files_be_kept(settings: Any, db: None) -> None:
     (settings.STATIC_ROOT / "kept.css").write_text("p {}")
 
     answer = Client().get("/static/kept.css")

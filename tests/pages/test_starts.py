@@ -70,7 +70,7 @@ class TestStart:
         start = begin(owner, f"draft={draft.pk}")
 
         assert start is not None
-        assert start.submission == samples.submission(scheduling={"timeout": "360s"})
+        assert start.submission == samples.submission()
         assert (start.expected, start.cloned_from) == (None, None)
 
 
