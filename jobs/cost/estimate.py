@@ -118,17 +118,16 @@ def estimate(
         lines=rate.lines,
         notes=tuple(dict.fromkeys(notes)),
         prices_as_of=rate.prices_as_of,
-        trials=runs,
         restarts=outlooks[1] if outlooks else None,
-        **_limit(price, runs, timeout),
+        **_runs(price, runs, timeout),
     )
 
 
-def _limit(price: Decimal | None, runs: int, timeout: timedelta | None) -> dict[str, Any]:
-    """The fields of an estimate about the timeout, which ends every run."""
+def _runs(price: Decimal | None, runs: int, timeout: timedelta | None) -> dict[str, Any]:
+    """The fields of an estimate about its runs, each of which ends at the timeout."""
     hours = (timeout or DEFAULT_TIMEOUT) / HOUR
     usd = _amount(price, runs, hours)
-    return {"until_timeout_usd": usd, "timeout_hours": hours, "has_timeout": timeout is not None}
+    return {"trials": runs, "until_timeout_usd": usd, "timeout_hours": hours, "has_timeout": timeout is not None}
 
 
 def rate_of(submission: Submission, *, price_key: str, book: PriceBook) -> Rate:
