@@ -42,6 +42,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
+    "axes",
     "csp",
     "django_htmx",
     "template_partials",
@@ -52,6 +53,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "dashboard.access.private.NoStoreMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -61,6 +63,8 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "dashboard.pages.sign_in.BusyMiddleware",
+    "axes.middleware.AxesMiddleware",
 ]
 ROOT_URLCONF = "dashboard.urls"
 WSGI_APPLICATION = "dashboard.wsgi.application"
@@ -107,10 +111,24 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 SESSION_ENGINE = "dashboard.access.sessions"
+# The first refuses whoever has failed too often, the second the demo's password where others reach the site; only then
+# is time spent on checking a password.
 AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
     "dashboard.access.known_password.KnownPasswordBackend",
     "dashboard.access.sessions.PersonBackend",
 ]
+AXES_HANDLER = "dashboard.access.sign_in_limits.SignInLimits"
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"], "ip_address"]  # in the order in which the handler reads them
+AXES_FAILURE_LIMIT = 5  # of one account from one address
+MAX_FAILURES_PER_ADDRESS = 50  # of all accounts from one address, which many people may share
+AXES_COOLOFF_TIME = timedelta(minutes=15)
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # a lock ends when the page says, and a flood writes nothing
+AXES_RESET_ON_SUCCESS = True
+AXES_CLIENT_IP_CALLABLE = "dashboard.access.addresses.client_address"
+AXES_LOCKOUT_CALLABLE = "dashboard.pages.sign_in.locked_out"
+AXES_DISABLE_ACCESS_LOG = True  # who signed in when is not kept
+AXES_VERBOSE = False
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")

@@ -14,15 +14,21 @@ from tests.support.stack import Stack
 FOLDER = Path(__file__).parent
 WINDOW = {"width": 1280, "height": 860}
 LONG = "--epochs 400 --seconds-per-epoch 1"
-SMALL = {"pool-0-machine_type": "n1-standard-8", "run_time": "30 min", "strategy": "standard"}
+SMALL = {"pool-0-machine_type": "n1-standard-8", "run_time": "30 min", "timeout": "2 h", "strategy": "standard"}
 JOBS = (
     {"name": "penguins-baseline", **SMALL, "pool-0-args": "--epochs 30 --seconds-per-epoch 0.1"},
     {"name": "penguins-wide", **SMALL, "pool-0-args": "--epochs 40 --seconds-per-epoch 0.2"},
     {"name": "penguins-typo", **SMALL, "pool-0-args": "--epoch-count 40"},
     {"name": "penguins-long-run", "pool-0-args": LONG},
-    {"name": "penguins-distilled", "pool-0-args": LONG, "run_time": "6 h"},
+    {"name": "penguins-distilled", "pool-0-args": LONG, "run_time": "6 h", "timeout": "8 h"},
     {"name": "penguins-patient", "strategy": "flex_start", "pool-0-args": LONG},
-    {"name": "penguins-eight-gpus", "pool-0-machine_type": "a2-highgpu-8g", "run_time": "12 h", "pool-0-args": LONG},
+    {
+        "name": "penguins-eight-gpus",
+        "pool-0-machine_type": "a2-highgpu-8g",
+        "run_time": "12 h",
+        "timeout": "1 d",
+        "pool-0-args": LONG,
+    },
 )
 ASKED = {"penguins-long-run", "penguins-distilled", "penguins-patient"}
 """Expensive ones that the approver says yes to; the one with eight GPUs still waits for an answer."""

@@ -1,9 +1,10 @@
 """Django's admin: who belongs to which team and what a team may spend. Jobs and events are there to look at."""
 
+import json
 from typing import TYPE_CHECKING
 
 from django.contrib import admin
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
 from jobs.models import (
@@ -16,11 +17,13 @@ from jobs.models import (
     Policy,
     Pool,
     Scope,
+    ShownJob,
     Survey,
     Team,
     Template,
     UnmatchedJob,
 )
+from jobs.spec.secrets import mask_secrets
 
 if TYPE_CHECKING:  # Django's admin classes take type arguments in their stubs only
     Tabular = admin.TabularInline[Membership, Team]
@@ -66,7 +69,7 @@ class MembershipAdmin(Rows):
 class PolicyAdmin(Rows):
     """What each team may do without asking."""
 
-    list_display = ["team", "ask_over_usd", "refuse_over_usd", "regions"]
+    list_display = ["team", "ask_over_usd", "refuse_over_usd", "cancel_over_approved", "regions"]
     list_select_related = ["team"]
 
 
@@ -85,6 +88,12 @@ class ReadOnlyAdmin(Rows):
         """Refuse: history stays."""
         return False
 
+    @admin.display(description="body")
+    def shown_body(self, row: ForeignJob | Pool | Template) -> str:
+        """Return the REST body without its secrets."""
+        body = row.spec if isinstance(row, Template) else row.body
+        return json.dumps(mask_secrets(body), indent=2, ensure_ascii=False)
+
 
 @admin.register(Job)
 class JobAdmin(ReadOnlyAdmin):
@@ -95,6 +104,10 @@ class JobAdmin(ReadOnlyAdmin):
     list_select_related = ["team", "owner"]
     search_fields = ["display_name", "remote_name", "id"]
     ordering = ["-requested_at", "pk"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Model]:
+        """Return the jobs without their secrets."""
+        return ShownJob.objects.filter(pk__in=super().get_queryset(request).values("pk")).order_by(*self.ordering)
 
 
 @admin.register(Survey)
@@ -111,6 +124,8 @@ class ForeignJobAdmin(ReadOnlyAdmin):
     """What those surveys found, to look at."""
 
     list_display = ["display_name", "kind", "state", "survey", "created_at"]
+    exclude = ["body"]
+    readonly_fields = ["shown_body"]
     list_filter = ["kind", "state"]
     list_select_related = ["survey"]
     search_fields = ["display_name", "remote_name"]
@@ -139,11 +154,23 @@ class InstallationAdmin(ReadOnlyAdmin):
 class JobEventAdmin(ReadOnlyAdmin):
     """Events, to look at."""
 
-    list_display = ["job", "kind", "sentence", "actor", "occurred_at", "recorded_at"]
+    list_display = ["job", "kind", "shown_sentence", "actor", "occurred_at", "recorded_at"]
+    exclude = ["sentence", "detail"]
+    readonly_fields = ["shown_sentence", "shown_detail"]
     list_filter = ["kind"]
     list_select_related = ["job", "actor"]
-    search_fields = ["job__display_name", "sentence"]
+    search_fields = ["job__display_name"]
     ordering = ["-recorded_at", "-pk"]
+
+    @admin.display(description="sentence")
+    def shown_sentence(self, row: JobEvent) -> str:
+        """Return what happened, without the job's secrets."""
+        return str(ShownJob.of(row.job).hide(row.sentence))
+
+    @admin.display(description="detail")
+    def shown_detail(self, row: JobEvent) -> str:
+        """Return the details, without the job's secrets."""
+        return json.dumps(ShownJob.of(row.job).hide(row.detail), indent=2, ensure_ascii=False)
 
 
 @admin.register(Pool)
@@ -151,6 +178,8 @@ class PoolAdmin(ReadOnlyAdmin):
     """Persistent resources as they were last seen, to look at."""
 
     list_display = ["resource_id", "project", "region", "state", "state_since", "seen_at", "gone_at"]
+    exclude = ["body"]
+    readonly_fields = ["shown_body"]
     list_filter = ["project", "region", "state"]
     search_fields = ["resource_id", "display_name"]
     ordering = ["project", "region", "resource_id"]
@@ -161,6 +190,8 @@ class TemplateAdmin(ReadOnlyAdmin):
     """Templates of teams, to look at; people change them on the site."""
 
     list_display = ["name", "team", "kind", "created_by", "updated_at"]
+    exclude = ["spec"]
+    readonly_fields = ["shown_body"]
     list_filter = ["team", "kind"]
     list_select_related = ["team", "created_by"]
     search_fields = ["name"]

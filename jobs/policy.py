@@ -6,6 +6,7 @@ from decimal import Decimal
 from enum import StrEnum
 
 from jobs.cost import Estimate
+from jobs.cost.estimate import in_words
 from jobs.spec import Finding, Severity, Submission
 from jobs.strategies import Known, Severities, check
 
@@ -28,9 +29,9 @@ class Limits:
     """What a team may do without asking, and what it may not do at all."""
 
     ask_over_usd: Decimal
-    """A job that is expected to cost more than this needs an approval; zero asks about whatever costs anything."""
+    """A job that may cost more than this needs an approval; zero asks about whatever costs anything."""
     refuse_over_usd: Decimal | None
-    """A job that is expected to cost more than this is refused; None: no job is too expensive."""
+    """A job that may cost more than this is refused; None: no job is too expensive."""
     regions: tuple[str, ...]
     """Regions that may be used; empty: every region."""
 
@@ -84,16 +85,19 @@ def _region(submission: Submission, limits: Limits) -> tuple[Finding, ...]:
 
 
 def _cost(estimate: Estimate, limits: Limits) -> tuple[Finding, ...]:
-    expected = estimate.expected_usd
-    if expected is None:
+    """Weigh the most that may be spent: an expected run time is a guess, which nothing holds the job to."""
+    least, most = estimate.expected_usd, estimate.most_usd
+    known = most if most is not None else least
+    if limits.refuse_over_usd is not None and known is not None and known > limits.refuse_over_usd:
+        limit = f"The team refuses jobs over {in_usd(limits.refuse_over_usd)}."
+        return (_finding("over_refuse_limit", Severity.REFUSE, f"{_spends(estimate)} {limit}", _remedy(estimate)),)
+    if least is None or most is None:
         why = "Nobody can say what this job will cost, so somebody has to approve it."
         return (_finding("cost_unknown", Severity.ASK, f"{why} {_why_unknown(estimate)}"),)
-    if limits.refuse_over_usd is not None and expected > limits.refuse_over_usd:
-        limit = f"The team refuses jobs over {in_usd(limits.refuse_over_usd)}."
-        return (_finding("over_refuse_limit", Severity.REFUSE, f"{_expects(estimate, expected)} {limit}", _CHEAPER),)
-    if expected > limits.ask_over_usd:
+    if most > limits.ask_over_usd:
         limit = f"Jobs over {in_usd(limits.ask_over_usd)} need an approval."
-        return (_finding("over_ask_limit", Severity.ASK, f"{_expects(estimate, expected)} {limit}"),)
+        remedy = _SHORTER_TIMEOUT if least <= limits.ask_over_usd and _ends_at_timeout(estimate) else ""
+        return (_finding("over_ask_limit", Severity.ASK, f"{_spends(estimate)} {limit}", remedy),)
     return ()
 
 
@@ -105,12 +109,32 @@ def _why_unknown(estimate: Estimate) -> str:
 
 
 _CHEAPER = "Run it for a shorter time, on fewer or smaller machines, or under another strategy."
+_SHORTER_TIMEOUT = "Set a shorter timeout, the longest time that a run may really take."
 
 
-def _expects(estimate: Estimate, expected: Decimal) -> str:
-    low, high = estimate.low_usd, estimate.high_usd
-    between = f" ({in_usd(low)} to {in_usd(high)})" if low is not None and high is not None and low != high else ""
-    return f"It is expected to cost {in_usd(expected)}{between}."
+def _remedy(estimate: Estimate) -> str:
+    return f"{_SHORTER_TIMEOUT} {_CHEAPER}" if _ends_at_timeout(estimate) else _CHEAPER
+
+
+def _ends_at_timeout(estimate: Estimate) -> bool:
+    """Whether it is the timeout that makes the job dear: the most is what runs cost that last until then."""
+    most, expected = estimate.most_usd, estimate.expected_usd
+    return most is not None and most == estimate.until_timeout_usd and most != expected
+
+
+def _spends(estimate: Estimate) -> str:
+    expected, most = estimate.expected_usd, estimate.most_usd
+    if expected is None:
+        return f"It may cost {in_usd(most or Decimal(0))}."
+    begin = f"It is expected to cost {in_usd(expected)}"
+    if most is None or in_usd(most) == in_usd(expected):
+        return f"{begin}."
+    if not _ends_at_timeout(estimate):
+        return f"{begin} and costs at most {in_usd(most)}."
+    time = in_words(estimate.timeout_hours)
+    why = f"until its timeout of {time}" if estimate.has_timeout else f"for {time}, as no timeout is set"
+    each = "each of its trials" if estimate.trials > 1 else "it"
+    return f"{begin} and costs at most {in_usd(most)}, because {each} may run {why}."
 
 
 def _finding(code: str, severity: Severity, message: str, remedy: str = "") -> Finding:

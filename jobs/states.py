@@ -87,7 +87,9 @@ UNSUCCESSFUL = FINISHED - {JobState.SUCCEEDED, JobState.WITHDRAWN}
 LOCAL_MOVES: dict[str, frozenset[str]] = {
     "": frozenset({JobState.AWAITING_APPROVAL, JobState.APPROVED}),
     JobState.AWAITING_APPROVAL: frozenset({JobState.APPROVED, JobState.REJECTED, JobState.WITHDRAWN}),
-    JobState.APPROVED: frozenset({JobState.SUBMITTING, JobState.WITHDRAWN, JobState.SUBMIT_FAILED}),
+    JobState.APPROVED: frozenset(
+        {JobState.SUBMITTING, JobState.WITHDRAWN, JobState.SUBMIT_FAILED, JobState.AWAITING_APPROVAL}
+    ),
     JobState.SUBMITTING: frozenset({JobState.SUBMIT_FAILED, JobState.WITHDRAWN}),
 }
 """From each local state, the local states that may follow; our jobs enter remote states from `submitting` only."""

@@ -33,6 +33,7 @@ def sweep(**_: Any) -> None:
         return
     lifecycle.repair(now)
     lifecycle.watch_pools(now)
+    lifecycle.watch_spending(now)
     drafts.expire(now)
     for job_id in lifecycle.due_jobs(now)[: max(HANDED_OUT - _waiting(advance), 0)]:
         _send(advance, now, job_id=str(job_id))

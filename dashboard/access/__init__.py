@@ -11,6 +11,7 @@ from dashboard.access.jobs import (
     jobs_of,
     moves_since,
     open_approvals,
+    questions,
     to_decide,
 )
 from dashboard.access.logs import (
@@ -51,6 +52,7 @@ __all__ = [
     "log_tail",
     "moves_since",
     "open_approvals",
+    "questions",
     "service_errors",
     "silent_log",
     "study_job_for",

@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 from django.shortcuts import get_object_or_404
 
 from dashboard.access.roles import Request, can, teams_of, teams_where
-from jobs.models import Approval, Job, JobEvent, Scope
+from jobs.models import Approval, Job, JobEvent, Scope, ShownJob, hide_in
 
 REFUSALS = {
     "cancel": "Your role in this team lets you look at jobs; an engineer, approver or lead may cancel them.",
@@ -19,13 +19,20 @@ REFUSALS = {
 
 
 def jobs_of(user: User) -> QuerySet[Job]:
-    """Return the jobs that `user` may see, with owner, team and sighting loaded; the caller orders and bounds them."""
-    return Job.objects.filter(team__in=teams_of(user)).select_related("owner", "team", "sighting")
+    """Return the jobs that `user` may see, with owner, team and sighting loaded; the caller orders and bounds them.
+
+    Their secrets are hidden, the person's own too; `job_for` shows those.
+    """
+    return ShownJob.objects.filter(team__in=teams_of(user)).select_related("owner", "team", "sighting")
 
 
 def job_for(request: Request, pk: UUID, verb: str = "see") -> Job:
     """Return the job, or 404 for people outside its team, or 403 for members whose role does not allow `verb`."""
     job = get_object_or_404(jobs_of(request.user).select_related("approval__decided_by"), pk=pk)
+    if isinstance(job, ShownJob):
+        job.reveal_to(request.user)
+        if approval := getattr(job, "approval", None):
+            hide_in([approval], ["findings"], job)
     if verb != "see" and not can(request.user, verb, job.team):
         raise PermissionDenied(REFUSALS[verb])
     return job
@@ -37,8 +44,10 @@ def job_to_approve(request: Request, pk: UUID) -> Job:
 
 
 def events_of(job: Job) -> list[JobEvent]:
-    """Return what happened to the job, in the order in which it happened."""
-    return list(job.events.select_related("actor").order_by("occurred_at", "pk"))
+    """Return what happened to the job, in the order in which it happened, as the job's viewer may see it."""
+    events = list(job.events.select_related("actor").order_by("occurred_at", "pk"))
+    hide_in(events, ["sentence", "detail"], job)
+    return events
 
 
 def open_approvals(user: User) -> QuerySet[Approval]:
@@ -48,6 +57,15 @@ def open_approvals(user: User) -> QuerySet[Approval]:
         .select_related("job__owner", "job__team")
         .order_by("asked_at", "pk")
     )
+
+
+def questions(user: User, most: int) -> list[Approval]:
+    """Return the oldest of these questions, each with its job as this person may see it."""
+    found = list(open_approvals(user)[:most])
+    for each in found:
+        each.job = ShownJob.of(each.job).reveal_to(user)
+        hide_in([each], ["findings"], each.job)
+    return found
 
 
 def to_decide(user: User) -> QuerySet[Approval]:

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from django.db.models import Q, QuerySet
 
-from jobs.models import Job, LogFeed, LogLine
+from jobs.models import Job, LogFeed, LogLine, ShownJob
 from jobs.timeline import ATTEMPT_BEGINS
 
 SERVICE = "service"
@@ -57,7 +57,8 @@ def log_replicas(job: Job) -> list[str]:
 def service_errors(job: Job) -> list[str]:
     """Return what the service itself told as an error last, the newest first."""
     lines = job.log_lines.filter(replica=SERVICE, severity="ERROR").order_by("-timestamp", "-pk")
-    return list(lines.values_list("message", flat=True)[:LAST_ERRORS])
+    found = list(lines.values_list("message", flat=True)[:LAST_ERRORS])
+    return [str(job.hide(message)) for message in found] if isinstance(job, ShownJob) else found
 
 
 def attempt_beginnings(job: Job) -> list[datetime]:

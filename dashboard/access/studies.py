@@ -7,7 +7,7 @@ from django.http import Http404
 from dashboard.access.jobs import job_for
 from dashboard.access.roles import Request
 from jobs import timeline
-from jobs.models import Job, Trial
+from jobs.models import Job, Trial, hide_in
 
 
 def study_job_for(request: Request, pk: UUID) -> Job:
@@ -20,4 +20,6 @@ def study_job_for(request: Request, pk: UUID) -> Job:
 
 def trials_of(job: Job) -> list[Trial]:
     """Return the trials of a job that were seen, in no order; no query for a job that tunes nothing."""
-    return list(job.trials.all()) if timeline.study_spec(job) is not None else []
+    trials = list(job.trials.all()) if timeline.study_spec(job) is not None else []
+    hide_in(trials, ["infeasible_reason"], job)
+    return trials

@@ -9,7 +9,7 @@ from django.http import HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
 
-from dashboard.access import Approval, Request, job_to_approve, open_approvals, teams_where
+from dashboard.access import Approval, Job, Request, job_to_approve, questions, teams_where
 from dashboard.pages.parts.differences import changes_of
 from dashboard.pages.parts.fragments import page_or_fragment
 from dashboard.pages.parts.rows import row_of
@@ -25,8 +25,8 @@ def approvals(request: Request) -> HttpResponse:
     """Show every open question of the person's teams, oldest first."""
     now = database_now()
     deciding = set(teams_where(request.user, "approve").values_list("pk", flat=True))
-    questions = list(open_approvals(request.user)[: MOST + 1])
-    changes = changes_of(request.user, [each.job for each in questions[:MOST]])
+    found = questions(request.user, MOST + 1)
+    changes = changes_of(request.user, [each.job for each in found[:MOST]])
     asked = [
         {
             "approval": each,
@@ -36,9 +36,9 @@ def approvals(request: Request) -> HttpResponse:
             "spec_text": json.dumps(each.job.spec, indent=2, ensure_ascii=False),
             "no_right": _no_right(request, each, deciding),
         }
-        for each in questions[:MOST]
+        for each in found[:MOST]
     ]
-    context: dict[str, Any] = {"now": now, "asked": asked, "has_more": len(questions) > MOST}
+    context: dict[str, Any] = {"now": now, "asked": asked, "has_more": len(found) > MOST}
     return page_or_fragment(request, "approvals.html", "inbox", context)
 
 
@@ -51,6 +51,11 @@ def _no_right(request: Request, approval: Approval, deciding: set[int]) -> str:
     return ""
 
 
+def _amount(job: Job) -> str:
+    """Return what is decided about, as the form sends it back."""
+    return "" if job.judged_usd is None else str(job.judged_usd)
+
+
 VERBS = {"approve": (lifecycle.approve, "Approved"), "reject": (lifecycle.reject, "Rejected")}
 
 
@@ -61,6 +66,9 @@ def decide(request: Request, pk: UUID) -> HttpResponse:
     if request.POST.get("decision") not in VERBS:
         return HttpResponseBadRequest("Say decision=approve or decision=reject.")
     verb, word = VERBS[request.POST["decision"]]
+    if request.POST.get("amount", _amount(job)) != _amount(job):
+        messages.warning(request, f"{job.display_name} was judged again meanwhile; this is what it may cost now.")
+        return redirect("job", job.pk)
     comment = request.POST.get("comment", "").replace("\x00", "")[:LONGEST_COMMENT]
     try:
         done = verb(job, by=request.user, comment=comment, now=database_now())

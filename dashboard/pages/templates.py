@@ -20,6 +20,7 @@ from dashboard.forms.template_form import TemplateForm
 from jobs import lifecycle, strategies
 from jobs.lifecycle import database_now
 from jobs.lifecycle.asking import templates as verbs
+from jobs.spec.secrets import mask_secrets
 
 PAGE_SIZE = 50
 UNKNOWN = timedelta(hours=1)
@@ -64,7 +65,7 @@ def template(request: Request, pk: int) -> HttpResponse:
         "now": database_now(),
         "form": form,
         "row": _row(found, can(request.user, "request", found.team)),
-        "spec_text": json.dumps(found.spec, indent=2, ensure_ascii=False),
+        "spec_text": json.dumps(mask_secrets(found.spec), indent=2, ensure_ascii=False),
     }
     return render(request, "template.html", context, status=422 if form.errors else 200)
 

@@ -46,6 +46,22 @@ class Estimate:
     trials: int = 1
     restarts: Outlook | None = None
     """What preemptions add, where the machines can be preempted."""
+    until_timeout_usd: Decimal | None = None
+    """What all runs cost that last until the timeout."""
+    timeout_hours: float = 0.0
+    """The timeout that applies to each run: the spec's, else Vertex AI's default."""
+    has_timeout: bool = True
+    """Whether the spec gives it."""
+
+    @property
+    def most_usd(self) -> Decimal | None:
+        """The most that may be spent as far as is known: the high estimate, or runs until the timeout if that is more.
+
+        None where no price is known, or where restarts have no end.
+        """
+        if self.high_usd is None:
+            return None
+        return max(self.high_usd, self.until_timeout_usd or Decimal(0))
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON: amounts as text, dates as YYYY-MM-DD."""
@@ -57,6 +73,7 @@ class Estimate:
             "expected_usd": as_text(self.expected_usd),
             "low_usd": as_text(self.low_usd),
             "high_usd": as_text(self.high_usd),
+            "most_usd": as_text(self.most_usd),
             "lines": [line.as_dict() for line in self.lines],
             "notes": list(self.notes),
             "prices_as_of": self.prices_as_of.isoformat() if self.prices_as_of else None,
@@ -101,9 +118,16 @@ def estimate(
         lines=rate.lines,
         notes=tuple(dict.fromkeys(notes)),
         prices_as_of=rate.prices_as_of,
-        trials=runs,
         restarts=outlooks[1] if outlooks else None,
+        **_runs(price, runs, timeout),
     )
+
+
+def _runs(price: Decimal | None, runs: int, timeout: timedelta | None) -> dict[str, Any]:
+    """The fields of an estimate about its runs, each of which ends at the timeout."""
+    hours = (timeout or DEFAULT_TIMEOUT) / HOUR
+    usd = _amount(price, runs, hours)
+    return {"trials": runs, "until_timeout_usd": usd, "timeout_hours": hours, "has_timeout": timeout is not None}
 
 
 def rate_of(submission: Submission, *, price_key: str, book: PriceBook) -> Rate:

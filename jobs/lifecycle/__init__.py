@@ -21,6 +21,7 @@ from jobs.lifecycle.repair import repair
 from jobs.lifecycle.sending.delete import delete, may_delete
 from jobs.lifecycle.sending.installation import mark_restored
 from jobs.lifecycle.sending.installation import owner as database_owner
+from jobs.lifecycle.spending import watch_spending
 from jobs.lifecycle.watching.adopt import adopt, submission_in
 from jobs.lifecycle.watching.feeds import read_feed, want_log
 from jobs.lifecycle.watching.observe import ERROR_WINDOW
@@ -73,4 +74,5 @@ __all__ = [
     "want_log",
     "want_pools",
     "watch_pools",
+    "watch_spending",
 ]

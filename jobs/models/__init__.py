@@ -12,6 +12,7 @@ from jobs.models.pool import Pool
 from jobs.models.prepared import Prepared, given
 from jobs.models.rule_setting import RuleSetting
 from jobs.models.scope import Scope
+from jobs.models.shown import ShownJob, hide_in
 from jobs.models.sighting import Sighting
 from jobs.models.team import Membership, Policy, Role, Team
 from jobs.models.template import Template
@@ -34,6 +35,7 @@ __all__ = [
     "Role",
     "RuleSetting",
     "Scope",
+    "ShownJob",
     "Sighting",
     "Survey",
     "Team",
@@ -41,4 +43,5 @@ __all__ = [
     "Trial",
     "UnmatchedJob",
     "given",
+    "hide_in",
 ]

@@ -7,7 +7,7 @@ from jobs.models.job import Job
 
 
 class Approval(models.Model):
-    """Why policy asked about a job, and who decided what. Answered once."""
+    """Why policy asked about a job, and who decided what. Answered once, unless the job has to be asked about again."""
 
     class Decision(models.TextChoices):
         """The two answers."""

@@ -42,6 +42,7 @@ class JobEvent(models.Model):
         DELETE_REQUESTED = "delete_requested", "deletion at Vertex AI requested"
         DELETED = "deleted", "deleted at Vertex AI"
         DUPLICATE = "duplicate", "second job at Vertex AI"
+        OVER_APPROVED = "over_approved", "cost more than was approved"
 
     job = models.ForeignKey(Job, on_delete=models.PROTECT, related_name="events")
     kind = models.CharField(max_length=24, choices=Kind.choices)
@@ -68,7 +69,7 @@ class JobEvent(models.Model):
         indexes = [models.Index(fields=["job", "occurred_at", "id"], name="event_timeline")]
 
     def __str__(self) -> str:
-        return self.sentence
+        return f"{self.get_kind_display()}, job {self.job_id}"  # not its sentence, which may quote a secret
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         """Write the row once; refuse to change it."""

@@ -77,6 +77,32 @@ class Job(models.Model):
     estimate_usd = models.DecimalField(max_digits=14, decimal_places=2, null=True, blank=True)
     estimate = models.JSONField(default=dict, blank=True, help_text="The estimate with its lines, as requested.")
 
+    # What policy weighed, and up to what it may cost without another question; empty where no price was known.
+    judged_usd = models.DecimalField(
+        max_digits=14,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        help_text="The most that may be spent, when judged last.",
+    )
+    limit_usd = models.DecimalField(
+        max_digits=14,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        help_text="The team's limit that it was weighed against.",
+    )
+    approved_usd = models.DecimalField(
+        max_digits=14,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        help_text="What a person approved, or the limit up to which policy asks nobody; empty: nothing, or unknown.",
+    )
+    over_approved_at = models.DateTimeField(
+        null=True, blank=True, help_text="When its cost was first seen to exceed what was approved."
+    )
+
     # At Vertex AI
     remote_name = models.CharField(max_length=255, blank=True, db_index=True)
     error = models.JSONField(null=True, blank=True, help_text="google.rpc.Status as Vertex AI gave it.")
@@ -142,6 +168,7 @@ class Job(models.Model):
             models.Index(fields=["due_at", "id"], condition=Q(due_at__isnull=False), name="job_due"),
             models.Index(fields=["project", "region", "kind", "state"], name="job_scope"),
             models.Index(fields=["strategy", "project", "state", "region"], name="job_on_resource"),
+            models.Index(fields=["ended_at"], condition=Q(approved_usd__isnull=False), name="job_spending"),
         ]
 
     def __str__(self) -> str:

@@ -52,7 +52,7 @@ class Policy(models.Model):
         decimal_places=2,
         default=0,
         validators=[MinValueValidator(0)],
-        help_text="A job expected to cost more than this needs an approval.",
+        help_text="A job that may cost more than this, when it runs until its timeout, needs an approval.",
     )
     refuse_over_usd = models.DecimalField(
         max_digits=12,
@@ -60,10 +60,16 @@ class Policy(models.Model):
         null=True,
         blank=True,
         validators=[MinValueValidator(0)],
-        help_text="A job expected to cost more than this is refused. Empty: no job is too expensive.",
+        help_text="A job that may cost more than this is refused. Empty: no job is too expensive.",
     )
     regions = models.JSONField(
         default=list, blank=True, help_text="Regions that may be used, as a list. Empty: every region."
+    )
+
+    cancel_over_approved = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Cancel a running job when its cost exceeds what was approved; otherwise only say so.",
     )
 
     class Meta:

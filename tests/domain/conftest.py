@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from emulator.testing import Running, running
 from jobs import lifecycle
 from jobs.lifecycle.sending import installation
-from jobs.models import Job, Team
+from jobs.models import Job, Policy, Team
 from tests.support import samples
 from tests.support.clock import Clock, DatabaseTime
 
@@ -21,14 +21,18 @@ RequestJob = Callable[..., Job]
 
 @pytest.fixture
 def request_job(team: Team, owner: User, clock: Clock) -> RequestJob:
-    """`request_job(hours=2, name=..., strategy=...)` is what the compose page does for the owner."""
+    """`request_job(hours=2, name=..., strategy=...)` is what the compose page does for the owner.
+
+    Here the team asks over 25 dollars, so that a job has the four hours that the emulator's stories take (a trial one).
+    """
     keys = itertools.count()
     installation.begin(clock.now)
     installation.make_sure(clock.now)
+    Policy.objects.filter(team=team).update(ask_over_usd=25)
 
     def ask(*, hours: float = 0.1, by: User = owner, key: str = "", **changes: Any) -> Job:
         return lifecycle.request_job(
-            submission=samples.submission(**changes),
+            submission=samples.submission(**samples.limited(hours, changes, least=1 if "kind" in changes else 4)),
             team=Team.objects.get(pk=team.pk),  # with its policy of now, as every request of a page loads it
             by=by,
             expected=timedelta(hours=hours),

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from jobs import lifecycle, spec
-from jobs.models import Job, Membership, Team
+from jobs.models import Job, Membership, Policy, Team
 from tests.domain.conftest import Cloud
 from tests.domain.test_adopt import adopted
 from tests.domain.test_survey import found, make
@@ -70,6 +70,8 @@ class TestPeople:
         assert not {"customJobs.cancel", "customJobs.delete"} & cloud.calls().keys()
 
     def test_a_clone_of_it_is_ours(self, team: Team, owner: User, cloud: Cloud) -> None:
+        Policy.objects.filter(team=team).update(ask_over_usd=1000)  # theirs may run for a day
+        team = Team.objects.get(pk=team.pk)
         make(cloud, name="theirs")
         job = adopted(cloud, team, owner)
         clone = lifecycle.request_job(

@@ -35,7 +35,7 @@ class TestRequest:
     def test_keeps_what_was_asked_for_and_what_it_would_cost(self, request_job: RequestJob) -> None:
         job = request_job(hours=2, name="seg-unet", labels={"phase": "two"})
 
-        assert job.spec == samples.body(name="seg-unet", labels={"phase": "two"})
+        assert job.spec == samples.body(name="seg-unet", labels={"phase": "two"}, scheduling={"timeout": "14400s"})
         assert (job.strategy, job.machines, job.region) == ("spot", "1 × a2-highgpu-1g", "us-central1")
         assert job.hourly_usd is not None
         assert job.hourly_usd > 0

@@ -66,7 +66,7 @@ def make_job(team: Team, owner: User, clock: Clock) -> MakeJob:
     def make(state: str = "running", *, by: User = owner, of: Team = team, error: Any = None, **changes: Any) -> Job:
         hours = changes.pop("hours", 100 if state == "awaiting_approval" else 0.1)
         job = lifecycle.request_job(
-            submission=samples.submission(**changes),
+            submission=samples.submission(**samples.limited(hours, changes)),
             team=of,
             by=by,
             expected=timedelta(hours=hours),

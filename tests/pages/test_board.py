@@ -94,7 +94,7 @@ class TestBoard:
 
         text = text_of(signed_in(owner).get("/"))
 
-        assert "awaiting approval costs more than the team's limit Spot" in text
+        assert "awaiting approval may cost more than the team's limit Spot" in text
         assert "need an approval" not in text, "the whole sentence stands on the page of the job and of the approvals"
 
     def test_names_the_obstacle_of_a_step_that_is_repeated(

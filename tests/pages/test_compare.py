@@ -30,8 +30,8 @@ class TestPage:
     ) -> None:
         text = text_of(signed_in(teammate).get(address(*pair)))
 
-        assert "jobSpec.scheduling.timeout changed 86400 s" not in text
-        assert "jobSpec.scheduling.timeout changed 86400s 60s" in text
+        assert "jobSpec.scheduling.timeout changed 360 s" not in text
+        assert "jobSpec.scheduling.timeout changed 360s 60s" in text
         assert (
             text.index("jobSpec.scheduling.timeout") < text.index("fields the same") < text.index("containerSpec.args")
         )

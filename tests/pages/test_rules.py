@@ -5,7 +5,7 @@ from django.test import Client
 
 from jobs.models import RuleSetting
 from jobs.strategies import RULES
-from tests.pages.conftest import SignIn
+from tests.pages.conftest import SignIn, fields_of
 
 CODE = "spot_saves_checkpoints"
 
@@ -57,13 +57,12 @@ class TestSet:
         assert "can be set to" in browser.get("/rules/").content.decode()
 
     def test_the_compose_page_weighs_rules_as_the_site_does(self, owner: User, admin: User, signed_in: SignIn) -> None:
-        page = signed_in(owner).get("/jobs/new/?example=1").content.decode()
+        example = fields_of(signed_in(owner).get("/jobs/new/?example=1").content.decode()) | {"timeout": "5 h"}
+        page = signed_in(owner).post("/jobs/new/check/", example).content.decode()
         assert "long_runs_save_checkpoints" in RULES
         assert "Save a checkpoint at least every 4 hours" in page
 
         signed_in(admin).post("/rules/long_runs_save_checkpoints/", {"severity": "off"})
 
-        assert (
-            "Save a checkpoint at least every 4 hours"
-            not in signed_in(owner).get("/jobs/new/?example=1").content.decode()
-        )
+        page = signed_in(owner).post("/jobs/new/check/", example).content.decode()
+        assert "Save a checkpoint at least every 4 hours" not in page

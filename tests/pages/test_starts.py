@@ -62,7 +62,7 @@ class TestStart:
         start = begin(teammate, f"job={job.pk}")
 
         assert start is not None
-        assert start.submission == samples.submission()
+        assert start.submission == samples.submission(scheduling={"timeout": "360s"})
         assert (start.cloned_from, start.expected) == (job, timedelta(minutes=6))
         assert start.words == "A copy of resnet-prune, which owner requested."
 

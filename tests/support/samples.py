@@ -82,6 +82,15 @@ def tuning_job(
     }
 
 
+def limited(hours: float, changes: dict[str, Any], *, least: float = 0.0) -> dict[str, Any]:
+    """Return `changes` with a timeout of so many hours, unless they give one: no more may be spent than is expected.
+
+    A job has at least `least` hours, and a minute.
+    """
+    seconds = max(60, round(max(hours, least) * 3600))
+    return changes | {"scheduling": {"timeout": f"{seconds}s"} | (changes.get("scheduling") or {})}
+
+
 BODIES = {"custom_job": body, "training_pipeline": pipeline, "hyperparameter_tuning_job": tuning_job}
 
 

@@ -113,12 +113,12 @@ class TestCost:
         assert found.message == "It is expected to cost 12,345.68 USD. Jobs over 1,000.00 USD need an approval."
         assert (found.severity, found.field) == (Severity.ASK, "")
 
-    def test_as_a_range_names_both_ends(self) -> None:
+    def test_as_a_range_names_the_upper_end(self) -> None:
         spot = replace(costs("2000"), low_usd=Decimal(1900), high_usd=Decimal(2500))
 
         message = finding(judge(submission(), estimate=spot, limits=OPEN), "over_ask_limit").message
 
-        assert "2,000.00 USD (1,900.00 USD to 2,500.00 USD)" in message
+        assert "expected to cost 2,000.00 USD and costs at most 2,500.00 USD." in message
 
     def test_over_the_refusing_limit_says_what_to_do(self) -> None:
         found = finding(decide(limits=replace(OPEN, refuse_over_usd=Decimal(5))), "over_refuse_limit")

@@ -15,6 +15,7 @@ def example(*, bucket: str) -> dict[str, Any]:
         "region": "us-central1",
         "strategy": "spot",
         "run_time": timedelta(hours=2),
+        "timeout": timedelta(hours=4),
         "output": f"{bucket.rstrip('/')}/penguins-{short}" if bucket else "",
         "pool-0": {
             "machine_type": "a2-highgpu-1g",

@@ -47,7 +47,7 @@ class JobForm(FoundForm):
         label="Run time you expect",
         initial="1 h",
         least=timedelta(minutes=1),
-        help_text="24 h, 90 min, 1 d 12 h; of one trial where the job tunes. Estimate and approval rest on it.",
+        help_text="24 h, 90 min, 1 d 12 h; of one trial where the job tunes. The estimate rests on it.",
     )
     strategy = forms.ChoiceField(
         label="Strategy",
@@ -62,7 +62,9 @@ class JobForm(FoundForm):
         is_code=True,
     )
     timeout = LengthField(
-        label="Stop it after", required=False, help_text="The timeout; empty means Vertex AI's seven days."
+        label="Stop it after",
+        required=False,
+        help_text="The timeout; empty means Vertex AI's seven days. Approval rests on what the job costs until then.",
     )
     max_wait = LengthField(
         label="Wait at most", required=False, help_text="Flex-start only; empty means 24 h, 0 s means without end."

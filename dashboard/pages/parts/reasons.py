@@ -13,7 +13,7 @@ from jobs.states import JobState
 FLEX_START_WAIT = timedelta(hours=24)
 """What Vertex AI uses where maxWaitDuration is absent (Scheduling reference, google-cloud-aiplatform 2.7.0)."""
 ENDED_BADLY = frozenset({JobState.FAILED, JobState.EXPIRED, JobState.SUBMIT_FAILED})
-SHORT = {"over_ask_limit": "costs more than the team's limit", "cost_unknown": "nobody knows its cost"}
+SHORT = {"over_ask_limit": "may cost more than the team's limit", "cost_unknown": "nobody knows its cost"}
 """What a list says of the findings of `jobs.policy`: the amounts stand beside it, in the row's cost."""
 
 

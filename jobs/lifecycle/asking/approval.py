@@ -30,11 +30,11 @@ def _answer(job: Job, decision: Approval.Decision, to: JobState, *, by: User, co
     _check_may_answer(job, by)
     comment = comment.strip()
     sentence = f"{by.get_username()} {decision.value} it" + (f": {comment}" if comment else ".")
-    due_at = now if to == JobState.APPROVED else None
+    allowed = {"approved_usd": job.judged_usd, "due_at": now} if to == JobState.APPROVED else {"due_at": None}
     if job.state != JobState.AWAITING_APPROVAL:
         return False
     with transaction.atomic():
-        if not door.move(job, to, now=now, actor=by, reason=decision.value, sentence=sentence, due_at=due_at):
+        if not door.move(job, to, now=now, actor=by, reason=decision.value, sentence=sentence, **allowed):
             return False
         Approval.objects.filter(job=job).update(decision=decision, decided_by=by, decided_at=now, comment=comment)
     return True

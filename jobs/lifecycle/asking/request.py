@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from decimal import Decimal
+from decimal import ROUND_UP, Decimal
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
@@ -16,6 +16,7 @@ from jobs.lifecycle.asking.rules import severities
 from jobs.lifecycle.errors import NotAllowed
 from jobs.models import Approval, Job, JobEvent, Policy, Scope, Team
 from jobs.policy import Decision, Limits, Verdict
+from jobs.spec.secrets import holds_mask
 from jobs.states import JobState
 from jobs.strategies import persistent
 
@@ -26,12 +27,20 @@ HALF_CHARACTERS = spec.Finding(
     message="It holds a NUL character or half of a character, which cannot be kept.",
     remedy="Write that value anew.",
 )
+HIDDEN_SECRET = spec.Finding(
+    code="hidden_secret",
+    severity=spec.Severity.REFUSE,
+    field="",
+    message="It holds a value that was hidden because it is somebody else's secret.",
+    remedy="Write your own value in its place.",
+)
 JUDGED = {
     Verdict.ALLOW: "Judged by rules and policy: it may be sent without an approval.",
     Verdict.ASK: "Judged by rules and policy: an approver has to decide.",
 }
 """What the first event of a job says; one that is refused is never kept."""
 MOST_USD = Decimal(10) ** 12
+CENT = Decimal("0.01")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +49,13 @@ class Preview:
 
     decision: Decision
     estimate: cost.Estimate
+    limits: Limits
+
+    @property
+    def judged_usd(self) -> Decimal | None:
+        """The amount that was weighed, as a job keeps it: to the cent, None where no price is known."""
+        most = self.estimate.most_usd
+        return None if most is None else min(most.quantize(CENT, ROUND_UP), MOST_USD - CENT)
 
 
 def limits_of(team: Team) -> Limits:
@@ -70,13 +86,13 @@ def preview(
     limits = limits_of(team)
     if offer is not None:
         decision = policy.judge(submission, estimate=offer.estimate, limits=limits, found=offer.findings)
-        return Preview(decision, offer.estimate)
+        return Preview(decision, offer.estimate, limits)
     strategy = strategies.strategy_of(submission)
     estimate = cost.estimate(submission, strategy=strategy, expected=expected, book=cost.PriceBook.load())
     weights = severities() if weights is None else weights
     pools = known_pools(submission) if pools is None else pools
     decision = policy.judge(submission, estimate=estimate, limits=limits, severities=weights, pools=pools)
-    return Preview(decision, estimate)
+    return Preview(decision, estimate, limits)
 
 
 def request_job(
@@ -99,11 +115,13 @@ def request_job(
     judged = preview(submission=submission, team=team, expected=expected)
     if unkeepable(spec.rest_body(submission.job)):
         raise NotAllowed(Decision(Verdict.REFUSE, (HALF_CHARACTERS, *judged.decision.findings)))
+    if holds_mask(spec.rest_body(submission.job)):  # also where the site has switched the rule off that says so
+        raise NotAllowed(Decision(Verdict.REFUSE, (HIDDEN_SECRET, *judged.decision.findings)))
     if judged.decision.verdict == "refuse":
         raise NotAllowed(judged.decision)
     try:
         with transaction.atomic():
-            job = _row(submission, team, by, expected, request_key, now, judged.estimate, cloned_from)
+            job = _row(submission, team, by, expected, request_key, now, judged, cloned_from)
             _first_events(job, judged, by=by, now=now)
             _look_at_its_resource(job, now)
     except IntegrityError:  # the same click arrived twice at the same time
@@ -136,7 +154,7 @@ def _row(
     expected: timedelta,
     request_key: str,
     now: datetime,
-    estimate: cost.Estimate,
+    judged: Preview,
     cloned_from: Job | None,
 ) -> Job:
     return Job.objects.create(
@@ -152,9 +170,11 @@ def _row(
         request_key=request_key,
         cloned_from=cloned_from,
         expected_seconds=int(expected.total_seconds()),
-        hourly_usd=storable(estimate.usd_per_hour),
-        estimate_usd=storable(estimate.expected_usd),
-        estimate=estimate.as_dict(),
+        hourly_usd=storable(judged.estimate.usd_per_hour),
+        estimate_usd=storable(judged.estimate.expected_usd),
+        estimate=judged.estimate.as_dict(),
+        judged_usd=judged.judged_usd,
+        limit_usd=judged.limits.ask_over_usd,
         state="",
         state_since=now,
         requested_at=now,
@@ -197,4 +217,5 @@ def _first_events(job: Job, judged: Preview, *, by: User, now: datetime) -> None
             reason="requested",
             sentence=f"{by.get_username()} requested the job; policy allows it.",
             due_at=now,
+            approved_usd=judged.limits.ask_over_usd,
         )

@@ -10,6 +10,7 @@ from jobs.lifecycle.asking.roles import role_of
 from jobs.lifecycle.errors import NotPermitted
 from jobs.models import Role, Team, Template
 from jobs.models.template import LONGEST_NAME, LONGEST_NOTE
+from jobs.spec.secrets import mask_secrets
 
 
 class NameNotUsable(Exception):
@@ -96,7 +97,7 @@ def delete(template: Template, *, by: User) -> bool:
 
 def submission_of(template: Template) -> spec.Submission:
     """Read what a job of this template asks for; it runs in the team's project."""
-    body, findings = spec.read(template.kind, template.spec)
+    body, findings = spec.read(template.kind, mask_secrets(template.spec))
     if body is None:
         raise ValueError(f"template {template.pk} holds a spec that cannot be read: {findings}")
     return spec.Submission(kind=template.kind, project=template.team.project, region=template.region, job=body)
@@ -115,7 +116,7 @@ def usable(name: str) -> str:
 def _content(submission: spec.Submission, expected: timedelta, note: str, now: datetime) -> dict[str, object]:
     return {
         "kind": submission.kind,
-        "spec": spec.rest_body(submission.job),
+        "spec": mask_secrets(spec.rest_body(submission.job)),  # the team reads it
         "region": submission.region,
         "expected_seconds": int(expected.total_seconds()),
         "note": _tidy(note)[:LONGEST_NOTE],

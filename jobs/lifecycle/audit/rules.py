@@ -107,9 +107,11 @@ def _approval(one: Evidence) -> str | None:
         return "It awaited approval without a question." if was_asked else "It has a question that it never awaited."
     if one.approval is None:
         return None
-    after = {event.to_state for event in one.states if event.from_state == JobState.AWAITING_APPROVAL}
     answers = {str(JobState.APPROVED): "approved", str(JobState.REJECTED): "rejected"}
-    expected = next((answers[state] for state in map(str, after) if state in answers), "")
+    expected = ""
+    for event in one.states:  # a job may be asked about again, which opens the question anew
+        if JobState.AWAITING_APPROVAL in (event.from_state, event.to_state):
+            expected = answers.get(event.to_state, "")
     if one.approval.decision != expected:
         return f"Its approval says {_shown(one.approval.decision)}, its events say {_shown(expected)}."
     if bool(one.approval.decision) != (one.approval.decided_at is not None):

@@ -3,8 +3,9 @@
 from datetime import datetime, timedelta
 
 from jobs import spec
+from jobs.lifecycle.asking.again import asks_again
 from jobs.lifecycle.asking.pools import known_pools, waits_for_resource
-from jobs.lifecycle.asking.request import preview, submission_of
+from jobs.lifecycle.asking.request import Preview, preview, submission_of
 from jobs.lifecycle.sending.ports import Change, Event, Objection
 from jobs.models import Job, JobEvent
 from jobs.states import JobState
@@ -23,7 +24,8 @@ def objection(job: Job, now: datetime) -> Objection | None:
     judged = preview(submission=submission, team=job.team, expected=expected, pools=pools)
     refused = [finding for finding in judged.decision.findings if finding.severity == spec.Severity.REFUSE]
     if not refused:
-        return None
+        asks = asks_again(job, judged)
+        return Objection(_question(judged, asks)) if asks else None
     if waits_for_resource(submission, pools, refused):
         columns = {"due_at": now + RESOURCE_INTERVAL, "trouble": refused[0].message}
         return Objection(Change(columns=columns, releases=True))
@@ -36,3 +38,16 @@ def objection(job: Job, now: datetime) -> Objection | None:
         detail={"findings": [finding.as_dict() for finding in refused]},
     )
     return Objection(Change((event,), {"due_at": None}, releases=True))
+
+
+def _question(judged: Preview, asks: list[dict[str, object]]) -> Change:
+    """Send the job back to its approvers."""
+    event = Event(
+        JobEvent.Kind.STATE,
+        f"Judged again before it was sent, it needs an approval now: {asks[0]['message']}",
+        to_state=JobState.AWAITING_APPROVAL,
+        reason="judged_again",
+        detail={"findings": asks},
+    )
+    amounts = {"judged_usd": judged.judged_usd, "limit_usd": judged.limits.ask_over_usd, "approved_usd": None}
+    return Change((event,), {"due_at": None, **amounts}, question=asks, releases=True)

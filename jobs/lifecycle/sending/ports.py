@@ -4,7 +4,7 @@ The steps (`submit`, `cancel`, `duplicates`) are written against these three and
 HTTP, so that `tests/simulation` runs the same code against a database and a Vertex AI that fail in every way.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
@@ -35,13 +35,14 @@ class Change:
     """What one transaction writes about one job.
 
     `events` in their order, then `remote` (an answer of Vertex AI to record, which also moves the job to the state that
-    it tells), then `columns`. `releases` gives the claim back if it is still the caller's; `wakes` makes sure that the
-    job's scope and log are polled soon.
+    it tells), then `columns`. `question`: findings that approvers are asked about. `releases` gives the claim back if
+    it is still the caller's; `wakes` makes sure that the job's scope and log are polled soon.
     """
 
     events: tuple[Event, ...] = ()
     columns: Mapping[str, Any] = field(default_factory=dict)
     remote: RemoteJob | None = None
+    question: Sequence[Mapping[str, Any]] = ()
     releases: bool = False
     wakes: bool = False
 

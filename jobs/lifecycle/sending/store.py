@@ -14,7 +14,7 @@ from jobs.lifecycle.sending import installation
 from jobs.lifecycle.sending.before import objection
 from jobs.lifecycle.sending.ports import Change, Decide, Event, Objection, Written
 from jobs.lifecycle.watching.record import record
-from jobs.models import Job, UnmatchedJob
+from jobs.models import Approval, Job, UnmatchedJob
 from jobs.vertex import RemoteJob
 
 MAX_KEY = 120
@@ -83,6 +83,9 @@ class DatabaseStore:
             record(job, change.remote, now=now, remote_name=change.remote.name, submitted_at=submitted_at)
             if job.is_finished and columns.get("due_at") is not None and job.submit_attempts < 2:
                 columns["due_at"] = None
+        if change.question:
+            unanswered = {"decision": "", "decided_by": None, "decided_at": None, "comment": "", "asked_at": now}
+            Approval.objects.update_or_create(job=job, defaults={**unanswered, "findings": list(change.question)})
         if change.releases and is_holder:
             columns |= {"claim": None, "claimed_until": None}
         if columns:

@@ -13,6 +13,7 @@ from jobs.strategies.rules import (
     pipelines,
     pools,
     scheduling,
+    secrets,
     surroundings,
     tpus,
     tuning,
@@ -27,6 +28,7 @@ ALWAYS = (
     *disks.RULES,
     *affinity.RULES,
     *containers.RULES,
+    *secrets.RULES,
     *surroundings.RULES,
     *scheduling.RULES,
 )

@@ -115,7 +115,16 @@ class TestTimeout:
 
         capped, free = priced(job, "spot", 48 * HOUR), priced(custom_job(pool("a2-highgpu-1g")), "spot", 48 * HOUR)
 
-        assert capped == free
+        assert (capped.low_usd, capped.high_usd, capped.notes) == (free.low_usd, free.high_usd, free.notes)
+
+    def test_bounds_what_may_be_spent(self) -> None:
+        short = priced(custom_job(pool("a2-highgpu-1g"), timeout="7200s"), "standard", HOUR)
+        unbounded = priced(custom_job(pool("a2-highgpu-1g")), "standard", HOUR)
+        assert short.usd_per_hour is not None
+
+        assert short.most_usd == 2 * short.usd_per_hour
+        assert unbounded.most_usd == 7 * 24 * short.usd_per_hour
+        assert unbounded.high_usd == short.usd_per_hour
 
     def test_of_zero_is_none(self) -> None:
         assert priced(custom_job(pool(), timeout="0s")) == priced(custom_job(pool()))

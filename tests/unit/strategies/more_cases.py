@@ -77,6 +77,18 @@ TASKS: list[Case] = [
         {f"{C}.env": [{"name": "MY_AIP_DIR"}]},
         {f"{C}.env": [{"name": "AIP_MODEL_DIR"}]},
     ),
+    (
+        "secrets_are_kept_in_secret_manager",
+        f"{C}.env[0].value",
+        {f"{C}.env": [{"name": "TOKENIZER", "value": "bert-base-uncased"}]},
+        {f"{C}.env": [{"name": "HF_TOKEN", "value": "abc123xyz"}]},
+    ),
+    (
+        "hidden_secrets_are_filled_in",
+        f"{C}.args[1]",
+        {f"{C}.args": ["--token", "hidden-secret"]},
+        {f"{C}.args": ["--token", "<hidden-secret>"]},
+    ),
     ("args_are_short", f"{C}.args", {f"{C}.args": ["x" * 99_999, "y"]}, {f"{C}.args": ["x" * 99_999, "yz"]}),
 ]
 SURROUNDINGS: list[Case] = [

@@ -1,0 +1,59 @@
+"""How often a sign-in may fail before django-axes refuses further ones for a while, without checking a password.
+
+Two counts: failures of one account from one address, and failures of all accounts from that address. Neither counts
+what comes from elsewhere, so nobody can lock a colleague out from another address. The numbers are in the settings.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from axes.handlers.database import AxesDatabaseHandler
+from axes.helpers import get_cool_off
+from axes.models import AccessAttempt
+from django.conf import settings
+from django.db.models import QuerySet, Sum
+from django.http import HttpRequest
+
+Credentials = dict[str, Any] | None
+
+
+class SignInLimits(AxesDatabaseHandler):  # type: ignore[misc]  # axes has no annotations
+    """The handler of axes, with a limit of its own for the address as a whole."""
+
+    def get_failures(self, request: HttpRequest, credentials: Credentials = None) -> int:
+        """Return the failures that count, on the scale of AXES_FAILURE_LIMIT; axes locks at that number."""
+        of_account, of_address = (_failures(rows) for rows in self.get_user_attempts(request, credentials))
+        return max(of_account, of_address * settings.AXES_FAILURE_LIMIT // settings.MAX_FAILURES_PER_ADDRESS)
+
+    def reset_user_attempts(self, request: HttpRequest, credentials: Credentials = None) -> int:
+        """Forget the failures of an account from an address, because it signed in there; return how many rows.
+
+        Those of other accounts stay: else one's own sign-in would give an attacker new tries at a colleague's.
+        """
+        of_account, _ = self.filter_user_attempts(request, credentials)
+        return int(of_account.delete()[0])
+
+    def locked_until(self, request: HttpRequest, credentials: Credentials = None) -> datetime | None:
+        """Return when the next sign-in will be checked again; None where it is checked now."""
+        of_account, of_address = self.get_user_attempts(request, credentials)
+        ends = (
+            _end(of_account, settings.AXES_FAILURE_LIMIT, request),
+            _end(of_address, settings.MAX_FAILURES_PER_ADDRESS, request),
+        )
+        return max((end for end in ends if end is not None), default=None)
+
+
+def _failures(rows: "QuerySet[AccessAttempt]") -> int:
+    return int(rows.aggregate(failures=Sum("failures_since_start"))["failures"] or 0)
+
+
+def _end(rows: Iterable[AccessAttempt], limit: int, request: HttpRequest) -> datetime | None:
+    """Return when so many of the rows are too old to count that the rest is below the limit."""
+    failures = 0
+    for row in sorted(rows, key=lambda row: row.attempt_time, reverse=True):
+        failures += row.failures_since_start
+        if failures >= limit:
+            end: datetime = row.attempt_time + get_cool_off(request)
+            return end
+    return None

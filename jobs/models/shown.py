@@ -1,0 +1,66 @@
+"""Jobs as people may see them: what looks like a secret is hidden, unless it is one's own.
+
+The site reads jobs through `ShownJob`, so that no page has to remember to hide anything; `jobs.lifecycle` reads `Job`.
+They are the same rows.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import Any, NoReturn, Self
+
+from django.contrib.auth.base_user import AbstractBaseUser
+
+from jobs.models.job import Job
+from jobs.spec.secrets import Masker
+
+HIDDEN = ("spec", "error", "trouble")
+"""Columns in which a secret may stand: the body itself, and what Vertex AI said of it."""
+
+
+class ShownJob(Job):
+    """A job whose secrets are hidden from the moment it is loaded; it is never saved."""
+
+    class Meta:
+        proxy = True
+
+    def save(self, *_: Any, **__: Any) -> NoReturn:
+        """Refuse: it would write what is hidden over what is kept."""
+        raise TypeError("a shown job is never saved")
+
+    @classmethod
+    def from_db(cls, db: str | None, field_names: Collection[str], values: Collection[Any], **how: Any) -> Self:
+        """Make the instance of a row, without its secrets."""
+        return super().from_db(db, field_names, values, **how)._hidden()
+
+    @classmethod
+    def of(cls, job: Job) -> Self:
+        """Return a job that was loaded as it is, without its secrets."""
+        shown = cls()
+        shown.__dict__.update(job.__dict__)
+        return shown._hidden()
+
+    def _hidden(self) -> Self:
+        loaded = self.__dict__
+        self._kept = {name: loaded[name] for name in HIDDEN if name in loaded}
+        self._masker: Masker | None = Masker(loaded.get("spec"))
+        for name, value in self._kept.items():
+            loaded[name] = self._masker.body if name == "spec" else self._masker.hide(value)
+        return self
+
+    def reveal_to(self, user: AbstractBaseUser) -> Self:
+        """Show everything to the person who requested the job; nobody here wrote one that was adopted."""
+        if self.owner_id == user.pk and not self.is_adopted:
+            self.__dict__.update(self._kept)
+            self._masker = None
+        return self
+
+    def hide(self, value: Any) -> Any:
+        """Return text or JSON about the job as the viewer may see it."""
+        return value if self._masker is None else self._masker.hide(value)
+
+
+def hide_in(rows: Sequence[Any], names: Sequence[str], job: Job) -> None:
+    """Hide a job's secrets in columns of other rows about it, such as its events; the rows are not saved."""
+    if isinstance(job, ShownJob):
+        for row in rows:
+            for name in names:
+                setattr(row, name, job.hide(getattr(row, name)))

@@ -1,0 +1,85 @@
+"""Which names are those of secrets, and which values such a name may have that are none."""
+
+import re
+from functools import lru_cache
+
+WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+ALWAYS = frozenset("PASSWORD PASSWD PASSPHRASE PASSCODE SECRET SECRETS CREDENTIAL CREDENTIALS APIKEY PWD".split())
+"""A name with one of these words is a secret's."""
+JOINED = re.compile(r"(?:password|passwd|secret|apikey|accesskey|(?<!auth)token|authtoken)\Z", re.IGNORECASE)
+"""Names whose words are not told apart, such as `dbpassword`; `tokenizer` ends otherwise."""
+SECRET_KEYS = frozenset(
+    "API ACCESS SECRET PRIVATE AUTH ENCRYPTION SIGNING SHARED ACCOUNT LICENSE MASTER SERVICE SSH DEPLOY STORAGE".split()
+)
+"""Before KEY: a secret whatever it looks like."""
+OTHER_KEYS = frozenset(
+    "SORT PRIMARY FOREIGN PARTITION FEATURE LABEL IMAGE TEXT METRIC INDEX CACHE GROUP JOIN PUBLIC COLUMN DATA TARGET "
+    "INPUT OUTPUT LOOKUP DICT KMS CONFIG STATE SPLIT MAP OBJECT DOC".split()
+)
+"""Before KEY: the name of a field, not a secret."""
+OTHER_TOKENS = frozenset(
+    "PAD EOS BOS UNK MASK SEP CLS SPECIAL STOP START END PER NEXT MAX MIN NUM NEW PAGE IMAGE TEXT PROMPT IGNORE BLANK "
+    "TRIGGER INSTANCE PLACEHOLDER".split()
+)
+"""Before TOKEN: a piece of text that a model reads."""
+ENDS = frozenset(
+    "FILE PATH DIR FOLDER NAME COLUMN COLUMNS FIELD COUNT LENGTH LEN SIZE LIMIT TYPE VERSION ENABLED EXPIRY TTL "
+    "REGION PROJECT MANAGER RESOURCE REF INDEX IDS BUDGET RATE DIM TYPES POLICY".split()
+)
+"""A name that ends so is about a secret, or about something else, and is none."""
+NUMBERS_COUNT = frozenset("PASSWORD PASSWD PASSPHRASE PASSCODE PWD SECRET".split())
+"""Under these names a number is a secret, too."""
+MIN_NUMBER_LENGTH = 4
+NOTHING = frozenset("true false yes no on off none null nil undefined 0 1 default auto".split())
+NUMBER = re.compile(r"[-+]?[0-9][0-9_.,]*(?:e[-+]?[0-9]+)?[a-z%]{0,2}", re.IGNORECASE)
+REFERENCE = re.compile(
+    r"\$\([^()]*\)|\$\{[^{}]*\}|\$[A-Za-z_]\w*|<[^<>]*>|\{\{[^{}]*\}\}|projects/[^/]+/secrets/[^\s]+|sm://\S+|\*+|•+|x{3,}",
+    re.IGNORECASE,
+)
+"""What stands for a value that is kept elsewhere: a variable, a placeholder, a name in Secret Manager."""
+ADDRESS = re.compile(r"(?:gs|s3|https?|file|hdfs|gcs)://[^\s@]*", re.IGNORECASE)
+PATH = re.compile(
+    r"(?:~|\.{1,2})?/[\w.@%+=-]+(?:/[\w.@%+=-]+)*/?|[\w.-]+(?:/[\w.-]+)*\.(?:json|pem|key|txt|ya?ml|env|crt|csv)"
+)
+IDENTIFIER = re.compile(r"[a-z]+(?:[_.-][a-z]+)*|[A-Z]+(?:_[A-Z]+)*|[A-Za-z]{1,12}")
+"""A plain word, such as the name of a column."""
+
+
+def words_of(name: str) -> list[str]:
+    """Return the words of a name in capitals: `--wandb.apiKey` has WANDB, API, KEY."""
+    return [word.upper() for word in WORDS.findall(name)]
+
+
+@lru_cache(maxsize=4096)
+def is_secret_name(name: str) -> bool:
+    """Tell whether a variable or flag of this name usually holds a secret."""
+    words = words_of(name)
+    if not words or words[-1] in ENDS:
+        return False
+    if ALWAYS & set(words) or words[-3:] == ["ACCESS", "KEY", "ID"]:
+        return True
+    before = words[-2] if len(words) > 1 else ""
+    if words[-1] == "TOKEN":
+        return before not in OTHER_TOKENS
+    if words[-1] == "KEY":
+        return before not in OTHER_KEYS
+    return JOINED.search(words[-1]) is not None
+
+
+def is_secret_value(name: str, value: str) -> bool:
+    """Tell whether `value` can be the secret that a name promises: no switch, number, path, address or reference."""
+    value = value.strip().strip("\"'")
+    if value.lower() in NOTHING or len(value) < 3 or REFERENCE.fullmatch(value) or ADDRESS.fullmatch(value):
+        return False
+    words = words_of(name)
+    if NUMBER.fullmatch(value):
+        return bool(NUMBERS_COUNT & set(words)) and len(value) >= MIN_NUMBER_LENGTH
+    if PATH.fullmatch(value) and len(value) != AWS_SECRET_LENGTH:
+        return False
+    if ALWAYS & set(words) or (len(words) > 1 and words[-2] in SECRET_KEYS) or words[-1] != "KEY":
+        return True
+    return IDENTIFIER.fullmatch(value) is None  # a KEY without more may be the name of a field
+
+
+AWS_SECRET_LENGTH = 40
+"""Characters of an AWS secret access key, which may begin with a slash."""

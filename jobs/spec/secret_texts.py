@@ -1,0 +1,128 @@
+"""Secrets inside a text: tokens by their form, and values behind a name, as in a shell line or in JSON."""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+
+from jobs.spec.secret_names import is_secret_name, is_secret_value
+
+Span = tuple[int, int]
+MASK = "<hidden-secret>"
+"""Stands where a secret was. It has the form of a placeholder: who copies a job has to fill it in."""
+
+TOKENS = re.compile(
+    r"""
+    (?<![\w-])(?:
+    hf_[A-Za-z0-9]{16,}                                        # Hugging Face
+    | gh[pousr]_[A-Za-z0-9]{16,} | github_pat_\w{16,}          # GitHub
+    | glpat-[\w-]{16,}                                         # GitLab
+    | sk-(?=[\w-]{0,60}[0-9])[\w-]{16,}                        # OpenAI and others
+    | (?:AKIA|ASIA)[0-9A-Z]{16}\b                              # AWS
+    | AIza[\w-]{30,}                                           # Google API key
+    | ya29\.[\w.-]{10,} | 1//0[\w-]{20,} | GOCSPX-[\w-]{20,}   # Google OAuth
+    | xox[abeoprs]-[\w-]{10,}                                  # Slack
+    | npm_[A-Za-z0-9]{30,} | pypi-[\w-]{40,} | dop_v1_[0-9a-f]{40,} | SG\.[\w-]{16,}+\.[\w-]{16,}
+    | eyJ[\w-]{8,}+\.[\w-]{6,}(?:\.[\w-]+)?                    # JSON Web Token
+    ) | -----BEGIN\ [A-Z ]*PRIVATE\ KEY-----.*?(?:-----END\ [A-Z ]*PRIVATE\ KEY-----|\Z)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+LOGIN = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s/:@\"']*:([^\s/@\"']{1,200})@", re.IGNORECASE)
+"""An address with user and password; only the password is secret."""
+BEARER = re.compile(r"\b(?:bearer|basic|token)\s+([A-Za-z0-9+/_.=-]{16,})", re.IGNORECASE)
+ASSIGNED = re.compile(
+    r"""(?<![\w.-])-{0,5}([A-Za-z_][\w.-]{0,100}+)["']?\s{0,3}(?:=|:(?!//))\s{0,3}\\?(?=[^\s,;&|)}\]])"""
+)
+"""A name and what parts it from its value: `NAME=`, `--name=`, `"name": `."""
+FLAG = re.compile(r"""(?<![\w.-])--?([A-Za-z][\w.-]{1,100}+)\s{1,9}(?=[^\s-])""")
+VALUE = re.compile(
+    r"""(?P<q>["'])([^"']{1,4000})(?P=q)|["']?(\$\{[^{}]{0,200}\}|\$\([^()]{0,200}\)|[^\s"'\\,;&|)}\]]{1,4000})"""
+)
+"""A value in quotes, a reference to a variable, or a word."""
+LONE_FLAG = re.compile(r"--?([A-Za-z][\w.-]{0,100})")
+RANDOM = re.compile(r"(?<![\w/+.:@-])[A-Za-z0-9+/_-]{32,}={0,2}(?![\w/.@])")
+RUN = re.compile(r"[A-Za-z0-9+]{24,}")
+MIN_CHANGES = 0.48
+"""Share of neighbours of different classes (capital, small, digit): 0.62 in random text, less in joined words."""
+MIN_DIGITS = 3
+SHORT = 500
+"""Characters of a text whose spans are remembered."""
+MAX_TEXT_LENGTH = 200_000
+"""Characters that are looked through, more than Vertex AI takes in arguments; what follows counts as a secret."""
+
+
+def flag_of(word: str) -> str:
+    """Return the name of a flag whose value is the next word; "" for any other word."""
+    found = LONE_FLAG.fullmatch(word)
+    return found.group(1) if found else ""
+
+
+def token_spans(text: str) -> list[Span]:
+    """Return where tokens of a known form stand, and passwords in addresses."""
+    rest = [(MAX_TEXT_LENGTH, len(text))] if len(text) > MAX_TEXT_LENGTH else []
+    text = text[:MAX_TEXT_LENGTH]
+    found = [*rest, *(match.span() for match in TOKENS.finditer(text))]
+    if "://" in text:
+        found += [match.span(1) for match in LOGIN.finditer(text) if is_secret_value("password", match.group(1))]
+    return _joined(found)
+
+
+def spans(text: str) -> list[Span]:
+    """Return where secrets stand in a text: tokens, values behind a secret's name, and random characters."""
+    return list(_spans_of_short(text)) if len(text) <= SHORT else _spans(text)
+
+
+@lru_cache(maxsize=8192)  # pages show the same jobs again and again
+def _spans_of_short(text: str) -> tuple[Span, ...]:
+    return tuple(_spans(text))
+
+
+def _spans(text: str) -> list[Span]:
+    found = token_spans(text)
+    text = text[:MAX_TEXT_LENGTH]
+    found += [*(match.span(1) for match in BEARER.finditer(text)), *_named(text), *_random(text)]
+    return _joined(found)
+
+
+def masked(text: str, found: Sequence[Span]) -> str:
+    """Return the text with MASK in place of the spans."""
+    for start, end in sorted(found, reverse=True):
+        text = text[:start] + MASK + text[end:]
+    return text
+
+
+def _named(text: str) -> Iterator[Span]:
+    for pattern in (ASSIGNED, FLAG):
+        end = 0
+        for head in pattern.finditer(text):
+            name = head[1].rpartition(".")[2]
+            if head.start() >= end and is_secret_name(name) and (match := VALUE.match(text, head.end())):
+                group, end = 2 if match[2] is not None else 3, match.end()
+                if is_secret_value(name, match[group]):
+                    yield match.span(group)
+
+
+def _random(text: str) -> Iterator[Span]:
+    for match in RANDOM.finditer(text):
+        if any(_is_random(run) for run in RUN.findall(match.group())):
+            yield match.span()
+
+
+def _is_random(run: str) -> bool:
+    classes = ["d" if sign.isdigit() else "u" if sign.isupper() else "l" for sign in run]
+    if classes.count("d") < MIN_DIGITS or "u" not in classes or "l" not in classes:
+        return False
+    changes = sum(before != after for before, after in pairwise(classes))
+    return changes / (len(run) - 1) >= MIN_CHANGES
+
+
+def _joined(found: Sequence[Span]) -> list[Span]:
+    """Return the spans in order, those that overlap as one."""
+    joined: list[Span] = []
+    for start, end in sorted(found):
+        if joined and start < joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        elif end > start:
+            joined.append((start, end))
+    return joined

@@ -1,0 +1,135 @@
+"""Values in a job that look like secrets: found by their name or their form, and hidden.
+
+Looked through are environment variables, arguments and commands, and every other text of a body for the forms that
+tokens have. What a name such as `--max-tokens` or a value such as a path or a number gives away is no secret. Names and
+forms are those of Secret Manager's and GitHub's secret scanning guides (docs.github.com, supported secret scanning
+patterns, read 2026-11-21).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from jobs.spec.secret_names import is_secret_name, is_secret_value
+from jobs.spec.secret_texts import MASK, Span, flag_of, masked, spans, token_spans
+
+ENV_LISTS = frozenset({"env"})
+WORD_LISTS = frozenset({"args", "command"})
+MIN_TEXT_LENGTH = 4
+"""A shorter secret is hidden in its own field only: elsewhere it would be part of other words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A text of a body that holds a secret, its path in the REST body, and where in the text the secret stands."""
+
+    path: str
+    text: str
+    spans: tuple[Span, ...]
+
+    @property
+    def values(self) -> list[str]:
+        """The secrets themselves."""
+        return [self.text[start:end] for start, end in self.spans]
+
+
+def find_secrets(body: Any, path: str = "") -> Iterator[Secret]:
+    """Yield the secrets of a REST body, or of a part of it that lies at `path`."""
+    if isinstance(body, str):
+        yield from _found(path, body, token_spans(body))
+    elif isinstance(body, Mapping):
+        for name, value in body.items():
+            here = f"{path}.{name}" if path else str(name)
+            if name in ENV_LISTS and isinstance(value, list):
+                yield from env_secrets(value, here)
+            elif name in WORD_LISTS and isinstance(value, list):
+                yield from word_secrets(value, here)
+            else:
+                yield from find_secrets(value, here)
+    elif isinstance(body, list):
+        for index, value in enumerate(body):
+            yield from find_secrets(value, f"{path}[{index}]")
+
+
+def env_secrets(env: Sequence[Any], path: str) -> Iterator[Secret]:
+    """Yield the secrets among environment variables, each an object with name and value."""
+    for index, variable in enumerate(env):
+        if not isinstance(variable, Mapping):
+            continue
+        name, value = variable.get("name"), variable.get("value")
+        if isinstance(value, str):
+            by_name = isinstance(name, str) and is_secret_name(name) and is_secret_value(name, value)
+            yield from _found(f"{path}[{index}].value", value, [(0, len(value))] if by_name else spans(value))
+
+
+def word_secrets(words: Sequence[Any], path: str) -> Iterator[Secret]:
+    """Yield the secrets among arguments or the words of a command: `--token=x`, `--token x`, `export TOKEN=x`."""
+    flag = ""
+    for index, word in enumerate(words):
+        if not isinstance(word, str):
+            continue
+        named = bool(flag) and not word.startswith("-") and is_secret_name(flag) and is_secret_value(flag, word)
+        yield from _found(f"{path}[{index}]", word, [(0, len(word))] if named else spans(word))
+        flag = flag_of(word)
+
+
+def _found(path: str, text: str, found: Sequence[Span]) -> Iterator[Secret]:
+    if found:
+        yield Secret(path, text, tuple(found))
+
+
+def mask_secrets(body: Any) -> Any:
+    """Return a copy of a REST body with MASK in place of every secret."""
+    return Masker(body).body
+
+
+def holds_mask(body: Any) -> bool:
+    """Tell whether a body still holds a masked value, which nobody may submit."""
+    if isinstance(body, str):
+        return MASK in body
+    if isinstance(body, Mapping):
+        return any(map(holds_mask, body.values()))
+    return isinstance(body, list | tuple) and any(map(holds_mask, body))
+
+
+class Masker:
+    """Hides the secrets of one body: in the body itself, and in any text about it, such as an error that quotes it."""
+
+    def __init__(self, body: Any) -> None:
+        secrets = list(find_secrets(body))
+        self._at = {secret.path: masked(secret.text, secret.spans) for secret in secrets}
+        self._values = sorted({value for secret in secrets for value in secret.values}, key=len, reverse=True)
+        self.body = self._masked(body, "") if secrets else body
+
+    def hide(self, value: Any) -> Any:
+        """Return text, or JSON with text in it, without the body's secrets and without whatever else is a token."""
+        if isinstance(value, str):
+            return self._text(value)
+        if isinstance(value, Mapping):
+            return {name: self.hide(item) for name, item in value.items()}
+        return [self.hide(item) for item in value] if isinstance(value, list) else value
+
+    def _text(self, text: str) -> str:
+        for value in self._values:
+            for form in (value, _escaped(value)):
+                if len(form) >= MIN_TEXT_LENGTH:
+                    text = text.replace(form, MASK)
+        return masked(text, spans(text))
+
+    def _masked(self, value: Any, path: str) -> Any:
+        if isinstance(value, str):
+            return self._at.get(path) or self._text(value) if self._quotes(value) else self._at.get(path, value)
+        if isinstance(value, Mapping):
+            return {name: self._masked(item, f"{path}.{name}" if path else str(name)) for name, item in value.items()}
+        if isinstance(value, list):
+            return [self._masked(item, f"{path}[{index}]") for index, item in enumerate(value)]
+        return value
+
+    def _quotes(self, text: str) -> bool:
+        """Whether a text repeats a secret of another field."""
+        return any(len(value) >= 8 and value in text for value in self._values)
+
+
+def _escaped(value: str) -> str:
+    """The value as JSON and Python write it inside quotes."""
+    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -1,0 +1,216 @@
+"""A limit that is lowered before a job is sent, amounts that a person approved, and jobs that cost more than that."""
+
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from jobs import lifecycle
+from jobs.lifecycle import door
+from jobs.lifecycle.audit import audit
+from jobs.lifecycle.watching.sightings import saw
+from jobs.models import Job, Policy, Team
+from tests.domain.conftest import Cloud, RequestJob
+from tests.support.clock import Clock
+
+pytestmark = pytest.mark.django_db
+
+
+def limit(team: Team, usd: str, **columns: Any) -> None:
+    Policy.objects.filter(team=team).update(ask_over_usd=Decimal(usd), **columns)
+
+
+@pytest.fixture
+def request_job(request_job: RequestJob, team: Team) -> RequestJob:
+    """As everywhere, but the team asks over a dollar and no job may run longer than is expected."""
+    limit(team, "1")
+
+    def ask(*, hours: float = 0.1, **changes: Any) -> Job:
+        return request_job(hours=hours, scheduling={"timeout": f"{round(hours * 3600)}s"}, **changes)
+
+    return ask
+
+
+def send(job: Job, cloud: Cloud) -> Job:
+    lifecycle.advance(job.pk, clock=cloud.clock)
+    return Job.objects.get(pk=job.pk)
+
+
+def sentences(job: Job) -> list[str]:
+    return list(job.events.order_by("id").values_list("sentence", flat=True))
+
+
+class TestLimitThatWasLowered:
+    def test_asks_before_anything_is_sent(self, request_job: RequestJob, team: Team, cloud: Cloud) -> None:
+        job = request_job()
+        assert job.state == "approved"
+        limit(team, "0.01")
+
+        job = send(job, cloud)
+
+        assert (job.state, job.due_at, job.claim) == ("awaiting_approval", None, None)
+        assert cloud.jobs() == []
+        assert "Judged again before it was sent, it needs an approval now" in sentences(job)[-1]
+        assert [each["code"] for each in job.approval.findings] == ["over_ask_limit"]
+        assert list(audit(cloud.now)) == []
+
+    def test_sends_the_job_once_a_person_approves(
+        self, request_job: RequestJob, team: Team, approver: User, cloud: Cloud
+    ) -> None:
+        job = request_job()
+        limit(team, "0.01")
+        job = send(job, cloud)
+
+        assert lifecycle.approve(job, by=approver, comment="", now=cloud.forward(seconds=5))
+        job = send(job, cloud)
+
+        assert job.is_remote
+        assert len(cloud.jobs()) == 1
+        assert list(audit(cloud.now)) == []
+
+    def test_leaves_what_a_person_approved(
+        self, request_job: RequestJob, team: Team, approver: User, cloud: Cloud
+    ) -> None:
+        job = request_job(hours=20)
+        assert lifecycle.approve(job, by=approver, comment="", now=cloud.now)
+        limit(team, "0")
+
+        assert send(job, cloud).is_remote
+
+    def test_asks_again_when_more_may_be_spent_than_a_person_approved(
+        self, request_job: RequestJob, team: Team, approver: User, cloud: Cloud
+    ) -> None:
+        job = request_job(hours=20)
+        assert lifecycle.approve(job, by=approver, comment="", now=cloud.now)
+        Job.objects.filter(pk=job.pk).update(approved_usd=job.judged_usd - 1)  # as if a price had risen since
+
+        job = send(job, cloud)
+
+        assert job.state == "awaiting_approval"
+        assert job.approval.decision == ""
+        assert cloud.jobs() == []
+        assert list(audit(cloud.now)) == []
+
+    def test_may_be_rejected_the_second_time(
+        self, request_job: RequestJob, team: Team, approver: User, cloud: Cloud
+    ) -> None:
+        job = request_job()
+        limit(team, "0.01")
+        job = send(job, cloud)
+
+        assert lifecycle.reject(job, by=approver, comment="too much", now=cloud.forward(seconds=5))
+
+        assert (job.state, cloud.jobs(), list(audit(cloud.now))) == ("rejected", [], [])
+
+    def test_never_asks_without_end_about_an_unknown_price(
+        self, request_job: RequestJob, approver: User, cloud: Cloud
+    ) -> None:
+        unpriced = {"machineType": "a4-highgpu-8g", "acceleratorType": "NVIDIA_B200", "acceleratorCount": 8}
+        job = request_job(machine=unpriced, strategy="STANDARD")
+        assert (job.state, job.judged_usd) == ("awaiting_approval", None)
+        assert lifecycle.approve(job, by=approver, comment="", now=cloud.now)
+
+        assert send(job, cloud).state != "awaiting_approval"
+
+    def test_never_asks_without_end_about_a_job_of_a_million_machines(
+        self, request_job: RequestJob, approver: User, cloud: Cloud
+    ) -> None:
+        job = request_job(hours=160, strategy="STANDARD", extra_replicas=2_000_000_000)
+        assert job.state == "awaiting_approval"
+        assert lifecycle.approve(job, by=approver, comment="", now=cloud.now)
+
+        assert send(job, cloud).state != "awaiting_approval"
+
+
+class TestApprovedAmount:
+    def test_is_the_limit_where_policy_allows_the_job(self, request_job: RequestJob) -> None:
+        job = request_job()
+
+        assert (job.approved_usd, job.limit_usd) == (1, 1)
+        assert 0 < job.judged_usd < 1
+
+    def test_is_what_may_be_spent_where_a_person_approves_it(self, request_job: RequestJob, approver: User) -> None:
+        job = request_job(hours=20)
+        assert job.approved_usd is None
+
+        lifecycle.approve(job, by=approver, comment="", now=job.requested_at)
+
+        job.refresh_from_db()
+        assert job.approved_usd == job.judged_usd > 1
+
+
+@pytest.fixture
+def running(request_job: RequestJob, clock: Clock) -> Job:
+    """A job that runs for 1.21 dollars an hour or so, allowed up to 1 dollar."""
+    job = request_job()
+    name = f"projects/1/locations/{job.region}/customJobs/1"
+    door.move(job, "submitting", now=clock.now, sentence="Sent.")
+    door.move(job, "running", now=clock.now, sentence="It runs.", remote_name=name, submitted_at=clock.now)
+    saw([job.pk], now=clock.now)
+    return job
+
+
+def see(job: Job, clock: Clock, **span: float) -> int:
+    saw([job.pk], now=clock.forward(**span))
+    return lifecycle.watch_spending(clock.now)
+
+
+class TestOverrun:
+    def test_is_told_once(self, running: Job, clock: Clock) -> None:
+        assert see(running, clock, minutes=10) == 0
+
+        assert see(running, clock, hours=5) == 1
+        assert see(running, clock, hours=5) == 0
+
+        running.refresh_from_db()
+        assert running.over_approved_at is not None
+        assert running.cancel_requested_at is None
+        (event,) = running.events.filter(kind="over_approved")
+        assert event.sentence.endswith("more than the 1.00 USD that were approved.")
+
+    def test_is_not_made_up_while_nobody_sees_the_job(self, running: Job, clock: Clock) -> None:
+        clock.forward(hours=50)
+
+        assert lifecycle.watch_spending(clock.now) == 0
+
+    def test_is_told_of_a_job_that_has_ended_meanwhile(self, running: Job, clock: Clock) -> None:
+        door.move(running, "succeeded", now=clock.forward(hours=5), sentence="It ended.")
+
+        assert lifecycle.watch_spending(clock.forward(seconds=5)) == 1
+
+    def test_cancels_where_the_team_wants_that(self, running: Job, team: Team, clock: Clock) -> None:
+        limit(team, "1", cancel_over_approved=True)
+
+        assert see(running, clock, hours=5) == 1
+
+        running.refresh_from_db()
+        assert (running.cancel_requested_at, running.due_at) == (clock.now, clock.now)
+        (event,) = running.events.filter(kind="cancel_requested")
+        assert (event.actor, event.reason) == (None, "policy")
+
+    def test_is_none_of_a_job_that_costs_what_was_approved(self, running: Job, clock: Clock) -> None:
+        Job.objects.filter(pk=running.pk).update(hourly_usd=Decimal(1))
+
+        assert see(running, clock, hours=1) == 0
+        assert see(running, clock, minutes=1) == 1
+
+    @pytest.mark.parametrize("column", ["hourly_usd", "approved_usd"])
+    def test_is_none_where_an_amount_is_not_known(self, running: Job, clock: Clock, column: str) -> None:
+        Job.objects.filter(pk=running.pk).update(**{column: None})
+
+        assert see(running, clock, hours=500) == 0
+
+
+def test_a_row_of_before_these_columns_is_judged_by_its_estimate(
+    request_job: RequestJob, approver: User, team: Team, cloud: Cloud
+) -> None:
+    """An old web process approves beside a new worker: what it approved is the high end of the estimate."""
+    job = request_job(hours=20)
+    assert lifecycle.approve(job, by=approver, comment="", now=cloud.now)
+    old = {key: value for key, value in job.estimate.items() if key != "most_usd"}
+    Job.objects.filter(pk=job.pk).update(approved_usd=None, judged_usd=None, limit_usd=None, estimate=old)
+
+    assert send(job, cloud).is_remote
+    assert cloud.now - job.requested_at < timedelta(hours=1)
