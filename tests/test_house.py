@@ -30,11 +30,11 @@ HOMES = {
         "dashboard/management/supervisor/ports.py",
         "emulator/replicas/guard.py",
     },
-    "the clock": {"emulator/lifecycle/clock.py", "jobs/tasks.py"},
+    "the clock": {"emulator/lifecycle/clock.py", "jobs/lifecycle/clock.py"},
 }
 """Where a thing may be done: the environment is read in env.py (celery.py and wsgi.py only name Django's settings, the
 emulator's replicas inherit the search path), `up` waits for what a run that is ending still holds, as a replica's
-guard does for its processes, and the clock is read at the edges: pages, commands and tasks."""
+guard does for its processes, and the time is the database's, which lifecycle/clock.py asks."""
 
 
 # ---------------------------------------------------------------- reading the house

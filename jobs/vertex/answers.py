@@ -16,8 +16,7 @@ from typing import Any
 import requests
 import urllib3.exceptions
 
-from jobs.vertex import errors, wire
-from jobs.vertex.deadline import TooLate
+from jobs.vertex import deadline, errors, wire
 
 LONGEST_WAIT = timedelta(days=1)
 """A longer Retry-After is read as this."""
@@ -220,7 +219,7 @@ def _was_reached(error: Exception) -> bool:
             | urllib3.exceptions.NewConnectionError
             | urllib3.exceptions.ConnectTimeoutError
             | ssl.SSLCertVerificationError
-            | TooLate,
+            | deadline.TooLate,
         )
         for cause in _causes(error)
     )
@@ -234,8 +233,6 @@ def _plain_cause(error: Exception) -> str:
             return "its name is not known here"
         if isinstance(cause, ConnectionRefusedError):
             return "it refuses connections"
-        if isinstance(cause, TooLate):
-            return str(cause)
         if isinstance(cause, TimeoutError | requests.ConnectTimeout):
             return "no connection in time"
     return "no connection"

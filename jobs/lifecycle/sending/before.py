@@ -25,7 +25,7 @@ def objection(job: Job, now: datetime) -> Objection | None:
     refused = [finding for finding in judged.decision.findings if finding.severity == spec.Severity.REFUSE]
     if not refused:
         asks = asks_again(job, judged)
-        return Objection(_question(judged, asks)) if asks else None
+        return Objection(_question(judged, asks, now)) if asks else None
     if waits_for_resource(submission, pools, refused):
         columns = {"due_at": now + RESOURCE_INTERVAL, "trouble": refused[0].message}
         return Objection(Change(columns=columns, releases=True))
@@ -40,11 +40,12 @@ def objection(job: Job, now: datetime) -> Objection | None:
     return Objection(Change((event,), {"due_at": None}, releases=True))
 
 
-def _question(judged: Preview, asks: list[dict[str, object]]) -> Change:
+def _question(judged: Preview, asks: list[dict[str, object]], now: datetime) -> Change:
     """Send the job back to its approvers."""
     event = Event(
         JobEvent.Kind.STATE,
         f"Judged again before it was sent, it needs an approval now: {asks[0]['message']}",
+        key=f"asked_again:{now.isoformat()}",
         to_state=JobState.AWAITING_APPROVAL,
         reason="judged_again",
         detail={"findings": asks},

@@ -140,7 +140,8 @@ def _write_event(job: Job, event: Event, now: datetime) -> None:
         "detail": dict(event.detail),
     }
     if event.to_state:
-        door.move(job, event.to_state, **told)
+        if not door.move(job, event.to_state, **told):
+            raise RuntimeError(f"job {job.pk} cannot go from {job.state} to {event.to_state}")
     else:
         door.note(job, event.kind, **told)
 

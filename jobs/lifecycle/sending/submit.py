@@ -101,12 +101,9 @@ def _follow(job: Job, found: list[vertex.RemoteJob], world: World) -> None:
 
 def choose(found: list[vertex.RemoteJob]) -> vertex.RemoteJob:
     """Return the job to follow: the oldest of those that have not been cancelled or failed, else the oldest."""
-    return min(found, key=lambda remote: (is_spent(remote), remote.raw.get("createTime", ""), remote.name))
-
-
-def is_spent(remote: vertex.RemoteJob) -> bool:
-    """Tell whether it ended, or is ending, without a result."""
-    return remote.state.endswith(("_CANCELLED", "_CANCELLING", "_FAILED", "_EXPIRED"))
+    without_result = ("_CANCELLED", "_CANCELLING", "_FAILED", "_EXPIRED")
+    rank = {remote.name: (remote.state.endswith(without_result), remote.raw.get("createTime", "")) for remote in found}
+    return min(found, key=lambda remote: (*rank[remote.name], remote.name))
 
 
 def is_unsent(job: Job) -> bool:
@@ -243,7 +240,7 @@ def _try_again(
 
 
 def _enter(job: Job, remote: vertex.RemoteJob, now: datetime, *events: Event) -> Change:
-    """Leave the states of ours for whatever Vertex AI says; from here on the observer takes over."""
+    """Enter the state that Vertex AI tells; from here on the observer takes over."""
     if job.state == JobState.APPROVED:  # an older copy of the database does not know that the job was sent
         message = "It had been submitted before; this database does not know of it."
         events = (Event(JobEvent.Kind.STATE, message, to_state=JobState.SUBMITTING), *events)
