@@ -15,6 +15,7 @@ from jobs.models import (
     Policy,
     Pool,
     Scope,
+    SetAsideItem,
     Survey,
     Team,
     Template,
@@ -145,6 +146,20 @@ class TemplateAdmin(ReadOnlyAdmin):
     list_select_related = ["team", "created_by"]
     search_fields = ["name"]
     ordering = ["team", "name"]
+
+
+@admin.register(SetAsideItem)
+class SetAsideItemAdmin(ReadOnlyAdmin):
+    """What came from outside and could not be stored or read, to look at and to delete when it was dealt with."""
+
+    list_display = ["item", "place", "reason", "is_kept", "count", "first_at", "last_at"]
+    list_filter = ["is_kept", "last_at"]
+    search_fields = ["item", "place", "reason"]
+    ordering = ["-last_at", "-pk"]
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Allow it to who may: nothing depends on a row."""
+        return Rows.has_delete_permission(self, request, obj)
 
 
 @admin.register(Scope, LogFeed)

@@ -11,6 +11,7 @@ from jobs.models.pool import Pool
 from jobs.models.prepared import Prepared, given
 from jobs.models.rule_setting import RuleSetting
 from jobs.models.scope import Scope
+from jobs.models.set_aside import SetAsideItem
 from jobs.models.sighting import Sighting
 from jobs.models.team import Membership, Policy, Role, Team
 from jobs.models.template import Template
@@ -31,6 +32,7 @@ __all__ = [
     "Role",
     "RuleSetting",
     "Scope",
+    "SetAsideItem",
     "Sighting",
     "Survey",
     "Team",

@@ -11,7 +11,6 @@ import uuid
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from functools import partial
-from typing import NamedTuple
 
 from django.conf import settings
 from django.db import transaction
@@ -19,13 +18,17 @@ from django.db.models import BooleanField, ExpressionWrapper, F, Q
 
 from jobs import states, vertex
 from jobs.lifecycle import budget, claims
+from jobs.lifecycle.aside import Aside
 from jobs.lifecycle.connection import INSTANCE_LABEL, client
 from jobs.lifecycle.watching import cadence
+from jobs.lifecycle.watching.guard import guarded
+from jobs.lifecycle.watching.news import Known, is_news, may_be_restarting
 from jobs.lifecycle.watching.record import BLIND_AFTER, record, record_absence
 from jobs.lifecycle.watching.restarts import reconcile
 from jobs.lifecycle.watching.sightings import saw
 from jobs.models import Job, Scope
 from jobs.states import JobState
+from jobs.vertex import wire
 
 FIELDS = ("name", "state", "startTime", "endTime", "updateTime", "error")
 """What `record` reads of a job that has been submitted; the rest would only make the pages longer."""
@@ -42,24 +45,16 @@ SEEN_WITHIN = timedelta(seconds=2)
 ANOTHER_PROBE = timedelta(seconds=2)
 
 
-class Known(NamedTuple):
-    """What is known of a watched job: ten thousand of them are held at once, so only what tells news from no news."""
-
-    pk: uuid.UUID
-    remote_name: str
-    state: str
-    has_started: bool
-    runs_long: bool
-    was_blind: bool
-    """Nobody has looked for so long that `record` writes it down."""
-    is_to_be_cancelled: bool
-
-
 def observe(scope_id: int, *, now: datetime) -> None:
     """Look at one scope and plan the next look; does nothing when it is not due or another worker is at it."""
     scope = claims.claim_look(Scope, scope_id, now)
     if scope is None:
         return
+    with guarded(scope, now=now):
+        _observe(scope, now)
+
+
+def _observe(scope: Scope, now: datetime) -> None:
     watched = {job.remote_name: job for job in watched_jobs(scope, now)}
     if not watched:
         claims.release_look(scope, due_at=None, answered_at=scope.answered_at)
@@ -69,17 +64,11 @@ def observe(scope_id: int, *, now: datetime) -> None:
             claims.postpone_look(scope, due_at=now + ANOTHER_PROBE)
             return
         look = Look(scope, watched, patience, now)
-        try:
-            trouble = look.take()
-        except claims.ClaimLost:
-            return
-        except vertex.VertexError as error:
-            claims.release_failed(scope, error, now=now)
-            return
+        trouble = look.take()
     claims.wake_feed(scope.project, due_at=now)
     pause = (trouble and trouble.retry_after) or cadence.pause(watched.values())
     due_at = now if look.is_cut_short else now + pause
-    claims.release_look(scope, due_at=due_at, answered_at=now, trouble=str(trouble or ""))
+    claims.release_look(scope, due_at=due_at, answered_at=now, trouble=str(trouble or look.aside.words))
 
 
 def watched_jobs(scope: Scope, now: datetime) -> list[Known]:
@@ -114,6 +103,7 @@ class Look:
         self._watch = cadence.Stopwatch(now, jobs_count=len(watched))
         self._without_news: list[uuid.UUID] = []
         self._written_at = now
+        self.aside = Aside(str(scope), now=now)
         self.is_cut_short = False
 
     def take(self) -> vertex.VertexError | None:
@@ -176,6 +166,7 @@ class Look:
             fields=(*FIELDS, *MORE_FIELDS.get(scope.kind, ())),
             before_page=self._spend,
             tries=PAGE_TRIES,
+            on_odd=lambda item, reason: self.aside.put(wire.text(wire.mapping(item).get("name")), reason),
         )
         while True:
             with vertex.at_most(self._patience):
@@ -191,7 +182,7 @@ class Look:
             with vertex.at_most(self._patience):
                 remote = client().get(self._scope.kind, known.remote_name)
         except vertex.NotFound:
-            with transaction.atomic():
+            with self.aside.item(known.remote_name):
                 self._keep_claim()
                 record_absence(Job.objects.select_related("sighting").get(pk=known.pk), now=self._now)
         else:
@@ -209,11 +200,12 @@ class Look:
         if len(self._without_news) >= SEEN_TOGETHER or self._watch.now - self._written_at > SEEN_WITHIN:
             self._write_seen()
         for known, remote in news:
-            with transaction.atomic():
+            with self.aside.item(known.remote_name):
                 self._keep_claim()
                 job = Job.objects.select_related("sighting").get(pk=known.pk)
                 record(job, remote, now=self._now)
-            self._look_for_restarts(known, job)
+            with self.aside.item(f"restarts of {known.remote_name}"):
+                self._look_for_restarts(known, job)
 
     def _write_seen(self) -> None:
         if not self._without_news:
@@ -231,16 +223,3 @@ class Look:
 
     def _keep_claim(self) -> None:
         claims.keep_look(self._scope, now=self._watch.now)
-
-
-def is_news(known: Known, remote: vertex.RemoteJob) -> bool:
-    """Whether `record` would write anything but that it was seen, or a restart may be waiting for its cause."""
-    state = states.from_vertex(remote.state)
-    start_is_unknown = not known.has_started and state != JobState.RUNNING and bool(remote.start_time)
-    is_other = state != known.state or bool(remote.error)
-    return is_other or start_is_unknown or known.was_blind or may_be_restarting(known)
-
-
-def may_be_restarting(known: Known) -> bool:
-    """Whether the job has run before and waits for machines again."""
-    return known.has_started and known.state in states.WAITING_AT_VERTEX
