@@ -4,15 +4,22 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import worker_ready
+from celery.signals import worker_init, worker_ready
+from django.conf import settings
 
 from dashboard import collector
+from dashboard.watchdog import Watchdog
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 
 app = Celery("trainboard")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["jobs"])
+
+
+@worker_init.connect
+def _watch(**_: Any) -> None:
+    Watchdog(settings.TASK_SECONDS).connect()
 
 
 @worker_ready.connect
