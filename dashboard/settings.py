@@ -155,7 +155,9 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": SWEEP_INTERVAL,
         # Later ones find the same rows; but when every thread is busy for a while, one of them has to come through.
         "options": {"expires": 3 * SWEEP_INTERVAL.total_seconds()},
-    }
+    },
+    # The database says whether a day has passed, so that no restart of beat matters.
+    "prune": {"task": "jobs.tasks.prune", "schedule": timedelta(minutes=10), "options": {"expires": 600}},
 }
 CELERY_BEAT_SCHEDULE_FILENAME = str(STATE_DIR / "beat-schedule")
 

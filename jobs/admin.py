@@ -14,11 +14,13 @@ from jobs.models import (
     Membership,
     Policy,
     Pool,
+    RetentionSetting,
     Scope,
     SetAsideItem,
     Survey,
     Team,
     Template,
+    Upkeep,
 )
 
 if TYPE_CHECKING:  # Django's admin classes take type arguments in their stubs only
@@ -162,7 +164,15 @@ class SetAsideItemAdmin(ReadOnlyAdmin):
         return Rows.has_delete_permission(self, request, obj)
 
 
-@admin.register(Scope, LogFeed)
+@admin.register(RetentionSetting)
+class RetentionSettingAdmin(Rows):
+    """How long rows are kept where that differs from the default (docs/running.md lists the defaults)."""
+
+    list_display = ["kind", "days"]
+    ordering = ["kind"]
+
+
+@admin.register(Scope, LogFeed, Upkeep)
 class LookAdmin(ReadOnlyAdmin):
     """Where the workers look again and again, and how the last look went."""
 

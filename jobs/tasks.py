@@ -12,6 +12,7 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from jobs import lifecycle
+from jobs.lifecycle import retention
 from jobs.lifecycle.asking import drafts
 
 logger = logging.getLogger(__name__)
@@ -64,6 +65,12 @@ def read_feed(*, feed_id: int, **_: Any) -> None:
 def survey(*, survey_id: int, **_: Any) -> None:
     """Look for jobs of a region that were made outside Trainboard."""
     lifecycle.survey(survey_id, now=timezone.now())
+
+
+@shared_task
+def prune(**_: Any) -> None:
+    """Remove what is old, once a day; the database says when."""
+    retention.prune_when_due(timezone.now())
 
 
 def nudge_survey(survey_id: int) -> None:

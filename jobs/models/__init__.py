@@ -9,6 +9,7 @@ from jobs.models.log_feed import LogFeed
 from jobs.models.log_line import LogLine
 from jobs.models.pool import Pool
 from jobs.models.prepared import Prepared, given
+from jobs.models.retention import RetentionSetting, Upkeep
 from jobs.models.rule_setting import RuleSetting
 from jobs.models.scope import Scope
 from jobs.models.set_aside import SetAsideItem
@@ -29,6 +30,7 @@ __all__ = [
     "Policy",
     "Pool",
     "Prepared",
+    "RetentionSetting",
     "Role",
     "RuleSetting",
     "Scope",
@@ -38,5 +40,6 @@ __all__ = [
     "Team",
     "Template",
     "Trial",
+    "Upkeep",
     "given",
 ]
