@@ -47,11 +47,13 @@ class Aside:
         items = "1 item" if self.count == 1 else f"{self.count:,} items"
         return f"{items} could not be read or stored and were left out; an administrator sees why in “Set aside items”."
 
-    def put(self, item: str, reason: str, *, is_kept: bool = False) -> None:
-        """Write down that an item was left out, or with `is_kept` that it was stored with parts cut."""
+    def put(self, item: str, reason: str, *, is_kept: bool = False) -> bool:
+        """Write down that an item was left out, or with `is_kept` that it was stored with parts cut.
+
+        Returns whether it was met for the first time.
+        """
         self.count += not is_kept
-        if self.count <= MAX_NEW_ITEMS:
-            _write(self._place, item, reason, is_kept, self._now)
+        return self.count <= MAX_NEW_ITEMS and _write(self._place, item, reason, is_kept, self._now)
 
     @contextmanager
     def item(self, name: str) -> Iterator[None]:
@@ -62,8 +64,10 @@ class Aside:
         except OF_THE_WHOLE:
             raise
         except Exception as error:
-            logger.exception("set aside %r of %s", name, self._place)
-            self.put(name, f"{type(error).__name__}: {error}")
+            if self.put(name, f"{type(error).__name__}: {error}"):
+                logger.exception("set aside %r of %s", name, self._place)
+            else:
+                logger.warning("set aside %r of %s again: %s", name, self._place, type(error).__name__)
 
     def store(
         self, rows: Sequence[Row], write: Callable[[Sequence[Row]], object], *, name: Callable[[Row], str]
@@ -80,14 +84,13 @@ class Aside:
                 write(rows)
         except OF_THE_WHOLE:
             raise
-        except Exception:
-            logger.exception("rows of %s could not be written together; writing them one by one", self._place)
+        except Exception:  # noqa: BLE001 whatever it was, each row is now tried alone and tells it
             for row in rows:
                 with self.item(name(row)):
                     write([row])
 
 
-def _write(place: str, item: str, reason: str, is_kept: bool, now: datetime) -> None:
+def _write(place: str, item: str, reason: str, is_kept: bool, now: datetime) -> bool:
     met = SetAsideItem(
         place=place,
         item=item or "without a name",
@@ -100,9 +103,11 @@ def _write(place: str, item: str, reason: str, is_kept: bool, now: datetime) -> 
     with transaction.atomic():
         known = SetAsideItem.objects.filter(place=met.place, item=met.item)
         again = {"count": F("count") + 1, "last_at": now, "reason": met.reason, "is_kept": is_kept}
-        if not known.update(**again):
+        is_new = not known.update(**again)
+        if is_new:
             SetAsideItem.objects.bulk_create([met], ignore_conflicts=True)
             _bound()
+    return is_new
 
 
 def _bound() -> None:

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 
-from jobs import lifecycle
+from jobs import lifecycle, strategies
 from jobs.lifecycle import claims
 from jobs.lifecycle.connection import client
 from jobs.lifecycle.watching.adopt import CannotAdopt
@@ -228,6 +228,9 @@ class TestAdoption:
 
 
 def adopt(foreign: ForeignJob, team: Team, owner: User, cloud: Cloud) -> None:
+    submission, _ = lifecycle.submission_in(foreign)  # what the page of found jobs shows
+    assert strategies.strategy_of(submission).label
+    assert isinstance(f"{submission.machines_summary} {lifecycle.hint_of(foreign)}", str)
     with suppress(CannotAdopt):
         job = lifecycle.adopt(foreign, team=team, by=owner, now=cloud.now)
         assert Job.objects.get(pk=job.pk).remote_name == foreign.remote_name

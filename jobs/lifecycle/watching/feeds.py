@@ -8,6 +8,7 @@ Cloud Logging allows about sixty reads a minute and project, so not every runnin
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Q
@@ -163,7 +164,7 @@ def _read_tails(
 def _tail(job: Job, aside: Aside, now: datetime) -> tuple[list[vertex.LogEntry], list[datetime]]:
     """Ask for the newest of a job's new lines; return them, and the moments of those that move its cursor."""
     numbers, since = list(job.log_sources), _read_until(job, now) - (LATENESS if job.log_cursor_at else timedelta())
-    asked = {"before_page": _spending(job.project, now), "on_odd": partial(_set_aside, aside)}
+    asked: dict[str, Any] = {"before_page": _spending(job.project, now), "on_odd": partial(_set_aside, aside)}
     entries = client().log(job.project, job_ids=numbers, after=since, limit=KEPT_LINES, newest=True, **asked)
     moments = [entry.timestamp for entry in entries]
     if job.is_adopted and job.log_cursor_at is None:  # the feed's cursor had passed what the service wrote before
