@@ -204,7 +204,6 @@ class Look:
                 self._keep_claim()
                 job = Job.objects.select_related("sighting").get(pk=known.pk)
                 record(job, remote, now=self._now)
-            with self.aside.item(f"restarts of {known.remote_name}"):
                 self._look_for_restarts(known, job)
 
     def _write_seen(self) -> None:
@@ -219,7 +218,8 @@ class Look:
         """A job that has not run before, or now runs for the first time, has no restart; logs are the feed's."""
         has_run = known.has_started or (job.started_at is not None and job.state != JobState.RUNNING)
         if has_run and (job.state != known.state or may_be_restarting(known)):
-            reconcile(job, now=self._now)
+            with self.aside.item(f"restarts of {known.remote_name}"):
+                reconcile(job, now=self._now)
 
     def _keep_claim(self) -> None:
         claims.keep_look(self._scope, now=self._watch.now)
