@@ -4,9 +4,11 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import beat_init, celeryd_init, worker_ready
+from celery.signals import beat_init, celeryd_init, worker_init, worker_ready
+from django.conf import settings
 
 from dashboard import collector, private
+from dashboard.watchdog import Watchdog
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 
@@ -19,6 +21,11 @@ app.autodiscover_tasks(["jobs"])
 @celeryd_init.connect
 def _keep_files_private(**_: Any) -> None:
     private.umask()
+
+
+@worker_init.connect
+def _watch(**_: Any) -> None:
+    Watchdog(settings.TASK_SECONDS).connect()
 
 
 @worker_ready.connect

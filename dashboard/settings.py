@@ -3,11 +3,10 @@
 from datetime import timedelta
 from pathlib import Path
 
-import dj_database_url
 from csp.constants import NONE, SELF
 from kombu import Exchange, Queue
 
-from dashboard import env, private
+from dashboard import databases, env, private
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 STATE_DIR = env.folder("TRAINBOARD_STATE", BASE_DIR / "var")
@@ -88,26 +87,11 @@ TEMPLATES = [
     },
 ]
 
-# SQLite serves one machine, PostgreSQL a team; IMMEDIATE takes the write lock at BEGIN, so that two workers wait for
-# each other instead of failing half-way with "database is locked".
-DATABASES = {
-    "default": dj_database_url.parse(
-        env.text("DATABASE_URL") or f"sqlite:///{STATE_DIR / 'trainboard.sqlite3'}",
-        conn_max_age=None,  # a worker that connects again takes it for a sign that the database may be another one
-        conn_health_checks=True,
-    )
-}
-if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
-    if not str(DATABASES["default"]["NAME"]).startswith((":", "file:")):
-        private.database(Path(DATABASES["default"]["NAME"]))
-    DATABASES["default"]["OPTIONS"] = {
-        "transaction_mode": "IMMEDIATE",
-        "timeout": 20,
-        # FULL: that a create is about to be sent must outlive a power cut, or the job could be sent twice.
-        # 8000 pages (32 MiB on the disk, none of it in memory): what many jobs that change together write is carried
-        # over into the file once, not several times on the way.
-        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=8000;",
-    }
+# SQLite serves one machine, PostgreSQL a team.
+DATABASES = {"default": databases.database(env.text("DATABASE_URL") or databases.sqlite_url(STATE_DIR))}
+SQLITE_FILE = databases.sqlite_file(DATABASES["default"])
+if SQLITE_FILE is not None:
+    private.database(SQLITE_FILE)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 SESSION_ENGINE = "dashboard.access.sessions"
@@ -182,7 +166,9 @@ CELERY_TASK_PUBLISH_RETRY = False
 CELERY_TASK_QUEUES = [Queue(name, Exchange(name), routing_key=name) for name in ("celery", "sending")]
 CELERY_TASK_ROUTES = {"jobs.tasks.advance": {"queue": "sending"}}
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1  # what a worker has set aside stands before every later sweep
-CELERY_TASK_TIME_LIMIT = 300
+# The longest that a task may run; then its worker's process ends, to be started again (dashboard.watchdog). Limits that
+# Celery has itself do nothing for threads.
+TASK_SECONDS = env.number("TRAINBOARD_TASK_SECONDS", default=300, least=1)
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_connect_timeout": 2,
@@ -197,7 +183,9 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": SWEEP_INTERVAL,
         # Later ones find the same rows; but when every thread is busy for a while, one of them has to come through.
         "options": {"expires": 3 * SWEEP_INTERVAL.total_seconds()},
-    }
+    },
+    # The database says whether a day has passed, so that no restart of beat matters.
+    "prune": {"task": "jobs.tasks.prune", "schedule": timedelta(minutes=10), "options": {"expires": 600}},
 }
 CELERY_BEAT_SCHEDULE_FILENAME = str(STATE_DIR / "beat-schedule")
 

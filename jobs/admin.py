@@ -16,12 +16,15 @@ from jobs.models import (
     Membership,
     Policy,
     Pool,
+    RetentionSetting,
     Scope,
+    SetAsideItem,
     ShownJob,
     Survey,
     Team,
     Template,
     UnmatchedJob,
+    Upkeep,
 )
 from jobs.spec.secrets import mask_secrets
 
@@ -198,7 +201,29 @@ class TemplateAdmin(ReadOnlyAdmin):
     ordering = ["team", "name"]
 
 
-@admin.register(Scope, LogFeed)
+@admin.register(SetAsideItem)
+class SetAsideItemAdmin(ReadOnlyAdmin):
+    """What came from outside and could not be stored or read, to look at and to delete when it was dealt with."""
+
+    list_display = ["item", "place", "reason", "is_kept", "count", "first_at", "last_at"]
+    list_filter = ["is_kept", "last_at"]
+    search_fields = ["item", "place", "reason"]
+    ordering = ["-last_at", "-pk"]
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Allow it to who may: nothing depends on a row."""
+        return Rows.has_delete_permission(self, request, obj)
+
+
+@admin.register(RetentionSetting)
+class RetentionSettingAdmin(Rows):
+    """How long rows are kept where that differs from the default (docs/running.md lists the defaults)."""
+
+    list_display = ["kind", "days"]
+    ordering = ["kind"]
+
+
+@admin.register(Scope, LogFeed, Upkeep)
 class LookAdmin(ReadOnlyAdmin):
     """Where the workers look again and again, and how the last look went."""
 

@@ -1,6 +1,11 @@
 """Django's registration of the domain."""
 
+from typing import Any
+
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate, pre_migrate
+
+from jobs import database
 
 
 class JobsConfig(AppConfig):
@@ -8,3 +13,16 @@ class JobsConfig(AppConfig):
 
     name = "jobs"
     verbose_name = "Training jobs"
+
+    def ready(self) -> None:
+        """Let migrations take as long as they need."""
+        pre_migrate.connect(_before_migrations, sender=self)
+        post_migrate.connect(_after_migrations, sender=self)
+
+
+def _before_migrations(*, using: str, **_: Any) -> None:
+    database.lift_limits(using=using, locks=True)
+
+
+def _after_migrations(*, using: str, **_: Any) -> None:
+    database.restore_limits(using=using)

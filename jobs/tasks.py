@@ -12,6 +12,7 @@ from django.db import transaction
 from kombu.exceptions import OperationalError
 
 from jobs import lifecycle
+from jobs.lifecycle import retention
 from jobs.lifecycle.asking import drafts
 
 logger = logging.getLogger(__name__)
@@ -76,6 +77,12 @@ def survey(*, survey_id: int, sent_at: str = "", **_: Any) -> None:
 def _is_fresh(sent_at: str) -> bool:
     """Whether a hint is young enough to be followed; one without a time always is."""
     return not sent_at or lifecycle.database_now() - datetime.fromisoformat(sent_at) <= MAX_HINT_AGE
+
+
+@shared_task
+def prune(**_: Any) -> None:
+    """Remove what is old, once a day; the database says when."""
+    retention.prune_when_due(lifecycle.database_now())
 
 
 def nudge_survey(survey_id: int) -> None:

@@ -24,9 +24,9 @@ from jobs.lifecycle.sending.installation import owner as database_owner
 from jobs.lifecycle.spending import watch_spending
 from jobs.lifecycle.watching.adopt import adopt, submission_in
 from jobs.lifecycle.watching.feeds import read_feed, want_log
-from jobs.lifecycle.watching.observe import ERROR_WINDOW
 from jobs.lifecycle.watching.pools import want_pools, watch_pools
 from jobs.lifecycle.watching.survey import ask_survey, hint_of, survey
+from jobs.lifecycle.watching.watched import ERROR_WINDOW
 from jobs.models import RuleSetting
 
 __all__ = [

@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from jobs import states, timeline
+from jobs.lifecycle import storable
 from jobs.models import Job, JobEvent
 from jobs.states import FINISHED, JobState
 
@@ -91,7 +92,13 @@ def supersede(job: Job, *, by: Job, now: datetime) -> None:
 
 
 def _write(job: Job, event: JobEvent, columns: dict[str, Any], *, only_from: str | None = None) -> bool:
-    """Write an event, the columns and what follows from all events; bring the instance up to date."""
+    """Write an event, the columns and what follows from all events; bring the instance up to date.
+
+    Values that their columns cannot hold are made to fit first; the event's detail tells which of its own were.
+    """
+    if cuts := storable.fit(event):
+        event.detail |= {"cut": cuts}
+    columns = storable.fit_columns(Job, columns)
     with transaction.atomic():
         rows = Job.objects.select_for_update().filter(pk=job.pk)
         held = rows.exists() if only_from is None else rows.filter(state=only_from).exists()

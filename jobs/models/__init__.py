@@ -10,8 +10,10 @@ from jobs.models.log_feed import LogFeed
 from jobs.models.log_line import LogLine
 from jobs.models.pool import Pool
 from jobs.models.prepared import Prepared, given
+from jobs.models.retention import RetentionSetting, Upkeep
 from jobs.models.rule_setting import RuleSetting
 from jobs.models.scope import Scope
+from jobs.models.set_aside import SetAsideItem
 from jobs.models.shown import ShownJob, hide_in
 from jobs.models.sighting import Sighting
 from jobs.models.team import Membership, Policy, Role, Team
@@ -32,9 +34,11 @@ __all__ = [
     "Policy",
     "Pool",
     "Prepared",
+    "RetentionSetting",
     "Role",
     "RuleSetting",
     "Scope",
+    "SetAsideItem",
     "ShownJob",
     "Sighting",
     "Survey",
@@ -42,6 +46,7 @@ __all__ = [
     "Template",
     "Trial",
     "UnmatchedJob",
+    "Upkeep",
     "given",
     "hide_in",
 ]

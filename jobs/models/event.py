@@ -1,5 +1,6 @@
 """What happened to a job: rows that are written once and never changed."""
 
+from collections.abc import Collection
 from typing import Any, NoReturn
 
 from django.conf import settings
@@ -18,6 +19,14 @@ class JobEventQuerySet(models.QuerySet["JobEvent"]):
     def delete(self) -> NoReturn:
         """Refuse: an event is a fact."""
         raise TypeError("events are never deleted")
+
+    def forget_passing(self, pks: Collection[int]) -> int:
+        """Delete those of these events that tell of something passing (`JobEvent.PASSING`); return how many.
+
+        The only way out, for `jobs.lifecycle.retention` alone. No state, restart, try or cost follows from them.
+        """
+        deleted, _ = models.QuerySet.delete(self.filter(pk__in=pks, kind__in=JobEvent.PASSING))
+        return deleted
 
 
 class JobEvent(models.Model):
@@ -43,6 +52,9 @@ class JobEvent(models.Model):
         DELETED = "deleted", "deleted at Vertex AI"
         DUPLICATE = "duplicate", "second job at Vertex AI"
         OVER_APPROVED = "over_approved", "cost more than was approved"
+
+    PASSING = (Kind.TROUBLE, Kind.REPAIRED)
+    """Kinds that may be forgotten long after the job's end: what was repeated or repaired, and changed nothing."""
 
     job = models.ForeignKey(Job, on_delete=models.PROTECT, related_name="events")
     kind = models.CharField(max_length=24, choices=Kind.choices)

@@ -22,6 +22,10 @@ MOST_PAGES = 1_000
 BeforePage = Callable[[], object]
 
 
+OnOdd = Callable[[object, str], object]
+"""Takes an item of a list that cannot be read, and why."""
+
+
 def nothing() -> None:
     """Do nothing before a page."""
 

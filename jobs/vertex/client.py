@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from jobs.vertex import answers, errors, logs, wire
-from jobs.vertex.caller import BeforePage, Caller, Timeout, nothing, pages_of
+from jobs.vertex.caller import BeforePage, Caller, OnOdd, Timeout, nothing, pages_of
 from jobs.vertex.deadline import at_most
 from jobs.vertex.resources import COLLECTION, RemoteResource, remote_resource, resources_url
 
@@ -57,18 +57,19 @@ class VertexClient(Caller):
         limit: int,
         newest: bool = False,
         before_page: BeforePage = nothing,
+        on_odd: OnOdd | None = None,
     ) -> LogEntries:
         """Return the oldest (or newest) `limit` lines of these jobs from `after` on (inclusive), in order of time.
 
         `job_ids` are the numbers at the end of the jobs' names. A line that was read before comes again when its time
-        is `after`; (timestamp, insert_id) tells which.
+        is `after`; (timestamp, insert_id) tells which. An entry without a time is left out; `on_odd` is told of it.
         """
         found: LogEntries = []
         with at_most(self._timeout.total):
             for first in range(0, len(job_ids) if limit > 0 else 0, logs.JOBS_PER_FILTER):
                 ids = job_ids[first : first + logs.JOBS_PER_FILTER]
                 body = logs.list_body(project, ids, after=after, limit=limit, newest=newest)
-                found += self._lines(body, limit, before_page)
+                found += self._lines(body, limit, before_page, on_odd)
         found.sort(key=lambda entry: (entry.timestamp, entry.insert_id))
         return found[-limit:] if newest else found[:limit]
 
@@ -80,14 +81,15 @@ class VertexClient(Caller):
         limit: int,
         job_ids: Sequence[str] = (),
         before_page: BeforePage = nothing,
+        on_odd: OnOdd | None = None,
     ) -> LogEntries:
         """Return the oldest `limit` lines in which Vertex AI itself speaks of a project's jobs, from `after` on.
 
-        `job_ids` names at most a page of jobs; none = every one.
+        `job_ids` names at most a page of jobs; none = every one. `on_odd`: as for `log`.
         """
         body = logs.list_body(project, job_ids, after=after, limit=limit, of_service=True)
         with at_most(self._timeout.total):
-            return self._lines(body, limit, before_page)[:limit]
+            return self._lines(body, limit, before_page, on_odd)[:limit]
 
     def list(
         self,
@@ -113,17 +115,19 @@ class VertexClient(Caller):
         fields: Sequence[str] = (),
         before_page: BeforePage = nothing,
         tries: int = 1,
+        on_odd: OnOdd | None = None,
     ) -> Iterator[RemoteJobs]:
         """Yield the jobs of a kind in a region that `filter` lets through, page by page; each page has its own time.
 
         `filter` is Google's (`labels.team="a" AND state!="JOB_STATE_FAILED"`); `fields` names what to tell of each job,
         in camelCase, none = everything. The order is Google's own and not documented. A page after the first that
         brings no usable answer is asked for up to `tries` times, or a list of a hundred would hardly ever be complete.
+        An item that is no job is left out and given to `on_odd`; without that it makes the whole answer unusable.
         """
         call = self._to_collection("GET", kind, project, region)
         query = wire.list_query(filter, fields, "")
         for items in self._paged(call, wire.KINDS[kind], query, before_page=before_page, tries=tries):
-            yield [_job(call, kind, item) for item in items]
+            yield list(_jobs(call, kind, items, on_odd))
 
     def persistent_resources(
         self, *, project: str, region: str, before_page: BeforePage = nothing, tries: int = 1
@@ -141,7 +145,7 @@ class VertexClient(Caller):
         for items in self._paged(call, COLLECTION, query, before_page=before_page, tries=tries):
             yield [remote_resource(item, region=region) for item in items]
 
-    def _lines(self, body: dict[str, Any], limit: int, before_page: BeforePage) -> LogEntries:
+    def _lines(self, body: dict[str, Any], limit: int, before_page: BeforePage, on_odd: OnOdd | None) -> LogEntries:
         call = answers.Call("POST", f"{self._logging_endpoint}/v2/entries:list", "Cloud Logging")
         found: LogEntries = []
 
@@ -150,7 +154,12 @@ class VertexClient(Caller):
             return self._send(call, body=body | ({"pageToken": token} if token else {}))
 
         for items in pages_of(call, "entries", ask):
-            found += [entry for entry in map(logs.log_entry, items) if entry is not None]
+            for item in items:
+                entry = logs.log_entry(item)
+                if entry is not None:
+                    found.append(entry)
+                elif on_odd is not None:
+                    on_odd(item, "It has no time that can be read.")
             if len(found) >= limit:
                 break
         return found
@@ -167,6 +176,16 @@ class VertexClient(Caller):
             return answers.Call(method, wire.job_url(self._endpoint, kind, name) + verb, "Vertex AI")
         except ValueError as error:
             raise errors.Refused(str(error), method=method) from None
+
+
+def _jobs(call: answers.Call, kind: str, items: list[Any], on_odd: OnOdd | None) -> Iterator[wire.RemoteJob]:
+    for item in items:
+        try:
+            yield wire.remote_job(kind, item)
+        except ValueError as error:
+            if on_odd is None:
+                raise answers.unusable(call, str(error)) from None
+            on_odd(item, f"It is {error}.")
 
 
 def _job(call: answers.Call, kind: str, value: object) -> wire.RemoteJob:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from jobs import bounds
 from jobs.vertex import wire
 
 DEFAULT_ENDPOINT = "https://logging.googleapis.com"
@@ -22,6 +23,10 @@ LONGEST_PAGE = 1_000
 """Entries; Cloud Logging refuses a larger page size."""
 JOBS_PER_FILTER = 200
 """A filter has at most 20,000 characters and a job takes up to 60 of them."""
+
+
+MAX_INSERT_ID_CHARACTERS = 128
+"""Of what tells lines of one moment apart; longer ones are cut so that they still do. As long as the column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +83,7 @@ def log_entry(value: object) -> LogEntry | None:
     labels = wire.mapping(entry.get("labels"))
     return LogEntry(
         timestamp=timestamp,
-        insert_id=_text(entry.get("insertId")),
+        insert_id=bounds.bounded_key(_text(entry.get("insertId")), MAX_INSERT_ID_CHARACTERS),
         replica=_text(about.get("task_name") or labels.get("ml.googleapis.com/task_name")),
         severity=_text(entry.get("severity")) or "DEFAULT",
         message=_message(entry),

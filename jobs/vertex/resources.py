@@ -42,6 +42,6 @@ def remote_resource(value: object, *, region: str) -> RemoteResource | None:
     return RemoteResource(
         resource_id=parts["id"],
         display_name=wire.text(value.get("displayName")),
-        state=wire.text(value.get("state")) or "STATE_UNSPECIFIED",
+        state=wire.state_word(value.get("state")) or "STATE_UNSPECIFIED",
         raw=value,
     )

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from jobs import bounds
+
 KINDS = {
     "custom_job": "customJobs",
     "hyperparameter_tuning_job": "hyperparameterTuningJobs",
@@ -23,6 +25,11 @@ DEFAULT_ENDPOINT = "https://{location}-aiplatform.googleapis.com"
 PAGE_SIZE = 100
 """The most that list is known to give; Google does not document it."""
 
+MAX_STATE_CHARACTERS = 64
+"""Of a state; the longest that is known has 29. As long as the columns that keep one."""
+MAX_NAME_CHARACTERS = 255
+"""Of a resource name; the longest that is known has about 120. As long as the columns that keep one."""
+
 _REGION = re.compile(r"[a-z]+(?:-[a-z0-9]+)*\Z")
 _PROJECT = re.compile(r"[a-z0-9][a-z0-9:.-]*\Z")
 _NAME = re.compile(
@@ -30,7 +37,6 @@ _NAME = re.compile(
 )
 # What JSON can express and a database column cannot hold: lone surrogates and NUL.
 _UNSTORABLE_ESCAPE = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)")
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +112,7 @@ def job_url(endpoint: str, kind: str, name: str) -> str:
 def is_name(kind: str, name: object) -> bool:
     """Tell whether `name` has the form `projects/P/locations/L/{collection of kind}/ID`."""
     parts = _NAME.match(name) if isinstance(name, str) else None
-    return bool(parts and parts["collection"] == KINDS[kind])
+    return bool(parts and parts["collection"] == KINDS[kind] and len(parts[0]) <= MAX_NAME_CHARACTERS)
 
 
 def _host(endpoint: str, region: str) -> str:
@@ -143,7 +149,7 @@ def remote_job(kind: str, value: object) -> RemoteJob:
     if not isinstance(value, dict) or not is_name(kind, value.get("name")):
         raise ValueError(f"not a member of {KINDS[kind]}")
     unspecified = "PIPELINE_STATE_UNSPECIFIED" if kind == "training_pipeline" else "JOB_STATE_UNSPECIFIED"
-    return RemoteJob(name=value["name"], state=text(value.get("state")) or unspecified, raw=value)
+    return RemoteJob(name=value["name"], state=state_word(value.get("state")) or unspecified, raw=value)
 
 
 def rpc_status(value: object) -> dict[str, Any] | None:
@@ -167,19 +173,28 @@ def page(kind_key: str, value: object) -> tuple[list[Any], str]:
 
 
 def moment(value: object) -> datetime | None:
-    """Read an RFC 3339 timestamp, cut to microseconds, as an aware datetime in UTC; None when it is not one."""
+    """Read an RFC 3339 timestamp, cut to microseconds, as an aware datetime in UTC; None when it is not one.
+
+    None too for what cannot be a time in the life of a job, such as year 1, which not every time zone can show.
+    """
     if not isinstance(value, str) or "T" not in value:
         return None
     try:
         read = datetime.fromisoformat(value)
-        return read.astimezone(UTC) if read.tzinfo else None
+        found = read.astimezone(UTC) if read.tzinfo else None
     except (ValueError, OverflowError):
         return None
+    return found if found is not None and bounds.is_moment(found) else None
 
 
 def timestamp(value: datetime) -> str:
     """Write an aware datetime as Google's filters read it: `2026-11-21T08:00:00.123456Z`."""
     return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def state_word(value: object) -> str:
+    """Read a state as Vertex AI writes it, cut to what a column holds, so that it equals what was kept of it."""
+    return bounds.bounded(text(value), MAX_STATE_CHARACTERS)
 
 
 def quoted(value: str) -> str:
@@ -208,7 +223,7 @@ def text(value: object) -> str:
 
 def _storable(value: Any) -> Any:
     if isinstance(value, str):
-        return _UNSTORABLE.sub("\ufffd", value)
+        return bounds.clean(value)
     if isinstance(value, list):
         return [_storable(item) for item in value]
     if isinstance(value, dict):

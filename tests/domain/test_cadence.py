@@ -8,7 +8,8 @@ import pytest
 from jobs import lifecycle
 from jobs.lifecycle import budget
 from jobs.lifecycle.watching import cadence
-from jobs.lifecycle.watching.observe import Known, watched_jobs
+from jobs.lifecycle.watching.news import Known
+from jobs.lifecycle.watching.watched import watched_jobs
 from jobs.models import Job, LogFeed, LogLine, Scope
 from tests.domain.conftest import Cloud, RequestJob, Submit, look, watch
 

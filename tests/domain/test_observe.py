@@ -4,8 +4,8 @@ import pytest
 from django.contrib.auth.models import User
 
 from jobs import lifecycle
-from jobs.lifecycle.watching.observe import ERROR_LATEST, ERROR_WINDOW, watched_jobs
 from jobs.lifecycle.watching.record import BLIND_AFTER, LOST_AFTER, record_absence
+from jobs.lifecycle.watching.watched import ERROR_LATEST, ERROR_WINDOW, watched_jobs
 from jobs.models import Job, LogFeed, LogLine, Scope, Sighting
 from tests.domain.conftest import Cloud, Submit, look, watch
 

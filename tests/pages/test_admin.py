@@ -5,7 +5,9 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from jobs import lifecycle
-from jobs.models import LogFeed, Policy, Scope, Team, Template
+from jobs.lifecycle import retention
+from jobs.lifecycle.aside import Aside
+from jobs.models import LogFeed, Policy, RetentionSetting, Scope, SetAsideItem, Team, Template, Upkeep
 from tests.pages.conftest import MakeJob, SignIn
 
 
@@ -71,6 +73,43 @@ def test_tells_how_the_last_looks_went(admin: User, signed_in: SignIn, model: st
     assert "Vertex AI answered 503." in client.get(f"/admin/jobs/{model}/").content.decode()
     assert client.get(f"/admin/jobs/{model}/{row.pk}/change/").status_code == 200
     assert client.post(f"/admin/jobs/{model}/{row.pk}/change/", {"failures": 0}).status_code == 403
+
+
+def test_shows_and_deletes_what_was_set_aside(admin: User, stranger: User, signed_in: SignIn) -> None:
+    Aside("logs of vision-research", now=timezone.now()).put("line 7", "DataError: value too long")
+    row, client = SetAsideItem.objects.get(), signed_in(admin)
+
+    assert "DataError: value too long" in client.get("/admin/jobs/setasideitem/").content.decode()
+    assert client.get(f"/admin/jobs/setasideitem/{row.pk}/change/").status_code == 200
+    assert client.post(f"/admin/jobs/setasideitem/{row.pk}/change/", {"reason": "x"}).status_code == 403
+    assert signed_in(stranger).get("/admin/jobs/setasideitem/").status_code == 302
+    assert signed_in(stranger).post(f"/admin/jobs/setasideitem/{row.pk}/delete/", {"post": "yes"}).status_code == 302
+    assert SetAsideItem.objects.exists()
+    assert client.post(f"/admin/jobs/setasideitem/{row.pk}/delete/", {"post": "yes"}).status_code == 302
+    assert not SetAsideItem.objects.exists()
+
+
+def test_sets_how_long_rows_are_kept(admin: User, stranger: User, signed_in: SignIn) -> None:
+    given = {"kind": "log_lines", "days": "7"}
+    assert signed_in(stranger).post("/admin/jobs/retentionsetting/add/", given).status_code == 302
+    assert not RetentionSetting.objects.exists()
+    client = signed_in(admin)
+
+    assert client.post("/admin/jobs/retentionsetting/add/", given | {"days": "0"}).status_code == 200, (
+        "said to be wrong"
+    )
+    assert client.post("/admin/jobs/retentionsetting/add/", given).status_code == 302
+
+    assert retention.days_kept()["log_lines"] == 7
+    assert "log lines of replicas" in client.get("/admin/jobs/retentionsetting/").content.decode()
+
+
+def test_tells_what_the_last_prune_removed(admin: User, signed_in: SignIn) -> None:
+    row = Upkeep.objects.create(name="prune", result={"sessions": 12})
+    client = signed_in(admin)
+
+    assert "upkeep: prune" in client.get("/admin/jobs/upkeep/").content.decode()
+    assert "sessions" in client.get(f"/admin/jobs/upkeep/{row.pk}/change/").content.decode()
 
 
 def test_shows_templates(team: Team, owner: User, admin: User, signed_in: SignIn) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from jobs.lifecycle import database_now
-from jobs.lifecycle.audit import audit
+from jobs.lifecycle.audit import audit, items_set_aside
 
 
 class Command(BaseCommand):
@@ -29,5 +29,9 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(broken.as_dict(), ensure_ascii=False) if options["json"] else line)
         if not count and not options["json"]:
             self.stdout.write("All rows keep their invariants.")
+        if (items := items_set_aside()) and not options["json"]:
+            self.stdout.write(
+                f"Set aside, since they could not be stored or read: {items} (see /admin/jobs/setasideitem/)."
+            )
         if count:
             raise SystemExit(1)

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import Count, Prefetch
 
 from jobs.lifecycle.audit.rules import RULES, Evidence, claim_rule
-from jobs.models import Job, JobEvent, LogFeed, Scope, Survey, UnmatchedJob
+from jobs.models import Job, JobEvent, LogFeed, Scope, SetAsideItem, Survey, UnmatchedJob
 from jobs.models.job import JobQuerySet
 
 PORTION = 200
@@ -44,6 +44,11 @@ def audit(now: datetime) -> Iterator[Broken]:
         for look in row.objects.order_by("pk").iterator(chunk_size=PORTION):
             if words := claim_rule(look.claim, look.claimed_until, now):
                 yield Broken("claim", str(look), str(look.pk), words)
+
+
+def items_set_aside() -> int:
+    """Return how many items from outside are left out because they could not be stored or read; no row is broken."""
+    return SetAsideItem.objects.filter(is_kept=False).count()
 
 
 def _with_events(jobs: JobQuerySet) -> JobQuerySet:

@@ -17,9 +17,11 @@ from django.db import IntegrityError, transaction
 
 from jobs import cost, spec, strategies, vertex
 from jobs.lifecycle import claims, door
+from jobs.lifecycle.aside import Aside
 from jobs.lifecycle.asking.request import storable
 from jobs.lifecycle.connection import INSTANCE_LABEL, JOB_LABEL
 from jobs.lifecycle.errors import NotPermitted
+from jobs.lifecycle.storable import fit
 from jobs.lifecycle.watching.feeds import WANTED_FOR
 from jobs.lifecycle.watching.record import number, record
 from jobs.lifecycle.watching.sightings import saw
@@ -32,13 +34,24 @@ HOUR = timedelta(hours=1)
 MOST_NOTED = 20
 
 
+class CannotAdopt(NotPermitted):
+    """The job cannot become a row here."""
+
+
 def adopt(foreign: ForeignJob, *, team: Team, by: User, now: datetime) -> Job:
     """Follow a job that a survey found, for `team`; return the first row when it was adopted before.
 
     Raises NotPermitted for whom is no engineer, approver or lead of a team whose project it is, and for a job that
-    another team has adopted.
+    another team has adopted. Raises CannotAdopt for one whose description makes it impossible; it is set aside.
     """
     check_may_adopt(project=foreign.survey.project, team=team, by=by)
+    aside = Aside(f"adoption from {foreign.survey.project}/{foreign.survey.region}", now=now)
+    with aside.item(foreign.remote_name):
+        return _adopt_once(foreign, team, by, now)
+    raise CannotAdopt("It cannot be adopted, since its description cannot be kept; an administrator sees why.")
+
+
+def _adopt_once(foreign: ForeignJob, team: Team, by: User, now: datetime) -> Job:
     remote = vertex.remote_job(foreign.kind, foreign.body)
     _check_has_no_request(remote)
     try:
@@ -129,7 +142,8 @@ def _row(
     price = cost.estimate(submission, strategy=strategy, expected=HOUR, book=cost.PriceBook.load())
     price = replace(price, hours=0.0, expected_usd=None, low_usd=None, high_usd=None, restarts=None)
     created_at = remote.create_time or remote.start_time or foreign.survey.answered_at or now
-    job = Job.objects.create(
+    created_at = min(created_at, now)
+    job = Job(
         team=team,
         owner=by,
         kind=foreign.kind,
@@ -151,5 +165,7 @@ def _row(
         submitted_at=created_at,
         log_wanted_until=now + WANTED_FOR,
     )
+    fit(job)
+    job.save(force_insert=True)
     saw([job.pk], now=created_at)
     return job, findings

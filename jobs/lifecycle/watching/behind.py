@@ -10,7 +10,8 @@ from uuid import UUID
 from django.db import transaction
 
 from jobs import vertex
-from jobs.lifecycle import budget, claims
+from jobs.lifecycle import budget, claims, storable
+from jobs.lifecycle.aside import Aside
 from jobs.lifecycle.connection import client
 from jobs.lifecycle.watching import cadence
 from jobs.lifecycle.watching.sources import source_columns, study_name
@@ -19,7 +20,7 @@ from jobs.models import Job, LogFeed
 
 
 def look_behind(
-    feed: LogFeed, jobs: Iterable[Job], watch: cadence.Stopwatch, now: datetime
+    feed: LogFeed, jobs: Iterable[Job], aside: Aside, watch: cadence.Stopwatch, now: datetime
 ) -> tuple[vertex.VertexError | None, set[UUID]]:
     """Ask for the tuning job of each pipeline that has one; a failure keeps none of the others from being asked for.
 
@@ -34,7 +35,7 @@ def look_behind(
         try:
             budget.spend(budget.reads(job.project, job.region), now=now)
             with vertex.at_most(cadence.PATIENCE_SECONDS if trouble is None else cadence.PROBE_SECONDS):
-                _record(job, client().get(Job.Kind.TUNING_JOB, study_name(job)))
+                remote = client().get(Job.Kind.TUNING_JOB, study_name(job))
         except budget.OverBudget as error:
             return error, set(unasked)
         except (vertex.Unavailable, vertex.RateLimited) as error:
@@ -44,11 +45,13 @@ def look_behind(
             del unasked[job.pk]
         else:
             del unasked[job.pk]
+            with aside.item(f"tuning job of {job.pk}"):
+                _record(job, remote, now)
     return trouble, set(unasked)
 
 
-def _record(job: Job, remote: vertex.RemoteJob) -> None:
+def _record(job: Job, remote: vertex.RemoteJob, now: datetime) -> None:
     with transaction.atomic():
         locked = Job.objects.select_for_update().get(pk=job.pk)
-        record_trials(locked, remote)
-        Job.objects.filter(pk=job.pk).update(**source_columns(locked, remote))
+        record_trials(locked, remote, now=now)
+        Job.objects.filter(pk=job.pk).update(**storable.fit_columns(Job, source_columns(locked, remote)))

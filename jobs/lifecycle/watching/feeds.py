@@ -5,21 +5,25 @@ one read each for the few jobs whose own lines are wanted: those that somebody l
 Cloud Logging allows about sixty reads a minute and project, so not every running job is read all the time.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Q
 
 from jobs import vertex
 from jobs.lifecycle import budget, claims
+from jobs.lifecycle.aside import Aside
 from jobs.lifecycle.connection import client
 from jobs.lifecycle.watching import cadence, restarts
 from jobs.lifecycle.watching.behind import look_behind
+from jobs.lifecycle.watching.guard import guarded
 from jobs.lifecycle.watching.sources import replica_name
 from jobs.models import Job, LogFeed, LogLine
 from jobs.models.job import JobQuerySet
+from jobs.vertex import wire
 from jobs.vertex.logs import SERVICE, TAKEN_AWAY
 
 KEPT_LINES = 2_000
@@ -49,22 +53,23 @@ def read_feed(feed_id: int, *, now: datetime) -> None:
     feed = claims.claim_look(LogFeed, feed_id, now)
     if feed is None:
         return
+    with guarded(feed, now=now):
+        _read(feed, now)
+
+
+def _read(feed: LogFeed, now: datetime) -> None:
     unread = unread_jobs(feed.project)
     oldest = unread.order_by("submitted_at").values_list("submitted_at", flat=True).first()
     if oldest is None:
         claims.release_look(feed, due_at=None, answered_at=feed.answered_at)
         return
-    watch = cadence.Stopwatch(now)
-    try:
-        is_all = _read_service(feed, feed.cursor_at or oldest, watch, now)
-    except vertex.VertexError as error:
-        claims.release_failed(feed, error, now=now)
-        return
-    trouble, unasked = look_behind(feed, _tuning_pipelines(unread), watch, now)
-    trouble = _read_tails(feed, _wanted(unread.exclude(pk__in=unasked), now), watch, now) or trouble
+    watch, aside = cadence.Stopwatch(now), Aside(str(feed), now=now)
+    is_all = _read_service(feed, min(feed.cursor_at or oldest, now), aside, watch, now)
+    trouble, unasked = look_behind(feed, _tuning_pipelines(unread), aside, watch, now)
+    trouble = _read_tails(feed, _wanted(unread.exclude(pk__in=unasked), now), aside, watch, now) or trouble
     pause = settings.POLL_INTERVAL if is_all else timedelta()
     due_at = now + ((trouble and trouble.retry_after) or pause)
-    claims.release_look(feed, due_at=due_at, answered_at=now, trouble=str(trouble or ""))
+    claims.release_look(feed, due_at=due_at, answered_at=now, trouble=str(trouble or aside.words))
 
 
 def unread_jobs(project: str) -> JobQuerySet:
@@ -76,28 +81,29 @@ def _tuning_pipelines(unread: JobQuerySet) -> JobQuerySet:
     return unread.filter(kind=Job.Kind.PIPELINE, spec__trainingTaskInputs__has_key="studySpec").order_by("pk")
 
 
-def _read_service(feed: LogFeed, after: datetime, watch: cadence.Stopwatch, now: datetime) -> bool:
+def _read_service(feed: LogFeed, after: datetime, aside: Aside, watch: cadence.Stopwatch, now: datetime) -> bool:
     """Keep the service's new lines, record the restarts they tell and how far the reading came.
 
     False when more lines are waiting: thousands of jobs that begin together write more than one read gives.
     """
-    since = min(after, now - LATENESS)
-    limit, entries = LINES_PER_READ, _service_lines(feed, since, LINES_PER_READ, now)
+    since, read = min(after, now - LATENESS), partial(_service_lines, feed, aside, now)
+    limit, entries = LINES_PER_READ, read(since, LINES_PER_READ)
     if since < after and len(entries) == limit:  # a flood: first what is new
-        since, entries = after, _service_lines(feed, after, limit, now)
+        since, entries = after, read(after, limit)
     while len(entries) == limit and entries[-1].timestamp <= after:  # more lines at one moment than one read gives
         limit *= 4
-        entries = _service_lines(feed, since, limit, now)
+        entries = read(since, limit)
     numbers = {entry.job_id for entry in entries}
     ours = {
         number: job for job in unread_jobs(feed.project).iterator() for number in job.log_sources if number in numbers
     }
     news = _news([(ours[entry.job_id], entry) for entry in entries if entry.job_id in ours], since)
-    _keep(news)
+    _keep(news, aside)
     for job in {job for job, _ in news}:
         claims.renew_look(feed, now=watch.now)
-        restarts.reconcile(job, now=now)
-    newest = max([after, *(entry.timestamp for entry in entries)])
+        with aside.item(f"restarts of job {job.pk}"):
+            restarts.reconcile(job, now=now)
+    newest = max([after, *(entry.timestamp for entry in entries if entry.timestamp <= now)])
     LogFeed.objects.filter(pk=feed.pk, claim=feed.claim).update(cursor_at=newest)
     return len(entries) < limit
 
@@ -111,9 +117,15 @@ def _news(found: list[tuple[Job, vertex.LogEntry]], since: datetime) -> list[tup
     return [(job, entry) for job, entry in found if (job.pk, entry.timestamp, entry.insert_id) not in kept]
 
 
-def _service_lines(feed: LogFeed, after: datetime, limit: int, now: datetime) -> list[vertex.LogEntry]:
+def _service_lines(feed: LogFeed, aside: Aside, now: datetime, after: datetime, limit: int) -> list[vertex.LogEntry]:
     before_page = _spending(feed.project, now)
-    return client().service_log(feed.project, after=after, limit=limit, before_page=before_page)
+    return client().service_log(
+        feed.project, after=after, limit=limit, before_page=before_page, on_odd=partial(_set_aside, aside)
+    )
+
+
+def _set_aside(aside: Aside, entry: object, reason: str) -> None:
+    aside.put(f"entry {wire.text(wire.mapping(entry).get('insertId'))}", reason)
 
 
 def _wanted(unread: JobQuerySet, now: datetime) -> list[Job]:
@@ -124,7 +136,9 @@ def _wanted(unread: JobQuerySet, now: datetime) -> list[Job]:
     return [*never_read[:TAILS_PER_LOOK], *read[:TAILS_PER_LOOK]][:TAILS_PER_LOOK]
 
 
-def _read_tails(feed: LogFeed, jobs: list[Job], watch: cadence.Stopwatch, now: datetime) -> vertex.VertexError | None:
+def _read_tails(
+    feed: LogFeed, jobs: list[Job], aside: Aside, watch: cadence.Stopwatch, now: datetime
+) -> vertex.VertexError | None:
     """Read them one after the other; a read that fails keeps none of the others from being made.
 
     Returns the last failure. Ends early when our budget is used up, when the time of a look is, or when another worker
@@ -136,35 +150,44 @@ def _read_tails(feed: LogFeed, jobs: list[Job], watch: cadence.Stopwatch, now: d
             break
         try:
             with vertex.at_most(cadence.PATIENCE_SECONDS if trouble is None else cadence.PROBE_SECONDS):
-                _read_tail(job, now)
+                entries, moments = _tail(job, aside, now)
         except budget.OverBudget as error:
             return error
         except vertex.VertexError as error:
             trouble = error
+        else:
+            with aside.item(f"log of job {job.pk}"):
+                _keep_tail(job, entries, moments, aside, now)
     return trouble
 
 
-def _read_tail(job: Job, now: datetime) -> None:
-    """Keep the newest of a job's new lines, and notice when there is nothing more to come."""
-    after = job.log_cursor_at or job.submitted_at or job.requested_at
-    since = after - LATENESS if job.log_cursor_at else after
-    numbers = list(job.log_sources)
-    before_page = _spending(job.project, now)
-    entries = client().log(
-        job.project, job_ids=numbers, after=since, limit=KEPT_LINES, newest=True, before_page=before_page
-    )
+def _tail(job: Job, aside: Aside, now: datetime) -> tuple[list[vertex.LogEntry], list[datetime]]:
+    """Ask for the newest of a job's new lines; return them, and the moments of those that move its cursor."""
+    numbers, since = list(job.log_sources), _read_until(job, now) - (LATENESS if job.log_cursor_at else timedelta())
+    asked: dict[str, Any] = {"before_page": _spending(job.project, now), "on_odd": partial(_set_aside, aside)}
+    entries = client().log(job.project, job_ids=numbers, after=since, limit=KEPT_LINES, newest=True, **asked)
     moments = [entry.timestamp for entry in entries]
     if job.is_adopted and job.log_cursor_at is None:  # the feed's cursor had passed what the service wrote before
-        entries += client().service_log(
-            job.project, job_ids=numbers, after=since, limit=LINES_PER_READ, before_page=before_page
-        )
-    _keep([(job, entry) for entry in entries])
-    job.log_cursor_at = max([after, *moments])
+        entries += client().service_log(job.project, job_ids=numbers, after=since, limit=LINES_PER_READ, **asked)
+    return entries, moments
+
+
+def _read_until(job: Job, now: datetime) -> datetime:
+    """How far its log was read; a line that was dated in the future must not hide the ones that came after it."""
+    return min(job.log_cursor_at or job.submitted_at or job.requested_at, now)
+
+
+def _keep_tail(job: Job, entries: list[vertex.LogEntry], moments: list[datetime], aside: Aside, now: datetime) -> None:
+    """Keep a job's new lines, and notice when there is nothing more to come."""
+    after = _read_until(job, now)
+    _keep([(job, entry) for entry in entries], aside)
+    job.log_cursor_at = max([after, *(moment for moment in moments if moment <= now)])
     job.log_complete = job.ended_at is not None and now - job.ended_at > AFTERMATH
     if len(moments) >= KEPT_LINES and min(moments) > after:  # there were more since the last read
         job.log_kept_from = min(moments)
     if entries:
-        restarts.reconcile(job, now=now)
+        with aside.item(f"restarts of job {job.pk}"):
+            restarts.reconcile(job, now=now)
         job.log_kept_from = _forget_oldest(job) or job.log_kept_from
     columns = ("log_cursor_at", "log_complete", "log_kept_from")
     Job.objects.filter(pk=job.pk).update(**{name: getattr(job, name) for name in columns})
@@ -174,7 +197,7 @@ def _spending(project: str, now: datetime) -> Callable[[], None]:
     return partial(budget.spend, budget.log_reads(project), now=now)
 
 
-def _keep(found: list[tuple[Job, vertex.LogEntry]]) -> None:
+def _keep(found: list[tuple[Job, vertex.LogEntry]], aside: Aside) -> None:
     lines = [
         LogLine(
             job=job,
@@ -186,6 +209,10 @@ def _keep(found: list[tuple[Job, vertex.LogEntry]]) -> None:
         )
         for job, entry in found
     ]
+    aside.store(lines, _insert, name=lambda line: f"line {line.insert_id} of job {line.job_id}")
+
+
+def _insert(lines: Sequence[LogLine]) -> None:
     LogLine.objects.bulk_create(lines, ignore_conflicts=True)
 
 

@@ -15,50 +15,31 @@ from typing import NamedTuple
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import BooleanField, ExpressionWrapper, F, Q
 
-from jobs import states, vertex
+from jobs import vertex
 from jobs.lifecycle import budget, claims
+from jobs.lifecycle.aside import Aside
 from jobs.lifecycle.connection import INSTANCE_LABEL, client
 from jobs.lifecycle.watching import cadence
-from jobs.lifecycle.watching.record import BLIND_AFTER, record, record_absence
+from jobs.lifecycle.watching.guard import guarded
+from jobs.lifecycle.watching.news import Known, is_news, may_be_restarting
+from jobs.lifecycle.watching.record import record, record_absence
 from jobs.lifecycle.watching.restarts import reconcile
 from jobs.lifecycle.watching.sightings import saw
+from jobs.lifecycle.watching.watched import may_have_duplicates, place_of, watched_jobs
 from jobs.models import Job, Scope
 from jobs.states import JobState
+from jobs.vertex import wire
 
 FIELDS = ("name", "state", "startTime", "endTime", "updateTime", "error", "labels")
 """What `record` reads of a job that has been submitted, and the labels, which tell whose it is."""
 MORE_FIELDS: dict[str, tuple[str, ...]] = {Job.Kind.PIPELINE: ("trainingTaskMetadata",)}
 JOB_ENDED = ("JOB_STATE_SUCCEEDED", "JOB_STATE_FAILED", "JOB_STATE_CANCELLED", "JOB_STATE_EXPIRED")
 PIPELINE_ENDED = ("PIPELINE_STATE_SUCCEEDED", "PIPELINE_STATE_FAILED", "PIPELINE_STATE_CANCELLED")
-ERROR_WINDOW = timedelta(minutes=5)
-"""How long after its end a job may fail to give a reason until we believe that there is none (vertex-facts 6.1)."""
-ERROR_LATEST = timedelta(hours=6)
-"""After this nobody asks any more, whatever kept us from hearing of it."""
-LOST_ASKED_FOR, LOST_LISTED = timedelta(hours=1), timedelta(days=1)
-"""How long a lost job is still asked for by name, and followed again when a list holds it."""
-DUPLICATE_WINDOW = timedelta(days=1)
-"""How long after a request a second job of it is looked for in a scope where nothing else is watched."""
 PAGE_TRIES = 3
 SEEN_TOGETHER = 2_000
 SEEN_WITHIN = timedelta(seconds=2)
 ANOTHER_PROBE = timedelta(seconds=2)
-
-
-class Known(NamedTuple):
-    """What is known of a watched job: ten thousand of them are held at once, so only what tells news from no news."""
-
-    pk: uuid.UUID
-    remote_name: str
-    state: str
-    has_started: bool
-    runs_long: bool
-    was_blind: bool
-    """Nobody has looked for so long that `record` writes it down."""
-    is_to_be_cancelled: bool
-    is_asked_for: bool
-    """Whether it is asked for by name when the list does not hold it."""
 
 
 class Listed(NamedTuple):
@@ -76,8 +57,15 @@ def observe(scope_id: int, *, now: datetime) -> Listed | None:
     scope = claims.claim_look(Scope, scope_id, now)
     if scope is None:
         return None
+    listed = None
+    with guarded(scope, now=now):
+        listed = _observe(scope, now)
+    return listed
+
+
+def _observe(scope: Scope, now: datetime) -> Listed | None:
     watched = {job.remote_name: job for job in watched_jobs(scope, now)}
-    if not watched and not _may_have_duplicates(scope, now):
+    if not watched and not may_have_duplicates(scope, now):
         claims.release_look(scope, due_at=None, answered_at=scope.answered_at)
         return None
     with cadence.turn(scope.failures) as patience:
@@ -85,50 +73,12 @@ def observe(scope_id: int, *, now: datetime) -> Listed | None:
             claims.postpone_look(scope, due_at=now + ANOTHER_PROBE)
             return None
         look = Look(scope, watched, patience, now)
-        try:
-            trouble = look.take()
-        except claims.ClaimLost:
-            return None
-        except vertex.VertexError as error:
-            claims.release_failed(scope, error, now=now)
-            return None
+        trouble = look.take()
     claims.wake_feed(scope.project, due_at=now)
     pause = (trouble and trouble.retry_after) or cadence.pause(watched.values())
     due_at = now if look.is_cut_short else now + pause
-    claims.release_look(scope, due_at=due_at, answered_at=now, trouble=str(trouble or ""))
+    claims.release_look(scope, due_at=due_at, answered_at=now, trouble=str(trouble or look.aside.words))
     return Listed(look.unmatched, is_complete=look.is_list_complete)
-
-
-def _may_have_duplicates(scope: Scope, now: datetime) -> bool:
-    """Whether a create of late had no answer, so that its job may still appear although no row waits for it."""
-    since = now - DUPLICATE_WINDOW
-    sent = Job.objects.filter(**place_of(scope), requested_at__gt=since)
-    return sent.filter(Q(submit_attempts__gt=1) | Q(submit_attempts=1, remote_name="")).exists()
-
-
-def watched_jobs(scope: Scope, now: datetime) -> list[Known]:
-    """Jobs that Vertex AI may still have news about: active ones, those that failed without a reason, and lost ones."""
-    of_scope = Job.objects.filter(**place_of(scope)).exclude(remote_name="")
-    failed = Q(state=JobState.FAILED, error__isnull=True, deleted_at=None, ended_at__gt=now - ERROR_LATEST)
-    reasonless = failed & Q(sighting__at__lt=F("ended_at") + ERROR_WINDOW)
-    active = ~Q(state__in=states.FINISHED | states.LOCAL)
-    told = {
-        "has_started": Q(started_at__isnull=False),
-        "runs_long": Q(running_since__isnull=False, running_since__lt=now - cadence.LONG_RUN),
-        "was_blind": Q(sighting__at__isnull=False, sighting__at__lt=now - BLIND_AFTER),
-        "is_to_be_cancelled": Q(cancel_requested_at__isnull=False),
-        "is_asked_for": ~Q(state=JobState.LOST) | Q(ended_at__gt=now - LOST_ASKED_FOR),
-    }
-    asked = {name: ExpressionWrapper(told[name], BooleanField()) for name in told}
-    lost = Q(state=JobState.LOST, ended_at__gt=now - LOST_LISTED)
-    found = of_scope.filter(active | reasonless | lost).annotate(**asked)
-    longest_unheard_first = found.order_by(F("sighting__at").asc(nulls_first=True), "submitted_at", "pk")
-    return list(map(Known._make, longest_unheard_first.values_list(*Known._fields)))
-
-
-def place_of(scope: Scope) -> dict[str, str]:
-    """What the jobs of a scope have in common."""
-    return {"project": scope.project, "region": scope.region, "kind": scope.kind}
 
 
 class Look:
@@ -143,6 +93,7 @@ class Look:
         self._watch = cadence.Stopwatch(now, jobs_count=len(watched))
         self._without_news: list[uuid.UUID] = []
         self._written_at = now
+        self.aside = Aside(str(scope), now=now)
         self.is_cut_short = False
         self.is_list_complete = False
         self.unmatched: list[vertex.RemoteJob] = []
@@ -219,6 +170,7 @@ class Look:
             fields=(*FIELDS, *MORE_FIELDS.get(scope.kind, ())),
             before_page=self._spend,
             tries=PAGE_TRIES,
+            on_odd=lambda item, reason: self.aside.put(wire.text(wire.mapping(item).get("name")), reason),
         )
         while True:
             with vertex.at_most(self._patience):
@@ -234,7 +186,7 @@ class Look:
             with vertex.at_most(self._patience):
                 remote = client().get(self._scope.kind, known.remote_name)
         except vertex.NotFound:
-            with transaction.atomic():
+            with self.aside.item(known.remote_name):
                 self._keep_claim()
                 record_absence(Job.objects.select_related("sighting").get(pk=known.pk), now=self._now)
         else:
@@ -252,11 +204,11 @@ class Look:
         if len(self._without_news) >= SEEN_TOGETHER or self._watch.now - self._written_at > SEEN_WITHIN:
             self._write_seen()
         for known, remote in news:
-            with transaction.atomic():
+            with self.aside.item(known.remote_name):
                 self._keep_claim()
                 job = Job.objects.select_related("sighting").get(pk=known.pk)
                 record(job, remote, now=self._now)
-            self._look_for_restarts(known, job)
+                self._look_for_restarts(known, job)
 
     def _write_seen(self) -> None:
         if not self._without_news:
@@ -270,7 +222,8 @@ class Look:
         """A job that has not run before, or now runs for the first time, has no restart; logs are the feed's."""
         has_run = known.has_started or (job.started_at is not None and job.state != JobState.RUNNING)
         if has_run and (job.state != known.state or may_be_restarting(known)):
-            reconcile(job, now=self._now)
+            with self.aside.item(f"restarts of {known.remote_name}"):
+                reconcile(job, now=self._now)
 
     def _keep_claim(self) -> None:
         claims.keep_look(self._scope, now=self._watch.now)
@@ -278,16 +231,3 @@ class Look:
 
 def _is_ours(remote: vertex.RemoteJob) -> bool:
     return remote.labels.get(INSTANCE_LABEL) == settings.INSTANCE
-
-
-def is_news(known: Known, remote: vertex.RemoteJob) -> bool:
-    """Whether `record` would write anything but that it was seen, or a restart may be waiting for its cause."""
-    state = states.from_vertex(remote.state)
-    start_is_unknown = not known.has_started and state != JobState.RUNNING and bool(remote.start_time)
-    is_other = state != known.state or bool(remote.error)
-    return is_other or start_is_unknown or known.was_blind or may_be_restarting(known)
-
-
-def may_be_restarting(known: Known) -> bool:
-    """Whether the job has run before and waits for machines again."""
-    return known.has_started and known.state in states.WAITING_AT_VERTEX

@@ -4,7 +4,7 @@ Their list knows no filter and no mask and is short: one call tells everything. 
 hold is gone; its row stays. Whatever fails is written on the scope, and the rows stay as they were.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -14,9 +14,11 @@ from django.db.models import QuerySet
 
 from jobs import vertex
 from jobs.catalog import REGIONS
-from jobs.lifecycle import budget, claims
+from jobs.lifecycle import budget, claims, storable
+from jobs.lifecycle.aside import Aside
 from jobs.lifecycle.connection import client
 from jobs.lifecycle.watching import cadence
+from jobs.lifecycle.watching.guard import guarded
 from jobs.lifecycle.watching.observe import ANOTHER_PROBE, PAGE_TRIES
 from jobs.models import Job, Pool, Prepared, Scope, Team, given
 from jobs.states import RUNNING, WAITING
@@ -37,23 +39,22 @@ def observe_pools(scope_id: int, *, now: datetime) -> None:
     scope = claims.claim_look(Scope, scope_id, now)
     if scope is None:
         return
+    with guarded(scope, now=now):
+        _look(scope, now)
+
+
+def _look(scope: Scope, now: datetime) -> None:
     _watch_regions_of_jobs(scope.project, now)
     with cadence.turn(scope.failures) as patience:
         if not patience:
             claims.postpone_look(scope, due_at=now + ANOTHER_PROBE)
             return
-        try:
-            listed = _list(scope, patience, now)
-        except claims.ClaimLost:
-            return
-        except vertex.VertexError as error:
-            claims.release_failed(scope, error, now=now)
-            return
+        listed = _list(scope, patience, now)
     found = {each.resource_id: each for each in listed if each is not None}
-    odd = listed.count(None)
-    if _keep(scope, found, is_complete=not odd, now=now):
-        trouble = f"{odd} entries of the list are no persistent resources and were left out." if odd else ""
-        claims.release_look(scope, due_at=_next_look(scope, now), answered_at=now, trouble=trouble)
+    odd, aside = listed.count(None), Aside(str(scope), now=now)
+    _keep(scope, found, aside, is_complete=not odd, now=now)
+    trouble = f"{odd} entries of the list are no persistent resources and were left out." if odd else aside.words
+    claims.release_look(scope, due_at=_next_look(scope, now), answered_at=now, trouble=trouble)
 
 
 def watch_pools(now: datetime) -> int:
@@ -119,40 +120,45 @@ def _list(scope: Scope, patience: float, now: datetime) -> list[vertex.RemoteRes
         claims.keep_look(scope, now=watch.now)
 
 
-def _keep(scope: Scope, found: dict[str, vertex.RemoteResource], *, is_complete: bool, now: datetime) -> bool:
-    """Write what was listed; False, and nothing written, when another worker has taken the scope over."""
+def _keep(
+    scope: Scope, found: dict[str, vertex.RemoteResource], aside: Aside, *, is_complete: bool, now: datetime
+) -> None:
+    """Write what was listed; raises ClaimLost, with nothing written, when another worker has taken the scope over."""
     with transaction.atomic():
-        if not claims.renew_look(scope, now=now):
-            return False
+        claims.keep_look(scope, now=now)
         rows = {row.resource_id: row for row in Pool.objects.filter(project=scope.project, region=scope.region)}
         told = [_told(scope, rows.get(each.resource_id), each, now) for each in found.values()]
         news = [row for row in told if _is_news(row, rows.get(row.resource_id))]
-        Pool.objects.bulk_create(
-            news, update_conflicts=True, unique_fields=["project", "region", "resource_id"], update_fields=TOLD
-        )
+        aside.store(news, _write, name=lambda row: row.resource_id)
         same = found.keys() - {row.resource_id for row in news}
         Pool.objects.filter(pk__in=[rows[name].pk for name in same]).update(seen_at=now)
         if is_complete:
             missing = [row.pk for name, row in rows.items() if name not in found and row.gone_at is None]
             Pool.objects.filter(pk__in=missing).update(gone_at=now)
-    return True
+
+
+def _write(rows: Sequence[Pool]) -> None:
+    key = ["project", "region", "resource_id"]
+    Pool.objects.bulk_create(rows, update_conflicts=True, unique_fields=key, update_fields=TOLD)
 
 
 def _told(scope: Scope, known: Pool | None, remote: vertex.RemoteResource, now: datetime) -> Pool:
     """The row as the answer has it; one that came back after it was gone begins anew."""
-    state = remote.state[:64]
+    state = remote.state
     is_same = known is not None and known.gone_at is None and known.state == state
-    return Pool(
+    row = Pool(
         project=scope.project,
         region=scope.region,
         resource_id=remote.resource_id,
-        display_name=remote.display_name[:128],
+        display_name=remote.display_name,
         state=state,
         state_since=known.state_since if known is not None and is_same else now,
         body=remote.raw,
         seen_at=now,
         gone_at=None,
     )
+    storable.fit(row)  # before it is compared with what was kept
+    return row
 
 
 def _is_news(row: Pool, known: Pool | None) -> bool:

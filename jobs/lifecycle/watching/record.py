@@ -10,7 +10,7 @@ from typing import Any
 from django.db import transaction
 
 from jobs import states, vertex
-from jobs.lifecycle import door
+from jobs.lifecycle import door, storable
 from jobs.lifecycle.watching.sightings import saw
 from jobs.lifecycle.watching.sources import source_columns
 from jobs.lifecycle.watching.trials import record_trials
@@ -20,6 +20,8 @@ from jobs.states import FINISHED, JobState
 BLIND_AFTER = timedelta(minutes=3)
 """A longer gap between two answers is shown as not observed: a restart could hide in it."""
 LOST_AFTER = timedelta(minutes=10)
+MAX_AHEAD = timedelta(days=1)
+"""A time further in the future is not believed: as `updateTime` it would make every later answer look stale."""
 
 SENTENCES = {
     JobState.QUEUED: "Vertex AI queued the job.",
@@ -37,17 +39,19 @@ def record(job: Job, remote: vertex.RemoteJob, *, now: datetime, **columns: Any)
 
     The caller holds the claim. Writes nothing but that it was seen when the answer says nothing new.
     """
-    if _is_stale(job, remote):
+    if _is_stale(job, remote, now):
         return
     with transaction.atomic():
         _note_blindness(job, remote, now)
-        if remote.start_time and job.started_at is None and states.from_vertex(remote.state) != JobState.RUNNING:
+        has_begun = job.started_at is not None or states.from_vertex(remote.state) == JobState.RUNNING
+        if _believed(remote.start_time, now) and not has_begun:
             columns = _backfill_start(job, remote, now, columns)
         _follow(job, remote, now, columns)
         _learn_error(job, remote, now)
-        record_trials(job, remote)
+        record_trials(job, remote, now=now)
         columns = source_columns(job, remote)
-        columns |= {"remote_updated_at": remote.update_time or job.remote_updated_at}
+        columns |= {"remote_updated_at": _believed(remote.update_time, now) or job.remote_updated_at}
+        columns = storable.fit_columns(Job, columns)
         if any(getattr(job, name) != value for name, value in columns.items()):
             Job.objects.filter(pk=job.pk).update(**columns)
             for name, value in columns.items():
@@ -87,9 +91,14 @@ def number(remote: vertex.RemoteJob) -> str:
     return remote.name.rpartition("/")[2]
 
 
-def _is_stale(job: Job, remote: vertex.RemoteJob) -> bool:
-    known = job.remote_updated_at
-    return known is not None and remote.update_time is not None and remote.update_time < known
+def _believed(moment: datetime | None, now: datetime) -> datetime | None:
+    """Return a time that Vertex AI told, None when it lies too far in the future."""
+    return moment if moment is not None and moment <= now + MAX_AHEAD else None
+
+
+def _is_stale(job: Job, remote: vertex.RemoteJob, now: datetime) -> bool:
+    known, told = _believed(job.remote_updated_at, now), _believed(remote.update_time, now)
+    return known is not None and told is not None and told < known
 
 
 def _note_blindness(job: Job, remote: vertex.RemoteJob, now: datetime) -> None:
@@ -99,7 +108,7 @@ def _note_blindness(job: Job, remote: vertex.RemoteJob, now: datetime) -> None:
         job,
         JobEvent.Kind.UNSEEN,
         now=now,
-        occurred_at=max(job.seen_at, min(now, remote.end_time or now)),
+        occurred_at=max(job.seen_at, min(now, _believed(remote.end_time, now) or now)),
         sentence="Nobody looked for a while: a restart in that time would not have been seen.",
         once_key=f"unseen:{job.seen_at.isoformat()}",
         detail={"from": job.seen_at.isoformat()},
@@ -121,7 +130,7 @@ def _backfill_start(job: Job, remote: vertex.RemoteJob, now: datetime, columns: 
 
 def _follow(job: Job, remote: vertex.RemoteJob, now: datetime, columns: dict[str, Any]) -> None:
     after = states.from_vertex(remote.state)
-    occurred_at = _moment(job, remote, after) or now
+    occurred_at = _moment(job, remote, after, now) or now
     door.move(
         job,
         after,
@@ -131,7 +140,7 @@ def _follow(job: Job, remote: vertex.RemoteJob, now: datetime, columns: dict[str
         sentence=_sentence(after, remote),
         detail={"remote_name": remote.name, "remote_state": remote.state},
         error=remote.error or job.error,
-        remote_updated_at=remote.update_time or job.remote_updated_at,
+        remote_updated_at=_believed(remote.update_time, now) or job.remote_updated_at,
         **columns,
     )
 
@@ -151,13 +160,14 @@ def _learn_error(job: Job, remote: vertex.RemoteJob, now: datetime) -> None:
     )
 
 
-def _moment(job: Job, remote: vertex.RemoteJob, after: str) -> datetime | None:
+def _moment(job: Job, remote: vertex.RemoteJob, after: str, now: datetime) -> datetime | None:
     """When the state began, as far as Vertex AI tells."""
+    updated = _believed(remote.update_time, now)
     if after == JobState.RUNNING and job.started_at is None:
-        return remote.start_time or remote.update_time
+        return _believed(remote.start_time, now) or updated
     if after in FINISHED:
-        return remote.end_time or remote.update_time
-    return remote.update_time or remote.create_time
+        return _believed(remote.end_time, now) or updated
+    return updated or _believed(remote.create_time, now)
 
 
 def _sentence(after: str, remote: vertex.RemoteJob) -> str:

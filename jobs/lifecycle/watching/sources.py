@@ -5,11 +5,16 @@ own, which Vertex AI names in the parent (vertex-facts 2.4, 3 and 10.2). A pipel
 names the trials.
 """
 
+import re
 from typing import Any
 
+from jobs import bounds
 from jobs.models import Job
 from jobs.vertex import RemoteJob
 
+_NUMBER = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
+"""What Cloud Logging is asked for: one that is no number would make every read of the job's log fail."""
+MAX_LABEL_CHARACTERS = 40
 STUDY = "study"
 """What the lines of the tuning job behind a pipeline are called."""
 
@@ -31,14 +36,14 @@ def log_sources(job: Job, remote: RemoteJob) -> dict[str, str]:
         return {_number(remote.name): ""}
     found = dict(job.log_sources)
     metadata = _mapping(remote.raw.get("trainingTaskMetadata"))
-    if backing := metadata.get("backingCustomJob"):
-        found[_number(str(backing))] = ""
-    if backing := metadata.get("backingHyperparameterTuningJob"):
-        found[_number(str(backing))] = STUDY
+    if backing := _number(str(metadata.get("backingCustomJob") or "")):
+        found[backing] = ""
+    if backing := _number(str(metadata.get("backingHyperparameterTuningJob") or "")):
+        found[backing] = STUDY
     trials = remote.raw.get("trials")
-    for trial in trials if isinstance(trials, list) else []:
-        if name := _mapping(trial).get("customJob"):
-            found[_number(str(name))] = f"trial {_mapping(trial).get('id', '?')}"
+    for trial in map(_mapping, trials if isinstance(trials, list) else []):
+        if number := _number(str(trial.get("customJob") or "")):
+            found[number] = bounds.bounded(f"trial {trial.get('id', '?')}", MAX_LABEL_CHARACTERS)
     return found
 
 
@@ -56,7 +61,8 @@ def study_name(job: Job) -> str:
 
 
 def _number(name: str) -> str:
-    return name.rpartition("/")[2]
+    number = name.rpartition("/")[2]
+    return number if _NUMBER.match(number) else ""
 
 
 def _mapping(value: Any) -> dict[str, Any]:

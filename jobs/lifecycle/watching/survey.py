@@ -4,7 +4,7 @@ A survey lists all three kinds without our label and keeps what it finds as rows
 end, so that one that fails leaves the findings of the last. It is asked for, never repeated by itself.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -15,11 +15,14 @@ from django.db import transaction
 
 from jobs import spec, vertex
 from jobs.lifecycle import budget, claims
+from jobs.lifecycle.aside import Aside
 from jobs.lifecycle.connection import INSTANCE_LABEL, client
 from jobs.lifecycle.errors import NotPermitted
 from jobs.lifecycle.watching import cadence
+from jobs.lifecycle.watching.guard import guarded
 from jobs.models import ForeignJob, Job, Membership, Role, Survey, Team
 from jobs.spec.shape import fields
+from jobs.vertex import wire
 
 REACH = timedelta(days=30)
 """Jobs that were made before are left out."""
@@ -66,15 +69,12 @@ def survey(survey_id: int, *, now: datetime) -> None:
     row = claims.claim_look(Survey, survey_id, now)
     if row is None:
         return
-    walk = Walk(row, now)
-    try:
+    with guarded(row, now=now) as look:
+        walk = Walk(row, now)
         found = walk.find()
-        _write(row, found, now, trouble=walk.trouble)
-    except claims.ClaimLost:
-        return
-    except vertex.VertexError as error:
-        claims.release_failed(row, error, now=now)
-        is_hopeless = isinstance(error, vertex.Refused | vertex.NotFound | vertex.PermissionDenied)
+        _write(row, found, walk, now)
+    if look.failure is not None:
+        is_hopeless = isinstance(look.failure, vertex.Refused | vertex.NotFound | vertex.PermissionDenied)
         most = 1 if is_hopeless else MOST_FAILURES
         Survey.objects.filter(pk=row.pk, claim=None, failures__gte=most).update(due_at=None)
 
@@ -88,6 +88,7 @@ class Walk:
         self._spend = partial(budget.spend, budget.reads(row.project, row.region), now=now)
         self._inside = _inside_followed(row)
         self._gets_left = MOST_GETS
+        self.aside = Aside(str(row), now=now)
         self.trouble = ""
 
     def find(self) -> list[ForeignJob]:
@@ -111,6 +112,7 @@ class Walk:
             fields=fields_of(kind),
             before_page=self._spend,
             tries=PAGE_TRIES,
+            on_odd=lambda item, reason: self.aside.put(wire.text(wire.mapping(item).get("name")), reason),
         )
         for _ in range(MOST_PAGES):
             with vertex.at_most(cadence.PATIENCE_SECONDS):
@@ -143,7 +145,8 @@ class Walk:
                 self._spend()
                 with suppress(vertex.NotFound), vertex.at_most(cadence.PATIENCE_SECONDS):
                     row.body |= {"trials": client().get(kind, row.remote_name).raw.get("trials", [])}
-                trials = row.body.get("trials") or []
+                trials = row.body.get("trials")
+                trials = map(wire.mapping, trials if isinstance(trials, list) else [])
                 self._inside |= {(Job.Kind.CUSTOM_JOB, _number(str(trial.get("customJob")))) for trial in trials}
             yield row
 
@@ -185,19 +188,18 @@ def _number(name: str) -> str:
 
 
 def _row(row: Survey, kind: str, remote: vertex.RemoteJob) -> ForeignJob:
-    longest = ForeignJob._meta.get_field("display_name").max_length
     return ForeignJob(
         survey=row,
         kind=kind,
         remote_name=remote.name,
-        display_name=remote.display_name[:longest],
-        state=remote.state[:64],
+        display_name=remote.display_name,
+        state=remote.state,
         created_at=remote.create_time,
         body=remote.raw,
     )
 
 
-def _write(row: Survey, found: list[ForeignJob], now: datetime, *, trouble: str) -> None:
+def _write(row: Survey, found: list[ForeignJob], walk: Walk, now: datetime) -> None:
     """Replace what the last survey found, in one transaction that another worker's cannot mix with."""
     with transaction.atomic():
         claims.keep_look(row, now=now)
@@ -206,11 +208,16 @@ def _write(row: Survey, found: list[ForeignJob], now: datetime, *, trouble: str)
             followed |= _followed(names[first : first + AT_ONCE])
         row.found.all().delete()
         left = [foreign for foreign in found if foreign.remote_name not in followed]
-        ForeignJob.objects.bulk_create(
-            left,
-            batch_size=AT_ONCE,
-            update_conflicts=True,
-            unique_fields=["remote_name"],
-            update_fields=["survey", "kind", "display_name", "state", "created_at", "body"],
-        )
+        walk.aside.store(left, _insert, name=lambda foreign: foreign.remote_name)
+        trouble = " ".join(filter(None, [walk.trouble, walk.aside.words]))
         claims.release_look(row, due_at=None, answered_at=now, trouble=trouble)
+
+
+def _insert(rows: Sequence[ForeignJob]) -> None:
+    ForeignJob.objects.bulk_create(
+        rows,
+        batch_size=AT_ONCE,
+        update_conflicts=True,
+        unique_fields=["remote_name"],
+        update_fields=["survey", "kind", "display_name", "state", "created_at", "body"],
+    )

@@ -1,15 +1,18 @@
 """The trials of a tuning job as Vertex AI tells them: one row each, written only where something changed.
 
 Only an answer about one job holds `trials[]`; lists leave it out (vertex-facts 2.1), so an answer without it says
-nothing about trials and no row is ever removed. An entry that cannot be read is left out and takes no other with it. A
-trial that has ended is only changed by an answer that also says that it has ended.
+nothing about trials and no row is ever removed. An entry that cannot be read or stored is set aside and takes no other
+with it. A trial that has ended is only changed by an answer that also says that it has ended.
 """
 
 import math
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
+from jobs.lifecycle import storable
+from jobs.lifecycle.aside import Aside
 from jobs.models import Job, Trial
 from jobs.vertex import RemoteJob, wire
 
@@ -26,12 +29,15 @@ LARGEST = 2**63 - 1
 """What the columns hold; Vertex AI documents no limits."""
 
 
-def record_trials(job: Job, remote: RemoteJob) -> None:
+def record_trials(job: Job, remote: RemoteJob, *, now: datetime) -> None:
     """Keep what an answer says of each trial; the caller holds the claim and has dropped answers that are stale.
 
     Costs one SELECT, and one INSERT and one UPDATE where there is news.
     """
-    told = {trial.trial_id: trial for trial in read_trials(remote.raw.get("trials"))}
+    aside = Aside(f"trials of job {job.pk}", now=now)
+    told = {trial.trial_id: trial for trial in read_trials(remote.raw.get("trials"), on_odd=aside.put)}
+    for trial in told.values():
+        storable.fit(trial)  # before it is compared with what was kept
     if not told:
         return
     known = {trial.trial_id: trial for trial in Trial.objects.filter(job=job, trial_id__in=list(told))}
@@ -43,16 +49,29 @@ def record_trials(job: Job, remote: RemoteJob) -> None:
             new.append(trial)
         elif _take_over(row, trial):
             changed.append(row)
-    Trial.objects.bulk_create(new, ignore_conflicts=True)
-    Trial.objects.bulk_update(changed, COLUMNS, batch_size=100)
+    aside.store(new, _insert, name=_name)
+    aside.store(changed, _update, name=_name)
 
 
-def read_trials(entries: object) -> Iterator[Trial]:
-    """Read `trials[]` into rows that belong to no job yet; one without an id is left out."""
-    for trial in map(wire.mapping, _entries(entries)):
+def _insert(rows: Sequence[Trial]) -> None:
+    Trial.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def _update(rows: Sequence[Trial]) -> None:
+    Trial.objects.bulk_update(rows, COLUMNS, batch_size=100)
+
+
+def _name(row: Trial) -> str:
+    return f"trial {row.trial_id}"
+
+
+def read_trials(entries: object, *, on_odd: Callable[[str, str], object] = lambda *_: None) -> Iterator[Trial]:
+    """Read `trials[]` into rows that belong to no job yet; one without an id or a state is given to `on_odd`."""
+    for index, trial in enumerate(map(wire.mapping, _entries(entries))):
         trial_id = _trial_id(trial)
         state = _text(trial.get("state", UNSPECIFIED))
         if not trial_id or not 0 < len(state) <= LONGEST_STATE:
+            on_odd(f"entry {index}", "It is no trial: it has no number, or no state, that can be kept.")
             continue
         final = wire.mapping(trial.get("finalMeasurement"))
         yield Trial(

@@ -1,0 +1,35 @@
+"""`manage.py prune`: remove rows that nobody needs any more, as a worker does once a day."""
+
+import argparse
+from collections import Counter
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from django.utils import timezone
+
+from jobs import database
+from jobs.lifecycle import retention
+
+
+class Command(BaseCommand):
+    """Prints what was removed, or with --dry-run what would be, one line for each kind of row."""
+
+    help = "Remove old events, log lines, sessions and the like; safe while the site runs. See docs/running.md."
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the option."""
+        parser.add_argument("--dry-run", action="store_true", help="only count what would be removed")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        """Remove or count everything that is old."""
+        now, counts = timezone.now(), Counter[str]()
+        with database.unlimited():
+            for name, count, days in list(retention.old_rows(now)) if options["dry_run"] else []:
+                after = "" if days is None else f" (older than {days} days)"
+                self.stdout.write(f"{name}: {count:,} would be removed{after}")
+            for name, count in retention.prune(now) if not options["dry_run"] else ():
+                counts[name] += count
+        for name, count in counts.items():
+            self.stdout.write(f"{name}: {count:,} removed")
+        if not options["dry_run"] and not counts:
+            self.stdout.write("Nothing is old enough to be removed.")

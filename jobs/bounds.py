@@ -1,0 +1,99 @@
+"""Text and JSON from outside, made small and clean enough for a database column. Pure.
+
+PostgreSQL refuses NUL characters and lone surrogates in text and JSON, and text that is longer than its column; SQLite
+takes them, so a fault shows on one database only. JSON may be nested up to about a thousand levels on SQLite.
+"""
+
+import math
+import re
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any
+
+CUT = "…"
+"""Ends a text that was cut."""
+MAX_TEXT_CHARACTERS = 262_144
+"""Of a text in a column without a length; an entry of Cloud Logging has at most 256 KiB."""
+MAX_JSON_CHARACTERS = 2_000_000
+"""Of all texts and numbers in one JSON value together. A job that Vertex AI describes has a few thousand."""
+MAX_JSON_DEPTH = 200
+MAX_INTEGER_BITS = 4_096
+"""Of an integer inside JSON; Python refuses to read one of more than 4,300 digits."""
+MIN_MOMENT = datetime(2000, 1, 1, tzinfo=UTC)
+MAX_MOMENT = datetime(2200, 1, 1, tzinfo=UTC)
+"""What is dated before or after is no time of a job: year 1 cannot be shown in every time zone, and a sum with year
+9999 overflows."""
+SMALL_TEXT, SMALL_COUNT, SMALL_DEPTH = 1_000, 50, 8
+"""What is left of each text, list and object, and how many levels, when a JSON value is too large."""
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_DIGEST_CHARACTERS = 12
+
+
+def clean(text: str) -> str:
+    """Return the text with U+FFFD in place of NUL characters and lone surrogates."""
+    return _UNSTORABLE.sub("\ufffd", text)
+
+
+def bounded(text: str, limit: int) -> str:
+    """Return the clean text with at most `limit` characters; one that was cut ends with an ellipsis."""
+    whole = clean(text)
+    return whole if len(whole) <= limit else whole[: limit - 1] + CUT
+
+
+def bounded_key(text: str, limit: int) -> str:
+    """Return what `bounded` does for a text that tells things apart: two that differ still do when they were cut."""
+    whole = clean(text)
+    if len(whole) <= limit:
+        return whole
+    digest = sha256(whole.encode()).hexdigest()[:_DIGEST_CHARACTERS]
+    return f"{whole[: limit - _DIGEST_CHARACTERS - 1]}{CUT}{digest}"
+
+
+def is_moment(value: datetime) -> bool:
+    """Tell whether an aware datetime can be a time in the life of a job."""
+    return MIN_MOMENT <= value < MAX_MOMENT
+
+
+def bounded_json(value: Any) -> Any:
+    """Return JSON that both databases store; one that is too large is cut to its beginnings."""
+    found, size = _storable(value, MAX_JSON_DEPTH)
+    if size <= MAX_JSON_CHARACTERS:
+        return found
+    small, size = _storable(_small(found, SMALL_DEPTH), SMALL_DEPTH + 1)
+    return small if size <= MAX_JSON_CHARACTERS else {}
+
+
+def _storable(value: Any, levels: int) -> tuple[Any, int]:
+    """Return the value without what no database stores, and how many characters it has, roughly."""
+    if isinstance(value, str):
+        text = clean(value)
+        return (value if text == value else text), len(text)
+    if value is None or isinstance(value, bool):
+        return value, 4
+    if isinstance(value, int):
+        return (value, value.bit_length() // 3) if value.bit_length() <= MAX_INTEGER_BITS else (None, 4)
+    if isinstance(value, float):
+        return (value, 20) if math.isfinite(value) else (None, 4)
+    if levels <= 0:
+        return CUT, 1
+    if isinstance(value, dict):
+        pairs = [(clean(str(name)), *_storable(item, levels - 1)) for name, item in value.items()]
+        return {name: item for name, item, _ in pairs}, sum(len(name) + size + 4 for name, _, size in pairs)
+    if isinstance(value, list | tuple):
+        items = [_storable(item, levels - 1) for item in value]
+        return [item for item, _ in items], sum(size + 2 for _, size in items)
+    return _storable(str(value), levels)
+
+
+def _small(value: Any, levels: int) -> Any:
+    if isinstance(value, str):
+        return bounded(value, SMALL_TEXT)
+    if isinstance(value, dict | list) and not levels:
+        return CUT
+    if isinstance(value, dict):
+        kept = list(value.items())[:SMALL_COUNT]
+        return {bounded_key(name, SMALL_TEXT): _small(item, levels - 1) for name, item in kept}
+    if isinstance(value, list):
+        return [_small(item, levels - 1) for item in value[:SMALL_COUNT]]
+    return value

@@ -1,0 +1,83 @@
+"""What only PostgreSQL needs beside Django's own: limits lifted for long work, and indexes built without blocking."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.db import connections, migrations
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations.state import ProjectState
+
+DEFAULT = "default"
+
+
+def lift_limits(*, using: str = DEFAULT, locks: bool = False) -> None:
+    """Let statements of this connection run as long as they need, and with `locks` wait for locks as long as it takes.
+
+    PostgreSQL only; SQLite has no such limits.
+    """
+    _run(using, "SET statement_timeout = 0", *(["SET lock_timeout = 0"] if locks else []))
+
+
+def restore_limits(*, using: str = DEFAULT) -> None:
+    """Give this connection the limits back with which it began."""
+    _run(using, "RESET statement_timeout", "RESET lock_timeout")
+
+
+@contextmanager
+def unlimited(*, using: str = DEFAULT) -> Iterator[None]:
+    """Run a block whose statements may take long, such as a deletion in a large table."""
+    lift_limits(using=using)
+    try:
+        yield
+    finally:
+        restore_limits(using=using)
+
+
+def _run(using: str, *statements: str) -> None:
+    connection = connections[using]
+    if connection.vendor != "postgresql":
+        return
+    with connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+
+
+class AddIndexConcurrently(migrations.AddIndex):
+    """Add an index to a table that is in use: concurrently on PostgreSQL, as usual elsewhere.
+
+    A build that was interrupted leaves an invalid index behind, so what has the index's name is removed first. The
+    migration needs `atomic = False`, because PostgreSQL builds no index concurrently inside a transaction.
+    """
+
+    atomic = False
+
+    def database_forwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        """Build the index."""
+        if schema_editor.connection.vendor != "postgresql":
+            super().database_forwards(app_label, schema_editor, from_state, to_state)
+            return
+        model = to_state.apps.get_model(app_label, self.model_name)
+        if self.allow_migrate_model(schema_editor.connection.alias, model):
+            editor = _outside_a_transaction(schema_editor)
+            editor.remove_index(model, self.index, concurrently=True)
+            editor.add_index(model, self.index, concurrently=True)
+
+    def database_backwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        """Remove it again."""
+        if schema_editor.connection.vendor != "postgresql":
+            super().database_backwards(app_label, schema_editor, from_state, to_state)
+            return
+        model = from_state.apps.get_model(app_label, self.model_name)
+        if self.allow_migrate_model(schema_editor.connection.alias, model):
+            _outside_a_transaction(schema_editor).remove_index(model, self.index, concurrently=True)
+
+
+def _outside_a_transaction(schema_editor: BaseDatabaseSchemaEditor) -> Any:
+    if schema_editor.connection.in_atomic_block:
+        raise ValueError("An index is built concurrently outside of a transaction only: set atomic = False.")
+    return schema_editor

@@ -1,0 +1,40 @@
+"""How long rows that nobody needs any more are kept, and when the site last looked for them."""
+
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+
+from jobs.models.look import Look
+
+
+class RetentionSetting(models.Model):
+    """A number of days that differs from the default of `jobs.lifecycle.retention`; no row means the default."""
+
+    class Kind(models.TextChoices):
+        """What is removed when it is old enough; see docs/running.md for what counts as its age."""
+
+        EVENTS = "events", "events of jobs that tell of passing trouble"
+        LOG_LINES = "log_lines", "log lines of replicas"
+        SURVEYS = "surveys", "surveys and the jobs that they found"
+        SET_ASIDE = "set_aside", "set aside items"
+        PERSISTENT_RESOURCES = "persistent_resources", "persistent resources that are gone"
+
+    kind = models.CharField(max_length=32, choices=Kind.choices, unique=True)
+    days = models.PositiveIntegerField(
+        validators=[MinValueValidator(1), MaxValueValidator(36_500)], help_text="Older ones are removed."
+    )
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()}: {self.days} days"
+
+
+class Upkeep(Look):
+    """Work that the site does for itself at long intervals; `due_at` says when, whichever process comes first."""
+
+    name = models.CharField(max_length=32, unique=True)
+    result = models.JSONField(default=dict, blank=True, help_text="What the last run did.")
+
+    class Meta:
+        verbose_name_plural = "upkeep"
+
+    def __str__(self) -> str:
+        return f"upkeep: {self.name}"

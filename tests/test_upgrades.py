@@ -1,0 +1,97 @@
+"""Every migration lets workers of the version before it go on, and blocks nobody for long."""
+
+from typing import Any
+
+import pytest
+from django.db import migrations, models
+from django.db.migrations.loader import MigrationLoader
+
+from jobs.database import AddIndexConcurrently
+from tests.support import migration_rules
+
+PROMISED_AFTER = "0005"
+"""The ones up to this were written before anybody promised it."""
+REVIEWED: dict[str, str] = {}
+"""Migration to the reason why an operation that a program cannot judge does no harm."""
+
+
+def loader() -> MigrationLoader:
+    return MigrationLoader(None, ignore_no_migrations=True)
+
+
+def test_every_migration_may_run_under_workers_of_the_version_before() -> None:
+    disk = loader()
+    names = sorted(name for app, name in disk.disk_migrations if app == "jobs" and name[:4] > PROMISED_AFTER)
+
+    assert names
+    for name in names:
+        state = disk.project_state(("jobs", name), at_end=False)
+        found = list(migration_rules.faults(disk.disk_migrations["jobs", name], state))
+        assert name in REVIEWED or found == [], name
+
+
+TEXT = models.CharField(max_length=10)
+BAD: list[tuple[Any, str]] = [
+    (migrations.RemoveField("job", "trouble"), "still use it"),
+    (migrations.RenameField("job", "trouble", "last_error"), "still use it"),
+    (migrations.DeleteModel("Pool"), "still use it"),
+    (migrations.RenameModel("Pool", "PersistentResource"), "still use it"),
+    (migrations.AddField("pool", "x", models.IntegerField(default=0)), "without it"),
+    (migrations.AddField("job", "x", models.CharField(max_length=9, null=True, db_index=True)), "its index blocks"),
+    (migrations.AddField("logline", "x", models.CharField(max_length=9, null=True, unique=True)), "its index blocks"),
+    (
+        migrations.AddField("job", "x", models.ForeignKey("jobs.team", on_delete=models.PROTECT, null=True)),
+        "its index blocks",
+    ),
+    (migrations.AddIndex("job", models.Index(fields=["state"], name="x")), "blocks those who write"),
+    (migrations.AddIndex("JobEvent", models.Index(fields=["kind"], name="x")), "blocks those who write"),
+    (
+        migrations.AddConstraint("logline", models.UniqueConstraint(fields=["job"], name="x")),
+        "blocks those who write",
+    ),
+    (AddIndexConcurrently("job", models.Index(fields=["state"], name="x")), "needs atomic = False"),
+    (migrations.AlterField("job", "ended_at", models.DateTimeField()), "may leave it empty"),
+    (migrations.AlterField("job", "state", models.CharField(max_length=20)), "narrower"),
+    (migrations.AlterField("job", "trouble", models.IntegerField()), "changes its type"),
+    (migrations.AlterField("job", "state", models.CharField(max_length=64, db_index=True)), "its index blocks"),
+    (migrations.RunSQL("DROP TABLE jobs_job"), "REVIEWED"),
+    (migrations.RunPython(migrations.RunPython.noop), "REVIEWED"),
+    (
+        migrations.SeparateDatabaseAndState(database_operations=[migrations.RemoveField("job", "trouble")]),
+        "still use it",
+    ),
+]
+GOOD: list[Any] = [
+    migrations.AddField("job", "x", models.IntegerField(null=True)),
+    migrations.AddField("job", "x", models.IntegerField(db_default=0)),
+    migrations.AddIndex("pool", models.Index(fields=["state"], name="x")),
+    migrations.AlterField("job", "state", models.CharField(max_length=100)),
+    migrations.CreateModel("Thing", [("id", models.BigAutoField(primary_key=True))]),
+]
+
+
+def judge(operation: Any, *, atomic: bool = True) -> list[str]:
+    disk = loader()
+    (newest,) = (name for app, name in disk.graph.leaf_nodes("jobs"))
+    made = type("Migration", (migrations.Migration,), {"operations": [operation], "atomic": atomic})("9999_x", "jobs")
+    return list(migration_rules.faults(made, disk.project_state(("jobs", newest))))
+
+
+@pytest.mark.parametrize(
+    ("operation", "words"), BAD, ids=lambda value: "" if isinstance(value, str) else repr(value)[:60]
+)
+def test_what_would_stop_or_block_others_is_found(operation: Any, words: str) -> None:
+    (found,) = judge(operation)
+
+    assert words in found
+
+
+@pytest.mark.parametrize("operation", GOOD, ids=lambda value: repr(value)[:60])
+def test_what_harms_nobody_is_let_through(operation: Any) -> None:
+    assert judge(operation) == []
+
+
+def test_an_index_that_is_built_concurrently_is_let_through() -> None:
+    index = models.Index(fields=["state"], name="x")
+
+    assert judge(AddIndexConcurrently("job", index), atomic=False) == []
