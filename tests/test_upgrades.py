@@ -78,7 +78,7 @@ def judge(operation: Any, *, atomic: bool = True) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("operation", "words"), BAD, ids=lambda value: "" if isinstance(value, str) else repr(value)[:60]
+    ("operation", "words"), BAD, ids=lambda value: "" if isinstance(value, str) else type(value).__name__
 )
 def test_what_would_stop_or_block_others_is_found(operation: Any, words: str) -> None:
     (found,) = judge(operation)
@@ -86,7 +86,7 @@ def test_what_would_stop_or_block_others_is_found(operation: Any, words: str) ->
     assert words in found
 
 
-@pytest.mark.parametrize("operation", GOOD, ids=lambda value: repr(value)[:60])
+@pytest.mark.parametrize("operation", GOOD, ids=lambda value: type(value).__name__)
 def test_what_harms_nobody_is_let_through(operation: Any) -> None:
     assert judge(operation) == []
 

@@ -58,9 +58,9 @@ def observe(scope_id: int, *, now: datetime) -> Listed | None:
     if scope is None:
         return None
     listed = None
-    with guarded(scope, now=now):
+    with guarded(scope, now=now):  # which may end the block early
         listed = _observe(scope, now)
-    return listed
+    return listed  # noqa: RET504
 
 
 def _observe(scope: Scope, now: datetime) -> Listed | None:
