@@ -38,8 +38,7 @@ SESSION = {
 
 def database(url: str) -> dict[str, Any]:
     """Return Django's settings for the database at `url`."""
-    # Connections are kept: a worker that connects again takes it for a sign that the database may be another one.
-    found: dict[str, Any] = dict(dj_database_url.parse(url, conn_max_age=None, conn_health_checks=True))
+    found: dict[str, Any] = dict(dj_database_url.parse(url, conn_max_age=300, conn_health_checks=True))
     given = found.get("OPTIONS") or {}
     if found["ENGINE"] == "django.db.backends.postgresql":
         found["OPTIONS"] = LIMITS | given | {"options": _session(given.get("options", ""))}

@@ -88,7 +88,7 @@ def _number(field: Field, value: Any) -> Any:
     if isinstance(field, models.DecimalField):
         number = Decimal(value)
         too_large = Decimal(10) ** (field.max_digits - field.decimal_places)
-        is_in_range = number.is_finite() and abs(number) + 1 < too_large
+        is_in_range = number.is_finite() and abs(number) + Decimal(10) ** -field.decimal_places / 2 < too_large
         return value if is_in_range else (None if field.null else Decimal(0))
     if isinstance(field, models.FloatField):
         is_in_range = -1.7e308 < value < 1.7e308  # false for what is no number too

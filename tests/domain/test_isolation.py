@@ -208,6 +208,7 @@ class TestAdoption:
         asked = lifecycle.ask_survey(project=team.project, region="us-central1", by=owner, now=cloud.now)
         kinds = {"customJobs": "custom_job", "hyperparameterTuningJobs": "hyperparameter_tuning_job"}
         entry = running(submit(request_job, cloud, kind=kinds.get(kind, "training_pipeline")), cloud)
+        entry["labels"] = {"made": "elsewhere"}
         names = [f"{PLACE}/{kind}/{number}" for number in (1, 2, 3)]
 
         def survey(odd: Any) -> None:

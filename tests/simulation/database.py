@@ -190,7 +190,8 @@ class SimulatedStore:
         self.wait()
         database, now = self.database, self.clock.now()
         newest = database.events[-1] if database.events else None
-        if self.watch.went_back(now, newest, database.events.__contains__):
+        identity = database.epoch if database.drops_connections else 0
+        if self.watch.went_back(now, newest, database.events.__contains__, identity=identity):
             database.kernel.tell("A worker notices that the database may be another one.")
             database.trusted_since = now
             for row in database.rows.values():

@@ -147,7 +147,8 @@ class Simulation:
 
     def _work(self, which: int) -> None:
         """Take every job that is due its next step, again and again."""
-        watch = Watch(began_at=self.kernel.now)  # a new process remembers nothing
+        identity = self.database.epoch if self.database.drops_connections else 0
+        watch = Watch(began_at=self.kernel.now, identity=identity)  # a new process remembers nothing
         clock = self.make_clock(self.kernel, self.skews[which])
         store, remote = SimulatedStore(self.database, watch, clock), SimulatedRemote(self.cloud, clock)
         world = World(store, remote, clock)  # type: ignore[arg-type]
@@ -157,7 +158,6 @@ class Simulation:
                 for pk in list(self.database.rows):
                     advance(pk, world)
             except OperationalError:
-                watch.lost_connection = True
                 self.kernel.tell("{} lost its connection to the database.", NAMES[which])
             self.kernel.sleep(self._pause())
 
@@ -249,7 +249,7 @@ class Simulation:
         is_silent = self.restored and not self.database.drops_connections
         if others and not (self.cloud.is_late or is_forgotten or is_silent):
             return f"{pk} was created {len(lives)} times although nothing came later than its window."
-        is_untold = self.restored and self.cloud.is_late  # it may end unlisted, and the row that knew of it is gone
+        is_untold = self.restored and (self.cloud.is_late or is_silent)  # the row that knew of it is gone
         for life in others:
             if life.name not in self.database.unmatched and not (is_untold and not life.is_live(self.kernel.seconds)):
                 return f"{pk} has a second job, {life.name}, that nobody noticed."

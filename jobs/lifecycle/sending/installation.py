@@ -3,9 +3,9 @@
 A restored backup, a copy of the database used for staging, or a replica that took over and lacks the last commits does
 not know all that was sent. Three things keep its jobs from being sent again. A database belongs to one instance, by
 name: a site of another name sends nothing. A request from before the start of a worker's process is looked up at Vertex
-AI by its label before that worker sends it. And where a worker loses its connection, or misses an event that it had
-seen, every request that is not sent counts as in doubt from then on, for all workers: it is looked up until it is
-certain that Vertex AI does not have it.
+AI by its label before that worker sends it. And where a worker finds another server or other tables than before, or
+misses an event that it had seen, every request that is not sent counts as in doubt from then on, for all workers: it is
+looked up until it is certain that Vertex AI does not have it.
 """
 
 import logging
@@ -13,20 +13,18 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
-from django.db.backends.signals import connection_created
+from django.db import connection, transaction
 
 from jobs.models import Installation, Job, JobEvent
 from jobs.states import JobState
 
 logger = logging.getLogger(__name__)
 
-WENT_BACK = (
-    "A worker lost its connection to the database, or misses events: requests are looked up before they are sent."
-)
+WENT_BACK = "The database was restarted or replaced, or misses events: requests are looked up before they are sent."
 
 EventMark = tuple[Any, ...]
 """What no two events share: number, job and time."""
@@ -38,17 +36,20 @@ class Watch:
 
     began_at: datetime | None = None
     newest_event: EventMark | None = None
-    lost_connection: bool = False
+    identity: object = None
 
-    def went_back(self, now: datetime, newest: EventMark | None, is_known: Callable[[EventMark], bool]) -> bool:
-        """Remember the newest event of the database; tell whether this may be another database than the last time.
+    def went_back(
+        self, now: datetime, newest: EventMark | None, is_known: Callable[[EventMark], bool], *, identity: object
+    ) -> bool:
+        """Remember the newest event and the identity of the database; tell whether it may be another than before.
 
-        That is so after a lost connection, and where the event that was remembered before is gone. `is_known` tells
-        whether an event is there. An older copy gives the same numbers again, to other events.
+        That is so where its identity has changed, and where the event that was remembered before is gone. `is_known`
+        tells whether an event is there. An older copy gives the same numbers again, to other events.
         """
         seen, self.newest_event = self.newest_event, newest
-        is_back = self.lost_connection or (seen is not None and not is_known(seen))
-        self.lost_connection = False
+        is_other = self.began_at is not None and identity != self.identity
+        is_back = is_other or (seen is not None and not is_known(seen))
+        self.identity = identity
         if self.began_at is None or is_back:
             self.began_at = now
         return is_back
@@ -65,7 +66,7 @@ def trusted_since(now: datetime) -> datetime:
     """
     row = make_sure(now)
     with _lock:
-        is_back = _watch.went_back(now, _newest_event(), _is_known)
+        is_back = _watch.went_back(now, _newest_event(), _is_known, identity=_identity())
         began_at = _watch.began_at or now
     if is_back:
         logger.warning(WENT_BACK)
@@ -74,24 +75,10 @@ def trusted_since(now: datetime) -> datetime:
     return max(began_at, row.trusted_since)
 
 
-_thread = threading.local()
-
-
-def note_connection(**_: object) -> None:
-    """Notice that this thread connects to the database again, after its first time."""
-    if getattr(_thread, "has_connected", False):
-        with _lock:
-            _watch.lost_connection = True
-    _thread.has_connected = True
-
-
-connection_created.connect(note_connection)
-
-
 def begin(now: datetime) -> None:
     """Begin to watch the database, as a new worker process does."""
     with _lock:
-        _watch.began_at, _watch.newest_event, _watch.lost_connection = now, None, False
+        _watch.began_at, _watch.newest_event, _watch.identity = now, None, _identity()
 
 
 def may_send(now: datetime) -> bool:
@@ -143,3 +130,19 @@ def _newest_event() -> EventMark | None:
 def _is_known(mark: EventMark) -> bool:
     pk, job_id, recorded_at = mark
     return JobEvent.objects.filter(pk=pk, job_id=job_id, recorded_at=recorded_at).exists()
+
+
+def _identity() -> object:
+    """Return what changes when the database is restarted, fails over or is restored.
+
+    PostgreSQL: when the server started, and the number of the table. SQLite: the file.
+    """
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_postmaster_start_time(), %s::regclass::oid", [Job._meta.db_table])
+            return tuple(cursor.fetchone())
+    try:
+        file = Path(str(connection.settings_dict["NAME"])).stat()
+    except OSError:  # in memory
+        return None
+    return file.st_dev, file.st_ino
