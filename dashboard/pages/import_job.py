@@ -24,6 +24,8 @@ from jobs.lifecycle.asking import drafts
 from jobs.spec import Finding, Severity, Submission
 
 NO_TEAM = "You may request jobs in none of your teams, so there is none to import for."
+UNFILLED = "The form would show its own values for these placeholders; fill them in in the text first: {}."
+MAX_NAMED = 5
 NAME = "imported-job"
 """The display name of what was pasted without one; a file gives its own name."""
 
@@ -69,7 +71,9 @@ def _import(request: Request) -> HttpResponse:
     given, name = form.given()
     found = _read(given, name, team, form)
     context = {"form": _again(form, teams, as_lines(given)), "team": team, "found": found}
-    if found.submission is not None:
+    if found.submission is not None and (left_out := found.reading.left_out):
+        context |= {"not_kept": UNFILLED.format(", ".join(left_out[:MAX_NAMED]))}
+    elif found.submission is not None:
         context |= _kept(request, found.submission, team, form)
     return render(request, "import.html", context, status=200 if found.submission is not None else 422)
 
@@ -122,7 +126,7 @@ def _told(reading: Reading, rules: Sequence[Finding]) -> list[Finding]:
     whole = {finding.code for finding in rules if not finding.field}
     return [
         replace(finding, line=None) if finding.code in whole and not finding.field else finding
-        for finding in reading.with_rules(rules)
+        for finding in reading.with_rules(rules, confirmed=())
     ]
 
 
@@ -138,7 +142,8 @@ def _placed(submission: Submission | None, team: Team) -> tuple[Submission | Non
     if not region:
         message = f"The text names no region; {team.default_region} is the usual one of {team.name}."
         notes.append(Finding("region_assumed", Severity.ADVISE, "", message))
-    return replace(submission, project=team.project, region=region or team.default_region), notes
+    placed = replace(submission, project=team.project, region=region or team.default_region, confirmed=frozenset())
+    return placed, notes
 
 
 def _kept(request: Request, submission: Submission, team: Team, form: ImportForm) -> dict[str, Any]:

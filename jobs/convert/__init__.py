@@ -3,7 +3,8 @@
 `read_text` recognises the format and never raises; `write` loses nothing that matters in the format.
 """
 
-from jobs.convert.texts.reading import Reading, read_text
+from jobs.convert.texts.read import Reading
+from jobs.convert.texts.reading import read_text
 from jobs.convert.writers.formats import FORMATS, Format, formats_for, write
 from jobs.convert.writers.write_gcloud import NotWritable
 

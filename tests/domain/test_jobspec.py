@@ -87,7 +87,7 @@ class TestCheck:
         assert all(set(finding) == keys for finding in report["findings"])
         assert "name_assumed" in {finding["code"] for finding in report["findings"]}
 
-    def test_a_template_is_valid_and_names_its_holes(self, tmp_path: Path) -> None:
+    def test_a_template_is_valid_but_not_ready_and_names_its_holes(self, tmp_path: Path) -> None:
         path = tmp_path / "template.yaml"
         path.write_text(GOOD.replace("n1-standard-4", "${MACHINE}").replace("replicaCount: 1", "replicaCount: ${N}"))
 
@@ -95,7 +95,8 @@ class TestCheck:
 
         (report,) = json.loads(ran.out)
         pool = "jobSpec.workerPoolSpecs[0]"
-        assert ran.code == 0
+        assert ran.code == 1
+        assert (report["valid"], report["ready"]) == (True, False)
         assert report["holes"] == [f"{pool}.machineSpec.machineType", f"{pool}.replicaCount"]
 
     def test_a_pool_that_nobody_has_seen_is_an_advice(self, tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -19,16 +19,17 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from dashboard import access
+from dashboard.management.files import UNREADABLE, read_file
 from jobs import convert, lifecycle, strategies
-from jobs.convert.texts.decode import MOST_BYTES
 from jobs.models import Team
 from jobs.spec import Finding, Severity, Submission, refuses
 from jobs.strategies import Known
 
-VALID, REFUSED, UNREADABLE = 0, 1, 2
-STDIN = "-"
-LENIENT = {"region_is_given": Severity.ADVISE, "holes_are_filled": Severity.ADVISE}
-"""A file may leave open where it runs, and may be a template; `submit` takes neither."""
+VALID, REFUSED = 0, 1
+LENIENT = {"region_is_given": Severity.ADVISE}
+"""A file may leave open where it runs; `submit` does not."""
+OF_PLACEHOLDERS = frozenset({"hole", "holes_are_filled", "placeholders_are_filled_or_confirmed"})
+"""What is found of a template that is right apart from its placeholders."""
 
 
 class Command(BaseCommand):
@@ -52,6 +53,9 @@ class Command(BaseCommand):
         submit.add_argument("--team", help="the team, where the user may request jobs in several")
         submit.add_argument("--hours", type=float, default=1.0, help="expected running time (default: 1)")
         submit.add_argument("--request-key", default="", help="the same key requests the job once (default: random)")
+        for verb in (check, submit):
+            words = "a value that looks like a placeholder and is meant literally; may be repeated"
+            verb.add_argument("--confirm", action="append", default=[], metavar="VALUE", help=words)
         for verb in (check, change, submit):
             verb.add_argument("--region", default="", help="where the job runs, if the file does not say")
             verb.add_argument("--project", default="", help="its Google Cloud project, if the file does not say")
@@ -68,8 +72,8 @@ class Command(BaseCommand):
         """Print the findings of every file; return the worst exit code."""
         worst, reports = VALID, []
         for name in options["files"]:
-            reading = _read(name, options)
-            findings = _judged(reading)
+            reading = read_file(name, options)
+            findings = _judged(reading, options["confirm"])
             code = _code(reading, findings)
             worst = max(worst, code)
             if options["json"]:
@@ -82,7 +86,7 @@ class Command(BaseCommand):
 
     def convert_file(self, options: dict[str, Any]) -> int:
         """Print the job in another format, and on standard error what was found on the way."""
-        reading = _read(options["file"], options)
+        reading = read_file(options["file"], options)
         if reading.submission is None:
             self._findings(options["file"], reading.findings)
             return UNREADABLE
@@ -102,9 +106,9 @@ class Command(BaseCommand):
         team = _team(user, options["team"])
         if not 0 < options["hours"] <= 24 * 365:
             raise CommandError("--hours must be more than 0 and at most a year.")
-        reading = _read(options["file"], options, project=team.project, region=team.default_region)
-        findings = list(reading.findings)
-        if reading.submission is None or refuses(findings) or reading.holes:
+        reading = read_file(options["file"], options, project=team.project, region=team.default_region)
+        findings = reading.with_rules([], options["confirm"])
+        if reading.submission is None or refuses(findings):
             self._findings(options["file"], findings)
             return UNREADABLE if reading.submission is None else REFUSED
         if reading.submission.project != team.project:
@@ -112,7 +116,7 @@ class Command(BaseCommand):
             raise CommandError(f"The file names the project {named}; {team.name} submits to {team.project}.")
         try:
             job = lifecycle.request_job(
-                submission=reading.submission,
+                submission=replace(reading.submission, confirmed=frozenset(options["confirm"])),
                 team=team,
                 by=user,
                 expected=timedelta(hours=options["hours"]),
@@ -137,45 +141,13 @@ class Command(BaseCommand):
             self.stderr.write(line)
 
 
-def _read(name: str, options: dict[str, Any], *, project: str = "", region: str = "") -> convert.Reading:
-    """Read a file; one that cannot be opened raises CommandError with exit code 2."""
-    path = Path(name)
-    try:
-        if name == STDIN:
-            content = sys.stdin.buffer.read(MOST_BYTES + 1)
-        else:
-            with path.open("rb") as file:
-                content = file.read(MOST_BYTES + 1)
-    except (OSError, ValueError) as trouble:
-        reason = getattr(trouble, "strerror", None) or str(trouble)
-        raise CommandError(f"{name} cannot be read: {reason}.", returncode=UNREADABLE) from None
-    return convert.read_text(
-        content,
-        name="job" if name == STDIN else path.stem,
-        project=options["project"] or project,
-        region=options["region"] or region,
-        files=lambda other: _beside(path.parent, other) if name != STDIN else None,
-    )
-
-
-def _beside(folder: Path, name: str) -> str | None:
-    """Return the text of a file that a command names, if it lies in the folder of the command or below it."""
-    try:
-        path = (folder / name).resolve()
-        if not path.is_relative_to(folder.resolve()) or not path.is_file() or path.stat().st_size > MOST_BYTES:
-            return None
-        return path.read_text(encoding="utf-8-sig")
-    except (OSError, ValueError, RuntimeError):
-        return None
-
-
-def _judged(reading: convert.Reading) -> list[Finding]:
+def _judged(reading: convert.Reading, confirmed: list[str]) -> list[Finding]:
     """Return the findings of the reading and of the rules; a file need not say where it runs."""
     if reading.submission is None:
         return list(reading.findings)
-    pools = _known_pools(reading.submission)
-    rules = strategies.check(reading.submission, severities=LENIENT, pools=pools)
-    return reading.with_rules(rules)
+    submission = replace(reading.submission, confirmed=frozenset(confirmed))
+    rules = strategies.check(submission, severities=LENIENT, pools=_known_pools(submission))
+    return reading.with_rules(rules, confirmed)
 
 
 def _known_pools(submission: Submission) -> Known:
@@ -199,7 +171,8 @@ def _report(name: str, reading: convert.Reading, findings: list[Finding], code: 
         "format": reading.format,
         "form": reading.form,
         "kind": reading.kind,
-        "valid": code == VALID,
+        "valid": reading.submission is not None and not refuses(f for f in findings if f.code not in OF_PLACEHOLDERS),
+        "ready": code == VALID,
         "holes": list(reading.holes),
         "findings": [finding.as_dict() for finding in findings],
         "project": reading.submission.project if reading.submission else "",

@@ -4,9 +4,8 @@ Never raises, whatever the text; bounded in size, depth and number of values.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import chain
-from typing import Any
 
 from jobs.convert.commands.curl_command import read_curl
 from jobs.convert.commands.gcloud_command import read_gcloud
@@ -20,76 +19,16 @@ from jobs.convert.texts.foreign import explain
 from jobs.convert.texts.forms import identify, listed_jobs, refusal
 from jobs.convert.texts.inside import inside
 from jobs.convert.texts.json_text import read_json
-from jobs.convert.texts.nodes import Draft, Node, Notes, excess, folded, line_at, plain
+from jobs.convert.texts.nodes import Draft, Node, Notes, excess, folded, plain
 from jobs.convert.texts.notebook import notebook
 from jobs.convert.texts.pages import IN_BLOCK, Part, blocks, names_a_job
+from jobs.convert.texts.read import Reading
 from jobs.convert.texts.recognise import command_in_comment, comment_line, recognise, unfenced
 from jobs.convert.texts.tidy import Tidier
 from jobs.convert.texts.yaml_text import read_yaml
-from jobs.spec import KINDS, Finding, Severity, Submission, read, refuses, rest_body
+from jobs.spec import KINDS, Submission, read, refuses, rest_body
 
 Files = Callable[[str], str | None]
-UNREAD = frozenset({"wrong_type", "unknown_task"})
-"""Findings of values that are left out whole."""
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What a text says.
-
-    `format` is a key of FORMATS or "" where nothing could be read; `form` says in words what was found; `body` is the
-    REST body; `holes` are the paths of placeholders, `unseen` those of what another file holds. `submission` is
-    everything that was given only if no finding refuses.
-    """
-
-    format: str
-    form: str
-    kind: str
-    submission: Submission | None
-    body: dict[str, Any]
-    findings: tuple[Finding, ...]
-    holes: tuple[str, ...] = ()
-    unseen: tuple[str, ...] = ()
-    tree: Node | None = field(default=None, repr=False, compare=False)
-
-    def line_of(self, path: str) -> int | None:
-        """Return the line on which a field of the body was written, or the nearest thing around it."""
-        return None if self.tree is None else line_at(self.tree, path)
-
-    def located(self, finding: Finding) -> Finding:
-        """Return a finding with its line, where it has none."""
-        return finding if finding.line is not None else replace(finding, line=self.line_of(finding.field))
-
-    def with_rules(self, findings: Iterable[Finding]) -> list[Finding]:
-        """Return all findings: the reading's own, then those of rules, with lines.
-
-        What a rule refuses only because of a placeholder is an advice: a template is no wrong job, but nobody can
-        submit it before it is filled; the reading's own `hole` findings name what to fill. Of a value that is a hole,
-        could not be read, or stands in a file that is not part of the text, rules say nothing.
-        """
-        own = {finding.field for finding in self.findings if finding.severity is Severity.REFUSE and finding.field}
-        silent = own.union(self.holes)
-        unread = [finding.field for finding in self.findings if finding.code in UNREAD and finding.field]
-        outside = (*self.unseen, *unread)
-        told = [rule for rule in findings if rule.field not in silent and not _within(rule.field, outside)]
-        return [*self.findings, *(self._softened(self.located(finding)) for finding in told)]
-
-    def _softened(self, finding: Finding) -> Finding:
-        if finding.severity is Severity.ADVISE or not any(_touches(finding.field, hole) for hole in self.holes):
-            return finding
-        return replace(finding, severity=Severity.ADVISE)
-
-
-def _within(path: str, others: Iterable[str]) -> bool:
-    return any(path == other or path.startswith((f"{other}.", f"{other}[")) for other in others)
-
-
-def _touches(path: str, hole: str) -> bool:
-    """Tell whether a finding at `path` may come from the hole: it is there, around it, or of the same machine."""
-    if not path or path == hole or hole.startswith((f"{path}.", f"{path}[")) or path.startswith(f"{hole}."):
-        return bool(path)
-    parent = hole.rpartition(".")[0]
-    return parent.endswith(("machineSpec", "diskSpec")) and path.startswith(parent)
 
 
 def read_text(
@@ -234,7 +173,9 @@ def _finish(found: str, draft: Draft, notes: Notes, name: str, project: str, reg
     tree = tidier.message(KINDS[draft.kind], draft.body)
     tree = assumed(told_by(found, draft.form), draft.kind, tree, name, notes)
     job, findings = read(draft.kind, plain(tree))
-    reading = Reading(found, draft.form, draft.kind, None, {}, (), tuple(tidier.holes), draft.unseen, tree)
+    reading = Reading(
+        found, draft.form, draft.kind, None, {}, (), tuple(tidier.holes), draft.unseen, tidier.holes, tree
+    )
     told = tuple(reading.located(at_home(finding)) for finding in (*notes.result(), *findings))
     if job is None:
         return replace(reading, findings=told)
