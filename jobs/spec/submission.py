@@ -1,5 +1,6 @@
 """Submission: a job with where it is to run. What strategies, cost and policy judge."""
 
+import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -11,6 +12,7 @@ from jobs.spec.tuning_job import HyperparameterTuningJob, TuningTaskInputs
 from jobs.spec.worker_pool import WorkerPoolSpec
 
 LONGEST_SUMMARY = 200
+RESERVATION = re.compile(r"projects/[^/]+/zones/([a-z]+-[a-z]+[0-9]+)-[a-z]/reservations/")
 
 
 @dataclass(frozen=True)
@@ -124,3 +126,10 @@ class Submission:
             parts.append(f"{pool.replicas} × {machine.machine_type or 'no machine'}{gpus}")
         summary = " + ".join(parts) or "no machines"
         return summary if len(summary) <= LONGEST_SUMMARY else summary[: LONGEST_SUMMARY - 1] + "…"
+
+
+def reserved_region(submission: Submission) -> str:
+    """Return the region of the reservation that the pools name, the only one where it can be used; "" for none."""
+    affinities = (pool.machine_spec.reservation_affinity for _, pool in submission.pools)
+    names = (name for affinity in affinities if affinity is not None for name in affinity.values)
+    return next((found[1] for name in names if (found := RESERVATION.match(name[:500]))), "")

@@ -24,7 +24,7 @@ from jobs.convert.commands.gcloud_flags import (
 from jobs.convert.commands.gcloud_pools import pools_of, with_flags
 from jobs.convert.commands.shell_commands import Command, Shell, tell_unclosed
 from jobs.convert.commands.shell_words import Word
-from jobs.convert.texts.nodes import Draft, Node, Notes, folded, node_of
+from jobs.convert.texts.nodes import Draft, Node, Notes, folded, most_jobs, node_of
 from jobs.spec import CustomJobSpec, quoted
 from jobs.spec.shape import fields
 
@@ -63,10 +63,13 @@ def read_gcloud(text: str, notes: Notes, read_config: Config, files: Files) -> l
         tell_unclosed(shell, notes)
         return []
     calls = [call for call in calls if call.words] or calls  # a bare name of the command is a sentence about it
-    given = flags_of(calls[0].words, notes)
-    config = config_of(given, calls[0].document, shell.documents, files, read_config, notes)
-    further = [Draft("further", Node({}, call.line), "a command") for call in calls[1:]]
-    return [_draft(calls[0], given, config, notes), *further]
+    found: list[Draft] = []
+    for call in calls[: most_jobs(text)]:
+        own = Notes()
+        given = flags_of(call.words, own)
+        config = config_of(given, call.document, shell.documents, files, read_config, own)
+        found.append(_draft(call, given, config, own)._replace(notes=own))
+    return found
 
 
 def _call(command: Command) -> Call | None:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from jobs.convert.texts.choosing import Named
 from jobs.convert.texts.nodes import Node, line_at
 from jobs.spec import Finding, Severity, Submission
 
@@ -17,7 +18,8 @@ class Reading:
 
     `format` is a key of FORMATS or "" where nothing could be read; `form` says in words what was found; `body` is the
     REST body; `holes` are the paths of placeholders, `texts` what is kept of them ("" for what is left out), `unseen`
-    the paths of what another file holds. `submission` is everything that was given only if no finding refuses.
+    the paths of what another file holds. `jobs` names all jobs of the text, of which this is one. `submission` is
+    everything that was given only if no finding refuses.
     """
 
     format: str
@@ -29,6 +31,7 @@ class Reading:
     holes: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
     texts: dict[str, str] = field(default_factory=dict, compare=False)
+    jobs: tuple[Named, ...] = ()
     tree: Node | None = field(default=None, repr=False, compare=False)
 
     @property
