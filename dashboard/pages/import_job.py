@@ -15,8 +15,8 @@ from django.views.decorators.http import require_http_methods
 
 from dashboard.access import Request, Team, teams_to_request
 from dashboard.drawing.source import Line, listing
-from dashboard.forms.import_form import TOO_LARGE, ImportForm, as_lines
-from dashboard.forms.uploads import FirstBytes
+from dashboard.forms.import_form import TOO_LARGE, ImportForm
+from dashboard.forms.uploads import Files, FirstBytes, Given, as_lines, joined, read_all
 from jobs import convert, lifecycle, strategies
 from jobs.convert import FORMATS, Reading
 from jobs.lifecycle import Preview
@@ -42,6 +42,9 @@ class Imported:
     lines: list[Line]
     counts: dict[str, int]
     strategy: str = ""
+    picks: tuple[tuple[str, str], ...] = ()
+    """Every job of what was given, as (value of `pick`, words), and the one that was read."""
+    picked: str = ""
 
 
 @csrf_exempt  # the inner view is protected: what it reads first is bounded here
@@ -68,9 +71,9 @@ def _import(request: Request) -> HttpResponse:
         context = {"form": _again(form, teams, ""), "trouble": trouble}
         return render(request, "import.html", context, status=413 if trouble == TOO_LARGE else 422)
     team = next((each for each in teams if str(each.pk) == form.cleaned_data.get("team")), teams[0])
-    given, name = form.given()
-    found = _read(given, name, team, form)
-    context = {"form": _again(form, teams, as_lines(given)), "team": team, "found": found}
+    given = form.given()
+    found = _read(given, team, form)
+    context = {"form": _again(form, teams, joined(given)), "team": team, "found": found}
     if found.submission is not None and (left_out := found.reading.left_out):
         context |= {"not_kept": UNFILLED.format(", ".join(left_out[:MAX_NAMED]))}
     elif found.submission is not None:
@@ -97,9 +100,31 @@ def _again(form: ImportForm, teams: list[Team], text: str) -> ImportForm:
     return again
 
 
-def _read(given: str | bytes, name: str, team: Team, form: ImportForm) -> Imported:
-    """Read the text, judge what it says, and put every finding at its line."""
-    reading = convert.read_text(given, name=PurePath(name).stem or NAME)
+def _one(each: Given, files: Files, job: str = "") -> Reading:
+    return convert.read_text(each.content, name=PurePath(each.name).stem or NAME, files=files, job=job)
+
+
+def _chosen(given: list[Given], pick: str) -> tuple[Given, Reading, tuple[tuple[str, str], ...], str]:
+    """Return the text and the job in it that are meant, with all that could be, and which of them it is."""
+    found = read_all(given, _one)
+    picks = {
+        f"{place}.{number}": " ".join((each.name, f"line {job.line}:", job.name or "without a name")).strip()
+        for place, (each, reading) in enumerate(found, 1)
+        for number, job in enumerate(reading.jobs, 1)
+    }
+    first = next(iter(picks), "1.1")
+    picked = pick if pick in picks else first
+    place, _, number = picked.partition(".")
+    each, reading = found[int(place) - 1]
+    if number != "1":
+        meant = read_all(given, lambda one, files: _one(one, files, number if one is each else ""))
+        reading = next(other for one, other in meant if one is each)
+    return each, reading, tuple(picks.items()), picked
+
+
+def _read(several: list[Given], team: Team, form: ImportForm) -> Imported:
+    """Read what was given, judge what it says, and put every finding at its line."""
+    (_, given), reading, picks, picked = _chosen(several, form.cleaned_data.get("pick", ""))
     submission, notes = _placed(reading.submission, team)
     preview = None
     findings = [*notes, *reading.findings]
@@ -118,6 +143,8 @@ def _read(given: str | bytes, name: str, team: Team, form: ImportForm) -> Import
         lines=listing(as_lines(given), findings) if reading.format else [],
         counts={str(weight): sum(each.severity is weight for each in findings) for weight in Severity},
         strategy=strategies.strategy_of(submission).label if submission else "",
+        picks=picks,
+        picked=picked,
     )
 
 

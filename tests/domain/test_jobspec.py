@@ -149,6 +149,45 @@ class TestConvert:
             call_command("jobspec", "convert", str(path), "--to", "gcloud")
 
 
+class TestSeveral:
+    SCRIPT = "gcloud ai custom-jobs create --region=us-central1 --display-name=night --config=$(CONFIG)\n"
+    TWO = f"displayName: a\njobSpec:{GOOD.replace(chr(10), chr(10) + '  ')}\n---\ndisplayName: b\njobSpec: {{}}\n"
+
+    def test_a_script_is_read_with_the_file_that_it_names(self, tmp_path: Path, good: str) -> None:
+        (tmp_path / "scripts").mkdir()
+        script = tmp_path / "scripts" / "run.sh"
+        for named in ("train.yaml", "$(CONFIG)"):
+            script.write_text(self.SCRIPT.replace("$(CONFIG)", named))
+
+            ran = Ran("convert", good, str(script), "--to", "rest")
+
+            assert ran.code == 0
+            assert json.loads(ran.out)["displayName"] == "night"
+            (report,) = json.loads(Ran("check", str(script), good, "--json").out)
+            assert report["name"] == str(script)
+
+    def test_of_several_jobs_one_is_chosen(self, tmp_path: Path, owner: User) -> None:
+        path = tmp_path / "two.yaml"
+        path.write_text(self.TWO)
+
+        for verb in (["convert", "--to", "rest"], ["submit", "--as", "owner"]):
+            with pytest.raises(CommandError, match="holds several jobs: 1 a, 2 b"):
+                call_command("jobspec", *verb, str(path))
+        assert not Job.objects.exists()
+        assert Ran("submit", str(path), "--as", "owner", "--job", "a").code == 0
+        assert Job.objects.get().display_name == "a"
+        assert json.loads(Ran("convert", str(path), "--to", "rest", "--job", "2").out)["displayName"] == "b"
+        (report,) = json.loads(Ran("check", str(path), "--json").out)
+        assert report["jobs"] == ["a", "b"]
+
+    def test_files_that_do_not_name_each_other_are_not_one_job(self, tmp_path: Path, good: str) -> None:
+        other = tmp_path / "other.yaml"
+        other.write_text(GOOD)
+
+        with pytest.raises(CommandError, match="Several of these files are jobs"):
+            call_command("jobspec", "convert", good, str(other), "--to", "rest")
+
+
 class TestSubmit:
     def test_requests_the_job_for_the_team_of_the_user(self, good: str, team: Team, owner: User) -> None:
         ran = Ran("submit", good, "--as", "owner", "--hours", "0.5")

@@ -19,13 +19,13 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from dashboard import access
-from dashboard.management.files import UNREADABLE, read_file
+from dashboard.management.files import REFUSED, UNREADABLE, read_files, read_one
 from jobs import convert, lifecycle, strategies
 from jobs.models import Team
 from jobs.spec import Finding, Severity, Submission, refuses
 from jobs.strategies import Known
 
-VALID, REFUSED = 0, 1
+VALID = 0
 LENIENT = {"region_is_given": Severity.ADVISE}
 """A file may leave open where it runs; `submit` does not."""
 OF_PLACEHOLDERS = frozenset({"hole", "holes_are_filled", "placeholders_are_filled_or_confirmed"})
@@ -45,10 +45,10 @@ class Command(BaseCommand):
         check.add_argument("files", nargs="+", metavar="FILE", help="a file, or - for standard input")
         check.add_argument("--json", action="store_true", help="print a JSON list with one object per file")
         change = verbs.add_parser("convert", help="write a job in another format")
-        change.add_argument("file", metavar="FILE")
+        change.add_argument("files", nargs="+", metavar="FILE", help="a file, with the files that it names")
         change.add_argument("--to", required=True, choices=sorted(convert.FORMATS))
         submit = verbs.add_parser("submit", help="request a job as a user, as the site would")
-        submit.add_argument("file", metavar="FILE")
+        submit.add_argument("files", nargs="+", metavar="FILE", help="a file, with the files that it names")
         submit.add_argument("--as", required=True, dest="user", metavar="USER", help="who requests it")
         submit.add_argument("--team", help="the team, where the user may request jobs in several")
         submit.add_argument("--hours", type=float, default=1.0, help="expected running time (default: 1)")
@@ -58,6 +58,7 @@ class Command(BaseCommand):
             verb.add_argument("--confirm", action="append", default=[], metavar="VALUE", help=words)
         for verb in (check, change, submit):
             verb.add_argument("--region", default="", help="where the job runs, if the file does not say")
+            verb.add_argument("--job", default="", metavar="N|NAME", help="the job that is meant, of several in a file")
             verb.add_argument("--project", default="", help="its Google Cloud project, if the file does not say")
 
     def handle(self, *_: Any, **options: Any) -> None:
@@ -71,8 +72,7 @@ class Command(BaseCommand):
     def check_files(self, options: dict[str, Any]) -> int:
         """Print the findings of every file; return the worst exit code."""
         worst, reports = VALID, []
-        for name in options["files"]:
-            reading = read_file(name, options)
+        for name, reading in read_files(options["files"], options):
             findings = _judged(reading, options["confirm"])
             code = _code(reading, findings)
             worst = max(worst, code)
@@ -86,15 +86,15 @@ class Command(BaseCommand):
 
     def convert_file(self, options: dict[str, Any]) -> int:
         """Print the job in another format, and on standard error what was found on the way."""
-        reading = read_file(options["file"], options)
+        name, reading = read_one(options["files"], options)
         if reading.submission is None:
-            self._findings(options["file"], reading.findings)
+            self._findings(name, reading.findings)
             return UNREADABLE
         try:
             text = convert.write(reading.submission, options["to"])
         except convert.NotWritable as refusal:
             raise CommandError(str(refusal)) from None
-        self._findings(options["file"], reading.findings)
+        self._findings(name, reading.findings)
         self.stdout.write(text, ending="")
         return REFUSED if refuses(reading.findings) else VALID
 
@@ -106,10 +106,10 @@ class Command(BaseCommand):
         team = _team(user, options["team"])
         if not 0 < options["hours"] <= 24 * 365:
             raise CommandError("--hours must be more than 0 and at most a year.")
-        reading = read_file(options["file"], options, project=team.project, region=team.default_region)
+        name, reading = read_one(options["files"], options, project=team.project, region=team.default_region)
         findings = reading.with_rules([], options["confirm"])
         if reading.submission is None or refuses(findings):
-            self._findings(options["file"], findings)
+            self._findings(name, findings)
             return UNREADABLE if reading.submission is None else REFUSED
         if reading.submission.project != team.project:
             named = reading.submission.project
@@ -124,9 +124,9 @@ class Command(BaseCommand):
                 now=timezone.now(),
             )
         except lifecycle.NotAllowed as refusal:
-            self._findings(options["file"], map(reading.located, refusal.decision.findings))
+            self._findings(name, map(reading.located, refusal.decision.findings))
             return REFUSED
-        self._findings(options["file"], findings)
+        self._findings(name, findings)
         self.stdout.write(f"{job.pk} {job.state}")
         return VALID
 
@@ -173,6 +173,7 @@ def _report(name: str, reading: convert.Reading, findings: list[Finding], code: 
         "kind": reading.kind,
         "valid": reading.submission is not None and not refuses(f for f in findings if f.code not in OF_PLACEHOLDERS),
         "ready": code == VALID,
+        "jobs": [job.name for job in reading.jobs],
         "holes": list(reading.holes),
         "findings": [finding.as_dict() for finding in findings],
         "project": reading.submission.project if reading.submission else "",
