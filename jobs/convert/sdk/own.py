@@ -24,6 +24,7 @@ class Own:
         self.classes: dict[str, Node] = {}
         self.arguments: dict[str, Node] = {}
         self.results: dict[int, Node | None] = {}
+        self.making: dict[str, bool] = {}
         self.budget = MAX_CALLS
 
     def take_class(self, statement: ast.ClassDef) -> None:
@@ -35,9 +36,10 @@ class Own:
 
     def makes(self, name: str) -> bool:
         """Tell whether a function of this name makes or runs jobs."""
-        inner = ast.walk(self.functions[name]) if name in self.functions else ()
-        calls = (node for node in inner if isinstance(node, ast.Call))
-        return any(call_name(call) in MAKERS or call_name(call) in ("run", "submit") for call in calls)
+        if name in self.functions and name not in self.making:
+            names = (call_name(node) for node in ast.walk(self.functions[name]) if isinstance(node, ast.Call))
+            self.making[name] = any(each in MAKERS or each in ("run", "submit") for each in names)
+        return self.making.get(name, False)
 
     def value(self, call: ast.Call) -> Node | None:
         """Return what a function or class of the program gives when it is called so; the jobs of it are made once."""

@@ -38,6 +38,7 @@ class Program:
             self.body(self.passed_over.pop(0))
 
     def body(self, statements: list[ast.stmt]) -> None:
+        """Go through statements in order."""
         for statement in statements:
             self._statement(statement)
 
@@ -234,9 +235,7 @@ class Program:
 
     def _init(self, call: ast.Call) -> None:
         given = self.values.arguments(call).value
-        for name in self.places:
-            if name in given and given[name].value:
-                self.places[name] = given[name].text()
+        self.places |= {name: given[name].text() for name in self.places if name in given and given[name].value}
 
     def _grow(self, call: ast.Call) -> None:
         holder = self.values.of(call.func.value) if isinstance(call.func, ast.Attribute) else None

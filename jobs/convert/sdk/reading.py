@@ -16,7 +16,7 @@ from jobs.convert.sdk.program import Program
 from jobs.convert.sdk.statements import Made, put, uses
 from jobs.convert.sdk.training_pipelines import training_job
 from jobs.convert.texts.nodes import Draft, Node, Notes, folded
-from jobs.spec import Finding, Severity, quoted
+from jobs.spec import Severity, quoted
 
 PARENT = re.compile(r"projects/(.+?)/locations/([^/]+)")
 POOLS = re.compile(r"\bworker_?pool_?specs?\b", re.IGNORECASE)
@@ -27,10 +27,6 @@ UNSEEN = ("displayName", "jobSpec", "trialJobSpec", "studySpec", "maxTrialCount"
 KIND = {"CustomJob": "custom_job", "HyperparameterTuningJob": "hyperparameter_tuning_job"}
 PLACES = {"project": "project", "projectid": "project", "region": "region", "location": "region"}
 Identify = Callable[[Node, Notes], Draft | None]
-
-
-def _is_place(note: Finding) -> bool:
-    return note.code == "misplaced" and folded(note.field) in PLACES
 
 
 def _has_pools(draft: Draft) -> bool:
@@ -186,6 +182,7 @@ class _Jobs:
         if first is None:
             return None
         # Tools that take a job's spec as a value, such as TFX, keep the project beside the pools.
-        placed = [replace(note, severity=Severity.ADVISE) if _is_place(note) else note for note in first[1].findings]
-        self.notes.findings.extend(placed)
+        for note in first[1].findings:
+            is_place = note.code == "misplaced" and folded(note.field) in PLACES
+            self.notes.findings.append(replace(note, severity=Severity.ADVISE) if is_place else note)
         return first[0]

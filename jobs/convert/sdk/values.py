@@ -7,15 +7,16 @@ import ast
 import re
 from collections.abc import Callable
 from functools import partial
+from operator import add, floordiv, mul, sub, truediv
+from typing import Any
 
 from jobs.convert.sdk.conditions import truth
 from jobs.convert.sdk.formatting import METHODS, bounded, changed, percent, put_together
 from jobs.convert.sdk.naming import call_name, shown
-from jobs.convert.sdk.reckoning import reckon
 from jobs.convert.sdk.sequences import comprehended, joined
 from jobs.convert.texts.nodes import Node, Notes
-from jobs.spec import KINDS, Message
-from jobs.spec.shape import fields
+from jobs.spec import KINDS
+from jobs.spec.shape import message_names
 
 DEEPEST = 80
 LONGEST_TEXT = 200_000
@@ -25,21 +26,13 @@ PASSING = frozenset(
     | {"serialize_parameters", "serialize_metrics", "Strategy", "AcceleratorType"}
 )
 CASTING = re.compile(r"^to_.*(?:value|struct|proto)", re.IGNORECASE)
+LARGEST = 10**30
+SIGNS: dict[type, Callable[[Any, Any], Any]] = {ast.Mult: mul, ast.Add: add, ast.Sub: sub}
+SIGNS |= {ast.FloorDiv: floordiv, ast.Div: truediv}
 SECONDS = {"days": 86400, "hours": 3600, "minutes": 60, "seconds": 1, "weeks": 604800}
 
 
-def _message_names() -> frozenset[str]:
-    found: set[str] = set()
-    waiting: list[type[Message]] = list(KINDS.values())
-    while waiting:
-        model = waiting.pop()
-        if model.__name__ not in found:
-            found.add(model.__name__)
-            waiting.extend(slot.model for slot in fields(model) if slot.model is not None)
-    return frozenset(found | {"TuningTaskInputs", "Duration"})
-
-
-MESSAGES = _message_names()
+MESSAGES = message_names(KINDS.values()) | {"TuningTaskInputs", "Duration"}
 
 
 class Values:
@@ -164,8 +157,13 @@ class Values:
             return Node(percent(first, right), expression.lineno)
         if isinstance(expression.op, ast.BitOr) and isinstance(first, dict) and isinstance(second, dict):
             return Node(first | second, expression.lineno)
-        number = reckon(expression.op, first, second)
-        return None if number is None else Node(number, expression.lineno, str(number))
+        sign = SIGNS.get(type(expression.op))
+        if sign is None or not all(type(value) in (int, float) and abs(value) < LARGEST for value in (first, second)):
+            return None
+        if isinstance(expression.op, ast.Div | ast.FloorDiv) and not second:
+            return None
+        number = sign(first, second)
+        return Node(number, expression.lineno, str(number))
 
     def _call(self, expression: ast.Call, depth: int) -> Node | None:
         name = call_name(expression)

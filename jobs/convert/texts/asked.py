@@ -19,7 +19,6 @@ ASKED = re.compile(
 WORD = re.compile(rf"(?i:{WORDS})")
 COMMENT = re.compile(r"^[ \t]*(?:#|//).*|[ \t](?:#|//)[ \t].*", re.MULTILINE)
 SAID = frozenset({"help", "choices", "description", "epilog"})
-MAX_NODES = 20_000
 
 
 def lost_request(text: str, *, is_python: bool, bodies: list[Node]) -> int:
@@ -41,10 +40,9 @@ def lost_request(text: str, *, is_python: bool, bodies: list[Node]) -> int:
 
 
 def _values(node: Node) -> Iterator[tuple[str, Node]]:
-    waiting, seen = [("", node)], 0
-    while waiting and seen < MAX_NODES:
+    waiting = [("", node)]
+    while waiting:
         name, node = waiting.pop()
-        seen += 1
         if isinstance(node.value, dict):
             waiting.extend((f"{name.rpartition('.')[2]}.{key}", item) for key, item in node.value.items())
         elif isinstance(node.value, list):
@@ -73,19 +71,16 @@ def _in_program(text: str) -> Iterator[int]:
         node = waiting.pop()
         if isinstance(node, ast.Constant | ast.Attribute | ast.Name) and _asks(node):
             yield node.lineno
-        if isinstance(node, ast.Compare) or (isinstance(node, ast.keyword) and node.arg in SAID):
+        said = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if said or isinstance(node, ast.Compare) or (isinstance(node, ast.keyword) and node.arg in SAID):
             continue
         if isinstance(node, ast.keyword) and isinstance(node.value, ast.Constant) and ASKED.search(ast.unparse(node)):
             yield node.lineno
         else:
             keys = node.keys if isinstance(node, ast.Dict) else ()
-            waiting.extend(inner for inner in ast.iter_child_nodes(node) if inner not in keys and not _is_said(inner))
+            waiting.extend(inner for inner in ast.iter_child_nodes(node) if inner not in keys)
     for part in program.left_out:
         yield from (part.line + line - 1 for line in _in_lines(part.text))
-
-
-def _is_said(node: ast.AST) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _asks(node: ast.Constant | ast.Attribute | ast.Name) -> bool:

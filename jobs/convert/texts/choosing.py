@@ -6,6 +6,7 @@ from jobs.convert.texts.nodes import Draft, Notes
 from jobs.spec import quoted
 
 MAX_NAMED = 10
+NAMES = ("displayName", "display_name")
 
 
 class Named(NamedTuple):
@@ -17,11 +18,8 @@ class Named(NamedTuple):
 
 def named(drafts: list[Draft]) -> tuple[Named, ...]:
     """Return the jobs of a text as people name them."""
-    names = (draft.body.get("displayName", "display_name") for draft in drafts)
-    return tuple(
-        Named(name.text() if name is not None else "", draft.body.line)
-        for name, draft in zip(names, drafts, strict=True)
-    )
+    bodies = [draft.body for draft in drafts]
+    return tuple(Named(name.text() if (name := body.get(*NAMES)) else "", body.line) for body in bodies)
 
 
 def choose(drafts: list[Draft], job: str, notes: Notes) -> Draft | None:
@@ -29,26 +27,20 @@ def choose(drafts: list[Draft], job: str, notes: Notes) -> Draft | None:
 
     A number or name that none of the jobs has is refused.
     """
-    jobs = named(drafts)
-    at = 0
+    jobs, at = named(drafts), 0
     if job and drafts:
         same = [place for place, each in enumerate(jobs) if each.name == job]
-        number = int(job) - 1 if job.isascii() and job.isdecimal() and len(job) < 6 else -1
-        at = same[0] if len(same) == 1 else number
-        if not 0 <= at < len(drafts):
-            shown = ", ".join(f"{place} {quoted(each.name)}" for place, each in enumerate(jobs[:MAX_NAMED], 1))
-            notes.refuse(
-                "no_such_job", None, f"The text has no job {quoted(job)}; it has {shown}.", "Choose one of them."
-            )
-            return None
+        at = same[0] if len(same) == 1 else int(job) - 1 if job.isascii() and job.isdecimal() and len(job) < 6 else -1
+    if drafts and not 0 <= at < len(drafts):
+        shown = ", ".join(f"{place} {quoted(each.name)}" for place, each in enumerate(jobs[:MAX_NAMED], 1))
+        message = f"The text has no job {quoted(job)}; it has {shown}."
+        notes.refuse("no_such_job", None, message, "Choose one of them.")
+        return None
     for place, other in enumerate(jobs):
         if place != at:
             message = f"Another job begins here: number {place + 1}, {quoted(other.name)}; one is read at a time."
             notes.advise("further_job", other.line, message, "Choose the one that is meant.")
-    if not drafts:
-        return None
-    own = drafts[at].notes
-    if own is not None:
-        notes.findings.extend(own.findings)
-        notes.left_out += own.left_out
-    return drafts[at]
+    own = drafts[at].notes if drafts else None
+    notes.findings.extend(own.findings if own is not None else ())
+    notes.left_out += own.left_out if own is not None else 0
+    return drafts[at] if drafts else None

@@ -18,7 +18,7 @@ from jobs.convert.texts.assumptions import assumed, told_by
 from jobs.convert.texts.choosing import choose, named
 from jobs.convert.texts.decode import decode
 from jobs.convert.texts.foreign import explain
-from jobs.convert.texts.forms import identify, listed_jobs, refusal
+from jobs.convert.texts.forms import identify, listed_jobs, looks_like, refusal
 from jobs.convert.texts.inside import inside
 from jobs.convert.texts.json_text import read_json
 from jobs.convert.texts.nodes import READ, SOURCE, Draft, Node, Notes, excess, folded, most_jobs, plain
@@ -188,6 +188,8 @@ def _config(text: str, line: int, notes: Notes) -> Draft | None:
     """Read what gcloud's --config holds."""
     is_json = text.lstrip().startswith("{")
     documents = read_json(text, notes, line) if is_json else read_yaml("\n" * (line - 1) + text, notes)
+    if documents and looks_like(documents[0]) == "training" and not excess(documents[0]):
+        return Draft("training", documents[0], "a TrainingInput")
     draft = _identify(documents[0], notes) if documents else None
     if documents and draft is None and isinstance(documents[0].value, dict) and not excess(documents[0]):
         spec = Node({"jobSpec": documents[0]}, documents[0].line)

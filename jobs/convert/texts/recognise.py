@@ -5,7 +5,9 @@ import re
 from jobs.convert.sdk.makers import looks_like_python, makes_a_job
 
 COMMENT = re.compile(r"^[ \t]*#[^\n]*\n?", re.MULTILINE)
-CREATE = re.compile(r"\b(?:custom-jobs|hp-tuning-jobs)[ \t\\`^\n]+create\b")
+CREATE = re.compile(
+    r"\b(?:custom-jobs|hp-tuning-jobs)[ \t\\`^\n]+create\b|\bjobs[ \t\\`^\n]+submit[ \t\\`^\n]+training\b"
+)
 CURL = re.compile(r"^[ \t]*(?:(?:[$!%][ \t]*)?curl[ \t\\]|Invoke-(?:WebRequest|RestMethod)\b)", re.MULTILINE)
 JSON = re.compile(r"(?:\s|//[^\n]*\n|#[^\n]*\n|/\*.*?\*/)*[{\[]", re.DOTALL)
 YAML_KEY = re.compile(r"[ \t]*(?:-[ \t]+)?['\"]?[A-Za-z_][\w-]*['\"]?[ \t]*:(?:[ \t]|$)")

@@ -55,12 +55,11 @@ class Tidier:
 
     def _program(self, entries: dict[str, Node], path: str) -> None:
         """Name the placeholders in what a program reads, which are known by all of its words."""
-        words = {
-            name: entries[name].value if name in entries and isinstance(entries[name].value, list) else []
-            for name in ("command", "args", "env")
-        }
-        env = [(_text(item.get("name")), _text(item.get("value"))) for item in words["env"]]
-        command, args = ([_text(item) for item in words[name]] for name in ("command", "args"))
+        words = {name: entries[name].value if name in entries else [] for name in ("command", "args", "env")}
+        words = {name: items if isinstance(items, list) else [] for name, items in words.items()}
+        command, args = ([item.text() for item in words[name]] for name in ("command", "args"))
+        named = [(item.get("name"), item.get("value")) for item in words["env"]]
+        env = [(name.text() if name else "", value.text() if value else "") for name, value in named]
         for place, text in program_placeholders(command, args, env):
             field, _, index = place.removesuffix("].value").removesuffix("]").partition("[")
             self._hole(text, words[field][int(index)].line, f"{path}.{place}", is_kept=True)
@@ -168,10 +167,6 @@ class Tidier:
             if not self._is_hole(slot, named, here) and isinstance(found[name].value, str):
                 self._is_hole(slot, found[name], here)
         return Node(found, node.line)
-
-
-def _text(node: Node | None) -> str:
-    return node.value if node is not None and isinstance(node.value, str) else ""
 
 
 def task_model(node: Node, around: Node) -> Root:
