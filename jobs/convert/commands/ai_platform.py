@@ -1,8 +1,7 @@
 """Jobs of the former AI Platform Training: `gcloud ai-platform jobs submit training` and its TrainingInput.
 
 Converted where a custom job says exactly the same, else declined with the equivalent. Source: AI Platform's reference,
-"projects.jobs" and "Machine types", and Google's guide on migrating custom training to Vertex AI, as remembered
-2026-11-22; the service itself is switched off.
+"projects.jobs" and "Machine types", not looked up again: the service is switched off.
 """
 
 from jobs.convert.commands.gcloud_flags import Given, parts

@@ -1,5 +1,6 @@
 """curl commands, and PowerShell's, to jobs: the body of the request that they post, and where its address says."""
 
+import itertools
 import re
 from collections.abc import Callable
 
@@ -21,20 +22,22 @@ COLLECTIONS = {
 DATA = frozenset({"-d", "--data", "--data-raw", "--data-binary", "--data-ascii", "--json", "-Body", "-InFile"})
 SENDERS = frozenset({"curl", "Invoke-WebRequest", "Invoke-RestMethod"})
 HERE_STRING = re.compile(
-    r"(?:\$(\w+)[ \t]*=[ \t]*)?@(['\"])\n(.*?\n)\2@(?:[ \t]*\|[ \t]*Out-File[ \t]+(?:-FilePath[ \t]+)?(\S+))?",
+    r"(?:\$(\w+)[ \t]*=[ \t]*)?@['\"]\n(.*?\n)['\"]@(?:[ \t]*\|[ \t]*Out-File[ \t]+(?:-FilePath[ \t]+)?(\S+))?",
     re.DOTALL,
 )
-"""A text in PowerShell, with the variable or the file that it becomes."""
 Identify = Callable[[Node, Notes], Draft | None]
 
 
 def read_curl(text: str, notes: Notes, identify: Identify, files: Callable[[str], str | None]) -> list[Draft]:
     """Return the jobs that the curl commands of a text create."""
-    shell = Shell(HERE_STRING.sub(lambda held: "\n" * held[0].count("\n"), text))
-    for held in HERE_STRING.finditer(text):
-        line = text.count("\n", 0, held.start(3)) + 1
-        shell.variables[held[1] or ""], shell.begun[held[3]] = held[3], line
-        shell.documents[(held[4] or "").removeprefix("./")] = Word(held[3], line)
+    # PowerShell's here-strings become variables and files; behind the last end there is none
+    end = max(text.rfind("\n'@"), text.rfind('\n"@'))
+    held_in = f"{text[:end]}{text[end:].partition(chr(10) * 2)[0]}" if end > 0 else ""
+    shell = Shell(HERE_STRING.sub(lambda held: "\n" * held[0].count("\n"), held_in) + text[len(held_in) :])
+    for held in itertools.islice(HERE_STRING.finditer(held_in), most_jobs(text)):
+        line = text.count("\n", 0, held.start(2)) + 1
+        shell.variables[held[1] or ""], shell.begun[held[2]] = held[2], line
+        shell.documents[(held[3] or "").removeprefix("./")] = Word(held[2], line)
     found: list[Draft] = []
     for command in shell.commands():
         place = next((n for n, word in enumerate(command.words) if word.text.lstrip("!%$ ") in SENDERS), None)

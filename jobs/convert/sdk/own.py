@@ -45,15 +45,14 @@ class Own:
         """Return what a function or class of the program gives when it is called so; the jobs of it are made once."""
         name = call_name(call)
         if name in ("parse_args", "parse_known_args"):
-            message = "Arguments of the command line are read as their defaults."
-            self.program.values.notes.advise("defaults_taken", call.lineno, message, "Change what is given otherwise.")
+            message = "Arguments of the command line are read as their defaults; change what is given otherwise."
+            self.program.values.notes.advise("defaults_taken", call.lineno, message)
             return Node(self.arguments, call.lineno)
         if name in self.classes and isinstance(call.func, ast.Name):
             return Node(self.classes[name].value | self.program.values.arguments(call).value, call.lineno)
         if name not in self.functions or id(call) in self.results:
             return self.results.get(id(call))
-        made = self.program.made
-        node = self.enter(call)
+        made, node = self.program.made, self.enter(call)
         self.program.made = made
         self.results.pop(id(call), None)
         return node

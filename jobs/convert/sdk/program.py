@@ -9,11 +9,11 @@ from jobs.convert.sdk.conditions import truth
 from jobs.convert.sdk.makers import MAKERS, MESSAGE_FIELDS, POSITIONS
 from jobs.convert.sdk.naming import call_name
 from jobs.convert.sdk.own import Function, Own
-from jobs.convert.sdk.statements import RESOURCES, Made, in_order, is_open, put
+from jobs.convert.sdk.statements import RESOURCES, Made, in_order, is_dict, is_open, put
 from jobs.convert.sdk.values import LONGEST_LIST, Values
 from jobs.convert.texts.nodes import Node, Notes
 
-LITERALS = (ast.Dict, ast.List, ast.Tuple, ast.Call)
+LITERALS = (ast.Dict, ast.List, ast.Tuple)
 
 
 class Program:
@@ -76,8 +76,8 @@ class Program:
                 self.returned[-1] = self.returned[-1] or node
                 if isinstance(node.value, dict | list) and node.value:
                     self.given.setdefault(self.function.name, node)
-            elif isinstance(statement.value, LITERALS) and self.function is None and made is None:
-                self.values.names.setdefault("it", self.values.of(statement.value))
+            elif isinstance(value := statement.value, LITERALS) or (made is None and is_dict(value)):
+                self.values.names.setdefault("it", self.values.of(value))
 
     def _handlers(self, handlers: list[ast.ExceptHandler]) -> None:
         """Go through what happens after an error; it hides nothing that was known without one."""

@@ -67,3 +67,8 @@ def put(holder: Node, path: list[str | int], node: Node) -> bool:
 def is_open(node: Node | None) -> bool:
     """Tell whether a value is not known, or None."""
     return node is None or node.value is None or (isinstance(node.value, str) and "${" in node.value)
+
+
+def is_dict(value: ast.expr) -> bool:
+    """Tell whether an expression is a call of dict."""
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "dict"

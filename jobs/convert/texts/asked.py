@@ -22,10 +22,7 @@ SAID = frozenset({"help", "choices", "description", "epilog"})
 
 
 def lost_request(text: str, *, is_python: bool, bodies: list[Node]) -> int:
-    """Return the line on which a text asks for Spot or Flex-start; 0 where it does not, or where a job carries it.
-
-    `bodies` are the jobs of the text: what is a strategy in one of them was read, and so were their other values.
-    """
+    """Return the line on which a text asks for Spot or Flex-start; 0 where none does, or one of its `bodies` has it."""
     if not ASKED.search(text) and not (is_python and WORD.search(text)):
         return 0
     carried: set[int] = set()
@@ -84,7 +81,7 @@ def _in_program(text: str) -> Iterator[int]:
 
 
 def _asks(node: ast.Constant | ast.Attribute | ast.Name) -> bool:
-    if isinstance(node, ast.Constant):
-        value = node.value
-        return isinstance(value, str) and bool(ASKED.search(COMMENT.sub("", value)) or WORD.fullmatch(value))
-    return (node.attr if isinstance(node, ast.Attribute) else node.id) in CHEAPER
+    if not isinstance(node, ast.Constant):
+        return (node.attr if isinstance(node, ast.Attribute) else node.id) in CHEAPER
+    value = COMMENT.sub("", node.value) if isinstance(node.value, str) else ""
+    return bool(ASKED.search(value) or WORD.fullmatch(value))

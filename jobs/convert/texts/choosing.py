@@ -5,9 +5,6 @@ from typing import NamedTuple
 from jobs.convert.texts.nodes import Draft, Notes
 from jobs.spec import quoted
 
-MAX_NAMED = 10
-NAMES = ("displayName", "display_name")
-
 
 class Named(NamedTuple):
     """A job of a text: its display name, and the line on which it begins."""
@@ -19,7 +16,9 @@ class Named(NamedTuple):
 def named(drafts: list[Draft]) -> tuple[Named, ...]:
     """Return the jobs of a text as people name them."""
     bodies = [draft.body for draft in drafts]
-    return tuple(Named(name.text() if (name := body.get(*NAMES)) else "", body.line) for body in bodies)
+    return tuple(
+        Named(name.text() if (name := body.get("displayName", "display_name")) else "", body.line) for body in bodies
+    )
 
 
 def choose(drafts: list[Draft], job: str, notes: Notes) -> Draft | None:
@@ -32,7 +31,7 @@ def choose(drafts: list[Draft], job: str, notes: Notes) -> Draft | None:
         same = [place for place, each in enumerate(jobs) if each.name == job]
         at = same[0] if len(same) == 1 else int(job) - 1 if job.isascii() and job.isdecimal() and len(job) < 6 else -1
     if drafts and not 0 <= at < len(drafts):
-        shown = ", ".join(f"{place} {quoted(each.name)}" for place, each in enumerate(jobs[:MAX_NAMED], 1))
+        shown = ", ".join(f"{place} {quoted(each.name)}" for place, each in enumerate(jobs[:10], 1))
         message = f"The text has no job {quoted(job)}; it has {shown}."
         notes.refuse("no_such_job", None, message, "Choose one of them.")
         return None

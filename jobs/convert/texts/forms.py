@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from jobs.convert.commands.ai_platform import job_of_training
 from jobs.convert.texts.nodes import Draft, Node, Notes, folded
-from jobs.spec import CustomJob, CustomJobSpec, quoted
+from jobs.spec import KINDS, CustomJob, CustomJobSpec, quoted
 from jobs.spec.shape import slots
 
 POOL_NAMES = frozenset({"machinespec", "containerspec", "pythonpackagespec"})
@@ -22,6 +22,7 @@ MOST_WRAPPED = 50
 PIPELINE_NAMES = frozenset(
     "trainingtaskdefinition trainingtaskinputs inputdataconfig modeltoupload modelid parentmodel".split()
 )
+WHOLE = {"pipeline": "training_pipeline", "tuning": "hyperparameter_tuning_job", "job": "custom_job"}
 NO_JOBS = {
     "resourcepools": "describes a persistent resource, not a job",
     "pipelinespec": "describes a pipeline job of Vertex AI Pipelines, not a training job",
@@ -84,14 +85,10 @@ def identify(node: Node, notes: Notes, from_call: FromCall, depth: int = 0, insi
     form = looks_like(node)
     if form == "pipeline" and (job := _shown_job(node, notes)) is not None:
         return Draft("custom_job", job, "a CustomJob as documentation shows it" + inside)
-    if form == "pipeline":
-        return Draft("training_pipeline", node, "a TrainingPipeline" + inside)
     if form == "training":
         return job_of_training(node, notes)
-    if form == "tuning":
-        return Draft("hyperparameter_tuning_job", node, "a HyperparameterTuningJob" + inside)
-    if form == "job":
-        return Draft("custom_job", node, "a CustomJob" + inside)
+    if form in WHOLE:
+        return Draft(WHOLE[form], node, f"a {KINDS[WHOLE[form]].__name__}{inside}")
     if form == "calls":
         return from_call(node, None, notes)
     if form == "spec":

@@ -18,6 +18,7 @@ NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?=[\s
 WORD = re.compile(r"(?:\$?\{\{?[^{}\n]*\}\}?|[^,\[\]{}:\"'\s])(?:\$?\{\{?[^{}\n]*\}\}?|[^,\[\]{}:\"'\n])*")
 WORDS = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
 LONGEST_NUMBER = 320
+MAX_EARLY = 8
 
 
 class Broken(Exception):
@@ -55,6 +56,7 @@ class Reader:
         self.text, self.notes, self.at = text, notes, 0
         self.counted, self.lines = 0, first_line
         self.said: set[str] = set()
+        self.early = 0
 
     def line(self) -> int:
         """Return the line of the current place."""
@@ -158,8 +160,9 @@ class Reader:
 
     def _goes_on(self, before: Node, depth: int) -> bool:
         """Read on in the object before, where a name follows its brace, as on Google's page on Spot VMs."""
-        if not isinstance(before.value, dict) or not NAME.match(self.text, self.at):
+        if not isinstance(before.value, dict) or not NAME.match(self.text, self.at) or self.early >= MAX_EARLY:
             return False
+        self.early += 1
         self.say("early_brace", "A brace closes the object before too early; what follows is read as part of it.")
         self._entry(before.value, depth)
         while self._inside("}", before.line, is_first=False):

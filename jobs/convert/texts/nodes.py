@@ -10,7 +10,7 @@ from jobs.spec.reading import DEEPEST, MOST_FINDINGS, MOST_VALUES
 
 SOURCE = "Trainboard's importer (docs/import.md)"
 READ = "2026-11-21"
-LARGE = 200_000
+LARGE = 50_000
 STEP = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
 
 

@@ -48,7 +48,7 @@ class Reading:
         return finding if finding.line is not None else replace(finding, line=self.line_of(finding.field))
 
     def with_rules(self, findings: Iterable[Finding], confirmed: Collection[str] | None = None) -> list[Finding]:
-        """Return all findings: the reading's own, then those of rules, with lines.
+        """Return the reading's own findings, then those of rules, with lines.
 
         What a rule refuses only because of a placeholder is an advice: the reading's own `hole` findings name what to
         fill. They refuse too where `confirmed` is given, except for texts in it, which a person means literally. Of a

@@ -32,7 +32,6 @@ from jobs.spec import KINDS, Finding, Severity, Submission, read, refuses, rest_
 from jobs.spec.submission import reserved_region
 
 Files = Callable[[str], str | None]
-YAML = "gcloud-yaml"
 IN_PYTHON = re.compile(r"\b(?:None|True|False)\b|\w\(|\bf[\"']|\*\*\w")
 """What a Python literal holds and no JSON does."""
 
@@ -56,28 +55,15 @@ def read_text(
     decoded = decode(text, notes)
     if decoded is None:
         return Reading("", "", "", None, {}, tuple(notes.result()))
-    cells = notebook(decoded)
-    if cells is not None and cells.broken:
-        message = "The notebook's file is no JSON here; what of its cells can be read is read."
-        notes.advise("broken_notebook", cells.broken, message, "Save it anew from a notebook editor.")
-    decoded = cells.python if cells is not None else unfenced(decoded)
-    found = "python" if cells is not None else recognise(decoded)
-    if found == "rest" and IN_PYTHON.search(decoded) and is_whole(decoded):
-        found = "python"
-    whole = cells is not None or (found == "python" and is_whole(decoded))
-    shown = [] if whole or found not in ("python", YAML, "curl") else objects_in_prose(decoded)
+    decoded, shell, found, whole = _unwrapped(decoded, notes)
+    shown = [] if whole or found not in ("python", "gcloud-yaml", "curl") else objects_in_prose(decoded)
     parts = [] if whole else blocks(decoded) or (shown if found != "curl" else [])
     beside = files if found != "curl" or len(shown) != 1 else lambda name: files(name) or shown[0].text
-    started, shell = len(notes.findings), cells.shell if cells is not None else ""
-    texts = [decoded, shell]
+    started, texts = len(notes.findings), [decoded, shell]
     drafts, heading = ([], None) if parts else _drafts(found, decoded, notes, beside)
     if not drafts:
-        broken = (
-            bool(parts)
-            or found in ("gcloud", "curl")
-            or any(note.code.startswith("unreadable") for note in notes.findings)
-        )
-        inner = inside(found, decoded, shell, broken=broken)
+        unread = any(note.code.startswith("unreadable") for note in notes.findings)
+        inner = inside(found, decoded, shell, broken=bool(parts) or unread or found in ("gcloud", "curl"))
         found, drafts, texts = _drafts_inside(found, chain(parts, inner), notes, started, files, texts)
         if not drafts and parts and len(notes.findings) == started:
             drafts, heading = _drafts(found, decoded, notes, files)
@@ -91,6 +77,20 @@ def read_text(
     reading = _finish(found, draft, notes, name, project, region)
     bodies = [each.body for each in drafts if not excess(each.body)]
     return replace(_asked(reading, texts, bodies), jobs=named(drafts))
+
+
+def _unwrapped(text: str, notes: Notes) -> tuple[str, str, str, bool]:
+    """Return a text, a notebook's as its Python and its commands, its format, and whether it is one program."""
+    cells = notebook(text)
+    if cells is not None and cells.broken:
+        message = "The notebook's file is no JSON here; what of its cells can be read is read."
+        notes.advise("broken_notebook", cells.broken, message, "Save it anew from a notebook editor.")
+    if cells is not None:
+        return cells.python, cells.shell, "python", True
+    found = recognise(text := unfenced(text))
+    is_python = found == "python" or (found == "rest" and IN_PYTHON.search(text) is not None)
+    whole = is_python and is_whole(text)
+    return text, "", "python" if whole else found, whole
 
 
 def _asked(reading: Reading, texts: list[str], bodies: list[Node]) -> Reading:
