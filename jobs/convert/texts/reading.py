@@ -74,9 +74,8 @@ def read_text(
         return Reading(found, "", "", None, {}, tuple(notes.result()), jobs=named(drafts))
     if heading is not None and draft is drafts[0]:
         draft = _with_heading(draft, heading, notes)
-    reading = _finish(found, draft, notes, name, project, region)
     bodies = [each.body for each in drafts if not excess(each.body)]
-    return replace(_asked(reading, texts, bodies), jobs=named(drafts))
+    return replace(_asked(_finish(found, draft, notes, name, project, region), texts, bodies), jobs=named(drafts))
 
 
 def _unwrapped(text: str, notes: Notes) -> tuple[str, str, str, bool]:
