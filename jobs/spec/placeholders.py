@@ -8,6 +8,7 @@ samples of Google's training pages, read 2026-11-22.
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 from jobs.spec.fields import Message
@@ -79,6 +80,7 @@ def has_mark(text: str) -> bool:
     return bool(MARKED.search(text[:MAX_LENGTH]))
 
 
+@cache
 def is_program(model: type[Message]) -> bool:
     """Tell whether a message says how a program is called: with `args` and `env`."""
     return {"args", "env"} <= slots(model).keys()
