@@ -7,11 +7,26 @@ from django import forms
 from dashboard.forms.fields.picks import team_field
 from dashboard.forms.fields.words import LengthField
 from dashboard.forms.found import FoundForm
-from dashboard.forms.uploads import MOST_BYTES
+from dashboard.forms.uploads import MOST_BYTES, Given, parted
 
 TOO_LARGE = "It is larger than 1 MB. A job's spec has a few kilobytes: is this the right file?"
-MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
-"""How a text's first bytes tell its encoding."""
+
+
+class _Files(forms.ClearableFileInput):
+    """Lets people choose several files."""
+
+    allow_multiple_selected = True
+
+
+class FilesField(forms.FileField):
+    """Files, each read as Django reads one; a list of them."""
+
+    widget = _Files
+
+    def clean(self, data: Any, initial: Any = None) -> list[Any]:
+        """Return the files that were uploaded."""
+        several = data if isinstance(data, list | tuple) else [data]
+        return [found for each in several if (found := super(FilesField, self).clean(each, initial)) is not None]
 
 
 class _AnyText(forms.CharField):
@@ -23,7 +38,7 @@ class _AnyText(forms.CharField):
 
 
 class ImportForm(FoundForm):
-    """A text in any format, or a file that counts instead of it."""
+    """A text in any format, or files that count instead of it; `pick` is the job that is meant, as file.job."""
 
     is_final = True
 
@@ -33,12 +48,13 @@ class ImportForm(FoundForm):
         strip=False,
         widget=forms.Textarea(attrs={"rows": 14, "class": "mono", "spellcheck": "false", "autocomplete": "off"}),
     )
-    file = forms.FileField(
-        label="Or upload a file",
+    file = FilesField(
+        label="Or upload files",
         required=False,
         allow_empty_file=True,
-        help_text="At most 1 MB; it counts instead of the text.",
+        help_text="A script and the files that it names; at most 1 MB together. They count instead of the text.",
     )
+    pick = forms.CharField(required=False, max_length=10, widget=forms.HiddenInput)
     run_time = LengthField(label="Run time you expect", initial="1 h", help_text="For the cost: 24 h, 90 min, 1 d 12 h")
     team = team_field([])
 
@@ -47,11 +63,11 @@ class ImportForm(FoundForm):
         self.fields["team"] = team_field(teams)
 
     def clean_file(self) -> Any:
-        """Refuse a file that is too large."""
-        file = self.cleaned_data["file"]
-        if file is not None and file.size > MOST_BYTES:
+        """Refuse files that are too large together."""
+        files = self.cleaned_data["file"]
+        if sum(file.size for file in files) > MOST_BYTES:
             raise forms.ValidationError(TOO_LARGE)
-        return file
+        return files
 
     def clean_text(self) -> str:
         """Refuse a text that is too large."""
@@ -60,17 +76,8 @@ class ImportForm(FoundForm):
             raise forms.ValidationError(TOO_LARGE)
         return text
 
-    def given(self) -> tuple[str | bytes, str]:
-        """Return the bytes of the file and its name, else the text and no name; call it on a form that was read."""
-        file = self.cleaned_data.get("file")
-        if file is not None:
-            return file.read(), str(file.name)
-        return str(self.cleaned_data.get("text", "")), ""
-
-
-def as_lines(given: str | bytes) -> str:
-    """Return what was given as text with `\\n` at line ends, its lines counted as `jobs.convert` counts them."""
-    if isinstance(given, bytes):
-        encoding = next((name for mark, name in MARKS if given.startswith(mark)), "utf-8")
-        given = given.decode(encoding, errors="replace")
-    return given.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    def given(self) -> list[Given]:
+        """Return the files, else the text, taken apart where it shows several; call it on a form that was read."""
+        if files := self.cleaned_data.get("file"):
+            return [Given(str(file.name), file.read()) for file in files]
+        return parted(str(self.cleaned_data.get("text", "")))

@@ -14,8 +14,8 @@ from django.views.decorators.http import require_http_methods
 
 from dashboard.access import Request, Team, teams_to_request
 from dashboard.drawing.source import Line, listing
-from dashboard.forms.import_form import TOO_LARGE, ImportForm, as_lines
-from dashboard.forms.uploads import FirstBytes
+from dashboard.forms.import_form import TOO_LARGE, ImportForm
+from dashboard.forms.uploads import Files, FirstBytes, Given, as_lines, joined, read_all
 from jobs import convert, lifecycle, strategies
 from jobs.convert import FORMATS, Reading
 from jobs.lifecycle import Preview, database_now
@@ -23,6 +23,8 @@ from jobs.lifecycle.asking import drafts
 from jobs.spec import Finding, Severity, Submission
 
 NO_TEAM = "You may request jobs in none of your teams, so there is none to import for."
+UNFILLED = "The form would show its own values for these placeholders; fill them in in the text first: {}."
+MAX_NAMED = 5
 NAME = "imported-job"
 """The display name of what was pasted without one; a file gives its own name."""
 
@@ -39,6 +41,9 @@ class Imported:
     lines: list[Line]
     counts: dict[str, int]
     strategy: str = ""
+    picks: tuple[tuple[str, str], ...] = ()
+    """Every job of what was given, as (value of `pick`, words), and the one that was read."""
+    picked: str = ""
 
 
 @csrf_exempt  # the inner view is protected: what it reads first is bounded here
@@ -65,10 +70,12 @@ def _import(request: Request) -> HttpResponse:
         context = {"form": _again(form, teams, ""), "trouble": trouble}
         return render(request, "import.html", context, status=413 if trouble == TOO_LARGE else 422)
     team = next((each for each in teams if str(each.pk) == form.cleaned_data.get("team")), teams[0])
-    given, name = form.given()
-    found = _read(given, name, team, form)
-    context = {"form": _again(form, teams, as_lines(given)), "team": team, "found": found}
-    if found.submission is not None:
+    given = form.given()
+    found = _read(given, team, form)
+    context = {"form": _again(form, teams, joined(given)), "team": team, "found": found}
+    if found.submission is not None and (left_out := found.reading.left_out):
+        context |= {"not_kept": UNFILLED.format(", ".join(left_out[:MAX_NAMED]))}
+    elif found.submission is not None:
         context |= _kept(request, found.submission, team, form)
     return render(request, "import.html", context, status=200 if found.submission is not None else 422)
 
@@ -92,9 +99,31 @@ def _again(form: ImportForm, teams: list[Team], text: str) -> ImportForm:
     return again
 
 
-def _read(given: str | bytes, name: str, team: Team, form: ImportForm) -> Imported:
-    """Read the text, judge what it says, and put every finding at its line."""
-    reading = convert.read_text(given, name=PurePath(name).stem or NAME)
+def _one(each: Given, files: Files, job: str = "") -> Reading:
+    return convert.read_text(each.content, name=PurePath(each.name).stem or NAME, files=files, job=job)
+
+
+def _chosen(given: list[Given], pick: str) -> tuple[Given, Reading, tuple[tuple[str, str], ...], str]:
+    """Return the text and the job in it that are meant, with all that could be, and which of them it is."""
+    found = read_all(given, _one)
+    picks = {
+        f"{place}.{number}": " ".join((each.name, f"line {job.line}:", job.name or "without a name")).strip()
+        for place, (each, reading) in enumerate(found, 1)
+        for number, job in enumerate(reading.jobs, 1)
+    }
+    first = next(iter(picks), "1.1")
+    picked = pick if pick in picks else first
+    place, _, number = picked.partition(".")
+    each, reading = found[int(place) - 1]
+    if number != "1":
+        meant = read_all(given, lambda one, files: _one(one, files, number if one is each else ""))
+        reading = next(other for one, other in meant if one is each)
+    return each, reading, tuple(picks.items()), picked
+
+
+def _read(several: list[Given], team: Team, form: ImportForm) -> Imported:
+    """Read what was given, judge what it says, and put every finding at its line."""
+    (_, given), reading, picks, picked = _chosen(several, form.cleaned_data.get("pick", ""))
     submission, notes = _placed(reading.submission, team)
     preview = None
     findings = [*notes, *reading.findings]
@@ -113,6 +142,8 @@ def _read(given: str | bytes, name: str, team: Team, form: ImportForm) -> Import
         lines=listing(as_lines(given), findings) if reading.format else [],
         counts={str(weight): sum(each.severity is weight for each in findings) for weight in Severity},
         strategy=strategies.strategy_of(submission).label if submission else "",
+        picks=picks,
+        picked=picked,
     )
 
 
@@ -121,7 +152,7 @@ def _told(reading: Reading, rules: Sequence[Finding]) -> list[Finding]:
     whole = {finding.code for finding in rules if not finding.field}
     return [
         replace(finding, line=None) if finding.code in whole and not finding.field else finding
-        for finding in reading.with_rules(rules)
+        for finding in reading.with_rules(rules, confirmed=())
     ]
 
 
@@ -137,7 +168,8 @@ def _placed(submission: Submission | None, team: Team) -> tuple[Submission | Non
     if not region:
         message = f"The text names no region; {team.default_region} is the usual one of {team.name}."
         notes.append(Finding("region_assumed", Severity.ADVISE, "", message))
-    return replace(submission, project=team.project, region=region or team.default_region), notes
+    placed = replace(submission, project=team.project, region=region or team.default_region, confirmed=frozenset())
+    return placed, notes
 
 
 def _kept(request: Request, submission: Submission, team: Team, form: ImportForm) -> dict[str, Any]:

@@ -6,7 +6,7 @@ forgotten: a test fits a row of every model that holds values from outside.
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from decimal import Decimal
+from decimal import Context, Decimal, InvalidOperation
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -86,10 +86,7 @@ def _moment(field: Field, value: Any) -> Any:
 
 def _number(field: Field, value: Any) -> Any:
     if isinstance(field, models.DecimalField):
-        number = Decimal(value)
-        too_large = Decimal(10) ** (field.max_digits - field.decimal_places)
-        is_in_range = number.is_finite() and abs(number) + Decimal(10) ** -field.decimal_places / 2 < too_large
-        return value if is_in_range else (None if field.null else Decimal(0))
+        return value if _has_room(field, Decimal(value)) else (None if field.null else Decimal(0))
     if isinstance(field, models.FloatField):
         is_in_range = -1.7e308 < value < 1.7e308  # false for what is no number too
         return value if is_in_range else (None if field.null else 0.0)
@@ -98,6 +95,14 @@ def _number(field: Field, value: Any) -> Any:
             is_in_range = least <= value <= most
             return value if is_in_range else (None if field.null else min(max(value, least), most))
     raise TypeError(f"no rule makes values fit {field}: add one to jobs.lifecycle.storable")
+
+
+def _has_room(field: Field, number: Decimal) -> bool:
+    """Whether a decimal column holds the number, rounded to its places as Django rounds it."""
+    try:
+        return number.quantize(Decimal(1).scaleb(-field.decimal_places), context=Context(field.max_digits)).is_finite()
+    except InvalidOperation:
+        return False
 
 
 @lru_cache(maxsize=256)

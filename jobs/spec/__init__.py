@@ -8,6 +8,7 @@ from jobs.spec.fields import Message
 from jobs.spec.findings import Finding, Severity, quoted, refuses
 from jobs.spec.persistent_resource import AutoscalingSpec, PersistentResource, ResourcePool
 from jobs.spec.pipeline import CUSTOM_TASK, TUNING_TASK, InputDataConfig, TrainingPipeline
+from jobs.spec.placeholders import Placeholder, placeholders
 from jobs.spec.reading import KINDS, Job, read, rest_body
 from jobs.spec.study import MetricSpec, ParameterSpec, StudySpec
 from jobs.spec.submission import Submission
@@ -49,6 +50,7 @@ __all__ = [
     "NfsMount",
     "ParameterSpec",
     "PersistentResource",
+    "Placeholder",
     "PscInterfaceConfig",
     "PythonPackageSpec",
     "ReservationAffinity",
@@ -60,6 +62,7 @@ __all__ = [
     "TrainingPipeline",
     "TuningTaskInputs",
     "WorkerPoolSpec",
+    "placeholders",
     "quoted",
     "read",
     "refuses",

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from jobs.spec.belonging import home_of
 from jobs.spec.custom_job import CustomJob, CustomJobSpec
 from jobs.spec.fields import Message
 from jobs.spec.findings import Finding, Severity, kind_of, quoted
@@ -214,6 +215,8 @@ def _unknown(model: type[Message], key: object, path: str, notes: Notes) -> None
     remedy = ""
     if near:
         remedy = f"Did you mean `{near}`?"
+    elif home := home_of(name):
+        remedy = home
     elif belongs:
         remedy = f"It belongs in `{belongs[0]}`."
     where = f"in {path}" if path else f"of a {model.__name__}"

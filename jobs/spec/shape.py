@@ -44,6 +44,18 @@ def fields(model: type[Message]) -> tuple[Slot, ...]:
     return tuple(dict.fromkeys(slots(model).values()))
 
 
+def message_names(roots: Iterable[type[Message]]) -> frozenset[str]:
+    """Return the names of these messages and of all that they hold."""
+    found: set[str] = set()
+    waiting = list(roots)
+    while waiting:
+        model = waiting.pop()
+        if model.__name__ not in found:
+            found.add(model.__name__)
+            waiting.extend(slot.model for slot in fields(model) if slot.model is not None)
+    return frozenset(found)
+
+
 def nearest(word: str, choices: Iterable[str]) -> str:
     """Return the choice that a misspelt word most likely means, or an empty string."""
     if len(word) > LONGEST_NAME:

@@ -1,25 +1,33 @@
 """Submission: a job with where it is to run. What strategies, cost and policy judge."""
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from jobs.spec.custom_job import CustomJob, CustomJobSpec
 from jobs.spec.pipeline import TrainingPipeline
+from jobs.spec.placeholders import Placeholder, placeholders
 from jobs.spec.reading import Job
 from jobs.spec.tuning_job import HyperparameterTuningJob, TuningTaskInputs
 from jobs.spec.worker_pool import WorkerPoolSpec
 
 LONGEST_SUMMARY = 200
+RESERVATION = re.compile(r"projects/[^/]+/zones/([a-z]+-[a-z]+[0-9]+)-[a-z]/reservations/")
 
 
 @dataclass(frozen=True)
 class Submission:
-    """A job of one `kind` for a project and region. Kind: custom_job, hyperparameter_tuning_job, training_pipeline."""
+    """A job of one `kind` for a project and region. Kind: custom_job, hyperparameter_tuning_job, training_pipeline.
+
+    `confirmed` are the values that look like placeholders and that a person has confirmed as meant literally; None for
+    a job that was requested already, and is not asked about again.
+    """
 
     kind: str
     project: str
     region: str
     job: Job
+    confirmed: frozenset[str] | None = field(default=None, compare=False)
 
     @cached_property
     def job_spec(self) -> CustomJobSpec:
@@ -46,7 +54,7 @@ class Submission:
 
     def with_job_spec(self, job_spec: CustomJobSpec) -> "Submission":
         """Return the same submission with another `job_spec`."""
-        return Submission(self.kind, self.project, self.region, self._job_with(job_spec))
+        return replace(self, job=self._job_with(job_spec))
 
     def _job_with(self, job_spec: CustomJobSpec) -> Job:
         job = self.job
@@ -71,6 +79,11 @@ class Submission:
     def tuning_path(self) -> str:
         """Where the study lies in the REST body, with a dot at its end unless it is the body itself."""
         return "trainingTaskInputs." if isinstance(self.job, TrainingPipeline) else ""
+
+    @cached_property
+    def placeholders(self) -> list[Placeholder]:
+        """The texts of the job that still hold a placeholder, or look as if they did."""
+        return list(placeholders(self.job))
 
     @property
     def display_name(self) -> str:
@@ -113,3 +126,10 @@ class Submission:
             parts.append(f"{pool.replicas} × {machine.machine_type or 'no machine'}{gpus}")
         summary = " + ".join(parts) or "no machines"
         return summary if len(summary) <= LONGEST_SUMMARY else summary[: LONGEST_SUMMARY - 1] + "…"
+
+
+def reserved_region(submission: Submission) -> str:
+    """Return the region of the reservation that the pools name, the only one where it can be used; "" for none."""
+    affinities = (pool.machine_spec.reservation_affinity for _, pool in submission.pools)
+    names = (name for affinity in affinities if affinity is not None for name in affinity.values)
+    return next((found[1] for name in names if (found := RESERVATION.match(name[:500]))), "")

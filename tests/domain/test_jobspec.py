@@ -87,7 +87,7 @@ class TestCheck:
         assert all(set(finding) == keys for finding in report["findings"])
         assert "name_assumed" in {finding["code"] for finding in report["findings"]}
 
-    def test_a_template_is_valid_and_names_its_holes(self, tmp_path: Path) -> None:
+    def test_a_template_is_valid_but_not_ready_and_names_its_holes(self, tmp_path: Path) -> None:
         path = tmp_path / "template.yaml"
         path.write_text(GOOD.replace("n1-standard-4", "${MACHINE}").replace("replicaCount: 1", "replicaCount: ${N}"))
 
@@ -95,7 +95,8 @@ class TestCheck:
 
         (report,) = json.loads(ran.out)
         pool = "jobSpec.workerPoolSpecs[0]"
-        assert ran.code == 0
+        assert ran.code == 1
+        assert (report["valid"], report["ready"]) == (True, False)
         assert report["holes"] == [f"{pool}.machineSpec.machineType", f"{pool}.replicaCount"]
 
     def test_a_pool_that_nobody_has_seen_is_an_advice(self, tmp_path: Path) -> None:
@@ -146,6 +147,45 @@ class TestConvert:
 
         with pytest.raises(CommandError, match="training pipelines"):
             call_command("jobspec", "convert", str(path), "--to", "gcloud")
+
+
+class TestSeveral:
+    SCRIPT = "gcloud ai custom-jobs create --region=us-central1 --display-name=night --config=$(CONFIG)\n"
+    TWO = f"displayName: a\njobSpec:{GOOD.replace(chr(10), chr(10) + '  ')}\n---\ndisplayName: b\njobSpec: {{}}\n"
+
+    def test_a_script_is_read_with_the_file_that_it_names(self, tmp_path: Path, good: str) -> None:
+        (tmp_path / "scripts").mkdir()
+        script = tmp_path / "scripts" / "run.sh"
+        for named in ("train.yaml", "$(CONFIG)"):
+            script.write_text(self.SCRIPT.replace("$(CONFIG)", named))
+
+            ran = Ran("convert", good, str(script), "--to", "rest")
+
+            assert ran.code == 0
+            assert json.loads(ran.out)["displayName"] == "night"
+            (report,) = json.loads(Ran("check", str(script), good, "--json").out)
+            assert report["name"] == str(script)
+
+    def test_of_several_jobs_one_is_chosen(self, tmp_path: Path, owner: User) -> None:
+        path = tmp_path / "two.yaml"
+        path.write_text(self.TWO)
+
+        for verb in (["convert", "--to", "rest"], ["submit", "--as", "owner"]):
+            with pytest.raises(CommandError, match="holds several jobs: 1 a, 2 b"):
+                call_command("jobspec", *verb, str(path))
+        assert not Job.objects.exists()
+        assert Ran("submit", str(path), "--as", "owner", "--job", "a").code == 0
+        assert Job.objects.get().display_name == "a"
+        assert json.loads(Ran("convert", str(path), "--to", "rest", "--job", "2").out)["displayName"] == "b"
+        (report,) = json.loads(Ran("check", str(path), "--json").out)
+        assert report["jobs"] == ["a", "b"]
+
+    def test_files_that_do_not_name_each_other_are_not_one_job(self, tmp_path: Path, good: str) -> None:
+        other = tmp_path / "other.yaml"
+        other.write_text(GOOD)
+
+        with pytest.raises(CommandError, match="Several of these files are jobs"):
+            call_command("jobspec", "convert", good, str(other), "--to", "rest")
 
 
 class TestSubmit:

@@ -1,6 +1,7 @@
 """The whole compose form: its fields and rows, read into a submission, with every finding at its field."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
@@ -12,6 +13,7 @@ from dashboard.forms.body.tables import PIPELINE, RESOURCE, SPEC, TUNING
 from dashboard.forms.body.writing import reserve, worker_pool, written
 from dashboard.forms.compose.advanced_form import AdvancedForm
 from dashboard.forms.compose.job_form import JobForm
+from dashboard.forms.compose.literals import Literal, literals
 from dashboard.forms.compose.pipeline_form import PipelineForm
 from dashboard.forms.compose.pool_form import PoolForm
 from dashboard.forms.compose.rows import MOST_ADDED, count
@@ -60,6 +62,7 @@ class Compose:
             for at in range(max(1, count(names, "pool")))
         ]
         self.whole: list[Finding] = []
+        self.literals: list[Literal] = []
         self.is_readable = False
         self._given = _Given(data, initial, max(1, count(names, "parameter")))
         for form in (self.job, self.advanced, *self.pools):
@@ -197,8 +200,10 @@ class Compose:
         strategy = STRATEGIES.get(said.get("strategy", ""))
         if job is None or strategy is None:
             return None
+        asked = Submission(self.layout.kind, project, said.get("region", ""), job, confirmed=frozenset())
+        self.literals = literals(asked, self._given.data or {})
         return strategy.apply(
-            Submission(kind=self.layout.kind, project=project, region=said.get("region", ""), job=job)
+            replace(asked, confirmed=frozenset(each.text for each in self.literals if each.is_confirmed))
         )
 
     def put(self, findings: Iterable[Finding]) -> None:

@@ -8,8 +8,8 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -18,17 +18,18 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 
 from dashboard import access
+from dashboard.management.files import REFUSED, UNREADABLE, read_files, read_one
 from jobs import convert, lifecycle, strategies
-from jobs.convert.texts.decode import MOST_BYTES
 from jobs.lifecycle import database_now
 from jobs.models import Team
 from jobs.spec import Finding, Severity, Submission, refuses
 from jobs.strategies import Known
 
-VALID, REFUSED, UNREADABLE = 0, 1, 2
-STDIN = "-"
-LENIENT = {"region_is_given": Severity.ADVISE, "holes_are_filled": Severity.ADVISE}
-"""A file may leave open where it runs, and may be a template; `submit` takes neither."""
+VALID = 0
+LENIENT = {"region_is_given": Severity.ADVISE}
+"""A file may leave open where it runs; `submit` does not."""
+OF_PLACEHOLDERS = frozenset({"hole", "holes_are_filled", "placeholders_are_filled_or_confirmed"})
+"""What is found of a template that is right apart from its placeholders."""
 
 
 class Command(BaseCommand):
@@ -44,16 +45,20 @@ class Command(BaseCommand):
         check.add_argument("files", nargs="+", metavar="FILE", help="a file, or - for standard input")
         check.add_argument("--json", action="store_true", help="print a JSON list with one object per file")
         change = verbs.add_parser("convert", help="write a job in another format")
-        change.add_argument("file", metavar="FILE")
+        change.add_argument("files", nargs="+", metavar="FILE", help="a file, with the files that it names")
         change.add_argument("--to", required=True, choices=sorted(convert.FORMATS))
         submit = verbs.add_parser("submit", help="request a job as a user, as the site would")
-        submit.add_argument("file", metavar="FILE")
+        submit.add_argument("files", nargs="+", metavar="FILE", help="a file, with the files that it names")
         submit.add_argument("--as", required=True, dest="user", metavar="USER", help="who requests it")
         submit.add_argument("--team", help="the team, where the user may request jobs in several")
         submit.add_argument("--hours", type=float, default=1.0, help="expected running time (default: 1)")
         submit.add_argument("--request-key", default="", help="the same key requests the job once (default: random)")
+        for verb in (check, submit):
+            words = "a value that looks like a placeholder and is meant literally; may be repeated"
+            verb.add_argument("--confirm", action="append", default=[], metavar="VALUE", help=words)
         for verb in (check, change, submit):
             verb.add_argument("--region", default="", help="where the job runs, if the file does not say")
+            verb.add_argument("--job", default="", metavar="N|NAME", help="the job that is meant, of several in a file")
             verb.add_argument("--project", default="", help="its Google Cloud project, if the file does not say")
 
     def handle(self, *_: Any, **options: Any) -> None:
@@ -67,9 +72,8 @@ class Command(BaseCommand):
     def check_files(self, options: dict[str, Any]) -> int:
         """Print the findings of every file; return the worst exit code."""
         worst, reports = VALID, []
-        for name in options["files"]:
-            reading = _read(name, options)
-            findings = _judged(reading)
+        for name, reading in read_files(options["files"], options):
+            findings = _judged(reading, options["confirm"])
             code = _code(reading, findings)
             worst = max(worst, code)
             if options["json"]:
@@ -82,15 +86,15 @@ class Command(BaseCommand):
 
     def convert_file(self, options: dict[str, Any]) -> int:
         """Print the job in another format, and on standard error what was found on the way."""
-        reading = _read(options["file"], options)
+        name, reading = read_one(options["files"], options)
         if reading.submission is None:
-            self._findings(options["file"], reading.findings)
+            self._findings(name, reading.findings)
             return UNREADABLE
         try:
             text = convert.write(reading.submission, options["to"])
         except convert.NotWritable as refusal:
             raise CommandError(str(refusal)) from None
-        self._findings(options["file"], reading.findings)
+        self._findings(name, reading.findings)
         self.stdout.write(text, ending="")
         return REFUSED if refuses(reading.findings) else VALID
 
@@ -102,17 +106,17 @@ class Command(BaseCommand):
         team = _team(user, options["team"])
         if not 0 < options["hours"] <= 24 * 365:
             raise CommandError("--hours must be more than 0 and at most a year.")
-        reading = _read(options["file"], options, project=team.project, region=team.default_region)
-        findings = list(reading.findings)
-        if reading.submission is None or refuses(findings) or reading.holes:
-            self._findings(options["file"], findings)
+        name, reading = read_one(options["files"], options, project=team.project, region=team.default_region)
+        findings = reading.with_rules([], options["confirm"])
+        if reading.submission is None or refuses(findings):
+            self._findings(name, findings)
             return UNREADABLE if reading.submission is None else REFUSED
         if reading.submission.project != team.project:
             named = reading.submission.project
             raise CommandError(f"The file names the project {named}; {team.name} submits to {team.project}.")
         try:
             job = lifecycle.request_job(
-                submission=reading.submission,
+                submission=replace(reading.submission, confirmed=frozenset(options["confirm"])),
                 team=team,
                 by=user,
                 expected=timedelta(hours=options["hours"]),
@@ -120,9 +124,9 @@ class Command(BaseCommand):
                 now=database_now(),
             )
         except lifecycle.NotAllowed as refusal:
-            self._findings(options["file"], map(reading.located, refusal.decision.findings))
+            self._findings(name, map(reading.located, refusal.decision.findings))
             return REFUSED
-        self._findings(options["file"], findings)
+        self._findings(name, findings)
         self.stdout.write(f"{job.pk} {job.state}")
         return VALID
 
@@ -137,45 +141,13 @@ class Command(BaseCommand):
             self.stderr.write(line)
 
 
-def _read(name: str, options: dict[str, Any], *, project: str = "", region: str = "") -> convert.Reading:
-    """Read a file; one that cannot be opened raises CommandError with exit code 2."""
-    path = Path(name)
-    try:
-        if name == STDIN:
-            content = sys.stdin.buffer.read(MOST_BYTES + 1)
-        else:
-            with path.open("rb") as file:
-                content = file.read(MOST_BYTES + 1)
-    except (OSError, ValueError) as trouble:
-        reason = getattr(trouble, "strerror", None) or str(trouble)
-        raise CommandError(f"{name} cannot be read: {reason}.", returncode=UNREADABLE) from None
-    return convert.read_text(
-        content,
-        name="job" if name == STDIN else path.stem,
-        project=options["project"] or project,
-        region=options["region"] or region,
-        files=lambda other: _beside(path.parent, other) if name != STDIN else None,
-    )
-
-
-def _beside(folder: Path, name: str) -> str | None:
-    """Return the text of a file that a command names, if it lies in the folder of the command or below it."""
-    try:
-        path = (folder / name).resolve()
-        if not path.is_relative_to(folder.resolve()) or not path.is_file() or path.stat().st_size > MOST_BYTES:
-            return None
-        return path.read_text(encoding="utf-8-sig")
-    except (OSError, ValueError, RuntimeError):
-        return None
-
-
-def _judged(reading: convert.Reading) -> list[Finding]:
+def _judged(reading: convert.Reading, confirmed: list[str]) -> list[Finding]:
     """Return the findings of the reading and of the rules; a file need not say where it runs."""
     if reading.submission is None:
         return list(reading.findings)
-    pools = _known_pools(reading.submission)
-    rules = strategies.check(reading.submission, severities=LENIENT, pools=pools)
-    return reading.with_rules(rules)
+    submission = replace(reading.submission, confirmed=frozenset(confirmed))
+    rules = strategies.check(submission, severities=LENIENT, pools=_known_pools(submission))
+    return reading.with_rules(rules, confirmed)
 
 
 def _known_pools(submission: Submission) -> Known:
@@ -199,7 +171,9 @@ def _report(name: str, reading: convert.Reading, findings: list[Finding], code: 
         "format": reading.format,
         "form": reading.form,
         "kind": reading.kind,
-        "valid": code == VALID,
+        "valid": reading.submission is not None and not refuses(f for f in findings if f.code not in OF_PLACEHOLDERS),
+        "ready": code == VALID,
+        "jobs": [job.name for job in reading.jobs],
         "holes": list(reading.holes),
         "findings": [finding.as_dict() for finding in findings],
         "project": reading.submission.project if reading.submission else "",

@@ -5,9 +5,10 @@ flag wins over the same field of the config file; counts that are not given are 
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
+from jobs.convert.commands.ai_platform import job_of_training, training_flags
 from jobs.convert.commands.gcloud_flags import (
     JOB_FLAGS,
     LISTS,
@@ -18,13 +19,14 @@ from jobs.convert.commands.gcloud_flags import (
     WIDE,
     Given,
     config_of,
+    kms_key,
     nearest_flag,
-    parts,
+    pairs,
 )
 from jobs.convert.commands.gcloud_pools import pools_of, with_flags
 from jobs.convert.commands.shell_commands import Command, Shell, tell_unclosed
 from jobs.convert.commands.shell_words import Word
-from jobs.convert.texts.nodes import Draft, Node, Notes, folded, node_of
+from jobs.convert.texts.nodes import Draft, Node, Notes, folded, most_jobs, node_of
 from jobs.spec import CustomJobSpec, quoted
 from jobs.spec.shape import fields
 
@@ -63,10 +65,22 @@ def read_gcloud(text: str, notes: Notes, read_config: Config, files: Files) -> l
         tell_unclosed(shell, notes)
         return []
     calls = [call for call in calls if call.words] or calls  # a bare name of the command is a sentence about it
-    given = flags_of(calls[0].words, notes)
-    config = config_of(given, calls[0].document, shell.documents, files, read_config, notes)
-    further = [Draft("further", Node({}, call.line), "a command") for call in calls[1:]]
-    return [_draft(calls[0], given, config, notes), *further]
+    found: list[Draft] = []
+    for call in calls[: most_jobs(text)]:
+        own, name = Notes(), ""
+        if call.kind == "training":
+            name = call.words.pop(0).text if call.words and not call.words[0].text.startswith("-") else ""
+        given = flags_of(call.words, own)
+        config = config_of(given, call.document, shell.documents, files, read_config, own)
+        former = training_flags(given, name, config, call.line) if call.kind == "training" else None
+        draft = job_of_training(former, own) if former is not None else _draft(call, given, config, own)
+        if draft is None:
+            notes.findings.extend(own.findings)
+        elif former is not None:
+            project = given["project"][-1].text if "project" in given else ""
+            draft = draft._replace(form=f"a gcloud command for {draft.form}", project=project)
+        found += [draft._replace(notes=own)] if draft is not None else []
+    return found
 
 
 def _call(command: Command) -> Call | None:
@@ -76,6 +90,9 @@ def _call(command: Command) -> Call | None:
         return None
     plain = [(place, word) for place, word in enumerate(words[start + 1 :], start + 1) if not word.startswith("-")]
     names = [word for _, word in plain if word not in ("alpha", "beta")]
+    if names[:1] in (["ai-platform"], ["ml-engine"]) and names[1:4] == ["jobs", "submit", "training"]:
+        last = next(place for place, word in plain if word == "training")
+        return Call("training", command.words[last + 1 :], command.words[start].line, command.document)
     if len(names) < 3 or names[0] != "ai" or names[1] not in KIND or names[2] != "create":
         return None
     create = next(place for place, word in plain if word == "create")
@@ -222,26 +239,3 @@ def _count_trials(body: dict[str, Node], line: int, notes: Notes) -> None:
         if name not in body and other not in body:
             notes.advise("count_assumed", line, f"{name} is not given; gcloud takes 1.", "", name)
             body[name] = Node(1, line)
-
-
-def kms_key(given: Given) -> Word | None:
-    """Return the full name of the key that --kms-key and its parts give."""
-    key = given.get("kms-key", [None])[-1]
-    if key is None or not {"kms-keyring", "kms-location", "kms-project"} & set(given):
-        return key
-    ring, location, project = (
-        given[name][-1].text if name in given else "${" + name + "}"
-        for name in ("kms-keyring", "kms-location", "kms-project")
-    )
-    return Word(f"projects/{project}/locations/{location}/keyRings/{ring}/cryptoKeys/{key.text}", key.line)
-
-
-def pairs(word: Word, notes: Notes) -> Iterator[tuple[str, Node]]:
-    """Yield the names and values of `a=b,c=d`."""
-    for place, item in parts(word.text):
-        name, equals, value = item.partition("=")
-        line = word.line_at(place)
-        if equals:
-            yield name, Node(value, line)
-        elif item.strip():
-            notes.refuse("no_pair", line, f"{quoted(item)} is no name=value.", "Write name=value,name=value.")

@@ -24,7 +24,7 @@ TUNING_FLAGS = {"max-trial-count": "maxTrialCount", "parallel-trial-count": "par
 LISTS = frozenset({"args", "command", "python-package-uris", "--", "worker-pool-spec"})
 OWN = (*JOB_FLAGS, *MAPS, *SPEC_FLAGS, *SWITCHES, *TUNING_FLAGS, *LISTS, "config", "region", "project", "algorithm")
 WIDE = (
-    frozenset({"quiet", "log-http", "user-output-enabled", "no-user-output-enabled", "async", "help"}),
+    frozenset({"quiet", "stream-logs", "log-http", "user-output-enabled", "no-user-output-enabled", "async", "help"}),
     frozenset(
         """account access-token-file billing-project configuration flags-file flatten format impersonate-service-account
         trace-token verbosity kms-key kms-keyring kms-location kms-project config""".split()
@@ -93,3 +93,26 @@ def _on_line(node: Node, line: int) -> Node:
     if isinstance(node.value, list):
         return Node([_on_line(item, line) for item in node.value], line)
     return Node(node.value, line, node.raw)
+
+
+def kms_key(given: Given) -> Word | None:
+    """Return the full name of the key that --kms-key and its parts give."""
+    key = given.get("kms-key", [None])[-1]
+    if key is None or not {"kms-keyring", "kms-location", "kms-project"} & set(given):
+        return key
+    ring, location, project = (
+        given[name][-1].text if name in given else "${" + name + "}"
+        for name in ("kms-keyring", "kms-location", "kms-project")
+    )
+    return Word(f"projects/{project}/locations/{location}/keyRings/{ring}/cryptoKeys/{key.text}", key.line)
+
+
+def pairs(word: Word, notes: Notes) -> Iterator[tuple[str, Node]]:
+    """Yield the names and values of `a=b,c=d`."""
+    for place, item in parts(word.text):
+        name, equals, value = item.partition("=")
+        line = word.line_at(place)
+        if equals:
+            yield name, Node(value, line)
+        elif item.strip():
+            notes.refuse("no_pair", line, f"{quoted(item)} is no name=value.", "Write name=value,name=value.")

@@ -156,8 +156,9 @@ def _task(pool: dict[str, Any], entries: Entries, spec: Word, given: Given, buil
     elif "container-image-uri" in entries or "command" in given:
         task = {"imageUri": entries["container-image-uri"]} if "container-image-uri" in entries else {}
         pool["containerSpec"] = _with_lists(task, given, ("command", "args"))
-    if "container-image-uri" in entries and "executor-image-uri" in entries:
-        message = "container-image-uri and executor-image-uri are given both."
+    other = "executor-image-uri" if "executor-image-uri" in entries else "local-package-path"
+    if "container-image-uri" in entries and other in entries:
+        message = f"container-image-uri and {other} are given both."
         notes.refuse("two_images", entries["container-image-uri"].line, message, "Give exactly one of them.")
     elif not built and "container-image-uri" not in entries and "executor-image-uri" not in entries:
         notes.refuse("no_image", spec.line, "Neither container-image-uri nor executor-image-uri is given.", "Give one.")

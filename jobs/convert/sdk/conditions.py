@@ -1,12 +1,15 @@
 """Conditions of a program, as far as they are known without running it."""
 
 import ast
+from typing import TYPE_CHECKING
 
-from jobs.convert.sdk.naming import Scope
 from jobs.convert.texts.nodes import Node
 
+if TYPE_CHECKING:
+    from jobs.convert.sdk.values import Values
 
-def truth(values: Scope, test: ast.expr) -> bool | None:
+
+def truth(values: "Values", test: ast.expr) -> bool | None:
     """Tell whether a condition holds: `==`, `!=`, `in`, `is None`, a known value, with `not`, `and`, `or`; or None.
 
     An empty text, list or mapping is not known: programs leave them empty for people and loops to fill.
@@ -23,7 +26,7 @@ def truth(values: Scope, test: ast.expr) -> bool | None:
     return _holds(values.of(test)) if isinstance(test, ast.Name | ast.Constant | ast.Attribute) else None
 
 
-def _compared(values: Scope, test: ast.Compare) -> bool | None:
+def _compared(values: "Values", test: ast.Compare) -> bool | None:
     left, right = values.of(test.left), values.of(test.comparators[0])
     if not _is_known(left) or not _is_known(right):
         return None

@@ -12,11 +12,6 @@ CREATES = {
     "create_hyperparameter_tuning_job": ("hyperparameter_tuning_job", "hyperparameter_tuning_job"),
     "create_training_pipeline": ("training_pipeline", "training_pipeline"),
 }
-OF_COMPONENT = ("create_custom_training_job_from_component", "create_custom_training_job_op_from_component")
-ARGUMENTS_OF_COMPONENT = tuple(
-    "component_spec display_name replica_count machine_type accelerator_type accelerator_count".split()
-)
-COMPONENTS = frozenset({"CustomTrainingJobOp", *OF_COMPONENT})
 OPERATORS = {
     "CreateCustomContainerTrainingJobOperator": "CustomContainerTrainingJob",
     "CreateCustomPythonPackageTrainingJobOperator": "CustomPythonPackageTrainingJob",
@@ -39,15 +34,15 @@ POSITIONS = {
     "CustomContainerTrainingJob": ("display_name", "container_uri", "command"),
     "CustomTrainingJob": ("display_name", "script_path", "container_uri"),
     "CustomPythonPackageTrainingJob": ("display_name", "python_package_gcs_uri", "python_module_name", "container_uri"),
-    **dict.fromkeys(OF_COMPONENT, ARGUMENTS_OF_COMPONENT),
     **{name: ("parent", argument) for name, (argument, _) in CREATES.items()},
 }
-MAKERS = frozenset({*POSITIONS, *COMPONENTS, *OPERATORS})
+MAKERS = frozenset({*POSITIONS, "CustomTrainingJobOp", *OPERATORS})
 HINT = re.compile(
     rf"\b(?:{'|'.join(sorted(MAKERS))})\s*\(|\baiplatform\b|\bworker_pool_specs?\b\s*(?::[^=\n]{{1,200}})?="
 )
 MAKES = re.compile(rf"\b(?:{'|'.join(sorted(MAKERS))})\s*\(")
 OTHERS = (
+    ("a component of a pipeline", re.compile(r"\bcreate_custom_training_job_(?:op_)?from_component\s*\(")),
     ("a NAS job (neural architecture search)", re.compile(r"(?<!def )\bcreate_nas_job\s*\(")),
     ("an AutoML job", re.compile(r"\bAutoML\w{1,40}TrainingJob(?:RunOp|Operator)?\s*\(")),
     ("a batch prediction", re.compile(r"\b(?:create_batch_prediction_job|BatchPredictionJob\.create)\s*\(")),

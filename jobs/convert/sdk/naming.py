@@ -1,20 +1,6 @@
-"""Short names of expressions, for holes and for finding calls; what reads their values."""
+"""Short names of expressions, for holes and for finding calls."""
 
 import ast
-from typing import Protocol
-
-from jobs.convert.texts.nodes import Node
-
-
-class Scope(Protocol):
-    """Gives the values of expressions; `names` are those that are bound, `turns` how often a loop may still turn."""
-
-    names: dict[str, Node]
-    turns: int
-
-    def of(self, expression: ast.expr, depth: int = 0) -> Node:
-        """Return the value of an expression, or a hole."""
-        ...
 
 
 def call_name(expression: ast.Call) -> str:

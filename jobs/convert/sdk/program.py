@@ -8,44 +8,58 @@ import ast
 from jobs.convert.sdk.conditions import truth
 from jobs.convert.sdk.makers import MAKERS, MESSAGE_FIELDS, POSITIONS
 from jobs.convert.sdk.naming import call_name
-from jobs.convert.sdk.statements import Made, in_order
+from jobs.convert.sdk.own import Function, Own
+from jobs.convert.sdk.statements import RESOURCES, Made, in_order, is_dict, is_open, put
 from jobs.convert.sdk.values import LONGEST_LIST, Values
 from jobs.convert.texts.nodes import Node, Notes
+
+LITERALS = (ast.Dict, ast.List, ast.Tuple)
 
 
 class Program:
     """What a program makes, found statement by statement."""
 
     def __init__(self, notes: Notes) -> None:
-        self.values = Values(notes)
+        self.own = Own(self)
+        self.values = Values(notes, self.own.value)
+        self.returned: list[Node | None] = []
+        self.given: dict[str, Node] = {}
         self.made: list[Made] = []
         self.places = {"project": "", "location": ""}
         self.seen: set[int] = set()
-        self.function: ast.FunctionDef | ast.AsyncFunctionDef | None = None
+        self.function: Function | None = None
         self.outside: set[str] = set()
         self.passed_over: list[list[ast.stmt]] = []
 
     def walk(self, tree: ast.Module) -> None:
         """Go through the whole program once; through branches that are not taken only where no other makes a job."""
-        self._body(tree.body)
+        self.body(tree.body)
         while self.passed_over and not self.made:
-            self._body(self.passed_over.pop(0))
+            self.body(self.passed_over.pop(0))
 
-    def _body(self, statements: list[ast.stmt]) -> None:
+    def body(self, statements: list[ast.stmt]) -> None:
+        """Go through statements in order."""
         for statement in statements:
             self._statement(statement)
 
     def _statement(self, statement: ast.stmt) -> None:
-        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
-            outer, names = self.function, dict(self.values.names)
-            parameters = self._parameters(statement.args)
-            self.function = statement
-            self._body(statement.body)
-            self.function = outer
-            again = names.keys() & self.outside & set(parameters)
-            kept = {name: node for name, node in self.values.names.items() if name not in again}
-            self.values.names = {name: names[name] for name in names if name in again} | kept
-            return
+        if isinstance(statement, Function):
+            self._function(statement)
+        elif isinstance(statement, ast.ClassDef):
+            self.own.take_class(statement)
+        elif isinstance(statement, ast.If):
+            self._choice(statement)
+        else:
+            self._simple(statement)
+            self._inner(statement)
+
+    def _inner(self, statement: ast.stmt) -> None:
+        for field in ("body", "orelse", "finalbody"):
+            self.body([inner for inner in getattr(statement, field, []) if isinstance(inner, ast.stmt)])
+        if handlers := getattr(statement, "handlers", []):
+            self._handlers(handlers)
+
+    def _simple(self, statement: ast.stmt) -> None:
         if isinstance(statement, ast.Assign):
             for target in statement.targets:
                 self._assign(target, statement.value)
@@ -55,34 +69,45 @@ class Program:
             joined = ast.copy_location(ast.BinOp(statement.target, statement.op, statement.value), statement)
             if isinstance(statement.target, ast.Name):
                 self._assign(statement.target, joined)
-        elif isinstance(statement, ast.If):
-            self._choice(statement)
-            return
         elif isinstance(statement, ast.Expr | ast.Return) and statement.value is not None:
-            self._calls(statement.value, "")
+            made = self._calls(statement.value, "")
             if isinstance(statement, ast.Return) and self.function is not None:
-                self._returned(self.function, statement.value)
-        for field in ("body", "orelse", "finalbody"):
-            self._body([inner for inner in getattr(statement, field, []) if isinstance(inner, ast.stmt)])
-        if handlers := getattr(statement, "handlers", []):
-            self._handlers(handlers)
+                node = made.args if made is not None else self.values.of(statement.value)
+                self.returned[-1] = self.returned[-1] or node
+                if isinstance(node.value, dict | list) and node.value:
+                    self.given.setdefault(self.function.name, node)
+            elif isinstance(value := statement.value, LITERALS) or (made is None and is_dict(value)):
+                self.values.names.setdefault("it", self.values.of(value))
 
     def _handlers(self, handlers: list[ast.ExceptHandler]) -> None:
         """Go through what happens after an error; it hides nothing that was known without one."""
         before = dict(self.values.names)
         for handler in handlers:
-            self._body(handler.body)
+            self.body(handler.body)
         names = self.values.names
         self.values.names = names | {
-            name: node for name, node in before.items() if not _is_open(node) or _is_open(names.get(name))
+            name: node for name, node in before.items() if not is_open(node) or is_open(names.get(name))
         }
 
-    def _returned(self, function: ast.FunctionDef | ast.AsyncFunctionDef, value: ast.expr) -> None:
-        """Keep the dict or list that a function gives back, for where it is called."""
-        node = self.values.of(value)
-        if isinstance(node.value, dict | list) and node.value:
-            varies = bool(function.args.defaults or any(function.args.kw_defaults))
-            self.values.returns.setdefault(function.name, (node, varies))
+    def _function(self, function: Function) -> None:
+        """Go through a function as it stands, with the defaults of its parameters; its calls come later."""
+        self.own.functions[function.name] = function
+        names, first = dict(self.values.names), len(self.made)
+        parameters = self.parameters(function.args)
+        self.within(function)
+        for made in self.made[first:]:
+            made.function = made.function or function.name
+        again = names.keys() & self.outside & set(parameters)
+        kept = {name: node for name, node in self.values.names.items() if name not in again}
+        self.values.names = {name: names[name] for name in names if name in again} | kept
+
+    def within(self, function: Function) -> Node | None:
+        """Go through the body of a function; return what it gives back."""
+        outer, self.function = self.function, function
+        self.returned.append(None)
+        self.body(function.body)
+        self.function = outer
+        return self.returned.pop()
 
     def _choice(self, statement: ast.If) -> None:
         """Follow the branch that is taken, where that is known; else both: the first says what names are bound to.
@@ -92,23 +117,23 @@ class Program:
         """
         taken = truth(self.values, statement.test)
         if taken is not None:
-            self._body(statement.body if taken else statement.orelse)
+            self.body(statement.body if taken else statement.orelse)
             self.passed_over.append(statement.orelse if taken else statement.body)
             return
         before = dict(self.values.names)
-        self._body(statement.body)
+        self.body(statement.body)
         said = {
             name: node
             for name, node in self.values.names.items()
             if before.get(name) is not node and not (node.value is None and name in before)
         }
         self.values.names = dict(before)
-        self._body(statement.orelse)
+        self.body(statement.orelse)
         names = self.values.names
-        known = {name for name in said if names.get(name) is not before.get(name) and not _is_open(names.get(name))}
-        self.values.names |= {name: node for name, node in said.items() if not (_is_open(node) and name in known)}
+        known = {name for name in said if names.get(name) is not before.get(name) and not is_open(names.get(name))}
+        self.values.names |= {name: node for name, node in said.items() if not (is_open(node) and name in known)}
 
-    def _parameters(self, arguments: ast.arguments) -> list[str]:
+    def parameters(self, arguments: ast.arguments) -> list[str]:
         """Bind the parameters of a function to their defaults; return their names, which end with it."""
         placed = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
         named = [argument.arg for argument in arguments.kwonlyargs]
@@ -125,7 +150,7 @@ class Program:
         name = ast.unparse(target) if isinstance(target, ast.Name | ast.Attribute) else ""
         made = self._calls(value, name)
         node = made.args if made is not None else self.values.of(value)
-        if isinstance(target, ast.Attribute) and self._set_field(target, node):
+        if isinstance(target, ast.Attribute | ast.Subscript) and self._set_field(target, node):
             return
         if isinstance(target, ast.Tuple | ast.List):
             self._unpack(target, node)
@@ -133,12 +158,6 @@ class Program:
             self.values.names[name] = node
             if self.function is None:
                 self.outside.add(name)
-        elif isinstance(target, ast.Subscript):
-            holder, key = self.values.of(target.value), self.values.of(target.slice)
-            if isinstance(holder.value, dict) and isinstance(key.value, str):
-                holder.value[key.value] = Node(node.value, target.lineno, node.raw)
-            elif isinstance(holder.value, list) and isinstance(key.value, int) and key.value < len(holder.value):
-                holder.value[key.value] = node
 
     def _unpack(self, target: ast.Tuple | ast.List, node: Node) -> None:
         """Bind the names of `a, b = 1, 2`."""
@@ -149,22 +168,23 @@ class Program:
                 if parts:
                     self.values.names[inner.id] = parts[place]
 
-    def _set_field(self, target: ast.Attribute, node: Node) -> bool:
+    def _set_field(self, target: ast.expr, node: Node) -> bool:
         """Set a field of a message that a name is bound to, as in `job.job_spec.network = "n"`."""
-        path: list[str] = []
-        owner: ast.expr = target
-        while isinstance(owner, ast.Attribute):
-            path.insert(0, owner.attr)
+        path: list[str | int] = []
+        owner = target
+        while isinstance(owner, ast.Attribute | ast.Subscript) and not (
+            path and ast.unparse(owner) in self.values.names
+        ):
+            key = owner.attr if isinstance(owner, ast.Attribute) else self.values.of(owner.slice).value
+            path.insert(0, key)
             owner = owner.value
-        holder = self.values.names.get(owner.id) if isinstance(owner, ast.Name) else None
-        for step in path[:-1]:
-            if holder is None or not isinstance(holder.value, dict):
-                return False
-            holder = holder.value.setdefault(step, Node({}, target.lineno))
-        if holder is None or not isinstance(holder.value, dict):
-            return False
-        holder.value[path[-1]] = Node(node.value, target.lineno, node.raw)
-        return True
+        name = ast.unparse(owner) if isinstance(owner, ast.Name | ast.Attribute) else ""
+        made = next((made for made in reversed(self.made) if made.name == name), None)
+        if made is not None and name and path[0] in RESOURCES:
+            made.edits.append((path[1:], Node(node.value, target.lineno, node.raw)))
+            return True
+        holder = self.values.names.get(name)
+        return holder is not None and put(holder, path, Node(node.value, target.lineno, node.raw))
 
     def _calls(self, expression: ast.expr, name: str) -> Made | None:
         """Take in the calls of an expression; return the job when the expression itself makes one."""
@@ -176,8 +196,15 @@ class Program:
             called = call_name(call)
             if called in MAKERS and (made := self._make(call, called, name)) is not None:
                 outer = made if call is expression else outer
+            elif self.own.makes(called):
+                self.own.enter(call)
             elif called in ("run", "submit") and isinstance(call.func, ast.Attribute):
                 self._run(call)
+            elif called == "add_argument" and call.args:
+                self.own.take_argument(call)
+            elif called == "setattr" and len(call.args) == 3 and (field := self.values.of(call.args[1])).value:
+                setting = ast.copy_location(ast.Attribute(call.args[0], field.text()), call)
+                self._set_field(setting, self.values.of(call.args[2]))
             elif called == "init":
                 self._init(call)
             elif called in ("append", "extend", "update") and isinstance(call.func, ast.Attribute) and call.args:
@@ -208,9 +235,7 @@ class Program:
 
     def _init(self, call: ast.Call) -> None:
         given = self.values.arguments(call).value
-        for name in self.places:
-            if name in given and given[name].value:
-                self.places[name] = given[name].text()
+        self.places |= {name: given[name].text() for name in self.places if name in given and given[name].value}
 
     def _grow(self, call: ast.Call) -> None:
         holder = self.values.of(call.func.value) if isinstance(call.func, ast.Attribute) else None
@@ -223,7 +248,3 @@ class Program:
             holder.value.extend(value.value)
         elif isinstance(holder.value, dict) and isinstance(value.value, dict):
             holder.value.update(value.value)
-
-
-def _is_open(node: Node | None) -> bool:
-    return node is None or node.value is None or (isinstance(node.value, str) and "${" in node.value)

@@ -8,29 +8,25 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
-from jobs.convert.sdk.components import job_of_component
 from jobs.convert.sdk.custom_jobs import custom_job, local_script, tuning_job
-from jobs.convert.sdk.makers import CREATES, MESSAGE_FIELDS, OF_COMPONENT, OPERATORS, TRAINING, makes_a_job, other_job
+from jobs.convert.sdk.makers import CREATES, MESSAGE_FIELDS, OPERATORS, TRAINING, makes_a_job, other_job
 from jobs.convert.sdk.operators import job_of_operator
 from jobs.convert.sdk.parsing import LeftOut, parsed
 from jobs.convert.sdk.program import Program
-from jobs.convert.sdk.statements import Made, uses
+from jobs.convert.sdk.statements import Made, put, uses
 from jobs.convert.sdk.training_pipelines import training_job
 from jobs.convert.texts.nodes import Draft, Node, Notes, folded
-from jobs.spec import Finding, Severity, quoted
+from jobs.spec import Severity, quoted
 
 PARENT = re.compile(r"projects/(.+?)/locations/([^/]+)")
 POOLS = re.compile(r"\bworker_?pool_?specs?\b", re.IGNORECASE)
 LONGEST = 500_000
+MAX_JOBS = 20
 UNSEEN = ("displayName", "jobSpec", "trialJobSpec", "studySpec", "maxTrialCount", "parallelTrialCount")
 """What `**names` that are not known here may give."""
 KIND = {"CustomJob": "custom_job", "HyperparameterTuningJob": "hyperparameter_tuning_job"}
 PLACES = {"project": "project", "projectid": "project", "region": "region", "location": "region"}
 Identify = Callable[[Node, Notes], Draft | None]
-
-
-def _is_place(note: Finding) -> bool:
-    return note.code == "misplaced" and folded(note.field) in PLACES
 
 
 def _has_pools(draft: Draft) -> bool:
@@ -111,11 +107,19 @@ class _Jobs:
         ready.sort(key=lambda one: one.run is None and one.maker in ("CustomJob", *TRAINING))
         if not ready:
             return [draft for draft in [self._bare()] if draft is not None]
-        further = [Draft("further", Node({}, one.args.line), "a job") for one in ready[1:]]
-        first = self._draft(ready[0])
-        if first is not None and ready[0].is_open:
-            first = first._replace(unseen=UNSEEN)
-        return [*[draft for draft in [first] if draft is not None], *further]
+        told, found = self.notes, []
+        for one in ready[:MAX_JOBS]:
+            self.notes = Notes()
+            draft = self._draft(one)
+            if draft is None:
+                told.findings.extend(self.notes.findings)
+                continue
+            if lost := [node.line for path, node in one.edits if not put(draft.body, path, node)]:
+                message = "A field of the request is set in a way that is not followed."
+                self.notes.refuse("not_carried", lost[0], message, "Give it to the job or to run().")
+            found.append(draft._replace(unseen=UNSEEN if one.is_open else draft.unseen, notes=self.notes))
+        self.notes = told
+        return found
 
     def _draft(self, made: Made) -> Draft | None:
         if made.maker in CREATES:
@@ -138,8 +142,6 @@ class _Jobs:
             return local_script(args, made.run, self.notes)
         if made.maker in OPERATORS:
             return job_of_operator(made.maker, args, self.notes)
-        if made.maker in OF_COMPONENT and "worker_pool_specs" not in names:
-            return job_of_component(args, self.notes)
         return custom_job(args, made.run, self.notes)
 
     def _created(self, made: Made) -> Draft | None:
@@ -161,9 +163,8 @@ class _Jobs:
     def _bare(self) -> Draft | None:
         """Read a job, or its pools, that a name is bound to where no call uses it; one that has pools before others."""
         names = self.program.values.names
-        given = {name: node for name, (node, _) in self.program.values.returns.items()}
         first: tuple[Draft, Notes] | None = None
-        for name, node in (*reversed(names.items()), *given.items()):
+        for name, node in (*reversed(names.items()), *self.program.given.items()):
             if name in ("worker_pool_specs", "WORKER_POOL_SPECS") and isinstance(node.value, list) and node.value:
                 node = Node({"workerPoolSpecs": node}, node.line)
             scratch = Notes()
@@ -181,6 +182,7 @@ class _Jobs:
         if first is None:
             return None
         # Tools that take a job's spec as a value, such as TFX, keep the project beside the pools.
-        placed = [replace(note, severity=Severity.ADVISE) if _is_place(note) else note for note in first[1].findings]
-        self.notes.findings.extend(placed)
+        for note in first[1].findings:
+            is_place = note.code == "misplaced" and folded(note.field) in PLACES
+            self.notes.findings.append(replace(note, severity=Severity.ADVISE) if is_place else note)
         return first[0]

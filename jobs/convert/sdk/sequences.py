@@ -6,10 +6,14 @@ Source: Python's manual, "Displays for lists, sets and dictionaries", read 2026-
 import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from jobs.convert.sdk.conditions import truth
-from jobs.convert.sdk.naming import Scope, call_name
+from jobs.convert.sdk.naming import call_name
 from jobs.convert.texts.nodes import Node, node_of
+
+if TYPE_CHECKING:
+    from jobs.convert.sdk.values import Values
 
 MOST_TURNS = 200
 Comprehension = ast.ListComp | ast.GeneratorExp | ast.DictComp
@@ -30,7 +34,7 @@ def joined(left: Node, right: Node) -> list[Node] | None:
     return found
 
 
-def comprehended(scope: Scope, expression: Comprehension, depth: int) -> Node | None:
+def comprehended(scope: "Values", expression: Comprehension, depth: int) -> Node | None:
     """Return what `[... for name in items if ...]` gives; None where the items or a condition are not known."""
     loop = expression.generators[0]
     items = _items(scope, loop.iter, depth)
@@ -56,7 +60,7 @@ def comprehended(scope: Scope, expression: Comprehension, depth: int) -> Node | 
     return Node(mapped if isinstance(expression, ast.DictComp) else listed, expression.lineno)
 
 
-def _items(scope: Scope, expression: ast.expr, depth: int) -> list[Node] | None:
+def _items(scope: "Values", expression: ast.expr, depth: int) -> list[Node] | None:
     """Return what a loop goes through: a list, the names of a mapping, its items or values."""
     part = ""
     if isinstance(expression, ast.Call) and not expression.args and isinstance(expression.func, ast.Attribute):
@@ -86,7 +90,7 @@ def _bound(target: ast.expr, item: Node) -> dict[str, Node] | None:
 
 
 @contextmanager
-def _with(scope: Scope, names: dict[str, Node]) -> Iterator[None]:
+def _with(scope: "Values", names: dict[str, Node]) -> Iterator[None]:
     before = {name: scope.names[name] for name in names if name in scope.names}
     scope.names.update(names)
     try:

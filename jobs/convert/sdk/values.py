@@ -5,52 +5,45 @@ What cannot be known without running the program stays as a hole, e.g. `${projec
 
 import ast
 import re
+from collections.abc import Callable
 from functools import partial
+from operator import add, floordiv, mul, sub, truediv
+from typing import Any
 
 from jobs.convert.sdk.conditions import truth
 from jobs.convert.sdk.formatting import METHODS, bounded, changed, percent, put_together
 from jobs.convert.sdk.naming import call_name, shown
-from jobs.convert.sdk.reckoning import reckon
 from jobs.convert.sdk.sequences import comprehended, joined
 from jobs.convert.texts.nodes import Node, Notes
-from jobs.spec import KINDS, Message
-from jobs.spec.shape import fields
+from jobs.spec import KINDS
+from jobs.spec.shape import message_names
 
 DEEPEST = 80
 LONGEST_TEXT = 200_000
 LONGEST_LIST = 10_000
 PASSING = frozenset(
     {"ParseDict", "loads", "str", "Path", "list", "tuple", "Struct", "Value", "deepcopy", "copy", "from_json", "dumps"}
-    | {"serialize_parameters", "serialize_metrics"}
+    | {"serialize_parameters", "serialize_metrics", "Strategy", "AcceleratorType"}
 )
 CASTING = re.compile(r"^to_.*(?:value|struct|proto)", re.IGNORECASE)
+LARGEST = 10**30
+SIGNS: dict[type, Callable[[Any, Any], Any]] = {ast.Mult: mul, ast.Add: add, ast.Sub: sub}
+SIGNS |= {ast.FloorDiv: floordiv, ast.Div: truediv}
 SECONDS = {"days": 86400, "hours": 3600, "minutes": 60, "seconds": 1, "weeks": 604800}
 
 
-def _message_names() -> frozenset[str]:
-    found: set[str] = set()
-    waiting: list[type[Message]] = list(KINDS.values())
-    while waiting:
-        model = waiting.pop()
-        if model.__name__ not in found:
-            found.add(model.__name__)
-            waiting.extend(slot.model for slot in fields(model) if slot.model is not None)
-    return frozenset(found | {"TuningTaskInputs", "Duration"})
-
-
-MESSAGES = _message_names()
+MESSAGES = message_names(KINDS.values()) | {"TuningTaskInputs", "Duration"}
 
 
 class Values:
     """Evaluates expressions; `names` holds what names are bound to at the place that is read.
 
-    `returns` holds what functions give back, and whether arguments that have defaults change it.
+    `calls` gives the value of a call of one of the program's own functions or classes, None for any other call.
     """
 
-    def __init__(self, notes: Notes) -> None:
-        self.notes = notes
+    def __init__(self, notes: Notes, calls: Callable[[ast.Call], Node | None] = lambda _: None) -> None:
+        self.notes, self.calls = notes, calls
         self.names: dict[str, Node] = {}
-        self.returns: dict[str, tuple[Node, bool]] = {}
         self.budget = 200_000
         self.turns = 5_000
 
@@ -97,9 +90,7 @@ class Values:
                 if isinstance(value.value, dict):
                     entries |= value.value
                 else:
-                    self.notes.advise(
-                        "not_carried", item.lineno, f"{value.text()} is not known here; it is not carried."
-                    )
+                    self.unknown(item)
                 continue
             name = self.of(key, depth).text()
             entries[name] = Node(value.value, key.lineno, value.raw)
@@ -117,9 +108,10 @@ class Values:
         return Node(bounded(parts), expression.lineno)
 
     def _attribute(self, expression: ast.Attribute, _: int) -> Node | None:
-        if expression.attr.isupper() and len(expression.attr) > 2:
-            return Node(expression.attr, expression.lineno)
         bound = self.names.get(shown(expression))
+        if bound is None and expression.attr.isupper() and len(expression.attr) > 2:
+            held = self.names.get(shown(expression.value))
+            return (held.get(expression.attr) if held is not None else None) or Node(expression.attr, expression.lineno)
         if (
             bound is None
             and expression.attr in ("name", "value")
@@ -127,7 +119,7 @@ class Values:
         ):
             owner = self.of(expression.value)
             return owner if isinstance(owner.value, str) and owner.value.isupper() else None  # of an enum
-        return bound
+        return bound or self.of(expression.value).get(expression.attr)
 
     def _ifexp(self, expression: ast.IfExp, depth: int) -> Node | None:
         taken = truth(self, expression.test)
@@ -165,8 +157,13 @@ class Values:
             return Node(percent(first, right), expression.lineno)
         if isinstance(expression.op, ast.BitOr) and isinstance(first, dict) and isinstance(second, dict):
             return Node(first | second, expression.lineno)
-        number = reckon(expression.op, first, second)
-        return None if number is None else Node(number, expression.lineno, str(number))
+        sign = SIGNS.get(type(expression.op))
+        if sign is None or not all(type(value) in (int, float) and abs(value) < LARGEST for value in (first, second)):
+            return None
+        if isinstance(expression.op, ast.Div | ast.FloorDiv) and not second:
+            return None
+        number = sign(first, second)
+        return Node(number, expression.lineno, str(number))
 
     def _call(self, expression: ast.Call, depth: int) -> Node | None:
         name = call_name(expression)
@@ -194,10 +191,7 @@ class Values:
             named = partial(self._named, expression, depth)
             text = put_together(expression, expression.func, partial(self.of, depth=depth), named, self.hole)
             return None if text is None else Node(text, expression.lineno)
-        if name in self.returns:
-            node, varies = self.returns[name]
-            return None if varies and (expression.args or expression.keywords) else node
-        return None
+        return self.calls(expression)
 
     def _named(self, expression: ast.Call, depth: int) -> dict[str, Node]:
         entries: dict[str, Node] = self.arguments(expression, depth).value
@@ -216,11 +210,21 @@ class Values:
             elif isinstance(value.value, dict):
                 entries |= value.value
             else:
-                self.notes.advise("not_carried", word.lineno, f"**{shown(word.value)} is not known; it is not carried.")
+                self.unknown(word.value)
         return Node(entries, expression.lineno)
 
+    def unknown(self, expression: ast.expr) -> None:
+        """Say that what `**name` holds is still to be filled in."""
+        message = f"What **{shown(expression)} holds is not known here; it is left out until it is written out."
+        self.notes.advise("hole", expression.lineno, message, "Write its names and values there.")
+
     def _looked_up(self, expression: ast.Call, depth: int) -> Node | None:
-        """Read os.environ.get("X", default), os.getenv and the like: the default, or a hole named X."""
+        """Read {...}.get("X", default); os.environ.get, os.getenv and the like: the default, or a hole named X."""
+        held = self.of(expression.func.value, depth) if isinstance(expression.func, ast.Attribute) else None
+        if held is not None and isinstance(held.value, dict):
+            found: Node | None = held.value.get(self.of(expression.args[0], depth).text())
+            if found is not None:
+                return found
         if len(expression.args) > 1:
             default = self.of(expression.args[1], depth)
             if default.value not in (None, ""):
@@ -235,5 +239,7 @@ class Values:
         value = self.of(expression.value, depth).value
         if isinstance(value, dict) and isinstance(key, str):
             return value.get(key)
+        if isinstance(key, str) and shown(expression.value).endswith(("Strategy", "AcceleratorType")):
+            return Node(key, expression.lineno)
         whole = isinstance(key, int) and not isinstance(key, bool)
         return value[key] if whole and isinstance(value, list) and -len(value) <= key < len(value) else None

@@ -5,8 +5,9 @@ Source of the forms: 539 published specs; gcloud's `--config` help; the REST ref
 
 from collections.abc import Callable
 
+from jobs.convert.commands.ai_platform import job_of_training
 from jobs.convert.texts.nodes import Draft, Node, Notes, folded
-from jobs.spec import CustomJob, CustomJobSpec, quoted
+from jobs.spec import KINDS, CustomJob, CustomJobSpec, quoted
 from jobs.spec.shape import slots
 
 POOL_NAMES = frozenset({"machinespec", "containerspec", "pythonpackagespec"})
@@ -21,10 +22,9 @@ MOST_WRAPPED = 50
 PIPELINE_NAMES = frozenset(
     "trainingtaskdefinition trainingtaskinputs inputdataconfig modeltoupload modelid parentmodel".split()
 )
+WHOLE = {"pipeline": "training_pipeline", "tuning": "hyperparameter_tuning_job", "job": "custom_job"}
 NO_JOBS = {
     "resourcepools": "describes a persistent resource, not a job",
-    "traininginput": "is a job of the former AI Platform Training, which is switched off",
-    "scaletier": "is a job of the former AI Platform Training, which is switched off",
     "pipelinespec": "describes a pipeline job of Vertex AI Pipelines, not a training job",
     "pipelineinfo": "describes a pipeline of Vertex AI Pipelines, not a training job",
     "apiversion": "is a Kubernetes manifest, not a job of Vertex AI",
@@ -48,6 +48,8 @@ def looks_like(node: Node) -> str:
     names = {folded(name) for name in node.value}
     if names & PIPELINE_NAMES:
         return "pipeline"
+    if names & {"traininginput", "scaletier", "mastertype"}:
+        return "training"
     if names & {"studyspec", "trialjobspec"}:
         return "tuning"
     if "jobspec" in names:
@@ -59,11 +61,6 @@ def looks_like(node: Node) -> str:
     if names & TELLING and not names & {"spec", "run"}:
         return "spec"
     return "job" if names and names <= ABOVE and names & {"displayname", "labels"} else ""
-
-
-def identify(node: Node, notes: Notes, from_call: FromCall) -> Draft | None:
-    """Return the job that a document holds, wrappers taken off; None when it holds none."""
-    return _identify(node, notes, from_call, 0, "")
 
 
 def listed_jobs(documents: list[Node]) -> list[Node]:
@@ -83,16 +80,15 @@ def refusal(node: Node) -> str:
     return f"This {known}." if known else "No job was found in it: nothing is named workerPoolSpecs, jobSpec or alike."
 
 
-def _identify(node: Node, notes: Notes, from_call: FromCall, depth: int, inside: str) -> Draft | None:
+def identify(node: Node, notes: Notes, from_call: FromCall, depth: int = 0, inside: str = "") -> Draft | None:
+    """Return the job that a document holds, wrappers taken off; None when it holds none."""
     form = looks_like(node)
     if form == "pipeline" and (job := _shown_job(node, notes)) is not None:
         return Draft("custom_job", job, "a CustomJob as documentation shows it" + inside)
-    if form == "pipeline":
-        return Draft("training_pipeline", node, "a TrainingPipeline" + inside)
-    if form == "tuning":
-        return Draft("hyperparameter_tuning_job", node, "a HyperparameterTuningJob" + inside)
-    if form == "job":
-        return Draft("custom_job", node, "a CustomJob" + inside)
+    if form == "training":
+        return job_of_training(node, notes)
+    if form in WHOLE:
+        return Draft(WHOLE[form], node, f"a {KINDS[WHOLE[form]].__name__}{inside}")
     if form == "calls":
         return from_call(node, None, notes)
     if form == "spec":
@@ -142,7 +138,7 @@ def _of_spec(spec: Node, notes: Notes, form: str) -> Draft:
 def _unwrap(node: Node, notes: Notes, from_call: FromCall, depth: int) -> Draft | None:
     entries = list(node.value.items())[:MOST_WRAPPED] if isinstance(node.value, dict) else []
     if isinstance(node.value, list) and len(node.value) == 1:
-        return _identify(node.value[0], notes, from_call, depth + 1, ", in a list")
+        return identify(node.value[0], notes, from_call, depth + 1, ", in a list")
     if any(folded(name) in NO_JOBS for name, _ in entries):
         return None
     spec, run = node.get("spec"), node.get("run")
@@ -155,7 +151,7 @@ def _unwrap(node: Node, notes: Notes, from_call: FromCall, depth: int) -> Draft 
                     message = f"{quoted(other)} beside {quoted(name)} is not carried; the job is read from the latter."
                     note = notes.refuse if folded(other) in SPEC_NAMES | ABOVE else notes.advise
                     note("not_carried", left.line, message, "", quoted(other)[1:-1])
-            return _identify(item, notes, from_call, depth + 1, f", inside {quoted(name)}")
+            return identify(item, notes, from_call, depth + 1, f", inside {quoted(name)}")
     return None
 
 

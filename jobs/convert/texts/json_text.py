@@ -13,10 +13,12 @@ BLANK = re.compile(r"[ \t\n\r\x0b\x0c\u00a0]+")
 COMMENT = re.compile(r"//[^\n]*|#[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"', re.DOTALL)
 SINGLE = re.compile(r"'(?:[^'\\\n]|\\.)*'", re.DOTALL)
+NAME = re.compile(r'"[\w-]{1,80}"[ \t]*:')
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?=[\s,\]}]|\Z)")
 WORD = re.compile(r"(?:\$?\{\{?[^{}\n]*\}\}?|[^,\[\]{}:\"'\s])(?:\$?\{\{?[^{}\n]*\}\}?|[^,\[\]{}:\"'\n])*")
 WORDS = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
 LONGEST_NUMBER = 320
+MAX_EARLY = 8
 
 
 class Broken(Exception):
@@ -54,6 +56,7 @@ class Reader:
         self.text, self.notes, self.at = text, notes, 0
         self.counted, self.lines = 0, first_line
         self.said: set[str] = set()
+        self.early = 0
 
     def line(self) -> int:
         """Return the line of the current place."""
@@ -146,13 +149,25 @@ class Reader:
         self.at += 1
         try:
             while self._inside("]", line, is_first=not items):
-                items.append(self.value(depth + 1))
+                if not (items and self._goes_on(items[-1], depth)):
+                    items.append(self.value(depth + 1))
         except Broken as trouble:
             if trouble.so_far is not None:
                 items.append(trouble.so_far)
             trouble.so_far = Node(items, line)
             raise
         return Node(items, line)
+
+    def _goes_on(self, before: Node, depth: int) -> bool:
+        """Read on in the object before, where a name follows its brace, as on Google's page on Spot VMs."""
+        if not isinstance(before.value, dict) or not NAME.match(self.text, self.at) or self.early >= MAX_EARLY:
+            return False
+        self.early += 1
+        self.say("early_brace", "A brace closes the object before too early; what follows is read as part of it.")
+        self._entry(before.value, depth)
+        while self._inside("}", before.line, is_first=False):
+            self._entry(before.value, depth)
+        return True
 
     def _inside(self, end: str, start: int, *, is_first: bool) -> bool:
         """Step to the next entry; False after the end of the object or list."""

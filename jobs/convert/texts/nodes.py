@@ -10,6 +10,7 @@ from jobs.spec.reading import DEEPEST, MOST_FINDINGS, MOST_VALUES
 
 SOURCE = "Trainboard's importer (docs/import.md)"
 READ = "2026-11-21"
+LARGE = 50_000
 STEP = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
 
 
@@ -48,7 +49,7 @@ class Node:
 class Draft(NamedTuple):
     """A job as a reader found it, not yet checked: `kind` as in jobs.spec.KINDS, `form` in plain words.
 
-    `unseen` are the paths of what a file holds that is not part of the text.
+    `unseen` are the paths of what a file holds that is not part of the text, `notes` what was found while it was read.
     """
 
     kind: str
@@ -57,6 +58,12 @@ class Draft(NamedTuple):
     project: str = ""
     region: str = ""
     unseen: tuple[str, ...] = ()
+    notes: "Notes | None" = None
+
+
+def most_jobs(text: str) -> int:
+    """Return how many jobs of a text are read: of a large one only the first two, to say that there are more."""
+    return 20 if len(text) <= LARGE else 2
 
 
 def node_of(value: Any, line: int) -> Node:

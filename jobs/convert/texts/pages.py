@@ -20,6 +20,8 @@ BULLETS = ("- ", "-\t")
 INDENT = 4
 TASK = re.compile(r"(?:container|python_?package)_?spec|image_?uri", re.IGNORECASE)
 """What a worker pool runs; a block without it shows a piece of a job."""
+MACHINE = re.compile(r"machine_?(?:spec|type)", re.IGNORECASE)
+OBJECT = re.compile(r"\s*\{\s*\"(?:displayName|display_name|jobSpec|trialJobSpec|studySpec|workerPoolSpecs)\"\s*:")
 IN_BACKTICKS = re.compile(r"(?<!`)`([^`\n]{1,1500})`(?!`)")
 IN_QUOTES = re.compile(r"(?<!\\)\"((?:[^\"\\\n]|\\.){1,1500})\"")
 
@@ -45,7 +47,7 @@ class _Block(NamedTuple):
 
 
 def blocks(text: str) -> list[Part]:
-    """Return the fenced blocks of a page that speak of jobs; the block of a config counts as a command's file."""
+    """Return the blocks of a page with fences that speak of jobs; that of a config counts as a command's file."""
     lines = text.split("\n")
     found: list[_Block] = []
     start: int | None = None
@@ -57,7 +59,19 @@ def blocks(text: str) -> list[Part]:
             continue
         found.append(_Block(start + 1, lines[start + 1 : number], 0))
         start = None
-    return _parts(found, IN_BLOCK)
+    for block in found:
+        lines[block.start - 1 : block.start + len(block.lines) + 1] = [""] * (len(block.lines) + 2)
+    if found and (fenced := _parts(found, IN_BLOCK)):
+        return sorted([*fenced, *indented_blocks("\n".join(lines))], key=_rank)
+    return []
+
+
+def objects_in_prose(text: str) -> list[Part]:
+    """Return the JSON objects that begin at the margin of a page and hold a job."""
+    lines = text.split("\n")
+    starts = (place for place, line in enumerate(lines) if place and line.rstrip() == "{")
+    held = ("\n" * start + "\n".join(lines[start:]) for start in itertools.islice(starts, MOST_PARTS))
+    return [Part("rest", part, IN_PROSE) for part in held if OBJECT.match(part)]
 
 
 def is_page(text: str) -> bool:
@@ -127,6 +141,8 @@ def _rank(part: Part) -> int:
     """Order the blocks of a page: whole jobs, then commands whose config is not shown, then pieces of a job."""
     if _is_document(part.format):
         return 0 if TASK.search(part.text) else 2
+    if part.format == "python" and not MACHINE.search(part.text):
+        return 1
     return int(part.format in ("gcloud", "curl") and part.config is None and "--config" in part.text)
 
 

@@ -5,8 +5,10 @@ import re
 from jobs.convert.sdk.makers import looks_like_python, makes_a_job
 
 COMMENT = re.compile(r"^[ \t]*#[^\n]*\n?", re.MULTILINE)
-CREATE = re.compile(r"\b(?:custom-jobs|hp-tuning-jobs)[ \t\\`^\n]+create\b")
-CURL = re.compile(r"^[ \t]*(?:[$!%][ \t]*)?curl[ \t\\]", re.MULTILINE)
+CREATE = re.compile(
+    r"\b(?:custom-jobs|hp-tuning-jobs)[ \t\\`^\n]+create\b|\bjobs[ \t\\`^\n]+submit[ \t\\`^\n]+training\b"
+)
+CURL = re.compile(r"^[ \t]*(?:(?:[$!%][ \t]*)?curl[ \t\\]|Invoke-(?:WebRequest|RestMethod)\b)", re.MULTILINE)
 JSON = re.compile(r"(?:\s|//[^\n]*\n|#[^\n]*\n|/\*.*?\*/)*[{\[]", re.DOTALL)
 YAML_KEY = re.compile(r"[ \t]*(?:-[ \t]+)?['\"]?[A-Za-z_][\w-]*['\"]?[ \t]*:(?:[ \t]|$)")
 PYTHON = re.compile(r"^[ \t]*(?:from[ \t]+\S+[ \t]+import\b|import[ \t]+\w|def[ \t]+\w+\(|class[ \t]+\w)", re.MULTILINE)
@@ -21,7 +23,7 @@ CLOSES = re.compile(r"[ \t]*(?:```+|~~~+)[ \t]*")
 FIRST_LINES = (
     ("gcloud", re.compile(r"[ \t$!%]*gcloud[ \t]")),
     ("curl", re.compile(r"[ \t$!%]*curl[ \t\\]")),
-    ("python", re.compile(r"(?:from[ \t]+[\w.]+[ \t]+import|import[ \t]+\w)")),
+    ("python", re.compile(r"(?:from[ \t]+[\w.]+[ \t]+import|import[ \t]+\w|dict\(|\([ \t]*(?:[\[{(]|dict\(|$))")),
     ("gcloud-yaml", YAML_KEY),
     ("gcloud-yaml", re.compile(r"(?:-[ \t]|---|%YAML)")),
 )

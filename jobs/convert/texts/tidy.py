@@ -7,10 +7,11 @@ durations, fields that Vertex AI fills in are dropped, and holes are named. The 
 import re
 from typing import Any
 
-from jobs.convert.texts.holes import has_hole, has_mark
 from jobs.convert.texts.nodes import Node, Notes, folded, node_of
 from jobs.convert.texts.yaml_text import surprises
 from jobs.spec import CustomJobSpec, EnvVar, Message, TuningTaskInputs, quoted
+from jobs.spec.placeholders import PROGRAM, has_mark, holds_placeholder, is_program
+from jobs.spec.programs import program_placeholders
 from jobs.spec.reading import join
 from jobs.spec.shape import Slot, slots
 
@@ -20,11 +21,11 @@ BRACED = re.compile(r"[A-Za-z_][\w.-]*")
 
 
 class Tidier:
-    """Walks a body along the spec; `holes` collects the paths of holes."""
+    """Walks a body along the spec; `holes` collects the paths of placeholders, with the texts that are kept."""
 
     def __init__(self, notes: Notes) -> None:
         self.notes = notes
-        self.holes: list[str] = []
+        self.holes: dict[str, str] = {}
         self.strange = 0
 
     def message(self, model: Root, node: Node, path: str = "") -> Node:
@@ -48,7 +49,20 @@ class Tidier:
                 self.notes.advise("empty_value", item.line, f"{slot.alias} has no value; it is left out.", path=here)
             elif (tidied := self._field(slot, item, here, node)) is not None:
                 entries[name if name in known else slot.name] = tidied
+        if is_program(model):
+            self._program(entries, path)
         return Node(entries, node.line)
+
+    def _program(self, entries: dict[str, Node], path: str) -> None:
+        """Name the placeholders in what a program reads, which are known by all of its words."""
+        words = {name: entries[name].value if name in entries else [] for name in ("command", "args", "env")}
+        words = {name: items if isinstance(items, list) else [] for name, items in words.items()}
+        command, args = ([item.text() for item in words[name]] for name in ("command", "args"))
+        named = [(item.get("name"), item.get("value")) for item in words["env"]]
+        env = [(name.text() if name else "", value.text() if value else "") for name, value in named]
+        for place, text in program_placeholders(command, args, env):
+            field, _, index = place.removesuffix("].value").removesuffix("]").partition("[")
+            self._hole(text, words[field][int(index)].line, f"{path}.{place}", is_kept=True)
 
     def _strange(self, name: str, node: Node, path: str) -> bool:
         """Count a field that the message does not have; tell whether it is left to be refused by its name."""
@@ -107,13 +121,15 @@ class Tidier:
         return node
 
     def _is_hole(self, slot: Slot, node: Node, path: str) -> bool:
-        if not isinstance(node.value, str) or not has_hole(slot, node.value):
+        if not isinstance(node.value, str) or slot.name in PROGRAM or not holds_placeholder(slot, node.value):
             return False
-        self.holes.append(path)
-        kept = slot.kind.name == "text"
-        message = f"{quoted(node.value)} is a placeholder" + ("." if kept else "; it is left out until it is filled.")
-        self.notes.advise("hole", node.line, message, "Put the real value there before submitting.", path)
+        self._hole(node.value, node.line, path, is_kept=slot.kind.name == "text")
         return True
+
+    def _hole(self, text: str, line: int, path: str, *, is_kept: bool) -> None:
+        self.holes[path] = text if is_kept else ""
+        message = f"{quoted(text)} is a placeholder" + ("." if is_kept else "; it is left out until it is filled.")
+        self.notes.advise("hole", line, message, "Put the real value there before submitting.", path)
 
     def _text(self, slot: Slot, node: Node, path: str) -> Node:
         if isinstance(node.value, str) or not node.is_scalar:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from jobs.spec import Severity, Submission, quoted
+from jobs.spec import Placeholder, Severity, Submission, quoted
 from jobs.strategies.base import Problem, rule
 from jobs.strategies.sources import GCLOUD
 
@@ -49,6 +49,8 @@ def _lowercase_texts(submission: Submission) -> Iterator[tuple[int | None, str, 
         if machine.accelerator and (HOLE.search(machine.accelerator) or machine.accelerator == "ACCELERATOR_TYPE"):
             yield index, "machineSpec.acceleratorType", machine.accelerator
         yield index, "diskSpec.bootDiskType", pool.disk_spec.boot_disk_type
+        for at, mount in enumerate(pool.nfs_mounts):
+            yield index, f"nfsMounts[{at}].server", mount.server
         if pool.container_spec is not None:
             yield index, "containerSpec.imageUri", _untagged(pool.container_spec.image_uri)
         if pool.python_package_spec is not None:
@@ -76,12 +78,50 @@ def holes_are_filled(submission: Submission) -> Iterator[Problem]:
     """Placeholders of a template, such as ${PROJECT} or MY_BUCKET, are replaced before a job is submitted."""
     for index, name, text in _lowercase_texts(submission):
         if text and is_hole(text):
-            field = submission.spec_field(name) if index is None else submission.pool_path(index, name)
-            yield Problem(field, f"{quoted(text)} still holds a placeholder.", "Replace it by the real value.")
+            yield Problem(
+                _path(submission, index, name),
+                f"{quoted(text)} still holds a placeholder.",
+                "Replace it by the real value.",
+            )
     if submission.region and is_open_place(submission.region):
         yield Problem("", f"The region {quoted(submission.region)} is a placeholder.", "Choose the region.")
     if HOLE.search(submission.display_name) or submission.display_name in ("JOB_NAME", "DISPLAY_NAME", "MY_JOB"):
         yield Problem("displayName", f"{quoted(submission.display_name)} is a placeholder.", "Name the job.")
 
 
-RULES = (holes_are_filled,)
+def unfilled(submission: Submission) -> list[Placeholder]:
+    """Return the values that look like placeholders where any text is legal, so that only a person can say."""
+    if not submission.placeholders:
+        return []
+    told = {problem.field for problem in holes_are_filled.find(submission, ())}
+    return [each for each in submission.placeholders if each.path not in told]
+
+
+@rule(Severity.REFUSE, GCLOUD)
+def placeholders_are_filled_or_confirmed(submission: Submission) -> Iterator[Problem]:
+    """What looks like a placeholder in an argument, a variable or a name is filled in or confirmed as meant."""
+    if submission.confirmed is None:
+        return
+    for path, text in unfilled(submission):
+        if text not in submission.confirmed:
+            message = f"{quoted(text)} looks like a placeholder."
+            yield Problem(path, message, "Put the real value there, or confirm that it is meant literally.")
+
+
+@rule(Severity.ADVISE, GCLOUD)
+def confirmed_values_are_recorded(submission: Submission) -> Iterator[Problem]:
+    """A value that looks like a placeholder and was confirmed as meant literally is kept in the job's record."""
+    confirmed = submission.confirmed
+    for path, text in unfilled(submission):
+        if confirmed is None:
+            yield Problem(path, f"{quoted(text)} looks like a placeholder.", "Look whether it is meant literally.")
+        elif text in confirmed:
+            message = f"{quoted(text)} looks like a placeholder; it was confirmed as meant literally."
+            yield Problem(path, message, "An approver can see it here.")
+
+
+RULES = (holes_are_filled, placeholders_are_filled_or_confirmed, confirmed_values_are_recorded)
+
+
+def _path(submission: Submission, index: int | None, name: str) -> str:
+    return submission.spec_field(name) if index is None else submission.pool_path(index, name)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from jobs import convert
-from tests.unit.convert.test_reading import codes, refused, spec_of
+from tests.unit.convert.test_reading import refused
 
 CONTAINER = """
 train = {call}(
@@ -125,18 +125,6 @@ def test_takes_the_project_beside_a_job_that_a_tool_sends() -> None:
     assert reading.submission is not None
     assert (reading.submission.project, reading.submission.region) == ("vision", "us-central1")
     assert reading.body["displayName"] == "tuner"
-
-
-def test_carries_the_mounts_of_a_component() -> None:
-    text = (
-        "op = create_custom_training_job_from_component(prepare, display_name='x', machine_type='n1-standard-4',\n"
-        "    nfs_mounts=[dict(server='10.0.0.2', path='/data', mountPoint='data')])\n"
-    )
-    reading = convert.read_text(text)
-
-    mounts = [{"server": "10.0.0.2", "path": "/data", "mountPoint": "data"}]
-    assert spec_of(reading)["workerPoolSpecs"][0]["nfsMounts"] == mounts
-    assert "not_carried" not in codes(reading)
 
 
 def test_assumes_no_counts_of_trials_for_a_value_of_a_program() -> None:

@@ -126,20 +126,14 @@ aiplatform.HyperparameterTuningJob(display_name="t", custom_job=job, metric_spec
     assert pool["machineSpec"] == {"machineType": "n1-standard-8"}
 
 
-def test_a_component_becomes_a_job_with_a_hole_for_its_image() -> None:
-    text = """train_job = create_custom_training_job_from_component(train, display_name="x",
-    machine_type="n1-standard-8",
-    accelerator_type="NVIDIA_TESLA_T4", replica_count=2, timeout="3600s", strategy="SPOT", service_account="")
+def test_a_component_of_a_pipeline_is_declined_by_name() -> None:
+    text = """train_job = create_custom_training_job_from_component(train, display_name="x", strategy="SPOT")
 """
 
-    reading = convert.read_text(text, region="us-central1")
+    reading = convert.read_text("from kfp import dsl\n" + text, region="us-central1")
 
-    chief, worker = spec_of(reading)["workerPoolSpecs"]
-    assert judged(reading) == []
-    assert chief["machineSpec"]["acceleratorCount"] == 1
-    assert worker["replicaCount"] == "1"
-    assert spec_of(reading)["scheduling"] == {"timeout": "3600s", "strategy": "SPOT"}
-    assert "jobSpec.workerPoolSpecs[0].containerSpec.imageUri" in reading.holes
+    assert reading.submission is None
+    assert "a component of a pipeline" in " ".join(finding.message for finding in reading.findings)
 
 
 def test_rules_say_nothing_of_what_an_unknown_task_left_out() -> None:
@@ -195,12 +189,12 @@ def test_what_a_function_gives_back_is_read_where_it_is_called() -> None:
     assert image_of(reading) == "gcr.io/p/i"
 
 
-def test_a_function_with_defaults_is_not_read_for_a_call_with_arguments() -> None:
-    pools = f"def pools(kind='n1-standard-8'):\n  return [{MACHINE % repr('gcr.io/p/i')}]\n"
+def test_a_function_is_read_as_it_is_called() -> None:
+    pools = f"def pools(kind='n1-standard-8'):\n  return [{MACHINE % 'kind'}]\n"
 
     reading = convert.read_text(pools + "aiplatform.CustomJob(display_name='x', worker_pool_specs=pools('a2')).run()")
 
-    assert reading.holes == ("jobSpec.workerPoolSpecs",)
+    assert spec_of(reading)["workerPoolSpecs"][0]["containerSpec"]["imageUri"] == "a2"
 
 
 def test_a_job_that_a_function_gives_back_is_read() -> None:
@@ -214,4 +208,4 @@ def test_arguments_that_are_not_known_may_give_what_is_missing() -> None:
     reading = convert.read_text("import x\naiplatform.CustomJob(**x.load()).run()", region="us-central1")
 
     assert judged(reading) == []
-    assert "not_carried" in codes(reading)
+    assert "hole" in codes(reading)

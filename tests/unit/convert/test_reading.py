@@ -87,7 +87,6 @@ class TestForms:
         ("text", "words"),
         [
             ("resourcePools: []", "persistent resource"),
-            ("trainingInput: {scaleTier: BASIC}", "AI Platform Training"),
             ("apiVersion: v1\nkind: Job\nspec: {}", "Kubernetes"),
             ("a: 1", "No job was found"),
             ("hello", "No job was found"),

@@ -40,7 +40,7 @@ class TestHoles:
     def test_programs_keep_their_own_variables(self) -> None:
         command = ["bash", "-c", "echo $HOME ${HOME:-x}; ls"]
         text = json.dumps(
-            {"jobSpec": {"workerPoolSpecs": [{"containerSpec": {"command": command, "args": ["$(AIP)"]}}]}}
+            {"jobSpec": {"workerPoolSpecs": [{"containerSpec": {"command": command, "args": ["$(AIP_MODEL_DIR)"]}}]}}
         )
 
         assert convert.read_text(text).holes == ()

@@ -148,6 +148,24 @@ NAMES: list[Case] = [
         {"jobSpec.baseOutputDirectory.outputUriPrefix": "gs://b/MNIST"},
         {"jobSpec.baseOutputDirectory.outputUriPrefix": "gs://YOUR_BUCKET/x"},
     ),
+    (
+        "holes_are_filled",
+        f"{W}.nfsMounts[0].server",
+        {f"{W}.nfsMounts": [{"server": "10.0.0.1"}]},
+        {f"{W}.nfsMounts": [{"server": "NFS_IP_ADDRESS"}]},
+    ),
+    (
+        "placeholders_are_filled_or_confirmed",
+        f"{C}.args[0]",
+        {"@confirmed": frozenset({"--key=${args.key}"}), f"{C}.args": ["--key=${args.key}"]},
+        {"@confirmed": frozenset({"--key"}), f"{C}.args": ["--key=${args.key}"]},
+    ),
+    (
+        "confirmed_values_are_recorded",
+        f"{C}.env[0].value",
+        {f"{C}.env": [{"name": "LOG_LEVEL", "value": "INFO"}]},
+        {"@confirmed": frozenset({"DATASET_ID"}), f"{C}.env": [{"name": "A", "value": "DATASET_ID"}]},
+    ),
 ]
 POOLS: list[Case] = [
     ("pools_are_given", "jobSpec.workerPoolSpecs", {}, {"jobSpec.workerPoolSpecs": [{}, {"replicaCount": 0}]}),

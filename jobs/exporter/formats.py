@@ -7,9 +7,9 @@ from typing import Any
 
 import yaml
 
-from jobs.convert.writers.shapes import numbers, request
-from jobs.convert.writers.write_gcloud import NotWritable, command, config, heading
-from jobs.convert.writers.write_python import python
+from jobs.exporter.shapes import numbers, request
+from jobs.exporter.write_gcloud import NotWritable, command, config, heading
+from jobs.exporter.write_python import python
 from jobs.spec import Submission
 
 COLLECTIONS = {

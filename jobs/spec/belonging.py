@@ -1,10 +1,5 @@
 """Where fields belong that people invent or put elsewhere. Source: 539 published specs, read 2026-11-21."""
 
-from dataclasses import replace
-
-from jobs.convert.texts.nodes import folded
-from jobs.spec import Finding
-
 BELONGS = {
     "stagingbucket": "It is an argument of the Python SDK; the API has `baseOutputDirectory.outputUriPrefix`.",
     "baseoutputdir": "It is an argument of the Python SDK; the API has `baseOutputDirectory.outputUriPrefix`.",
@@ -32,11 +27,6 @@ BELONGS = {
 }
 
 
-def at_home(finding: Finding) -> Finding:
-    """Say where a field belongs that people often invent."""
-    if finding.code != "unknown_field":
-        return finding
-    home = BELONGS.get(folded(finding.field.rpartition(".")[2]), "")
-    if not home or "Did you mean" in finding.remedy:
-        return finding
-    return replace(finding, remedy=home)
+def home_of(name: str) -> str:
+    """Say where a field belongs that people often invent; "" for any other name."""
+    return BELONGS.get(name.replace("_", "").replace("-", "").lower(), "")

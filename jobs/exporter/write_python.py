@@ -10,7 +10,7 @@ from typing import Any
 from jobs.convert.sdk.reading import read_python
 from jobs.convert.texts.nodes import Node, Notes, plain
 from jobs.convert.texts.tidy import Tidier
-from jobs.convert.writers.shapes import request, snake
+from jobs.exporter.shapes import request, snake
 from jobs.spec import CustomJob, Submission, read, rest_body
 
 SERVICES = {

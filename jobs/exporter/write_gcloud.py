@@ -10,7 +10,7 @@ from typing import Any
 from jobs.convert.commands.gcloud_command import read_gcloud
 from jobs.convert.commands.gcloud_pools import MACHINE
 from jobs.convert.texts.nodes import Notes, plain
-from jobs.convert.writers.shapes import request
+from jobs.exporter.shapes import request
 from jobs.spec import Submission, read, rest_body
 
 PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./^-]+")

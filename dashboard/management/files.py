@@ -1,0 +1,90 @@
+"""Jobs in files: opened, read with the files that they name, and placed where the command line says."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from dashboard.forms.uploads import Files, Given, read_all
+from jobs import convert
+from jobs.convert.texts.decode import MOST_BYTES
+from jobs.strategies.rules.holes import is_open_place
+
+REFUSED, UNREADABLE = 1, 2
+"""The exit codes of a file that is refused, and of one that cannot be read."""
+STDIN = "-"
+Options = Mapping[str, Any]
+Read = tuple[str, convert.Reading]
+
+
+def read_files(names: Sequence[str], options: Options, *, project: str = "", region: str = "") -> list[Read]:
+    """Read jobs from files that may name each other; return those that no other one names, with their names.
+
+    A file that cannot be opened raises CommandError with exit code 2.
+    """
+
+    def read(each: Given, others: Files) -> convert.Reading:
+        path = Path(each.name)
+        reading = convert.read_text(
+            each.content,
+            name="job" if each.name == STDIN else path.stem,
+            project=options["project"] or project,
+            region=options["region"] or region,
+            files=lambda other: others(other) or (None if each.name == STDIN else _beside(path.parent, other)),
+            job=options["job"],
+        )
+        return _placed(reading, options)
+
+    return [(each.name, reading) for each, reading in read_all([Given(name, _content(name)) for name in names], read)]
+
+
+def read_one(names: Sequence[str], options: Options, *, project: str = "", region: str = "") -> Read:
+    """Read the one job that the files describe; raise CommandError where they describe several."""
+    found = read_files(names, options, project=project, region=region)
+    if len(found) > 1:
+        shown = ", ".join(name for name, _ in found)
+        message = f"Several of these files are jobs: {shown}. Give one, with the files that it names."
+        raise CommandError(message, returncode=REFUSED)
+    name, reading = found[0]
+    if len(reading.jobs) > 1 and not options["job"]:
+        shown = ", ".join(f"{place} {job.name}" for place, job in enumerate(reading.jobs, 1))
+        raise CommandError(f"{name} holds several jobs: {shown}. Choose one with --job.", returncode=REFUSED)
+    return name, reading
+
+
+def _content(name: str) -> bytes:
+    try:
+        if name == STDIN:
+            return sys.stdin.buffer.read(MOST_BYTES + 1)
+        with Path(name).open("rb") as file:
+            return file.read(MOST_BYTES + 1)
+    except (OSError, ValueError) as trouble:
+        reason = getattr(trouble, "strerror", None) or str(trouble)
+        raise CommandError(f"{name} cannot be read: {reason}.", returncode=UNREADABLE) from None
+
+
+def _placed(reading: convert.Reading, options: Options) -> convert.Reading:
+    """Put the project and region that the command line gives in place of placeholders of the file."""
+    submission = reading.submission
+    if submission is None:
+        return reading
+    changes = {
+        name: options[name]
+        for name in ("project", "region")
+        if options[name] and is_open_place(getattr(submission, name))
+    }
+    return replace(reading, submission=replace(submission, **changes))
+
+
+def _beside(folder: Path, name: str) -> str | None:
+    """Return the text of a file that a command names, if it lies in the folder of the command or below it."""
+    try:
+        path = (folder / name).resolve()
+        if not path.is_relative_to(folder.resolve()) or not path.is_file() or path.stat().st_size > MOST_BYTES:
+            return None
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, ValueError, RuntimeError):
+        return None

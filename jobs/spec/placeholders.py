@@ -1,0 +1,133 @@
+"""Placeholders: marks that a template, a page of documentation or an unread program leaves where a value belongs.
+
+One recognition for the importer and for the rules. Recognised in every field: ${NAME}, $NAME, <NAME>, {{ name }},
+{NAME}, [NAME], [your-name], your-name; where a value never has capitals, a bare A_WORD; in texts that a program reads,
+words such as DATASET_ID and addresses such as gs://MODEL_BUCKET. Source of the marks: 539 published specs and the
+samples of Google's training pages, read 2026-11-22.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+from jobs.spec.fields import Message
+from jobs.spec.programs import program_placeholders
+from jobs.spec.shape import Slot, slots
+from jobs.spec.words import ADDRESS, FILLER, LEFT_OPEN
+
+MARKED = re.compile(
+    r"\$\{[^{}\n]*\}|<[A-Za-z][^<>\n]*>|\{\{[^{}\n]*\}\}|%[A-Z_]+%|@[A-Z_]{3,}@"
+    r"|\[[A-Z][A-Z0-9_ -]*\]|\[your[ _-][a-z0-9 _-]*\]"
+)
+WIDER = re.compile(
+    r"__[A-Z][A-Z0-9_]*__|\(\([\w .-]+\)\)|<%[^%\n]*%>|\{%[^%\n]*%\}|\$\[[\w .-]+\]|\$\([\w .-]+\)"
+    r"|%\(\w+\)[sd]|%[sd](?![a-z0-9])|@@\w+@@|\(your[^)\n]*\)|(?:^|[/:.@\s])your[-_ ]"
+    r"|\[[a-z][a-z0-9 _-]*\]",
+    re.IGNORECASE,
+)
+"""Marks of templates that mean something else in a program's own text."""
+BARE = re.compile(r"\$[A-Za-z_]\w*|(?<!\$)\{[A-Za-z_][\w.-]*\}")
+CAPITALS = re.compile(r"[A-Z][A-Z0-9]*(?:[_-][A-Z0-9]+)*")
+ENDS = re.compile(r"[/:.@\s]")
+MAX_LENGTH = 2000
+NEVER_CAPITALS = frozenset(
+    """machine_type image_uri executor_image_uri network service_account tensorboard output_uri_prefix package_uris
+    persistent_resource_id boot_disk_type kms_key_name reserved_ip_ranges tpu_topology network_attachment server
+    instance_ip dataset_id labels""".split()
+)
+NAMES = NEVER_CAPITALS - {"labels"}
+PROGRAM = frozenset({"args", "command", "value"})
+"""Text that a program reads, where $NAME and {name} have meanings of their own."""
+PROSE = frozenset({"description", "version_description", "documentation", "error", "message"})
+
+
+class Placeholder(NamedTuple):
+    """A field whose text still holds a placeholder: its path in the REST body, and the whole text."""
+
+    path: str
+    text: str
+
+
+def placeholders(job: Message) -> Iterator[Placeholder]:
+    """Yield the text fields of a resource that still hold a placeholder, in the order in which they were given."""
+    return _in_message(job, "")
+
+
+def holds_placeholder(slot: Slot, text: str) -> bool:
+    """Tell whether the text given for a field, other than one that a program reads, still holds a placeholder."""
+    text = text[:MAX_LENGTH]
+    if MARKED.search(text) or BARE.search(text):
+        return True
+    if (slot.kind.name != "text" or slot.name in NAMES) and (WIDER.search(text) or LEFT_OPEN.fullmatch(text.strip())):
+        return True
+    if slot.kind.name in ("int32", "int64", "number", "duration", "flag"):
+        return bool(CAPITALS.fullmatch(text)) and len(text) > 1
+    if slot.kind.name == "enum":
+        meant = text.endswith(slot.name.upper().rpartition("_")[2]) or text.startswith(("YOUR", "MY"))
+        return bool(CAPITALS.fullmatch(text)) and meant
+    if slot.name in NEVER_CAPITALS:
+        return any(len(part) > 2 and CAPITALS.fullmatch(part) for part in ENDS.split(_lower_part(text)))
+    if slot.name == "name":
+        return False  # of a variable, which has capitals
+    if any(FILLER.fullmatch(part) for part in text.split("/")):
+        return True
+    return slot.name != "display_name" and ADDRESS.search(text) is not None
+
+
+def has_mark(text: str) -> bool:
+    """Tell whether a text holds a mark that no value of any field has, such as [NAME]."""
+    return bool(MARKED.search(text[:MAX_LENGTH]))
+
+
+@cache
+def is_program(model: type[Message]) -> bool:
+    """Tell whether a message says how a program is called: with `args` and `env`."""
+    return {"args", "env"} <= slots(model).keys()
+
+
+def _lower_part(text: str) -> str:
+    """Return what of an image or gs:// address has no capitals of its own: no tag, no objects below the bucket."""
+    if text.startswith("gs://"):
+        return text[5:].partition("/")[0]
+    name, at, tag = text.rpartition(":")
+    return name if at and "/" not in tag and tag not in ("TAG", "IMAGE_TAG", "VERSION") else text
+
+
+def _in_message(message: Message, path: str) -> Iterator[Placeholder]:
+    known = slots(type(message))
+    program = is_program(type(message))
+    for name in message.model_fields_set:
+        slot, value = known[name], getattr(message, name)
+        if slot.output or not value or (program and name in ("args", "command", "env")):
+            continue
+        here = f"{path}.{slot.alias}" if path else slot.alias
+        if slot.mapping:
+            yield from _in_mapping(slot, value, here)
+        elif slot.many:
+            for index, item in enumerate(value):
+                yield from _in_value(slot, item, f"{here}[{index}]")
+        else:
+            yield from _in_value(slot, value, here)
+    if program:
+        yield from (Placeholder(f"{path}.{place}", text) for place, text in _in_program(message))
+
+
+def _in_value(slot: Slot, value: Any, path: str) -> Iterator[Placeholder]:
+    if isinstance(value, Message):
+        yield from _in_message(value, path)
+    elif slot.kind.name == "text" and slot.name not in PROSE and holds_placeholder(slot, value):
+        yield Placeholder(path, value)
+
+
+def _in_mapping(slot: Slot, value: dict[str, Any], path: str) -> Iterator[Placeholder]:
+    for name, item in value.items():
+        for text in (name, item):
+            if isinstance(text, str) and holds_placeholder(slot, text):
+                yield Placeholder(f"{path}[{name}]", text)
+                break
+
+
+def _in_program(message: Any) -> Iterator[tuple[str, str]]:
+    env = [(each.name, each.value) for each in message.env]
+    return program_placeholders(list(getattr(message, "command", ())), list(message.args), env)
