@@ -97,12 +97,16 @@ def _number(field: Field, value: Any) -> Any:
     raise TypeError(f"no rule makes values fit {field}: add one to jobs.lifecycle.storable")
 
 
-def _has_room(field: Field, number: Decimal) -> bool:
-    """Whether a decimal column holds the number, rounded to its places as Django rounds it."""
+def _has_room(field: "models.DecimalField[Any, Any]", number: Decimal) -> bool:
+    """Whether a decimal column holds the number, rounded as Django rounds it; SQLite keeps fifteen of its digits."""
+    places = Decimal(1).scaleb(-field.decimal_places)
     try:
-        return number.quantize(Decimal(1).scaleb(-field.decimal_places), context=Context(field.max_digits)).is_finite()
+        for kept in (number, Context(prec=15).plus(number)):
+            if not kept.quantize(places, context=Context(prec=field.max_digits)).is_finite():
+                return False
     except InvalidOperation:
         return False
+    return True
 
 
 @lru_cache(maxsize=256)
