@@ -29,8 +29,10 @@ def test_a_short_storm(tmp_path: Path) -> None:
 
 
 @pytest.mark.chaos
-@pytest.mark.parametrize("seed", [1])
-def test_a_thousand_jobs(tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize(
+    ("seed", "skew", "stalls"), [(1, 0, 0), (2, 3600, 3)], ids=["usual", "wrong clocks and stalls"]
+)
+def test_a_thousand_jobs(tmp_path: Path, seed: int, skew: float, stalls: int) -> None:
     plan = Plan(
         jobs=1_060,  # some are cancelled before they are sent
         seed=seed,
@@ -41,6 +43,8 @@ def test_a_thousand_jobs(tmp_path: Path, seed: int) -> None:
         seconds=2_000,
         redis="system",
         on_postgres=True,
+        skew=skew,
+        stalls=stalls,
     )
     storm(plan, tmp_path, share=RECORDED)
 
@@ -73,6 +77,7 @@ def assert_it_was_a_storm(house: Chaos) -> None:
     assert house.kills.total() >= plan.kills
     assert set(house.kills) == set(house.parts)
     assert house.wipes == 1
+    assert house.stalls == plan.stalls
     assert set(house.struck) == parts.KINDS
     assert plan.jobs < 1_000 or min(house.struck.values()) > 0
     failed = house.struck.total() - house.struck["stale"]  # that one is answered, and counted among the calls

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import psutil
 import psycopg
 from redis import Redis, RedisError
 
@@ -25,6 +26,7 @@ SELECT count(*) FROM jobs_job
 WHERE ended_at IS NULL OR (remote_name <> '' AND NOT log_complete) OR (state = 'failed' AND error IS NULL)
 """
 
+STALL_SECONDS = 90
 AUDITS = 5
 """At most, a second or more apart: the last kill may have left a claim that the next sweep frees."""
 
@@ -40,6 +42,7 @@ class Chaos(House):
     next_kill: float = 0.0
     bag: list[str] = field(default_factory=list)
     wipes: int = 0
+    stalls: int = 0
     warm_seconds: float = 0.0
     database: "subprocess.Popen[bytes] | None" = None
 
@@ -62,7 +65,8 @@ class Chaos(House):
         self.parts = {
             "redis": Part(self.start_redis, weight=2),
             "emulator": Part(self.start_emulator, weight=2),
-            "worker": Part(self.start_worker, weight=4),
+            "worker": Part(self.start_worker, weight=3),
+            "sender": Part(self.start_sender, weight=3),
             "beat": Part(self.start_beat),
             "web": Part(self.start_web, weight=2),
         }
@@ -89,6 +93,8 @@ class Chaos(House):
                 part.begin()
         if self.kills.total() < self.plan.kills * (0.2 + self.public.progress) and wall >= self.next_kill:
             self.strike(wall)
+        if self.stalls < self.plan.stalls and self.public.progress > (self.stalls + 1) / (self.plan.stalls + 2):
+            self.stall()
         if self.public.failure is not None:
             raise self.public.failure
         return self.public.is_done and self.kills.total() >= self.plan.kills and self.undone() == 0
@@ -113,6 +119,22 @@ class Chaos(House):
         self.parts[name].due = wall + self.dice.choice([0, 0, 0, 1.0])
         self.kills[name] += 1
         self.next_kill = wall + self.dice.uniform(*self.plan.pause)
+
+    def stall(self) -> None:
+        """Let PostgreSQL stand still for ninety seconds of the hurried clock."""
+        part = self.parts["postgres"]
+        if part.process is None or not part.is_alive:
+            return
+        server = psutil.Process(part.process.pid)
+        stopped = [server, *server.children(recursive=True)]
+        for process in stopped:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.suspend()
+        waiting.pause(STALL_SECONDS / self.plan.by)
+        for process in stopped:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.resume()
+        self.stalls += 1
 
     def undone(self) -> int:
         """Return how many jobs have not ended or whose logs have not been read; -1 while the database is away."""

@@ -1,8 +1,9 @@
 """A program for tests: a part of the site whose clock runs many times faster than the wall's.
 
-`python -m tests.support.hurry worker|tell|audit`, and `web` for Granian. The domain is told the time, so only the edges
-are changed here: what tasks read, and the limits that are measured with a stopwatch. HURRY_FROM is the wall's time
-(seconds since 1970) at which both clocks showed the same, HURRY_BY how many times faster ours runs.
+`python -m tests.support.hurry worker|sender|tell|audit`, and `web` for Granian. The domain is told the time, so only
+the edges are changed here: what the database answers, and the limits that are measured with a stopwatch. HURRY_FROM is
+the wall's time (seconds since 1970) at which both clocks showed the same, HURRY_BY how many times faster ours runs, and
+HURRY_SKEW by how many seconds this process's own clock is wrong.
 """
 
 import json
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
+QUEUES = {"worker": "celery", "sender": "sending"}
+SKEW = timedelta(seconds=float(os.environ.get("HURRY_SKEW", "0")))
 FROM, BY = float(os.environ.get("HURRY_FROM", "0")), float(os.environ.get("HURRY_BY", "1"))
 
 
@@ -32,8 +35,9 @@ def hurry() -> None:
     import django
     from django.utils import timezone
 
-    timezone.now = now  # type: ignore[assignment]
+    timezone.now = lambda: now() + SKEW  # type: ignore[assignment]
     django.setup()
+    from jobs import tasks
     from jobs.lifecycle import clock, connection
     from jobs.lifecycle.sending import submit
     from jobs.lifecycle.watching import cadence
@@ -46,6 +50,7 @@ def hurry() -> None:
     connection._client = lambda endpoint, logs, _token_file: one.setdefault(  # type: ignore[assignment]
         endpoint, VertexClient(endpoint=endpoint, logging_endpoint=logs, timeout=timeout)
     )
+    tasks.MAX_HINT_AGE = tasks.MAX_HINT_AGE * BY  # hints travel on the wall's clock
     submit.MAX_START_SECONDS = 20.0  # hurried seconds are short beside a commit
     for name in ("PATIENCE_SECONDS", "PROBE_SECONDS", "LONGEST_LOOK_SECONDS", "SLOWEST_PAGE_SECONDS"):
         setattr(cadence, name, getattr(cadence, name) / BY)
@@ -104,11 +109,12 @@ def main() -> None:
     """Be the part that the command line names."""
     (part,) = sys.argv[1:]
     hurry()
-    if part == "worker":
+    if part in QUEUES:
         from dashboard.celery import app
 
-        app.worker_main(["worker", "--pool", "threads", "--concurrency", "4", "--without-mingle", "--without-gossip",
-                         "--loglevel", "WARNING"])  # fmt: skip
+        where = ["--queues", QUEUES[part], "--hostname", f"{part}@%h", "--loglevel", "WARNING"]
+        pool = ["--pool", "threads", "--concurrency", "4", "--without-mingle", "--without-gossip"]
+        app.worker_main(["worker", *where, *pool])
     elif part == "audit":
         from django.core.management import call_command
 

@@ -43,6 +43,7 @@ class Plan:
     """One run. `by`: how many times faster than the wall's clock; `pause`: seconds between two kills, from and to.
 
     `kills` are spread over the time in which jobs are requested, however long that takes, and a fifth more afterwards.
+    `skew`: seconds between the clocks of the two workers. `stalls`: how often PostgreSQL stands still for 90 seconds.
     """
 
     jobs: int
@@ -54,6 +55,8 @@ class Plan:
     seconds: float
     redis: str = "embedded"
     on_postgres: bool = False
+    skew: float = 0.0
+    stalls: int = 0
 
 
 @dataclass
@@ -143,8 +146,10 @@ class House:
     # ------------------------------------------------------------ starting
     def popen(self, name: str, *command: str, cwd: Path = ROOT) -> "subprocess.Popen[bytes]":
         """Start a part; what it says goes to a file."""
+        half = self.plan.skew / 2
+        environment = self.environment | {"HURRY_SKEW": str({"worker": half, "sender": -half}.get(name, 0.0))}
         with (self.state / f"{name}.log").open("ab") as log:
-            return subprocess.Popen(command, env=self.environment, cwd=cwd, stdout=log, stderr=log)
+            return subprocess.Popen(command, env=environment, cwd=cwd, stdout=log, stderr=log)
 
     def python(self, name: str, *command: str) -> "subprocess.Popen[bytes]":
         """Start a part written in Python."""
@@ -181,8 +186,12 @@ class House:
         return self.python("web", "-m", "granian", *where, *app)
 
     def start_worker(self) -> "subprocess.Popen[bytes]":
-        """Start Celery's worker."""
+        """Start the worker that observes."""
         return self.python("worker", "-m", "tests.support.hurry", "worker")
+
+    def start_sender(self) -> "subprocess.Popen[bytes]":
+        """Start the worker that creates and cancels."""
+        return self.python("sender", "-m", "tests.support.hurry", "sender")
 
     def start_beat(self) -> "subprocess.Popen[bytes]":
         """Start Celery's clock."""

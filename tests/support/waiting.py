@@ -19,6 +19,11 @@ def until(question: Callable[[], Answer], *, seconds: float, every: float = 0.1,
     return answer
 
 
+def pause(seconds: float) -> None:
+    """Let so many seconds pass."""
+    time.sleep(seconds)
+
+
 def is_gone(process: psutil.Process) -> bool:
     """Tell whether the process has ended; one that nobody reaped (a zombie) has."""
     try:
