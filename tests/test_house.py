@@ -30,7 +30,7 @@ HOMES = {
         "dashboard/management/supervisor/ports.py",
         "emulator/replicas/guard.py",
     },
-    "the clock": {"emulator/lifecycle/clock.py", "jobs/lifecycle/clock.py"},
+    "the clock": {"emulator/lifecycle/clock.py"},
 }
 """Where a thing may be done: the environment is read in env.py (celery.py and wsgi.py only name Django's settings, the
 emulator's replicas inherit the search path), `up` waits for what a run that is ending still holds, as a replica's

@@ -74,8 +74,9 @@ def job_context(request: Request, job: Job, now: datetime) -> dict[str, Any]:
 
 
 def may_cancel(request: Request, job: Job) -> bool:
-    """Tell whether the page offers to cancel the job."""
-    is_open = not job.is_finished and not job.cancel_requested_at and not job.is_adopted
+    """Tell whether the page offers to cancel the job, or to ask again after a request that had no effect yet."""
+    is_on_its_way = job.cancel_requested_at is not None and job.cancel_sent_at is None
+    is_open = not job.is_finished and not is_on_its_way and not job.is_adopted
     return is_open and can(request.user, "cancel", job.team)
 
 

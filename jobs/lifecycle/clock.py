@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from django.db import connection
-from django.utils import timezone
 
 
 class Clock(Protocol):
@@ -42,12 +41,13 @@ def database_now() -> datetime:
 def read_database_clock() -> datetime:
     """Ask the database for its time.
 
-    PostgreSQL tells the time of this very statement, also inside a transaction. SQLite runs inside the process on the
-    one machine that uses it, so that machine's clock is the database's.
+    PostgreSQL tells the time of this very statement, also inside a transaction. SQLite, which runs inside the process
+    on the one machine that uses it, tells that machine's, in milliseconds.
     """
-    if connection.vendor != "postgresql":
-        return timezone.now()
     with connection.cursor() as cursor:
+        if connection.vendor != "postgresql":
+            cursor.execute("SELECT strftime('%%Y-%%m-%%dT%%H:%%M:%%f+00:00', 'now')", [])
+            return datetime.fromisoformat(str(cursor.fetchone()[0]))
         cursor.execute("SELECT clock_timestamp()")
         row: tuple[datetime] = cursor.fetchone()
     return row[0].astimezone(UTC)

@@ -77,7 +77,8 @@ def what_now(job: Job, now: datetime) -> Advice | None:
     if job.state in ENDED_BADLY:
         return _failure(job, now)
     if job.cancel_requested_at and not job.is_finished:
-        return Advice("Cancellation asked for", "Vertex AI stops the job when it can; it may end by itself first.")
+        text = "Vertex AI stops the job when it can; it may end by itself first."
+        return Advice("Cancellation asked for", text, "Trainboard asks again until the job has ended.")
     if job.restarts and job.state in WAITING_AT_VERTEX:
         return _restarting(job)
     if (limit := may_wait(job)) is not None and job.state in WAITING_AT_VERTEX:
