@@ -136,4 +136,4 @@ def test_says_once_how_long_a_job_ran(make_job: MakeJob, owner: User, signed_in:
 
     assert " ran 20 m Spot" in text_of(client.get("/"))
     assert "RUNNING Spot" in text_of(client.get("/history/"))
-    assert re.search(r"20 s 20 m \$", text_of(client.get("/history/")))
+    assert re.search(r"40 s 20 m \$", text_of(client.get("/history/")))

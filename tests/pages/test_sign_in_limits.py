@@ -11,6 +11,7 @@ from django.test import Client, RequestFactory
 
 from dashboard.access import sessions
 from dashboard.access.addresses import client_address
+from tests.conftest import PASSWORD
 from tests.pages.conftest import SignIn, text_of
 from tests.support.clock import Clock
 
@@ -63,7 +64,7 @@ class TestAccountAtAnAddress:
     def test_is_refused_with_the_right_password_too(self, admin: User, at: str) -> None:
         lock("admin", at=at)
 
-        assert attempt("admin", "trainboard", at=at).status_code == 429
+        assert attempt("admin", PASSWORD, at=at).status_code == 429
 
     def test_costs_no_hash_while_it_is_refused(self, admin: User, hashed: list[str], at: str) -> None:
         lock("admin", at=at)
@@ -71,7 +72,7 @@ class TestAccountAtAnAddress:
         hashed.clear()
 
         for _ in range(20):
-            assert attempt("admin", "trainboard", at=at).status_code == 429
+            assert attempt("admin", PASSWORD, at=at).status_code == 429
 
         assert hashed == []
 
@@ -82,19 +83,19 @@ class TestAccountAtAnAddress:
             assert attempt("admin", at=at).status_code == 429
         clock.forward(minutes=3, seconds=1)
 
-        assert attempt("admin", "trainboard", at=at).status_code == 302
+        assert attempt("admin", PASSWORD, at=at).status_code == 302
 
 
 class TestWhoIsNotRefused:
     def test_the_same_person_at_another_address(self, owner: User) -> None:
         lock("owner")
 
-        assert attempt("owner", "trainboard", address="198.51.100.4").status_code == 302
+        assert attempt("owner", PASSWORD, address="198.51.100.4").status_code == 302
 
     def test_another_person_at_the_same_address(self, owner: User, teammate: User) -> None:
         lock("owner")
 
-        assert attempt("teammate", "trainboard").status_code == 302
+        assert attempt("teammate", PASSWORD).status_code == 302
 
     def test_a_person_who_is_signed_in(self, owner: User, signed_in: SignIn) -> None:
         browser = signed_in(owner)
@@ -106,7 +107,7 @@ class TestWhoIsNotRefused:
         for _ in range(3):
             for _ in range(LIMIT - 1):
                 attempt("owner")
-            assert attempt("owner", "trainboard").status_code == 302
+            assert attempt("owner", PASSWORD).status_code == 302
 
 
 class TestAddress:
@@ -115,14 +116,14 @@ class TestAddress:
             attempt(f"guess-{number}")
         hashed.clear()
 
-        assert attempt("owner", "trainboard").status_code == 429
+        assert attempt("owner", PASSWORD).status_code == 429
         assert hashed == []
-        assert attempt("owner", "trainboard", address="198.51.100.4").status_code == 302
+        assert attempt("owner", PASSWORD, address="198.51.100.4").status_code == 302
 
     def test_gets_no_new_tries_by_an_own_sign_in(self, owner: User, teammate: User) -> None:
         for _ in range(LIMIT - 1):
             attempt("owner")
-        assert attempt("teammate", "trainboard").status_code == 302
+        assert attempt("teammate", PASSWORD).status_code == 302
 
         assert attempt("owner").status_code == 429
 
@@ -144,7 +145,7 @@ class TestAddress:
             answer = attempt("owner", HTTP_X_FORWARDED_FOR=f"198.51.100.{number}, 192.0.2.9")
         assert answer.status_code == 429
 
-        assert attempt("owner", "trainboard", HTTP_X_FORWARDED_FOR="192.0.2.9, 192.0.2.10").status_code == 302
+        assert attempt("owner", PASSWORD, HTTP_X_FORWARDED_FOR="192.0.2.9, 192.0.2.10").status_code == 302
 
     @pytest.mark.parametrize(
         ("direct", "forwarded", "found"),
@@ -172,18 +173,18 @@ class TestFlood:
     def test_leaves_threads_to_the_pages(self, owner: User, monkeypatch: pytest.MonkeyPatch, others: set[str]) -> None:
         """While others are checked, a sign-in is answered at once, and not counted."""
         monkeypatch.setattr(sessions, "_checked", others)
-        answer = attempt("owner", "trainboard")
+        answer = attempt("owner", PASSWORD)
         assert (answer.status_code, answer["Retry-After"]) == (429, "2")
         assert "Too many sign-ins at once" in text_of(answer)
         assert not AccessAttempt.objects.exists()
 
         others.pop()
-        assert attempt("owner", "trainboard").status_code == 302
+        assert attempt("owner", PASSWORD).status_code == 302
 
     def test_leaves_room_to_people_elsewhere(self, owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sessions, "_checked", {"192.0.2.1"})
 
-        assert attempt("owner", "trainboard").status_code == 302
+        assert attempt("owner", PASSWORD).status_code == 302
 
     def test_checks_one_password_at_a_time(self, owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
         busy: list[int] = []
@@ -225,6 +226,6 @@ class TestFlood:
         assert "mistyped" not in f"{list(AccessAttempt.objects.values())} {caplog.text}"
         clock.forward(minutes=15, seconds=1)
 
-        attempt("owner", "trainboard")
+        attempt("owner", PASSWORD)
 
         assert not AccessAttempt.objects.exists()

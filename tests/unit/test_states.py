@@ -11,18 +11,18 @@ OURS = LOCAL - {JobState.LOST}
 
 class TestMoves:
     @pytest.mark.parametrize(("before", "after"), list(itertools.product(sorted(FINISHED), JobState)))
-    def test_nothing_follows_a_finished_state(self, before: str, after: str) -> None:
-        assert not may_follow(before, after)
+    def test_nothing_follows_a_finished_state_but_that_a_lost_job_is_found_again(self, before: str, after: str) -> None:
+        assert may_follow(before, after) == (before == JobState.LOST and after in REMOTE)
 
     @pytest.mark.parametrize(("before", "after"), list(itertools.product(sorted(OURS), sorted(OURS))))
     def test_local_states_move_along_the_table_only(self, before: str, after: str) -> None:
         assert may_follow(before, after) == (after in LOCAL_MOVES.get(before, ()))
 
     @pytest.mark.parametrize("after", sorted(REMOTE))
-    def test_remote_states_are_entered_from_submitting_only(self, after: str) -> None:
+    def test_remote_states_are_entered_from_submitting_or_after_a_loss(self, after: str) -> None:
         entered_from = {before for before in LOCAL if may_follow(before, after)}
 
-        assert entered_from == {JobState.SUBMITTING}
+        assert entered_from == {JobState.SUBMITTING, JobState.LOST}
         assert not may_follow("", after)
 
     @pytest.mark.parametrize("after", [*sorted(REMOTE), "JOB_STATE_DREAMING"])
