@@ -81,6 +81,8 @@ class DatabaseStore:
             _release_name(job, change.remote.name, now)
             submitted_at = change.remote.create_time or now
             record(job, change.remote, now=now, remote_name=change.remote.name, submitted_at=submitted_at)
+            if job.remote_name != change.remote.name:  # the attempt then stays in doubt, and is looked up
+                raise RuntimeError(f"job {job.pk} cannot enter {change.remote.state} from {job.state}")
             if job.is_finished and columns.get("due_at") is not None and job.submit_attempts < 2:
                 columns["due_at"] = None
         if change.question:
