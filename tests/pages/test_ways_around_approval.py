@@ -86,7 +86,7 @@ def test_the_page_says_what_is_weighed_and_what_helps(engineer: Client, example:
     answer = engineer.post("/jobs/new/check/", example | {"run_time": "1 min", "timeout": "7 d"})
 
     page = text_of(answer)
-    assert "policy weighs" in page
+    assert "Approval depends on the most that may be spent" in page
     assert "because it may run until its timeout of 168 hours" in page
     assert "Set a shorter timeout" in page
 
