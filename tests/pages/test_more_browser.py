@@ -39,7 +39,7 @@ jobSpec:
 def addresses(make_job: MakeJob, team: Team, owner: User, clock: Clock) -> list[str]:
     """Every one of these pages, full and empty."""
     first = make_job("succeeded", name="resnet-prune", labels={"phase": "one"})
-    second = make_job("running", name="resnet-prune", scheduling={"timeout": "7200s"})
+    second = make_job("running", name="resnet-prune", scheduling={"timeout": "900s"})
     body = second.spec | {"labels": {"a-label-with-quite-a-long-name-for-a-key": "and-a-value-that-is-long-as-well"}}
     body["jobSpec"]["workerPoolSpecs"].append({"machineSpec": {"machineType": "n1-standard-4"}, "replicaCount": "3"})
     body["jobSpec"]["workerPoolSpecs"][0]["containerSpec"]["args"] = [
@@ -108,7 +108,7 @@ def test_a_file_is_imported_with_and_without_javascript(
     page = window(java_script_enabled=has_script).sign_in("owner").page
     page.goto("/jobs/import/")
 
-    page.get_by_label("Or upload a file").set_input_files(file)
+    page.get_by_label("Or upload files").set_input_files(file)
     page.get_by_role("button", name="Read it").click()
 
     expect(page.get_by_text("from-a-file").first).to_be_visible()
@@ -137,7 +137,7 @@ def test_a_file_that_is_too_large_is_told_and_the_page_stays(window: OpenWindow,
     view.expected_statuses = {413}
     view.page.goto("/jobs/import/")
 
-    view.page.get_by_label("Or upload a file").set_input_files(file)
+    view.page.get_by_label("Or upload files").set_input_files(file)
     view.page.get_by_role("button", name="Read it").click()
 
     expect(view.page.get_by_role("alert")).to_contain_text("larger than 1 MB")
