@@ -6,8 +6,8 @@ says about this one job, and `circumstances` what the job itself tells.
 """
 
 from jobs.diagnosis.answer import Diagnosis
-from jobs.diagnosis.circumstances import Circumstances
+from jobs.diagnosis.circumstances import Circumstances, diagnose_expiry
 from jobs.diagnosis.exits import Exit, read_exits
-from jobs.diagnosis.reading import diagnose
+from jobs.diagnosis.reading import diagnose, diagnose_output
 
-__all__ = ["Circumstances", "Diagnosis", "Exit", "diagnose", "read_exits"]
+__all__ = ["Circumstances", "Diagnosis", "Exit", "diagnose", "diagnose_expiry", "diagnose_output", "read_exits"]

@@ -24,6 +24,12 @@ class Circumstances:
     has_accelerator: bool | None = None
 
 
+def diagnose_expiry(job: Circumstances) -> Diagnosis:
+    """Return why a job that Vertex AI calls EXPIRED, without an error, has ended: its wait or its time ran out."""
+    waited = job.strategy == "flex_start" and job.has_run is False
+    return _without(CAUSES["flex_wait" if waited else "timeout"], job)
+
+
 def fitted(known: Diagnosis, job: Circumstances) -> Diagnosis:
     """Return the answer as the job's own facts correct it."""
     if known.cause == "stockout" and job.strategy == "flex_start" and job.has_run is False:

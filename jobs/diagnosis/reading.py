@@ -60,6 +60,15 @@ def diagnose(code: int | None, message: str, job: Circumstances | None = None) -
     return fitted(known, job) if job is not None else known
 
 
+def diagnose_output(output: str, job: Circumstances | None = None) -> Diagnosis | None:
+    """Return what the end of a program's output tells of its failure; None if it tells no known cause."""
+    found = program_cause(read_lines(output[-MAX_MESSAGE:]))
+    if found is None:
+        return None
+    known = quoted(found[0], found[1], "Its log says")
+    return fitted(known, job) if job is not None else known
+
+
 def _read(code: int | None, message: str) -> Diagnosis:
     said, exits = read_exits(message)
     if exits:
