@@ -15,7 +15,7 @@ from jobs.diagnosis.cues.access import ACCESS_CUES, PERMISSION_CUES
 from jobs.diagnosis.cues.lines import Line, errors, has_traceback, of_service, read_lines
 from jobs.diagnosis.cues.machines import MACHINE_CUES
 from jobs.diagnosis.cues.programs import PROGRAM_CUES, WEAK_CUES
-from jobs.diagnosis.cues.request import FIELD_CUES, REQUEST_CUES
+from jobs.diagnosis.cues.request import FIELD_CUES, REFUSED_CUES, REQUEST_CUES
 from jobs.diagnosis.ends import from_exits, program_cause
 from jobs.diagnosis.exits import read_exits
 from jobs.diagnosis.explaining import explained, quoted, validation
@@ -37,8 +37,10 @@ CODES = {
     16: "credentials",
 }
 """What a code means where the words are missing or tell nothing."""
-WORDLESS_CODES = frozenset({3, 5, 6, 10, 11, 16})
+WORDLESS_CODES = frozenset({3, 10, 11})
 """Codes that are believed only where there are no words: with words that are not known, the cause is not known."""
+REFUSALS = frozenset({3, 9, 11})
+"""Codes of an argument or a precondition that Vertex AI does not accept."""
 CODE_NAMES = (
     "OK CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED"
     " RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS"
@@ -80,6 +82,8 @@ def _read(code: int | None, message: str) -> Diagnosis:
         return CAUSES["cancelled"]
     lines = read_lines(message)
     found = _by_program(lines) if has_traceback(lines) else _by_anyone(message, lines)
+    if found is None and code in REFUSALS and (refused := first_fit(REFUSED_CUES, lines)) is not None:
+        return quoted(refused[0].cause, refused[1])
     return found or _from_code(code, message)
 
 
