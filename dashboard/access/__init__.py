@@ -21,6 +21,7 @@ from dashboard.access.logs import (
     log_lines,
     log_replicas,
     log_tail,
+    program_output,
     service_errors,
     silent_log,
 )
@@ -52,6 +53,7 @@ __all__ = [
     "log_tail",
     "moves_since",
     "open_approvals",
+    "program_output",
     "questions",
     "service_errors",
     "silent_log",

@@ -12,6 +12,8 @@ SERVICE = "service"
 """The replica that stands for Vertex AI's own lines."""
 LAST_ERRORS = 5
 """Lines of an end; the very last often says no more than that the job failed."""
+LAST_OUTPUT = 200
+"""Lines of programs that are searched for the reason of a failure."""
 
 
 def log_lines(
@@ -59,6 +61,13 @@ def service_errors(job: Job) -> list[str]:
     lines = job.log_lines.filter(replica=SERVICE, severity="ERROR").order_by("-timestamp", "-pk")
     found = list(lines.values_list("message", flat=True)[:LAST_ERRORS])
     return [str(job.hide(message)) for message in found] if isinstance(job, ShownJob) else found
+
+
+def program_output(job: Job) -> str:
+    """Return the newest lines that the job's replicas wrote, the oldest first, as one text."""
+    lines = job.log_lines.exclude(replica=SERVICE).order_by("-timestamp", "-pk")
+    found = list(lines.values_list("message", flat=True)[:LAST_OUTPUT])[::-1]
+    return "\n".join(str(job.hide(message)) if isinstance(job, ShownJob) else message for message in found)
 
 
 def attempt_beginnings(job: Job) -> list[datetime]:

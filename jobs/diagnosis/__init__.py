@@ -1,11 +1,13 @@
 """Why a job failed and what to do next, from the words and the code that Vertex AI gives. Pure.
 
-`answer` is the shape of a diagnosis, `causes` holds what is known about each cause, `exits` reads how replicas ended,
-`reading` finds the cause in a message.
+`answer` is the shape of a diagnosis, `causes` holds what is known about each cause, `cues` which words tell it.
+`exits` and `ends` read how replicas ended, `reading` finds the cause in a message, `explaining` adds what the message
+says about this one job, and `circumstances` what the job itself tells.
 """
 
 from jobs.diagnosis.answer import Diagnosis
+from jobs.diagnosis.circumstances import Circumstances, diagnose_expiry
 from jobs.diagnosis.exits import Exit, read_exits
-from jobs.diagnosis.reading import diagnose
+from jobs.diagnosis.reading import diagnose, diagnose_output
 
-__all__ = ["Diagnosis", "Exit", "diagnose", "read_exits"]
+__all__ = ["Circumstances", "Diagnosis", "Exit", "diagnose", "diagnose_expiry", "diagnose_output", "read_exits"]

@@ -16,6 +16,11 @@ ACTIONS = frozenset(
         "other_machine",
         "other_region",  # "avoid": region or absent
         "flex_start",
+        "spot",
+        "standard",
+        "own_machines",
+        "longer_wait",
+        "endless_wait",
         "longer_timeout",
         "request_quota",  # "metrics": [...]
         "resubmit",

@@ -15,14 +15,18 @@ TRANSIENT_RETRIED = "Vertex AI had already restarted the job up to three times, 
 MEANINGS = {
     1: "as Python does after an error",
     2: "as programs do when they do not understand their arguments",
+    4: "it used an instruction that the processor lacks (SIGILL)",
     6: "it gave itself up (SIGABRT)",
+    7: "it used shared memory that was not there (SIGBUS)",
     9: "it was killed from outside (SIGKILL)",
     11: "it touched memory that is not its own (SIGSEGV)",
     15: "it was told to stop (SIGTERM)",
     126: "its command is not executable",
     127: "its command was not found",
     128: "it could not be started",
+    132: "it used an instruction that the processor lacks (SIGILL)",
     134: "it gave itself up (SIGABRT)",
+    135: "it used shared memory that was not there (SIGBUS)",
     137: "it was killed from outside (SIGKILL)",
     139: "it touched memory that is not its own (SIGSEGV)",
     143: "it was told to stop (SIGTERM)",
@@ -30,6 +34,8 @@ MEANINGS = {
 KILLED = frozenset({9, 137})
 TERMINATED = frozenset({15, 143})
 NOT_STARTED = frozenset({126, 127})
+WRONG_PROCESSOR = frozenset({4, 132})
+NO_SHARED_MEMORY = frozenset({7, 135})
 
 _EXIT = re.compile(
     r"(?:The )?replica (?P<replica>[a-z][\w-]{0,60}(?: \d{1,6})?) (?P<memory>ran out[- ]of[- ]memory and )?"
@@ -37,6 +43,12 @@ _EXIT = re.compile(
     r"(?:\s{0,9}Termination reason:\s{0,9}(?P<reason>[^.\n]{1,80})\.)?",
     re.IGNORECASE,
 )
+
+
+_ADVICE = re.compile(
+    r"To find out more about why your job exited please check the logs:\s{0,9}\S{0,2000}", re.IGNORECASE
+)
+"""What the service adds to its own log line (vertex-facts 16.7): no word of the program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +87,7 @@ def read_exits(message: str) -> tuple[str, list[Exit]]:
             code=int(match["code"]),
             reason=(match["reason"] or "").strip(),
             out_of_memory=bool(match["memory"]),
-            said=message[match.end() : following],
+            said=_ADVICE.sub("", message[match.end() : following]),
         )
         for match, following in zip(found, starts, strict=True)
     ]

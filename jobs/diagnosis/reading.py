@@ -5,205 +5,131 @@ The words come first because the code misleads: 8 (RESOURCE_EXHAUSTED) stands fo
 kept apart, so that a traceback about an "internal error" is not taken for one of Vertex AI's.
 """
 
-import re
-from collections.abc import Callable
 from dataclasses import replace
 
 from jobs.diagnosis.answer import Diagnosis
 from jobs.diagnosis.causes import CAUSES
-from jobs.diagnosis.exits import KILLED, NOT_STARTED, TERMINATED, TRANSIENT, TRANSIENT_RETRIED, Exit, read_exits
+from jobs.diagnosis.circumstances import Circumstances, fitted
+from jobs.diagnosis.cues import Cue, first_fit
+from jobs.diagnosis.cues.access import ACCESS_CUES, PERMISSION_CUES
+from jobs.diagnosis.cues.lines import Line, errors, has_traceback, of_service, read_lines
+from jobs.diagnosis.cues.machines import MACHINE_CUES
+from jobs.diagnosis.cues.programs import PROGRAM_CUES, WEAK_CUES
+from jobs.diagnosis.cues.request import FIELD_CUES, REFUSED_CUES, REQUEST_CUES
+from jobs.diagnosis.ends import from_exits, program_cause
+from jobs.diagnosis.exits import read_exits
+from jobs.diagnosis.explaining import explained, quoted, validation
 
-LONGEST_MESSAGE = 20_000
-"""Characters that are read; the patterns here are quick on anything of that length."""
-CODES = {1: "cancelled", 4: "timeout", 7: "permission", 8: "resources", 13: "internal", 14: "unavailable"}
+MAX_MESSAGE = 20_000
+"""Characters that are read; the time is in proportion to them."""
+CODES = {
+    1: "cancelled",
+    3: "invalid_value",
+    4: "timeout",
+    5: "not_found",
+    6: "conflict",
+    7: "permission",
+    8: "resources",
+    10: "conflict",
+    11: "invalid_value",
+    13: "internal",
+    14: "unavailable",
+    16: "credentials",
+}
+"""What a code means where the words are missing or tell nothing."""
+WORDLESS_CODES = frozenset({3, 10, 11})
+"""Codes that are believed only where there are no words: with words that are not known, the cause is not known."""
+REFUSALS = frozenset({3, 9, 11})
+"""Codes of an argument or a precondition that Vertex AI does not accept."""
 CODE_NAMES = (
     "OK CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED"
     " RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS"
     " UNAUTHENTICATED"
 ).split()
-
-_METRIC = re.compile(r"[a-z0-9-]{1,63}\.googleapis\.com/\w+")
-_POOLS = re.compile(
-    r"replicas? low on memory:\s{0,9}(?P<pools>workerpool\d+(?:[-,\s]{1,3}(?:workerpool)?\d+)*)", re.IGNORECASE
-)
-_NEXT_FIELD = re.compile(r"(?<!\d)\d{1,4}\.Field:", re.IGNORECASE)
+SAID_BY_SERVICE: tuple[Cue, ...] = (*ACCESS_CUES, *MACHINE_CUES, *REQUEST_CUES, *PERMISSION_CUES)
 
 
-def diagnose(code: int | None, message: str) -> Diagnosis | None:
+def diagnose(code: int | None, message: str, job: Circumstances | None = None) -> Diagnosis | None:
     """Return why a job failed, from the `error` that Vertex AI gave or a refusal's words; None when it said nothing.
 
-    `code`: google.rpc number or None. Words that fit nothing known give the cause "unknown" and are repeated as they
-    are.
+    `code`: google.rpc number or None. `job`: what else is known about the job. Words that fit nothing known give the
+    cause "unknown" and are repeated as they are.
     """
-    message = message[:LONGEST_MESSAGE].strip()
+    message = message[:MAX_MESSAGE].strip()
     if not message and not code:
         return None
+    known = _read(code, message)
+    return fitted(known, job) if job is not None else known
+
+
+def diagnose_output(output: str, job: Circumstances | None = None) -> Diagnosis | None:
+    """Return what the end of a program's output tells of its failure; None if it tells no known cause."""
+    found = program_cause(read_lines(output[-MAX_MESSAGE:]))
+    if found is None:
+        return None
+    known = quoted(found[0], found[1], "Its log says")
+    return fitted(known, job) if job is not None else known
+
+
+def _read(code: int | None, message: str) -> Diagnosis:
     said, exits = read_exits(message)
-    for pattern, explain in SENTENCES:
-        if found := pattern.search(said):
-            return explain(found)
-    if low := _POOLS.search(message):
-        return _low_on_memory(low)
-    if exits and code != 1:  # of a cancelled job the replicas' ends are a consequence
-        return _from_exits(exits)
-    return _from_code(code, message)
+    if exits:
+        found = _by_service(said, read_lines(said), skipped="trials_failed")
+        if found is not None:
+            return found
+        if code != 1:  # of a cancelled job the replicas' ends are a consequence
+            return from_exits(exits)
+        return CAUSES["cancelled"]
+    lines = read_lines(message)
+    found = _by_program(lines) if has_traceback(lines) else _by_anyone(message, lines)
+    if found is None and code in REFUSALS and (refused := first_fit(REFUSED_CUES, lines)) is not None:
+        return quoted(refused[0].cause, refused[1])
+    return found or _from_code(code, message)
+
+
+def _by_service(message: str, lines: list[Line], skipped: str = "") -> Diagnosis | None:
+    """Return what Vertex AI or another API says; `message` is where all of its words stand."""
+    if (found := first_fit(FIELD_CUES, lines)) is not None:
+        return explained(found[0].cause, found[1], message)
+    start = message.lower().find("list of found errors:")
+    if start >= 0:
+        return validation(message[start + len("list of found errors:") :])
+    found = first_fit(SAID_BY_SERVICE, lines)
+    return None if found is None or found[0].cause == skipped else explained(found[0].cause, found[1], message)
+
+
+def _by_anyone(message: str, lines: list[Line]) -> Diagnosis | None:
+    """Return what a message says that the service or a program may have written, or a line of a log."""
+    service = of_service(lines)
+    named = first_fit((*FIELD_CUES, *ACCESS_CUES), service)
+    if named is None and "list of found errors:" not in message.lower():
+        program = first_fit(PROGRAM_CUES, lines)
+        if program is not None:
+            return quoted(program[0].cause, program[1], "Its words")
+    found = _by_service(message, service)
+    if found is not None or not lines:
+        return found
+    weak = first_fit(WEAK_CUES, lines)
+    if weak is not None:
+        return quoted(weak[0].cause, weak[1], "Its words")
+    failed = errors(lines)
+    return quoted("user_code", failed[-1], "Its last words") if failed else None
+
+
+def _by_program(lines: list[Line]) -> Diagnosis:
+    """Return what a traceback without a replica's end says."""
+    found = program_cause(lines)
+    last = (errors(lines) or lines)[-1]
+    return quoted(found[0], found[1], "Its words") if found else quoted("user_code", last, "Its last words")
 
 
 def _from_code(code: int | None, message: str) -> Diagnosis:
     if message.upper().startswith(("CANCELED", "CANCELLED")):
         return CAUSES["cancelled"]
-    known = CAUSES[CODES.get(code or 0, "unknown")]
+    is_believed = code is not None and (not message or code not in WORDLESS_CODES)
+    known = CAUSES[CODES.get(code or 0, "unknown") if is_believed else "unknown"]
     name = CODE_NAMES[code] if code and 0 < code < len(CODE_NAMES) else "a code that Google does not define"
     words = message or f"Vertex AI gave no words, only the code {code} ({name})."
     if known.cause in {"unknown", "permission"}:
         return replace(known, explanation=f"{known.explanation} {words}".strip())
     return replace(known, explanation=f"{known.explanation} Its words: {message}") if message else known
-
-
-# ---------------------------------------------------------------- sentences of Vertex AI itself
-def _quota(found: re.Match[str]) -> Diagnosis:
-    metrics = list(dict.fromkeys(_METRIC.findall(found.string, found.start())))
-    names = ", ".join(metric.partition("/")[2] for metric in metrics) or found[0]
-    known = CAUSES["quota"]
-    words = f"{known.explanation} It is short of: {names}."
-    if "preemptible" in names:
-        words += " Spot and Flex-start jobs count against the quotas called preemptible, machines' processors included."
-    first = {"action": "request_quota", "metrics": metrics}
-    return replace(known, explanation=words, suggestions=(first, *known.suggestions[1:]))
-
-
-def _stockout(found: re.Match[str]) -> Diagnosis:
-    known = CAUSES["stockout"]
-    region = found.groupdict().get("region")
-    if not region:
-        return known
-    first = {"action": "other_region", "avoid": region}
-    return replace(known, title=f"No machines free in {region}", suggestions=(first, *known.suggestions[1:]))
-
-
-def _low_on_memory(found: re.Match[str]) -> Diagnosis:
-    pools = tuple(dict.fromkeys(re.findall(r"workerpool\d+", found["pools"], re.IGNORECASE)))
-    return _out_of_memory(pools, f"{' and '.join(pools)} used more memory than the machine has.")
-
-
-def _out_of_memory(replicas: tuple[str, ...], words: str) -> Diagnosis:
-    pools = list(dict.fromkeys(found[0] for name in replicas if (found := re.match(r"workerpool\d+", name))))
-    suggestion = {"action": "next_machine_size"} | ({"pools": pools} if pools else {})
-    return replace(CAUSES["out_of_memory"], explanation=words, suggestions=(suggestion,), replicas=replicas)
-
-
-def _image_pull(found: re.Match[str]) -> Diagnosis:
-    known = CAUSES["image_pull"]
-    return replace(known, explanation=f"{known.explanation} Vertex AI's words: {_line(found)}")
-
-
-def _machine(found: re.Match[str]) -> Diagnosis:
-    return replace(CAUSES["machine_not_supported"], explanation=_line(found))
-
-
-def _validation(found: re.Match[str]) -> Diagnosis:
-    known = CAUSES["validation"]
-    items = [item.partition(";") for item in _NEXT_FIELD.split(found.string[found.end() :])[1:]]
-    if not items:
-        return replace(known, explanation=_line(found))
-    fields = [_json_path(field.strip()) for field, _, _ in items]
-    texts = [text.strip().removeprefix("Message:").strip() for _, _, text in items]
-    words = "; ".join(f"{field}: {text}" for field, text in zip(fields, texts, strict=True))
-    suggestion = {"action": "edit_field", "fields": fields}
-    return replace(known, explanation=f"{known.explanation} It says: {words}", suggestions=(suggestion,))
-
-
-def _named(cause: str) -> Callable[[re.Match[str]], Diagnosis]:
-    """Return an explanation that adds Vertex AI's own sentence to what is known about `cause`."""
-
-    def explain(found: re.Match[str]) -> Diagnosis:
-        known = CAUSES[cause]
-        return replace(known, explanation=f"{known.explanation} Vertex AI's words: {_line(found)}")
-
-    return explain
-
-
-def _plain(cause: str) -> Callable[[re.Match[str]], Diagnosis]:
-    return lambda _: CAUSES[cause]
-
-
-def _line(found: re.Match[str]) -> str:
-    """Return the line of the message in which the match is, 400 characters at most."""
-    start = found.string.rfind("\n", 0, found.start()) + 1
-    return found.string[start:].partition("\n")[0].strip()[:400]
-
-
-def _json_path(field: str) -> str:
-    return re.sub(r"_([a-z0-9])", lambda letter: letter[1].upper(), field)
-
-
-SENTENCES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Diagnosis]], ...] = tuple(
-    (re.compile(pattern, re.IGNORECASE), explain)
-    for pattern, explain in (
-        (r"quota metrics? exceed(?:ed)? quota limits?", _quota),
-        (r"quota '?[\w-]{1,99}'? exceeded", _quota),
-        (r"resources are insufficient in region:\s{0,9}(?P<region>[a-z0-9-]{1,40})", _stockout),
-        (r"\bSTOCKOUT\b|ZONE_RESOURCE_POOL_EXHAUSTED|does not have enough resources", _stockout),
-        (_POOLS.pattern, _low_on_memory),
-        (r"internal error (?:occurred for the current attempt|encountered|happened)", _plain("internal")),
-        (r"does not have permission to access (?:artifact registry repository|image)", _image_pull),
-        (r"ErrImagePull|ImagePullBackOff|failed to pull (?:and unpack )?image", _image_pull),
-        (r"termination reason: StartError|failed to create containerd task", _named("image_start")),
-        (r"do(?:es)? not have permission to act as service[_ ]account", _named("act_as")),
-        (r"list of found errors:", _validation),
-        (r"bucket of .{1,300} is in location .{1,60} must be in the same regional location", _named("bucket_region")),
-        (r"(?:machine type|accelerator) \"?[\w-]{1,80}\"? is not supported", _machine),
-        (r"permission '?[\w.]{1,99}'? denied on resource", _named("permission")),
-        (
-            r"ran longer than its timeout|exceeded (?:the |its )?(?:maximum )?(?:timeout|run(?:ning)? time)",
-            _plain("timeout"),
-        ),
-    )
-)
-
-
-# ---------------------------------------------------------------- replicas that ended badly
-PROGRAM_WORDS = (
-    (
-        re.compile(r"CUDA out of memory|CUDA_ERROR_OUT_OF_MEMORY|OutOfMemoryError: CUDA|OOM when allocating tensor"),
-        "gpu_memory",
-    ),
-    (re.compile(r"No space left on device|low on resource: ephemeral-storage", re.IGNORECASE), "disk_full"),
-    (re.compile(r"ModuleNotFoundError: |ImportError: No module named"), "missing_module"),
-    (re.compile(r"does not have [a-z]{1,30}\.[a-zA-Z.]{1,60} access"), "permission"),
-    (re.compile(r"^MemoryError\b|Cannot allocate memory|std::bad_alloc", re.MULTILINE), "out_of_memory"),
-)
-
-
-def _from_exits(exits: list[Exit]) -> Diagnosis:
-    """Explain by the replica whose end says most: without memory, then not started, else the first that is named."""
-    replicas = tuple(dict.fromkeys(each.replica for each in exits))
-    short = [each for each in exits if each.out_of_memory or each.reason.lower() == "oomkilled"]
-    if short:
-        return _out_of_memory(tuple(each.replica for each in short), f"{short[0].replica} ran out of memory.")
-    unstarted = [each for each in exits if each.reason == "StartError" or "failed to create containerd" in each.said]
-    first = (unstarted or exits)[0]
-    if unstarted or first.code in NOT_STARTED:
-        return _with_words(CAUSES["image_start"], first, replicas)
-    for pattern, cause in PROGRAM_WORDS:
-        if pattern.search(first.said):
-            return _with_words(CAUSES[cause], first, replicas)
-    if first.code in KILLED:
-        words = f"{first.words} Nearly always that is for lack of memory."
-        return replace(_out_of_memory((first.replica,), words), title="Probably out of memory", replicas=replicas)
-    if first.code in TERMINATED:
-        return _with_words(CAUSES["terminated"], first, replicas)
-    known = CAUSES["user_code"]
-    if first.code in TRANSIENT:
-        known = replace(known, retried=TRANSIENT_RETRIED)
-    return _with_words(replace(known, explanation=""), first, replicas)
-
-
-def _with_words(known: Diagnosis, first: Exit, replicas: tuple[str, ...]) -> Diagnosis:
-    others = len(replicas) - 1
-    words = [known.explanation, first.words]
-    if others:
-        words.append(f"{others} more replica{'s' if others > 1 else ''} ended badly too.")
-    if first.last_words:
-        words.append(f"Its last words: {first.last_words}")
-    return replace(known, explanation=" ".join(filter(None, words)), replicas=replicas)

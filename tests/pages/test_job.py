@@ -156,7 +156,8 @@ class TestFailure:
         clock.forward(minutes=6)
         later = text_of(browser.get(at(job)))
 
-        assert "The program failed workerpool0-0 ended with exit code 1" in fresh
+        assert "The GPU ran out of memory" in fresh
+        assert "workerpool0-0 ended with exit code 1" in fresh
         assert "Vertex AI has not given its reason yet; this is what its log says." in fresh
         assert "Vertex AI gave no reason; this is what its log says." in later
 

@@ -1,5 +1,6 @@
 """Each fix changes one thing of a copy, and only what it says."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -91,6 +92,40 @@ class TestOtherThings:
 
         assert after.job_spec.scheduling.strategy == "FLEX_START"
 
+    def test_a_wait_doubles_from_a_day_and_can_have_no_end(self) -> None:
+        given = samples.submission(strategy="FLEX_START", scheduling={"maxWaitDuration": "7200s"})
+        absent = samples.submission(strategy="FLEX_START")
+
+        longer, words = made("longer_wait", given)
+        endless, _ = made("endless_wait", given)
+
+        assert longer.job_spec.scheduling.max_wait_duration == timedelta(hours=4)
+        assert words == "Changed: it waits up to 4 hours."
+        assert made("longer_wait", absent)[0].job_spec.scheduling.max_wait_duration == timedelta(hours=48)
+        assert endless.job_spec.scheduling.max_wait_duration == timedelta()
+        assert made("longer_wait", endless) == (endless, NOTHING)
+        assert made("endless_wait", endless) == (endless, NOTHING)
+
+    def test_a_wait_goes_with_flex_start_and_with_no_other_strategy(self) -> None:
+        flexible, _ = made("longer_wait", samples.submission())
+        demanded, words = made("standard", flexible)
+
+        assert flexible.job_spec.scheduling.strategy == "FLEX_START"
+        assert demanded.job_spec.scheduling.max_wait_duration is None
+        assert words == "Changed: it asks for machines on demand."
+        assert made("standard", demanded) == (demanded, NOTHING)
+        assert made("spot", demanded)[0].job_spec.scheduling.strategy == "SPOT"
+
+    def test_a_persistent_resource_is_left(self) -> None:
+        before = samples.submission(resource="team-gpu")
+
+        after, words = made("own_machines", before)
+
+        assert not after.job_spec.persistent_resource_id
+        assert after.job_spec.worker_pool_specs == before.job_spec.worker_pool_specs
+        assert words == "Changed: it runs on machines of its own."
+        assert made("own_machines", after) == (after, NOTHING)
+
     @pytest.mark.parametrize("action", sorted(ACTIONS - set(FIXES)))
     def test_what_needs_a_person_changes_nothing(self, action: str) -> None:
         before = samples.submission()
@@ -102,6 +137,11 @@ class TestOtherThings:
 @pytest.mark.parametrize("action", sorted(FIXES))
 def test_serves_every_kind(kind: str, action: str) -> None:
     before = samples.submission(kind=kind)
+
+    if action == "own_machines":
+        before = replace(before, job=samples.submission(kind=kind, resource="team-gpu").job)
+    if action == "spot":
+        before, _ = made("standard", before)
 
     after, words = made(action, before)
 

@@ -11,6 +11,8 @@ from jobs.strategies import STRATEGIES, strategy_of
 
 Fix = Callable[[Submission, Mapping[str, Any]], tuple[Submission, str]]
 DEFAULT_TIMEOUT = timedelta(days=7)
+DEFAULT_WAIT = timedelta(hours=24)
+"""What Vertex AI uses where maxWaitDuration is absent (Scheduling reference, google-cloud-aiplatform 2.7.0)."""
 LARGER_DISK_GB = 200
 GPUS = (
     "NVIDIA_TESLA_T4",
@@ -153,6 +155,53 @@ def flex_start(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[S
     return STRATEGIES["flex_start"].apply(submission), "Changed: Flex-start waits for its machines."
 
 
+def spot(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
+    """Take Spot machines, which may be free where others are not."""
+    del suggestion
+    return _if_changed(submission, STRATEGIES["spot"].apply(submission), "it asks for Spot machines.")
+
+
+def standard(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
+    """Take machines on demand, which are not taken back."""
+    del suggestion
+    return _if_changed(submission, STRATEGIES["standard"].apply(submission), "it asks for machines on demand.")
+
+
+def own_machines(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
+    """Run on machines of the job's own instead of those of a persistent resource."""
+    del suggestion
+    if not submission.job_spec.persistent_resource_id:
+        return submission, NOTHING
+    return STRATEGIES["standard"].apply(submission), "Changed: it runs on machines of its own."
+
+
+def _if_changed(before: Submission, after: Submission, words: str) -> tuple[Submission, str]:
+    return (after, f"Changed: {words}") if after != before else (before, NOTHING)
+
+
+def longer_wait(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
+    """Let Flex-start wait twice as long for its machines; a wait without end stays so."""
+    del suggestion
+    wait = submission.job_spec.scheduling.max_wait_duration
+    if wait is not None and not wait:
+        return submission, NOTHING
+    doubled = 2 * (wait or DEFAULT_WAIT)
+    return _with_wait(submission, doubled), f"Changed: it waits up to {doubled / timedelta(hours=1):g} hours."
+
+
+def endless_wait(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
+    """Let Flex-start wait for its machines without end, which maxWaitDuration 0 means."""
+    del suggestion
+    return _if_changed(submission, _with_wait(submission, timedelta()), "it waits for its machines without end.")
+
+
+def _with_wait(submission: Submission, wait: timedelta) -> Submission:
+    """Return the submission under Flex-start, to which alone maxWaitDuration applies, with that wait."""
+    flexible = STRATEGIES["flex_start"].apply(submission)
+    spec = flexible.job_spec
+    return flexible.with_job_spec(spec.but(scheduling=spec.scheduling.but(max_wait_duration=wait)))
+
+
 def longer_timeout(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
     """Double the timeout, as far as the strategy allows."""
     del suggestion
@@ -173,6 +222,11 @@ FIXES: Mapping[str, Fix] = {
         more_disk,
         other_region,
         flex_start,
+        spot,
+        standard,
+        own_machines,
+        longer_wait,
+        endless_wait,
         longer_timeout,
     )
 }

@@ -7,7 +7,7 @@ from dashboard.access.starts import Start, start_for
 from dashboard.forms.compose.example import example
 from dashboard.forms.compose.filled import filled
 from dashboard.forms.compose.fixes import fixed
-from dashboard.pages.parts.reasons import diagnosis_of
+from dashboard.pages.parts.reasons import failure_of
 
 
 def beginning(request: Request, teams: list[Team]) -> tuple[dict[str, Any], str]:
@@ -28,9 +28,10 @@ def beginning(request: Request, teams: list[Team]) -> tuple[dict[str, Any], str]
 def _suggestion(request: Request, start: Start) -> Any:
     """Return what the job's diagnosis suggests under the name `?fix=`; None where it suggests no such thing."""
     assert start.cloned_from is not None
-    known = diagnosis_of(start.cloned_from)
+    failure = failure_of(start.cloned_from)
     wanted = request.GET.get("fix")
-    return next((each for each in (known.suggestions if known else ()) if each["action"] == wanted), None)
+    suggestions = failure.diagnosis.suggestions if failure else ()
+    return next((each for each in suggestions if each["action"] == wanted), None)
 
 
 def _empty(request: Request, teams: list[Team]) -> dict[str, Any]:

@@ -1,14 +1,17 @@
 """Why a job is where it is: the second line under its state in a list."""
 
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
-from dashboard.access import Job
+from dashboard.access import Job, program_output, service_errors
 from dashboard.access.pools import Holdings
 from dashboard.pages.parts.stored_spec import spec_of
 from jobs import timeline
-from jobs.diagnosis import Diagnosis, diagnose
+from jobs.catalog import machine
+from jobs.diagnosis import Circumstances, Diagnosis, diagnose, diagnose_expiry, diagnose_output
 from jobs.states import JobState
+from jobs.strategies import STRATEGIES
 
 FLEX_START_WAIT = timedelta(hours=24)
 """What Vertex AI uses where maxWaitDuration is absent (Scheduling reference, google-cloud-aiplatform 2.7.0)."""
@@ -27,7 +30,62 @@ def error_of(job: Job) -> tuple[int | None, str]:
 def diagnosis_of(job: Job) -> Diagnosis | None:
     """Return what is known about the job's error, if it has one that is known."""
     code, message = error_of(job)
-    return diagnose(code, message) if job.error else None
+    if job.error:
+        return diagnose(code, message, circumstances_of(job))
+    return diagnose_expiry(circumstances_of(job)) if job.state == JobState.EXPIRED else None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a job failed; `is_from_log`: its error says nothing, so that the service's log has to."""
+
+    diagnosis: Diagnosis
+    is_from_log: bool
+
+
+def failure_of(job: Job) -> Failure | None:
+    """Return why the job failed, from its error or else its log, with what its program printed; None if not known.
+
+    Reads the log, so it is for one job and not for lists.
+    """
+    known, is_from_log = diagnosis_of(job), False
+    if known is None:
+        logged = (diagnose(None, message, circumstances_of(job)) for message in service_errors(job))
+        known, is_from_log = next((each for each in logged if each is not None and each.cause != "unknown"), None), True
+    if known is not None and known.cause in TOLD_BY_PROGRAM:
+        known = _with_output(job, known)
+    return Failure(known, is_from_log) if known is not None else None
+
+
+TOLD_BY_PROGRAM = frozenset({"user_code", "unknown", "retries_exhausted", "trials_failed", "distributed"})
+"""Causes of which the program's own output may tell more than Vertex AI does."""
+
+
+def _with_output(job: Job, known: Diagnosis) -> Diagnosis:
+    told = diagnose_output(program_output(job), circumstances_of(job))
+    if told is None or told.cause == known.cause:
+        return known
+    words = " ".join(filter(None, (told.explanation, known.explanation)))
+    return replace(told, explanation=words, retried=known.retried or told.retried, replicas=known.replicas)
+
+
+def circumstances_of(job: Job) -> Circumstances:
+    """Return what the job's row and spec tell its diagnosis."""
+    specs = [pool.get("machineSpec") or {} for pool in spec_of(job).get("workerPoolSpecs") or [] if pool]
+    strategy = STRATEGIES.get(job.strategy)
+    return Circumstances(
+        strategy=job.strategy,
+        has_run=job.started_at is not None,
+        restarts=job.restarts,
+        restart_limit=strategy.restart_allowance if strategy else 0,
+        has_accelerator=any(map(_has_accelerator, specs)) if specs else None,
+    )
+
+
+def _has_accelerator(spec: dict[str, Any]) -> bool:
+    name = str(spec.get("machineType", ""))
+    known = machine(name)
+    return bool(spec.get("acceleratorType") or (known and known.fixed_accelerator) or name.startswith(("ct", "tpu")))
 
 
 def obstacle_of(job: Job) -> Diagnosis | None:

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from dashboard.access import Job, service_errors
+from dashboard.access import Job
 from dashboard.drawing.figures import duration
-from dashboard.pages.parts.reasons import ENDED_BADLY, diagnosis_of, error_of, may_wait, obstacle_of
+from dashboard.pages.parts.reasons import ENDED_BADLY, Failure, error_of, failure_of, may_wait, obstacle_of
 from dashboard.pages.parts.stored_spec import spec_of
 from jobs import lifecycle, timeline
-from jobs.diagnosis import Diagnosis, diagnose
+from jobs.diagnosis import Diagnosis
 from jobs.states import WAITING_AT_VERTEX, JobState
 
 
@@ -60,6 +60,11 @@ FIX_WORDS: dict[str, str] = {
     "other_accelerator": "with another GPU",
     "other_region": "in another region",
     "flex_start": "under Flex-start",
+    "spot": "on Spot machines",
+    "standard": "on demand",
+    "own_machines": "on machines of its own",
+    "longer_wait": "with a longer wait",
+    "endless_wait": "that waits without end",
     "longer_timeout": "with a longer timeout",
     "resubmit": "as it was",
     "edit_field": "to edit",
@@ -113,15 +118,10 @@ def _succeeded(job: Job, now: datetime) -> Advice:
 
 
 def _failure(job: Job, now: datetime) -> Advice:
-    known = diagnosis_of(job)
-    if known is not None:
-        return _explained(known)
-    logged = (diagnose(None, message) for message in service_errors(job))
-    known = next((each for each in logged if each is not None and each.cause != "unknown"), None)
+    known = failure_of(job)
     is_new = job.ended_at is not None and now - job.ended_at < lifecycle.ERROR_WINDOW
     if known is not None:
-        silence = "Vertex AI has not given its reason yet" if is_new else "Vertex AI gave no reason"
-        return _explained(known, f"{silence}; this is what its log says.")
+        return _explained(known, is_new=is_new)
     if is_new:
         text = "The reason usually follows within a minute, and Trainboard goes on asking for it."
         return Advice("It failed; Vertex AI has not said why yet", text, "The log may tell already.")
@@ -129,7 +129,11 @@ def _failure(job: Job, now: datetime) -> Advice:
     return Advice("It failed, for a reason that Trainboard does not know", words, "The log may tell more.")
 
 
-def _explained(known: Diagnosis, whose: str = "") -> Advice:
+def _explained(failure: Failure, *, is_new: bool) -> Advice:
+    known, whose = failure.diagnosis, ""
+    if failure.is_from_log:
+        silence = "Vertex AI has not given its reason yet" if is_new else "Vertex AI gave no reason"
+        whose = f"{silence}; this is what its log says."
     text = " ".join(filter(None, (known.explanation, known.retried, whose)))
     return Advice(known.title, text, known.remedy, known.source, fixes_of(known))
 

@@ -32,6 +32,14 @@ PIECES = (
     "CANCELED",
     "CUDA out of memory",
     "No space left on device\n",
+    'Unknown name "x" at \'custom_job.job_spec',
+    "google.api_core.exceptions.Forbidden: 403 ",
+    "persistent resource ",
+    "trial metric ",
+    "NCCL \n",
+    "\\n",
+    "a.b",
+    "x" * 50 + "Error: ",
 )
 messages = st.text() | st.lists(st.sampled_from(PIECES) | st.text(max_size=5), max_size=12).map("".join)
 

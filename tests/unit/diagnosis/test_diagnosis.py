@@ -21,7 +21,10 @@ def found(code: int | None, message: str) -> Diagnosis:
     return diagnosis
 
 
-MESSAGES = json.loads(Path(__file__).with_name("messages.json").read_text())
+HERE = Path(__file__).parent
+FILES = [HERE / "messages.json", *sorted((HERE / "messages").glob("*.json"))]
+"""Wordings of one subject each; `guards` are those that a careless reader takes for another cause."""
+MESSAGES = [row for file in FILES for row in json.loads(file.read_text())]
 
 
 @pytest.mark.parametrize("row", MESSAGES, ids=[f"{row['cause']}-{row['message'][:40]}" for row in MESSAGES])
@@ -95,7 +98,7 @@ class TestMemory:
 
         assert diagnosis.suggestions == ({"action": "next_machine_size", "pools": ["workerpool0", "workerpool2"]},)
         assert diagnosis.replicas == ("workerpool0", "workerpool2")
-        assert diagnosis.retried == ""
+        assert diagnosis.retried == "Vertex AI does not retry this."
 
     def test_names_the_replica_of_the_old_wording(self) -> None:
         diagnosis = found(
@@ -125,7 +128,9 @@ class TestProgram:
 
     @pytest.mark.parametrize("code", [1, 2, 77])
     def test_any_other_was_not(self, code: int) -> None:
-        assert found(3, EXIT.format(code, "Error")).retried == ""
+        assert found(3, EXIT.format(code, "Error")).retried == (
+            "Vertex AI does not retry a program that ended with such an error."
+        )
 
     def test_counts_the_replicas_that_ended_with_it(self) -> None:
         message = "".join(
@@ -189,7 +194,7 @@ class TestUnknown:
         assert found(3, "The moon is in the wrong phase.").explanation == "The moon is in the wrong phase."
 
     def test_names_the_code_when_there_are_no_words(self) -> None:
-        assert found(5, "").explanation == "Vertex AI gave no words, only the code 5 (NOT_FOUND)."
+        assert found(9, "").explanation == "Vertex AI gave no words, only the code 9 (FAILED_PRECONDITION)."
         assert "a code that Google does not define" in found(99, "").explanation
 
     def test_words_that_only_the_code_explains_are_kept(self) -> None:
@@ -197,6 +202,9 @@ class TestUnknown:
 
 
 class TestTable:
+    def test_every_cause_has_a_message_that_tells_it(self) -> None:
+        assert {row["cause"] for row in MESSAGES} == set(CAUSES)
+
     @pytest.mark.parametrize("cause", CAUSES)
     def test_row_is_complete(self, cause: str) -> None:
         row = CAUSES[cause]
@@ -207,6 +215,7 @@ class TestTable:
         assert row.source
         assert row.explanation.endswith(".") or cause == "unknown"
         assert {each["action"] for each in row.suggestions} <= ACTIONS
+        assert row.retried.endswith(".") or cause == "unknown"
 
     def test_diagnosis_becomes_json(self) -> None:
         diagnosis = found(8, TestQuota.MESSAGE)

@@ -1,0 +1,216 @@
+"""Cues of what training programs print before they die; what is the root of other failures comes first."""
+
+from jobs.diagnosis.cues import Cue, cue
+
+FAILED = (
+    "timeout|timed out|unhandled|remote error|connection closed|connection refused|connection reset|failed|abort|error"
+)
+PROGRAM_CUES: tuple[Cue, ...] = (
+    cue("bucket_access", "storage.objects.|storage.buckets.", "access|permission|403"),
+    cue(
+        "gpu_memory",
+        "cuda out of memory|torch.cuda.outofmemory|torch.outofmemory|cuda_error_out_of_memory|outofresources|"
+        "out of resource: shared",
+    ),
+    cue("unknown_field", "protocol message|message type google.cloud", "has no"),
+    cue(
+        "image_arch",
+        "exec format error|wrong elf class|cannot execute binary file|invalid elf header|illegal instruction|"
+        "qemu-x86_64|no matching manifest for|compiled to use avx|ld-linux-aarch64|sigill|incompatible architecture",
+    ),
+    cue(
+        "image_start",
+        "executable file not found in|oci runtime create failed|containerd task|starterror|: command not found|"
+        "not found in $path|entrypoint.sh: permission denied|exec: ",
+    ),
+    cue(
+        "shared_memory",
+        "dev/shm|shared memory|bus error|sigbus|torch_shm_manager|file </torch_|shm_open|shm segment|shm size|shmget",
+        "!sharedmemorymanager started",
+    ),
+    cue(
+        "gpu_fault",
+        "uncorrectable ecc|ecc error|fallen off the bus|nvrm: xid|gpu is lost|cuda_error_ecc|xid (|double bit|"
+        "nvlink error|cuda_error_hardware|row remap|hardware stack error",
+    ),
+    cue("tpu_memory", "memory space hbm|memory space vmem|exceeded hbm|hbm capacity|out of hbm|hbm oom|hbm usage"),
+    cue(
+        "tpu_memory",
+        "tpu|hbm",
+        "out of memory|resource_exhausted|resource exhausted|ran out|exhausted",
+        "!quota|custom_model|capacity is",
+    ),
+    cue(
+        "gpu_memory",
+        "cuda out of memory|cuda_error_out_of_memory|cuda error: out of memory|cublas_status_alloc_failed|"
+        "torch.outofmemoryerror|torch.cuda.outofmemoryerror|oom when allocating|cudnn_status_alloc_failed|"
+        "cudaerrormemory|hip out of memory|trying to allocate|bfc_allocator|bfc allocator|gpu ran out|"
+        "gpu out of memory|gpu memory is|no available memory for the cache blocks|cuda_out_of_memory|cumemalloc|"
+        "cudamalloc|out of gpu memory|out of memory on device|insufficient gpu memory|gpu memory exhausted|"
+        "cuda: out of memory|device oom",
+        "!hbm|tpu|defaultcpuallocator|node running low|unable to allocate|cpu memory",
+    ),
+    cue("gpu_memory", "outofmemoryerror", "cuda|gpu|hip|device|torch."),
+    cue(
+        "gpu_memory",
+        "gpu|cuda|cudnn|cublas|vram",
+        "out of memory|not enough memory|insufficient memory|alloc_failed|free memory on device",
+        "!cpu memory|node running|tpu",
+    ),
+    cue(
+        "gpu_memory",
+        "resource_exhausted|resource exhausted|resourceexhausted",
+        "oom|allocat|out of memory",
+        "!quota|hbm|tpu",
+    ),
+    cue(
+        "disk_full",
+        "no space left on device|errno 28|enospc|disk quota exceeded|errno 122|not enough free disk|disk is full|"
+        "low on resource: ephemeral-storage|not enough disk|database or disk is full|disk full|out of disk|disk space",
+    ),
+    cue(
+        "data_loader",
+        "dataloader|data loader|data_loader",
+        "killed|exited unexpectedly|died|abort|timed out|terminated|exited with exit code|segmentation",
+    ),
+    cue(
+        "out_of_memory",
+        "memoryerror|cannot allocate memory|std::bad_alloc|defaultcpuallocator|errno 12]|java heap space|"
+        "unable to allocate|oom-kill|oom killer|oomkilled|killed process|node running low on memory|outofmemoryerror|"
+        "cpu out of memory|not enough memory: you tried|ran out of memory|bad_alloc|malloc failed|"
+        "memory allocation of|malloc of size|exitcode: -9|exit code: -9|signal 9 (sigkill)|sigkill|out of memory|"
+        "brokenprocesspool|terminated abruptly|cpu memory",
+    ),
+    cue("out_of_memory", " killed", "line |bash|python|sh:", "!dataloader|by user"),
+    cue(
+        "gpu_driver",
+        "driver version is insufficient|driver on your system is too old|system_driver_mismatch|"
+        "driver/library version mismatch|forward compatibility|cuda_error_compat|unsupported ptx|no kernel image|"
+        "unsupported toolchain|not compatible with the current|unsatisfied condition: cuda|nvidia-container-cli|"
+        "please update your driver|please update your gpu driver|cuda version mismatch|"
+        "mismatches the version that was used|cuda_error_no_binary|was not built with support for|driver too old|"
+        "compute capability|only supports ampere|ampere gpus or newer|cuda_error_unsupported|cuda driver combination|"
+        "invalid device function|requires a newer driver",
+    ),
+    cue(
+        "gpu_driver",
+        "driver",
+        "nvidia|cuda|gpu",
+        "too old|mismatch|insufficient|incompatib|not support|update|not match",
+    ),
+    cue(
+        "gpu_program",
+        "device-side assert|illegal memory access|misaligned address|cublas_status_execution_failed|"
+        "cudnn_status_execution_failed|cuda_error_illegal|indexselectlargeindex|scattergatherkernel|"
+        "unspecified launch|cublas_status_not_initialized|cuda_error_launch_failed|cudnn_status_mapping_error",
+    ),
+    cue(
+        "tpu_in_use",
+        "tpu|/dev/accel|/dev/vfio",
+        "already in use|in use by|lockfile|resource busy|being used by|used by",
+    ),
+    cue(
+        "tpu_setup",
+        "libtpu|tpu initialization|tpu_topology|tpu topology|tpu backend|tpu system|tpu driver|tpu device|no tpu|"
+        "tpu platform|tpu name|tpu_worker|tpuinit|tpu cores|backend tpu|tpu slice|tpu metadata|tpu_process|tpu chips|"
+        "find any tpu",
+        "fail|error|provide|not found|cannot|could not|unable|mismatch|no tpu|invalid|not available|unavailable|"
+        "not init|expected|uninitialized|no such|different|version|missing|does not match|must be|undefined symbol",
+    ),
+    cue(
+        "distributed",
+        "rendezvoustimeout|rendezvousconnection|rendezvousclosed|distbackenderror|distnetworkerror|diststoreerror|"
+        "c10d|the client socket has|processgroupnccl|nccl watchdog|ncclsystemerror|ncclremoteerror|ncclinternalerror|"
+        "ncclunhandled|collective operation timeout|missed heartbeat|heartbeat timeout|coordination service|"
+        "coordination_service|coordinationservice|barrier timed out|eaddrinuse|address already in use|"
+        "collective ops is aborted|peer is unreachable|connect() failed to|gloo connect|connectfullmesh|"
+        "horovodinternalerror",
+        "!tcpstore server started|listening on|info:",
+    ),
+    cue(
+        "distributed",
+        "nccl|gloo|rendezvous|processgroup|process group|tcpstore|horovod|mpi_|mpirun|allreduce|all_reduce|"
+        "/job:worker|/job:chief|/job:ps|master_addr|init_process_group|parameter server|worldsize|world size|"
+        "grpc server at workerpool|to workerpool|cmle-training",
+        FAILED + "|unavailable|unreachable|lost|not reachable|deadline|waiting for",
+        "!no module|replica workerpool|version mismatch|could not find a version",
+    ),
+    cue(
+        "bucket_mount",
+        "transport endpoint is not connected|gcsfuse|gcs fuse|gcs-fuse",
+        "fail|error|not connected|denied|unable|cannot|not found|could not|stale|timed out|crash|panic|exit",
+    ),
+    cue(
+        "bucket_mount",
+        "/gcs/",
+        "errno|permission denied|no such file|not connected|input/output|stale file|read-only|not supported|"
+        "not permitted|not implemented|error|cannot|not found",
+    ),
+    cue("missing_module", "modulenotfounderror|no module named|error: could not find module"),
+    cue(
+        "dependencies",
+        "no matching distribution|could not find a version that satisfies|resolutionimpossible|failed building wheel|"
+        "failed to build wheel|numpy.dtype size changed|compiled using numpy 1|cannot import name|undefined symbol|"
+        "glibcxx_|glibc_2|externally-managed|requires a different python|numpy.core.multiarray failed|versionconflict|"
+        "distributionnotfound|conflicting dependencies|packagenotfounderror|dll load failed|binary incompatibility|"
+        "metadata-generation-failed|_array_api not found|subprocess-exited-with-error|descriptors cannot be created|"
+        "descriptors cannot not be created|has no attribute bool|importerror|cannot open shared object file|"
+        "failed to import transformers",
+        "!no module named|dso_loader|dlerror|libcuda.so",
+    ),
+    cue(
+        "arguments",
+        "unrecognized arguments|arguments are required|error: argument|invalid choice|no such option|missing option|"
+        "missing argument|got unexpected extra argument|invalid value for -|unknown command line flag|"
+        "illegalflagvalueerror|unrecognizedflagerror|could not override|one of the arguments|expected one argument|"
+        "not used by the hfargumentparser|flag must have a value|requiredflag",
+    ),
+    cue(
+        "program_login",
+        "gated repo|gatedrepoerror|invalid user token|huggingface-cli login|hf auth login|wandb: error|"
+        "no api key configured|wandb.errors|api key must be|access to model|restricted and you are not|"
+        "invalid api key|token is required|localtokennotfounderror|must be authenticated to access|"
+        "api_key client option|api_key must|wandb.login",
+    ),
+    cue(
+        "program_login",
+        "huggingface.co|hf.co|wandb.ai|api.wandb|mlflow|comet",
+        "401|403|unauthorized|forbidden|not authorized",
+    ),
+    cue(
+        "program_network",
+        "httpsconnectionpool|httpconnectionpool|max retries exceeded with url|name or service not known|"
+        "temporary failure in name resolution|network is unreachable|failed to establish a new connection|getaddrinfo|"
+        "could not resolve host|urlopen error|no route to host|couldnt connect to server|cannot connect to host|"
+        "localentrynotfounderror|cant connect to|we couldnt connect|connecttimeout|readtimeout|name resolution|"
+        "connectionrefusederror|connection timed out|proxyerror|sslerror|certificate_verify_failed|"
+        "chunkedencodingerror|connectionreseterror|connection refused|offlinemode",
+        "!metadata.google",
+    ),
+    cue(
+        "missing_file",
+        "filenotfounderror|no such file or directory|cant open file|notadirectoryerror|isadirectoryerror|"
+        "file not found|does not appear to have a file named|unable to open file|path does not exist|notfounderror",
+        "!libcuda.so",
+    ),
+)
+WEAK_CUES: tuple[Cue, ...] = (
+    cue(
+        "gpu_missing",
+        "no cuda-capable device|found no nvidia driver|torch not compiled with cuda|no cuda gpus are available|"
+        "cuda is not available|no gpu found|nvidia-smi: not found|nvidia-smi: command not found|"
+        "failed to initialize nvml|could not select device driver|cuda_error_no_device|no visible gpu|"
+        "invalid device ordinal|no gpus found|is_available() is false|no gpus available|requires a gpu|"
+        "unknown backend cuda|no supported gpu|gpu is not available|requires gpu|cuda device requested|"
+        "gpu is required|no devices were found|no gpu is|not find any gpu|without gpu|gpu not found|no gpu/tpu found|"
+        "requested gpu|gpu available|libcuda.so.1|cuda driver library|nvml shared library|gpus available|"
+        "no nvidia gpu|gpu device not found|need at least one gpu|not compiled with gpu support",
+    ),
+    cue(
+        "terminated",
+        "terminated by service|received sigterm|caught sigterm|signal 15|sigterm received|got signal: 15|"
+        "received death signal|signalexception: process|sigterm",
+    ),
+    cue("user_code", "segmentation fault|core dumped|sigsegv|sigabrt|fatal python error|childfailederror"),
+)
+"""What logs of programs that are well hold too: read only where the error itself says it, or nothing else does."""
