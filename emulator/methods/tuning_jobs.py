@@ -50,4 +50,4 @@ def delete(world: World, call: Call) -> Document:
     study = find(world, call, Study)
     if not study.is_finished:
         raise precondition(f"The {study.message} {study.name} is in state {study.state}; cancel it first.")
-    return deleted(world, study)
+    return deleted(world, call, study)

@@ -91,11 +91,15 @@ class Lived(Record):
 
 @dataclass(kw_only=True)
 class Operation(Record):
-    """A long-running operation. holder: `persistentResources/ID` when its name is nested there, else ""."""
+    """A long-running operation.
+
+    holder: `persistentResources/ID` when its name is nested there, else ""; version: of the call that began it.
+    """
 
     kind: ClassVar[str] = "operations"
 
     holder: str = ""
+    version: str = "v1"
 
     @property
     def name(self) -> str:
