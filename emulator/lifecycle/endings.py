@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from emulator.lifecycle import words
+from emulator.lifecycle import shells, words
 from emulator.lifecycle.clock import Clock
 from emulator.lifecycle.stage import Capacity, Stage
 from emulator.lifecycle.timers import Timers
@@ -50,6 +50,9 @@ class Endings:
         now = self.clock.now()
         job.document["state"] = state
         job.document["updateTime"] = stamp(now)
+        job.document.pop("webAccessUris", None)
+        if state == "JOB_STATE_RUNNING" and (uris := shells.uris(job)):
+            job.document["webAccessUris"] = uris
         job.live(now, state)
 
     def say(self, job: Job, text: str, *, severity: str = "INFO", task: str = "service") -> None:
