@@ -7,6 +7,7 @@ import os
 import sys
 from pathlib import Path
 
+from emulator.replicas import images
 from emulator.replicas.processes import Limits
 from emulator.state import private
 from emulator.state.store import FolderInUse
@@ -34,6 +35,7 @@ def arguments() -> argparse.ArgumentParser:
         help="seconds of running after which the first (second, ...) attempt of every Spot job is reclaimed; 0 = not",
     )
     parser.add_argument("--capacity", type=Path, help="JSON file with machines, quotas and how they change")
+    parser.add_argument("--images", type=Path, help="file with images that need no command, and what runs for them")
     parser.add_argument("--scripted", action="store_true", help="no processes; the clock is set by control calls")
     parser.add_argument(
         "--demand-credential", action="store_true", help="of every request, also where the system tells whose it is"
@@ -51,12 +53,18 @@ def main() -> int:
     if given.speed <= 0:
         sys.stderr.write("--speed must be above 0\n")
         return 2
+    try:
+        known = images.read(given.images) if given.images else ()
+    except (ValueError, OSError) as problem:
+        sys.stderr.write(f"--images: {problem}\n")
+        return 2
     options = Options(
         state=given.state,
         speed=given.speed,
         is_scripted=given.scripted,
         capacity=json.loads(given.capacity.read_text()) if given.capacity else {},
         reclaim_spot=tuple(value for part in given.reclaim_spot for value in part),
+        images=known,
         limits=Limits(
             memory_mib=given.replica_memory_mib,
             cpu_seconds=given.replica_cpu_seconds,
