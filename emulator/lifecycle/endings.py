@@ -79,7 +79,7 @@ class Endings:
             self.freed()
 
     def publish(self, job: Job) -> None:
-        """Make the outcome public; a failure's error follows later."""
+        """Make the outcome public, the error with it; only a story may let the error come later."""
         assert job.outcome is not None
         if job.phase == Phase.TEARDOWN:
             self.say(job, words.TORN_DOWN)
@@ -90,9 +90,13 @@ class Endings:
         job.replicas = {}
         if job.state == "JOB_STATE_FAILED":
             self.say(job, words.FAILED, severity="ERROR")
-            self.to_phase(job, Phase.REPORTING, self.times.report)
         else:
             self.say(job, words.SUCCEEDED if job.outcome == words.SUCCESS else words.CANCELLED)
+        late = self.stage.error_seconds(job)
+        if late and "error" in job.outcome:
+            job.phase = Phase.REPORTING
+            self.timers.set(job, "phase", late)
+        else:
             self.report(job)
         self.ended(job)
 

@@ -97,6 +97,10 @@ class Processes:
         """Return how long the job stands in the queue at speed 1."""
         return usual
 
+    def error_seconds(self, job: Job) -> float:  # noqa: ARG002
+        """Errors come with the end."""
+        return 0.0
+
     def survives(self, job: Job) -> bool:  # noqa: ARG002
         """Processes die with the emulator."""
         return False

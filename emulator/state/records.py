@@ -33,7 +33,7 @@ class Phase(StrEnum):
     TEARDOWN = "teardown"
     """The program has ended, the service cleans up; the outcome is not public yet."""
     REPORTING = "reporting"
-    """FAILED is public, its error is not yet."""
+    """The end is public, its error is not yet: only in stories."""
     DONE = "done"
 
 
