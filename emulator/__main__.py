@@ -45,6 +45,23 @@ def arguments() -> argparse.ArgumentParser:
     return parser
 
 
+def _options(given: argparse.Namespace) -> Options:
+    """Return what the command line asks for; ValueError or OSError for a file that cannot be read as what it is."""
+    return Options(
+        state=given.state,
+        speed=given.speed,
+        is_scripted=given.scripted,
+        capacity=json.loads(given.capacity.read_text()) if given.capacity else {},
+        reclaim_spot=tuple(value for part in given.reclaim_spot for value in part),
+        images=images.read(given.images) if given.images else (),
+        limits=Limits(
+            memory_mib=given.replica_memory_mib,
+            cpu_seconds=given.replica_cpu_seconds,
+            seconds=given.replica_run_seconds,
+        ),
+    )
+
+
 def main() -> int:
     """Serve until told to stop; exit status 2 if it cannot start."""
     given = arguments().parse_args()
@@ -54,23 +71,10 @@ def main() -> int:
         sys.stderr.write("--speed must be above 0\n")
         return 2
     try:
-        known = images.read(given.images) if given.images else ()
+        options = _options(given)
     except (ValueError, OSError) as problem:
-        sys.stderr.write(f"--images: {problem}\n")
+        sys.stderr.write(f"{problem}\n")
         return 2
-    options = Options(
-        state=given.state,
-        speed=given.speed,
-        is_scripted=given.scripted,
-        capacity=json.loads(given.capacity.read_text()) if given.capacity else {},
-        reclaim_spot=tuple(value for part in given.reclaim_spot for value in part),
-        images=known,
-        limits=Limits(
-            memory_mib=given.replica_memory_mib,
-            cpu_seconds=given.replica_cpu_seconds,
-            seconds=given.replica_run_seconds,
-        ),
-    )
     try:
         bound = listen(given.host, given.port)
     except (NotLoopback, OSError) as problem:

@@ -4,7 +4,7 @@ There are no containers here, so an image's entry point is known only for the sa
 Server, and for those that the user names in a file (`--images FILE`), as JSON or in lines of the same form:
 
     # pattern: command; * stands for anything, the first pattern that fits is taken
-    us-docker.pkg.dev/my-project/train/*: python /home/me/train/task.py
+    us-docker.pkg.dev/my-project/train/*: python /opt/project/task.py
     {"europe-docker.pkg.dev/p/r/i:latest": ["python", "-m", "trainer.task"]}
 """
 
