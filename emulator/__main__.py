@@ -7,6 +7,7 @@ import os
 import sys
 from pathlib import Path
 
+from emulator.replicas import images
 from emulator.replicas.processes import Limits
 from emulator.state import private
 from emulator.state.store import FolderInUse
@@ -34,6 +35,7 @@ def arguments() -> argparse.ArgumentParser:
         help="seconds of running after which the first (second, ...) attempt of every Spot job is reclaimed; 0 = not",
     )
     parser.add_argument("--capacity", type=Path, help="JSON file with machines, quotas and how they change")
+    parser.add_argument("--images", type=Path, help="file with images that need no command, and what runs for them")
     parser.add_argument("--scripted", action="store_true", help="no processes; the clock is set by control calls")
     parser.add_argument(
         "--demand-credential", action="store_true", help="of every request, also where the system tells whose it is"
@@ -41,6 +43,23 @@ def arguments() -> argparse.ArgumentParser:
     for name, what in (("memory-mib", "memory"), ("cpu-seconds", "processor time"), ("run-seconds", "run time")):
         parser.add_argument(f"--replica-{name}", type=int, default=0, help=f"{what} of one replica, 0 = unlimited")
     return parser
+
+
+def _options(given: argparse.Namespace) -> Options:
+    """Return what the command line asks for; ValueError or OSError for a file that cannot be read as what it is."""
+    return Options(
+        state=given.state,
+        speed=given.speed,
+        is_scripted=given.scripted,
+        capacity=json.loads(given.capacity.read_text()) if given.capacity else {},
+        reclaim_spot=tuple(value for part in given.reclaim_spot for value in part),
+        images=images.read(given.images) if given.images else (),
+        limits=Limits(
+            memory_mib=given.replica_memory_mib,
+            cpu_seconds=given.replica_cpu_seconds,
+            seconds=given.replica_run_seconds,
+        ),
+    )
 
 
 def main() -> int:
@@ -51,18 +70,11 @@ def main() -> int:
     if given.speed <= 0:
         sys.stderr.write("--speed must be above 0\n")
         return 2
-    options = Options(
-        state=given.state,
-        speed=given.speed,
-        is_scripted=given.scripted,
-        capacity=json.loads(given.capacity.read_text()) if given.capacity else {},
-        reclaim_spot=tuple(value for part in given.reclaim_spot for value in part),
-        limits=Limits(
-            memory_mib=given.replica_memory_mib,
-            cpu_seconds=given.replica_cpu_seconds,
-            seconds=given.replica_run_seconds,
-        ),
-    )
+    try:
+        options = _options(given)
+    except (ValueError, OSError) as problem:
+        sys.stderr.write(f"{problem}\n")
+        return 2
     try:
         bound = listen(given.host, given.port)
     except (NotLoopback, OSError) as problem:

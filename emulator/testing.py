@@ -67,11 +67,11 @@ def running(
     speed: float = 1_000.0,
     scripted: bool = False,
     start: float | None = None,
-    reclaim_spot: tuple[float, ...] = (),
     memory_mib: int = 0,
     port: int = 0,
     is_waited_for: bool = True,
     demands_credential: bool = False,
+    **more: Any,
 ) -> Iterator[Running]:
     """Run an emulator in a thread until the block ends. start: the scripted clock's first moment, else now.
 
@@ -79,13 +79,12 @@ def running(
     is_waited_for: the block ends when the emulator has ended, which takes the server a fifth of a second; without it a
     scripted one, which has no process to end, goes on its own, and its state folder must not be used again.
     demands_credential: as on a system that does not tell whose a connection is; the url then holds the credential.
+    more: further `Options`, e.g. reclaim_spot, images.
     speed counts for real jobs only; a scripted emulator's service times are those of speed 1.
     """
     speed = 1.0 if scripted else speed
     limits = Limits(memory_mib=memory_mib)
-    options = Options(
-        state=state, speed=speed, is_scripted=scripted, start=start, reclaim_spot=reclaim_spot, limits=limits
-    )
+    options = Options(state=state, speed=speed, is_scripted=scripted, start=start, limits=limits, **more)
     bound = listen("127.0.0.1", port)
     is_ready = threading.Event()
     made = server(World(options), bound, ready=is_ready.set, demands_credential=demands_credential)

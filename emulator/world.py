@@ -22,6 +22,7 @@ from emulator.rehearsal.faults import Faults
 from emulator.rehearsal.scripts import Scripts
 from emulator.rehearsal.stories import Stories
 from emulator.replicas.cluster import metric_file
+from emulator.replicas.images import Given, Images
 from emulator.replicas.processes import Limits, Processes
 from emulator.state.folders import Folders
 from emulator.state.logs import Logs
@@ -45,6 +46,8 @@ class Options:
     capacity: Document = field(default_factory=dict)
     """A capacity plan (capacity.ledger, capacity.plans) that is merged into the present one at the start."""
     limits: Limits = field(default_factory=Limits)
+    images: Given = ()
+    """Images that need no command, and what runs for them (replicas.images)."""
 
 
 class World:
@@ -76,7 +79,8 @@ class World:
         stories = machines.stories = Stories(self.engine)
         self.scripts = Scripts(self.store, is_scripted=options.is_scripted)
         self.intake = Intake(self.store, self.ledger, self.pools, self.scripts)
-        self.processes = Processes(self.engine, self.logs, self.clock, self.folders, options.limits)
+        images = Images(options.images)
+        self.processes = Processes(self.engine, self.logs, self.clock, self.folders, options.limits, images)
         self.engine.stage = Cast(stories, self.processes)
         self.tuning = Tuning(self.engine, self.intake.launcher(self.engine), lambda job: metric_file(job, self.folders))
         self.pipelines = Pipelines(self.engine, self.tuning)

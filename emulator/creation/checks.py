@@ -7,20 +7,17 @@ A check yields (snake_case field path, message); `refuse` joins them tab-separat
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from emulator.capacity.machines import MACHINES
+from emulator.creation import strategy_checks
 from emulator.protocol.documents import Document
 from emulator.protocol.errors import ApiError, invalid
-from emulator.protocol.timestamps import seconds
 
 Wrong = Iterator[tuple[str, str]]
 PLAIN_LABEL = re.compile(r"[a-z0-9_-]{0,64}")
 REQUIRED = "Required field is not set."
 NAME_LIMIT, ENV_LIMIT, PACKAGE_LIMIT, ARGS_LIMIT, POOL_LIMIT, LABEL_LIMIT = 128, 100, 100, 100_000, 4, 64
 DISK_GB = range(100, 64_001)
-FLEX_START_SECONDS = 604_800
-STRATEGIES = {"STRATEGY_UNSPECIFIED", "ON_DEMAND", "LOW_COST", "STANDARD", "SPOT", "FLEX_START"}
 
 
 def refuse(wrong: Wrong) -> None:
@@ -86,7 +83,7 @@ def job_spec(spec: Document, *, at: str) -> Wrong:
     for index, pool in enumerate(pools):
         if pool:
             yield from worker_pool(pool, at=f"{prefix}worker_pool_specs[{index}]", is_first=index == 0)
-    yield from scheduling(spec, at=f"{prefix}scheduling")
+    yield from strategy_checks.scheduling(spec, at=prefix)
     if "baseOutputDirectory" in spec:
         uri = spec["baseOutputDirectory"].get("outputUriPrefix", "")
         where = f"{prefix}base_output_directory.output_uri_prefix"
@@ -158,31 +155,6 @@ def machine(spec: Document, *, at: str) -> Wrong:
             yield f"{at}.reservation_affinity.key", text
         if not affinity.get("values"):
             yield f"{at}.reservation_affinity.values", REQUIRED
-
-
-def scheduling(spec: Document, *, at: str) -> Wrong:
-    """Strategy, timeout and waiting time that go together."""
-    given: dict[str, Any] = spec.get("scheduling", {})
-    strategy = given.get("strategy", "STANDARD")
-    if strategy not in STRATEGIES:
-        yield f"{at}.strategy", f"Unknown scheduling strategy: {strategy}."
-    timeout = seconds(given.get("timeout", "604800s"))
-    if timeout <= 0:
-        yield f"{at}.timeout", "The timeout must be positive."
-    if seconds(given.get("maxWaitDuration", "0s")) < 0:
-        yield f"{at}.max_wait_duration", "The maximum waiting time must not be negative."
-    if strategy == "FLEX_START":
-        yield from _flex_start(spec, timeout, at=at)
-
-
-def _flex_start(spec: Document, timeout: float, *, at: str) -> Wrong:
-    if timeout > FLEX_START_SECONDS:
-        yield f"{at}.timeout", "The timeout of a FLEX_START job must be at most 604800s."
-    pools = [pool for pool in spec.get("workerPoolSpecs", []) if pool]
-    if any(pool.get("machineSpec") != pools[0].get("machineSpec") for pool in pools):
-        yield at, "All worker pools of a FLEX_START job must have the same machine specification."
-    if any("reservationAffinity" in pool.get("machineSpec", {}) for pool in pools):
-        yield at, "FLEX_START cannot be used together with Compute Engine reservations."
 
 
 def with_defaults(job: Document) -> Document:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from emulator.lifecycle import words
+from emulator.lifecycle import shells, words
 from emulator.lifecycle.clock import Clock
 from emulator.lifecycle.stage import Capacity, Stage
 from emulator.lifecycle.timers import Timers
@@ -50,6 +50,9 @@ class Endings:
         now = self.clock.now()
         job.document["state"] = state
         job.document["updateTime"] = stamp(now)
+        job.document.pop("webAccessUris", None)
+        if state == "JOB_STATE_RUNNING" and (uris := shells.uris(job)):
+            job.document["webAccessUris"] = uris
         job.live(now, state)
 
     def say(self, job: Job, text: str, *, severity: str = "INFO", task: str = "service") -> None:
@@ -76,7 +79,7 @@ class Endings:
             self.freed()
 
     def publish(self, job: Job) -> None:
-        """Make the outcome public; a failure's error follows later."""
+        """Make the outcome public, the error with it; only a story may let the error come later."""
         assert job.outcome is not None
         if job.phase == Phase.TEARDOWN:
             self.say(job, words.TORN_DOWN)
@@ -87,9 +90,13 @@ class Endings:
         job.replicas = {}
         if job.state == "JOB_STATE_FAILED":
             self.say(job, words.FAILED, severity="ERROR")
-            self.to_phase(job, Phase.REPORTING, self.times.report)
         else:
             self.say(job, words.SUCCEEDED if job.outcome == words.SUCCESS else words.CANCELLED)
+        late = self.stage.error_seconds(job)
+        if late and "error" in job.outcome:
+            job.phase = Phase.REPORTING
+            self.timers.set(job, "phase", late)
+        else:
             self.report(job)
         self.ended(job)
 

@@ -1,6 +1,6 @@
 """The engine: the verbs and the happenings of a custom job's life.
 
-QUEUED -> PROVISIONING -> STARTING -> RUNNING -> STOPPING -> TEARDOWN -> (REPORTING) -> DONE
+QUEUED -> PROVISIONING -> STARTING -> RUNNING -> STOPPING -> TEARDOWN -> (REPORTING, in stories) -> DONE
    ^-------------- retry, Spot restart -------------'
 """
 

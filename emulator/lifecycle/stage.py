@@ -37,6 +37,9 @@ class Stage(Protocol):
     def queue_seconds(self, job: Job, usual: float) -> float:
         """Return how long a new job stands in the queue at speed 1."""
 
+    def error_seconds(self, job: Job) -> float:
+        """Return how long after the end of the job its error becomes public; 0 = together with it, as is usual."""
+
     def survives(self, job: Job) -> bool:
         """Tell whether its replicas outlive the emulator (stories do, processes must not)."""
 

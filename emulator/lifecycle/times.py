@@ -1,7 +1,8 @@
 """How long the service takes for what it does, in seconds, and by how much `--speed` shortens it.
 
-From observed jobs: queueing seconds, provisioning 2.5 to 4.5 minutes, tear-down about a minute, the error about a
-minute after the end. Running time, timeouts and everything that user code does are never scaled.
+From observed jobs: queueing seconds, provisioning 2.5 to 4.5 minutes, tear-down about a minute. The minute that the
+documentation puts between the end of a job and its error is that tear-down: the error comes together with FAILED.
+Running time, timeouts and everything that user code does are never scaled.
 """
 
 from dataclasses import dataclass
@@ -18,7 +19,6 @@ class Times:
     grace: float = 30.0
     least_grace: float = 3.0
     teardown: float = 60.0
-    report: float = 60.0
     cancel: float = 5.0
     worker_restart: float = 10.0
     job_retry: float = 30.0

@@ -45,4 +45,4 @@ def delete(world: World, call: Call) -> Document:
     job = find(world, call, Job)
     if not job.is_finished:
         raise precondition(f"The CustomJob {job.name} is in state {job.state}; cancel it before it is deleted.")
-    return deleted(world, job)
+    return deleted(world, call, job)

@@ -3,7 +3,7 @@
 import asyncio
 
 from emulator.methods.resources import parent
-from emulator.protocol import paging, timestamps
+from emulator.protocol import answers, paging, timestamps
 from emulator.protocol.calls import Call
 from emulator.protocol.documents import Document
 from emulator.protocol.errors import invalid, not_found, precondition
@@ -24,9 +24,14 @@ def _find(world: World, call: Call) -> Operation:
     return found
 
 
+def _shown(found: Operation) -> Document:
+    document: Document = answers.in_version(found.document, found.version)
+    return document
+
+
 def get(world: World, call: Call) -> Document:
     """Return an operation."""
-    return _find(world, call).document
+    return _shown(_find(world, call))
 
 
 def list_(world: World, call: Call) -> Document:
@@ -40,7 +45,7 @@ def list_(world: World, call: Call) -> Document:
     before = int(str(place[0])) if place else None
     walk = (one for one in world.store.newest_first(Operation, where, before=before) if one.holder == holder)
     records, is_more = listing.page(walk, lambda record: True, size)  # noqa: ARG005
-    found: Document = {"operations": [record.document for record in records]} if records else {}
+    found: Document = {"operations": [_shown(record) for record in records]} if records else {}
     if is_more:
         found["nextPageToken"] = paging.token([records[-1].seq], "operations", where, holder)
     return found
@@ -59,7 +64,7 @@ async def wait(world: World, call: Call) -> Document:
     while not found.document.get("done") and left > 0:
         await asyncio.sleep(CHECK_SECONDS)
         left -= CHECK_SECONDS
-    return found.document
+    return _shown(found)
 
 
 def cancel(world: World, call: Call) -> Document:

@@ -34,11 +34,11 @@ def create(world: World, call: Call) -> Document:
         project=call.params["project"], location=call.params["location"], document=document, identifier=identifier
     )
     world.pools.submit(pool)
-    return _begin(world, pool, "CreatePersistentResourceOperationMetadata", holder=True)
+    return _begin(world, call, pool, "CreatePersistentResourceOperationMetadata", holder=True)
 
 
-def _begin(world: World, pool: Pool, metadata: str, *, holder: bool) -> Document:
-    begun = operation(world, pool, metadata, holder=f"persistentResources/{pool.id}" if holder else "")
+def _begin(world: World, call: Call, pool: Pool, metadata: str, *, holder: bool) -> Document:
+    begun = operation(world, call, pool, metadata, holder=f"persistentResources/{pool.id}" if holder else "")
     if metadata != "DeleteOperationMetadata":
         begun.document["metadata"]["progressMessage"] = f"{pool.state.capitalize()} the persistent resource."
     pool.operation = begun.name
@@ -74,7 +74,7 @@ def patch(world: World, call: Call) -> Document:
     if "resourcePools" in changed:
         changed["resourcePools"] = _changed_pools(pool, changed["resourcePools"])
     world.pools.update(pool, changed)
-    return _begin(world, pool, "UpdatePersistentResourceOperationMetadata", holder=True)
+    return _begin(world, call, pool, "UpdatePersistentResourceOperationMetadata", holder=True)
 
 
 def _changed_pools(pool: Pool, given: list[Document]) -> list[Document]:
@@ -98,11 +98,11 @@ def delete(world: World, call: Call) -> Document:
     """Delete a resource; its jobs are cancelled."""
     pool = find(world, call, Pool)
     world.pools.delete(pool)
-    return _begin(world, pool, "DeleteOperationMetadata", holder=False)
+    return _begin(world, call, pool, "DeleteOperationMetadata", holder=False)
 
 
 def reboot(world: World, call: Call) -> Document:
     """Restart a resource's machines."""
     pool = find(world, call, Pool)
     world.pools.reboot(pool)
-    return _begin(world, pool, "RebootPersistentResourceOperationMetadata", holder=True)
+    return _begin(world, call, pool, "RebootPersistentResourceOperationMetadata", holder=True)

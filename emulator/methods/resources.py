@@ -72,8 +72,11 @@ def listed(
     return found
 
 
-def operation(world: World, record: Record, metadata: str, *, holder: str = "") -> Operation:
-    """Keep a new long-running operation about a record; `metadata` is its metadata's message. Not done yet."""
+def operation(world: World, call: Call, record: Record, metadata: str, *, holder: str = "") -> Operation:
+    """Keep a new long-running operation about a record; `metadata` is its metadata's message. Not done yet.
+
+    It keeps the version of the call: at `/ui/` clients of both versions ask for it, each in its own types.
+    """
     now = stamp(world.clock.now())
     made = Operation(
         project=record.project,
@@ -83,6 +86,7 @@ def operation(world: World, record: Record, metadata: str, *, holder: str = "") 
         seq=world.store.next_seq(),
         document={},
         holder=holder,
+        version=call.version or "v1",
     )
     generic = {"createTime": now, "updateTime": now}
     made.document = {"name": made.name, "metadata": {"@type": TYPES + metadata, "genericMetadata": generic}}
@@ -98,8 +102,8 @@ def complete(world: World, pending: Operation, **result: Any) -> Document:
     return pending.document
 
 
-def deleted(world: World, record: Record) -> Document:
+def deleted(world: World, call: Call, record: Record) -> Document:
     """Remove a record; return the finished operation."""
-    pending = operation(world, record, "DeleteOperationMetadata")
+    pending = operation(world, call, record, "DeleteOperationMetadata")
     world.store.remove(record)
     return complete(world, pending, response=EMPTY)

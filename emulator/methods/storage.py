@@ -5,8 +5,7 @@ of upload: media, multipart, resumable.
 """
 
 import asyncio
-import email.parser
-import email.policy
+import email.message
 import json
 import re
 import secrets
@@ -159,21 +158,36 @@ async def resume(world: World, call: Call) -> Any:
 
 
 def _parts(call: Call) -> tuple[Document, bytes]:
-    """Split a multipart/related body into its metadata and its content."""
+    """Split a multipart/related body into its metadata and its content.
+
+    gcloud's library sends the boundary in single quotes, which are none to RFC 2045, and ends lines with LF alone
+    (apitools, `transfer.py`: `'multipart/related; boundary=%r'`); Cloud Storage takes both.
+    """
     kind = call.headers.get("content-type", "")
-    message = email.parser.BytesHeaderParser(policy=email.policy.HTTP).parsebytes(f"Content-Type: {kind}\n\n".encode())
+    message = email.message.Message()  # its older policy reads a bare boundary that holds "=", as apitools writes it
+    message["Content-Type"] = kind
     boundary = message.get_boundary()
     if not boundary:
         raise invalid("A multipart upload needs a boundary.")
-    pieces = (b"\r\n" + call.body).split(b"\r\n--" + boundary.encode())
+    pieces, line_end = _pieces(call.body, boundary)
+    if len(pieces) != 4 and boundary[0] == boundary[-1] == "'":
+        pieces, line_end = _pieces(call.body, boundary.strip("'"))
     if len(pieces) != 4:  # before, metadata, content, end
         raise invalid("A multipart upload needs two parts.")
-    described, content = (piece.removeprefix(b"\r\n").partition(b"\r\n\r\n")[2] for piece in pieces[1:3])
+    described, content = (piece.partition(line_end * 2)[2] for piece in pieces[1:3])
     try:
         metadata = json.loads(described)
     except ValueError:
         raise invalid("The first part of a multipart upload must be JSON.") from None
     return metadata, content
+
+
+def _pieces(body: bytes, boundary: str) -> tuple[list[bytes], bytes]:
+    """Split a body at its boundary; also return what ends its lines, CRLF or LF."""
+    mark = b"--" + boundary.encode()
+    is_bare = re.search(re.escape(mark) + rb"[ \t]*\n", body[: 10 * len(mark)])
+    line_end = b"\n" if is_bare else b"\r\n"
+    return (line_end + body).split(line_end + mark), line_end
 
 
 def _linked(call: Call, metadata: Document) -> Document:

@@ -79,7 +79,7 @@ def delete(world: World, call: Call) -> Document:
     pipeline = find(world, call, Pipeline)
     if not pipeline.is_finished:
         raise precondition(f"The {pipeline.message} {pipeline.name} is in state {pipeline.state}; cancel it first.")
-    return deleted(world, pipeline)
+    return deleted(world, call, pipeline)
 
 
 def get_model(world: World, call: Call) -> Document:
@@ -103,4 +103,4 @@ def list_models(world: World, call: Call) -> Document:
 
 def delete_model(world: World, call: Call) -> Document:
     """Delete a model's description."""
-    return deleted(world, _model(world, call))
+    return deleted(world, call, _model(world, call))

@@ -6,7 +6,7 @@ from emulator.protocol import documents
 from emulator.protocol.calls import Call
 from emulator.protocol.documents import Document
 from emulator.protocol.errors import precondition
-from emulator.state.records import Study
+from emulator.state.records import Job, Study
 from emulator.world import World
 
 
@@ -29,9 +29,18 @@ def _wrong(document: Document) -> checks.Wrong:
 
 
 def get(world: World, call: Call) -> Document:
-    """Return a study with its trials."""
+    """Return a study with its trials; those that run name the shells of their jobs."""
     call.refuse_unknown_arguments()
-    return answer(call, find(world, call, Study))
+    study = find(world, call, Study)
+    shown = answer(call, study)
+    trials = [trial | _shells(world, trial) for trial in shown.get("trials", [])]
+    return shown | {"trials": trials} if trials else shown
+
+
+def _shells(world: World, trial: Document) -> Document:
+    job = world.store.get(Job, trial.get("customJob", ""))
+    uris = job.document.get("webAccessUris") if job is not None else None
+    return {"webAccessUris": uris} if uris else {}
 
 
 def list_(world: World, call: Call) -> Document:
@@ -50,4 +59,4 @@ def delete(world: World, call: Call) -> Document:
     study = find(world, call, Study)
     if not study.is_finished:
         raise precondition(f"The {study.message} {study.name} is in state {study.state}; cancel it first.")
-    return deleted(world, study)
+    return deleted(world, call, study)

@@ -1,11 +1,30 @@
-"""Documents on their way out: enum numbers for clients that ask for them, and read masks."""
+"""Documents on their way out: the types' version, enum numbers for clients that ask for them, and read masks."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from emulator.protocol import schema
 from emulator.protocol.documents import Document
 from emulator.protocol.errors import invalid
+
+TYPES = re.compile(r"type\.googleapis\.com/google\.cloud\.aiplatform\.v1(?:beta1)?\.")
+
+
+def in_version(document: Any, version: str) -> Any:
+    """Return an operation with the types that it names (`@type`) in a version; anything else is returned as it is."""
+    if not isinstance(document, dict):
+        return document
+    if "operations" in document:
+        return document | {"operations": [in_version(each, version) for each in document["operations"]]}
+    inside = {key: _typed(document[key], version) for key in ("metadata", "response") if key in document}
+    return document | inside
+
+
+def _typed(message: Any, version: str) -> Any:
+    if not isinstance(message, dict) or "@type" not in message:
+        return message
+    return message | {"@type": TYPES.sub(f"type.googleapis.com/google.cloud.aiplatform.{version}.", message["@type"])}
 
 
 def with_numbers(message: str, document: Document) -> Document:

@@ -29,6 +29,16 @@ class Call:
     """How far a list lags behind: it leaves out what was created since."""
 
     @property
+    def version(self) -> str:
+        """Return the version that the path names, "v1" or "v1beta1"; "" if it names none (`/ui/`, our own paths)."""
+        return given if (given := self.params.get("version", "")) != "ui" else ""
+
+    @property
+    def fields(self) -> str:
+        """Return the selector of a partial response, "" = everything."""
+        return self.argument("$fields", "fields")
+
+    @property
     def wants_numbers(self) -> bool:
         """Tell whether enums are to be answered as numbers."""
         return "enum-encoding=int" in (self.query.get("$alt") or self.query.get("alt") or "")

@@ -45,6 +45,10 @@ class Cast:
         told = self._of(job).queue_seconds(job, usual)
         return min(told, POOL_QUEUE_SECONDS) if "persistentResourceId" in job.spec else told
 
+    def error_seconds(self, job: Job) -> float:
+        """Ask the stage that plays it."""
+        return self._of(job).error_seconds(job)
+
     def survives(self, job: Job) -> bool:
         """Ask the stage that plays it."""
         return self._of(job).survives(job)

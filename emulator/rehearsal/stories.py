@@ -36,6 +36,8 @@ class Story:
     """What happens while the first attempt runs: (seconds, "move", "break", "strange" or "usual")."""
     grant: str = "yes"
     image_is_missing: bool = False
+    error_seconds: float = 0.0
+    """How long after the end the error becomes public."""
     ignores_term: bool = False
     wins_over_cancel: bool = False
 
@@ -55,6 +57,7 @@ STORIES: dict[str, Story] = {
     "flaky": Story(summary="Exit 1 twice, restarted on its host, then succeeds.", exit_code=1, failures=2),
     "segfault": Story(summary="Exit 139 every time: three retries of the job, then FAILED.", exit_code=139),
     "oom": Story(summary="Killed for memory: FAILED at once.", exit_code=137),
+    "late-error": Story(summary="Like oom, but its error follows a minute later.", exit_code=137, error_seconds=60),
     "image": Story(summary="The image cannot be pulled: FAILED.", image_is_missing=True),
     "internal": Story(summary="Internal error three times: FAILED.", events=((60, "break"),)),
     "maintenance": Story(summary="Its worker is moved once, then happy.", events=((120, "move"),)),
@@ -147,6 +150,10 @@ class Stories:
         self._say(job, replica, "epoch 1: loss 0.5")
         self._say(job, replica, "Training has ended.")
         self._engine.exited(job, replica, Exit(0))
+
+    def error_seconds(self, job: Job) -> float:
+        """Return how late the story's error is."""
+        return STORIES[job.story].error_seconds
 
     def survives(self, job: Job) -> bool:  # noqa: ARG002
         """Stories go on where they were."""

@@ -1,6 +1,5 @@
 """From a worker pool to a command line: images, entry points, Python."""
 
-import json
 import os
 import re
 import shutil
@@ -10,15 +9,12 @@ from pathlib import Path
 
 from emulator.lifecycle import words
 from emulator.protocol.documents import Document
-from emulator.protocol.schema import DATA
 from emulator.replicas import cluster
+from emulator.replicas.images import Image, Images
 from emulator.state import private
 from emulator.state.folders import Folders
 from emulator.state.records import Job
 
-CHECKOUT = Path(__file__).resolve().parents[2]
-SAMPLES: dict[str, Document] = json.loads((DATA / "images.json").read_text())
-"""Images that this emulator has: `{image: {"folder": WORKDIR in the checkout, "command": [ENTRYPOINT ...]}}`."""
 PREBUILT = re.compile(r"(us|europe|asia)-docker\.pkg\.dev/vertex-ai/training/[\w.-]+(:[\w.-]+)?")
 """Pre-built training images: what a Python package may run in."""
 RUNNER = Path(__file__).with_name("package_runner.py")
@@ -44,12 +40,12 @@ def pool_of(job: Job, replica: str) -> Document:
     return pool
 
 
-def refusal(job: Job) -> Document | None:
+def refusal(job: Job, images: Images) -> Document | None:
     """Return the outcome of a job with an image that cannot be pulled: unknown here and without a command."""
     for _, pool in job.pools:
         container, package = pool.get("containerSpec", {}), pool.get("pythonPackageSpec", {})
         image = container.get("imageUri", "")
-        if container and not container.get("command") and image not in SAMPLES:
+        if container and not container.get("command") and images.find(image) is None:
             return words.image_denied(image, job.project)
         if package and not PREBUILT.fullmatch(package["executorImageUri"]):
             return words.image_denied(package["executorImageUri"], job.project)
@@ -68,7 +64,7 @@ def programs(state: Path) -> Path:
     return folder
 
 
-def prepare(job: Job, replica: str, folders: Folders, *, storage: str = "") -> Launch:
+def prepare(job: Job, replica: str, folders: Folders, images: Images, *, storage: str = "") -> Launch:
     """Lay out a replica's folders and say what to run; CannotStart if the command does not exist."""
     scratch = folders.scratch(job, replica)
     (scratch / "tmp").mkdir(parents=True, exist_ok=True)
@@ -82,10 +78,10 @@ def prepare(job: Job, replica: str, folders: Folders, *, storage: str = "") -> L
         cluster.metric_file(job, folders).parent.mkdir(parents=True, exist_ok=True)
     if "pythonPackageSpec" in pool:
         return Launch(_package(task, scratch, folders), environment, scratch)
-    sample = SAMPLES.get(task["imageUri"])
-    command = task.get("command") or (sample or {}).get("command", [])
+    image = images.find(task["imageUri"])
+    command = task.get("command") or (image.command if image is not None else [])
     arguments = [folders.local(part) for part in [*command, *task.get("args", [])]]
-    folder = _work_folder(scratch, sample)
+    folder = _work_folder(scratch, image)
     return Launch([_program(arguments[0], environment["PATH"], folder), *arguments[1:]], environment, folder)
 
 
@@ -98,13 +94,13 @@ def _package(task: Document, scratch: Path, folders: Folders) -> list[str]:
     return [sys.executable, "-I", str(RUNNER), *options, "--", *arguments]
 
 
-def _work_folder(scratch: Path, sample: Document | None) -> Path:
+def _work_folder(scratch: Path, image: Image | None) -> Path:
     """Return the working directory: a sample's files anew for each start, as a container has its image's."""
-    if sample is None:
+    if image is None or image.folder is None:
         return scratch
     folder = scratch / "app"
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(CHECKOUT / sample["folder"], folder, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(image.folder, folder, ignore=shutil.ignore_patterns("__pycache__"))
     private.tighten_below(folder.parent)  # copies have the modes of the checkout
     return folder
 

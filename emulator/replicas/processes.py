@@ -13,6 +13,7 @@ from emulator.lifecycle.stage import Exit
 from emulator.lifecycle.times import START_ERROR
 from emulator.protocol.documents import Document
 from emulator.replicas import capture, ports
+from emulator.replicas.images import Images
 from emulator.replicas.launch import START_FAILURE, CannotStart, Launch, prepare, refusal
 from emulator.state.folders import Folders
 from emulator.state.logs import ENTRIES_PER_JOB, Line, Logs
@@ -56,8 +57,11 @@ class Player:
 class Processes:
     """Implements `lifecycle.stage.Stage`."""
 
-    def __init__(self, engine: Engine, logs: Logs, clock: Clock, folders: Folders, limits: Limits) -> None:
+    def __init__(
+        self, engine: Engine, logs: Logs, clock: Clock, folders: Folders, limits: Limits, images: Images
+    ) -> None:
         self._engine, self._logs, self._clock, self._folders, self._limits = engine, logs, clock, folders, limits
+        self._images = images
         self._players: dict[tuple[str, str], Player] = {}
         self._is_closing = False
         self.storage = ""
@@ -65,7 +69,7 @@ class Processes:
 
     def refusal(self, job: Job) -> Document | None:
         """Return why the job's images cannot be had."""
-        return refusal(job)
+        return refusal(job, self._images)
 
     def start(self, job: Job, replica: str) -> None:
         """Start a replica's process soon; an emulator that is closing starts none: nothing would wait for its end."""
@@ -93,6 +97,10 @@ class Processes:
         """Return how long the job stands in the queue at speed 1."""
         return usual
 
+    def error_seconds(self, job: Job) -> float:  # noqa: ARG002
+        """Errors come with the end."""
+        return 0.0
+
     def survives(self, job: Job) -> bool:  # noqa: ARG002
         """Processes die with the emulator."""
         return False
@@ -111,7 +119,7 @@ class Processes:
 
     async def _play(self, job: Job, replica: str, player: Player) -> None:
         try:
-            launch = await asyncio.to_thread(prepare, job, replica, self._folders, storage=self.storage)
+            launch = await asyncio.to_thread(prepare, job, replica, self._folders, self._images, storage=self.storage)
             how = await self._run(job, replica, player, launch)
         except CannotStart as problem:
             how = Exit(START_ERROR, "StartError", f" Termination log message: {problem}")

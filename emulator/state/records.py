@@ -33,7 +33,7 @@ class Phase(StrEnum):
     TEARDOWN = "teardown"
     """The program has ended, the service cleans up; the outcome is not public yet."""
     REPORTING = "reporting"
-    """FAILED is public, its error is not yet."""
+    """The end is public, its error is not yet: only in stories."""
     DONE = "done"
 
 
@@ -91,11 +91,15 @@ class Lived(Record):
 
 @dataclass(kw_only=True)
 class Operation(Record):
-    """A long-running operation. holder: `persistentResources/ID` when its name is nested there, else ""."""
+    """A long-running operation.
+
+    holder: `persistentResources/ID` when its name is nested there, else ""; version: of the call that began it.
+    """
 
     kind: ClassVar[str] = "operations"
 
     holder: str = ""
+    version: str = "v1"
 
     @property
     def name(self) -> str:

@@ -17,13 +17,13 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from emulator.lifecycle.clock import WallClock
-from emulator.protocol import errors
+from emulator.protocol import answers, partial
 from emulator.protocol.calls import Call, Reply
 from emulator.protocol.errors import ApiError
 from emulator.rehearsal import faults
 from emulator.rehearsal.faults import Fault
 from emulator.state.transactions import together
-from emulator.web import access, routes
+from emulator.web import access, routes, unserved
 from emulator.web.access import Credential
 from emulator.world import World
 
@@ -79,8 +79,7 @@ class Surface:
     ) -> Any:
         path = request.scope["path"]
         if found is None:
-            name = routes.unimplemented_name(request.method, path)
-            raise errors.unimplemented(name) if name else errors.not_found(f"Not found: {request.method} {path}")
+            raise unserved.refusal(request.method, path)
         route, params = found
         call = Call(
             method=route.method,
@@ -92,10 +91,13 @@ class Surface:
             is_heard=fault is None or fault.kind in faults.ANSWERED,
             behind_seconds=fault.seconds if fault is not None and fault.kind == "stale" else 0.0,
         )
+        kept = routes.kept_fields(route, call)
         self._world.calls[route.method] += 1
         with together(self._world.store.db):
             answer = route.handler(self._world, call)
-        return await answer if inspect.isawaitable(answer) else answer
+        answer = await answer if inspect.isawaitable(answer) else answer
+        answer = answers.in_version(answer, call.version) if call.version else answer
+        return partial.select(answer, kept)
 
 
 async def _body(request: Request) -> bytes:

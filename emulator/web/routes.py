@@ -1,15 +1,15 @@
-"""Which path leads to which method: Google's, ours, and those that exist at Google and not here.
+"""Which path leads to which method: Google's in both of its versions, and ours.
 
 Custom verbs stand behind a colon. `/ui/` is the address under which Google's client polls operations.
 """
 
-import json
 import re
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 from emulator.methods import (
     custom_jobs,
+    locations,
     log_entries,
     operations,
     persistent_resources,
@@ -18,16 +18,17 @@ from emulator.methods import (
     training_pipelines,
     tuning_jobs,
 )
+from emulator.protocol import partial
 from emulator.protocol.calls import Call
-from emulator.protocol.schema import DATA
+from emulator.state.records import Job, Model, Pipeline, Pool, Study
 from emulator.web import control, page
 from emulator.world import World
 
 Handler = Callable[[World, Call], Any | Awaitable[Any]]
 PARENT = "/v1/projects/{project}/locations/{location}"
+MESSAGES: dict[str, str] = {each.kind: each.message for each in (Job, Study, Pipeline, Pool, Model)}
+"""What get and list answer with, by collection."""
 KINDS = ("customJobs", "hyperparameterTuningJobs", "trainingPipelines", "persistentResources")
-KNOWN: dict[str, list[str]] = json.loads((DATA / "methods.json").read_text())
-"""Every method of a location at Google: `{"endpoints": ["create", ...]}`."""
 PARTS = {"holder": f"(?P<holder>(?:{'|'.join(KINDS)})/[^/:]+)", "object": "(?P<object>.+)"}
 
 
@@ -41,9 +42,11 @@ class Route(NamedTuple):
 
 
 def route(verb: str, path: str, method: str, handler: Handler) -> Route:
-    """Return a route; `{name}` stands for one path segment."""
+    """Return a route; `{name}` stands for one path segment, and `/v1/projects` for all versions of the address."""
     pattern = re.sub(r"\{(\w+)\}", lambda found: PARTS.get(found[1], f"(?P<{found[1]}>[^/:]+)"), path)
-    return Route(verb, re.compile(pattern.replace("/v1/projects", "/(?:v1|ui)/projects", 1)), method, handler)
+    return Route(
+        verb, re.compile(pattern.replace("/v1/projects", "/(?P<version>v1|v1beta1|ui)/projects", 1)), method, handler
+    )
 
 
 def _resource(kind: str, module: Any) -> list[Route]:
@@ -106,6 +109,8 @@ ROUTES = [
     route("GET", PARENT + "/models", "models.list", training_pipelines.list_models),
     route("DELETE", PARENT + "/models/{id}", "models.delete", training_pipelines.delete_model),
     *_operations(),
+    route("GET", PARENT, "locations.get", locations.get),
+    route("GET", "/v1/projects/{project}/locations", "locations.list", locations.list_),
     route("POST", "/v2/entries:list", "entries.list", log_entries.list_),
     route("POST", "/token", "token", token.exchange),
     *_storage(),
@@ -126,9 +131,6 @@ ROUTES = [
     route("POST", "/_emulator/preempt", "_emulator.preempt", control.preempt),
     route("POST", "/_emulator/maintenance", "_emulator.maintenance", control.maintenance),
 ]
-LOCATION = re.compile(r"/(?:v1|v1beta1|ui)/projects/[^/]+/locations/[^/:]+/(?P<rest>[^:]+)(?::(?P<verb>\w+))?")
-VERBS = {("GET", True): "get", ("GET", False): "list", ("POST", False): "create", ("DELETE", True): "delete"}
-VERBS |= {("PATCH", True): "patch"}
 
 
 def resolve(verb: str, path: str) -> tuple[Route, dict[str, str]] | None:
@@ -139,12 +141,17 @@ def resolve(verb: str, path: str) -> tuple[Route, dict[str, str]] | None:
     return None
 
 
-def unimplemented_name(verb: str, path: str) -> str | None:
-    """Return the name of the method if it exists at Google and not here, else None."""
-    match = LOCATION.fullmatch(path)
-    if match is None:
-        return None
-    parts = match["rest"].split("/")
-    collection, is_one = ".".join(parts[::2]), len(parts) % 2 == 0
-    name = match["verb"] or VERBS.get((verb, is_one), "")
-    return f"aiplatform.projects.locations.{collection}.{name}" if name in KNOWN.get(collection, []) else None
+def kept_fields(found: Route, call: Call) -> list[partial.Path]:
+    """Return what a call's `fields` keeps of the answer, [] = everything; ApiError 400 for a field that it never has.
+
+    Our own control plane has no such parameter. What is not described here (operations, storage, log entries) is
+    not checked: an unknown field is left out of the answer.
+    """
+    if found.method.startswith("_emulator") or not call.fields:
+        return []
+    paths = partial.parse(call.fields)
+    collection, _, verb = found.method.rpartition(".")
+    message = MESSAGES.get(collection)
+    if message is not None and verb in ("get", "list"):
+        partial.check(paths, message, collection=collection if verb == "list" else "")
+    return paths

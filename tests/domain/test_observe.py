@@ -69,10 +69,22 @@ class TestStates:
         whole = (submitted.ended_at - submitted.started_at).total_seconds()
         assert 0 < submitted.running_seconds < whole
 
-    def test_a_failure_tells_its_reason_even_when_that_comes_later(self, submit: Submit, cloud: Cloud) -> None:
+    def test_a_failure_tells_its_reason_with_its_end(self, submit: Submit, cloud: Cloud) -> None:
         submitted = submit("fails")
 
         watch(cloud, submitted, minutes=120)
+
+        assert submitted.state == "failed"
+        assert submitted.error is not None
+        assert "non-zero status" in submitted.error["message"]
+        (scope,) = Scope.objects.all()
+        assert watched_jobs(scope, cloud.now) == []
+
+    def test_a_failure_tells_its_reason_even_when_that_comes_later(self, submit: Submit, cloud: Cloud) -> None:
+        submitted = submit("late-error")
+
+        watch(cloud, submitted, minutes=120)
+        assert (submitted.state, submitted.error) == ("failed", None)
         for _ in range(30):
             cloud.forward(seconds=10)
             look(cloud)
@@ -80,10 +92,10 @@ class TestStates:
         submitted.refresh_from_db()
         assert submitted.state == "failed"
         assert submitted.error is not None
-        assert "non-zero status" in submitted.error["message"]
+        assert "low on memory" in submitted.error["message"]
 
     def test_a_reason_that_nobody_could_ask_for_in_time_is_asked_for_later(self, submit: Submit, cloud: Cloud) -> None:
-        submitted = submit("fails")
+        submitted = submit("late-error")
         watch(cloud, submitted, minutes=120)
         assert (submitted.state, submitted.error) == ("failed", None)
 
@@ -94,7 +106,7 @@ class TestStates:
         assert submitted.error is not None
 
     def test_a_failure_without_a_reason_is_not_asked_for_ever(self, submit: Submit, cloud: Cloud) -> None:
-        submitted = submit("fails")
+        submitted = submit("late-error")
         watch(cloud, submitted, minutes=120)
         (scope,) = Scope.objects.all()
         assert [known.pk for known in watched_jobs(scope, cloud.now)] == [submitted.pk]

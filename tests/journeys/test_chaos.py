@@ -9,9 +9,9 @@ from tests.support import chaos, oracle, parts
 from tests.support.chaos import Chaos
 from tests.support.parts import Plan
 
-FEW = ("short", "short", "preempted-once", "oom", "image")
+FEW = ("short", "short", "preempted-once", "late-error", "image")
 """Those that end within ten minutes."""
-ALL = (*FEW, *FEW, *FEW, "preempted", "preempted", "internal", "internal", "flaky", "strange", "maintenance",
+ALL = (*FEW, *FEW, *FEW, "oom", "preempted", "preempted", "internal", "internal", "flaky", "strange", "maintenance",
        "cancel-races", "stockout", "segfault", "always-preempted")  # fmt: skip
 
 RECORDED, RECORDED_OF_FEW = 0.95, 0.8

@@ -12,4 +12,6 @@ class TestData:
         assert json.loads((vocabulary.DATA / "messages.json").read_text()) == vocabulary.messages()
 
     def test_methods_are_those_of_the_discovery_document(self) -> None:
-        assert json.loads((vocabulary.DATA / "methods.json").read_text()) == vocabulary.methods()
+        assert json.loads((vocabulary.DATA / "methods.json").read_text()) == {
+            version: vocabulary.methods(version) for version in vocabulary.VERSIONS
+        }

@@ -19,6 +19,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 DATA = Path(__file__).resolve().parents[2] / "emulator" / "data"
 DOCUMENTS = Path(googleapiclient.__file__).parent / "discovery_cache" / "documents"
+VERSIONS = ("v1", "v1beta1")
 PACKAGE = "google.cloud.aiplatform.v1."
 ROOTS = (
     custom_job.CustomJob,
@@ -95,8 +96,8 @@ def messages() -> dict[str, Any]:
     return {"messages": walk.found, "enums": walk.enums}
 
 
-def methods() -> dict[str, list[str]]:
-    """`{"endpoints.operations": ["cancel", "delete", ...]}`: every method of a project's location."""
+def methods(version: str) -> dict[str, list[str]]:
+    """`{"endpoints.operations": ["cancel", "delete", ...]}`: every method of a project's location in a version."""
     known: dict[str, list[str]] = {}
 
     def visit(node: dict[str, Any]) -> None:
@@ -108,15 +109,18 @@ def methods() -> dict[str, list[str]]:
         for child in node.get("resources", {}).values():
             visit(child)
 
-    visit(discovery("aiplatform.v1"))
+    visit(discovery(f"aiplatform.{version}"))
     return {name: sorted(verbs) for name, verbs in sorted(known.items())}
 
 
 def main() -> None:
     """Write both data files."""
     (DATA / "messages.json").write_text(json.dumps(messages(), indent=1) + "\n")
-    rows = ",\n".join(f" {json.dumps(name)}: {json.dumps(verbs)}" for name, verbs in methods().items())
-    (DATA / "methods.json").write_text("{\n" + rows + "\n}\n")
+    parts = []
+    for version in VERSIONS:
+        rows = ",\n".join(f"  {json.dumps(name)}: {json.dumps(verbs)}" for name, verbs in methods(version).items())
+        parts.append(f" {json.dumps(version)}: {{\n{rows}\n }}")
+    (DATA / "methods.json").write_text("{\n" + ",\n".join(parts) + "\n}\n")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.replicas.launch import SAMPLES
+from emulator.replicas.images import SAMPLES
 from emulator.state.store import Store
 from emulator.testing import Running, running
 from tests.unit.emulator.conftest import JOBS, job_body, python, said, until

@@ -30,6 +30,11 @@ def with_pools(*pools: Any, **more: Any) -> dict[str, Any]:
     return {"displayName": "n", "jobSpec": {"workerPoolSpecs": list(pools), **more}}
 
 
+def gpu(machine_type: str, kind: str, count: int = 1) -> dict[str, Any]:
+    """A MachineSpec with a GPU."""
+    return {"machineType": machine_type, "acceleratorType": kind, "acceleratorCount": count}
+
+
 GOOD = pool(machineType="n1-standard-4")
 FIELD = "job_spec.worker_pool_specs[0]"
 
@@ -103,6 +108,55 @@ class TestCreate:
         error = refused(scripted, with_pools(GOOD, other, scheduling={"strategy": "FLEX_START"}))
 
         assert "job_spec.scheduling;" in error["message"]
+
+    @pytest.mark.parametrize("wait", ["0s", "1800s"])
+    @pytest.mark.parametrize("strategy", ["STANDARD", "SPOT", None])
+    def test_refuses_a_waiting_time_without_flex_start(
+        self, scripted: Running, strategy: str | None, wait: str
+    ) -> None:
+        scheduling = {"maxWaitDuration": wait} | ({"strategy": strategy} if strategy else {})
+        message = refused(scripted, with_pools(GOOD, scheduling=scheduling))["message"]
+
+        assert "Field: job_spec.scheduling.max_wait_duration; Message: max_wait_duration is supported for" in message
+
+    @pytest.mark.parametrize(
+        ("machine", "is_offered"),
+        [
+            (gpu("g2-standard-4", "NVIDIA_L4"), True),
+            (gpu("a2-highgpu-1g", "NVIDIA_TESLA_A100"), True),
+            (gpu("a3-highgpu-8g", "NVIDIA_H100_80GB", 8), True),
+            (gpu("n1-standard-4", "NVIDIA_TESLA_T4"), False),
+            (gpu("g4-standard-48", "NVIDIA_RTX_PRO_6000"), False),
+            ({"machineType": "n1-standard-4"}, False),
+            ({"machineType": "ct5lp-hightpu-1t", "tpuTopology": "1x1"}, False),
+        ],
+    )
+    def test_flex_start_offers_some_gpus_only(self, scripted: Running, machine: Any, is_offered: bool) -> None:
+        body = with_pools(pool(**machine), scheduling={"strategy": "FLEX_START", "maxWaitDuration": "0s"})
+        if is_offered:
+            assert scripted.call("POST", JOBS, body)["state"] == "JOB_STATE_QUEUED"
+        else:
+            message = refused(scripted, body)["message"]
+            assert f"Field: {FIELD}.machine_spec; Message: The FLEX_START strategy does not support" in message
+
+    @pytest.mark.parametrize("strategy", ["SPOT", "LOW_COST", "STANDARD"])
+    @pytest.mark.parametrize(
+        ("machine", "is_pod"),
+        [
+            ({"machineType": "cloud-tpu", "acceleratorType": "TPU_V3", "acceleratorCount": 8}, False),
+            ({"machineType": "cloud-tpu", "acceleratorType": "TPU_V3", "acceleratorCount": 32}, True),
+            ({"machineType": "ct5lp-hightpu-4t", "tpuTopology": "2x2"}, False),
+            ({"machineType": "ct5lp-hightpu-4t", "tpuTopology": "2x4"}, True),
+            ({"machineType": "ct5lp-hightpu-8t", "tpuTopology": "2x4"}, False),
+            ({"machineType": "tpu7x-standard-4t", "tpuTopology": "2x2x2"}, True),
+        ],
+    )
+    def test_refuses_tpu_pods_under_spot(self, scripted: Running, machine: Any, is_pod: bool, strategy: str) -> None:
+        body = with_pools(pool(**machine), scheduling={"strategy": strategy})
+        if is_pod and strategy != "STANDARD":
+            assert "The SPOT strategy does not support TPU Pods." in refused(scripted, body)["message"]
+        else:
+            assert scripted.call("POST", JOBS, body)["state"] == "JOB_STATE_QUEUED"
 
     def test_keeps_nothing_of_a_refused_job(self, scripted: Running) -> None:
         refused(scripted, {})

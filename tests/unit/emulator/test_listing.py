@@ -154,25 +154,3 @@ class TestDelete:
 
         with refused.value:
             assert b"FAILED_PRECONDITION" in refused.value.read()
-
-
-class TestWhatIsNotThere:
-    """Methods that exist at Google only, and paths that exist nowhere."""
-
-    @pytest.mark.parametrize(
-        ("verb", "path", "status", "words"),
-        [
-            ("GET", "/endpoints", 501, "aiplatform.projects.locations.endpoints.list"),
-            ("POST", "/endpoints/1:predict", 501, "aiplatform.projects.locations.endpoints.predict"),
-            ("PATCH", "/models/1", 501, "aiplatform.projects.locations.models.patch"),
-            ("PATCH", "/customJobs/1", 404, "Not found"),
-            ("GET", "/wonders", 404, "Not found"),
-        ],
-    )
-    def test_is_named(self, scripted: Running, verb: str, path: str, status: int, words: str) -> None:
-        with pytest.raises(urllib.error.HTTPError) as refused:
-            scripted.call(verb, "/v1/projects/demo/locations/us-central1" + path, None if verb == "GET" else {})
-
-        with refused.value as reply:
-            assert reply.code == status
-            assert words in json.loads(reply.read())["error"]["message"]

@@ -108,18 +108,42 @@ class TestFailures:
         assert said(scripted, job).count("Training has started.") == 1
         assert states(scripted, job)[-1] == "FAILED"
 
-    def test_the_error_appears_a_minute_after_the_end(self, scripted: Running) -> None:
+    @pytest.mark.parametrize("story", ["oom", "image", "internal", "stockout", "quota-fails", "fails", "segfault"])
+    def test_the_first_answer_that_says_failed_says_why(self, scripted: Running, story: str) -> None:
+        job = submit(scripted, story)
+        for _ in range(4_000):
+            scripted.advance(5)
+            shown = document(scripted, job)
+            if shown["state"] == "JOB_STATE_FAILED":
+                break
+            assert "error" not in shown
+
+        assert {"code", "message"} <= set(shown["error"])
+        assert shown["updateTime"] == shown["endTime"]
+
+    def test_a_minute_of_tear_down_comes_before_it(self, scripted: Running) -> None:
         job = submit(scripted, "oom")
+        scripted.advance(20 + 150 + 30 + 59)
+        assert document(scripted, job)["state"] == "JOB_STATE_RUNNING"
+
+        scripted.advance(2)
+
+        assert document(scripted, job)["error"] == {
+            "code": 8,
+            "message": "Replicas low on memory: workerpool0. Specify a machine with larger memory and try again.",
+        }
+
+    def test_a_story_lets_the_error_come_late(self, scripted: Running) -> None:
+        job = submit(scripted, "late-error")
         scripted.advance(20 + 150 + 30 + 60 + 59)
         assert document(scripted, job)["state"] == "JOB_STATE_FAILED"
         assert "error" not in document(scripted, job)
 
         scripted.advance(2)
 
-        assert document(scripted, job)["error"]["code"] == 8
-        assert document(scripted, job)["error"]["message"] == (
-            "Replicas low on memory: workerpool0. Specify a machine with larger memory and try again."
-        )
+        ended = document(scripted, job)
+        assert ended["error"]["code"] == 8
+        assert ended["updateTime"] > ended["endTime"]
 
     def test_a_flaky_worker_stays_on_its_machine(self, scripted: Running) -> None:
         job = submit(scripted, "flaky")

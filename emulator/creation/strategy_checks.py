@@ -1,0 +1,85 @@
+"""What Vertex AI checks about a job's scheduling strategy; the wording of the refusals is ours (unconfirmed).
+
+Sources in Google's documentation, read 2026-08 to 2026-11: "Schedule training jobs based on resource availability"
+(Flex-start: its GPUs, one machine configuration, seven days), "Use Spot VMs with training" (no TPU Pods). That a
+waiting time belongs to Flex-start alone is what Google's pipeline components say, which leave it out otherwise.
+"""
+
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from emulator.protocol.documents import Document
+from emulator.protocol.timestamps import seconds
+
+FLEX_START_SECONDS = 604_800
+FLEX_START_GPUS = frozenset(
+    """NVIDIA_L4 NVIDIA_TESLA_A100 NVIDIA_A100_80GB NVIDIA_H100_80GB NVIDIA_H100_MEGA_80GB NVIDIA_H200_141GB
+    NVIDIA_B200""".split()
+)
+STRATEGIES = {"STRATEGY_UNSPECIFIED", "ON_DEMAND", "LOW_COST", "STANDARD", "SPOT", "FLEX_START"}
+SPOT = {"SPOT", "LOW_COST"}
+TPU_CHIPS_OF_HOST = re.compile(r"(?:ct5lp|ct6e|tpu7x)-\w+-(\d+)t")
+CLOUD_TPU_CORES_OF_HOST = 8
+
+
+def scheduling(spec: Document, *, at: str) -> Iterator[tuple[str, str]]:
+    """Strategy, timeout, waiting time and machines of a CustomJobSpec that go together.
+
+    at: where the spec is, as a prefix of paths, e.g. `job_spec.`.
+    """
+    given: dict[str, Any] = spec.get("scheduling", {})
+    strategy, where = given.get("strategy", "STANDARD"), f"{at}scheduling"
+    if strategy not in STRATEGIES:
+        yield f"{where}.strategy", f"Unknown scheduling strategy: {strategy}."
+    if seconds(given.get("timeout", "604800s")) <= 0:
+        yield f"{where}.timeout", "The timeout must be positive."
+    if seconds(given.get("maxWaitDuration", "0s")) < 0:
+        yield f"{where}.max_wait_duration", "The maximum waiting time must not be negative."
+    if "maxWaitDuration" in given and strategy != "FLEX_START":
+        yield f"{where}.max_wait_duration", "max_wait_duration is supported for the FLEX_START strategy only."
+    if strategy == "FLEX_START":
+        yield from _flex_start(spec, at=at)
+    elif strategy in SPOT:
+        yield from _spot(spec, at=at)
+
+
+def _machines(spec: Document, at: str) -> Iterator[tuple[str, Document]]:
+    """Yield (path, MachineSpec) of each pool that is not empty."""
+    for index, pool in enumerate(spec.get("workerPoolSpecs", [])):
+        if pool:
+            yield f"{at}worker_pool_specs[{index}].machine_spec", pool.get("machineSpec", {})
+
+
+def _flex_start(spec: Document, *, at: str) -> Iterator[tuple[str, str]]:
+    where, machines = f"{at}scheduling", list(_machines(spec, at))
+    if seconds(spec["scheduling"].get("timeout", "604800s")) > FLEX_START_SECONDS:
+        yield f"{where}.timeout", "The timeout of a FLEX_START job must be at most 604800s."
+    if any(machine != machines[0][1] for _, machine in machines):
+        yield where, "All worker pools of a FLEX_START job must have the same machine specification."
+    if any("reservationAffinity" in machine for _, machine in machines):
+        yield where, "FLEX_START cannot be used together with Compute Engine reservations."
+    for path, machine in machines:
+        kind = machine.get("acceleratorType")
+        if kind not in FLEX_START_GPUS and machine.get("machineType"):
+            asked = f'accelerator "{kind}"' if kind else f'machine type "{machine["machineType"]}" without a GPU'
+            yield path, f"The FLEX_START strategy does not support {asked}."
+
+
+def _spot(spec: Document, *, at: str) -> Iterator[tuple[str, str]]:
+    for path, machine in _machines(spec, at):
+        if is_tpu_pod(machine):
+            yield path, "The SPOT strategy does not support TPU Pods."
+
+
+def is_tpu_pod(machine: Document) -> bool:
+    """Tell whether a machine is a slice of several TPU hosts: a TPU Pod."""
+    name = machine.get("machineType", "")
+    if name == "cloud-tpu":
+        return bool(machine.get("acceleratorCount", 0) > CLOUD_TPU_CORES_OF_HOST)
+    host = TPU_CHIPS_OF_HOST.fullmatch(name)
+    sides = machine.get("tpuTopology", "").split("x")
+    if host is None or not all(side.isdecimal() for side in sides):
+        return False
+    return math.prod(map(int, sides)) > int(host[1])

@@ -1,0 +1,117 @@
+"""Partial responses: `fields=name,customJobs(name,jobSpec/scheduling)` keeps of an answer only what it names.
+
+Syntax ("Partial response" in the documentation of Google's APIs, read 2026-11): selectors are separated by commas;
+`a/b` (or `a.b`) is a field of a field, `a(b,c)` several of them, `*` every field of one. Lists are gone through
+without an index. A name may be written in either spelling.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from emulator.protocol import schema
+from emulator.protocol.errors import ApiError, invalid
+
+Path = tuple[str, ...]
+TOKEN = re.compile(r"[,()/.]|[^,()/.\s]+")
+MAX_LENGTH, MAX_DEPTH = 10_000, 50
+PAGE_FIELDS = ("nextPageToken",)
+
+
+def parse(text: str) -> list[Path]:
+    """Read a selector into the paths of what it keeps; ApiError 400 if it is none. Nothing = everything ([])."""
+    if len(text) > MAX_LENGTH:
+        raise _refusal(f"The selector is longer than {MAX_LENGTH} characters.")
+    tokens = TOKEN.findall(text)
+    paths = list(_selectors(tokens, (), text)) if tokens else []
+    if tokens:
+        raise _refusal(f"The selector '{text}' has a closing parenthesis too many.")
+    return paths
+
+
+def _selectors(tokens: list[str], above: Path, text: str) -> Iterator[Path]:
+    """Take selectors from the front of the tokens, up to a closing parenthesis or the end."""
+    yield from _selector(tokens, above, text)
+    while tokens and tokens[0] != ")":
+        if tokens.pop(0) != ",":
+            raise _refusal(f"The selector '{text}' lacks a comma.")
+        yield from _selector(tokens, above, text)
+
+
+def _selector(tokens: list[str], above: Path, text: str) -> Iterator[Path]:
+    """Take one selector from the front of the tokens."""
+    path = above
+    while True:
+        if not tokens or tokens[0] in ",()/.":
+            raise _refusal(f"The selector '{text}' lacks a field name.")
+        path = (*path, tokens.pop(0))
+        if len(path) > MAX_DEPTH:
+            raise _refusal(f"The selector '{text[:MAX_DEPTH]}...' is nested too deep.")
+        if not tokens or tokens[0] not in ("/", ".", "("):
+            yield path
+            return
+        if tokens.pop(0) == "(":
+            yield from _selectors(tokens, path, text)
+            if not tokens:
+                raise _refusal(f"The selector '{text}' lacks a closing parenthesis.")
+            tokens.pop(0)
+            return
+
+
+def check(paths: Sequence[Path], message: str, *, collection: str = "") -> None:
+    """Raise ApiError 400 for a path that leads to no field of the answer's message.
+
+    collection: the answer is a page of such messages under this name. What lies below `*` is not looked into.
+    """
+    for path in paths:
+        inside = path
+        if collection and path[0] != "*":
+            name = schema.camel(path[0])
+            if name in PAGE_FIELDS and len(path) == 1:
+                continue
+            if name != collection:
+                raise _unknown(path)
+            inside = path[1:]
+        if inside and not _leads_somewhere(inside, message):
+            raise _unknown(path)
+
+
+def _leads_somewhere(path: Path, message: str) -> bool:
+    for position, step in enumerate(path):
+        if step == "*":
+            return True
+        spelled = schema.names(message).get(step)
+        if spelled is None:
+            return False
+        field = schema.fields(message)[spelled]
+        if field.shape == "map" or field.of in ("Struct", "Value", "Any"):
+            return True  # whatever its keys are
+        if field.kind != "message":
+            return position + 1 == len(path)
+        message = field.of
+    return True
+
+
+def select(answer: Any, paths: Sequence[Path]) -> Any:
+    """Return what the paths keep of an answer; no paths = all of it."""
+    if not paths:
+        return answer
+    if isinstance(answer, list):
+        return [select(each, paths) for each in answer]
+    if not isinstance(answer, dict):
+        return answer
+    kept = {}
+    for name, value in answer.items():
+        rests = [path[1:] for path in paths if path[0] in (name, "*") or schema.camel(path[0]) == name]
+        if rests:
+            kept[name] = value if () in rests else select(value, rests)
+    return kept
+
+
+def _unknown(path: Path) -> ApiError:
+    return _refusal(f"Cannot find matching fields for path '{'.'.join(path)}'.")
+
+
+def _refusal(why: str) -> ApiError:
+    text = f"Error expanding 'fields' parameter. {why}"
+    return invalid(f"Request contains an invalid argument. {text}", violations=[("fields", text)])

@@ -1,0 +1,112 @@
+"""Images that need no command: what runs for a container without one.
+
+There are no containers here, so an image's entry point is known only for the samples of this project, for the Reduction
+Server, and for those that the user names in a file (`--images FILE`), as JSON or in lines of the same form:
+
+    # pattern: command; * stands for anything, the first pattern that fits is taken
+    us-docker.pkg.dev/my-project/train/*: python /opt/project/task.py
+    {"europe-docker.pkg.dev/p/r/i:latest": ["python", "-m", "trainer.task"]}
+"""
+
+import fnmatch
+import json
+import re
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from emulator.protocol.schema import DATA
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+SAMPLES: dict[str, dict[str, Any]] = json.loads((DATA / "images.json").read_text())
+"""Images that this emulator has: `{image: {"folder": WORKDIR in the checkout, "command": [ENTRYPOINT ...]}}`."""
+REDUCTION_SERVER = re.compile(
+    r"(us|europe|asia)-docker\.pkg\.dev/vertex-ai-restricted/training/reductionserver(:[\w.-]+|@sha256:[0-9a-f]{64})?"
+)
+"""The image of a reduction server's pool ("Distributed training" in Google's documentation, read 2026-08)."""
+IDLE = ["python", "-c", "import threading; threading.Event().wait()"]
+"""What the Reduction Server does here: nothing, until the job ends."""
+LINE = re.compile(r"""(?P<quote>["']?)(?P<pattern>\S+?)(?P=quote)\s*:(?:\s+(?P<command>.+))?""")
+Given = tuple[tuple[str, list[str]], ...]
+
+
+class Image(NamedTuple):
+    """What an image brings. folder: what its working directory is copied from, None = it is empty."""
+
+    command: list[str]
+    folder: Path | None = None
+
+
+class Images:
+    """The images that are known. given: patterns and their commands, see `read`."""
+
+    def __init__(self, given: Given = ()) -> None:
+        self._given = given
+
+    def find(self, uri: str) -> Image | None:
+        """Return what an image brings; None if it is unknown here."""
+        for pattern, command in self._given:
+            if fnmatch.fnmatchcase(uri, pattern):
+                return Image(command)
+        if uri in SAMPLES:
+            return Image(SAMPLES[uri]["command"], CHECKOUT / SAMPLES[uri]["folder"])
+        return Image(IDLE) if REDUCTION_SERVER.fullmatch(uri) else None
+
+
+def read(file: Path) -> Given:
+    """Read a file of patterns and commands; ValueError that names what is wrong, OSError if it cannot be read."""
+    text = file.read_text()
+    if text.lstrip().startswith("{"):
+        try:
+            given = json.loads(text)
+        except ValueError as problem:
+            raise ValueError(f"{file}: {problem}") from None
+        pairs = list(given.items())
+    else:
+        pairs = _lines(text, file)
+    return tuple((pattern, _command(value, f"{file}: {pattern}")) for pattern, value in pairs)
+
+
+def _lines(text: str, file: Path) -> list[tuple[str, Any]]:
+    """Read `pattern: command` lines; the words of a command may also stand below it, each behind a dash."""
+    pairs: list[tuple[str, Any]] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        shown = line.strip()
+        if not shown or shown.startswith("#") or shown == "---":
+            continue
+        if shown.startswith("- ") and pairs and isinstance(pairs[-1][1], list):
+            pairs[-1][1].extend(_unquoted([shown.removeprefix("- ")]))
+            continue
+        found = LINE.fullmatch(shown)
+        if found is None:
+            raise ValueError(f"{file}: line {number} is not of the form PATTERN: COMMAND")
+        pairs.append((found["pattern"], _value(found["command"])))
+    return pairs
+
+
+def _value(text: str | None) -> str | list[str]:
+    if text is None:
+        return []
+    if text.startswith("[") and text.endswith("]"):
+        try:
+            words: list[str] = json.loads(text)
+        except ValueError:
+            words = _unquoted(text[1:-1].split(","))
+        return words
+    return text
+
+
+def _unquoted(words: Sequence[str]) -> list[str]:
+    stripped = [word.strip() for word in words]
+    return [word[1:-1] if len(word) > 1 and word[0] == word[-1] and word[0] in "'\"" else word for word in stripped]
+
+
+def _command(value: Any, where: str) -> list[str]:
+    try:
+        words = shlex.split(value) if isinstance(value, str) else value
+    except ValueError as problem:
+        raise ValueError(f"{where}: {problem}") from None
+    if not isinstance(words, list) or not words or not all(isinstance(word, str) and word for word in words):
+        raise ValueError(f"{where}: the command must be a text or a list of texts, not {value!r}")
+    return words

@@ -1,0 +1,102 @@
+"""Google's v1beta1 clients, as Ray on Vertex AI and gcloud beta use that version; shells; locations."""
+
+import urllib.parse
+from typing import Any
+
+import pytest
+from google.api_core import exceptions
+from google.api_core.client_options import ClientOptions
+from google.auth.credentials import AnonymousCredentials
+from google.cloud import aiplatform_v1beta1 as beta
+from google.cloud.location import locations_pb2
+
+from emulator.testing import Running
+from tests.sdk.conftest import Witness
+from tests.sdk.schema_check import Judge
+from tests.sdk.test_custom_jobs import job, pools
+from tests.unit.emulator.conftest import JOBS, job_body, until
+
+PARENT = "projects/demo/locations/us-central1"
+
+
+def made_by(kind: Any, emulator: Running) -> Any:
+    """A generated client over REST."""
+    where = urllib.parse.urlsplit(emulator.url)
+    transport = kind.get_transport_class("rest")(
+        host=where.netloc, credentials=AnonymousCredentials(), url_scheme=where.scheme
+    )
+    return kind(transport=transport, client_options=ClientOptions())
+
+
+class TestBeta:
+    """The generated v1beta1 clients."""
+
+    def test_create_get_list_cancel_and_delete_a_job(self, emulator: Running, witness: Witness) -> None:
+        client = made_by(beta.JobServiceClient, emulator)
+        spec = {"worker_pool_specs": pools("import time; time.sleep(60)"), "enable_web_access": True}
+        made = client.create_custom_job(parent=PARENT, custom_job={"display_name": "beta", "job_spec": spec})
+        until(lambda: client.get_custom_job(name=made.name).state == beta.JobState.JOB_STATE_RUNNING)
+
+        assert set(client.get_custom_job(name=made.name).web_access_uris) == {"workerpool0-0"}
+        assert [one.name for one in client.list_custom_jobs(parent=PARENT)] == [made.name]
+        client.cancel_custom_job(name=made.name)
+        until(lambda: client.get_custom_job(name=made.name).state == beta.JobState.JOB_STATE_CANCELLED)
+        client.delete_custom_job(name=made.name).result(timeout=30)
+        with pytest.raises(exceptions.NotFound):
+            client.get_custom_job(name=made.name)
+        assert witness.seen
+
+    def test_a_persistent_resource_arrives_in_beta_types(self, emulator: Running) -> None:
+        client = made_by(beta.PersistentResourceServiceClient, emulator)
+        pool = {"machine_spec": {"machine_type": "n1-standard-4"}, "replica_count": 1}
+        begun = client.create_persistent_resource(
+            parent=PARENT, persistent_resource={"resource_pools": [pool]}, persistent_resource_id="cluster"
+        )
+
+        done = begun.result(timeout=60)
+
+        assert isinstance(done, beta.PersistentResource)
+        assert isinstance(begun.metadata, beta.CreatePersistentResourceOperationMetadata)
+        assert client.get_persistent_resource(name=done.name).state == beta.PersistentResource.State.RUNNING
+        client.delete_persistent_resource(name=done.name).result(timeout=60)
+
+    def test_locations(self, emulator: Running) -> None:
+        client = made_by(beta.JobServiceClient, emulator)
+
+        one = client.get_location(locations_pb2.GetLocationRequest(name=PARENT))
+        page = client.list_locations(locations_pb2.ListLocationsRequest(name="projects/demo"))
+
+        assert (one.name, one.location_id) == (PARENT, "us-central1")
+        assert one in page.locations
+
+    def test_a_method_that_is_not_there_names_itself(self, emulator: Running) -> None:
+        client = made_by(beta.EndpointServiceClient, emulator)
+
+        with pytest.raises(exceptions.NotFound, match=r"locations\.endpoints\.list \(v1beta1\)"):
+            client.list_endpoints(parent=PARENT)
+
+
+class TestAnswers:
+    """What v1 shows in addition."""
+
+    def test_the_sdk_finds_the_shells_of_a_job(self, sdk: Any) -> None:
+        made = job(sdk, "import time; time.sleep(60)")
+        made.submit(enable_web_access=True)
+
+        assert set(until(lambda: made.web_access_uris)) == {"workerpool0-0"}
+        made.cancel()
+
+    def test_a_failure_is_explained_by_the_first_answer_that_tells_it(self, sdk: Any) -> None:
+        made = job(sdk, "raise SystemExit('no data')")
+        made.submit(disable_retries=True)
+        with pytest.raises(RuntimeError, match="exited with a non-zero status of 1"):
+            made._block_until_complete()
+
+    def test_parts_and_locations_have_the_documented_shape(self, scripted: Running) -> None:
+        judge = Judge("aiplatform.v1")
+        scripted.call("POST", JOBS, job_body(["true"]))
+        page = scripted.call("GET", JOBS + "?fields=customJobs(name,jobSpec/workerPoolSpecs/machineSpec)")
+        places = scripted.call("GET", "/v1/projects/demo/locations")
+
+        assert judge.faults("GoogleCloudAiplatformV1ListCustomJobsResponse", page) == []
+        assert judge.faults("GoogleCloudLocationListLocationsResponse", places) == []
