@@ -146,7 +146,7 @@ def _follow(job: Job, remote: vertex.RemoteJob, now: datetime, columns: dict[str
 
 
 def _learn_error(job: Job, remote: vertex.RemoteJob, now: datetime) -> None:
-    """The error of a failed job appears about a minute after its end (vertex-facts 6.1)."""
+    """The error of a failed job may come in a later answer than the state."""
     if not remote.error or job.error == remote.error:
         return
     door.note(
