@@ -22,6 +22,7 @@ KNOWN = (
         REFUSED,
         "Correct the name or move the field; strategy, for example, belongs under jobSpec.scheduling.",
         GOOGLE + "REST reference, projects.locations.customJobs, 2026-08-22",
+        ({"action": "edit_field", "fields": []},),
     ),
     Diagnosis(
         "validation",

@@ -105,7 +105,7 @@ def _why(job: Job, at: datetime, lines: Sequence[LogLine]) -> Restart:
         if line.replica == "service" and line.severity == "ERROR":
             known = diagnose(None, line.message)
             cause = known.cause if known is not None else "unknown"
-            if cause == "stockout":
+            if cause in {"stockout", "preempted"}:
                 return _whole(at, "preempted" if is_spot else "stockout")
             if cause == "internal":
                 return _whole(at, "internal")
