@@ -249,7 +249,7 @@ class Simulation:
         is_silent = self.restored and not self.database.drops_connections
         if others and not (self.cloud.is_late or is_forgotten or is_silent):
             return f"{pk} was created {len(lives)} times although nothing came later than its window."
-        is_untold = self.restored and (self.cloud.is_late or is_silent)  # the row that knew of it is gone
+        is_untold = self.restored and (self.cloud.is_late or is_silent or is_forgotten)  # what knew of it is gone
         for life in others:
             if life.name not in self.database.unmatched and not (is_untold and not life.is_live(self.kernel.seconds)):
                 return f"{pk} has a second job, {life.name}, that nobody noticed."

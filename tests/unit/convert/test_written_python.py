@@ -15,6 +15,7 @@ from jobs import convert
 from jobs.spec import Submission, read
 
 pytestmark = pytest.mark.sdk
+L4 = {"machineType": "g2-standard-4", "acceleratorType": "NVIDIA_L4", "acceleratorCount": 1}
 POOL = {
     "machineSpec": {"machineType": "n1-standard-4", "acceleratorType": "NVIDIA_TESLA_T4", "acceleratorCount": 1},
     "replicaCount": "1",
@@ -52,7 +53,7 @@ CASES: dict[str, tuple[str, dict[str, Any], str]] = {
         {
             "displayName": "x",
             "jobSpec": {
-                "workerPoolSpecs": [POOL],
+                "workerPoolSpecs": [POOL | {"machineSpec": L4}],
                 "baseOutputDirectory": OUT,
                 "scheduling": {"strategy": "FLEX_START", "maxWaitDuration": "0s"},
             },

@@ -176,8 +176,11 @@ class TestFiles:
         state = tmp_path / "state"
         for folder in ("buckets/team/models", "work/1/workerpool0-0", "programs"):
             (state / folder).mkdir(parents=True)
+        for folder in state.rglob("*"):
+            folder.chmod(0o755)
         for file in ("emulator.sqlite3", "emulator.sqlite3-wal", "lock", "buckets/team/models/weights", "work/1/log"):
-            (state / file).touch(mode=0o644)
+            (state / file).touch()
+            (state / file).chmod(0o644)
         (state / "buckets" / "link").symlink_to(tmp_path / "outside")
         outside = tmp_path / "outside"
         outside.touch(mode=0o644)
