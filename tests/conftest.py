@@ -46,6 +46,14 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 # ---------------------------------------------------------------- time
+@pytest.fixture(autouse=True)
+def _own_umask() -> Iterator[None]:
+    """Give back the umask that a worker started inside a test has set for the whole process."""
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
 @pytest.fixture
 def clock() -> Clock:
     """The only time that domain tests know; it starts on Monday 2 March 2026, 09:00 UTC."""
