@@ -189,7 +189,8 @@ class Simulation:
             if row.remote_name and not row.is_finished:
                 told = listed.get(row.remote_name) or remote.get(row)
                 self.database.wait()
-                if (now := self.database.rows.get(row.pk)) is not None:  # a restore may have removed it
+                now = self.database.rows.get(row.pk)
+                if now is not None and now.remote_name == told.name:  # a restore may have replaced the row
                     self.database.observe(now, states.from_vertex(told.state))
         followed = {row.remote_name for row in self.database.rows.values()}
         for each in listed.values():

@@ -207,6 +207,8 @@ class Look:
             with self.aside.item(known.remote_name):
                 self._keep_claim()
                 job = Job.objects.select_related("sighting").get(pk=known.pk)
+                if job.remote_name != remote.name:  # the row was replaced by an older copy meanwhile
+                    continue
                 record(job, remote, now=self._now)
                 self._look_for_restarts(known, job)
 
