@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from jobs import vertex
 from jobs.lifecycle.asking.ours import check_is_ours
 from jobs.lifecycle.sending.ports import Change, Decide, Event, Store, World
-from jobs.lifecycle.sending.schedule import pause_after
+from jobs.lifecycle.sending.schedule import next_step_at, pause_after
 from jobs.models import Job, JobEvent
 from jobs.states import JobState
 
@@ -81,10 +81,11 @@ def taken(job: Job, now: datetime) -> Change:
     if count > 1:
         message = f"The job had not ended: the cancellation was sent again, for the {ordinal(count)} time."
     event = Event(JobEvent.Kind.CANCEL_SENT, message, key=f"cancel:sent:{count}")
+    pause = min(FIRST_REPEAT * 2 ** min(count - 1, 8), MAX_REPEAT)
     columns = {
         "cancel_sent_at": now,
         "cancels_sent": count,
-        "due_at": None if job.is_finished else now + min(FIRST_REPEAT * 2 ** min(count - 1, 8), MAX_REPEAT),
+        "due_at": next_step_at(job, now) if job.is_finished else now + pause,
         "failures": 0,
         "trouble": "",
     }
@@ -97,7 +98,7 @@ def not_taken(error: vertex.VertexError) -> Decide:
     def decide(job: Job, now: datetime) -> Change:
         message = f"Vertex AI did not take the cancellation: {error}"
         columns = {
-            "due_at": None if job.is_finished else now + pause_after(error, job.failures),
+            "due_at": next_step_at(job, now) if job.is_finished else now + pause_after(error, job.failures),
             "failures": job.failures + 1,
             "trouble": message,
         }
