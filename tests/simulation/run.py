@@ -17,7 +17,7 @@ from jobs.lifecycle.sending.installation import Watch
 from jobs.lifecycle.sending.ports import World
 from jobs.states import JobState
 from tests.simulation.database import Database, Row, SimulatedStore
-from tests.simulation.kernel import Kernel, Killed
+from tests.simulation.kernel import EPOCH, Kernel, Killed
 from tests.simulation.vertex import Cloud, SimulatedRemote
 
 STORM_SECONDS = 1_200.0
@@ -252,7 +252,10 @@ class Simulation:
             return f"{pk} was created {len(lives)} times although nothing came later than its window."
         is_untold = self.restored and (self.cloud.is_late or is_silent or is_forgotten)  # what knew of it is gone
         for life in others:
-            if life.name not in self.database.unmatched and not (is_untold and not life.is_live(self.kernel.seconds)):
+            checked_at = row.duplicates_checked_at and (row.duplicates_checked_at - EPOCH).total_seconds()
+            is_listed_late = checked_at is not None and life.listed_at > checked_at  # and it ended between two polls
+            has_ended = not life.is_live(self.kernel.seconds)
+            if life.name not in self.database.unmatched and not (has_ended and (is_untold or is_listed_late)):
                 return f"{pk} has a second job, {life.name}, that nobody noticed."
         return ""
 
