@@ -75,6 +75,8 @@ FINISHED = frozenset(
         JobState.EXPIRED,
     }
 )
+NOT_SENT = frozenset({JobState.AWAITING_APPROVAL, JobState.APPROVED, JobState.SUBMITTING})
+"""Requests that Vertex AI has not answered, as far as their row knows."""
 REMOTE = frozenset(JobState) - LOCAL
 """The states of Vertex AI that we have words for."""
 WAITING = frozenset({JobState.APPROVED, JobState.SUBMITTING, JobState.QUEUED, JobState.PENDING})

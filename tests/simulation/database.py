@@ -12,13 +12,11 @@ from django.db import OperationalError
 from jobs import states
 from jobs.lifecycle.claims import JOB_LEASE
 from jobs.lifecycle.sending.installation import Watch
-from jobs.lifecycle.sending.ports import Change, Decide, Objection, Written
+from jobs.lifecycle.sending.ports import Change, Decide, Written
 from jobs.models import Job
-from jobs.states import FINISHED, JobState
+from jobs.states import FINISHED, NOT_SENT, JobState
 from jobs.vertex import RemoteJob
 from tests.simulation.kernel import Kernel
-
-UNSENT = (JobState.AWAITING_APPROVAL, JobState.APPROVED, JobState.SUBMITTING)
 
 
 class Row:
@@ -183,7 +181,7 @@ class SimulatedStore:
         self.wait(0.001)  # a break here hides a commit that was made
         return Written(copy.copy(fresh), now, read_at)  # type: ignore[arg-type]
 
-    def objection(self, job: Row) -> Objection | None:
+    def objection(self, job: Row) -> Change | None:
         return None
 
     def trusted_since(self) -> datetime:
@@ -195,7 +193,7 @@ class SimulatedStore:
             database.kernel.tell("A worker notices that the database may be another one.")
             database.trusted_since = now
             for row in database.rows.values():
-                if row.state in UNSENT:
+                if row.state in NOT_SENT:
                     row.attempted_at = now
         began_at = self.watch.began_at or now
         return max(began_at, database.trusted_since or began_at)

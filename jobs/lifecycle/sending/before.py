@@ -6,7 +6,7 @@ from jobs import spec
 from jobs.lifecycle.asking.again import asks_again
 from jobs.lifecycle.asking.pools import known_pools, waits_for_resource
 from jobs.lifecycle.asking.request import Preview, preview, submission_of
-from jobs.lifecycle.sending.ports import Change, Event, Objection
+from jobs.lifecycle.sending.ports import Change, Event
 from jobs.models import Job, JobEvent
 from jobs.states import JobState
 
@@ -14,8 +14,8 @@ RESOURCE_INTERVAL = timedelta(seconds=30)
 """Until a job is tried again whose persistent resource is on the way to RUNNING."""
 
 
-def objection(job: Job, now: datetime) -> Objection | None:
-    """Return what keeps the job from being sent now, or None.
+def objection(job: Job, now: datetime) -> Change | None:
+    """Return what to write instead of sending the job now; None when it may be sent.
 
     This comes before a creation is taken from the rate limit, so that a job which waits for its resource takes none.
     """
@@ -25,10 +25,10 @@ def objection(job: Job, now: datetime) -> Objection | None:
     refused = [finding for finding in judged.decision.findings if finding.severity == spec.Severity.REFUSE]
     if not refused:
         asks = asks_again(job, judged)
-        return Objection(_question(judged, asks, now)) if asks else None
+        return _question(judged, asks, now) if asks else None
     if waits_for_resource(submission, pools, refused):
         columns = {"due_at": now + RESOURCE_INTERVAL, "trouble": refused[0].message}
-        return Objection(Change(columns=columns, releases=True))
+        return Change(columns=columns, releases=True)
     words = "; ".join(finding.message for finding in refused)
     event = Event(
         JobEvent.Kind.STATE,
@@ -37,7 +37,7 @@ def objection(job: Job, now: datetime) -> Objection | None:
         reason="policy",
         detail={"findings": [finding.as_dict() for finding in refused]},
     )
-    return Objection(Change((event,), {"due_at": None}, releases=True))
+    return Change((event,), {"due_at": None}, releases=True)
 
 
 def _question(judged: Preview, asks: list[dict[str, object]], now: datetime) -> Change:

@@ -16,7 +16,7 @@ from jobs.lifecycle.asking.ours import check_is_ours
 from jobs.lifecycle.asking.roles import role_of
 from jobs.lifecycle.errors import NotPermitted
 from jobs.lifecycle.sending.ports import Change, Decide, Event, World
-from jobs.lifecycle.sending.schedule import pause_after
+from jobs.lifecycle.sending.schedule import put_off
 from jobs.models import Job, JobEvent, Role
 from jobs.states import FINISHED, LOCAL
 
@@ -78,7 +78,7 @@ def send_delete(job: Job, world: World) -> None:
     except (vertex.Refused, vertex.PermissionDenied) as error:
         change = refused(str(error))
     except vertex.VertexError as error:
-        change = failed(error)
+        change = put_off(error)
     world.store.apply(job, change)
 
 
@@ -125,15 +125,5 @@ def refused(words: str) -> Decide:
         key = f"delete:refused:{_requests(job)}"
         event = Event(JobEvent.Kind.TROUBLE, message, key=key, reason="delete_refused")
         return Change((event,), {"deletion_requested_at": None, **SETTLED}, releases=True)
-
-    return decide
-
-
-def failed(error: vertex.VertexError) -> Decide:
-    """The call failed: again later."""
-
-    def decide(job: Job, now: datetime) -> Change:
-        columns = {"due_at": now + pause_after(error, job.failures), "failures": job.failures + 1}
-        return Change(columns=columns | {"trouble": str(error)}, releases=True)
 
     return decide

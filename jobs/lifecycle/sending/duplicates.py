@@ -8,14 +8,12 @@ is looked up by its label once more some time after it was accepted, which also 
 from collections.abc import Iterable
 from datetime import datetime
 
-from jobs import vertex
+from jobs import states, vertex
 from jobs.lifecycle.sending.ports import Change, Decide, Event, World
-from jobs.lifecycle.sending.schedule import next_step_at, pause_after
+from jobs.lifecycle.sending.schedule import next_step_at, put_off
+from jobs.lifecycle.watching.record import number
 from jobs.models import Job, JobEvent, UnmatchedJob
-from jobs.states import JobState
-
-ENDED = ("_SUCCEEDED", "_PARTIALLY_SUCCEEDED", "_FAILED", "_CANCELLED", "_EXPIRED")
-NOT_SENT = frozenset({JobState.AWAITING_APPROVAL, JobState.APPROVED, JobState.SUBMITTING})
+from jobs.states import FINISHED, NOT_SENT, JobState
 
 
 def check(job: Job, world: World) -> None:
@@ -23,7 +21,7 @@ def check(job: Job, world: World) -> None:
     try:
         found = world.remote.find(job)
     except vertex.VertexError as error:
-        world.store.apply(job, failed(error))
+        world.store.apply(job, put_off(error))
         return
     settle(job, found, world)
     world.store.apply(job, checked)
@@ -42,9 +40,9 @@ def settle(job: Job, found: Iterable[vertex.RemoteJob], world: World) -> None:
             world.store.apply(job, look_up_next, needs_claim=False)
             continue
         world.store.apply(job, noticed(remote), needs_claim=False)
-        has_ended = remote.state.endswith(ENDED)
-        row = world.store.record_unmatched(job, remote, has_ended=has_ended)
-        if not has_ended:
+        is_over = has_ended(remote)
+        row = world.store.record_unmatched(job, remote, has_ended=is_over)
+        if not is_over:
             cancel(row, world)
 
 
@@ -59,17 +57,22 @@ def cancel(row: UnmatchedJob, world: World) -> None:
     world.store.save_unmatched(row)
 
 
+def has_ended(remote: vertex.RemoteJob) -> bool:
+    """Tell whether Vertex AI says that the job has ended."""
+    return states.from_vertex(remote.state) in FINISHED
+
+
 def noticed(remote: vertex.RemoteJob) -> Decide:
     """Write an event for the duplicate, once."""
 
     def decide(job: Job, _now: datetime) -> Change:
-        number = remote.name.rpartition("/")[2]
-        has_ended = remote.state.endswith(ENDED)
         which = "a second job of this request" if job.remote_name else "a job of this request, which had ended here"
-        message = f"Vertex AI has {which}: {number}. "
-        message += "It has ended, and may have been billed." if has_ended else "Trainboard cancels it."
+        message = f"Vertex AI has {which}: {number(remote)}. "
+        message += "It has ended, and may have been billed." if has_ended(remote) else "Trainboard cancels it."
         detail = {"remote_name": remote.name, "remote_state": remote.state}
-        event = Event(JobEvent.Kind.DUPLICATE, message, key=f"duplicate:{number}", reason="duplicate", detail=detail)
+        event = Event(
+            JobEvent.Kind.DUPLICATE, message, key=f"duplicate:{number(remote)}", reason="duplicate", detail=detail
+        )
         return Change((event,))
 
     return decide
@@ -88,14 +91,3 @@ def checked(job: Job, now: datetime) -> Change:
     due_at = next_step_at(job, now, is_checked=True)
     columns = {"duplicates_checked_at": now, "due_at": due_at, "failures": 0, "trouble": ""}
     return Change(columns=columns, releases=True)
-
-
-def failed(error: vertex.VertexError) -> Decide:
-    """The look-up failed: again later."""
-
-    def decide(job: Job, now: datetime) -> Change:
-        pause = pause_after(error, job.failures)
-        columns = {"due_at": now + pause, "failures": job.failures + 1, "trouble": str(error)}
-        return Change(columns=columns, releases=True)
-
-    return decide

@@ -20,7 +20,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from jobs.models import Installation, Job, JobEvent
-from jobs.states import JobState
+from jobs.states import NOT_SENT
 
 logger = logging.getLogger(__name__)
 
@@ -108,8 +108,7 @@ def mark_restored(reason: str, *, now: datetime, take_over: bool = False) -> int
         if take_over:
             row.instance = settings.INSTANCE
         row.save()
-        unsent = [JobState.AWAITING_APPROVAL, JobState.APPROVED, JobState.SUBMITTING]
-        return Job.objects.filter(state__in=unsent).update(attempted_at=now)
+        return Job.objects.filter(state__in=NOT_SENT).update(attempted_at=now)
 
 
 def make_sure(now: datetime) -> Installation:

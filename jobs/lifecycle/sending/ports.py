@@ -61,13 +61,6 @@ class Written:
     """Seconds of `Clock.monotonic`, taken just before the database's time was asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Objection:
-    """Why an approved job must not be sent now: `change` says what to write instead."""
-
-    change: Change
-
-
 class Store(Protocol):
     """The rows. Every method is one transaction of its own."""
 
@@ -81,8 +74,8 @@ class Store(Protocol):
         fact whoever learns it, so it is written with `needs_claim=False`.
         """
 
-    def objection(self, job: Job) -> Objection | None:
-        """Assess an approved job once more before it is sent; None when it may be sent."""
+    def objection(self, job: Job) -> Change | None:
+        """Assess an approved job once more before it is sent; None when it may be, else what to write instead."""
 
     def trusted_since(self) -> datetime:
         """Return since when the database is known not to have been replaced by an older copy.

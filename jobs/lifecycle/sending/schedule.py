@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 
+from jobs.lifecycle.sending.ports import Change, Decide
 from jobs.models import Job
 from jobs.vertex import VertexError
 
@@ -28,3 +29,13 @@ def next_step_at(job: Job, now: datetime, *, is_checked: bool = False) -> dateti
     if job.cancel_requested_at is not None and not job.is_finished:
         return now
     return now + CHECK_AFTER if job.may_have_duplicates and not is_checked else None
+
+
+def put_off(error: VertexError) -> Decide:
+    """Decide when a step whose call failed is made again."""
+
+    def decide(job: Job, now: datetime) -> Change:
+        columns = {"due_at": now + pause_after(error, job.failures), "failures": job.failures + 1}
+        return Change(columns=columns | {"trouble": str(error)}, releases=True)
+
+    return decide

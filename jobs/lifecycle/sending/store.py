@@ -12,7 +12,7 @@ from jobs.lifecycle import claims, door
 from jobs.lifecycle.clock import Clock
 from jobs.lifecycle.sending import installation
 from jobs.lifecycle.sending.before import objection
-from jobs.lifecycle.sending.ports import Change, Decide, Event, Objection, Written
+from jobs.lifecycle.sending.ports import Change, Decide, Event, Written
 from jobs.lifecycle.watching.record import record
 from jobs.models import Approval, Job, UnmatchedJob
 from jobs.vertex import RemoteJob
@@ -51,8 +51,8 @@ class DatabaseStore:
                 self._write(fresh, change, is_holder=fresh.claim is not None and fresh.claim == job.claim, now=now)
         return Written(fresh, now, read_at)
 
-    def objection(self, job: Job) -> Objection | None:
-        """Assess an approved job once more before it is sent; None when it may be sent."""
+    def objection(self, job: Job) -> Change | None:
+        """Assess an approved job once more before it is sent; None when it may be, else what to write instead."""
         return objection(job, self._clock.now())
 
     def trusted_since(self) -> datetime:
@@ -83,7 +83,7 @@ class DatabaseStore:
             record(job, change.remote, now=now, remote_name=change.remote.name, submitted_at=submitted_at)
             if job.remote_name != change.remote.name:  # the attempt then stays in doubt, and is looked up
                 raise RuntimeError(f"job {job.pk} cannot enter {change.remote.state} from {job.state}")
-            if job.is_finished and columns.get("due_at") is not None and job.submit_attempts < 2:
+            if job.is_finished and not job.may_have_duplicates:
                 columns["due_at"] = None
         if change.question:
             unanswered = {"decision": "", "decided_by": None, "decided_at": None, "comment": "", "asked_at": now}
@@ -104,24 +104,15 @@ def save_unmatched(
     remote: RemoteJob, *, job: Job | None, place: Mapping[str, Any], has_ended: bool, now: datetime
 ) -> UnmatchedJob:
     """Write the row of a job at Vertex AI that carries our label and that no row follows; return it."""
+    seen = {
+        "job": job,
+        "display_name": remote.display_name[:128],
+        "state": remote.state[:64],
+        "last_seen_at": now,
+        "ended_at": now if has_ended else None,
+    }
     row, _ = UnmatchedJob.objects.update_or_create(
-        remote_name=remote.name,
-        defaults={
-            "job": job,
-            "display_name": remote.display_name[:128],
-            "state": remote.state[:64],
-            "last_seen_at": now,
-            "ended_at": now if has_ended else None,
-        },
-        create_defaults={
-            **place,
-            "job": job,
-            "display_name": remote.display_name[:128],
-            "state": remote.state[:64],
-            "first_seen_at": now,
-            "last_seen_at": now,
-            "ended_at": now if has_ended else None,
-        },
+        remote_name=remote.name, defaults=seen, create_defaults={**place, **seen, "first_seen_at": now}
     )
     return row
 

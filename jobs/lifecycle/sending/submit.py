@@ -20,13 +20,14 @@ So a create that is still on its way leaves no later than `MAX_CALL` after `atte
 
 from datetime import datetime, timedelta
 
-from jobs import vertex
+from jobs import states, vertex
 from jobs.lifecycle.budget import OverBudget
 from jobs.lifecycle.claims import JOB_LEASE
 from jobs.lifecycle.connection import MAX_CALL
 from jobs.lifecycle.sending import duplicates
 from jobs.lifecycle.sending.ports import Change, Decide, Event, World, Written
 from jobs.lifecycle.sending.schedule import CHECK_AFTER, next_step_at, pause_after
+from jobs.lifecycle.watching.record import number
 from jobs.models import Job, JobEvent
 from jobs.states import JobState
 
@@ -37,6 +38,7 @@ LOOK_UP_INTERVAL = timedelta(seconds=10)
 MAX_START_SECONDS = 10.0
 """A create whose record took longer to write is not sent: too little would be left of its time."""
 UNSENT = frozenset({JobState.APPROVED, JobState.SUBMITTING})
+WITHOUT_RESULT = frozenset({JobState.CANCELLED, JobState.CANCELLING, JobState.FAILED, JobState.EXPIRED})
 
 
 def submit(job: Job, world: World) -> None:
@@ -44,7 +46,7 @@ def submit(job: Job, world: World) -> None:
     if _needs_look_up(job, world) and not _is_absent(job, world):
         return
     if job.state == JobState.APPROVED and (objection := world.store.objection(job)):
-        world.store.apply(job, lambda _job, _now: objection.change)
+        world.store.apply(job, lambda fresh, _now: objection if is_unsent(fresh) else Change(releases=True))
         return
     try:
         world.remote.reserve_create(job)
@@ -101,9 +103,12 @@ def _follow(job: Job, found: list[vertex.RemoteJob], world: World) -> None:
 
 def choose(found: list[vertex.RemoteJob]) -> vertex.RemoteJob:
     """Return the job to follow: the oldest of those that have not been cancelled or failed, else the oldest."""
-    without_result = ("_CANCELLED", "_CANCELLING", "_FAILED", "_EXPIRED")
-    rank = {remote.name: (remote.state.endswith(without_result), remote.raw.get("createTime", "")) for remote in found}
-    return min(found, key=lambda remote: (*rank[remote.name], remote.name))
+
+    def rank(remote: vertex.RemoteJob) -> tuple[bool, str, str]:
+        is_without_result = states.from_vertex(remote.state) in WITHOUT_RESULT
+        return is_without_result, remote.raw.get("createTime", ""), remote.name
+
+    return min(found, key=rank)
 
 
 def is_unsent(job: Job) -> bool:
@@ -159,31 +164,18 @@ def absent(asked_at: datetime) -> Decide:
 
 def created(remote: vertex.RemoteJob) -> Decide:
     """Vertex AI has created the job: follow it, unless the row follows another one or has ended meanwhile."""
-
-    def decide(job: Job, now: datetime) -> Change:
-        if not is_unsent(job):
-            return Change(releases=True)
-        return _enter(job, remote, now)
-
-    return decide
+    return _following(remote)
 
 
 def adopted(remote: vertex.RemoteJob) -> Decide:
     """A look-up found the job at Vertex AI: follow it instead of creating it."""
-
-    def decide(job: Job, now: datetime) -> Change:
-        if not is_unsent(job):
-            return Change(releases=True)
-        number = remote.name.rpartition("/")[2]
-        event = Event(
-            JobEvent.Kind.SUBMIT_ADOPTED,
-            f"An earlier try had reached Vertex AI as {number}; adopted instead of sent again.",
-            key=f"adopted:{number}",
-            detail={"remote_name": remote.name},
-        )
-        return _enter(job, remote, now, event)
-
-    return decide
+    event = Event(
+        JobEvent.Kind.SUBMIT_ADOPTED,
+        f"An earlier try had reached Vertex AI as {number(remote)}; adopted instead of sent again.",
+        key=f"adopted:{number(remote)}",
+        detail={"remote_name": remote.name},
+    )
+    return _following(remote, event)
 
 
 def create_failed(error: vertex.VertexError) -> Decide:
@@ -239,10 +231,17 @@ def _try_again(
     return Change(() if message == job.trouble else (event,), columns, releases=True)
 
 
-def _enter(job: Job, remote: vertex.RemoteJob, now: datetime, *events: Event) -> Change:
+def _following(remote: vertex.RemoteJob, *events: Event) -> Decide:
     """Enter the state that Vertex AI tells; from here on the observer takes over."""
-    if job.state == JobState.APPROVED:  # an older copy of the database does not know that the job was sent
-        message = "It had been submitted before; this database does not know of it."
-        events = (Event(JobEvent.Kind.STATE, message, to_state=JobState.SUBMITTING), *events)
-    columns = {"attempted_at": None, "failures": 0, "trouble": "", "due_at": next_step_at(job, now)}
-    return Change(events, columns, remote=remote, releases=True, wakes=True)
+
+    def decide(job: Job, now: datetime) -> Change:
+        if not is_unsent(job):
+            return Change(releases=True)
+        before: tuple[Event, ...] = ()
+        if job.state == JobState.APPROVED:  # an older copy of the database does not know that the job was sent
+            message = "It had been submitted before; this database does not know of it."
+            before = (Event(JobEvent.Kind.STATE, message, to_state=JobState.SUBMITTING),)
+        columns = {"attempted_at": None, "failures": 0, "trouble": "", "due_at": next_step_at(job, now)}
+        return Change((*before, *events), columns, remote=remote, releases=True, wakes=True)
+
+    return decide
