@@ -15,7 +15,8 @@ from jobs.lifecycle.queue import world
 from jobs.lifecycle.sending import installation, submit
 from jobs.lifecycle.sending.advance import advance
 from jobs.lifecycle.sending.remote import VertexRemote
-from jobs.models import ForeignJob, Job, JobEvent, Scope, Survey, Team, UnmatchedJob
+from jobs.lifecycle.sending.store import DatabaseStore
+from jobs.models import ForeignJob, Job, JobEvent, Policy, Scope, Survey, Team, UnmatchedJob
 from tests.domain.conftest import Cloud, RequestJob, look
 from tests.support import samples
 
@@ -107,6 +108,26 @@ class TestLostClaim:
         assert job.remote_name == second["name"]
         assert cloud.job(first["name"])["state"] in {"JOB_STATE_CANCELLING", "JOB_STATE_CANCELLED"}
         assert job.events.get(kind="duplicate").detail["remote_name"] == first["name"]
+
+
+class TestWithdrawal:
+    def test_one_while_the_job_is_assessed_once_more_leaves_it_withdrawn(
+        self, request_job: RequestJob, cloud: Cloud, owner: User, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        job, objection = request_job(), DatabaseStore.objection
+
+        def meanwhile(self: DatabaseStore, row: Job) -> Any:
+            assert lifecycle.cancel(Job.objects.get(pk=row.pk), by=owner, clock=cloud.clock)
+            Policy.objects.update(regions=["europe-west4"])
+            return objection(self, Job.objects.select_related("team").get(pk=row.pk))
+
+        monkeypatch.setattr(DatabaseStore, "objection", meanwhile)
+        lifecycle.advance(job.pk, clock=cloud.clock)
+
+        job.refresh_from_db()
+        assert (job.state, job.due_at, job.claim) == ("withdrawn", None, None)
+        assert not job.events.filter(reason="internal_fault").exists()
+        assert cloud.jobs() == []
 
 
 class TestSecondJobs:

@@ -179,7 +179,7 @@ class SimulatedStore:
             if database.epoch == epoch:
                 database.unlock(job.pk)
         self.wait(0.001)  # a break here hides a commit that was made
-        return Written(copy.copy(fresh), now, read_at)  # type: ignore[arg-type]
+        return Written(copy.copy(fresh), read_at, is_changed=change is not None)  # type: ignore[arg-type]
 
     def objection(self, job: Row) -> Change | None:
         return None

@@ -28,15 +28,8 @@ def cancel(job: Job, *, by: User, store: Store) -> bool:
     again. Raises NotPermitted for an adopted job.
     """
     check_is_ours(job)
-    answers: list[bool] = []
-
-    def decide(fresh: Job, now: datetime) -> Change | None:
-        change = requested(by)(fresh, now)
-        answers.append(change is not None)
-        return change
-
-    written = store.apply(job, decide, needs_claim=False)
-    return written is not None and answers[-1]
+    written = store.apply(job, requested(by), needs_claim=False)
+    return written is not None and written.is_changed
 
 
 def send_cancel(job: Job, world: World) -> None:

@@ -53,12 +53,12 @@ Decide = Callable[[Job, datetime], Change | None]
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A transaction that was committed: the row after it, the time that it read, and when it was read here."""
+    """A transaction that was committed: the row after it, and whether anything was written."""
 
     job: Job
-    at: datetime
     read_at: float
     """Seconds of `Clock.monotonic`, taken just before the database's time was asked for."""
+    is_changed: bool
 
 
 class Store(Protocol):

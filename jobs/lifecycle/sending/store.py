@@ -17,9 +17,6 @@ from jobs.lifecycle.watching.record import record
 from jobs.models import Approval, Job, UnmatchedJob
 from jobs.vertex import RemoteJob
 
-MAX_KEY = 120
-"""Characters of an event's key that its column holds."""
-
 
 class DatabaseStore:
     """`ports.Store` over Django's models."""
@@ -47,9 +44,10 @@ class DatabaseStore:
             now = self._clock.now()
             if needs_claim and not _holds(fresh, job, now):
                 return None
-            if (change := decide(fresh, now)) is not None:
+            change = decide(fresh, now)
+            if change is not None:
                 self._write(fresh, change, is_holder=fresh.claim is not None and fresh.claim == job.claim, now=now)
-        return Written(fresh, now, read_at)
+        return Written(fresh, read_at, is_changed=change is not None)
 
     def objection(self, job: Job) -> Change | None:
         """Assess an approved job once more before it is sent; None when it may be, else what to write instead."""
@@ -127,7 +125,7 @@ def _write_event(job: Job, event: Event, now: datetime) -> None:
     told: dict[str, Any] = {
         "now": now,
         "sentence": event.message,
-        "once_key": event.key[:MAX_KEY],
+        "once_key": event.key,
         "actor": event.actor,
         "reason": event.reason,
         "detail": dict(event.detail),
