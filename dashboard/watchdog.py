@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 EXIT_CODE = 75
 """EX_TEMPFAIL of sysexits.h: try again. Told apart from 1 (an error) and 0 (asked to stop)."""
 LOOKS_PER_LIMIT = 20
-LONGEST_PAUSE_SECONDS = 5.0
+MAX_PAUSE_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Watchdog:
     def __init__(self, limit_seconds: float) -> None:
         """`limit_seconds`: the longest that a task may run."""
         self._limit = limit_seconds
-        self._pause = min(limit_seconds / LOOKS_PER_LIMIT, LONGEST_PAUSE_SECONDS)
+        self._pause = min(limit_seconds / LOOKS_PER_LIMIT, MAX_PAUSE_SECONDS)
         self._running: dict[str, Running] = {}
         self._lock = threading.Lock()
         self._watching_in = 0

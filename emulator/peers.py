@@ -172,13 +172,13 @@ def lookup() -> Lookup | None:
     for way in (Diagnosis, Tables):
         with contextlib.suppress(OSError):  # a system without it: the next way, and at last None
             found: Lookup = way()
-            if _finds_us(found):
+            if _finds_own_socket(found):
                 return found
             found.close()
     return None
 
 
-def _finds_us(find: Lookup) -> bool:
+def _finds_own_socket(find: Lookup) -> bool:
     """Tell whether it names us as the owner of a socket that we make."""
     with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
         try:

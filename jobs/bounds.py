@@ -30,6 +30,11 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _DIGEST_CHARACTERS = 12
 
 
+def is_storable(text: str) -> bool:
+    """Tell whether both databases keep the text as it is."""
+    return _UNSTORABLE.search(text) is None
+
+
 def clean(text: str) -> str:
     """Return the text with U+FFFD in place of NUL characters and lone surrogates."""
     return _UNSTORABLE.sub("\ufffd", text)

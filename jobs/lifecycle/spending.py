@@ -25,7 +25,7 @@ AT_ONCE = 500
 def watch_spending(now: datetime) -> int:
     """Tell of every job whose cost exceeds what was approved since the last call; return how many."""
     over = (job for job in _candidates(now).iterator() if _is_over(job, now))
-    return sum(_tell(job, now) for job in list(islice(over, AT_ONCE)))
+    return sum(_record_overrun(job, now) for job in list(islice(over, AT_ONCE)))
 
 
 def _candidates(now: datetime) -> QuerySet[Job]:
@@ -54,7 +54,7 @@ def _last_seen(job: Job, now: datetime) -> datetime:
     return now if job.state in FINISHED or job.seen_at is None else min(now, job.seen_at)
 
 
-def _tell(job: Job, now: datetime) -> bool:
+def _record_overrun(job: Job, now: datetime) -> bool:
     cost = cost_of(job, _last_seen(job, now))
     assert cost is not None
     assert job.approved_usd is not None

@@ -40,7 +40,7 @@ def fit(row: models.Model) -> list[str]:
         fitted = fitted_value(field, value)
         if fitted is not value and fitted != value:
             setattr(row, field.attname, fitted)
-            cuts.append(_told(field, value))
+            cuts.append(_description(field, value))
     return cuts
 
 
@@ -68,7 +68,7 @@ def fitted_value(field: Field, value: Any) -> Any:
 def _text(field: Field, value: Any) -> Any:
     if not isinstance(value, str):
         return value
-    cut = bounds.bounded_key if _tells_apart(field) else bounds.bounded
+    cut = bounds.bounded_key if _is_key(field) else bounds.bounded
     fitted = cut(value, field.max_length or bounds.MAX_TEXT_CHARACTERS)
     return value if fitted == value else fitted
 
@@ -110,7 +110,7 @@ def _has_room(field: "models.DecimalField[Any, Any]", number: Decimal) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _tells_apart(field: Field) -> bool:
+def _is_key(field: Field) -> bool:
     """Whether rows are told apart by the field, so that two of its values must not be cut to the same."""
     unique = (constraint.fields for constraint in field.model._meta.constraints if hasattr(constraint, "fields"))
     return field.unique or any(field.name in fields for fields in unique)
@@ -124,5 +124,5 @@ def _field(model: type[models.Model], name: str) -> Field:
     return found
 
 
-def _told(field: Field, value: Any) -> str:
+def _description(field: Field, value: Any) -> str:
     return f"{field.name} ({len(value):,} characters)" if isinstance(value, str) else field.name

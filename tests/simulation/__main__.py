@@ -42,7 +42,7 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
     if options.seed is not None:
-        return tell(options.seed)
+        return run_one(options.seed)
     began = time.monotonic()
     portions = range(options.first, options.first + options.seeds, PORTION)
     counts = [min(PORTION, options.first + options.seeds - first) for first in portions]
@@ -63,7 +63,7 @@ def main() -> int:
     return 0
 
 
-def tell(seed: int) -> int:
+def run_one(seed: int) -> int:
     """Run one seed and print what happened."""
     import django
 
@@ -77,7 +77,7 @@ def tell(seed: int) -> int:
     except Violation as violation:
         print(violation)
         return 1
-    print("\n".join(simulation.kernel.told()))
+    print("\n".join(simulation.kernel.sentences()))
     return 0
 
 

@@ -71,7 +71,7 @@ class Database:
         kernel = self.kernel
         if self.stall_share and kernel.random.random() < self.stall_share:
             seconds = kernel.random.choice([5.0, 9.0, 20.0, 31.0, 62.0, 90.0])
-            kernel.tell("One statement takes {:.0f} s.", seconds)
+            kernel.log("One statement takes {:.0f} s.", seconds)
         kernel.work(seconds * (0.5 + kernel.random.random()) if seconds < 1 else seconds)
         for begins, ends in self.stalls:
             if begins <= kernel.seconds < ends:
@@ -190,7 +190,7 @@ class SimulatedStore:
         newest = database.events[-1] if database.events else None
         identity = database.epoch if database.drops_connections else 0
         if self.watch.went_back(now, newest, database.events.__contains__, identity=identity):
-            database.kernel.tell("A worker notices that the database may be another one.")
+            database.kernel.log("A worker notices that the database may be another one.")
             database.trusted_since = now
             for row in database.rows.values():
                 if row.state in NOT_SENT:
@@ -215,7 +215,7 @@ class SimulatedStore:
                 if row.is_finished and not row.may_have_duplicates:
                     row.due_at = None
             database.add_event(row.pk, event.to_state or event.key)
-            database.kernel.tell("{}: {}", row.pk, event.message)
+            database.kernel.log("{}: {}", row.pk, event.message)
         columns: Mapping[str, Any] = change.columns
         if change.remote is not None:
             row.remote_name = change.remote.name

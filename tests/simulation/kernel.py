@@ -28,7 +28,7 @@ class Kernel:
         self._wakes: dict[greenlet, int] = {}
         self._main = getcurrent()
         self.kill_share = 0.0
-        self._told: list[tuple[float, str, tuple[Any, ...]]] = []
+        self._logged: list[tuple[float, str, tuple[Any, ...]]] = []
 
     @property
     def now(self) -> datetime:
@@ -66,13 +66,13 @@ class Kernel:
             task.parent = getcurrent()  # which goes on when it has ended
             task.throw(GreenletExit)
 
-    def tell(self, words: str, *values: Any) -> None:
+    def log(self, words: str, *values: Any) -> None:
         """Remember what happened; it is put into words only when somebody asks."""
-        self._told.append((self.seconds, words, values))
+        self._logged.append((self.seconds, words, values))
 
-    def told(self) -> list[str]:
+    def sentences(self) -> list[str]:
         """Return what has happened, one sentence a line."""
-        return [f"{seconds:8.1f} s  {words.format(*values)}" for seconds, words, values in self._told]
+        return [f"{seconds:8.1f} s  {words.format(*values)}" for seconds, words, values in self._logged]
 
     def run(self, until: float) -> None:
         """Let time pass until a second of the run."""

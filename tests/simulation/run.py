@@ -96,7 +96,7 @@ class Simulation:
             self._plan_restore(random.uniform(5, 200))
         kernel.run(STORM_SECONDS)
         self.database.faults = self.database.stall_share = self.cloud.faults = kernel.kill_share = 0.0
-        kernel.tell("From here on nothing fails any more.")
+        kernel.log("From here on nothing fails any more.")
         kernel.run(STORM_SECONDS + QUIET_SECONDS)
         self._judge()
 
@@ -105,7 +105,7 @@ class Simulation:
         def request() -> None:
             self.database.rows[pk] = Row(pk, self.kernel.now)
             self.database.add_event(pk, "approved")
-            self.kernel.tell("{} is approved.", pk)
+            self.kernel.log("{} is approved.", pk)
             self._nudge()
 
         self.kernel.start(request, at=at)
@@ -120,7 +120,7 @@ class Simulation:
                     return
                 if cancel(row, by=Person(), store=store):  # type: ignore[arg-type]
                     self.cancelled.add(pk)
-                    self.kernel.tell("The owner's cancellation of {} was accepted.", pk)
+                    self.kernel.log("The owner's cancellation of {} was accepted.", pk)
                     self._nudge()
                 return
             except (OperationalError, Killed):  # the owner sees an error page, and clicks again
@@ -139,7 +139,7 @@ class Simulation:
             try:
                 self._observe() if which == OBSERVER else self._work(which)
             except Killed:
-                self.kernel.tell("{} is killed between two statements.", NAMES[which])
+                self.kernel.log("{} is killed between two statements.", NAMES[which])
                 at = self.kernel.seconds + self.random.choice([0.0, 3.0, 60.0])
                 self.workers[which] = self.kernel.start(self._process(which), at=at)
 
@@ -158,7 +158,7 @@ class Simulation:
                 for pk in list(self.database.rows):
                     advance(pk, world)
             except OperationalError:
-                self.kernel.tell("{} lost its connection to the database.", NAMES[which])
+                self.kernel.log("{} lost its connection to the database.", NAMES[which])
             self.kernel.sleep(self._pause())
 
     def _pause(self) -> float:
@@ -200,7 +200,7 @@ class Simulation:
 
     def _kill(self) -> None:
         which = self.random.randrange(3)
-        self.kernel.tell("{} is killed.", NAMES[which])
+        self.kernel.log("{} is killed.", NAMES[which])
         self._restart(which, after=self.random.choice([0.0, 3.0, 60.0]))
 
     def _restart(self, which: int, *, after: float) -> None:
@@ -218,7 +218,7 @@ class Simulation:
         self.database.drops_connections = stops or self.random.random() < 0.7
 
         def restore() -> None:
-            self.kernel.tell("The database is replaced by the backup of second {:.0f}.", at)
+            self.kernel.log("The database is replaced by the backup of second {:.0f}.", at)
             self.restored = True
             self.cancelled.clear()
             if stops:
@@ -238,7 +238,7 @@ class Simulation:
                 or (f"{pk} took {self.cloud.calls[pk]} calls." if self.cloud.calls.get(pk, 0) > MAX_CALLS else "")
             )
             if problem:
-                raise Violation(f"Seed {self.kernel.seed}: {problem}", self.kernel.told())
+                raise Violation(f"Seed {self.kernel.seed}: {problem}", self.kernel.sentences())
 
     def _problem_of_copies(self, pk: str, row: Row) -> str:
         """Never two live jobs for one request, unless Vertex AI was later than every window; then both are told."""

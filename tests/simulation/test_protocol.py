@@ -42,10 +42,10 @@ def test_a_thousand_seeds_violate_nothing() -> None:
 
 def test_a_violation_is_told_in_sentences() -> None:
     kernel = Kernel(1)
-    kernel.start(lambda: kernel.tell("{} is approved.", "request 1"), at=12)
+    kernel.start(lambda: kernel.log("{} is approved.", "request 1"), at=12)
     kernel.run(20)
 
-    assert kernel.told() == ["    12.0 s  request 1 is approved."]
+    assert kernel.sentences() == ["    12.0 s  request 1 is approved."]
 
 
 def test_the_same_seed_is_the_same_run() -> None:
@@ -53,7 +53,7 @@ def test_the_same_seed_is_the_same_run() -> None:
     for _ in range(2):
         simulation = Simulation(17)
         simulation.run()
-        told.append(simulation.kernel.told())
+        told.append(simulation.kernel.sentences())
 
     assert told[0] == told[1]
     assert len(told[0]) > 5

@@ -82,7 +82,7 @@ class Cloud:
             life = Life(name, request, now, now + lag, runs_at, runs_at + random.choice([1, 60, 900, 9000]), end)
             self.lives.append(life)
             made.append(life)
-            kernel.tell("Vertex AI creates job {} for {}; lists show it {:.0f} s later.", len(self.lives), request, lag)
+            kernel.log("Vertex AI creates job {} for {}; lists show it {:.0f} s later.", len(self.lives), request, lag)
 
         kernel.start(create, at=kernel.seconds + delay)
         return made
@@ -115,7 +115,7 @@ class SimulatedRemote:
         left = within - connect
         odd = ["ok", "lost", "reset", "429", "400", "slow", "late"] + ["late", "lost", "lost"] * 4 * cloud.is_late
         answer = random.choice(odd) if is_odd else "ok"
-        kernel.tell("A create of {} leaves; its outcome is {}.", job.pk, answer)
+        kernel.log("A create of {} leaves; its outcome is {}.", job.pk, answer)
         if answer == "429":
             kernel.work(0.2)
             raise vertex.RateLimited("too many calls", retry_after=timedelta(seconds=random.choice([1, 30])))
@@ -139,11 +139,11 @@ class SimulatedRemote:
         self._call(str(getattr(job, "job", None) or job.pk), "cancel", slow=10.0)
         life = next(life for life in cloud.lives if life.name == job.remote_name)
         if not life.is_live(kernel.seconds) or (cloud.faults and kernel.random.random() < 0.2):
-            kernel.tell("Vertex AI refuses to cancel {}.", life.name)
+            kernel.log("Vertex AI refuses to cancel {}.", life.name)
             raise vertex.Refused("It cannot be cancelled in its state.")
         if not cloud.faults or kernel.random.random() < 0.7:  # the others are accepted and not carried out
             life.cancelled_at = min(life.cancelled_at, kernel.seconds)
-            kernel.tell("Vertex AI begins to cancel {}.", life.name)
+            kernel.log("Vertex AI begins to cancel {}.", life.name)
 
     def listed(self) -> list[vertex.RemoteJob]:
         """Return the active jobs, as a poll of the scope lists them."""
