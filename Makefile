@@ -5,10 +5,13 @@ BIN := .venv/bin
 LOCK := $(BIN)/pip-compile --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url --no-emit-find-links --no-header --quiet
 INSTALL := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check install --quiet --require-hashes --requirement
 
-.PHONY: up simulate search test test-sqlite test-postgres test-journeys chaos check format lint bench lock machine screenshots clean
+.PHONY: up grpc simulate search test test-sqlite test-postgres test-journeys chaos check format lint bench lock machine screenshots clean
 
 up: .venv/run.stamp ## the whole site on this machine: http://127.0.0.1:8000, PORT= moves it
 	@exec $(BIN)/python manage.py up --follow $$PPID
+
+grpc: .venv/run.stamp ## what the emulator needs to answer gRPC too; `make up` then does
+	@$(INSTALL) requirements/grpc.txt
 
 test: test-sqlite test-postgres test-journeys ## every test, on SQLite and on PostgreSQL
 
@@ -46,12 +49,13 @@ bench: .venv/dev.stamp ## races against peers, both sides in the same run
 lock: .venv/dev.stamp ## requirements/*.in -> requirements/*.txt; UPGRADE=--upgrade takes newer versions
 	$(LOCK) $(UPGRADE) --output-file requirements/run.txt requirements/run.in
 	$(LOCK) $(UPGRADE) --constraint requirements/run.txt --output-file requirements/dev.txt requirements/dev.in
+	$(LOCK) --constraint requirements/dev.txt --output-file requirements/grpc.txt requirements/grpc.in
 
 machine: ## the programs that tests need beside Python
 	@sh tests/machine.sh
 
-screenshots: .venv/dev.stamp machine ## docs/*.png from a running demo
-	$(BIN)/python -m docs.screenshots
+screenshots: .venv/dev.stamp machine ## docs/*.png from a running demo; ALL=FOLDER: every page into that folder
+	$(BIN)/python -m docs.screenshots $(if $(ALL),--all "$(ALL)")
 
 clean: ## remove what was installed; the data in var/ stays
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

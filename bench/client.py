@@ -30,7 +30,7 @@ ROUNDS = 3
 ENOUGH_SECONDS = 50
 """No further round begins after this, so that a busy machine ends the race within two minutes."""
 PAGE = 100
-LONGEST_SECONDS = 40
+MAX_SECONDS = 40
 
 
 def job(number: int) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def run(contender: str, verb: str, url: str) -> tuple[float, float, str]:
     environment = os.environ | {"PYTHONPATH": str(ROOT), "NO_GCE_CHECK": "true"}
     began = time.perf_counter()
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
-    watchdog = threading.Timer(LONGEST_SECONDS, process.kill)
+    watchdog = threading.Timer(MAX_SECONDS, process.kill)
     watchdog.start()
     assert process.stdout is not None
     printed = process.stdout.read()

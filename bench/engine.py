@@ -34,9 +34,9 @@ CREATORS = 4
 ROUNDS = 3
 ENOUGH_SECONDS = 120
 """No further round begins after this."""
-LONGEST_SECONDS = 345
+MAX_SECONDS = 345
 """Then the race is stopped, whatever it is at."""
-ENDS = time.monotonic() + LONGEST_SECONDS
+ENDS = time.monotonic() + MAX_SECONDS
 JOBS = f"/v1/projects/{PROJECT}/locations/{REGION}/customJobs"
 CHANGES_PER_SECOND = 5.0
 QUOTA = 600
@@ -110,7 +110,7 @@ def result(contender: "subprocess.Popen[str]") -> Any:
     except subprocess.TimeoutExpired:
         contender.kill()
         contender.wait()
-        sys.exit(f"stopped after {LONGEST_SECONDS} s: this machine is too busy to measure anything")
+        sys.exit(f"stopped after {MAX_SECONDS} s: this machine is too busy to measure anything")
     if contender.returncode:
         sys.exit(f"{contender.args} failed with {contender.returncode}")
     return json.loads(printed.strip().splitlines()[-1])

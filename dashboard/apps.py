@@ -10,7 +10,8 @@ class DashboardConfig(AppConfig):
     name = "dashboard"
 
     def ready(self) -> None:
-        """Register what Django is to check; models can be imported only now."""
-        from dashboard.access import known_password  # noqa: PLC0415
+        """Register what Django is to check, and record sign-ins; models can be imported only now."""
+        from dashboard.access import browsers, known_password  # noqa: PLC0415
 
+        browsers.connect()
         checks.register(known_password.check, checks.Tags.database)

@@ -4,10 +4,10 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import beat_init, celeryd_init, worker_init, worker_ready
+from celery.signals import beat_init, celeryd_init, worker_init
 from django.conf import settings
 
-from dashboard import collector, private
+from dashboard import heartbeat, logs, private
 from dashboard.watchdog import Watchdog
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
@@ -15,6 +15,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 app = Celery("trainboard")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["jobs"])
+logs.follow_requests()
 
 
 @beat_init.connect
@@ -23,11 +24,12 @@ def _keep_files_private(**_: Any) -> None:
     private.umask()
 
 
+@beat_init.connect
+def _watch_beat(**_: Any) -> None:
+    heartbeat.watch_beat()
+
+
 @worker_init.connect
 def _watch(**_: Any) -> None:
     Watchdog(settings.TASK_SECONDS).connect()
-
-
-@worker_ready.connect
-def _settle(**_: Any) -> None:
-    collector.settle()
+    heartbeat.watch_worker()

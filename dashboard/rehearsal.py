@@ -55,9 +55,11 @@ def reasons_against(*, host: str = "localhost", endpoint: str | None = None) -> 
         "TRAINBOARD_ORIGINS is set": settings.CSRF_TRUSTED_ORIGINS,
         "jobs go to the real Vertex AI": not endpoint,
         "TRAINBOARD_VERTEX_ENDPOINT is not on this machine": endpoint and not _is_here(endpoint),
-        "TRAINBOARD_LOGGING_ENDPOINT is not on this machine": (
-            settings.LOGGING_ENDPOINT and not _is_here(settings.LOGGING_ENDPOINT)
-        ),
+        **{
+            f"TRAINBOARD_{name} is not on this machine": url and not _is_here(url)
+            for name in ("LOGGING_ENDPOINT", "STORAGE_ENDPOINT", "MONITORING_ENDPOINT")
+            for url in [getattr(settings, name)]
+        },
         f"the database is on {', '.join(elsewhere)}, where other sites can use it": elsewhere,
     }
     return [reason for reason, holds in checks.items() if holds]

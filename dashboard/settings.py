@@ -6,7 +6,7 @@ from pathlib import Path
 from csp.constants import NONE, SELF
 from kombu import Exchange, Queue
 
-from dashboard import databases, env, private
+from dashboard import databases, env, logs, mail, private
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 STATE_DIR = env.folder("TRAINBOARD_STATE", BASE_DIR / "var")
@@ -20,6 +20,9 @@ CSRF_TRUSTED_ORIGINS = env.words("TRAINBOARD_ORIGINS")
 # ---------------------------------------------------------------- the domain's outside world
 VERTEX_ENDPOINT = env.text("TRAINBOARD_VERTEX_ENDPOINT")
 LOGGING_ENDPOINT = env.text("TRAINBOARD_LOGGING_ENDPOINT")
+MONITORING_ENDPOINT = env.text("TRAINBOARD_MONITORING_ENDPOINT")
+STORAGE_ENDPOINT = env.text("TRAINBOARD_STORAGE_ENDPOINT")
+BILLING_ENDPOINT = env.text("TRAINBOARD_BILLING_ENDPOINT")
 # The credential of an emulator that cannot tell whose a connection is; it is new at each of its starts.
 VERTEX_TOKEN_FILE = env.text("TRAINBOARD_VERTEX_TOKEN_FILE")
 INSTANCE = env.text("TRAINBOARD_INSTANCE", "trainboard")
@@ -29,6 +32,14 @@ SWEEP_INTERVAL = timedelta(seconds=env.number("TRAINBOARD_SWEEP_SECONDS", defaul
 CREATES_PER_MINUTE = env.whole("TRAINBOARD_CREATES_PER_MINUTE", default=60, least=1, most=1_000_000)
 READS_PER_MINUTE = env.whole("TRAINBOARD_READS_PER_MINUTE", default=600, least=1, most=1_000_000)
 LOG_READS_PER_MINUTE = env.whole("TRAINBOARD_LOG_READS_PER_MINUTE", default=60, least=1, most=1_000_000)
+# Requests that one API token may make in any minute, counted over all web processes.
+API_CALLS_PER_MINUTE = env.whole("TRAINBOARD_API_CALLS_PER_MINUTE", default=600, least=1, most=1_000_000)
+# Whoever sends it reads /metrics; where it is empty, only clients on this machine do.
+METRICS_TOKEN = env.text("TRAINBOARD_METRICS_TOKEN")
+# Where people reach the site, for links in messages; empty: messages have no links.
+SITE_URL = mail.site_url("TRAINBOARD_URL", env.text("TRAINBOARD_URL"))
+# Whether messages may go to this machine itself, over plain HTTP too: to try a receiver, never on a server.
+MESSAGES_ALLOW_LOOPBACK = env.flag("TRAINBOARD_MESSAGES_LOOPBACK", default=False)
 # True only under `manage.py up` with the emulator: the pages then say that commands run on this machine.
 REHEARSAL = env.flag("TRAINBOARD_REHEARSAL", default=False)
 
@@ -41,6 +52,8 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
+    "django.forms",
+    "auditlog",
     "axes",
     "csp",
     "django_htmx",
@@ -49,15 +62,21 @@ INSTALLED_APPS = [
     "dashboard",
 ]
 MIDDLEWARE = [
+    "dashboard.access.request_id.RequestIdMiddleware",
     "django.middleware.security.SecurityMiddleware",
+    "django.middleware.gzip.GZipMiddleware",  # adds random bytes against BREACH; forms mask their tokens anew each time
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "dashboard.access.private.NoStoreMiddleware",
+    "dashboard.api.middleware.ProblemMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "dashboard.access.known_password.KnownPasswordMiddleware",
+    "dashboard.access.proxied.ProxyMiddleware",
+    "dashboard.access.browsers.BrowserMiddleware",
+    "dashboard.access.auditing.AuditMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -67,6 +86,7 @@ MIDDLEWARE = [
 ]
 ROOT_URLCONF = "dashboard.urls"
 WSGI_APPLICATION = "dashboard.wsgi.application"
+FORM_RENDERER = "django.forms.renderers.TemplatesSetting"  # finds templates/forms
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
@@ -77,7 +97,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "dashboard.access.frame.frame",
+                "dashboard.queries.frame.frame",
             ],
             "builtins": [
                 "template_partials.templatetags.partials",
@@ -94,13 +114,12 @@ if SQLITE_FILE is not None:
     private.database(SQLITE_FILE)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-SESSION_ENGINE = "dashboard.access.sessions"
 # The first refuses whoever has failed too often, the second the demo's password where others reach the site; only then
 # is time spent on checking a password.
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "dashboard.access.known_password.KnownPasswordBackend",
-    "dashboard.access.sessions.PersonBackend",
+    "dashboard.access.sign_in.SignInBackend",
 ]
 AXES_HANDLER = "dashboard.access.sign_in_limits.SignInLimits"
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"], "ip_address"]  # in the order in which the handler reads them
@@ -117,6 +136,11 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
 ] + [{"NAME": "dashboard.access.known_password.NotTheKnownPassword"}]
+AUDITLOG_USE_FK_STRING_REPRESENTATION = True  # an entry names people and teams instead of their numbers
+# Sign-in by Google Identity-Aware Proxy: the audience of its tokens turns it on, and then nothing else signs in.
+IAP_AUDIENCE = env.text("TRAINBOARD_IAP_AUDIENCE")
+IAP_KEYS_URL = env.text("TRAINBOARD_IAP_KEYS_URL", "https://www.gstatic.com/iap/verify/public_key")
+GROUPS_CLAIM = env.text("TRAINBOARD_GROUPS_CLAIM", "groups")
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "board"
 LOGOUT_REDIRECT_URL = "login"
@@ -132,6 +156,12 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
+
+# ---------------------------------------------------------------- e-mail
+SMTP_URL = env.text("TRAINBOARD_SMTP_URL")
+globals().update(mail.email_settings("TRAINBOARD_SMTP_URL", SMTP_URL))
+SENDS_EMAIL = bool(SMTP_URL)
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("TRAINBOARD_EMAIL_FROM", "Trainboard <trainboard@localhost>")
 
 # ---------------------------------------------------------------- security
 SECURE = env.flag("TRAINBOARD_HTTPS", default=False)
@@ -163,8 +193,9 @@ CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_PUBLISH_RETRY = False
 # Workers take from both in turns: hundreds of jobs that wait to be sent must not keep running ones from being watched.
-CELERY_TASK_QUEUES = [Queue(name, Exchange(name), routing_key=name) for name in ("celery", "sending")]
-CELERY_TASK_ROUTES = {"jobs.tasks.advance": {"queue": "sending"}}
+CELERY_TASK_QUEUES = [Queue(name, Exchange(name), routing_key=name) for name in ("celery", "sending", "messages")]
+# Messages have a worker of their own, so that a slow receiver delays no job.
+CELERY_TASK_ROUTES = {"jobs.tasks.advance": {"queue": "sending"}, "jobs.tasks.deliver_messages": {"queue": "messages"}}
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1  # what a worker has set aside stands before every later sweep
 # The longest that a task may run; then its worker's process ends, to be started again (dashboard.watchdog). Limits that
 # Celery has itself do nothing for threads.
@@ -186,13 +217,10 @@ CELERY_BEAT_SCHEDULE = {
     },
     # The database says whether a day has passed, so that no restart of beat matters.
     "prune": {"task": "jobs.tasks.prune", "schedule": timedelta(minutes=10), "options": {"expires": 600}},
+    "doctor": {"task": "jobs.tasks.examine", "schedule": timedelta(minutes=10), "options": {"expires": 600}},
+    "quotas": {"task": "jobs.tasks.read_quotas", "schedule": timedelta(minutes=2), "options": {"expires": 120}},
+    "prices": {"task": "jobs.tasks.import_prices", "schedule": timedelta(minutes=10), "options": {"expires": 600}},
 }
 CELERY_BEAT_SCHEDULE_FILENAME = str(STATE_DIR / "beat-schedule")
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": env.text("TRAINBOARD_LOG_LEVEL", "INFO")},
-}
+LOGGING = logs.settings_for(env.text("TRAINBOARD_LOG_FORMAT", "line"), env.text("TRAINBOARD_LOG_LEVEL", "INFO"))

@@ -5,7 +5,7 @@ import os
 from django.core.wsgi import get_wsgi_application
 from django.db import connections
 
-from dashboard import collector, private
+from dashboard import private
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 
@@ -16,4 +16,3 @@ from dashboard.access import known_password  # noqa: E402 - it needs the apps
 
 known_password.refuse_start()
 connections.close_all()  # requests run in other threads
-collector.settle()

@@ -1,18 +1,23 @@
-"""Make the pictures of the README: run the site in an empty folder, do real work, photograph it. `make screenshots`."""
+"""Make the pictures of the README: run the site in an empty folder, do real work, photograph it. `make screenshots`.
 
+`make screenshots ALL=FOLDER` photographs every page into that folder instead.
+"""
+
+import argparse
 import tempfile
 from pathlib import Path
 
 from playwright.sync_api import Page
 
 from dashboard.management.supervisor import ports
+from docs.every_page import photograph_all
 from tests.support import browser, waiting
 from tests.support.browser import Window
 from tests.support.person import Person
 from tests.support.stack import Stack
 
 FOLDER = Path(__file__).parent
-WINDOW = {"width": 1280, "height": 860}
+WINDOW = {"width": 1440, "height": 900}
 LONG = "--epochs 400 --seconds-per-epoch 1"
 SMALL = {"pool-0-machine_type": "n1-standard-8", "run_time": "30 min", "timeout": "2 h", "strategy": "standard"}
 JOBS = (
@@ -56,7 +61,7 @@ def work(engineer: Person, approver: Person) -> dict[str, str]:
 
 
 def photograph(page: Page, path: str, name: str) -> None:
-    """Write docs/NAME.png: what a window of 1280 by 860 shows of a page."""
+    """Write docs/NAME.png: what a window of 1440 by 900 shows of a page."""
     page.goto(path)
     page.mouse.move(0, 0)
     page.screenshot(path=FOLDER / f"{name}.png", animations="disabled", caret="hide")
@@ -64,6 +69,9 @@ def photograph(page: Page, path: str, name: str) -> None:
 
 def main() -> None:
     """Run the site, work, photograph, leave nothing behind."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--all", type=Path, metavar="FOLDER", help="photograph every page into this folder instead")
+    folder = parser.parse_args().all
     with tempfile.TemporaryDirectory() as state:
         stack = Stack(Path(state), ports.choose("127.0.0.1"))
         try:
@@ -71,8 +79,11 @@ def main() -> None:
             engineer, approver = (Person(stack.address).sign_in(name) for name in ("engineer", "approver"))
             jobs = work(engineer, approver)
             with browser.running() as chromium:
+                if folder is not None:
+                    print("\n".join(photograph_all(chromium, stack.address, folder)) or "No page is too wide.")
+                    return
                 window = Window(chromium, stack.address, viewport=WINDOW, color_scheme="light").sign_in("engineer")
-                photograph(window.page, "/", "board")
+                photograph(window.page, "/?hours=4", "board")
                 photograph(window.page, jobs["penguins-long-run"], "job")
                 photograph(window.page, "/jobs/new/?example=1", "compose")
                 window.close()

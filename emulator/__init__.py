@@ -1,16 +1,17 @@
-"""Vertex AI training on loopback: the REST surface that Google's clients speak, and jobs that really run.
+"""Vertex AI training on loopback: the REST and gRPC that Google's clients speak, and jobs that really run.
 
-Reads bottom to top, and no room knows one above it (a contract in pyproject.toml):
+The packages from top to bottom; none imports one above it (a contract in pyproject.toml):
 
+    grpc                            the same over gRPC, where its packages are installed
     web                             HTTP: server, app, routes, the control plane
     methods                         the API's methods, one module per service
-    world                           everything together: one emulator
-    creation, pipelines             new records; training pipelines, which follow what they made
-    rehearsal                       stories, faults, and who plays a job
-    tuning, replicas, capacity      studies and their trials; local processes; machines and quotas
+    world                           makes and connects the parts of one emulator
+    pipelines, tuning               training pipelines and tuning jobs, which follow the jobs they have made
+    creation                        checks of what clients send, and new records
+    scenarios, replicas, capacity   stories and faults; local processes; machines, quotas, persistent resources
     lifecycle                       the life of a custom job
-    state                           what is kept
-    protocol                        Google's words
+    state                           records, logs and files
+    protocol                        Google's data types, errors and filters
 
 It shares no code with `jobs`: two independent readings of Google's reference. docs/emulator.md says what it leaves out.
 """

@@ -4,14 +4,16 @@ import argparse
 import json
 import logging
 import os
+import socket
 import sys
 from pathlib import Path
 
+from emulator import grpc
 from emulator.replicas import images
-from emulator.replicas.processes import Limits
+from emulator.replicas.process_runner import Limits
 from emulator.state import private
 from emulator.state.store import FolderInUse
-from emulator.web.server import NotLoopback, address_of, listen, server
+from emulator.web.server import NotLoopback, Server, address_of, listen
 from emulator.world import Options, World
 
 
@@ -24,6 +26,7 @@ def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m emulator", description="Vertex AI training on loopback.")
     parser.add_argument("--host", default="127.0.0.1", help="a loopback address")
     parser.add_argument("--port", type=int, default=8900, help="0 = a free one, see the line that is printed")
+    parser.add_argument("--grpc", type=int, metavar="PORT", help="also answer gRPC, on this port; 0 = a free one")
     parser.add_argument("--state", type=Path, required=True, help="folder for records, logs, buckets and scratch")
     parser.add_argument("--speed", type=float, default=1.0, help="divides queueing, provisioning and tear-down times")
     parser.add_argument(
@@ -38,62 +41,81 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--images", type=Path, help="file with images that need no command, and what runs for them")
     parser.add_argument("--scripted", action="store_true", help="no processes; the clock is set by control calls")
     parser.add_argument(
-        "--demand-credential", action="store_true", help="of every request, also where the system tells whose it is"
+        "--demand-credential",
+        action="store_true",
+        help="of every request, also where the system names the owner of a connection",
     )
     for name, what in (("memory-mib", "memory"), ("cpu-seconds", "processor time"), ("run-seconds", "run time")):
         parser.add_argument(f"--replica-{name}", type=int, default=0, help=f"{what} of one replica, 0 = unlimited")
     return parser
 
 
-def _options(given: argparse.Namespace) -> Options:
-    """Return what the command line asks for; ValueError or OSError for a file that cannot be read as what it is."""
+def _options(args: argparse.Namespace) -> Options:
+    """Return what the command line asks for; ValueError or OSError for a file that cannot be read."""
     return Options(
-        state=given.state,
-        speed=given.speed,
-        is_scripted=given.scripted,
-        capacity=json.loads(given.capacity.read_text()) if given.capacity else {},
-        reclaim_spot=tuple(value for part in given.reclaim_spot for value in part),
-        images=images.read(given.images) if given.images else (),
+        state=args.state,
+        speed=args.speed,
+        is_scripted=args.scripted,
+        capacity=json.loads(args.capacity.read_text()) if args.capacity else {},
+        reclaim_spot=tuple(value for part in args.reclaim_spot for value in part),
+        images=images.load(args.images) if args.images else (),
         limits=Limits(
-            memory_mib=given.replica_memory_mib,
-            cpu_seconds=given.replica_cpu_seconds,
-            seconds=given.replica_run_seconds,
+            memory_mib=args.replica_memory_mib,
+            cpu_seconds=args.replica_cpu_seconds,
+            seconds=args.replica_run_seconds,
         ),
     )
 
 
-def main() -> int:
-    """Serve until told to stop; exit status 2 if it cannot start."""
-    given = arguments().parse_args()
-    os.umask(private.UMASK)
-    logging.basicConfig(level=logging.WARNING, format="emulator: %(message)s")
-    if given.speed <= 0:
-        sys.stderr.write("--speed must be above 0\n")
-        return 2
+def _listen(host: str, port: int) -> socket.socket:
+    """Bind a port; ValueError with the reason if that cannot be."""
     try:
-        options = _options(given)
-    except (ValueError, OSError) as problem:
-        sys.stderr.write(f"{problem}\n")
-        return 2
-    try:
-        bound = listen(given.host, given.port)
+        return listen(host, port)
     except (NotLoopback, OSError) as problem:
-        sys.stderr.write(f"cannot listen on {given.host}:{given.port}: {problem}\n")
-        return 2
-    try:
-        world = World(options)
-    except FolderInUse as problem:
-        sys.stderr.write(f"{problem}\n")
-        return 2
+        raise ValueError(f"cannot listen on {host}:{port}: {problem}") from None
+
+
+def _prepare(args: argparse.Namespace) -> Server:
+    """Return the server that the command line asks for; ValueError, OSError or FolderInUse if it cannot start."""
+    if args.speed <= 0:
+        raise ValueError("--speed must be above 0")
+    if args.grpc is not None and not grpc.is_installed():
+        raise ValueError(
+            "--grpc needs the packages in requirements/grpc.txt: run `make grpc`, or install them with pip"
+        )
+    options = _options(args)
+    bound = _listen(args.host, args.port)
+    bound_grpc = None if args.grpc is None else _listen(args.host, args.grpc)
+    world = World(options)
+    lines = [f"emulator listening on {address_of(bound)}"]
 
     def ready() -> None:
-        sys.stdout.write(f"emulator listening on {address_of(bound)}\n")
+        sys.stdout.writelines(f"{line}\n" for line in lines)
         sys.stdout.flush()
 
-    made = server(world, bound, ready=ready, demands_credential=given.demand_credential)
-    if made.credential is not None:
-        sys.stderr.write(f"every request must bring the credential in {made.credential.file} (docs/emulator.md)\n")
-    made.run([bound])
+    server = Server(world, bound, ready=ready, demands_credential=args.demand_credential)
+    if bound_grpc is not None:
+        from emulator.grpc.server import GrpcServer  # noqa: PLC0415  # its packages need not be installed
+
+        grpc_server = GrpcServer(world, server, bound_grpc)
+        server.additional_servers.append(grpc_server)
+        lines.append(f"gRPC on {grpc_server.address}, certificate {grpc_server.certificate.file.resolve()}")
+    return server
+
+
+def main() -> int:
+    """Serve until a signal ends it; exit status 2 if it cannot start."""
+    args = arguments().parse_args()
+    os.umask(private.UMASK)
+    logging.basicConfig(level=logging.WARNING, format="emulator: %(message)s")
+    try:
+        server = _prepare(args)
+    except (ValueError, OSError, FolderInUse) as problem:
+        sys.stderr.write(f"{problem}\n")
+        return 2
+    if server.credential is not None:
+        sys.stderr.write(f"every request must bring the credential in {server.credential.file} (docs/emulator.md)\n")
+    server.run([server.bound])
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Who is at the other end of a TCP connection of this machine: the user that owns the client's socket (Linux).
+"""The owner of a TCP connection of this machine: the user that owns the client's socket (Linux).
 
 Asked of the kernel by `NETLINK_SOCK_DIAG` for exactly one socket (linux/inet_diag.h, linux/sock_diag.h), which takes
 some 20 microseconds whatever else is open; else read from the tables `/proc/net/tcp` and `tcp6` (proc(5)). A socket
@@ -30,14 +30,14 @@ ALL_USERS = ["0", "0", "4294967295"]
 
 
 class Lookup(Protocol):
-    """A way to find the owner of a connection."""
+    """Finds the owner of a connection."""
 
     def __call__(self, client: Address, server: Address) -> int | None:
         """Return the user id that owns the client's socket, None if nobody is known; OSError if it cannot be asked."""
         ...
 
     def close(self) -> None:
-        """Let go of what it holds."""
+        """Close what it has open."""
         ...
 
 
@@ -128,7 +128,7 @@ def _end(text: str) -> tuple[bytes, int]:
 
 
 def rows() -> Iterator[Row]:
-    """Walk the kernel's tables of TCP sockets; OSError where there are none."""
+    """Yield the rows of the kernel's tables of TCP sockets; OSError where there are none."""
     for table in TABLES:
         with contextlib.ExitStack() as stack:
             try:
@@ -144,7 +144,7 @@ def rows() -> Iterator[Row]:
 
 
 class Tables:
-    """Looks through all sockets for the one."""
+    """Searches the tables of all sockets."""
 
     def __call__(self, client: Address, server: Address) -> int | None:
         """Return the owner of the client's socket as the tables have it."""
@@ -152,13 +152,13 @@ class Tables:
         return next((row.user for row in rows() if (row.local, row.remote) == ends and row.is_held), None)
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: no file is open."""
 
 
 def users_connected_to(port: int) -> set[int]:
     """Return the users that have a connection open to a port of this machine's loopback addresses.
 
-    OSError where the system does not tell.
+    OSError where the system has no such tables.
     """
     loopback = (row for row in rows() if row.remote[1] == port and ipaddress.ip_address(row.remote[0]).is_loopback)
     return {row.user for row in loopback if row.is_held}
@@ -166,20 +166,20 @@ def users_connected_to(port: int) -> set[int]:
 
 # ---------------------------------------------------------------- which of them works here
 def lookup() -> Lookup | None:
-    """Return a way to find owners that has just found us, the fastest first; None where the system does not tell."""
+    """Return a lookup that was tried on a connection of our own, the fastest first; None where the system has none."""
     if not sys.platform.startswith("linux") or not _is_user_certain():
         return None
-    for way in (Diagnosis, Tables):
-        with contextlib.suppress(OSError):  # a system without it: the next way, and at last None
-            found: Lookup = way()
-            if _finds_own_socket(found):
-                return found
-            found.close()
+    for kind in (Diagnosis, Tables):
+        with contextlib.suppress(OSError):  # a system without it: try the next, else return None
+            candidate: Lookup = kind()
+            if _finds_own_socket(candidate):
+                return candidate
+            candidate.close()
     return None
 
 
 def _finds_own_socket(find: Lookup) -> bool:
-    """Tell whether it names us as the owner of a socket that we make."""
+    """Tell whether a lookup names our user as the owner of a socket that we make."""
     with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
         try:
             return find(client.getsockname(), server.getsockname()) == os.geteuid()

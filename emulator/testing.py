@@ -5,23 +5,27 @@ import json
 import threading
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from emulator.replicas.processes import Limits
-from emulator.web.server import listen, server
+from emulator.replicas.process_runner import Limits
+from emulator.web.server import Server, listen
 from emulator.world import Options, World
 
 START_SECONDS = 10.0
 
 
 class Running:
-    """A running emulator. url: the address to call, e.g. `http://127.0.0.1:40123`."""
+    """A running emulator. url: the address to call, e.g. `http://127.0.0.1:40123`.
 
-    def __init__(self, url: str, state: Path) -> None:
+    grpc: the address for gRPC clients, e.g. `localhost:40124`; "" if it answers none.
+    """
+
+    def __init__(self, url: str, state: Path, grpc: str = "") -> None:
         self.url = url
         self.state = state
+        self.grpc = grpc
 
     def call(self, verb: str, path: str, body: Any = None) -> Any:
         """Send a request and return its JSON; urllib.error.HTTPError for an error status."""
@@ -40,20 +44,28 @@ class Running:
         return str(self.call("POST", "/_emulator/clock", {"now": now})["now"])
 
     def script(self, story: str, match: str = "*") -> None:
-        """Let new jobs play a story."""
+        """Give new jobs that match a story."""
         self.call("POST", "/_emulator/script", {"match": match, "story": story})
 
     def fault(self, kind: str, method: str = "*", **plan: Any) -> None:
-        """Plan a fault: times, after, probability, seed, seconds, retry_after, message."""
+        """Add a fault: times, after, probability, seed, seconds, retry_after, message."""
         self.call("POST", "/_emulator/faults", {"kind": kind, "method": method, **plan})
 
     def forget_faults(self) -> None:
-        """Drop all faults."""
+        """Remove all faults."""
         self.call("DELETE", "/_emulator/faults")
+
+    def access(self, *, deny: Sequence[str] = (), disable: Sequence[str] = ()) -> None:
+        """Let callers lack permissions and services be off; everything else is allowed and on."""
+        self.call("POST", "/_emulator/access", {"deny": list(deny), "disable": list(disable)})
 
     def preempt(self, job: str, replica: str = "") -> Any:
         """Reclaim a Spot job's machines."""
         return self.call("POST", "/_emulator/preempt", {"job": job, "replica": replica})
+
+    def evict(self, job: str, replica: str = "workerpool0-0") -> Any:
+        """Evict a replica, as a machine under pressure does."""
+        return self.call("POST", "/_emulator/evict", {"job": job, "replica": replica})
 
     def truth(self, job: str = "") -> Any:
         """Return what clients cannot see: `{"now", "calls": {method: count}, "jobs": [...], "faults": [...]}`."""
@@ -71,6 +83,7 @@ def running(
     port: int = 0,
     is_waited_for: bool = True,
     demands_credential: bool = False,
+    grpc: bool = False,
     **more: Any,
 ) -> Iterator[Running]:
     """Run an emulator in a thread until the block ends. start: the scripted clock's first moment, else now.
@@ -78,24 +91,34 @@ def running(
     memory_mib: what one replica may use, 0 = no limit.
     is_waited_for: the block ends when the emulator has ended, which takes the server a fifth of a second; without it a
     scripted one, which has no process to end, goes on its own, and its state folder must not be used again.
-    demands_credential: as on a system that does not tell whose a connection is; the url then holds the credential.
+    demands_credential: as where the system does not name the owner of a connection; the url then holds the credential.
+    grpc: answer gRPC too; its packages have to be installed (requirements/grpc.txt).
     more: further `Options`, e.g. reclaim_spot, images.
     speed counts for real jobs only; a scripted emulator's service times are those of speed 1.
     """
     speed = 1.0 if scripted else speed
     limits = Limits(memory_mib=memory_mib)
-    options = Options(state=state, speed=speed, is_scripted=scripted, start=start, limits=limits, **more)
-    bound = listen("127.0.0.1", port)
-    is_ready = threading.Event()
-    made = server(World(options), bound, ready=is_ready.set, demands_credential=demands_credential)
-    thread = threading.Thread(target=made.run, args=([bound],), name="emulator", daemon=True)
+    bound, is_ready = listen("127.0.0.1", port), threading.Event()
+    world = World(Options(state=state, speed=speed, is_scripted=scripted, start=start, limits=limits, **more))
+    server = Server(world, bound, ready=is_ready.set, demands_credential=demands_credential)
+    grpc_address = _add_grpc(server, world) if grpc else ""
+    thread = threading.Thread(target=server.run, args=([bound],), name="emulator", daemon=True)
     thread.start()
     try:
         if not is_ready.wait(START_SECONDS):
             raise RuntimeError("the emulator did not start")
-        yield Running(made.address, state)
+        yield Running(server.address, state, grpc_address)
     finally:
-        made.should_exit = True
+        server.should_exit = True
         if is_waited_for or not scripted:
             thread.join(START_SECONDS)
             bound.close()
+
+
+def _add_grpc(server: Server, world: World) -> str:
+    """Let a server answer gRPC on a free port too; return the address."""
+    from emulator.grpc.server import GrpcServer  # noqa: PLC0415  # its packages need not be installed
+
+    grpc_server = GrpcServer(world, server, listen("127.0.0.1", 0))
+    server.additional_servers.append(grpc_server)
+    return grpc_server.address

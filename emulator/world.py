@@ -1,42 +1,41 @@
-"""Everything together: one emulator with its clock, records, logs, engine, stages, faults and counts."""
+"""One emulator: makes all of its parts, and passes on what happens from one to another."""
 
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from emulator.capacity.grants import Grants
-from emulator.capacity.ledger import Ledger
-from emulator.capacity.plans import Plans
-from emulator.capacity.pools import Pools
-from emulator.creation.intake import Intake
+from emulator.capacity.allocator import Allocator
+from emulator.capacity.inventory import Inventory
+from emulator.capacity.lending import Lending
+from emulator.capacity.persistent_resources import PersistentResources
+from emulator.capacity.plans import CapacityPlans
+from emulator.creation.factory import RecordFactory
 from emulator.lifecycle.clock import Clock, SetClock, WallClock
 from emulator.lifecycle.engine import Engine
+from emulator.lifecycle.interfaces import ReplicaRunner
+from emulator.lifecycle.runtime import Runtime
 from emulator.lifecycle.timers import Timers
 from emulator.lifecycle.times import Times
 from emulator.pipelines import Pipelines
 from emulator.protocol.documents import Document
-from emulator.protocol.timestamps import stamp
-from emulator.rehearsal.cast import Cast, Machines
-from emulator.rehearsal.faults import Faults
-from emulator.rehearsal.scripts import Scripts
-from emulator.rehearsal.stories import Stories
-from emulator.replicas.cluster import metric_file
-from emulator.replicas.images import Given, Images
-from emulator.replicas.processes import Limits, Processes
+from emulator.replicas.images import Images, ImageTable
+from emulator.replicas.process_runner import Limits, ProcessRunner
+from emulator.scenarios.faults import Faults
+from emulator.scenarios.story_rules import StoryRules
+from emulator.scenarios.story_runner import StoryRunner
+from emulator.state.buckets import Buckets
 from emulator.state.folders import Folders
 from emulator.state.logs import Logs
-from emulator.state.records import Job, Model, Operation, Pipeline, Plan, Pool, Record, Study
+from emulator.state.records import CapacityPlan, Job, Model, Operation, PersistentResource, Pipeline, Record, Study
 from emulator.state.store import Store
-from emulator.state.transactions import together
-from emulator.tuning.studies import Tuning
+from emulator.tuning.studies import Studies
 
-SLICE = 50
+MAX_TIMERS_AT_ONCE = 50
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """How an emulator is started. scripted: no processes, and a clock that stands until it is set to move."""
+    """How an emulator is started. is_scripted: no processes, and a clock that moves only when it is set."""
 
     state: Path
     speed: float = 1.0
@@ -44,80 +43,64 @@ class Options:
     start: float | None = None
     reclaim_spot: tuple[float, ...] = ()
     capacity: Document = field(default_factory=dict)
-    """A capacity plan (capacity.ledger, capacity.plans) that is merged into the present one at the start."""
+    """A capacity plan (capacity.inventory, capacity.plans) that is merged into the present one at the start."""
     limits: Limits = field(default_factory=Limits)
-    images: Given = ()
+    images: ImageTable = ()
     """Images that need no command, and what runs for them (replicas.images)."""
 
 
 class World:
-    """One emulator."""
+    """One emulator. It is the observer of its engine: tuning jobs and pipelines follow the jobs they have made."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
         self.store = Store(options.state)
-        self.logs = Logs(self.store.db)
+        self.logs = Logs(self.store)
         self.folders = Folders(options.state)
+        self.buckets = Buckets(self.folders.buckets)
         self.faults = Faults()
         self.calls: Counter[str] = Counter()
         self.uploads: dict[str, tuple[str, str, bytearray]] = {}
-        """Resumable uploads under way: `{session: (bucket, object, what has come)}`."""
-        self.clock: Clock = WallClock()
-        if options.is_scripted:
-            now = WallClock().now()
-            self.clock = SetClock(self.store.setting("clock", options.start if options.start is not None else now))
-        self.times = Times(speed=options.speed, least_grace=0 if options.is_scripted else Times.least_grace)
-        self.ledger = Ledger()
-        self.grants = Grants(self.ledger)
-        machines = Machines(self.grants)
+        """Unfinished resumable uploads: `{session: (bucket, object, content so far)}`."""
+        self.denied: frozenset[str] = frozenset()
+        self.disabled: frozenset[str] = frozenset()
+        """Permissions that callers lack, and services that are off."""
+        self.clock = _clock(options, self.store)
         self.timers = Timers(self.clock, self.store.find, self._fire)
-        self.engine = Engine(self.store, self.logs, self.clock, self.times, self.timers, machines)
-        self.engine.reclaim_after = options.reclaim_spot
-        self.engine.freed = self.engine.look_again
-        self.plans = Plans(self.engine, self.ledger)
-        self.pools = machines.pools = Pools(self.engine, self.ledger, self._pool_done)
-        stories = machines.stories = Stories(self.engine)
-        self.scripts = Scripts(self.store, is_scripted=options.is_scripted)
-        self.intake = Intake(self.store, self.ledger, self.pools, self.scripts)
-        images = Images(options.images)
-        self.processes = Processes(self.engine, self.logs, self.clock, self.folders, options.limits, images)
-        self.engine.stage = Cast(stories, self.processes)
-        self.tuning = Tuning(self.engine, self.intake.launcher(self.engine), lambda job: metric_file(job, self.folders))
-        self.pipelines = Pipelines(self.engine, self.tuning)
-        self.engine.started, self.engine.ended = self._job_started, self._job_ended
-        self.engine.watched = self._job_watched
-        self.tuning.started = self.tuning.ended = self._study_moved
-
-    def _fire(self, record: Record, key: str) -> None:
-        if isinstance(record, Job):
-            self.engine.fire(record, key)
-        elif isinstance(record, Pool):
-            self.pools.fire(record, key)
-        elif isinstance(record, Plan):
-            self.plans.fire(record, key)
+        times = Times(speed=options.speed, min_grace=0 if options.is_scripted else Times.min_grace)
+        self.runtime = Runtime(self.store, self.logs, self.clock, times, self.timers)
+        inventory = Inventory()
+        lending = Lending(self.runtime, inventory)
+        self._allocator = Allocator(inventory, lending)
+        self.engine = Engine(self.runtime, self._allocator, self._runner_of, self, options.reclaim_spot)
+        self._story_runner = StoryRunner(self.engine)
+        self.processes = ProcessRunner(self.engine, self.folders, options.limits, Images(options.images))
+        self.capacity_plans = CapacityPlans(self.engine, inventory)
+        self.persistent_resources = PersistentResources(self.engine, inventory, lending)
+        self.story_rules = StoryRules(self.store, is_scripted=options.is_scripted)
+        self.factory = RecordFactory(self.store, inventory, lending, self.story_rules)
+        self.studies = Studies(self.engine, self.factory, self.folders, self._study_changed)
+        self.pipelines = Pipelines(self.engine, self.studies)
 
     def start(self) -> None:
-        """Take up what an earlier emulator left; needs the running event loop."""
+        """Go on with the records of an earlier emulator; needs the running event loop."""
         for kind in (Operation, Model, Pipeline):
             self.store.load(kind)
-        self.plans.load(self.store.load(Plan))
+        self.capacity_plans.restore(self.store.load(CapacityPlan))
         if self.options.capacity:
-            self.plans.change(self.options.capacity)
-        with together(self.store.db):
-            self._take_up()
+            self.capacity_plans.change(self.options.capacity)
+        with self.store.transaction():
+            for resource in self.store.load(PersistentResource):
+                self.persistent_resources.restore(resource)
+            studies, jobs = self.store.load(Study), self.store.load(Job)
+            for job in jobs:
+                self._allocator.restore(job)
+            self.engine.resume(jobs)
+            for study in studies:
+                self.studies.resume(study)
+            for pipeline in self.store.all(Pipeline):
+                self.pipelines.resume(pipeline)
         self.advance(self.clock.now())
-
-    def _take_up(self) -> None:
-        for pool in self.store.load(Pool):
-            self.pools.restore(pool)
-        studies, jobs = self.store.load(Study), self.store.load(Job)
-        for job in jobs:
-            self.grants.restore(job)
-        self.engine.resume(jobs)
-        for study in studies:
-            self.tuning.resume(study)
-        for pipeline in self.store.all(Pipeline):
-            self.pipelines.resume(pipeline)
 
     async def close(self) -> None:
         """Kill replicas, close files."""
@@ -125,45 +108,64 @@ class World:
         self.store.close()
 
     def advance(self, until: float) -> None:
-        """Let everything happen that is due until a moment; a settable clock stands there afterwards.
+        """Fire the timers that are due until a moment; a settable clock is set to it.
 
-        On the wall's clock at most SLICE timers are fired, so that requests are answered in between.
+        On the wall's clock at most MAX_TIMERS_AT_ONCE are fired, so that requests are answered in between.
         """
-        with together(self.store.db):
+        with self.store.transaction():
             if isinstance(self.clock, SetClock):
                 self.timers.run(until)
                 self.clock.set(until)
-                self.store.set("clock", self.clock.now())
+                self.store.set_setting("clock", self.clock.now())
             else:
-                self.timers.run(until, most=SLICE)
+                self.timers.run(until, limit=MAX_TIMERS_AT_ONCE)
 
-    # ------------------------------------------------------------ who follows whom
-    def _job_started(self, job: Job) -> None:
-        owner = self.store.find(job.owner) if job.owner else None
+    # ------------------------------------------------------------ from one part to another
+    def _runner_of(self, job: Job) -> ReplicaRunner:
+        return self._story_runner if job.story else self.processes
+
+    def _fire(self, record: Record, key: str) -> None:
+        if isinstance(record, Job) and key.startswith("story:"):
+            self._story_runner.fire(record, key.removeprefix("story:"))
+        elif isinstance(record, Job):
+            self.engine.fire(record, key)
+        elif isinstance(record, PersistentResource):
+            self.persistent_resources.fire(record, key)
+        elif isinstance(record, CapacityPlan):
+            self.capacity_plans.fire(record, key)
+
+    def _owner(self, record: Job | Study) -> Record | None:
+        return self.store.find(record.owner) if record.owner else None
+
+    def job_started(self, job: Job) -> None:
+        """Let the tuning job or pipeline that made a job follow it into RUNNING."""
+        owner = self._owner(job)
         if isinstance(owner, Study):
-            self.tuning.trial_started(owner)
+            self.studies.trial_started(owner)
         elif isinstance(owner, Pipeline):
             self.pipelines.follow(owner, job)
 
-    def _job_ended(self, job: Job) -> None:
-        owner = self.store.find(job.owner) if job.owner else None
+    def job_ended(self, job: Job) -> None:
+        """Let the tuning job or pipeline that made a job follow it to its end."""
+        owner = self._owner(job)
         if isinstance(owner, Study):
-            self.tuning.trial_ended(owner, job)
+            self.studies.trial_ended(owner, job)
         elif isinstance(owner, Pipeline):
             self.pipelines.follow(owner, job)
 
-    def _job_watched(self, job: Job) -> bool:
-        owner = self.store.find(job.owner) if job.owner else None
-        return self.tuning.watch(owner, job) if isinstance(owner, Study) else False
+    def check_trial(self, job: Job) -> bool:
+        """Read the metrics of a running trial; return whether to check it again."""
+        owner = self._owner(job)
+        return isinstance(owner, Study) and self.studies.check_trial(owner, job)
 
-    def _study_moved(self, study: Study) -> None:
-        owner = self.store.find(study.owner) if study.owner else None
+    def _study_changed(self, study: Study) -> None:
+        owner = self._owner(study)
         if isinstance(owner, Pipeline):
             self.pipelines.follow(owner, study)
 
-    def _pool_done(self, pool: Pool, result: dict[str, Any]) -> None:
-        pending = self.store.get(Operation, pool.operation)
-        if pending is not None:
-            pending.document["metadata"]["genericMetadata"]["updateTime"] = stamp(self.clock.now())
-            pending.document |= {"done": True, **result}
-            self.store.save(pending)
+
+def _clock(options: Options, store: Store) -> Clock:
+    if not options.is_scripted:
+        return WallClock()
+    start = WallClock().now() if options.start is None else options.start
+    return SetClock(store.get_setting("clock", start))

@@ -7,25 +7,28 @@ from django.contrib import admin
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
+from jobs.large_tables import LargeTableAdmin
 from jobs.models import (
-    ForeignJob,
+    Discovery,
+    ExternalJob,
     Installation,
     Job,
     JobEvent,
     LogFeed,
     Membership,
+    PersistentResource,
     Policy,
-    Pool,
+    Price,
     RetentionSetting,
     Scope,
     SetAsideItem,
     ShownJob,
-    Survey,
     Team,
     Template,
     UnmatchedJob,
     Upkeep,
 )
+from jobs.policy_admin import UntilRules
 from jobs.spec.secrets import mask_secrets
 
 if TYPE_CHECKING:  # Django's admin classes take type arguments in their stubs only
@@ -43,7 +46,7 @@ class MembershipInline(Tabular):
     extra = 1
 
 
-class PolicyInline(Stacked):
+class PolicyInline(UntilRules, Stacked):
     """A team's limits, edited with the team."""
 
     model = Policy
@@ -69,22 +72,22 @@ class MembershipAdmin(Rows):
 
 
 @admin.register(Policy)
-class PolicyAdmin(Rows):
+class PolicyAdmin(UntilRules, Rows):
     """What each team may do without asking."""
 
-    list_display = ["team", "ask_over_usd", "refuse_over_usd", "cancel_over_approved", "regions"]
-    list_select_related = ["team"]
+    list_display = ["team", "ask_over_usd", "refuse_over_usd", "cancel_over_approved", "cancel_at_cap", "current"]
+    list_select_related = ["team", "current__team"]
 
 
 class ReadOnlyAdmin(Rows):
-    """Rows that only `jobs.lifecycle` writes."""
+    """Rows that only requests, submission and observation write."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:  # noqa: ARG002 Django gives it
         """Refuse: a job begins with a request."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:  # noqa: ARG002 Django gives it
-        """Refuse: state changes through one door."""
+        """Refuse: only `jobs.transitions` changes a state."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:  # noqa: ARG002 Django gives it
@@ -92,45 +95,45 @@ class ReadOnlyAdmin(Rows):
         return False
 
     @admin.display(description="body")
-    def shown_body(self, row: ForeignJob | Pool | Template) -> str:
+    def shown_body(self, row: ExternalJob | PersistentResource | Template) -> str:
         """Return the REST body without its secrets."""
         body = row.spec if isinstance(row, Template) else row.body
         return json.dumps(mask_secrets(body), indent=2, ensure_ascii=False)
 
 
 @admin.register(Job)
-class JobAdmin(ReadOnlyAdmin):
+class JobAdmin(LargeTableAdmin, ReadOnlyAdmin):
     """Jobs, to look at."""
 
     list_display = ["display_name", "team", "owner", "strategy", "state", "requested_at", "ended_at"]
-    list_filter = ["team", "strategy", "state"]
+    list_filter = ["team"]
     list_select_related = ["team", "owner"]
-    search_fields = ["display_name", "remote_name", "id"]
+    sortable_by = ()
     ordering = ["-requested_at", "pk"]
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Model]:
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Model]:  # noqa: ARG002 Django gives it
         """Return the jobs without their secrets."""
-        return ShownJob.objects.filter(pk__in=super().get_queryset(request).values("pk")).order_by(*self.ordering)
+        return ShownJob.objects.order_by(*self.ordering)
 
 
-@admin.register(Survey)
-class SurveyAdmin(ReadOnlyAdmin):
+@admin.register(Discovery)
+class DiscoveryAdmin(ReadOnlyAdmin):
     """Who looked for jobs that were made outside Trainboard, and where, to look at."""
 
-    list_display = ["project", "region", "asked_by", "asked_at", "answered_at", "trouble"]
+    list_display = ["project", "region", "asked_by", "asked_at", "answered_at", "last_error"]
     list_select_related = ["asked_by"]
     search_fields = ["project", "region"]
 
 
-@admin.register(ForeignJob)
-class ForeignJobAdmin(ReadOnlyAdmin):
-    """What those surveys found, to look at."""
+@admin.register(ExternalJob)
+class ExternalJobAdmin(ReadOnlyAdmin):
+    """What those discoveries found, to look at."""
 
-    list_display = ["display_name", "kind", "state", "survey", "created_at"]
+    list_display = ["display_name", "kind", "state", "discovery", "created_at"]
     exclude = ["body"]
     readonly_fields = ["shown_body"]
     list_filter = ["kind", "state"]
-    list_select_related = ["survey"]
+    list_select_related = ["discovery"]
     search_fields = ["display_name", "remote_name"]
     ordering = ["-created_at", "pk"]
 
@@ -154,21 +157,21 @@ class InstallationAdmin(ReadOnlyAdmin):
 
 
 @admin.register(JobEvent)
-class JobEventAdmin(ReadOnlyAdmin):
+class JobEventAdmin(LargeTableAdmin, ReadOnlyAdmin):
     """Events, to look at."""
 
-    list_display = ["job", "kind", "shown_sentence", "actor", "occurred_at", "recorded_at"]
-    exclude = ["sentence", "detail"]
-    readonly_fields = ["shown_sentence", "shown_detail"]
-    list_filter = ["kind"]
+    list_display = ["job", "kind", "shown_message", "actor", "occurred_at", "recorded_at"]
+    exclude = ["message", "detail"]
+    readonly_fields = ["shown_message", "shown_detail"]
     list_select_related = ["job", "actor"]
-    search_fields = ["job__display_name"]
-    ordering = ["-recorded_at", "-pk"]
+    sortable_by = ()
+    job_column = "job__"
+    ordering = ["-pk"]
 
-    @admin.display(description="sentence")
-    def shown_sentence(self, row: JobEvent) -> str:
+    @admin.display(description="message")
+    def shown_message(self, row: JobEvent) -> str:
         """Return what happened, without the job's secrets."""
-        return str(ShownJob.of(row.job).hide(row.sentence))
+        return str(ShownJob.of(row.job).hide(row.message))
 
     @admin.display(description="detail")
     def shown_detail(self, row: JobEvent) -> str:
@@ -176,8 +179,8 @@ class JobEventAdmin(ReadOnlyAdmin):
         return json.dumps(ShownJob.of(row.job).hide(row.detail), indent=2, ensure_ascii=False)
 
 
-@admin.register(Pool)
-class PoolAdmin(ReadOnlyAdmin):
+@admin.register(PersistentResource)
+class PersistentResourceAdmin(ReadOnlyAdmin):
     """Persistent resources as they were last seen, to look at."""
 
     list_display = ["resource_id", "project", "region", "state", "state_since", "seen_at", "gone_at"]
@@ -223,9 +226,20 @@ class RetentionSettingAdmin(Rows):
     ordering = ["kind"]
 
 
+@admin.register(Price)
+class PriceAdmin(ReadOnlyAdmin):
+    """Recorded prices, to look at; the page "Prices" records new ones."""
+
+    list_display = ["__str__", "basis", "as_of", "is_official", "origin", "reason", "recorded_by", "recorded_at"]
+    list_filter = ["origin", "basis", "strategy"]
+    list_select_related = ["recorded_by"]
+    search_fields = ["resource", "region"]
+    ordering = ["-pk"]
+
+
 @admin.register(Scope, LogFeed, Upkeep)
-class LookAdmin(ReadOnlyAdmin):
+class PollTargetAdmin(ReadOnlyAdmin):
     """Where the workers look again and again, and how the last look went."""
 
-    list_display = ["__str__", "due_at", "answered_at", "failures", "failing_since", "trouble"]
+    list_display = ["__str__", "due_at", "answered_at", "failures", "failing_since", "last_error"]
     ordering = ["pk"]

@@ -15,7 +15,10 @@ class JobsConfig(AppConfig):
     verbose_name = "Training jobs"
 
     def ready(self) -> None:
-        """Let migrations take as long as they need."""
+        """Let migrations take as long as they need, and have changes of settings kept in the audit log."""
+        from jobs.people import audit  # noqa: PLC0415 - models can be imported only now
+
+        audit.register()
         pre_migrate.connect(_before_migrations, sender=self)
         post_migrate.connect(_after_migrations, sender=self)
 

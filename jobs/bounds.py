@@ -35,6 +35,15 @@ def is_storable(text: str) -> bool:
     return _UNSTORABLE.search(text) is None
 
 
+def is_storable_json(value: Any) -> bool:
+    """Tell whether both databases keep every text in a JSON value, names included, as it is."""
+    if isinstance(value, str):
+        return is_storable(value)
+    if isinstance(value, dict):
+        return all(is_storable(name) and is_storable_json(item) for name, item in value.items())
+    return not isinstance(value, list) or all(map(is_storable_json, value))
+
+
 def clean(text: str) -> str:
     """Return the text with U+FFFD in place of NUL characters and lone surrogates."""
     return _UNSTORABLE.sub("\ufffd", text)

@@ -77,6 +77,39 @@ class AddIndexConcurrently(migrations.AddIndex):
             _outside_a_transaction(schema_editor).remove_index(model, self.index, concurrently=True)
 
 
+class RemoveIndexConcurrently(migrations.RemoveIndex):
+    """Remove an index of a table that is in use: concurrently on PostgreSQL, so that nobody waits; as usual elsewhere.
+
+    The migration needs `atomic = False`.
+    """
+
+    atomic = False
+
+    def database_forwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        """Remove the index."""
+        if schema_editor.connection.vendor != "postgresql":
+            super().database_forwards(app_label, schema_editor, from_state, to_state)
+            return
+        model = from_state.apps.get_model(app_label, self.model_name)
+        if self.allow_migrate_model(schema_editor.connection.alias, model):
+            index = from_state.models[app_label, self.model_name_lower].get_index_by_name(str(self.name))
+            _outside_a_transaction(schema_editor).remove_index(model, index, concurrently=True)
+
+    def database_backwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        """Build it again."""
+        if schema_editor.connection.vendor != "postgresql":
+            super().database_backwards(app_label, schema_editor, from_state, to_state)
+            return
+        model = to_state.apps.get_model(app_label, self.model_name)
+        if self.allow_migrate_model(schema_editor.connection.alias, model):
+            index = to_state.models[app_label, self.model_name_lower].get_index_by_name(str(self.name))
+            _outside_a_transaction(schema_editor).add_index(model, index, concurrently=True)
+
+
 def _outside_a_transaction(schema_editor: BaseDatabaseSchemaEditor) -> Any:
     if schema_editor.connection.in_atomic_block:
         raise ValueError("An index is built concurrently outside of a transaction only: set atomic = False.")

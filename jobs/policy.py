@@ -1,32 +1,29 @@
-"""May this job be submitted? The rules of its strategy and the limits of its team, weighed into one decision. Pure."""
+"""What the policy of a team has against a job, and who has to approve it. Pure.
 
-from collections.abc import Iterable
+A policy is a list of rules, read from top to bottom: the first that allows, asks or refuses decides; each that requires
+something counts wherever it stands. A job that no rule speaks of is allowed. `jobs.assessment` alone calls this.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from enum import StrEnum
+from typing import Any
 
-from jobs.cost import Estimate
-from jobs.cost.estimate import in_words
+from jobs.budget import BudgetLeft
+from jobs.cost import Estimate, format_usd, round_up
+from jobs.cost.notes import in_words
+from jobs.policy_rules import Facts, Rule, describe, facts_of, matches, who_decides
 from jobs.spec import Finding, Severity, Submission
-from jobs.strategies import Known, Severities, check
 
 SOURCE = "policy of the team"
 
 
-class Verdict(StrEnum):
-    """What becomes of a request."""
-
-    ALLOW = "allow"
-    """It may be submitted at once."""
-    ASK = "ask"
-    """An approver decides."""
-    REFUSE = "refuse"
-    """It cannot be submitted like this."""
-
-
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a team may do without asking, and what it may not do at all."""
+    """The policy of a team: the version that a lead saved, or three limits where no version was saved.
+
+    `rules` None: the three limits count, as the rules that say the same (`rules_of`). Amounts are USD.
+    """
 
     ask_over_usd: Decimal
     """A job that may cost more than this needs an approval; zero asks about whatever costs anything."""
@@ -34,71 +31,152 @@ class Limits:
     """A job that may cost more than this is refused; None: no job is too expensive."""
     regions: tuple[str, ...]
     """Regions that may be used; empty: every region."""
+    rules: tuple[Rule, ...] | None = None
+    version: int = 0
+    """Of the rules; 0: they were never saved as rules."""
+    drift_percent: int = 0
+    """By how much the cost may rise after an approval before the job is asked about again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What policy says of a submission, and every finding that it rests on, the strategy's rules first."""
+    """What policy says of a job: findings, the rule that decided with its number, counted from 1, and the figures."""
 
-    verdict: Verdict
     findings: tuple[Finding, ...]
+    rule: Rule | None
+    number: int
+    facts: Facts
+    limit_usd: Decimal | None
+    """The least amount over which a rule asks about a job like this, None where none does."""
+    version: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON, as the event and the approval of a job keep it."""
+        rule, needs = self.rule, None
+        if rule is not None and rule.outcome == "ask":
+            needs = {"approvals": rule.approvals, "role": rule.role, "approvers": list(rule.approvers)}
+        return {
+            "version": self.version,
+            "rule": self.number or None,
+            "words": describe(rule) if rule is not None else "No rule speaks of it.",
+            "figures": self.facts.as_dict(),
+            "needs": needs,
+        }
 
 
-def judge(
+def rules_of(limits: Limits) -> tuple[Rule, ...]:
+    """Return the rules of a policy; where none were saved, those that say the same as its three limits."""
+    if limits.rules is not None:
+        return limits.rules
+    rules = [Rule(outcome="refuse", regions=limits.regions, in_other_regions=True)] if limits.regions else []
+    if limits.refuse_over_usd is not None:
+        rules.append(Rule(outcome="refuse", cost_over=limits.refuse_over_usd))
+    rules += [Rule(outcome="ask", cost_unknown=True), Rule(outcome="ask", cost_over=limits.ask_over_usd)]
+    return tuple(rules)
+
+
+def check(submission: Submission, estimate: Estimate, limits: Limits, *, jobs: int = 1) -> tuple[Finding, ...]:
+    """Return what policy has against a submission; of a sweep, against all its `jobs` together."""
+    return decide(submission, estimate, limits, jobs=jobs).findings
+
+
+def decide(
     submission: Submission,
-    *,
     estimate: Estimate,
     limits: Limits,
-    severities: Severities | None = None,
-    pools: Known = (),
-    found: Iterable[Finding] | None = None,
+    *,
+    jobs: int = 1,
+    submitter: str = "",
+    budgets: Sequence[BudgetLeft] = (),
 ) -> Decision:
-    """Weigh all findings: the worst severity decides. Never raises on a submission that could be read.
-
-    `severities` are the rules' severities that the site has set, `pools` the persistent resources that are known.
-    `found` is what its rules find, for a caller that has judged it by them already.
-    """
-    findings = (
-        *(check(submission, severities=severities, pools=pools) if found is None else found),
-        *_region(submission, limits),
-        *_cost(estimate, limits),
-    )
-    weights = {finding.severity for finding in findings}
-    if Severity.REFUSE in weights:
-        return Decision(Verdict.REFUSE, findings)
-    return Decision(Verdict.ASK if Severity.ASK in weights else Verdict.ALLOW, findings)
-
-
-def _region(submission: Submission, limits: Limits) -> tuple[Finding, ...]:
-    if not limits.regions or submission.region in limits.regions:
-        return ()
-    return (
-        Finding(
-            code="region_not_allowed",
-            severity=Severity.REFUSE,
-            field="",
-            message=f"The team may not use {submission.region or 'a job without a region'}.",
-            remedy=f"Choose one of {', '.join(limits.regions)}.",
-            source=SOURCE,
-        ),
-    )
+    """Return what policy says of a submission, and by which rule; of a sweep, of all its `jobs` together."""
+    rules = rules_of(limits)
+    facts = facts_of(submission, estimate, jobs=jobs, submitter=submitter, budgets=budgets)
+    found = [
+        finding
+        for number, rule in enumerate(rules, 1)
+        if rule.outcome == "require" and matches(rule, facts)
+        for finding in _missing(rule, submission, limits, number)
+    ]
+    deciding = enumerate((None if rule.outcome == "require" else rule for rule in rules), 1)
+    number, rule = next(((at, each) for at, each in deciding if each and matches(each, facts)), (0, None))
+    if rule is not None and rule.outcome != "allow":
+        found.append(_finding(rule, facts, estimate.times(jobs), limits, number, jobs))
+    return Decision(tuple(found), rule, number, facts, _limit(rules, facts), limits.version)
 
 
-def _cost(estimate: Estimate, limits: Limits) -> tuple[Finding, ...]:
-    """Weigh the most that may be spent: an expected run time is a guess, which nothing holds the job to."""
-    least, most = estimate.expected_usd, estimate.most_usd
-    known = most if most is not None else least
-    if limits.refuse_over_usd is not None and known is not None and known > limits.refuse_over_usd:
-        limit = f"The team refuses jobs over {in_usd(limits.refuse_over_usd)}."
-        return (_finding("over_refuse_limit", Severity.REFUSE, f"{_spends(estimate)} {limit}", _remedy(estimate)),)
-    if least is None or most is None:
+def _limit(rules: tuple[Rule, ...], facts: Facts) -> Decimal | None:
+    """Return the least amount over which a rule would ask about this job if it cost as much."""
+    amounts = [
+        rule.cost_over
+        for rule in rules
+        if rule.outcome == "ask"
+        and rule.cost_over is not None
+        and matches(rule.model_copy(update={"cost_over": None, "cost_unknown": False}), facts)
+    ]
+    return min(amounts, default=None)
+
+
+# ---------------------------------------------------------------- what people read
+def _finding(rule: Rule, facts: Facts, estimate: Estimate, limits: Limits, number: int, jobs: int) -> Finding:
+    severity = Severity.ERROR if rule.outcome == "refuse" else Severity.APPROVAL
+    code, message, remedy = _words(rule, facts, estimate, jobs)
+    if limits.version:
+        who = f" Decided by {who_decides(rule)}." if rule.outcome == "ask" else ""
+        message = f"{rule.words} {message}" if rule.words else message
+        message += f" (Policy {limits.version}, rule {number}.){who}"
+    return Finding(code=code, severity=severity, field="", message=message, remedy=remedy, source=SOURCE)
+
+
+def _words(rule: Rule, facts: Facts, estimate: Estimate, jobs: int) -> tuple[str, str, str]:
+    """Return code, message and remedy of a rule that asks or refuses."""
+    conditions = rule.model_dump(exclude_defaults=True).keys() - {"outcome", "words", "approvals", "role", "approvers"}
+    if conditions == {"regions", "in_other_regions"} and rule.outcome == "refuse":
+        where = facts.region or "a job without a region"
+        return "region_not_allowed", f"The team may not use {where}.", f"Choose one of {', '.join(rule.regions)}."
+    if conditions == {"cost_over"} and rule.cost_over is not None:
+        limit, spends = format_usd(rule.cost_over), _spends(estimate, jobs)
+        if rule.outcome == "refuse":
+            return "over_refuse_limit", f"{spends} The team refuses jobs over {limit}.", _remedy(estimate)
+        expected = estimate.expected_usd
+        helps = expected is not None and expected <= rule.cost_over and _ends_at_timeout(estimate)
+        return "over_ask_limit", f"{spends} Jobs over {limit} need an approval.", _SHORTER_TIMEOUT if helps else ""
+    if conditions == {"cost_unknown"} and rule.outcome == "ask":
         why = "Nobody can say what this job will cost, so somebody has to approve it."
-        return (_finding("cost_unknown", Severity.ASK, f"{why} {_why_unknown(estimate)}"),)
-    if most > limits.ask_over_usd:
-        limit = f"Jobs over {in_usd(limits.ask_over_usd)} need an approval."
-        remedy = _SHORTER_TIMEOUT if least <= limits.ask_over_usd and _ends_at_timeout(estimate) else ""
-        return (_finding("over_ask_limit", Severity.ASK, f"{_spends(estimate)} {limit}", remedy),)
-    return ()
+        return "cost_unknown", f"{why} {_why_unknown(estimate)}", ""
+    begin = f"{_spends(estimate, jobs)} " if rule.cost_over is not None else ""
+    code = "_".join(["policy", "refuses" if rule.outcome == "refuse" else "asks", *sorted(conditions)])[:80]
+    return code, f"{begin}The policy says: {describe(rule)}.", ""
+
+
+def _missing(rule: Rule, submission: Submission, limits: Limits, number: int) -> list[Finding]:
+    """Return an error for each thing that a rule requires and the job lacks."""
+    spec, job = submission.job_spec, submission.job
+    where = f" (Policy {limits.version}, rule {number}.)" if limits.version else ""
+    wanted = [
+        (any(key not in job.labels for key in rule.require_labels), "labels", "labels",
+         f"It lacks {', '.join(key for key in rule.require_labels if key not in job.labels)} among its labels."),
+        (rule.require_service_account and not spec.service_account, "service_account",
+         submission.spec_field("serviceAccount"), "It names no service account."),
+        (rule.require_network and not spec.network and spec.psc_interface_config is None, "network",
+         submission.spec_field("network"), "It names no network."),
+        (rule.require_encryption and not (job.encryption_spec and job.encryption_spec.kms_key_name), "encryption",
+         "encryptionSpec.kmsKeyName", "It names no encryption key."),
+        (rule.require_timeout and spec.scheduling.timeout is None, "timeout",
+         submission.spec_field("scheduling.timeout"), "It has no timeout."),
+    ]  # fmt: skip
+    return [
+        Finding(
+            code=f"policy_requires_{name}",
+            severity=Severity.ERROR,
+            field=path,
+            message=f"{words} The policy of the team requires it.{where}",
+            remedy=rule.words,
+            source=SOURCE,
+        )
+        for is_missing, name, path, words in wanted
+        if is_missing
+    ]
 
 
 def _why_unknown(estimate: Estimate) -> str:
@@ -122,25 +200,17 @@ def _ends_at_timeout(estimate: Estimate) -> bool:
     return most is not None and most == estimate.until_timeout_usd and most != expected
 
 
-def _spends(estimate: Estimate) -> str:
+def _spends(estimate: Estimate, jobs: int) -> str:
     expected, most = estimate.expected_usd, estimate.most_usd
+    what, cost = ("It", "costs") if jobs == 1 else (f"The {jobs} jobs of the sweep together", "cost")
     if expected is None:
-        return f"It may cost {in_usd(most or Decimal(0))}."
-    begin = f"It is expected to cost {in_usd(expected)}"
-    if most is None or in_usd(most) == in_usd(expected):
+        return f"{what} may cost {format_usd(most or Decimal(0))}."
+    begin = f"{what} {'is' if jobs == 1 else 'are'} expected to cost {format_usd(expected)}"
+    if most is None or format_usd(most) == format_usd(expected):
         return f"{begin}."
     if not _ends_at_timeout(estimate):
-        return f"{begin} and costs at most {in_usd(most)}."
+        return f"{begin} and {cost} at most {format_usd(round_up(most))}."
     time = in_words(estimate.timeout_hours)
     why = f"until its timeout of {time}" if estimate.has_timeout else f"for {time}, as no timeout is set"
-    each = "each of its trials" if estimate.trials > 1 else "it"
-    return f"{begin} and costs at most {in_usd(most)}, because {each} may run {why}."
-
-
-def _finding(code: str, severity: Severity, message: str, remedy: str = "") -> Finding:
-    return Finding(code=code, severity=severity, field="", message=message, remedy=remedy, source=SOURCE)
-
-
-def in_usd(amount: Decimal) -> str:
-    """Write an amount for people, to the cent."""
-    return f"{amount:,.2f} USD"
+    each = "each of its trials" if estimate.trials > 1 else "it" if jobs == 1 else "each"
+    return f"{begin} and {cost} at most {format_usd(round_up(most))}, because {each} may run {why}."

@@ -85,6 +85,9 @@ WAITING_AT_VERTEX = frozenset({JobState.QUEUED, JobState.PENDING})
 """Vertex AI has it and not all its replicas run: before the first time, or again after a restart."""
 RUNNING = frozenset({JobState.RUNNING, JobState.UPDATING, JobState.CANCELLING})
 UNSUCCESSFUL = FINISHED - {JobState.SUCCEEDED, JobState.WITHDRAWN}
+SUCCESSFUL = frozenset({JobState.SUCCEEDED, JobState.PARTIALLY_SUCCEEDED})
+FAILURES = frozenset({JobState.FAILED, JobState.EXPIRED, JobState.SUBMIT_FAILED, JobState.LOST})
+"""Ended without a result, and nobody wanted that."""
 
 LOCAL_MOVES: dict[str, frozenset[str]] = {
     "": frozenset({JobState.AWAITING_APPROVAL, JobState.APPROVED}),

@@ -9,11 +9,23 @@ from typing import Any
 from celery import Task, shared_task
 from django.conf import settings
 from django.db import transaction
+from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from jobs import lifecycle
-from jobs.lifecycle import retention
-from jobs.lifecycle.asking import drafts
+from jobs import doctor, messages, observation, steps
+from jobs.budgets import watch_budgets
+from jobs.clock import DatabaseClock, database_now
+from jobs.requests import drafts
+from jobs.upkeep import (
+    count_ended,
+    price_import,
+    quota_reading,
+    repair,
+    retention,
+    watch_approvals,
+    watch_caps,
+    watch_spending,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -29,65 +41,121 @@ HANDED_OUT = 100
 @shared_task
 def sweep(**_: Any) -> None:
     """Hand out everything that is due; beat calls it every few seconds, and of several at once one counts."""
-    now = lifecycle.database_now()
-    if not lifecycle.begin_sweep(now, interval=settings.SWEEP_INTERVAL):
+    now = database_now()
+    if not steps.begin_sweep(now, interval=settings.SWEEP_INTERVAL):
         return
-    lifecycle.repair(now)
-    lifecycle.watch_pools(now)
-    lifecycle.watch_spending(now)
+    repair(now)
+    observation.watch_resources(now)
+    watch_spending(now)
+    watch_caps(now)
+    watch_approvals(now)
+    count_ended(now)
+    watch_budgets(now)
     drafts.expire(now)
-    for job_id in lifecycle.due_jobs(now)[: max(HANDED_OUT - _waiting(advance), 0)]:
+    for job_id in steps.due_jobs(now)[: max(HANDED_OUT - _waiting(advance), 0)]:
         _send(advance, now, job_id=str(job_id))
-    for scope_id in lifecycle.due_scopes(now):
+    for scope_id in steps.due_scopes(now):
         _send(observe, now, scope_id=scope_id)
-    for survey_id in lifecycle.due_surveys(now):
-        _send(survey, now, survey_id=survey_id)
-    for feed_id in lifecycle.due_feeds(now):
+    for discovery_id in steps.due_discoveries(now):
+        _send(discover, now, discovery_id=discovery_id)
+    for change_id in steps.due_resource_changes(now):
+        _send(change_resource, now, change_id=change_id)
+    for feed_id in steps.due_feeds(now):
         _send(read_feed, now, feed_id=feed_id)
+    messages.sweep(now)
+    for destination in messages.due_destinations(now):
+        _send(deliver_messages, now, destination=destination)
 
 
 @shared_task
 def advance(*, job_id: str, sent_at: str = "", **_: Any) -> None:
     """Take one job its next step."""
     if _is_fresh(sent_at):
-        lifecycle.advance(job_id, clock=lifecycle.DatabaseClock())
+        steps.advance(job_id, clock=DatabaseClock())
 
 
 @shared_task
 def observe(*, scope_id: int, sent_at: str = "", **_: Any) -> None:
     """Look at one scope."""
     if _is_fresh(sent_at):
-        lifecycle.observe(scope_id, clock=lifecycle.DatabaseClock())
+        steps.observe(scope_id, clock=DatabaseClock())
+
+
+@shared_task
+def change_resource(*, change_id: int, sent_at: str = "", **_: Any) -> None:
+    """Take a change of a persistent resource one step."""
+    if _is_fresh(sent_at):
+        steps.change_resource(change_id, clock=DatabaseClock())
 
 
 @shared_task
 def read_feed(*, feed_id: int, sent_at: str = "", **_: Any) -> None:
     """Read one project's logs."""
     if _is_fresh(sent_at):
-        lifecycle.read_feed(feed_id, now=lifecycle.database_now())
+        observation.read_feed(feed_id, now=database_now())
 
 
 @shared_task
-def survey(*, survey_id: int, sent_at: str = "", **_: Any) -> None:
+def discover(*, discovery_id: int, sent_at: str = "", **_: Any) -> None:
     """Look for jobs of a region that were made outside Trainboard."""
     if _is_fresh(sent_at):
-        lifecycle.survey(survey_id, now=lifecycle.database_now())
+        observation.discover(discovery_id, now=database_now())
+
+
+@shared_task
+def deliver_messages(*, destination: str, sent_at: str = "", **_: Any) -> None:
+    """Send the messages that are due for one channel, or the e-mail to people."""
+    if _is_fresh(sent_at):
+        messages.deliver(destination, clock=DatabaseClock())
 
 
 def _is_fresh(sent_at: str) -> bool:
     """Whether a hint is young enough to be followed; one without a time always is."""
-    return not sent_at or lifecycle.database_now() - datetime.fromisoformat(sent_at) <= MAX_HINT_AGE
+    return not sent_at or database_now() - datetime.fromisoformat(sent_at) <= MAX_HINT_AGE
 
 
 @shared_task
 def prune(**_: Any) -> None:
     """Remove what is old, once a day; the database says when."""
-    retention.prune_when_due(lifecycle.database_now())
+    retention.prune_when_due(database_now())
 
 
-def nudge_survey(survey_id: int) -> None:
-    """After the commit, ask a worker to make a survey; as `nudge_job`."""
-    transaction.on_commit(partial(_hint, survey, {"survey_id": survey_id}))
+@shared_task
+def import_prices(**_: Any) -> None:
+    """Read Google's prices, once a day; the database says when."""
+    price_import.import_when_due(database_now())
+
+
+@shared_task
+def examine(**_: Any) -> None:
+    """Check everything that jobs need, once an hour or when somebody asked; the database says when."""
+    doctor.examine_when_due(database_now(), machine_now=timezone.now)
+
+
+@shared_task
+def read_quotas(**_: Any) -> None:
+    """Read limits and use of quotas, every ten minutes; the database says when."""
+    quota_reading.read_when_due(database_now())
+
+
+def nudge_examination() -> None:
+    """After the commit, ask a worker to make an examination that is due; as `nudge_job`."""
+    transaction.on_commit(partial(_hint, examine, {}))
+
+
+def nudge_discovery(discovery_id: int) -> None:
+    """After the commit, ask a worker to make a discovery; as `nudge_job`."""
+    transaction.on_commit(partial(_hint, discover, {"discovery_id": discovery_id}))
+
+
+def nudge_resource_change(change_id: int) -> None:
+    """After the commit, ask a worker to send a change of a persistent resource; as `nudge_job`."""
+    transaction.on_commit(partial(_hint, change_resource, {"change_id": change_id}))
+
+
+def nudge_messages(destination: str) -> None:
+    """After the commit, ask a worker to send what is due for a destination; as `nudge_job`."""
+    transaction.on_commit(partial(_hint, deliver_messages, {"destination": destination}))
 
 
 def _waiting(task: "Task[..., None]") -> int:
@@ -105,7 +173,7 @@ def nudge_job(job_id: uuid.UUID | str) -> None:
 
 def _hint(task: "Task[..., None]", kwargs: dict[str, Any]) -> None:
     try:
-        _send(task, lifecycle.database_now(), **kwargs)
+        _send(task, database_now(), **kwargs)
     except OperationalError:
         logger.warning("no broker; the sweep will find the row")
 

@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,7 +68,7 @@ def team(db: None) -> "Team":
     from jobs.models import Policy, Team
 
     team = Team.objects.create(name="vision", project="vision-research", bucket="gs://vision-training")
-    Policy.objects.create(team=team, ask_over_usd=1)
+    Policy.objects.create(team=team, ask_over_usd=Decimal(1))
     return team
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.support import postgres
 
-if "TRAINBOARD_TEST_STATE" not in os.environ:
+if not os.environ.get("TRAINBOARD_TEST_STATE"):  # it is removed after the tests: never the current folder
     os.environ["TRAINBOARD_TEST_STATE"] = tempfile.mkdtemp(prefix="tb-test-", dir="/tmp")
 STATE = Path(os.environ["TRAINBOARD_TEST_STATE"])
 for name in [name for name in os.environ if name.startswith("TRAINBOARD_")]:

@@ -33,15 +33,17 @@ django.setup()
 
 from django.conf import settings  # noqa: E402
 from django.contrib.auth.models import User  # noqa: E402
+from django.db import connection  # noqa: E402
 from django.db.models.signals import post_save  # noqa: E402
 
 import dashboard.celery  # noqa: E402, F401 - a worker's memory holds it
-from dashboard import collector  # noqa: E402
 from dashboard.management.demo import people as demo  # noqa: E402
 from dashboard.management.supervisor import prepare  # noqa: E402
-from jobs import lifecycle, spec, states  # noqa: E402
-from jobs.lifecycle.connection import client  # noqa: E402
-from jobs.models import Job, JobEvent, Policy, Scope, Sighting, Team  # noqa: E402
+from jobs import requests, spec, states, steps  # noqa: E402
+from jobs.clock import DatabaseClock  # noqa: E402
+from jobs.connection import client  # noqa: E402
+from jobs.models import Job, JobEvent, LastSeen, Policy, Scope, Team  # noqa: E402
+from jobs.upkeep import repair  # noqa: E402
 
 
 def people() -> Any:
@@ -73,7 +75,7 @@ def make_rows() -> int:
             at = runs if to == state else began
             events.append(
                 JobEvent(job=job, kind="state", from_state=before, to_state=to, occurred_at=at, recorded_at=at,
-                         sentence="bench", once_key=f"state:{to}")
+                         message="bench", once_key=f"state:{to}")
             )  # fmt: skip
             before = to
     Job.objects.bulk_create(rows, batch_size=500)
@@ -84,7 +86,7 @@ def make_rows() -> int:
 
 def prepared() -> bool:
     """Whether an earlier round made the rows."""
-    return (Path(FOLDER) / "trainboard.sqlite3").exists()
+    return Job._meta.db_table in connection.introspection.table_names()
 
 
 @dataclass(frozen=True)
@@ -106,17 +108,16 @@ def race() -> dict[str, float]:
     """Look again and again, without a pause."""
     count = Job.objects.count() if prepared() else make_rows()
     settings.READS_PER_MINUTE = 1_000_000
-    collector.settle()  # as a worker does when it is ready
     seconds, cpu = [], []
     for _ in range(CYCLES + 1):
         now = clock()
         Scope.objects.update(due_at=now)
         began, before = time.perf_counter(), time.process_time()
-        (scope_id,) = lifecycle.due_scopes(now)
-        lifecycle.observe(scope_id, clock=At(now))
+        (scope_id,) = steps.due_scopes(now)
+        steps.observe(scope_id, clock=At(now))
         seconds.append(time.perf_counter() - began)
         cpu.append(time.process_time() - before)
-        assert Sighting.objects.filter(at=now).count() == count, "a look has to see every job"
+        assert LastSeen.objects.filter(at=now).count() == count, "a look has to see every job"
     median = statistics.median(seconds[1:])
     return {"jobs_per_second": count / median, "cpu_ms": statistics.median(cpu[1:]) * 1000 / count}
 
@@ -124,7 +125,6 @@ def race() -> dict[str, float]:
 def scale() -> dict[str, float]:
     """Be the only worker for a while, with a sweep every half second; a delay ends when the event is written."""
     settings.POLL_INTERVAL = INTERVAL
-    collector.settle()
     Redis.from_url(settings.REDIS_URL).flushall()  # what the race spent shall not count here
     delays: list[float] = []
     began = clock()
@@ -138,10 +138,10 @@ def scale() -> dict[str, float]:
     print("ready", flush=True)
     while time.monotonic() < ends:
         now = clock()
-        lifecycle.repair(now)
-        for scope_id in lifecycle.due_scopes(now):
+        repair(now)
+        for scope_id in steps.due_scopes(now):
             start = time.perf_counter()
-            lifecycle.observe(scope_id, clock=At(now))
+            steps.observe(scope_id, clock=At(now))
             cycles.append(time.perf_counter() - start)
         time.sleep(0.5)
     delays.sort()
@@ -165,13 +165,13 @@ def submit() -> dict[str, float]:
 
     def request(count: int, team: Team, by: User) -> list[Job]:
         return [
-            lifecycle.request_job(submission=replace(submission, project=team.project), team=team, by=by,
+            requests.request_job(submission=replace(submission, project=team.project), team=team, by=by,
                                   expected=INTERVAL, request_key=f"submit-{uuid.uuid4()}", now=clock())
             for _ in range(count)
         ]  # fmt: skip
 
     def send(job: Job) -> None:
-        lifecycle.advance(job.pk, clock=lifecycle.DatabaseClock())
+        steps.advance(job.pk, clock=DatabaseClock())
 
     requested = time.perf_counter()
     jobs = request(SUBMISSIONS, team, owner)
@@ -186,7 +186,7 @@ def submit() -> dict[str, float]:
     together = time.perf_counter() - threads
     request(100, team, owner)
     theirs = {job.pk for job in request(5, Team.objects.get(name="speech"), User.objects.get(username="stranger"))}
-    turns = lifecycle.due_jobs(clock())
+    turns = steps.due_jobs(clock())
     return {
         "requests_per_second": SUBMISSIONS / (began - requested),
         "submits_per_second": SUBMISSIONS / (ended - began),

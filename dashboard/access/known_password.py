@@ -81,8 +81,8 @@ def _opens(encoded: str) -> bool:
 
 def people() -> list[str]:
     """Return the names of the demo's people who can sign in with the password that everybody knows."""
-    found = User.objects.filter(username__in=rehearsal.NAMES, is_active=True).order_by("username")
-    return [user.username for user in found if user.has_usable_password() and _opens(user.password)]
+    users = User.objects.filter(username__in=rehearsal.NAMES, is_active=True).order_by("username")
+    return [user.username for user in users if user.has_usable_password() and _opens(user.password)]
 
 
 def why_not_start(reasons: list[str]) -> str:

@@ -16,7 +16,7 @@ class NoStoreMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answer, and say that nobody keeps the answer (RFC 9111, 5.2.2.5 and 5.2.2.7)."""
+        """Answer, and forbid caching (RFC 9111, 5.2.2.5 and 5.2.2.7)."""
         response = self.get_response(request)
         response["Cache-Control"] = "private, no-store"
         return response

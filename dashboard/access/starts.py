@@ -2,45 +2,49 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
-from uuid import UUID
+from decimal import Decimal
 
 from django.http import Http404
+from django.shortcuts import get_object_or_404
 
-from dashboard.access.jobs import job_for
-from dashboard.access.pools import pool_for
+from dashboard.access.loaders import draft_for, job_for, parse_key, parse_uuid, resource_for, template_for
 from dashboard.access.roles import Request, teams_where
-from dashboard.access.templates import draft_for, number, template_for
-from jobs import lifecycle, spec
-from jobs.lifecycle.asking import drafts, templates
+from jobs import requests, spec
 from jobs.models import Job, Team
+from jobs.requests import drafts, templates
 from jobs.spec import Submission
+from jobs.spec.sweep import trial_job
 from jobs.timeline import known_resource
+
+MAX_TRIAL_DIGITS = 32
+"""Of a trial's number, as its column holds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A submission to fill the form with, the team whose it was, and where it comes from in words.
+    """A submission to fill the form with, its team, and a sentence that says where it comes from.
 
-    `expected` is None where nobody said a run time; `cloned_from` is the job that it was copied from.
+    `expected` is None where no run time is known; `cloned_from` is the job that it was copied from.
     """
 
     submission: Submission
     team: Team
-    expected: timedelta | None
-    cloned_from: Job | None
     words: str
+    expected: timedelta | None = None
+    cloned_from: Job | None = None
+    cap_usd: Decimal | None = None
 
 
 def start_for(request: Request) -> Start | None:
-    """Return what `?template=<id>`, `?job=<uuid>`, `?draft=<id>` or `?pool=<id>&part=<index>` name, the first of them.
+    """Return what `?template=`, `?job=`, `?draft=` or `?resource=<id>&part=<index>` name, the first of them.
 
-    None where none is given.
-
-    Raises Http404 for what does not exist or belongs to a team that the person is not in, or is another's draft.
+    None where none is given. Raises Http404 for what does not exist or belongs to a team that the person is not in,
+    and for somebody else's draft.
     """
-    for name, find in (("template", _template), ("job", _job), ("draft", _draft), ("pool", _pool)):
+    loaders = {"template": _from_template, "job": _from_job, "draft": _from_draft, "resource": _from_resource}
+    for name, load in loaders.items():
         if key := request.GET.get(name):
-            return find(request, key)
+            return load(request, key)
     return None
 
 
@@ -50,67 +54,72 @@ def expected_of(job: Job) -> timedelta | None:
     return timedelta(seconds=seconds) if seconds else None
 
 
-def uuid(text: str) -> UUID:
-    """Read a job's id from an address; raise Http404 for what is none."""
-    try:
-        return UUID(text)
-    except ValueError:
-        raise Http404("no such job") from None
-
-
-def _template(request: Request, key: str) -> Start:
-    found = template_for(request, number(key))
+def _from_template(request: Request, key: str) -> Start:
+    template = template_for(request, parse_key(key))
     return Start(
-        submission=templates.submission_of(found),
-        team=found.team,
-        expected=timedelta(seconds=found.expected_seconds),
-        cloned_from=None,
-        words=f"From the template {found.name} of {found.team}.",
+        submission=templates.submission_of(template),
+        team=template.team,
+        expected=timedelta(seconds=template.expected_seconds),
+        cap_usd=template.cap_usd,
+        words=f"From the template {template.name} of {template.team}.",
     )
 
 
-def _job(request: Request, key: str) -> Start:
-    found = job_for(request, uuid(key))
+def _from_job(request: Request, key: str) -> Start:
+    job = job_for(request, parse_uuid(key))
+    if "trial" in request.GET:
+        return _from_trial(job, request.GET["trial"])
+    verb = "adopted" if job.is_adopted else "requested"
     return Start(
-        submission=lifecycle.submission_of(found),
-        team=found.team,
-        expected=expected_of(found),
-        cloned_from=found,
-        words=f"A copy of {found.display_name}, which {found.owner.get_username()} "
-        + ("adopted." if found.is_adopted else "requested."),
+        submission=requests.submission_of(job),
+        team=job.team,
+        expected=expected_of(job),
+        cloned_from=job,
+        cap_usd=job.cap_usd,
+        words=f"A copy of {job.display_name}, which {job.owner.get_username()} {verb}.",
     )
 
 
-def _draft(request: Request, key: str) -> Start:
-    found = draft_for(request, number(key))
+def _from_trial(job: Job, trial_id: str) -> Start:
+    """Return the custom job that runs one trial of a tuning job again: with its parameters as arguments, as it had."""
+    trial = get_object_or_404(job.trials, trial_id=trial_id[:MAX_TRIAL_DIGITS])
+    ran = trial.ended_at - trial.started_at if trial.started_at and trial.ended_at else expected_of(job)
     return Start(
-        submission=drafts.submission_of(found),
-        team=found.team,
-        expected=None if found.expected_seconds is None else timedelta(seconds=found.expected_seconds),
-        cloned_from=None,
+        submission=trial_job(requests.submission_of(job), trial.parameters, name=f"-trial-{trial.trial_id}"),
+        team=job.team,
+        expected=ran or expected_of(job),
+        cloned_from=job,
+        words=f"Trial {trial.trial_id} of {job.display_name} as a job, with its parameters as arguments.",
+    )
+
+
+def _from_draft(request: Request, key: str) -> Start:
+    draft = draft_for(request, parse_key(key))
+    return Start(
+        submission=drafts.submission_of(draft),
+        team=draft.team,
+        expected=None if draft.expected_seconds is None else timedelta(seconds=draft.expected_seconds),
         words="As it was imported.",
     )
 
 
-def _pool(request: Request, key: str) -> Start:
-    """A job on a persistent resource: one replica with exactly the machine and disk of one of its pools."""
-    found = pool_for(request, number(key))
-    team = teams_where(request.user, "request").filter(project=found.project).first()
-    known, index = known_resource(found), number(request.GET.get("part", "0"))
+def _from_resource(request: Request, key: str) -> Start:
+    """Return a job on a persistent resource: one replica with the machine and disk of one of its resource pools."""
+    row = resource_for(request, parse_key(key))
+    team = next((team for team in teams_where(request.user, "request") if team.project == row.project), None)
+    known, index = known_resource(row), parse_key(request.GET.get("part", "0"))
     if team is None or known is None or index >= len(known.resource.resource_pools):
-        raise Http404("no such pool to run on")
-    part = known.resource.resource_pools[index]
-    worker = {
-        "machineSpec": spec.rest_body(part.machine_spec),
-        "diskSpec": spec.rest_body(part.disk_spec),
+        raise Http404("no such resource pool")
+    resource_pool = known.resource.resource_pools[index]
+    worker_pool = {
+        "machineSpec": spec.rest_body(resource_pool.machine_spec),
+        "diskSpec": spec.rest_body(resource_pool.disk_spec),
         "replicaCount": "1",
     }
-    body = {"jobSpec": {"persistentResourceId": found.resource_id, "workerPoolSpecs": [worker]}}
+    body = {"jobSpec": {"persistentResourceId": row.resource_id, "workerPoolSpecs": [worker_pool]}}
     job, _ = spec.read("custom_job", body)
     return Start(
-        submission=Submission(kind="custom_job", project=found.project, region=found.region, job=job),
+        submission=Submission(kind="custom_job", project=row.project, region=row.region, job=job),
         team=team,
-        expected=None,
-        cloned_from=None,
-        words=f"On the persistent resource {found.resource_id}.",
+        words=f"On the persistent resource {row.resource_id}.",
     )

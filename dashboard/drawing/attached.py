@@ -1,13 +1,13 @@
 """What accelerators cost that are priced beside their machine: GPUs attached to N1, devices of TPU v2 and v3. Pure.
 
-The figures are the lines that `jobs.cost` would bill for one of them; nothing is worked out here a second time.
+The prices are the lines that `jobs.cost` would bill for one of them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from dashboard.drawing.machine_rows import PRICED, UNDATED, Price
+from dashboard.drawing.machine_rows import NOT_OFFICIAL, PRICED, UNDATED, Price
 from jobs.catalog import ACCELERATORS, MACHINES, Machine, accelerators_in
 from jobs.cost import PriceBook, Shape
 from jobs.cost.lines import Line
@@ -28,27 +28,29 @@ class Attached:
 
 
 @lru_cache(maxsize=64)
-def attached_in(region: str) -> tuple[Attached, ...]:
-    """Return the accelerators that a region has and whose price is not in a machine's, in the catalogue's order."""
+def list_attached(region: str, book: PriceBook) -> tuple[Attached, ...]:
+    """Return the accelerators of a region that no machine's price includes, in the catalogue's order; () for ""."""
+    if not region:
+        return ()
     there = accelerators_in(region)
     hosts = ((name, _host(name)) for name, each in ACCELERATORS.items() if name in there and not each.is_retired)
-    return tuple(_attached(name, host, region) for name, host in hosts if host is not None)
+    return tuple(_attached(name, host, region, book) for name, host in hosts if host is not None)
 
 
 def _host(accelerator: str) -> Machine | None:
-    """The first machine that takes the accelerator; a Pod is asked for as many cores of its TPU."""
+    """Return the first machine that takes the accelerator; a Pod is requested as cores of its TPU."""
     wanted = accelerator.removesuffix("_POD")
     return next((each for each in MACHINES.values() if each.trainable and wanted in each.attachable), None)
 
 
-def _attached(name: str, host: Machine, region: str) -> Attached:
-    billed = [_lines(name, host, strategy, region) for strategy in PRICED]
+def _attached(name: str, host: Machine, region: str, book: PriceBook) -> Attached:
+    billed = [_lines(name, host, strategy, region, book) for strategy in PRICED]
     return Attached(
         name=name,
         label=ACCELERATORS[name].label,
         unit=_unit(name, host),
         prices=tuple(_price(lines, strategy, host) for lines, strategy in zip(billed, PRICED, strict=True)),
-        sources=tuple(dict.fromkeys(_told(line) for lines in billed for line in lines if line.unit_usd is not None)),
+        sources=tuple(dict.fromkeys(_source(line) for lines in billed for line in lines if line.unit_usd is not None)),
     )
 
 
@@ -58,20 +60,23 @@ def _unit(name: str, host: Machine) -> str:
     return "a slice" if name.endswith("_POD") else f"a device of {DEVICE_CORES} cores"
 
 
-def _lines(name: str, host: Machine, strategy: Strategy, region: str) -> list[Line]:
-    """What is billed for the accelerator itself and as fee on it; the machine that carries it is left out."""
+def _lines(name: str, host: Machine, strategy: Strategy, region: str, book: PriceBook) -> list[Line]:
+    """Return what is billed for the accelerator and as fee on it, without the machine that it is attached to."""
     shape = Shape(host.machine_type, name, DEVICE_CORES if host.is_tpu and not name.endswith("_POD") else 1)
-    rate = machine_rate(PriceBook.load(), shape, region=region, price_key=strategy.price_key)
+    rate = machine_rate(book, shape, region=region, price_key=strategy.price_key)
     return [line for line in rate.lines if name in line.resource]
 
 
-def _price(lines: Iterable[Line], strategy: Strategy, host: Machine) -> Price:
+def _price(lines: Sequence[Line], strategy: Strategy, host: Machine) -> Price:
     if not strategy.serves(host):
         return Price(None, is_offered=False)
     known = [line.usd_per_hour for line in lines]
     amounts = [amount for amount in known if amount is not None]
-    return Price(sum(amounts[1:], amounts[0]) if amounts and len(amounts) == len(known) else None)
+    if not amounts or len(amounts) != len(known):
+        return Price(None)
+    return Price(sum(amounts[1:], amounts[0]), is_estimate=any(line.is_estimate for line in lines))
 
 
-def _told(line: Line) -> str:
-    return f"{line.source}, {f'prices of {line.as_of}' if line.as_of else UNDATED}"
+def _source(line: Line) -> str:
+    copied = "" if line.is_official else f" ({NOT_OFFICIAL})"
+    return f"{line.source}{copied}, {f'prices of {line.as_of}' if line.as_of else UNDATED}"

@@ -10,9 +10,9 @@ from typing import Any
 
 from jobs.spec.compare import Change, Difference
 
-LONGEST_TEXT = 2_000
+MAX_LENGTH = 2_000
 """Characters of a value that are shown."""
-MOST_WORDS = 300
+MAX_WORDS = 300
 """Values of more words are shown without marks: matching takes the square of their number."""
 WORD = re.compile(r"\s+|[^\s=,/:]+|[=,/:]")
 
@@ -26,8 +26,8 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """One field as a row: what became of it and its two values in pieces; an absent side has none."""
+class FieldRow:
+    """One field as a row: how it changed and its two values in pieces; an absent side has none."""
 
     field: str
     change: Change
@@ -35,16 +35,16 @@ class Shown:
     after: tuple[Piece, ...] = ()
 
 
-def shown(row: Difference) -> Shown:
-    """Return a difference ready to be drawn."""
+def render_difference(row: Difference) -> FieldRow:
+    """Return a difference as a row of the table."""
     if row.change is not Change.CHANGED:
-        return Shown(row.field, row.change, _plain(row.before), _plain(row.after))
-    before, after = text_of(row.before), text_of(row.after)
-    return Shown(row.field, row.change, *_marked(before, after))
+        return FieldRow(row.field, row.change, _plain(row.before), _plain(row.after))
+    before, after = format_value(row.before), format_value(row.after)
+    return FieldRow(row.field, row.change, *_marked(before, after))
 
 
-def text_of(value: Any) -> str:
-    """Return a JSON value as text: arguments as a shell would take them, emptiness said."""
+def format_value(value: Any) -> str:
+    """Return a JSON value as text: arguments quoted for a shell, an empty text as quotes."""
     if isinstance(value, str):
         return value or "“”"
     if isinstance(value, list | tuple) and value and all(isinstance(item, str) for item in value):
@@ -53,13 +53,13 @@ def text_of(value: Any) -> str:
 
 
 def _plain(value: Any) -> tuple[Piece, ...]:
-    return () if value is None else (Piece(_short(text_of(value))),)
+    return () if value is None else (Piece(_short(format_value(value))),)
 
 
 def _marked(before: str, after: str) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
-    """Return both texts with the words marked that the other lacks; wholly, where they have little in common."""
+    """Return both texts with the words marked that the other lacks; long texts are not marked."""
     old, new = WORD.findall(_short(before)), WORD.findall(_short(after))
-    if len(old) > MOST_WORDS or len(new) > MOST_WORDS:
+    if len(old) > MAX_WORDS or len(new) > MAX_WORDS:
         return (Piece(_short(before)),), (Piece(_short(after)),)
     steps = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     return tuple(_pieces(old, [(tag, i, j) for tag, i, j, _, _ in steps])), tuple(
@@ -67,12 +67,12 @@ def _marked(before: str, after: str) -> tuple[tuple[Piece, ...], tuple[Piece, ..
     )
 
 
-def _pieces(words: list[str], steps: list[tuple[str, int, int]]) -> Iterator[Piece]:
+def _pieces(tokens: list[str], steps: list[tuple[str, int, int]]) -> Iterator[Piece]:
     for tag, start, end in steps:
-        if text := "".join(words[start:end]):
+        if text := "".join(tokens[start:end]):
             yield Piece(text, tag != "equal")
 
 
 def _short(text: str) -> str:
-    left_out = len(text) - LONGEST_TEXT
-    return text if left_out <= 0 else f"{text[:LONGEST_TEXT]}… ({left_out:,} more characters)"
+    left_out = len(text) - MAX_LENGTH
+    return text if left_out <= 0 else f"{text[:MAX_LENGTH]}… ({left_out:,} more characters)"

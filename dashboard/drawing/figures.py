@@ -1,13 +1,15 @@
 """Figures as people read them: durations, money, moments. Pure functions; the clock is an argument."""
 
 from datetime import UTC, date, datetime, timedelta
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
+
+from jobs.cost import format_usd
 
 NO_PRICE = "no price known"
 
 
 def duration(length: timedelta | float | None) -> str:
-    """Return a length of time with at most two units: "42 s", "3 m 20 s", "2 h 5 m", "3 d 4 h".
+    """Return a length of time with at most two units: "42 s", "3 min 20 s", "2 h 5 min", "3 d 4 h".
 
     Seconds are dropped from ten minutes on, minutes from two days on; a number is in seconds.
     """
@@ -18,23 +20,23 @@ def duration(length: timedelta | float | None) -> str:
         return f"{seconds} s"
     minutes, rest = divmod(seconds, 60)
     if minutes < 10 and rest:
-        return f"{minutes} m {rest} s"
+        return f"{minutes} min {rest} s"
     if minutes < 60:
-        return f"{minutes} m"
+        return f"{minutes} min"
     hours, minutes = divmod(minutes, 60)
     if hours < 48:
-        return f"{hours} h {minutes} m" if minutes else f"{hours} h"
+        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
     days, hours = divmod(hours, 24)
     return f"{days} d {hours} h" if hours else f"{days} d"
 
 
 def ago(moment: datetime | None, now: datetime) -> str:
-    """Return how long ago `moment` was, in one unit: "4 s ago", "12 m ago"; "in 4 s" for what is to come."""
+    """Return how long ago `moment` was, in one unit: "4 s ago", "12 min ago"; "in 4 s" for what is to come."""
     if moment is None:
         return "never"
     seconds = round((now - moment).total_seconds())
     size = abs(seconds)
-    for unit, length in (("d", 86_400), ("h", 3_600), ("m", 60)):
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
         if size >= length * (2 if unit == "d" else 1):
             text = f"{size // length} {unit}"
             break
@@ -43,18 +45,29 @@ def ago(moment: datetime | None, now: datetime) -> str:
     return f"in {text}" if seconds < 0 else f"{text} ago"
 
 
+def countdown(moment: datetime, now: datetime) -> str:
+    """Return how long is left until a job gives up and when that is: "gives up in 3 h 12 min (at 14:05 UTC)"."""
+    at, today = utc(moment), utc(now)
+    day = "" if at.date() == today.date() else f"{at.day} {at:%b}, "
+    when = f"{day}{at:%H:%M} UTC"
+    return f"gives up in {duration(at - today)} (at {when})" if at > today else f"its wait ended at {when}"
+
+
 def money(usd: Decimal | float | str | None) -> str:
-    """Return US dollars: whole from $1,000 on, cents below, two significant digits under one cent."""
-    if usd is None or usd == "":
-        return NO_PRICE
-    amount = Decimal(str(usd))
-    sign, size = ("−" if amount < 0 else ""), abs(amount)
-    cents = size.quantize(Decimal("0.01"), ROUND_HALF_UP)
-    if cents >= 1000:
-        return f"{sign}${size.quantize(Decimal(1), ROUND_HALF_UP):,}"
-    if size == 0 or size >= Decimal("0.00995"):
-        return f"{sign}${cents}"
-    return f"{sign}${size.quantize(Decimal(1).scaleb(size.adjusted() - 1), ROUND_HALF_UP):f}"
+    """Return US dollars as `format_usd` does, NO_PRICE where there is none."""
+    return NO_PRICE if usd is None or usd == "" else format_usd(Decimal(str(usd)))
+
+
+def thousands(number: int) -> str:
+    """Return a whole number with a comma between thousands."""
+    return f"{number:,}"
+
+
+def percent(share: float | None) -> str:
+    """Return a share (0 to 1) in percent, "–" where there is none; only all is 100 %, only nothing 0 %."""
+    if share is None:
+        return "–"
+    return f"{round(share * 100) if share in (0, 1) else min(max(round(share * 100), 1), 99)} %"
 
 
 def between(low: str | None, high: str | None) -> str:
@@ -78,9 +91,24 @@ def value_text(value: float | str | None) -> str:
     return str(value) if isinstance(value, int) and abs(value) < 10**15 else f"{value:.5g}"
 
 
+def percent_text(share: float) -> str:
+    """Return a share, 0 to 1, as "68 %"; below one percent and above 99 it is never rounded to nothing or all."""
+    percent = round(share * 100)
+    if 0 < share < 1:
+        percent = min(max(percent, 1), 99)
+    return f"{percent} %"
+
+
 def utc(moment: datetime) -> datetime:
     """Return the same moment on the clock that every page shows."""
     return moment.astimezone(UTC)
+
+
+def at_time(moment: datetime, now: datetime) -> str:
+    """Return the time of day, "13:31", of another day the day, "22 Nov"."""
+    at = utc(moment)
+    near = abs(moment - now) < timedelta(hours=12) or at.date() == utc(now).date()
+    return f"{at:%H:%M}" if near else f"{at.day} {at:%b}"
 
 
 def moment_text(moment: datetime) -> str:

@@ -1,4 +1,4 @@
-"""A finding as safe HTML: its weight, what was found, what to do, and where that requirement comes from."""
+"""A finding as safe HTML: its severity, message, remedy and source."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,28 +9,33 @@ from django.utils.safestring import SafeString
 from dashboard.drawing.marks import shape
 from jobs.spec import Finding, Severity
 
-SHAPES: dict[str, str] = {Severity.REFUSE: "bad", Severity.ASK: "ask", Severity.ADVISE: "odd"}
+SHAPES: dict[str, str] = {Severity.ERROR: "bad", Severity.APPROVAL: "ask", Severity.NOTE: "odd"}
 
 
-def finding(found: Finding | Mapping[str, Any]) -> SafeString:
-    """Return a finding drawn, be it one that was just made or one that was kept as JSON."""
-    made = found if isinstance(found, Finding) else _kept(found)
+def render_finding(finding: Finding | Mapping[str, Any]) -> SafeString:
+    """Return a finding as HTML, be it a new one or one that was stored as JSON."""
+    made = finding if isinstance(finding, Finding) else _parse(finding)
     return format_html(
-        '<div class="find {weight}">{mark}<span class="hidden-text">{weight}: </span>{words}{source}</div>',
-        weight=made.severity,
-        mark=shape(SHAPES[made.severity]),
-        words=f"{made.message} {made.remedy}".rstrip(),
+        '<div class="find {severity}">{mark}{text}{source}</div>',
+        severity=made.severity,
+        mark=render_shape(made),
+        text=f"{made.message} {made.remedy}".rstrip(),
         source=_source(made),
     )
 
 
-def _kept(found: Mapping[str, Any]) -> Finding:
-    remedy, source, read = (found.get(name) or "" for name in ("remedy", "source", "read"))
-    return Finding("", Severity(found["severity"]), "", found["message"], remedy, source, read)
+def render_shape(finding: Finding) -> SafeString:
+    """Return the severity of a finding as its shape and a word for those who do not see it."""
+    return format_html('{}<span class="hidden-text">{}: </span>', shape(SHAPES[finding.severity]), finding.severity)
+
+
+def _parse(stored: Mapping[str, Any]) -> Finding:
+    remedy, source, read = (stored.get(name) or "" for name in ("remedy", "source", "read"))
+    return Finding("", Severity(stored["severity"]), "", stored["message"], remedy, source, read)
 
 
 def _source(made: Finding) -> SafeString | str:
     if not made.source:
         return ""
-    words = f"{made.source}, read {made.read}" if made.read else made.source
-    return format_html(" <details><summary>source</summary> <small>{}</small></details>", words)
+    text = f"{made.source}, read {made.read}" if made.read else made.source
+    return format_html(" <details><summary>source</summary> <small>{}</small></details>", text)

@@ -1,11 +1,11 @@
 """The machine types as rows of the catalogue, with what an hour costs in a region under each strategy. Pure.
 
-A row is drawn here once per region and kept: the catalogue does not change while the process runs, and a template
-would need a tenth of a second for all of them.
+A row is drawn here once per region and price book and kept: a template would need a tenth of a second for all of them.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 from functools import lru_cache
 
@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString
 from dashboard.drawing.figures import money
 from jobs.catalog import ACCELERATORS, MACHINES, Machine, accelerators_in
 from jobs.cost import PriceBook, Rate, Shape
+from jobs.cost.lines import Line
 from jobs.cost.rates import machine_rate
 from jobs.strategies import STRATEGIES, Strategy
 
@@ -22,6 +23,7 @@ PRICED: tuple[Strategy, ...] = tuple(STRATEGIES[key] for key in ("standard", "sp
 """Strategies with a price of their own; on a persistent resource a job costs nothing, its machines cost as standard."""
 
 UNDATED = "without a date"
+NOT_OFFICIAL = "not official: a copy at second hand"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +33,21 @@ class Price:
     usd: Decimal | None
     is_offered: bool = True
     is_beside: bool = False
+    is_estimate: bool = False
+    """Whether a part of it is derived by a rule, such as 1.15 times Compute Engine's price."""
 
     @property
-    def words(self) -> str:
-        """The price as people read it."""
+    def label(self) -> str:
+        """The price as text."""
         if self.is_beside:
             return "by accelerator"
-        return money(self.usd) if self.is_offered else "not offered"
+        if not self.is_offered:
+            return "not offered"
+        return f"{money(self.usd)} est." if self.is_estimate and self.usd is not None else money(self.usd)
 
 
-def found(*, text: str, region: str, accelerator: str) -> list[Machine]:
-    """Return the machine types that the filters leave, in the catalogue's order; "" narrows nothing."""
+def filter_machines(*, text: str, region: str, accelerator: str) -> list[Machine]:
+    """Return the machine types that the filters leave, in the catalogue's order; "" filters nothing."""
     return [
         machine
         for machine in MACHINES.values()
@@ -50,26 +56,27 @@ def found(*, text: str, region: str, accelerator: str) -> list[Machine]:
 
 
 @lru_cache(maxsize=10_000)
-def draw(machine_type: str, region: str, source: int) -> SafeString:
-    """Return a machine type as a table row; `source` is the number of its source; prices only where a region is."""
+def render(machine_type: str, region: str, source: int, book: PriceBook) -> SafeString:
+    """Return a machine type as a table row; `source` is the number of its source; prices only with a region."""
     machine = MACHINES[machine_type]
-    words = accelerator_words(machine)
+    accelerators = accelerator_label(machine)
     return format_html(
         '<tr><td><b>{}</b> <a class="cite" href="#source-{}">{}</a>{}</td>'
-        '<td class="num">{}</td><td class="num">{}</td><td{}>{}{}</td>{}</tr>',
+        '<td class="num">{}</td><td class="num">{}{}</td><td{}>{}{}</td>{}</tr>',
         machine_type,
         source,
         source,
         _remark(machine),
         machine.vcpu or "–",
         f"{machine.memory_gib:g} GB" if machine.memory_gib else "–",
-        "" if words or machine.local_ssd_gib else SafeString(' class="bare"'),
-        words or "–",
+        format_html("<small>{} GB allocatable</small>", f"{left:.1f}") if (left := machine.allocatable_gib) else "",
+        "" if accelerators or machine.local_ssd_gib else SafeString(' class="bare"'),
+        accelerators or "–",
         format_html("<small>{} GB local SSD</small>", machine.local_ssd_gib) if machine.local_ssd_gib else "",
         format_html_join(
             "",
             '<td class="num{}">{}</td>',
-            (("" if price.usd is not None else " none", price.words) for price in _prices(machine_type, region)),
+            (("" if price.usd is not None else " none", price.label) for price in _prices(machine_type, region, book)),
         ),
     )
 
@@ -80,20 +87,20 @@ def _remark(machine: Machine) -> SafeString | str:
     return format_html("<details><summary>note</summary>{}</details>", machine.notes) if machine.notes else ""
 
 
-def _prices(machine_type: str, region: str) -> tuple[Price, ...]:
-    return prices_in(region)[machine_type] if region else ()
+def _prices(machine_type: str, region: str, book: PriceBook) -> tuple[Price, ...]:
+    return prices_in(region, book)[machine_type] if region else ()
 
 
 def is_in(machine: Machine, region: str) -> bool:
-    """Tell whether training can get this machine's accelerator there; machines without one are everywhere."""
+    """Return whether training has this machine's accelerator there; machines without one are everywhere."""
     there = accelerators_in(region)
     if machine.fixed_accelerator:
         return machine.fixed_accelerator in there
     return not machine.is_tpu or any(name in there for name in machine.attachable)
 
 
-def accelerator_words(machine: Machine) -> str:
-    """Return what a machine carries or takes: "8 × H100 80 GB", "T4 × 1, 2 or 4"; "" for nothing."""
+def accelerator_label(machine: Machine) -> str:
+    """Return the accelerators that a machine has or takes: "8 × H100 80 GB", "T4 × 1, 2 or 4"; "" for none."""
     if machine.series == "cloud-tpu":
         return "TPU v2 or v3: 8 cores, or a Pod of 32 and more"
     if machine.fixed_accelerator:
@@ -107,45 +114,60 @@ def accelerator_words(machine: Machine) -> str:
 
 
 @lru_cache(maxsize=64)
-def prices_in(region: str) -> Mapping[str, tuple[Price, ...]]:
-    """Return `{machine type: prices}` of one region; the price files do not change while the process runs."""
-    return {name: tuple(_price(machine, strategy, region) for strategy in PRICED) for name, machine in MACHINES.items()}
+def prices_in(region: str, book: PriceBook) -> Mapping[str, tuple[Price, ...]]:
+    """Return `{machine type: prices}` of one region."""
+    return {
+        name: tuple(_price(machine, strategy, region, book) for strategy in PRICED)
+        for name, machine in MACHINES.items()
+    }
 
 
 @lru_cache(maxsize=64)
-def sources_in(region: str) -> tuple[tuple[str, str], ...]:
+def sources_in(region: str, book: PriceBook) -> tuple[tuple[str, str], ...]:
     """Return the sources of a region's prices, each with the oldest and the newest day on which they held."""
     days: dict[str, list[str]] = {}
-    for machine in MACHINES.values():
-        for line in (line for strategy in PRICED for line in rate(machine, strategy, region).lines):
-            if line.unit_usd is not None:
-                days.setdefault(line.source, []).append(line.as_of.isoformat() if line.as_of else UNDATED)
-    return tuple((source, _span(found)) for source, found in days.items())
+    for line in _lines(region, book):
+        source = line.source if line.is_official else f"{line.source} ({NOT_OFFICIAL})"
+        days.setdefault(source, []).append(line.as_of.isoformat() if line.as_of else UNDATED)
+    return tuple((source, _span(dates)) for source, dates in days.items())
+
+
+@lru_cache(maxsize=64)
+def oldest_in(region: str, book: PriceBook) -> date | None:
+    """Return the day of the oldest price of a region's machines; None where none has a date."""
+    return min((line.as_of for line in _lines(region, book) if line.as_of), default=None)
+
+
+def _lines(region: str, book: PriceBook) -> list[Line]:
+    """Return what the prices of a region's machines are made of, as far as it is known."""
+    rates = (rate(machine, strategy, region, book) for machine in MACHINES.values() for strategy in PRICED)
+    return [line for each in rates for line in each.lines if line.unit_usd is not None]
 
 
 def _span(days: Iterable[str]) -> str:
-    found = sorted(set(days))
-    return f"prices of {' to '.join(dict.fromkeys((found[0], found[-1])))}" if found != [UNDATED] else UNDATED
+    dates = sorted(set(days))
+    return f"prices of {' to '.join(dict.fromkeys((dates[0], dates[-1])))}" if dates != [UNDATED] else UNDATED
 
 
-def rate(machine: Machine, strategy: Strategy, region: str) -> Rate:
+def rate(machine: Machine, strategy: Strategy, region: str, book: PriceBook) -> Rate:
     """Return what an hour of the machine without its disk costs."""
     fixed = machine.gpu_attach == "fixed" and not machine.is_tpu
     shape = Shape(machine.machine_type, *((machine.gpu_type, machine.gpu_count) if fixed else ()))
-    return machine_rate(PriceBook.load(), shape, region=region, price_key=strategy.price_key)
+    return machine_rate(book, shape, region=region, price_key=strategy.price_key)
 
 
-def _price(machine: Machine, strategy: Strategy, region: str) -> Price:
+def _price(machine: Machine, strategy: Strategy, region: str, book: PriceBook) -> Price:
     if not machine.trainable or not strategy.serves(machine):
         return Price(None, is_offered=False)
     if machine.is_tpu and machine.attachable:  # Cloud TPU v2 and v3: the host costs nothing, the devices do
         return Price(None, is_beside=True)
-    return Price(rate(machine, strategy, region).usd_per_hour)
+    found = rate(machine, strategy, region, book)
+    return Price(found.usd_per_hour, is_estimate=found.is_estimate)
 
 
 def _matches(machine: Machine, text: str) -> bool:
-    told = f"{machine.machine_type} {machine.series} {accelerator_words(machine)} {machine.gpu_type}".lower()
-    return all(word in told for word in text.lower().split())
+    searched = f"{machine.machine_type} {machine.series} {accelerator_label(machine)} {machine.gpu_type}".lower()
+    return all(word in searched for word in text.lower().split())
 
 
 def _has(machine: Machine, accelerator: str) -> bool:

@@ -1,13 +1,15 @@
-"""Marks: a state's shape, word and colour; machines; pips for an allowance; a meter for a share. All are safe HTML."""
+"""Marks as safe HTML: a state's shape, word and colour; machines; dots for a retry budget; a meter for a share."""
 
+from collections import Counter
 from decimal import Decimal
 from functools import cache
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from jobs.catalog import ACCELERATORS
+from jobs.catalog import ACCELERATORS, count_accelerators
 from jobs.states import LOCAL, JobState
+from jobs.strategies import STRATEGIES
 
 LOOKS: dict[str, str] = {
     JobState.AWAITING_APPROVAL: "ask",
@@ -33,12 +35,15 @@ LOOKS: dict[str, str] = {
 
 TRIAL_LOOKS: dict[str, str] = {
     "REQUESTED": "wait",
+    "QUEUED": "wait",
+    "PENDING": "wait",
+    "waiting": "wait",
     "ACTIVE": "run",
     "STOPPING": "halt",
     "SUCCEEDED": "ok",
     "INFEASIBLE": "bad",
 }
-"""The states of a trial are others than those of a job (Trial.State in study.proto)."""
+"""The states of a trial are others than a job's (Trial.State in study.proto); while it waits, its custom job's."""
 
 SHAPES: dict[str, str] = {
     "ask": '<path d="M6 1 11 6 6 11 1 6Z" class="line"/>',
@@ -48,9 +53,20 @@ SHAPES: dict[str, str] = {
     "bad": '<path d="M2.2 2.2l7.6 7.6M9.8 2.2 2.2 9.8" class="stroke"/>',
     "halt": '<path d="M2 2h8v8H2Z"/>',
     "odd": '<circle cx="6" cy="6" r="4.6" class="line"/><circle cx="6" cy="6" r="1.4"/>',
+    "again": '<path d="M10 6A4 4 0 1 1 8.6 3" class="stroke"/><path d="M6.6.6 10.6 3 6.8 5.4Z"/>',
     "bolt": '<path d="M7.4.6 2 7h3.2L4.4 11.4 10 4.8H6.6Z"/>',
 }
 """Our own drawings on a 12 × 12 grid; `line` is a thin outline, `stroke` a thick one, everything else is filled."""
+
+
+SIGNS = {"preempted": "bolt", "exit": "bad"}
+"""From the reason of a mark on a lane to its shape: a bolt means preemption only; whatever else restarts is `again`."""
+
+
+def sign_of(reason: str, *others: str) -> str:
+    """Return the shape for marks that are drawn together: a bolt only where all are preemptions, else an exit's."""
+    signs = {SIGNS.get(each, "again") for each in (reason, *others)}
+    return signs.pop() if len(signs) == 1 else "bad" if "bad" in signs else "again"
 
 
 def look_of(state: str) -> str:
@@ -80,40 +96,63 @@ def state_mark(state: str) -> SafeString:
     return format_html('<span class="state {}">{}{}</span>', look, shape(look), state_word(state))
 
 
+def strategy_label(key: str) -> str:
+    """Return the name of a strategy; that of an unknown one as it is stored."""
+    return STRATEGIES[key].label if key in STRATEGIES else key
+
+
+def trial_look(state: str) -> str:
+    """Return the look of a trial's state, or of its wait."""
+    return TRIAL_LOOKS.get(state, "odd")
+
+
 def trial_mark(state: str) -> SafeString:
     """Return the state of a trial as shape, word and colour; Vertex AI calls one that failed INFEASIBLE."""
-    look = TRIAL_LOOKS.get(state, "odd")
+    look = trial_look(state)
     return format_html('<span class="state {}">{}{}</span>', look, shape(look), state)
 
 
 def machines(summary: str) -> SafeString:
     """Return the machines of a job, `1 × n1-standard-8 (1 × NVIDIA_TESLA_T4) + 2 × e2-standard-4`, for a narrow column.
 
-    Lines break between worker pools; an accelerator is called as people call it, and by its API name on hover.
+    Lines break between worker pools; an accelerator has its short name, and its API name on hover.
     """
-    return format_html_join(" + ", "{}", ((_worker_pool(words),) for words in summary.split(" + ")))
+    return format_html_join(" + ", "{}", ((_worker_pool(text),) for text in summary.split(" + ")))
 
 
-def _worker_pool(words: str) -> SafeString:
-    machine, _, attached = words.partition(" (")
+def _worker_pool(text: str) -> SafeString:
+    machine, _, attached = text.partition(" (")
     count, _, name = attached.rstrip(")").partition(" × ")
     if name not in ACCELERATORS:
-        return format_html('<span class="keep">{}</span>', words)
+        return format_html('<span class="keep">{}</span>', text)
     label = ACCELERATORS[name].label
     gpus = format_html('<span class="keep">({} × <abbr title="{}">{}</abbr>)</span>', count, name, label)
     return format_html('<span class="keep">{}</span> {}', machine, gpus)
 
 
+def accelerators_of(summary: str) -> str:
+    """Return the accelerators of a job in a few words, "8 A100", "" for none."""
+    labels = ((number, ACCELERATORS.get(name)) for name, number in count_accelerators(summary).items())
+    return " + ".join(f"{number} {known.label.split()[0] if known else 'accelerators'}" for number, known in labels)
+
+
+def chips(counts: Counter[str]) -> str:
+    """Return how many accelerators there are, "14 GPUs", and "chips" where TPUs are among them; "" for none."""
+    total = counts.total()
+    are_gpus = all(known.kind == "gpu" for name in counts if (known := ACCELERATORS.get(name)))
+    return f"{total} {'GPU' if are_gpus else 'chip'}{'s' * (total != 1)}" if total else ""
+
+
 def pips(used: int, allowed: int) -> SafeString:
-    """Return `used` filled of `allowed` dots with the same in words; more used than allowed fills every dot."""
+    """Return `used` filled of `allowed` bars with the same as label; more used than allowed fills all."""
     filled = min(used, allowed)
-    dots = format_html_join(
+    bars = format_html_join(
         "",
-        '<svg class="{}" viewBox="0 0 10 10"><circle r="3.4" cx="5" cy="5"/></svg>',
+        '<svg class="{}" viewBox="0 0 6 12"><rect width="6" height="12"/></svg>',
         (("full" if place < filled else "free",) for place in range(allowed)),
     )
     text = f"{used} of {allowed} restarts used"
-    return format_html('<span class="pips" role="img" aria-label="{}" title="{}">{}</span>', text, text, dots)
+    return format_html('<span class="pips" role="img" aria-label="{}" title="{}">{}</span>', text, text, bars)
 
 
 def meter(share: float | Decimal, label: str) -> SafeString:

@@ -1,4 +1,4 @@
-"""A persistent resource drawn: its state, and how many of a pool's replicas are lent. All are safe HTML."""
+"""A persistent resource as safe HTML: its state, and how many replicas of a resource pool are in use."""
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -14,7 +14,7 @@ LOOKS: dict[str, str] = {
     "UPDATING": "wait",
 }
 """PersistentResource.State (persistent_resource.proto) to the look of our marks; what comes later looks `odd`."""
-MOST_CELLS = 24
+MAX_CELLS = 24
 CELL, STEP, HIGH = 10, 13, 12
 """Width of a cell, from one to the next, and height, in the drawing's own units."""
 
@@ -26,24 +26,24 @@ def resource_mark(state: str) -> SafeString:
 
 
 def replicas(used: int, size: int, most: int) -> SafeString:
-    """Return a row of cells: `used` filled, the rest of `size` empty, up to `most` dashed; the same in words.
+    """Return a row of cells: `used` filled, the rest of `size` empty, up to `most` dashed; its label says the same.
 
-    Many replicas share the cells of a row of `MOST_CELLS`; whatever is not nothing shows at least one of its kind.
+    Many replicas share the cells of a row of `MAX_CELLS`; whatever is not nothing shows at least one of its kind.
     """
     most = max(most, size, used, 0)
-    cells = min(most, MOST_CELLS)
-    lent, there = (_share(part, most, cells) for part in (used, max(size, used)))
-    kinds = ["lent"] * lent + ["free"] * (there - lent) + ["room"] * (cells - there)
+    cells = min(most, MAX_CELLS)
+    in_use, there = (_share(part, most, cells) for part in (used, max(size, used)))
+    kinds = ["used"] * in_use + ["free"] * (there - in_use) + ["room"] * (cells - there)
     drawn = format_html_join(
         "",
         '<rect class="{}" x="{}" y="1" width="{}" height="{}" rx="2"/>',
         ((kind, 1 + place * STEP, CELL, HIGH - 2) for place, kind in enumerate(kinds)),
     )
-    words = f"{used} of {size} replicas in use" + (f", may grow to {most}" if most > size else "")
+    label = f"{used} of {size} replicas in use" + (f", may grow to {most}" if most > size else "")
     width = max(cells * STEP - 1, 1)
     return format_html(
         '<svg class="replicas" role="img" aria-label="{}" viewBox="0 0 {} {}" width="{}" height="{}">{}</svg>',
-        words,
+        label,
         width,
         HIGH,
         width,
@@ -53,7 +53,7 @@ def replicas(used: int, size: int, most: int) -> SafeString:
 
 
 def _share(part: int, whole: int, cells: int) -> int:
-    """The cells of `part`: rounded, but none only for nothing and all only for everything."""
+    """Return the cells of `part`, rounded: none only for 0, all only for the whole."""
     if part <= 0 or not whole:
         return 0
     return cells if part >= whole else min(max(round(part * cells / whole), 1), max(cells - 1, 1))

@@ -1,4 +1,4 @@
-"""A text with its lines numbered and what was found at each: what an import shows. Pure; bounded however long it is."""
+"""An imported text with numbered lines and the findings at each, in a bounded number of lines. Pure."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from jobs.spec import Finding, Severity
 
-WHOLE_LINES = 300
+MAX_WHOLE_LINES = 300
 """A text of at most so many lines is shown in full, a longer one around its findings only."""
-AROUND = 3
-MOST_MARKED = 120
+CONTEXT_LINES = 3
+MAX_MARKED_LINES = 120
 """Lines with findings that are shown."""
-LONGEST_LINE = 240
-WEIGHT = {Severity.REFUSE: 0, Severity.ASK: 1, Severity.ADVISE: 2}
+MAX_LINE_LENGTH = 240
+SEVERITY_ORDER = {Severity.ERROR: 0, Severity.APPROVAL: 1, Severity.NOTE: 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Line:
 
     @property
     def mark(self) -> str:
-        """The worst severity found on the line, "" for none."""
+        """The worst severity on the line, "" for none."""
         return str(self.findings[0].severity) if self.findings else ""
 
 
@@ -39,22 +39,22 @@ def listing(text: str, findings: Iterable[Finding]) -> list[Line]:
     for finding in findings:
         if finding.line is not None:
             at[min(max(finding.line, 1), len(lines))].append(finding)
-    shown, found, last = _shown(len(lines), sorted(at)), [], 0
-    for number in shown:
-        told = tuple(sorted(at.get(number, ()), key=lambda finding: WEIGHT[finding.severity]))
-        found.append(Line(number, _short(lines[number - 1]), told, number - last - 1))
+    listed, last = [], 0
+    for number in _shown(len(lines), sorted(at)):
+        findings_here = tuple(sorted(at.get(number, ()), key=lambda finding: SEVERITY_ORDER[finding.severity]))
+        listed.append(Line(number, _short(lines[number - 1]), findings_here, number - last - 1))
         last = number
-    return found
+    return listed
 
 
 def _shown(count: int, marked: list[int]) -> Iterable[int]:
-    if count <= WHOLE_LINES:
+    if count <= MAX_WHOLE_LINES:
         return range(1, count + 1)
-    near = {1 + place for place in range(AROUND)}
-    for number in marked[:MOST_MARKED]:
-        near.update(range(max(1, number - AROUND), min(count, number + AROUND) + 1))
+    near = {1 + place for place in range(CONTEXT_LINES)}
+    for number in marked[:MAX_MARKED_LINES]:
+        near.update(range(max(1, number - CONTEXT_LINES), min(count, number + CONTEXT_LINES) + 1))
     return sorted(near)
 
 
 def _short(line: str) -> str:
-    return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…"
+    return line if len(line) <= MAX_LINE_LENGTH else f"{line[:MAX_LINE_LENGTH]}…"

@@ -1,6 +1,35 @@
 """Sources as numbered notes: a table names the number, the list below it says where and when that was read."""
 
+import re
 from datetime import date
+
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+DOCUMENTATION = "Agent Platform documentation, "
+"""How sources begin that name a page of Google's documentation by its place below machine-learning/."""
+PLACE = "https://docs.cloud.google.com/gemini-enterprise-agent-platform/machine-learning/"
+"""Where those pages are; those that name no folder are in training/ (read 2026-11-23)."""
+_HOST = re.compile(r"(?:[a-z0-9-]+\.)*(?:cloud\.google\.com|github\.com)/[\w./-]*\w")
+_PAGE = re.compile(r"[a-z0-9/-]+")
+
+
+def source_link(title: str) -> SafeString:
+    """Return a source with a link for each part, between semicolons, that has an address; the others as text."""
+    parts = [(part, _address(part.strip())) for part in title.split(";")]
+    return format_html_join(
+        ";",
+        "{}",
+        ((format_html('<a href="{}" rel="noreferrer">{}</a>', url, part) if url else part,) for part, url in parts),
+    )
+
+
+def _address(part: str) -> str:
+    """Return the address of a source; "" where it names none."""
+    if part.startswith(DOCUMENTATION) and (page := _PAGE.match(part.removeprefix(DOCUMENTATION))):
+        return PLACE + (page[0] if "/" in page[0] else f"training/{page[0]}")
+    host = _HOST.match(part)
+    return f"https://{host[0]}" if host else ""
 
 
 class Sources:

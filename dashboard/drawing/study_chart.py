@@ -1,4 +1,4 @@
-"""A study as SVG: what each trial reached, and the best so far as a line of steps. The table beside it tells the same.
+"""A study as SVG: what each trial reached, and the best so far as a line of steps. The table has the same.
 
 Across, positions are shares of the width, so that the drawing fits any screen and its text keeps its size; down, they
 are pixels. A trial without a value stands at the foot: a cross when it failed, a ring while it runs.
@@ -22,7 +22,7 @@ LEFT, RIGHT = 2.0, 98.0
 VALUE_TICKS, TRIAL_TICKS = 4, 8
 CLOSE = 1e-6
 """So little of a step is taken for nothing: floating point."""
-LARGEST, SMALLEST, FINEST = 1e300, 1e-290, 1e-9
+MAX_VALUE, MIN_STEP, MIN_RELATIVE_STEP = 1e300, 1e-290, 1e-9
 """Larger values are drawn there, for the distance of two must be a number; finer differences are not drawn."""
 
 NOTHING = SafeString('<p class="note">No trial has reported a result yet.</p>')
@@ -35,21 +35,9 @@ def draw(study: Study, metric: Metric | None, newest: int = 0) -> SafeString:
     if metric is None or not values:
         return NOTHING
     scale = Scale(values, [step.number for step in steps])
-    return format_html(
-        '<div class="plot"><svg class="plot-scale" aria-hidden="true" width="62" height="{0}">{1}</svg>'
-        '<svg class="plot-area" role="img" aria-label="{2}" width="100%" height="{0}">{3}{4}{5}{6}</svg></div>',
-        HEIGHT,
-        format_html_join(
-            "",
-            '<text x="56" y="{}" text-anchor="end">{}</text>',
-            ((_pixels(scale.down(tick) + 4), value_text(tick)) for tick in scale.value_ticks()),
-        ),
-        _told(study, metric, steps),
-        format_html_join(
-            "",
-            '<line class="tick" x1="0" x2="100%" y1="{0}" y2="{0}"/>',
-            ((_pixels(scale.down(tick)),) for tick in scale.value_ticks()),
-        ),
+    return plot(
+        scale,
+        _label(study, metric, steps),
         _best_line(steps, scale),
         format_html_join("", "{}", ((_point(step, metric, study, scale),) for step in steps)),
         format_html_join(
@@ -63,24 +51,45 @@ def draw(study: Study, metric: Metric | None, newest: int = 0) -> SafeString:
     )
 
 
+def plot(scale: "Scale", label: str, *drawn: SafeString) -> SafeString:
+    """Return the ticks of a scale with their lines and `drawn` on them; `label` says in words what is drawn."""
+    return format_html(
+        '<div class="plot"><svg class="plot-scale" aria-hidden="true" width="62" height="{0}">{1}</svg>'
+        '<svg class="plot-area" role="img" aria-label="{2}" width="100%" height="{0}">{3}{4}</svg></div>',
+        HEIGHT,
+        format_html_join(
+            "",
+            '<text x="56" y="{}" text-anchor="end">{}</text>',
+            ((_pixels(scale.down(tick) + 4), value_text(tick)) for tick in scale.value_ticks()),
+        ),
+        label,
+        format_html_join(
+            "",
+            '<line class="tick" x1="0" x2="100%" y1="{0}" y2="{0}"/>',
+            ((_pixels(scale.down(tick)),) for tick in scale.value_ticks()),
+        ),
+        format_html_join("", "{}", ((part,) for part in drawn)),
+    )
+
+
 class Scale:
     """Turns values into pixels down and numbers of trials into percent across."""
 
     def __init__(self, values: Sequence[float], numbers: Sequence[int]) -> None:
-        held = [min(max(value, -LARGEST), LARGEST) for value in values]
+        held = [min(max(value, -MAX_VALUE), MAX_VALUE) for value in values]
         self.low, self.high = min(held), max(held)
         size = max(abs(self.low), abs(self.high))
-        if self.high - self.low <= max(size * FINEST, SMALLEST):
-            room = size / 10 if size > SMALLEST else 1.0
+        if self.high - self.low <= max(size * MIN_RELATIVE_STEP, MIN_STEP):
+            room = size / 10 if size > MIN_STEP else 1.0
             self.low, self.high = self.low - room, self.high + room
         self.step = _round_step((self.high - self.low) / VALUE_TICKS)
-        self.low = max(math.floor(self.low / self.step + CLOSE) * self.step, -2 * LARGEST)
-        self.high = min(math.ceil(self.high / self.step - CLOSE) * self.step, 2 * LARGEST)
+        self.low = max(math.floor(self.low / self.step + CLOSE) * self.step, -2 * MAX_VALUE)
+        self.high = min(math.ceil(self.high / self.step - CLOSE) * self.step, 2 * MAX_VALUE)
         self.first, self.last = min(numbers), max(numbers)
 
     def down(self, value: float) -> float:
         """Return where a value lies, in pixels from the top."""
-        share = (min(max(value, -LARGEST), LARGEST) - self.low) / (self.high - self.low)
+        share = (min(max(value, -MAX_VALUE), MAX_VALUE) - self.low) / (self.high - self.low)
         return FOOT - share * (FOOT - TOP)
 
     def along(self, number: int) -> float:
@@ -147,8 +156,8 @@ def _point(step: Step, metric: Metric, study: Study, scale: Scale) -> SafeString
     )  # fmt: skip
 
 
-def _told(study: Study, metric: Metric, steps: Sequence[Step]) -> str:
-    """Return the chart in words."""
+def _label(study: Study, metric: Metric, steps: Sequence[Step]) -> str:
+    """Return the label that describes the chart."""
     last = steps[-1].best
     goal = "more is better" if metric.is_more_better else "less is better"
     count = sum(step.value is not None for step in steps)

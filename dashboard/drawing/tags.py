@@ -1,21 +1,45 @@
 """The template library of the site, loaded as builtins: it only names what the modules beside it draw."""
 
-from datetime import datetime, timedelta
+from collections.abc import Mapping
+from datetime import date, datetime
 
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from dashboard.drawing import figures, findings, marks, replicas, study_chart, timeline
+from dashboard.drawing import (
+    approval_chart,
+    cost_range,
+    figures,
+    findings,
+    history_charts,
+    marks,
+    parallel_chart,
+    replicas,
+    scatter_chart,
+    sources,
+    spend_charts,
+    study_chart,
+    terminal,
+    timeline,
+    trial_curves,
+    usage_chart,
+)
+from jobs.cost.age import age_words
 from jobs.models import Trial
-from jobs.timeline import Metric, Span, value_of
+from jobs.timeline import Metric, Span, value_of, wait_percentile
 
 register = template.Library()
 
 register.filter("duration", figures.duration)
 register.filter("money", figures.money)
+register.filter("iso", figures.iso)
+register.filter("moment_text", figures.moment_text)
+register.filter("at_time", figures.at_time)
 register.filter("value", figures.value_text)
+register.filter("percent_text", figures.percent_text)
 register.filter("day_of", figures.day_of)
+register.filter("source_link", sources.source_link)
 register.simple_tag(figures.between, name="between")
 register.filter("trial_state", marks.trial_mark)
 register.filter("state_word", marks.state_word)
@@ -24,8 +48,32 @@ register.filter("state", marks.state_mark)
 register.filter("machines", marks.machines)
 register.filter("resource_state", replicas.resource_mark)
 register.simple_tag(timeline.draw, name="timeline")
+register.filter("has_assumed", timeline.has_assumed)
+register.filter("log_line", terminal.render_line)
+register.filter("sign", marks.sign_of)
 register.simple_tag(study_chart.draw, name="study_chart")
-register.simple_tag(findings.finding, name="finding")
+register.simple_tag(history_charts.draw_outcomes, name="outcome_chart")
+register.simple_tag(history_charts.draw_spending, name="spending_chart")
+register.simple_tag(spend_charts.draw_month, name="month_chart")
+register.simple_tag(spend_charts.draw_days, name="day_chart")
+register.simple_tag(spend_charts.draw_budget, name="budget_bar")
+register.simple_tag(spend_charts.draw_after, name="budget_after")
+register.simple_tag(spend_charts.draw_share, name="share_bar")
+register.simple_tag(history_charts.draw_waits, name="wait_chart")
+register.simple_tag(history_charts.draw_preemptions, name="preemption_chart")
+register.filter("amounts", approval_chart.draw_amounts)
+register.simple_tag(usage_chart.draw_usage, name="usage_chart")
+register.simple_tag(parallel_chart.draw_parallel, name="parallel_chart")
+register.simple_tag(scatter_chart.draw_scatter, name="scatter_chart")
+register.simple_tag(trial_curves.draw_curves, name="trial_curves")
+register.filter("job_name", usage_chart.name_of)
+register.filter("percentile", wait_percentile)
+register.filter("strategy_label", marks.strategy_label)
+register.filter("thousands", figures.thousands)
+register.filter("percent", figures.percent)
+register.simple_tag(findings.render_finding, name="finding")
+register.simple_tag(findings.render_shape, name="finding_shape")
+register.simple_tag(cost_range.draw, name="cost_range")
 register.simple_tag(marks.shape, name="shape")
 register.simple_tag(marks.pips, name="pips")
 register.simple_tag(marks.meter, name="meter")
@@ -42,6 +90,29 @@ def ago(moment: datetime | None, now: datetime) -> SafeString:
         figures.iso(moment),
         figures.moment_text(moment),
         figures.ago(moment, now),
+    )
+
+
+@register.simple_tag
+def price_age(as_of: date | str | None, now: datetime) -> SafeString:
+    """Return a mark for a price that is older than 90 days, empty for any other; `as_of` is a day or its ISO form.
+
+    For every page that shows an estimate: `{% price_age estimate.prices_as_of now %}` beside the day.
+    """
+    if not as_of:
+        return SafeString("")
+    words = age_words(date.fromisoformat(as_of) if isinstance(as_of, str) else as_of, now.date())
+    return format_html('<small class="stale">{}</small>', words) if words else SafeString("")
+
+
+@register.filter
+def countdown(moment: datetime, now: datetime) -> SafeString:
+    """Return when a job gives up as a <time> that counts down as often as the page is asked for anew."""
+    return format_html(
+        '<time class="countdown" datetime="{}" title="{}">{}</time>',
+        figures.iso(moment),
+        figures.moment_text(moment),
+        figures.countdown(moment, now),
     )
 
 
@@ -76,9 +147,18 @@ def clock(value: datetime | None) -> SafeString:
 
 
 @register.filter
-def within(part: timedelta, whole: timedelta) -> float:
-    """Return `part` as a share of `whole`; a whole of nothing is full."""
-    return part / whole if whole else 1.0
+def time_only(value: datetime) -> str:
+    """Return the time of day in UTC as text, for what stands in hundreds of lines."""
+    return f"{figures.utc(value):%H:%M:%S}"
+
+
+@register.filter
+def clock_minutes(value: datetime) -> SafeString:
+    """Return the time of day in UTC to the minute as a <time> with the whole moment on hover."""
+    at = figures.utc(value)
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time> UTC', figures.iso(at), figures.moment_text(at), f"{at:%H:%M}"
+    )
 
 
 @register.filter
@@ -97,3 +177,9 @@ def span_length(span: Span, now: datetime) -> str:
 def trial_value(trial: Trial, metric: Metric) -> str:
     """Return what a trial reached by a metric."""
     return figures.value_text(value_of(trial, metric))
+
+
+@register.filter
+def item(values: Mapping[str, object], key: str) -> object:
+    """Return the value of a key that is in a variable, None where there is none."""
+    return values.get(key)

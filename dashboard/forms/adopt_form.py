@@ -5,15 +5,14 @@ from typing import Any
 
 from django import forms
 
-from dashboard.forms.fields.picks import PickField
 from jobs.catalog import REGIONS
 
 
 class PlaceForm(forms.Form):
     """A project of the person's teams and a region; `q` narrows what was found to names that hold it."""
 
-    project = PickField(label="Project")
-    region = PickField(label="Region", choices=[(region, region) for region in REGIONS])
+    project = forms.ChoiceField(label="Project")
+    region = forms.ChoiceField(label="Region", choices=[(region, region) for region in REGIONS])
     q = forms.CharField(label="Name", required=False, max_length=200)
 
     def __init__(self, *given: Any, projects: Iterable[str], **named: Any) -> None:

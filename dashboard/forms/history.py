@@ -4,41 +4,61 @@ from typing import Any
 
 from django import forms
 
-from dashboard.forms.fields.picks import PickField
 from jobs.states import JobState
 from jobs.strategies import STRATEGIES
 
-ANY = ("", "any")
-GROUPS = [("waiting", "waiting"), ("running", "running"), ("succeeded", "succeeded"), ("failed", "failed")]
+GROUPS = [
+    ("to-approve", "awaiting approval"),
+    ("waiting", "waiting"),
+    ("running", "running"),
+    ("succeeded", "succeeded"),
+    ("failed", "failed"),
+    ("finished", "finished"),
+]
+MAX_VALUES = 50
+MAX_VALUE_LENGTH = 150
 
 
-def state_choices() -> list[tuple[str, Any]]:
-    """Return the groups that people ask for first, then every single state."""
-    single = [(state.value, state.value.replace("_", " ")) for state in JobState]
-    return [ANY, *GROUPS, ("finished", "finished"), ("Exactly", [("=" + value, word) for value, word in single])]
+def state_choices() -> list[tuple[str, str]]:
+    """Return the groups of states, then every single state after "="."""
+    return [*GROUPS, *(("=" + state.value, state.value.replace("_", " ")) for state in JobState)]
+
+
+class OpenChoiceField(forms.MultipleChoiceField):
+    """Any values that could be stored: which of them there are, the figures tell."""
+
+    def valid_value(self, value: str) -> bool:
+        """Return whether a value could be one."""
+        return len(value) <= MAX_VALUE_LENGTH and "\x00" not in value
 
 
 class HistoryForm(forms.Form):
-    """What the history is narrowed to; an empty field narrows nothing."""
+    """What the history is narrowed to; an empty field narrows nothing. Of several values of a field, any will do."""
 
-    q = forms.CharField(label="Name", required=False, max_length=200)
-    state = PickField(label="State", required=False, choices=state_choices)
-    strategy = PickField(
-        label="Strategy",
-        required=False,
-        choices=lambda: [ANY, *((key, strategy.label) for key, strategy in STRATEGIES.items())],
-    )
-    owner = forms.CharField(label="Owner", required=False, max_length=150)
-    by = PickField(
+    q = forms.CharField(label="Name or id", required=False, max_length=200)
+    by = forms.ChoiceField(
         label="Dates of", required=False, choices=[("requested", "request"), ("ended", "end")], initial="requested"
     )
     since = forms.DateField(label="From", required=False, widget=forms.DateInput(attrs={"type": "date"}))
     until = forms.DateField(label="To", required=False, widget=forms.DateInput(attrs={"type": "date"}))
+    state = forms.MultipleChoiceField(required=False, choices=state_choices)
+    strategy = forms.MultipleChoiceField(required=False, choices=lambda: [(key, key) for key in STRATEGIES])
+    accelerator = OpenChoiceField(required=False)
+    region = OpenChoiceField(required=False)
+    owner = OpenChoiceField(required=False)
+    team = OpenChoiceField(required=False)
+
+    def shown(self) -> list[forms.BoundField]:
+        """Return the fields that stand above the facets."""
+        return [self[name] for name in ("q", "by", "since", "until")]
 
     def clean(self) -> dict[str, Any]:
-        """Refuse a range that ends before it begins."""
+        """Refuse a range that ends before it begins, and more values than a page can offer."""
         found = super().clean() or self.cleaned_data
         since, until = found.get("since"), found.get("until")
         if since and until and until < since:
             self.add_error("until", "This day is before the first one.")
+        for name, values in list(found.items()):
+            if isinstance(values, list) and len(values) > MAX_VALUES:
+                self.add_error(name, f"At most {MAX_VALUES} values can be chosen.")
         return found

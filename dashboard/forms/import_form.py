@@ -4,12 +4,13 @@ from typing import Any
 
 from django import forms
 
-from dashboard.forms.fields.picks import team_field
-from dashboard.forms.fields.words import LengthField
-from dashboard.forms.found import FoundForm
-from dashboard.forms.uploads import MOST_BYTES, Given, parted
+from dashboard.forms.fields.choices import team_field
+from dashboard.forms.fields.words import DurationField
+from dashboard.forms.findings import FindingsForm
+from dashboard.forms.uploads import LIMIT, Given, parted
+from jobs.importer import MAX_BYTES
 
-TOO_LARGE = "It is larger than 1 MB. A job's spec has a few kilobytes: is this the right file?"
+TOO_LARGE = f"It is larger than {LIMIT}. A job's spec has a few kilobytes: is this the right file?"
 
 
 class _Files(forms.ClearableFileInput):
@@ -30,14 +31,14 @@ class FilesField(forms.FileField):
 
 
 class _AnyText(forms.CharField):
-    """Takes NUL, too, which Django refuses: `jobs.convert` says what such a text is."""
+    """Takes NUL, too, which Django refuses: `jobs.importer` says what such a text is."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.validators = []
 
 
-class ImportForm(FoundForm):
+class ImportForm(FindingsForm):
     """A text in any format, or files that count instead of it; `pick` is the job that is meant, as file.job."""
 
     is_final = True
@@ -52,10 +53,10 @@ class ImportForm(FoundForm):
         label="Or upload files",
         required=False,
         allow_empty_file=True,
-        help_text="A script and the files that it names; at most 1 MB together. They count instead of the text.",
+        help_text=f"A script and the files that it names; at most {LIMIT} together. They count instead of the text.",
     )
     pick = forms.CharField(required=False, max_length=10, widget=forms.HiddenInput)
-    run_time = LengthField(label="Run time you expect", initial="1 h", help_text="For the cost: 24 h, 90 min, 1 d 12 h")
+    run_time = DurationField("Expected run time", "For the cost: 24 h, 90 min, 1 d 12 h", initial="1 h", required=True)
     team = team_field([])
 
     def __init__(self, *args: Any, teams: list[tuple[str, str]], **options: Any) -> None:
@@ -65,14 +66,14 @@ class ImportForm(FoundForm):
     def clean_file(self) -> Any:
         """Refuse files that are too large together."""
         files = self.cleaned_data["file"]
-        if sum(file.size for file in files) > MOST_BYTES:
+        if sum(file.size for file in files) > MAX_BYTES:
             raise forms.ValidationError(TOO_LARGE)
         return files
 
     def clean_text(self) -> str:
         """Refuse a text that is too large."""
         text = str(self.cleaned_data["text"])
-        if len(text.encode()) > MOST_BYTES:
+        if len(text.encode()) > MAX_BYTES:
             raise forms.ValidationError(TOO_LARGE)
         return text
 

@@ -2,11 +2,11 @@
 
 from django import forms
 
-from dashboard.forms.found import FoundForm
+from dashboard.forms.findings import FindingsForm
 
 
-class TemplateForm(FoundForm):
-    """A template's name and what it is for. `jobs.lifecycle.asking.templates` decides whether the name can be used."""
+class TemplateForm(FindingsForm):
+    """A template's name and what it is for. `jobs.requests.templates` decides whether the name can be used."""
 
     is_final = True
     name = forms.CharField(label="Name", required=False, max_length=500, help_text="Unique in the team.")

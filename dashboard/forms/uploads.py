@@ -1,24 +1,25 @@
 """What people give to be read: uploads that cannot fill memory or disk, and texts of several files."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
-from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from django.core.files.uploadedfile import InMemoryUploadedFile
 from django.core.files.uploadhandler import FileUploadHandler, SkipFile
 
-from jobs.convert import Reading
+from jobs.importer import MAX_BYTES, Reading
 
-MOST_BYTES = 1024 * 1024
-"""Bytes of all texts that people may paste or upload at once."""
+LIMIT = f"{MAX_BYTES // 2**20} MiB"
+"""Of all texts that people paste or upload at once: as much as the importer reads."""
 MAX_FILES = 20
 HEADING = re.compile(r"^==> (\S[^\n]{0,200}) <==[ \t]*\n", re.MULTILINE)
 """What begins a file in a text of several, as head and tail print it."""
 MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 """How a text's first bytes tell its encoding."""
-Files = Callable[[str], str | None]
+Files = Mapping[str, str]
+"""Texts of files by their names."""
 
 
 class Given(NamedTuple):
@@ -48,29 +49,20 @@ def joined(given: Sequence[Given]) -> str:
 
 def read_all(given: Sequence[Given], read: Callable[[Given, Files], Reading]) -> list[tuple[Given, Reading]]:
     """Read every text with the others beside it; return those that no other one names, as a script names its config."""
-    named: set[str] = set()
-    found = [(each, read(each, _others(given, each, named))) for each in given]
+    found = [(each, read(each, _others(given, each))) for each in given]
+    named = {name for _, reading in found for name in reading.used_files}
     return [(each, reading) for each, reading in found if each.name not in named] or found
 
 
-def _others(given: Sequence[Given], reader: Given, named: set[str]) -> Files:
+def _others(given: Sequence[Given], reader: Given) -> Files:
+    """Return the other texts by name; of files with the same name it is not known which one is meant."""
     others = [each for each in given if each is not reader]
-
-    def look(name: str) -> str | None:
-        """Return the text of the file of this name; a name that only a run knows means the only other file."""
-        same = [each for each in others if each.name == name]
-        same = same or [each for each in others if PurePath(each.name).name == PurePath(name).name]
-        same = same or (others if "${" in name else [])
-        if len(same) != 1:
-            return None
-        named.add(same[0].name)
-        return as_lines(same[0].content)
-
-    return look
+    counts = Counter(each.name for each in others)
+    return {each.name: as_lines(each.content) for each in others if counts[each.name] == 1}
 
 
 def as_lines(given: str | bytes) -> str:
-    """Return what was given as text with `\\n` at line ends, its lines counted as `jobs.convert` counts them."""
+    """Return what was given as text with `\\n` at line ends, its lines counted as `jobs.importer` counts them."""
     if isinstance(given, bytes):
         encoding = next((name for mark, name in MARKS if given.startswith(mark)), "utf-8")
         given = given.decode(encoding, errors="replace")
@@ -78,7 +70,7 @@ def as_lines(given: str | bytes) -> str:
 
 
 class FirstBytes(FileUploadHandler):
-    """Keeps one byte more than MOST_BYTES of the first MAX_FILES files, so that too much can be told from it."""
+    """Keeps one byte more than MAX_BYTES of the first MAX_FILES files, so that too much can be told from it."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -97,7 +89,7 @@ class FirstBytes(FileUploadHandler):
         """Keep what still has room."""
         del start
         assert self.kept is not None
-        part = raw_data[: max(0, MOST_BYTES + 1 - self.size)]
+        part = raw_data[: max(0, MAX_BYTES + 1 - self.size)]
         self.size += len(part)
         self.kept.write(part)
 

@@ -9,15 +9,14 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from dashboard.forms.uploads import Files, Given, read_all
-from jobs import convert
-from jobs.convert.texts.decode import MOST_BYTES
-from jobs.strategies.rules.holes import is_open_place
+from jobs import importer
+from jobs.strategies.rules.placeholders import is_open_place
 
 REFUSED, UNREADABLE = 1, 2
 """The exit codes of a file that is refused, and of one that cannot be read."""
 STDIN = "-"
 Options = Mapping[str, Any]
-Read = tuple[str, convert.Reading]
+Read = tuple[str, importer.Reading]
 
 
 def read_files(names: Sequence[str], options: Options, *, project: str = "", region: str = "") -> list[Read]:
@@ -26,19 +25,27 @@ def read_files(names: Sequence[str], options: Options, *, project: str = "", reg
     A file that cannot be opened raises CommandError with exit code 2.
     """
 
-    def read(each: Given, others: Files) -> convert.Reading:
-        path = Path(each.name)
-        reading = convert.read_text(
+    def read(each: Given, files: Files) -> importer.Reading:
+        return importer.read_text(
             each.content,
-            name="job" if each.name == STDIN else path.stem,
+            name="job" if each.name == STDIN else Path(each.name).stem,
             project=options["project"] or project,
             region=options["region"] or region,
-            files=lambda other: others(other) or (None if each.name == STDIN else _beside(path.parent, other)),
+            files=files,
             job=options["job"],
         )
-        return _placed(reading, options)
 
-    return [(each.name, reading) for each, reading in read_all([Given(name, _content(name)) for name in names], read)]
+    def read_beside(each: Given, others: Files) -> importer.Reading:
+        """Read a text, once more with the files of its folder that it names."""
+        reading = read(each, others)
+        names = reading.missing_files if each.name != STDIN else ()
+        held = {name: _beside(Path(each.name).parent, name) for name in names}
+        found = {name: text for name, text in held.items() if text is not None}
+        return _placed(read(each, {**others, **found}) if found else reading, options)
+
+    return [
+        (each.name, reading) for each, reading in read_all([Given(name, _content(name)) for name in names], read_beside)
+    ]
 
 
 def read_one(names: Sequence[str], options: Options, *, project: str = "", region: str = "") -> Read:
@@ -58,15 +65,15 @@ def read_one(names: Sequence[str], options: Options, *, project: str = "", regio
 def _content(name: str) -> bytes:
     try:
         if name == STDIN:
-            return sys.stdin.buffer.read(MOST_BYTES + 1)
+            return sys.stdin.buffer.read(importer.MAX_BYTES + 1)
         with Path(name).open("rb") as file:
-            return file.read(MOST_BYTES + 1)
-    except (OSError, ValueError) as trouble:
-        reason = getattr(trouble, "strerror", None) or str(trouble)
+            return file.read(importer.MAX_BYTES + 1)
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or str(problem)
         raise CommandError(f"{name} cannot be read: {reason}.", returncode=UNREADABLE) from None
 
 
-def _placed(reading: convert.Reading, options: Options) -> convert.Reading:
+def _placed(reading: importer.Reading, options: Options) -> importer.Reading:
     """Put the project and region that the command line gives in place of placeholders of the file."""
     submission = reading.submission
     if submission is None:
@@ -83,7 +90,7 @@ def _beside(folder: Path, name: str) -> str | None:
     """Return the text of a file that a command names, if it lies in the folder of the command or below it."""
     try:
         path = (folder / name).resolve()
-        if not path.is_relative_to(folder.resolve()) or not path.is_file() or path.stat().st_size > MOST_BYTES:
+        if not path.is_relative_to(folder.resolve()) or not path.is_file() or path.stat().st_size > importer.MAX_BYTES:
             return None
         return path.read_text(encoding="utf-8-sig")
     except (OSError, ValueError, RuntimeError):

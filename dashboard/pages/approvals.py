@@ -1,83 +1,140 @@
-"""The approvals inbox: what asks, what it costs, why it asks, and the answer."""
+"""The approvals inbox: which jobs need an approval, and of one what it costs, why it asks, and the decision."""
 
 import json
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
-from uuid import UUID
 
-from django.contrib import messages
-from django.http import HttpResponse, HttpResponseBadRequest
-from django.shortcuts import redirect
-from django.views.decorators.http import require_POST, require_safe
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
 
-from dashboard.access import Approval, Job, Request, job_to_approve, questions, teams_where
-from dashboard.pages.parts.differences import changes_of
-from dashboard.pages.parts.fragments import page_or_fragment
+from dashboard.access import Request
+from dashboard.pages.parts.differences import changes_of, comparison
+from dashboard.pages.parts.fragments import live_page, version_of
 from dashboard.pages.parts.rows import row_of
-from jobs import lifecycle, tasks
-from jobs.lifecycle import database_now
+from dashboard.pages.parts.strategy_rows import strategy_rows
+from dashboard.queries.approvals import list_approvals
+from dashboard.queries.records import get_last_approved, get_record
+from jobs import budgets, requests, spec
+from jobs.assessment import assess
+from jobs.clock import database_now
+from jobs.errors import NotPermitted
+from jobs.models import Approval, Job, Vote
+from jobs.requests.deciders import Decider, who_decides
 
-MOST = 50
-LONGEST_COMMENT = 2_000
+MAX_ROWS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """An open approval in the list; `why_not` says why this person cannot decide, "" where they can."""
+
+    approval: Approval
+    why_not: str
+    votes: tuple[Vote, ...] = ()
+    for_whom: str = ""
+    """The name of the person in whose place this person decides, "" for in their own."""
+
+    @property
+    def missing(self) -> int:
+        """How many more have to approve."""
+        return max(self.approval.votes_needed - len(self.votes), 0)
+
+    @property
+    def who(self) -> str:
+        """Who may decide."""
+        return who_decides(self.approval)
+
+    @property
+    def job(self) -> Job:
+        """The job that asks."""
+        return self.approval.job
+
+    @property
+    def key(self) -> str:
+        """What the address calls it."""
+        return str(self.approval.job_id)
 
 
 @require_safe
 def approvals(request: Request) -> HttpResponse:
-    """Show every open question of the person's teams, oldest first."""
+    """Show the open approvals of the person's teams, oldest first, and one of them in full."""
     now = database_now()
-    deciding = set(teams_where(request.user, "approve").values_list("pk", flat=True))
-    found = questions(request.user, MOST + 1)
-    changes = changes_of(request.user, [each.job for each in found[:MOST]])
-    asked = [
-        {
-            "approval": each,
-            "job": each.job,
-            "row": row_of(each.job, now),
-            "changes": changes.get(each.job.pk),
-            "spec_text": json.dumps(each.job.spec, indent=2, ensure_ascii=False),
-            "no_right": _no_right(request, each, deciding),
-        }
-        for each in found[:MOST]
-    ]
-    context: dict[str, Any] = {"now": now, "asked": asked, "has_more": len(found) > MOST}
-    return page_or_fragment(request, "approvals.html", "inbox", context)
+    found = list_approvals(request.user, MAX_ROWS + 1)
+    decider = Decider.load(request.user, [each.job for each in found], now=now)
+    asks = [_ask(each, decider) for each in found[:MAX_ROWS]]
+    chosen = _chosen(request.GET.get("job", ""), asks)
+    facts = [(ask.key, ask.job.max_usd, ask.job.estimate_usd, ask.why_not, ask.missing) for ask in asks]
+    version = version_of(facts, chosen and chosen.key, len(found), now.replace(second=0, microsecond=0))
+
+    def context() -> dict[str, Any]:
+        return {
+            "now": now,
+            "mine": [ask for ask in asks if not ask.why_not],
+            "others": [ask for ask in asks if ask.why_not],
+            "has_more": len(found) > MAX_ROWS,
+            "max_rows": MAX_ROWS,
+            "chosen": chosen,
+            "is_asked_for": bool(request.GET.get("job")),
+        } | (_details(request, chosen, now) if chosen else {})
+
+    return live_page(request, "approvals.html", "inbox", version, context)
 
 
-def _no_right(request: Request, approval: Approval, deciding: set[int]) -> str:
-    """Return why this person cannot decide, or ""; `lifecycle` refuses in the same cases."""
-    if approval.job.owner_id == request.user.pk:
-        return "You requested this job, so another approver of the team decides."
-    if approval.job.team_id not in deciding:
-        return f"Approvers and leads of {approval.job.team} decide."
-    return ""
+def _chosen(key: str, asks: list[Ask]) -> Ask | None:
+    """Return the approval that the address names, else the oldest that needs this person, else the oldest."""
+    named = next((ask for ask in asks if ask.key == key), None)
+    return named or next((ask for ask in asks if not ask.why_not), asks[0] if asks else None)
 
 
-def _amount(job: Job) -> str:
-    """Return what is decided about, as the form sends it back."""
-    return "" if job.judged_usd is None else str(job.judged_usd)
+def _details(request: Request, ask: Ask, now: datetime) -> dict[str, Any]:
+    """Return what is shown of one request beside its place in the list."""
+    job = ask.job
+    before = get_last_approved(request.user, job)
+    why = "the requester's last approved job of this kind"
+    changes = replace(comparison(before, job), why=why) if before is not None else None
+    return {
+        "row": row_of(job, now),
+        "changes": changes or changes_of(request.user, [job]).get(job.pk),
+        "spec_text": json.dumps(job.spec, indent=2, ensure_ascii=False),
+        "record": get_record(job),
+    } | _ways(job, now)
 
 
-VERBS = {"approve": (lifecycle.approve, "Approved"), "reject": (lifecycle.reject, "Rejected")}
+def _ways(job: Job, now: datetime) -> dict[str, Any]:
+    """Return what the job would cost under each strategy that it could run under, and budgets after it, as of now."""
+    body, _ = spec.read(job.kind, job.spec)
+    if body is None:
+        return {}
+    submission = spec.Submission(kind=job.kind, project=job.project, region=job.region, job=body)
+    context = requests.load_context(job.team, submission, now=now)
+    expected = timedelta(seconds=job.expected_seconds)
+    assessment = assess(submission, context, expected=expected, compares=True)
+    rows = strategy_rows(assessment.alternatives, chosen=job.strategy)
+    able = [row for row in rows if row.is_priced and (row.key == job.strategy or not (row.obstacles or row.needs))]
+    left = [(each, each.left_usd - (job.max_usd or Decimal(0))) for each in budgets.left_for_job(job, now)]
+    return {"ways": able, "budgets": left}
 
 
-@require_POST
-def decide(request: Request, pk: UUID) -> HttpResponse:
-    """Approve or reject a job, as the pressed button says."""
-    job = job_to_approve(request, pk)
-    if request.POST.get("decision") not in VERBS:
-        return HttpResponseBadRequest("Say decision=approve or decision=reject.")
-    verb, word = VERBS[request.POST["decision"]]
-    if request.POST.get("amount", _amount(job)) != _amount(job):
-        messages.warning(request, f"{job.display_name} was judged again meanwhile; this is what it may cost now.")
-        return redirect("job", job.pk)
-    comment = request.POST.get("comment", "").replace("\x00", "")[:LONGEST_COMMENT]
+@require_safe
+def count(request: Request) -> HttpResponse:
+    """Return the mark beside "Approvals" in the navigation, which asks for it again and again."""
+    return render(request, "_/to_decide.html")
+
+
+def _ask(approval: Approval, decider: Decider) -> Ask:
+    """Return an approval with why this person cannot decide, if so; `jobs.requests` refuses in the same cases."""
+    job, votes = approval.job, tuple(decider.votes_for(approval))
+    if job.owner_id == decider.by.pk:
+        return Ask(approval, "You requested this job: another approver or lead of the team decides.", votes)
+    if any(vote.voter_id == decider.by.pk for vote in votes):
+        missing = approval.votes_needed - len(votes)
+        return Ask(approval, f"You approved it; {missing} more of {approval.votes_needed} needed.", votes)
     try:
-        done = verb(job, by=request.user, comment=comment, now=database_now())
-    except lifecycle.NotPermitted as refusal:
-        messages.error(request, str(refusal))
-        return redirect("job", job.pk)
-    if done:
-        tasks.nudge_job(job.pk)
-        messages.success(request, f"{word} {job.display_name}.")
-    else:
-        messages.warning(request, f"{job.display_name} was answered or withdrawn before.")
-    return redirect("job", job.pk) if request.POST.get("back") == "job" else redirect("approvals")
+        person = decider.represents(job, approval)
+    except NotPermitted:
+        who = "An approver or lead" if who_decides(approval) == "approvers and leads" else who_decides(approval)
+        return Ask(approval, f"{who[:1].upper()}{who[1:]} of {job.team} decides.", votes)
+    return Ask(approval, "", votes, "" if person.pk == decider.by.pk else person.get_username())

@@ -1,95 +1,204 @@
-"""The board: every job that has not ended, in the order a job lives, and what has just ended."""
+"""The board: every job that has not ended and what has just ended, each with its next event and its times."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from django.core.paginator import Paginator
-from django.db.models import Case, Count, IntegerField, Q, QuerySet, Value, When
-from django.http import HttpResponse
+from django.db.models import QuerySet
+from django.http import HttpResponse, QueryDict
 
-from dashboard.access import Job, Request, Team, failing_scopes, jobs_of, teams_of
-from dashboard.access.pools import holdings_for
-from dashboard.access.spending import spent_since
-from dashboard.pages.parts.fragments import page_or_fragment
-from dashboard.pages.parts.rows import row_of
-from dashboard.pages.parts.search import STATE_WORDS, read_search
-from jobs.lifecycle import database_now
-from jobs.states import FINISHED, RUNNING, WAITING, JobState
+from dashboard.access import Request, teams_of, teams_where
+from dashboard.drawing.marks import strategy_label
+from dashboard.drawing.scale import Scale, axis
+from dashboard.drawing.track import board_scale
+from dashboard.pages.parts.board_rows import (
+    GROUPINGS,
+    HEADINGS,
+    SORTS,
+    BoardRow,
+    Viewer,
+    board_row,
+    group_of,
+    needs,
+    reruns_of,
+    sort_key,
+)
+from dashboard.pages.parts.board_strip import billed_since, day_of, strip_of
+from dashboard.pages.parts.fragments import live_page, version_of, wants_part
+from dashboard.pages.parts.search import read_search
+from dashboard.queries.board import get_board_state, jobs_on_board, list_board, list_board_events, load_jobs
+from dashboard.queries.jobs import list_failing_scopes
+from dashboard.queries.persistent_resources import get_holdings_for
+from dashboard.queries.saved_views import list_saved_views
+from jobs.clock import database_now
+from jobs.models import Job, JobEvent, Scope, Team
+from jobs.states import FINISHED
 
 PAGE_SIZE = 50
 JUST_ENDED = timedelta(hours=24)
+AXES = {"4": timedelta(hours=4), "16": timedelta(hours=16), "48": timedelta(hours=48), "168": timedelta(days=7)}
+"""Hours that the time axis may cover, from the address."""
+NEAR_NOW = 30.0
+"""Percent of the narrow column within which an hour leaves its place to the word "now"."""
+COLUMNS = {"machines": "machines", "times": "times", "restarts": "restarts"}
+"""Columns that `hide` in the address leaves out."""
+REDRAWN_EVERY = 60
+"""Seconds after which a board on which nothing has changed is drawn anew, for lengths and costs grow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the address of the board asks for."""
+
+    who: str
+    search: str
+    needs_me: bool
+    group: str
+    sort: str
+    hours: str
+    hidden: frozenset[str]
+    page: str
+
+    @classmethod
+    def parse(cls, query: QueryDict, teams: Sequence[Team], *, is_superuser: bool) -> "Asked":
+        """Return what the address asks for; anything unknown in it counts as absent."""
+        who, group, sort, hours = (query.get(key, "") for key in ("who", "group", "sort", "hours"))
+        if who not in {"mine", "all", *(str(team.pk) for team in teams)}:
+            who = str(teams[0].pk) if len(teams) == 1 and not is_superuser else "all"
+        return cls(
+            who=who,
+            search=query.get("q", "")[:200].strip(),
+            needs_me=query.get("view") == "needs-me",
+            group=group if group in GROUPINGS else "state",
+            sort=sort if sort in SORTS else "when",
+            hours=hours if hours in AXES else "16",
+            hidden=frozenset(query.getlist("hide")) & COLUMNS.keys(),
+            page=query.get("page", ""),
+        )
 
 
 def board(request: Request) -> HttpResponse:
     """Show the board; htmx asks for its live part again and again."""
-    return page_or_fragment(request, "board.html", "live", board_context(request, database_now()))
-
-
-def board_context(request: Request, now: datetime) -> dict[str, Any]:
-    """Return what the board shows: the strip's counts, and one page of rows."""
+    now = database_now()
     teams = list(teams_of(request.user))
-    who = _who(request, teams)
-    jobs = _by(request, who)
-    search = request.GET.get("q", "")[:200].strip()
-    shown = jobs.filter(read_search(search)) if search else jobs
-    page = Paginator(_in_order(shown, now), PAGE_SIZE).get_page(request.GET.get("page"))
-    silent = failing_scopes(page.object_list)
-    held = holdings_for(request.user, page.object_list)
-    rows = [row_of(job, now, silent, held) for job in page.object_list]
-    watched = [row.job.seen_at for row in rows if row.job.is_remote and not row.job.is_finished and row.job.seen_at]
+    asked = Asked.parse(request.GET, teams, is_superuser=request.user.is_superuser)
+    jobs = jobs_on_board(request.user, asked.who)
+    # A part is asked for again and again, and mostly nothing has changed; a whole page needs its jobs anyway.
+    listed = None if wants_part(request) else _list(jobs, asked, now)
+    state = get_board_state(jobs, now - JUST_ENDED, listed)
+    moment = int(now.timestamp() + request.user.pk) // REDRAWN_EVERY  # not of everybody in the same second
+    version = version_of(request.user.pk, request.get_full_path(), moment, state)
+    return live_page(
+        request,
+        "board.html",
+        "live",
+        version,
+        lambda: board_context(request, asked, now, listed) | _switches(request, teams, asked),
+    )
+
+
+def board_context(request: Request, asked: Asked, now: datetime, listed: list[Job] | None = None) -> dict[str, Any]:
+    """Return what the board shows: the strip's figures, and one page of rows in groups; `listed` as `list_board`."""
+    viewer = viewer_of(request)
+    jobs = jobs_on_board(request.user, asked.who)
+    everything = _list(jobs, asked, now) if listed is None else listed
+    reruns = reruns_of(everything)
+    chosen = _list(jobs.filter(read_search(asked.search)), asked, now) if asked.search else everything
+    chosen = [job for job in chosen if needs(job, viewer, reruns)] if asked.needs_me else chosen
+    page = _page(chosen, asked, viewer, reruns, now)
+    headings = {job.pk: heading for (_, heading), job in page.object_list}
+    scale = board_scale(now, AXES[asked.hours])
+    loaded = load_jobs(jobs, list(headings))
+    events, changes = list_board_events(loaded, scale.start, billed_since(everything, day_of(now)), day_of(now))
+    rows, silent = _rows(request, loaded, viewer, scale, events)
     return {
         "now": now,
-        "teams": teams,
-        "who": who,
-        "search": search,
-        "counts": _counts(jobs, now),
+        "strip": strip_of(everything, viewer, reruns, now, changes),
+        "count": len(everything),
         "page": page,
-        "rows": rows,
+        "groups": _in_groups(rows, headings),
+        "axis": axis(scale, NEAR_NOW),
         "silent": silent,
-        "seen_at": min(watched, default=None),
-        "is_quiet": not any(not row.job.is_finished for row in rows),
+        "is_quiet": all(job.is_finished for job in everything),
+        "has_jobs": bool(everything) or jobs.exists(),
     }
 
 
-def _who(request: Request, teams: list[Team]) -> str:
-    """Return whose jobs are asked for: "mine", "all", or the id of one of the person's teams."""
-    asked = request.GET.get("who", "")
-    if asked in {"mine", "all", *(str(team.pk) for team in teams)}:
-        return asked
-    return str(teams[0].pk) if teams and not request.user.is_superuser else "all"
+def _list(jobs: QuerySet[Job], asked: Asked, now: datetime) -> list[Job]:
+    """Return those of the jobs that stand on the board, with what the address groups by."""
+    return list_board(jobs, now - JUST_ENDED, with_owners=asked.group == "owner")
 
 
-def _by(request: Request, who: str) -> QuerySet[Job]:
-    jobs = jobs_of(request.user)
-    if who == "mine":
-        return jobs.filter(owner=request.user)
-    return jobs if who == "all" else jobs.filter(team=int(who))
+def _switches(request: Request, teams: Sequence[Team], asked: Asked) -> dict[str, Any]:
+    """Return what the bar above the rows offers."""
+    return {
+        "asked": asked,
+        "teams": teams,
+        "views": list_saved_views(request.user),
+        "groupings": GROUPINGS,
+        "grouping": GROUPINGS[asked.group],
+        "columns": _columns(request.GET, asked),
+        "spans": AXES,
+    }
 
 
-def _in_order(jobs: QuerySet[Job], now: datetime) -> QuerySet[Job]:
-    """Return the board's jobs in the order of its groups, the newest change first within each."""
-    place = Case(
-        When(state=JobState.AWAITING_APPROVAL, then=Value(0)),
-        When(state__in=WAITING, then=Value(1)),
-        When(state__in=RUNNING, then=Value(2)),
-        When(state__in=FINISHED, then=Value(4)),
-        default=Value(3),
-        output_field=IntegerField(),
+def _page(jobs: Sequence[Job], asked: Asked, viewer: Viewer, reruns: frozenset[UUID], now: datetime) -> Any:
+    """Return one page of (group, job), in the order of the address."""
+    grouped = [(_group(job, asked, viewer, reruns), job) for job in jobs]
+    return Paginator(sorted(grouped, key=_order(asked, now)), PAGE_SIZE).get_page(asked.page)
+
+
+def _rows(
+    request: Request, jobs: Sequence[Job], viewer: Viewer, scale: Scale, events: dict[UUID, list[JobEvent]]
+) -> tuple[list[BoardRow], list[Scope]]:
+    """Return the rows of these jobs, read whole, and the scopes for which Vertex AI does not answer."""
+    silent = list_failing_scopes(jobs)
+    held = get_holdings_for(request.user, jobs)
+    return [board_row(job, viewer, scale, events[job.pk], silent, held) for job in jobs], silent
+
+
+def viewer_of(request: Request) -> Viewer:
+    """Return who looks, with the teams in which they decide and request."""
+    approves, requests = (
+        frozenset(team.pk for team in teams_where(request.user, verb)) for verb in ("approve", "request")
     )
-    on_it = jobs.filter(~Q(state__in=FINISHED) | Q(state_since__gte=now - JUST_ENDED))
-    return on_it.select_related("approval__decided_by").order_by(place, "-state_since", "pk")
+    return Viewer(request.user.pk, approves, requests)
 
 
-def _counts(jobs: QuerySet[Job], now: datetime) -> dict[str, Any]:
-    """Return the strip's figures; "today" begins at midnight UTC."""
-    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    today = Q(ended_at__gte=midnight)
-    counts = jobs.aggregate(
-        to_approve=Count("pk", filter=Q(state=JobState.AWAITING_APPROVAL)),
-        waiting=Count("pk", filter=Q(state__in=WAITING)),
-        running=Count("pk", filter=Q(state__in=RUNNING)),
-        succeeded=Count("pk", filter=Q(state__in=STATE_WORDS["succeeded"]) & today),
-        failed=Count("pk", filter=Q(state__in=STATE_WORDS["failed"]) & today),
-        ever=Count("pk"),
-    )
-    return {**counts, "spent": spent_since(jobs, midnight, now), "day": midnight.date()}
+def _group(job: Job, asked: Asked, viewer: Viewer, reruns: frozenset[UUID]) -> tuple[int, str]:
+    """Return the place and the heading of the job's group; what needs the viewer comes first in every grouping."""
+    place = group_of(job, viewer, reruns)
+    if asked.group == "state" or place == 0:
+        return place, HEADINGS[place]
+    return 1, job.owner.get_username() if asked.group == "owner" else strategy_label(job.strategy)
+
+
+def _order(asked: Asked, now: datetime) -> Any:
+    """Return the key that sorts (group, job): groups, then what has not ended, then as the address asks."""
+
+    def key(item: tuple[tuple[int, str], Job]) -> tuple[Any, ...]:
+        group, job = item
+        return (*group, job.state in FINISHED, sort_key(job, asked.sort, now), job.pk)
+
+    return key
+
+
+def _columns(query: QueryDict, asked: Asked) -> list[tuple[str, str, bool]]:
+    """Return each column that can be hidden: its name, the address that hides or shows it, whether it is hidden."""
+    columns = []
+    for key, label in COLUMNS.items():
+        changed = query.copy()
+        changed.setlist("hide", sorted(asked.hidden ^ {key}))
+        columns.append((label, f"?{changed.urlencode()}", key in asked.hidden))
+    return columns
+
+
+def _in_groups(rows: Sequence[BoardRow], headings: dict[UUID, str]) -> list[tuple[str, list[BoardRow]]]:
+    """Return the rows of each heading, in order."""
+    groups: dict[str, list[BoardRow]] = {}
+    for row in rows:
+        groups.setdefault(headings[row.job.pk], []).append(row)
+    return list(groups.items())

@@ -5,40 +5,39 @@ from typing import Any
 from django.http import HttpResponse
 from django.views.decorators.http import require_safe
 
-from dashboard.access import Request, teams_of
+from dashboard.access import Request
 from dashboard.drawing import attached, machine_rows
 from dashboard.drawing.sources import Sources
 from dashboard.forms.catalogue_form import CatalogueForm
 from dashboard.pages.parts.fragments import page_or_fragment
+from dashboard.pages.parts.regions import default_region
 from jobs.catalog import ACCELERATORS, DISKS, MACHINES, REGIONS, Machine, accelerators_in, regions_with
-
-USUAL_REGION = "us-central1"
+from jobs.clock import database_now
+from jobs.prices import current_book
 
 
 @require_safe
 def catalogue(request: Request) -> HttpResponse:
-    """Show the catalogue; without a region in the address prices are those of the team's usual one."""
-    team = teams_of(request.user).first()
-    usual = team.default_region if team and team.default_region in REGIONS else USUAL_REGION
-    form = CatalogueForm({"region": usual} | request.GET.dict())
+    """Show the catalogue; without a region in the address, prices are those of the team's default one."""
+    form = CatalogueForm({"region": default_region(request.user)} | request.GET.dict())
     form.is_valid()
-    said = {name: form.cleaned_data.get(name, "") for name in form.fields}
-    return page_or_fragment(request, "catalogue.html", "found", {"form": form} | found(**said))
+    filters = {name: form.cleaned_data.get(name, "") for name in form.fields}
+    return page_or_fragment(request, "catalogue.html", "results", {"form": form} | filter_catalogue(**filters))
 
 
-def found(*, q: str, region: str, accelerator: str) -> dict[str, Any]:
+def filter_catalogue(*, q: str, region: str, accelerator: str) -> dict[str, Any]:
     """Return what the filters leave of every part of the catalogue."""
-    sources = Sources()
-    machines = machine_rows.found(text=q, region=region, accelerator=accelerator)
-    everywhere = machine_rows.found(text=q, region="", accelerator=accelerator)
+    sources, book = Sources(), current_book()
+    machines = machine_rows.filter_machines(text=q, region=region, accelerator=accelerator)
+    everywhere = machine_rows.filter_machines(text=q, region="", accelerator=accelerator)
     return {
         "region": region,
         "priced": machine_rows.PRICED if region else (),
         "rows": [
-            machine_rows.draw(each.machine_type, region, sources.number(each.source, each.read_date))
+            machine_rows.render(each.machine_type, region, sources.number(each.source, each.read_date), book)
             for each in machines
         ],
-        "attached": [each for each in attached.attached_in(region) if accelerator in ("", each.name)] if region else (),
+        "attached": [each for each in attached.list_attached(region, book) if accelerator in ("", each.name)],
         "left_out": len(everywhere) - len(machines),
         "slices": [(each, each.topologies.values()) for each in machines if each.topologies],
         "accelerators": _accelerators(region, accelerator, sources),
@@ -47,18 +46,20 @@ def found(*, q: str, region: str, accelerator: str) -> dict[str, Any]:
             for each in ACCELERATORS.values()
             if each.is_retired
         ],
-        "places": _places(region, accelerator, sources),
+        "regions": _regions(region, accelerator, sources),
         "disks": [
             (disk, [name for name in disk.default_for if name in MACHINES], sources.number(disk.source, disk.read_date))
             for disk in DISKS.values()
         ],
         "sources": sources.listed(),
-        "price_sources": machine_rows.sources_in(region) if region else (),
+        "price_sources": machine_rows.sources_in(region, book) if region else (),
+        "oldest_price": machine_rows.oldest_in(region, book) if region else None,
+        "now": database_now(),
     }
 
 
 def _accelerators(region: str, accelerator: str, sources: Sources) -> list[dict[str, Any]]:
-    """Return the accelerators that can be had, each with its regions and the machines that carry or take it."""
+    """Return the current accelerators, each with its regions and the machine series that have or take it."""
     return [
         {
             "is": each,
@@ -77,15 +78,15 @@ def _carries(machine: Machine, accelerator: str) -> bool:
     return accelerator == machine.fixed_accelerator or accelerator in machine.attachable
 
 
-def _places(region: str, accelerator: str, sources: Sources) -> list[dict[str, Any]]:
+def _regions(region: str, accelerator: str, sources: Sources) -> list[dict[str, Any]]:
     """Return the regions with what they have for training, those that have nothing last."""
-    places = [
+    regions = [
         {
             "name": each.name,
-            "labels": [found.label for name, found in ACCELERATORS.items() if name in accelerators_in(each.name)],
+            "labels": [item.label for name, item in ACCELERATORS.items() if name in accelerators_in(each.name)],
             "source": sources.number(each.source, each.read_date),
         }
         for each in REGIONS.values()
         if region in ("", each.name) and (accelerator in ("", "none") or accelerator in accelerators_in(each.name))
     ]
-    return sorted(places, key=lambda place: not place["labels"])
+    return sorted(regions, key=lambda each: not each["labels"])

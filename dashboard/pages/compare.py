@@ -1,25 +1,30 @@
-"""Two jobs side by side, field by field; what differs comes first."""
+"""Two jobs side by side: what became of them, then field by field; what differs comes first."""
 
 from typing import Any
 
+from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from dashboard.access import Job, Request, job_for, jobs_of
-from dashboard.access.baselines import baselines_of
-from dashboard.access.starts import uuid
+from dashboard.access import Request, job_for
+from dashboard.access.loaders import parse_uuid
 from dashboard.pages.parts.differences import comparison
+from dashboard.pages.parts.outcomes import outcomes
+from dashboard.queries.baselines import get_baselines
+from dashboard.queries.history import list_history
+from jobs.clock import database_now
+from jobs.models import Job
 from jobs.spec.compare import OWN_LABELS
 
-MOST_CHOICES = 60
+MAX_CHOICES = 60
 """Recent jobs that the two menus offer."""
 
 
 @require_safe
 def compare(request: Request) -> HttpResponse:
     """Compare the jobs `a` and `b` of the address, or let the person choose them."""
-    first, second = _asked(request, "a"), _asked(request, "b")
+    first, second = _job(request, "a"), _job(request, "b")
     has_labels = request.GET.get("labels") != "no"
     context: dict[str, Any] = {
         "first": first,
@@ -28,23 +33,24 @@ def compare(request: Request) -> HttpResponse:
         "choices": _choices(request, first, second),
     }
     if first and second:
+        context["outcomes"] = outcomes(first, second, now=database_now())
         context["comparison"] = comparison(first, second, without=OWN_LABELS if has_labels else ("labels",))
     elif chosen := first or second:
         context["chosen"] = chosen
-        context["baseline"] = baselines_of(request.user, [chosen]).get(chosen.pk)
+        context["baseline"] = get_baselines(request.user, [chosen]).get(chosen.pk)
     return render(request, "compare.html", context)
 
 
-def _asked(request: Request, name: str) -> Job | None:
-    """Return the job that the address names, 404 for one that the person may not see; None where it names none."""
+def _job(request: Request, name: str) -> Job | None:
+    """Return the job that the address names, or 404; None where it names none."""
     key = request.GET.get(name, "")
-    return job_for(request, uuid(key)) if key else None
+    return job_for(request, parse_uuid(key)) if key else None
 
 
 def _choices(request: Request, *chosen: Job | None) -> list[Job]:
-    """Return the chosen jobs, those of the same names, and the most recent ones, without their specs."""
+    """Return the chosen jobs, recent ones of the same names, and the most recent ones."""
     names = {job.display_name for job in chosen if job}
-    jobs = jobs_of(request.user).defer("spec", "estimate", "error").order_by("-requested_at", "pk")
-    alike = list(jobs.filter(display_name__in=names)[:MOST_CHOICES]) if names else []
-    found = {job.pk: job for job in (*(job for job in chosen if job), *alike, *jobs[:MOST_CHOICES])}
-    return list(found.values())
+    alike = list_history(request.user, MAX_CHOICES, matching=Q(display_name__in=names)).jobs if names else []
+    recent = list_history(request.user, MAX_CHOICES).jobs
+    choices = {job.pk: job for job in (*(job for job in chosen if job), *alike, *recent)}
+    return list(choices.values())

@@ -1,75 +1,200 @@
-"""The compose page: a form becomes a spec, is judged while it is typed, and is requested."""
+"""The compose page: a form becomes a spec, is assessed while it is typed, and is requested."""
+
+from collections.abc import Sequence
+from urllib.parse import quote
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
-from dashboard.access import Job, Request, Team, jobs_of, teams_to_request
-from dashboard.forms.compose import rows
-from dashboard.forms.compose.whole import Compose
+from dashboard.access import Request, jobs_of, teams_where
+from dashboard.access.loaders import MAX_KEY_LENGTH, typed_draft_for
+from dashboard.forms.compose.form import Compose
+from dashboard.forms.compose.rows import change_rows
+from dashboard.forms.compose.text import fill_from_text, is_edited
+from dashboard.pages.parts.assessed_form import AssessedForm, assess_form
 from dashboard.pages.parts.beginning import beginning
-from dashboard.pages.parts.judging import Judged, judged
-from jobs import lifecycle, tasks
-from jobs.lifecycle import database_now
+from jobs import requests, tasks
+from jobs.clock import database_now
+from jobs.errors import NotAllowed, NotPermitted
+from jobs.models import Draft, Job, Team
+from jobs.requests import typed
+from jobs.requests.drafts import NotKept
+from jobs.spec import Finding, Severity
+from jobs.spec.sweep import vary
+from jobs.states import JobState
 
+TEXT_READ = Finding(
+    "text_read", Severity.ERROR, "", "The text of the request was edited; the form follows it now.", "Submit it again."
+)
+TEXT_UNREAD = Finding(
+    "text_unread", Severity.ERROR, "", "The text of the request was edited and cannot be read.", "See what is below it."
+)
+EDITED_ELSEWHERE = "This form was edited or submitted in another window: what is typed here is not saved."
+NOT_KEPT = ("csrfmiddlewaretoken", "do", "shown", "draft_version")
+"""What is posted and belongs to the page rather than to the draft."""
 NO_TEAM = "You may request jobs in none of your teams; a lead or an administrator can make you an engineer."
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def compose(request: Request) -> HttpResponse:
-    """Show the form; on POST request the job, add or remove a row, or show everything again with what was found."""
+    """Show the form; on POST request the job, add or remove a row, or show everything again with its findings."""
     teams = _teams(request)
     if request.method != "POST":
-        initial, words = beginning(request, teams)
-        typed = Compose(teams=_choices(teams), initial=initial).as_data()
-        found = judged(Compose(teams=_choices(teams), data=typed), teams)
-        return render(request, "compose.html", found.context | {"start_words": words})
+        if form_key := request.GET.get("form"):
+            return _resume(request, teams, form_key)
+        start = beginning(request, teams)
+        form = Compose(teams=_choices(teams), initial=start.initial, is_new=start.is_empty)
+        assessed = assess_form(form, teams, by=request.user, now=timezone.now())
+        assessed.form.whole += start.conflicts
+        unfinished = typed.list_forms(request.user) if start.is_empty else []
+        shown = {"start_words": start.words, "unfinished": unfinished, "now": timezone.now()}
+        return render(request, "compose.html", assessed.context | shown)
     do = request.POST.get("do") or "submit"
-    data, focus = rows.changed(request.POST, do)
-    form = Compose(teams=_choices(teams), data=data, is_final=do == "submit")
-    found = judged(form, teams)
-    if do == "submit" and found.may_be_requested:
-        return _request(request, form, found)
+    if do == "read" or (do == "submit" and is_edited(request.POST)):
+        return _read_text(request, teams, is_final=do == "submit")
+    if do == "save":
+        return _save_and_resume(request, teams)
+    data, focus = change_rows(request.POST, do)
+    form = Compose(teams=_choices(teams), data=data, is_final=do == "submit", was_posted=True)
+    assessed = assess_form(form, teams, by=request.user, now=timezone.now())
+    if do == "submit" and assessed.may_be_requested:
+        return _request(request, form, assessed)
     form.focus(focus)
-    return render(request, "compose.html", found.context, status=422 if do == "submit" else 200)
+    return render(request, "compose.html", assessed.context, status=422 if do == "submit" else 200)
 
 
-def _request(request: Request, form: Compose, found: Judged) -> HttpResponse:
-    assert found.submission is not None
+def _read_text(request: Request, teams: list[Team], *, is_final: bool) -> HttpResponse:
+    """Show the form filled from the text of the request; where the text cannot be read, as it was, and say why.
+
+    Whoever submits a text that the form did not follow yet is shown what the form makes of it first, unless it says the
+    same as the form.
+    """
+    before = assess_form(Compose(teams=_choices(teams), data=request.POST), teams, by=request.user, now=timezone.now())
+    filled = fill_from_text(request.POST, before.submission, project=before.team.project, expected=before.form.expected)
+    form = Compose(teams=_choices(teams), data=filled.data or request.POST, is_final=is_final, was_posted=True)
+    form.is_from_text, form.text_findings = filled.data is not None, filled.findings
+    assessed = assess_form(form, teams, by=request.user, now=timezone.now())
+    if is_final and assessed.submission == before.submission and before.may_be_requested:
+        return _request(request, before.form, before)
+    if is_final:
+        form.whole.append(TEXT_UNREAD if filled.data is None else TEXT_READ)
+    return render(request, "compose.html", assessed.context, status=422 if is_final else 200)
+
+
+def _request(request: Request, form: Compose, assessed: AssessedForm) -> HttpResponse:
+    assert assessed.submission is not None
     assert form.expected is not None
+    key = form.job.cleaned_data["request_key"]
+    origin = _origin(request, form)
+    asked = requests.Asked(assessed.team, request.user, form.expected, database_now(), origin, form.cap_usd)
     try:
-        job = lifecycle.request_job(
-            submission=found.submission,
-            team=found.team,
+        jobs = requests.request_jobs(vary(assessed.submission, form.sweep.arguments), asked, request_key=key)
+    except NotAllowed as refusal:  # a limit changed since the page was assessed a moment ago, or a job of the sweep
+        form.add_findings(refusal.findings)
+        return render(request, "compose.html", assessed.context, status=422)
+    except NotPermitted as refusal:  # a role that was taken away since the form was opened
+        form.whole.append(Finding("not_permitted", Severity.ERROR, "", str(refusal)))
+        return render(request, "compose.html", assessed.context, status=422)
+    typed.delete_form(key, by=request.user)
+    for job in jobs:
+        tasks.nudge_job(job.pk)
+    return _lead_to(request, jobs)
+
+
+def _lead_to(request: Request, jobs: Sequence[Job]) -> HttpResponse:
+    """Say what becomes of the jobs, and lead to the job, of a sweep to the board."""
+    waits = jobs[0].state == JobState.AWAITING_APPROVAL
+    if len(jobs) == 1:
+        fate = "waits for an approval" if waits else "is on its way"
+        messages.success(request, f"{jobs[0].display_name} {fate}.")
+        return redirect("job", jobs[0].pk)
+    fate = "wait for one approval" if waits else "are on their way"
+    messages.success(request, f"{len(jobs)} jobs {fate}: {jobs[0].display_name} to {jobs[-1].display_name}.")
+    return redirect("board")
+
+
+def _resume(request: Request, teams: list[Team], form_key: str) -> HttpResponse:
+    """Show a form as it was typed; where its job was requested since, the job."""
+    mine = jobs_of(request.user).filter(owner=request.user)
+    if job := mine.filter(request_key__in=[form_key, f"{form_key}-1"]).first():
+        messages.info(request, f"{job.display_name} was requested with this form.")
+        return redirect("job", job.pk)
+    draft = typed_draft_for(request, form_key)
+    data = (draft.fields or {}) | {"draft_version": str(draft.version)}
+    assessed = assess_form(Compose(teams=_choices(teams), data=data), teams, by=request.user, now=timezone.now())
+    return render(request, "compose.html", assessed.context | {"draft": draft})
+
+
+def _save_and_resume(request: Request, teams: list[Team]) -> HttpResponse:
+    """Keep the form as a draft for somebody without JavaScript."""
+    draft, problem = _save(request, teams)
+    if draft is not None:
+        return redirect(f"{reverse('compose')}?form={quote(draft.form_key)}")
+    assessed = assess_form(
+        Compose(teams=_choices(teams), data=request.POST), teams, by=request.user, now=timezone.now()
+    )
+    return render(request, "compose.html", assessed.context | {"draft_problem": problem}, status=409)
+
+
+@require_POST
+def save_draft(request: Request) -> HttpResponse:
+    """Keep what is typed so far, or discard a draft; the browser's address leads to the draft from then on."""
+    teams = _teams(request)
+    if discarded := request.POST.get("discard"):
+        typed.delete_form(discarded[:MAX_KEY_LENGTH], by=request.user)
+        messages.success(request, "The draft was discarded.")
+        return redirect("compose")
+    draft, problem = _save(request, teams)
+    shown = {"draft": draft, "draft_problem": problem, "swap": True}
+    answer = HttpResponse(render_to_string("compose/draft.html", shown))
+    if draft is not None:
+        answer["HX-Replace-Url"] = f"{reverse('compose')}?form={quote(draft.form_key)}"
+    return answer
+
+
+def _save(request: Request, teams: list[Team]) -> tuple[Draft | None, str]:
+    """Keep what was posted; return the draft, or None and why it was not kept."""
+    form = Compose(teams=_choices(teams), data=request.POST)
+    team = next((each for each in teams if str(each.pk) == request.POST.get("team")), teams[0])
+    key = request.POST.get("request_key", "")
+    fields = {name: value for name, value in request.POST.items() if name not in NOT_KEPT and isinstance(value, str)}
+    try:
+        draft = typed.save_form(
+            fields,
+            form_key=key if len(key) <= MAX_KEY_LENGTH else "",
+            version=form.draft_version,
+            team=team,
             by=request.user,
-            expected=form.expected,
-            request_key=form.job.cleaned_data["request_key"],
             now=database_now(),
-            cloned_from=_origin(request, form),
         )
-    except lifecycle.NotAllowed as refusal:  # a limit changed since the page was judged a moment ago
-        form.put(refusal.decision.findings)
-        return render(request, "compose.html", found.context, status=422)
-    tasks.nudge_job(job.pk)
-    fate = "waits for an approval" if job.state == "awaiting_approval" else "is on its way"
-    messages.success(request, f"{job.display_name} {fate}.")
-    return redirect("job", job.pk)
+    except typed.EditedElsewhere:
+        return None, EDITED_ELSEWHERE
+    except NotKept as refusal:
+        return None, str(refusal)
+    return draft, ""
 
 
 @require_POST
 def check(request: Request) -> HttpResponse:
     """Judge what is typed so far and return only the parts that tell; saves nothing."""
     teams = _teams(request)
-    found = judged(Compose(teams=_choices(teams), data=request.POST), teams)
-    return HttpResponse(render_to_string("compose/told.html", found.context))  # nothing in it is about the request
+    assessed = assess_form(
+        Compose(teams=_choices(teams), data=request.POST), teams, by=request.user, now=timezone.now()
+    )
+    return HttpResponse(
+        render_to_string("compose/updates.html", assessed.context)
+    )  # nothing in it is about the request
 
 
 def _teams(request: Request) -> list[Team]:
     """Return the teams that the person may request jobs in, or refuse the page."""
-    teams = teams_to_request(request.user)
+    teams = teams_where(request.user, "request")
     if not teams:
         raise PermissionDenied(NO_TEAM)
     return teams

@@ -1,14 +1,10 @@
 """For load balancers and supervisors: is the process alive, and can it serve."""
 
-from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
-from django.db import DatabaseError, connection
-from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
-from redis import Redis, RedisError
 
-REDIS_PATIENCE_SECONDS = 0.5
+from dashboard.queries.readiness import NEEDED, OK, PARTS, get_readiness
 
 
 @login_not_required
@@ -20,34 +16,17 @@ def alive(_request: HttpRequest) -> HttpResponse:
 
 @login_not_required
 @never_cache
-def ready(_request: HttpRequest) -> HttpResponse:
-    """Answer 200 when the database answers and is migrated, else 503; Redis is reported and never fails it."""
-    database = _database()
-    status = 200 if database == "ok" else 503
-    return JsonResponse({"database": database, "redis": _redis()}, status=status)
+def ready(request: HttpRequest) -> HttpResponse:
+    """Answer with the state of each part: 200 when this process may get requests, else 503.
 
-
-def _database() -> str:
-    """Return "ok", or what is wrong with the database in a few words without its address."""
-    try:
-        executor = MigrationExecutor(connection)
-        missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    except DatabaseError:
-        return "does not answer"
-    return f"{len(missing)} migrations are not applied" if missing else "ok"
-
-
-def _redis() -> str:
-    """Return "ok" or "does not answer"; without Redis jobs still move, a few seconds later."""
-    client = Redis.from_url(
-        settings.REDIS_URL,
-        socket_connect_timeout=REDIS_PATIENCE_SECONDS,
-        socket_timeout=REDIS_PATIENCE_SECONDS,
-    )
-    try:
-        client.ping()
-    except RedisError:
-        return "does not answer"
-    finally:
-        client.close()
-    return "ok"
+    The database and its migrations decide. `?for=worker,beat` names further parts that have to be "ok", for a
+    supervisor of those, and `?for=all` every one; 400 for a part that does not exist.
+    """
+    asked = {word for word in request.GET.get("for", "").split(",") if word}
+    asked = set(PARTS) if asked == {"all"} else asked
+    if unknown := sorted(asked - set(PARTS)):
+        words = f"{unknown[0][:40]} is no part: for=all, or some of {', '.join(PARTS)}."
+        return JsonResponse({"error": words}, status=400)
+    parts = get_readiness()
+    is_ready = all(parts[name] == OK for name in NEEDED | asked)
+    return JsonResponse(parts, status=200 if is_ready else 503)

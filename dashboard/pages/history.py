@@ -1,74 +1,92 @@
-"""The history: every job of the person's teams, newest first, narrowed by filters in the address."""
+"""The history: every job of the person's teams, newest first, and figures of them; filtered by the address."""
 
-from datetime import UTC, datetime, time, timedelta
+import json
+from collections.abc import Iterator
 from typing import Any
-from uuid import UUID
 
-from django.db.models import Q, QuerySet
-from django.http import HttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
+from django.views.decorators.http import require_safe
 
-from dashboard.access import Job, Request, jobs_of
-from dashboard.access.pools import holdings_for
-from dashboard.forms.history import HistoryForm
+from dashboard.access import Request
+from dashboard.pages.parts.csv_file import csv_lines
 from dashboard.pages.parts.fragments import page_or_fragment
+from dashboard.pages.parts.history_facets import arguments, facets_of, label_of, read_filters, read_form
+from dashboard.pages.parts.history_rows import COLUMNS, as_record
 from dashboard.pages.parts.rows import row_of
-from dashboard.pages.parts.search import states_for
-from jobs.lifecycle import database_now
+from dashboard.queries.history import MAX_SEARCHED, iterate_history, list_history
+from dashboard.queries.history_figures import HistoryFigures, get_history_figures
+from dashboard.queries.paging import parse_cursor
+from dashboard.queries.persistent_resources import get_holdings_for
+from jobs.clock import database_now
+from jobs.models import Job
 
 PAGE_SIZE = 50
+DIMENSIONS = ("strategy", "accelerator", "region", "owner")
 
 
+@require_safe
 def history(request: Request) -> HttpResponse:
-    """Show one page of the history."""
-    now = database_now()
-    form = HistoryForm(request.GET)
-    form.is_valid()
-    jobs = _narrowed(jobs_of(request.user).select_related("approval__decided_by"), form.cleaned_data)
-    found = list(_after(jobs, request.GET.get("before", "")).order_by("-requested_at", "pk")[: PAGE_SIZE + 1])
-    held = holdings_for(request.user, found[:PAGE_SIZE])
-    rows = [row_of(job, now, held=held) for job in found[:PAGE_SIZE]]
-    context = {
+    """Show one page of the history, with the figures of what has ended."""
+    now, form = database_now(), read_form(request.GET)
+    filters, owners = read_filters(form)
+    figures = get_history_figures(request.user, filters, now.date())
+    after = parse_cursor(request.GET.get("before", ""))
+    page = list_history(request.user, PAGE_SIZE, after=after, **arguments(filters, owners))
+    held = get_holdings_for(request.user, page.jobs)
+    context = figures_context(request, figures) | {
         "now": now,
         "form": form,
-        "rows": rows,
-        "older": _cursor(rows[-1].job) if len(found) > PAGE_SIZE else "",
-        "is_first": not request.GET.get("before"),
-        "is_narrowed": any(value for name, value in form.cleaned_data.items() if name != "by"),
+        "facets": facets_of(figures, filters),
+        "page": page,
+        "rows": [row_of(job, now, held=held) for job in page.jobs],
+        "max_searched": f"{MAX_SEARCHED:,}",
+        "is_filtered": any(value for name, value in form.cleaned_data.items() if name != "by"),
     }
-    return page_or_fragment(request, "history.html", "found", context)
+    return page_or_fragment(request, "history.html", "results", context)
 
 
-def _narrowed(jobs: QuerySet[Job], wanted: dict[str, Any]) -> QuerySet[Job]:
-    """Return the jobs that the filters leave; a filter that could not be read is not in `wanted`."""
-    condition = Q()
-    if text := wanted.get("q"):
-        condition &= Q(display_name__icontains=text)
-    if state := wanted.get("state"):
-        condition &= Q(state=state[1:]) if state.startswith("=") else Q(state__in=states_for(state))
-    if strategy := wanted.get("strategy"):
-        condition &= Q(strategy=strategy)
-    if owner := wanted.get("owner"):
-        condition &= Q(owner__username__iexact=owner)
-    column = "ended_at" if wanted.get("by") == "ended" else "requested_at"
-    if since := wanted.get("since"):
-        condition &= Q(**{f"{column}__gte": datetime.combine(since, time(), UTC)})
-    if until := wanted.get("until"):
-        condition &= Q(**{f"{column}__lt": datetime.combine(until + timedelta(days=1), time(), UTC)})
-    return jobs.filter(condition)
+def figures_context(request: Request, figures: HistoryFigures) -> dict[str, Any]:
+    """Return what the charts show; `of` in the address says by what waits, preemptions and the table are grouped."""
+    of = request.GET.get("of", "")
+    of = of if of in DIMENSIONS else DIMENSIONS[0]
+    rows = figures.chosen(of)
+    return {
+        "figures": figures,
+        "of": of,
+        "dimensions": [(name, "person" if name == "owner" else name) for name in DIMENSIONS],
+        "groups": rows,
+        "labels": {value: label_of(of, value) for value in rows},
+    }
 
 
-def _cursor(job: Job) -> str:
-    """Return where the next page begins: after this row."""
-    return f"{job.requested_at.isoformat()}~{job.pk}"
+@require_safe
+def history_csv(request: Request) -> StreamingHttpResponse:
+    """Send every job that the filters leave as CSV, in portions as they are read."""
+    records = _records(request)
+    lines = csv_lines(COLUMNS, (list(record.values()) for record in records))
+    return _file(lines, "history.csv", "text/csv; charset=utf-8")
 
 
-def _after(jobs: QuerySet[Job], cursor: str) -> QuerySet[Job]:
-    """Return the jobs after the cursor in the page's order; a cursor that cannot be read begins at the newest."""
-    moment, _, key = cursor.partition("~")
-    try:
-        at, pk = datetime.fromisoformat(moment.replace(" ", "+")), UUID(key)
-    except ValueError:
-        return jobs
-    if at.tzinfo is None:
-        return jobs
-    return jobs.filter(Q(requested_at__lt=at) | Q(requested_at=at, pk__gt=pk))
+@require_safe
+def history_json(request: Request) -> StreamingHttpResponse:
+    """Send every job that the filters leave as one JSON array, a job in each line, in portions as they are read."""
+    return _file(_json_lines(_records(request)), "history.json", "application/json")
+
+
+def _json_lines(records: Iterator[dict[str, Any]]) -> Iterator[str]:
+    before = "[\n"
+    for record in records:
+        yield before + json.dumps(record, ensure_ascii=False, default=str)
+        before = ",\n"
+    yield "\n]\n" if before == ",\n" else "[]\n"
+
+
+def _records(request: Request) -> Iterator[dict[str, Any]]:
+    now, form = database_now(), read_form(request.GET)
+    found: Iterator[Job] = iterate_history(request.user, **arguments(*read_filters(form)))
+    return (as_record(job, now) for job in found)
+
+
+def _file(lines: Iterator[str], name: str, content_type: str) -> StreamingHttpResponse:
+    disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return StreamingHttpResponse(lines, content_type=content_type, headers=disposition)

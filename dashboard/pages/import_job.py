@@ -12,14 +12,17 @@ from django.shortcuts import render
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods
 
-from dashboard.access import Request, Team, teams_to_request
+from dashboard.access import Request, teams_where
 from dashboard.drawing.source import Line, listing
 from dashboard.forms.import_form import TOO_LARGE, ImportForm
 from dashboard.forms.uploads import Files, FirstBytes, Given, as_lines, joined, read_all
-from jobs import convert, lifecycle, strategies
-from jobs.convert import FORMATS, Reading
-from jobs.lifecycle import Preview, database_now
-from jobs.lifecycle.asking import drafts
+from jobs import importer, requests, strategies
+from jobs.assessment import Assessment, assess
+from jobs.clock import database_now
+from jobs.exporter import FORMATS
+from jobs.importer import Reading
+from jobs.models import Team
+from jobs.requests import drafts
 from jobs.spec import Finding, Severity, Submission
 
 NO_TEAM = "You may request jobs in none of your teams, so there is none to import for."
@@ -36,7 +39,7 @@ class Imported:
     reading: Reading
     format_label: str
     submission: Submission | None
-    preview: Preview | None
+    assessment: Assessment | None
     whole: tuple[Finding, ...]
     lines: list[Line]
     counts: dict[str, int]
@@ -55,7 +58,7 @@ def import_job(request: Request) -> HttpResponse:
         return _import(request)
     except RequestDataTooBig:
         form = ImportForm(teams=_choices(_teams(request)))
-        return render(request, "import.html", {"form": form, "trouble": TOO_LARGE}, status=413)
+        return render(request, "import.html", {"form": form, "problem": TOO_LARGE}, status=413)
 
 
 @csrf_protect
@@ -66,13 +69,13 @@ def _import(request: Request) -> HttpResponse:
         return render(request, "import.html", {"form": ImportForm(teams=_choices(teams))})
     form = ImportForm(request.POST, request.FILES, teams=_choices(teams))
     form.is_valid()
-    if trouble := next((str(form.errors[name][0]) for name in ("file", "text") if name in form.errors), ""):
-        context = {"form": _again(form, teams, ""), "trouble": trouble}
-        return render(request, "import.html", context, status=413 if trouble == TOO_LARGE else 422)
+    if problem := next((str(form.errors[name][0]) for name in ("file", "text") if name in form.errors), ""):
+        context = {"form": _again(form, teams, ""), "problem": problem}
+        return render(request, "import.html", context, status=413 if problem == TOO_LARGE else 422)
     team = next((each for each in teams if str(each.pk) == form.cleaned_data.get("team")), teams[0])
     given = form.given()
     found = _read(given, team, form)
-    context = {"form": _again(form, teams, joined(given)), "team": team, "found": found}
+    context = {"form": _again(form, teams, joined(given)), "team": team, "found": found, "now": database_now()}
     if found.submission is not None and (left_out := found.reading.left_out):
         context |= {"not_kept": UNFILLED.format(", ".join(left_out[:MAX_NAMED]))}
     elif found.submission is not None:
@@ -81,7 +84,7 @@ def _import(request: Request) -> HttpResponse:
 
 
 def _teams(request: Request) -> list[Team]:
-    teams = teams_to_request(request.user)
+    teams = teams_where(request.user, "request")
     if not teams:
         raise PermissionDenied(NO_TEAM)
     return teams
@@ -100,7 +103,7 @@ def _again(form: ImportForm, teams: list[Team], text: str) -> ImportForm:
 
 
 def _one(each: Given, files: Files, job: str = "") -> Reading:
-    return convert.read_text(each.content, name=PurePath(each.name).stem or NAME, files=files, job=job)
+    return importer.read_text(each.content, name=PurePath(each.name).stem or NAME, files=files, job=job)
 
 
 def _chosen(given: list[Given], pick: str) -> tuple[Given, Reading, tuple[tuple[str, str], ...], str]:
@@ -125,22 +128,21 @@ def _read(several: list[Given], team: Team, form: ImportForm) -> Imported:
     """Read what was given, judge what it says, and put every finding at its line."""
     (_, given), reading, picks, picked = _chosen(several, form.cleaned_data.get("pick", ""))
     submission, notes = _placed(reading.submission, team)
-    preview = None
+    assessment = None
     findings = [*notes, *reading.findings]
-    if submission is not None and (expected := form.cleaned_data.get("run_time")) is not None:
-        preview = lifecycle.preview(submission=submission, team=team, expected=expected)
-        findings = [*notes, *_told(reading, preview.decision.findings)]
-    elif submission is not None:  # without a run time there is no cost to judge, but every rule still speaks
-        findings = [*notes, *_told(reading, strategies.check(submission, pools=lifecycle.known_pools(submission)))]
+    if submission is not None:
+        context = requests.load_context(team, submission)
+        assessment = assess(submission, context, expected=form.cleaned_data.get("run_time"))
+        findings = [*notes, *_told(reading, assessment.findings)]
     findings = list(dict.fromkeys(findings))
     return Imported(
         reading=reading,
         format_label=FORMATS[reading.format].label if reading.format in FORMATS else "",
         submission=submission,
-        preview=preview,
+        assessment=assessment,
         whole=tuple(finding for finding in findings if finding.line is None),
         lines=listing(as_lines(given), findings) if reading.format else [],
-        counts={str(weight): sum(each.severity is weight for each in findings) for weight in Severity},
+        counts={str(severity): sum(each.severity is severity for each in findings) for severity in Severity},
         strategy=strategies.strategy_of(submission).label if submission else "",
         picks=picks,
         picked=picked,
@@ -163,11 +165,11 @@ def _placed(submission: Submission | None, team: Team) -> tuple[Submission | Non
     notes = []
     if submission.project not in ("", team.project):
         message = f"The text names another project; jobs of {team.name} run in {team.project}."
-        notes.append(Finding("other_project", Severity.ADVISE, "", message))
+        notes.append(Finding("other_project", Severity.NOTE, "", message))
     region = submission.region if submission.region.isprintable() else ""
     if not region:
         message = f"The text names no region; {team.default_region} is the usual one of {team.name}."
-        notes.append(Finding("region_assumed", Severity.ADVISE, "", message))
+        notes.append(Finding("region_assumed", Severity.NOTE, "", message))
     placed = replace(submission, project=team.project, region=region or team.default_region, confirmed=frozenset())
     return placed, notes
 

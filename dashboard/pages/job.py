@@ -1,4 +1,4 @@
-"""One job: its story, what to do now, its log, spec, cost and restarts; and the verbs that change it."""
+"""One job: its timeline, advice, log, spec, cost and restarts; and the actions that change it."""
 
 import json
 from datetime import datetime
@@ -9,72 +9,119 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_safe
 
-from dashboard.access import Job, Request, can, events_of, failing_scopes, job_for
-from dashboard.access.pools import holdings_for
-from dashboard.pages.job_log import log_context
-from dashboard.pages.parts.fragments import page_or_fragment
+from dashboard.access import Request, can, job_for
+from dashboard.pages.parts.deciding import may_decide
+from dashboard.pages.parts.fragments import SHOWN, is_shown, page_or_fragment, page_query, version_of
+from dashboard.pages.parts.job_known import Known, known_of
+from dashboard.pages.parts.job_links import links_of
+from dashboard.pages.parts.job_training import training_part
+from dashboard.pages.parts.log_page import log_context
 from dashboard.pages.parts.rows import row_of
-from dashboard.pages.parts.stored_spec import replica_names
+from dashboard.pages.parts.study_summary import study_part
 from dashboard.pages.parts.what_now import what_now
-from dashboard.pages.study import study_part
-from jobs import lifecycle, tasks, timeline
-from jobs.lifecycle import database_now
-from jobs.states import JobState
+from dashboard.queries.jobs import entries_of, get_last_event, list_failing_scopes, list_newest_events
+from dashboard.queries.persistent_resources import get_holdings_for
+from jobs import requests, steps, tasks, timeline
+from jobs.clock import DatabaseClock, database_now
+from jobs.errors import NotPermitted
+from jobs.models import Job
+from jobs.spec import COLLECTIONS
+from jobs.submission import delete_job, may_delete
 
-COLLECTIONS = {
-    "custom_job": "customJobs",
-    "hyperparameter_tuning_job": "hyperparameterTuningJobs",
-    "training_pipeline": "trainingPipelines",
-}
-"""From our kinds to the collections of the REST API."""
-
-NOTHING_TO_DELETE = "not ended at Vertex AI, or its deletion was asked for"
+LIVE_SECONDS = 15
+"""How long a page shows the same lengths and costs where nothing else happens."""
 
 
 @require_safe
 def job(request: Request, pk: UUID) -> HttpResponse:
     """Show the whole page of a job."""
     now = database_now()
-    found = job_for(request, pk)
-    context = job_context(request, found, now) | request_context(found)
-    context |= log_context(request, found, now, context["story"].events)
+    job = job_for(request, pk, joined=["metrics"])
+    known = known_of(job, now)
+    context = job_context(request, known, now) | request_context(job)
+    context |= log_context(request, job, now, known.story.events, known.tries, known.replicas)
+    context["version"] = version_of_page(request, job, now, known.newest.last)
     return page_or_fragment(request, "job.html", "live", context)
 
 
 @require_safe
 def live(request: Request, pk: UUID) -> HttpResponse:
-    """Return the part that changes while the job lives; the context is the page's own."""
-    return render(request, "job.html#live", job_context(request, job_for(request, pk), database_now()))
+    """Return the part that changes while the job lives, or 204 while it has not; the context is the page's own."""
+    job, now = job_for(request, pk, joined=["metrics"]), database_now()
+    version = version_of_page(request, job, now, get_last_event(job))
+    if is_shown(request, version):
+        return HttpResponse(status=204)
+    # Links of the part keep what the page shows of the log.
+    request.GET = page_query(request)  # type: ignore[assignment]  # the stubs want an immutable one
+    return render(request, "job.html#live", job_context(request, known_of(job, now), now) | {"version": version})
 
 
-def job_context(request: Request, job: Job, now: datetime) -> dict[str, Any]:
-    """Return everything that the page tells about the job but its log."""
-    approval = getattr(job, "approval", None)
-    silent = failing_scopes([job])
-    story = timeline.story(job, events_of(job), now, replicas=replica_names(job))
-    asks = job.state == JobState.AWAITING_APPROVAL
-    may_approve = asks and job.owner_id != request.user.pk and can(request.user, "approve", job.team)
+def version_of_page(request: Request, job: Job, now: datetime, last_event: int | None) -> str:
+    """Return what differs where the live part does; lengths and costs move on every LIVE_SECONDS."""
+    row = (
+        job.state,
+        job.restarts,
+        job.last_error,
+        job.cancel_requested_at,
+        job.cancel_sent_at,
+        job.deletion_requested_at,
+        job.deleted_at,
+        job.seen_at is None,
+    )
+    shown = tuple(request.GET.get(name, "") for name in SHOWN)
+    tick = int(now.timestamp()) // LIVE_SECONDS
+    return version_of(row, shown, tick, last_event)
+
+
+def job_context(request: Request, known: Known, now: datetime) -> dict[str, Any]:
+    """Return everything that the page shows of the job but its log."""
+    job, story, study = known.job, known.story, known.study
+    silent = list_failing_scopes([job])
+    budgets = timeline.retry_budget(job, story.events) if job.remote_name else ()
+    row = row_of(job, now, silent, get_holdings_for(request.user, [job]))
+    return (
+        {
+            "now": now,
+            "job": job,
+            "row": row,
+            "story": story,
+            "event_page": entries_of(known.newest),
+            "advice": what_now(job, now, budgets, study, events=story.events, errors=known.errors),
+            "approval": getattr(job, "approval", None),
+            "silent": silent,
+            "budgets": budgets,
+        }
+        | action_part(request, job)
+        | address_part(request)
+        | study_part(job, study, now)
+        | training_part(job, story, known.tries, study, row.cost, now, request.GET.dict())
+    )
+
+
+def address_part(request: Request) -> dict[str, Any]:
+    """Return what the address chooses of the live part, and the state that the browser shows."""
     return {
-        "now": now,
-        "job": job,
-        "row": row_of(job, now, silent, holdings_for(request.user, [job])),
-        "story": story,
         "as_table": request.GET.get("as") == "table",
+        "shown_query": urlencode({name: request.GET[name] for name in SHOWN if name in request.GET}),
         "seen_state": request.GET.get("state", ""),
-        "advice": what_now(job, now),
-        "approval": approval,
-        "may_approve": may_approve,
+    }
+
+
+def action_part(request: Request, job: Job) -> dict[str, Any]:
+    """Return what the person may do with the job, and where else it can be opened."""
+    return {
+        "may_approve": may_decide(request, job, database_now()),
         "may_cancel": may_cancel(request, job),
-        "may_delete": lifecycle.may_delete(job, by=request.user),
-        "silent": silent,
-        "grants": timeline.ledger(job, story.events) if job.remote_name else (),
-    } | study_part(job, now)
+        "may_delete": may_delete(job, by=request.user),
+        "links": links_of(job, may_enter=can(request.user, "cancel", job.team)),
+    }
 
 
 def may_cancel(request: Request, job: Job) -> bool:
-    """Tell whether the page offers to cancel the job, or to ask again after a request that had no effect yet."""
+    """Return whether the page offers to cancel the job, also again after a request that had no effect yet."""
     is_on_its_way = job.cancel_requested_at is not None and job.cancel_sent_at is None
     is_open = not job.is_finished and not is_on_its_way and not job.is_adopted
     return is_open and can(request.user, "cancel", job.team)
@@ -88,54 +135,68 @@ def request_context(job: Job) -> dict[str, Any]:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def cancel(request: Request, pk: UUID) -> HttpResponse:
-    """Ask whether to cancel, then cancel."""
-    found = _ours(job_for(request, pk, "cancel"))
+    """Show a confirmation; on POST cancel the job."""
+    job = _check_ours(job_for(request, pk, "cancel"))
     now = database_now()
     if request.method != "POST":
-        return render(request, "cancel.html", {"job": found, "row": row_of(found, now), "now": now})
-    if lifecycle.cancel(found, by=request.user, clock=lifecycle.DatabaseClock()):
-        tasks.nudge_job(found.pk)
-        messages.success(request, f"Cancellation of {found.display_name} asked for.")
+        return render(request, "cancel.html", {"job": job, "row": row_of(job, now), "now": now})
+    if steps.cancel(job, by=request.user, clock=DatabaseClock()):
+        tasks.nudge_job(job.pk)
+        messages.success(request, f"Cancellation of {job.display_name} requested.")
     else:
-        messages.warning(request, f"{found.display_name} had ended or was being cancelled already.")
-    return redirect("job", found.pk)
+        messages.warning(request, f"{job.display_name} has already ended or is being cancelled.")
+    return redirect("job", job.pk)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: Request, pk: UUID) -> HttpResponse:
-    """Ask whether Vertex AI is to delete its record of an ended job, then ask for that."""
-    found = _ours(job_for(request, pk))
+    """Show a confirmation; on POST request that Vertex AI deletes its record of an ended job."""
+    job = _check_ours(job_for(request, pk))
     now = database_now()
     if request.method != "POST":
-        if lifecycle.may_delete(found, by=request.user):
-            return render(request, "job_delete.html", {"job": found, "now": now})
-        messages.warning(request, f"{found.display_name} has {NOTHING_TO_DELETE}, or it is not yours to delete.")
-        return redirect("job", found.pk)
+        if may_delete(job, by=request.user):
+            return render(request, "job_delete.html", {"job": job, "now": now})
+        messages.warning(request, f"{job.display_name} has not ended at Vertex AI, or you may not delete it.")
+        return redirect("job", job.pk)
     try:
-        asked = lifecycle.delete(found, by=request.user, now=now)
-    except lifecycle.NotPermitted as refusal:
+        is_requested = delete_job(job, by=request.user, now=now)
+    except NotPermitted as refusal:
         raise PermissionDenied(str(refusal)) from None
-    if asked:
-        tasks.nudge_job(found.pk)
-        messages.success(request, f"Vertex AI is asked to delete its record of {found.display_name}.")
+    if is_requested:
+        tasks.nudge_job(job.pk)
+        messages.success(request, f"Deletion of {job.display_name} at Vertex AI requested.")
     else:
-        messages.warning(request, f"{found.display_name} has {NOTHING_TO_DELETE}.")
-    return redirect("job", found.pk)
+        messages.warning(
+            request, f"{job.display_name} has not ended at Vertex AI, or its deletion was already requested."
+        )
+    return redirect("job", job.pk)
 
 
-def _ours(job: Job) -> Job:
-    """Return the job, or answer 403 with words where it is only watched here."""
+def _check_ours(job: Job) -> Job:
+    """Return the job; 403 with the reason where it was adopted and is only observed."""
     try:
-        lifecycle.check_is_ours(job)
-    except lifecycle.NotPermitted as refusal:
+        requests.check_is_ours(job)
+    except NotPermitted as refusal:
         raise PermissionDenied(str(refusal)) from None
     return job
 
 
 @require_safe
+def events(request: Request, pk: UUID) -> HttpResponse:
+    """Show a page of the job's events: the newest, or those before the cursor of the address."""
+    job = job_for(request, pk)
+    page = entries_of(list_newest_events(job, request.GET.get("before", "")))
+    return render(request, "job_events.html", {"job": job, "now": database_now(), "event_page": page})
+
+
+@require_safe
 def events_json(request: Request, pk: UUID) -> JsonResponse:
-    """Return the timeline for machines: every event with its actor and both of its times."""
-    found = job_for(request, pk)
+    """Return up to 500 events for machines, each with its actor and both of its times, oldest first.
+
+    They are the newest, or those before `?before=`; `older` is its value for the ones before these, null for none.
+    """
+    job = job_for(request, pk)
+    page = list_newest_events(job, request.GET.get("before", ""))
     events = [
         {
             "kind": event.kind,
@@ -145,12 +206,13 @@ def events_json(request: Request, pk: UUID) -> JsonResponse:
             "occurred_at": event.occurred_at,
             "recorded_at": event.recorded_at,
             "reason": event.reason,
-            "sentence": event.sentence,
+            "message": event.message,
             "detail": event.detail,
         }
-        for event in events_of(found)
+        for event in page.events
     ]
-    return JsonResponse({"job": str(found.pk), "name": found.display_name, "state": found.state, "events": events})
+    facts = {"job": str(job.pk), "name": job.display_name, "state": job.state}
+    return JsonResponse(facts | {"events": events, "older": page.older or None})
 
 
 @require_safe

@@ -1,6 +1,7 @@
-"""Every rule that judges a job, with its source; an admin gives one another severity here."""
+"""Every rule that assesses a job, with its source; an admin can change its severity here."""
 
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse
@@ -9,32 +10,42 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.access import Request
-from jobs import lifecycle
-from jobs.lifecycle import database_now
+from jobs import requests
+from jobs.clock import database_now
+from jobs.errors import NotPermitted
 from jobs.strategies import RULES, STRATEGIES, Rule
 from jobs.strategies.document import CHAPTERS
+
+MAX_AGE = timedelta(days=180)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A rule and what it weighs on this site; `change` is the setting that says so, if any."""
+    """A rule and its severity on this site; `change` is the setting that changed it, if any."""
 
     rule: Rule
-    weight: str
+    severity: str
     change: object | None
+    is_old: bool
+    """Whether its source was read so long ago that it may say something else by now."""
 
 
 @require_safe
 def rules(request: Request) -> HttpResponse:
     """List the rules by chapter: those of each strategy, then those of every job."""
-    settings = lifecycle.rule_settings()
-    chapters = [(strategy.label, strategy.rules) for strategy in STRATEGIES.values()]
+    settings, now = requests.rule_settings(), database_now()
+    search = request.GET.get("q", "")[:100].strip()
+    chapters = [*((strategy.label, strategy.rules) for strategy in STRATEGIES.values()), *CHAPTERS]
+    found = [
+        (title, [_row(rule, settings, now) for rule in listed if _matches(rule, search)]) for title, listed in chapters
+    ]
     context = {
-        "chapters": [(title, [_row(rule, settings) for rule in found]) for title, found in [*chapters, *CHAPTERS]],
+        "chapters": [(title, rows) for title, rows in found if rows],
+        "search": search,
         "count": len(RULES),
-        "choices": lifecycle.SEVERITY_CHOICES,
+        "choices": requests.SEVERITY_CHOICES,
         "may_set": request.user.is_superuser,
-        "now": database_now(),
+        "now": now,
     }
     return render(request, "rules.html", context)
 
@@ -46,15 +57,22 @@ def set_rule(request: Request, code: str) -> HttpResponse:
         raise Http404
     severity, note = request.POST.get("severity", ""), request.POST.get("note", "")
     try:
-        lifecycle.set_severity(code, severity, by=request.user, note=note, now=database_now())
-    except (lifecycle.NotPermitted, ValueError) as refusal:
+        requests.set_severity(code, severity, by=request.user, note=note, now=database_now())
+    except (NotPermitted, ValueError) as refusal:
         messages.error(request, str(refusal))
     else:
         messages.success(request, f"{code} is set to {severity} on this site.")
     return redirect(f"{reverse('rules')}#{code}")
 
 
-def _row(rule: Rule, settings: dict[str, lifecycle.RuleSetting]) -> Row:
+def _matches(rule: Rule, search: str) -> bool:
+    """Tell whether every word that is searched for stands in the rule, its code or its source."""
+    text = f"{rule.code} {rule.message} {rule.severity} {rule.source.title}".lower()
+    return all(word in text for word in search.lower().split())
+
+
+def _row(rule: Rule, settings: dict[str, requests.RuleSetting], now: datetime) -> Row:
     change = settings.get(rule.code)
-    is_default = change is None or change.severity == lifecycle.DEFAULT_SEVERITY
-    return Row(rule, str(rule.severity) if is_default or change is None else change.severity, change)
+    is_default = change is None or change.severity == requests.DEFAULT_SEVERITY
+    severity = str(rule.severity) if is_default or change is None else change.severity
+    return Row(rule, severity, change, now.date() - date.fromisoformat(rule.source.read) > MAX_AGE)

@@ -1,4 +1,4 @@
-"""Signing in and out with a password that this site keeps, and what is answered when sign-ins come too fast."""
+"""Sign-in with a password, and the answer when sign-ins come too fast."""
 
 import math
 from collections.abc import Callable
@@ -13,13 +13,13 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils.decorators import method_decorator
 
-from dashboard.access.sessions import TooManySignIns
+from dashboard.access.sign_in import TooManySignIns
 from dashboard.forms.sign_in_form import SignInForm
 from dashboard.pages.parts.fragments import reload_instead
 
 TOO_MANY_REQUESTS = 429
 BUSY_SECONDS = 2
-"""After which a sign-in that found others before it may be tried again."""
+"""After which a sign-in may be tried again that came while others were being checked."""
 
 
 @method_decorator(login_not_required, name="dispatch")
@@ -46,7 +46,7 @@ def locked_out(
 
 
 class BusyMiddleware:
-    """Answers 429 to a sign-in that found others being checked."""
+    """Answers 429 to a sign-in that came while others were being checked."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response

@@ -1,4 +1,4 @@
-"""The specs that a team keeps: list them, use one, save one from a job, rename, replace and delete."""
+"""The templates of a team: list them, save one from a job, rename, replace and delete."""
 
 import json
 from dataclasses import dataclass
@@ -13,24 +13,25 @@ from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from dashboard.access import Job, Request, Template, can, job_for, teams_where
+from dashboard.access import Request, can, job_for, teams_where
+from dashboard.access.loaders import template_for, templates_of
 from dashboard.access.starts import expected_of
-from dashboard.access.templates import template_for, templates_of
 from dashboard.forms.template_form import TemplateForm
-from jobs import lifecycle, strategies
-from jobs.lifecycle import database_now
-from jobs.lifecycle.asking import templates as verbs
+from jobs import requests, strategies
+from jobs.clock import database_now
+from jobs.models import Job, Template
+from jobs.requests import templates as verbs
 from jobs.spec.secrets import mask_secrets
 
 PAGE_SIZE = 50
-UNKNOWN = timedelta(hours=1)
-"""Kept as the run time of a template whose job has none, such as one that was adopted before it ran."""
-MAY_NOT_SAVE = "Your role in this team lets you look at jobs; an engineer may keep templates of them."
+DEFAULT_RUN_TIME = timedelta(hours=1)
+"""The run time of a template whose job has none, such as one that was adopted before it ran."""
+MAY_NOT_SAVE = "Your role in this team lets you look at jobs; an engineer may save them as templates."
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A template with what its spec comes down to."""
+    """A template with the strategy and machines of its spec."""
 
     template: Template
     strategy: str
@@ -42,7 +43,7 @@ class Row:
 def templates(request: Request) -> HttpResponse:
     """List the templates of the person's teams."""
     page = Paginator(templates_of(request.user), PAGE_SIZE).get_page(request.GET.get("page"))
-    writable = set(teams_where(request.user, "request").values_list("pk", flat=True))
+    writable = {team.pk for team in teams_where(request.user, "request")}
     rows = [_row(template, template.team_id in writable) for template in page.object_list]
     return render(request, "templates.html", {"now": database_now(), "page": page, "rows": rows})
 
@@ -50,22 +51,22 @@ def templates(request: Request) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def template(request: Request, pk: int) -> HttpResponse:
     """Show a template; on POST give it another name and note."""
-    found = template_for(request, pk, "request" if request.method == "POST" else "see")
-    form = TemplateForm(_posted(request), initial={"name": found.name, "note": found.note})
+    kept = template_for(request, pk, "request" if request.method == "POST" else "see")
+    form = TemplateForm(_posted(request), initial={"name": kept.name, "note": kept.note})
     if request.method == "POST" and form.is_valid():
-        said = form.cleaned_data
+        data = form.cleaned_data
         try:
-            verbs.rename(found, name=said["name"], note=said["note"], by=request.user, now=database_now())
+            verbs.rename(kept, name=data["name"], note=data["note"], by=request.user, now=database_now())
         except verbs.NameNotUsable as refusal:
             form.add_error("name", str(refusal))
         else:
-            messages.success(request, f"Saved {found.name}.")
+            messages.success(request, f"Saved {kept.name}.")
             return redirect("templates")
     context = {
         "now": database_now(),
         "form": form,
-        "row": _row(found, can(request.user, "request", found.team)),
-        "spec_text": json.dumps(mask_secrets(found.spec), indent=2, ensure_ascii=False),
+        "row": _row(kept, can(request.user, "request", kept.team)),
+        "spec_text": json.dumps(mask_secrets(kept.spec), indent=2, ensure_ascii=False),
     }
     return render(request, "template.html", context, status=422 if form.errors else 200)
 
@@ -73,17 +74,17 @@ def template(request: Request, pk: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: Request, pk: int) -> HttpResponse:
     """Ask whether to delete a template, then delete it."""
-    found = template_for(request, pk, "request")
+    kept = template_for(request, pk, "request")
     if request.method != "POST":
-        return render(request, "template_delete.html", {"row": _row(found, may_change=True)})
-    verbs.delete(found, by=request.user)
-    messages.success(request, f"Deleted the template {found.name}.")
+        return render(request, "template_delete.html", {"row": _row(kept, may_change=True)})
+    verbs.delete(kept, by=request.user)
+    messages.success(request, f"Deleted the template {kept.name}.")
     return redirect("templates")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def save(request: Request, pk: UUID) -> HttpResponse:
-    """Keep a job's spec as a template of its team; `do=replace` takes the place of the one that has the name."""
+    """Save a job's spec as a template of its team; `do=replace` replaces the one that has the name."""
     job = job_for(request, pk)
     if not can(request.user, "request", job.team):
         raise PermissionDenied(MAY_NOT_SAVE)
@@ -91,14 +92,14 @@ def save(request: Request, pk: UUID) -> HttpResponse:
     context: dict[str, Any] = {"job": job, "form": form}
     if request.method == "POST" and form.is_valid():
         try:
-            kept = _keep(request, job, form.cleaned_data)
+            saved = _save(request, job, form.cleaned_data)
         except verbs.NameTaken as taken:
             form.add_error("name", str(taken))
             context["taken"] = taken.template
         except verbs.NameNotUsable as refusal:
             form.add_error("name", str(refusal))
         else:
-            messages.success(request, f"Saved {kept.name} as a template of {job.team}.")
+            messages.success(request, f"Saved {saved.name} as a template of {job.team}.")
             return redirect("templates")
     return render(request, "template_save.html", context, status=422 if form.errors else 200)
 
@@ -107,17 +108,18 @@ def _posted(request: Request) -> QueryDict | None:
     return request.POST if request.method == "POST" else None
 
 
-def _keep(request: Request, job: Job, said: dict[str, Any]) -> Template:
+def _save(request: Request, job: Job, data: dict[str, Any]) -> Template:
     """Save the job's spec under the name that was typed. Raises NameNotUsable."""
     content: dict[str, Any] = {
-        "submission": lifecycle.submission_of(job),
-        "expected": expected_of(job) or UNKNOWN,
-        "note": said["note"],
+        "submission": requests.submission_of(job),
+        "expected": expected_of(job) or DEFAULT_RUN_TIME,
+        "note": data["note"],
+        "cap_usd": job.cap_usd,
         "by": request.user,
         "now": database_now(),
     }
     try:
-        return verbs.save_template(team=job.team, name=said["name"], **content)
+        return verbs.save_template(team=job.team, name=data["name"], **content)
     except verbs.NameTaken as taken:
         if request.POST.get("do") != "replace" or not verbs.replace_template(taken.template, **content):
             raise

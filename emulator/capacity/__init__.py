@@ -1,1 +1,1 @@
-"""Machines, quotas, persistent resources: what is asked for (demand), held (ledger), lent (pools), given (grants)."""
+"""Machines, quotas, persistent resources: demand, inventory, lending and allocation to jobs, and how they change."""

@@ -1,4 +1,4 @@
-"""What worker pools ask for: machines by accelerator type or vCPU, reservations, and quota metrics.
+"""What worker pools need: machines by accelerator type or vCPU, reservations, and quota metrics.
 
 A *unit* is an accelerator type (`NVIDIA_L4`), `cpu` for the vCPUs of machines without one, or a TPU machine type.
 Quota metrics: facts from public quota lists and issue threads; Spot and Flex-start draw on `preemptible` metrics.
@@ -10,6 +10,7 @@ from typing import Any
 
 from emulator.capacity.machines import MACHINES
 from emulator.protocol.documents import Document
+from emulator.state.records import Job
 
 METRIC_PREFIX = "aiplatform.googleapis.com/"
 PREEMPTIBLE = frozenset({"SPOT", "FLEX_START"})
@@ -35,7 +36,7 @@ ACCELERATOR_METRICS = {
 
 @dataclass(frozen=True)
 class Demand:
-    """What is asked for in one region. source: "machines" or "spot"; machines of reservations are no units."""
+    """What is needed in one region. source: "machines" or "spot"; machines of reservations are no units."""
 
     region: str
     source: str
@@ -48,8 +49,13 @@ class Demand:
     """The units of those machines."""
 
 
-def of_pools(region: str, pools: list[Document], strategy: str = "STANDARD") -> Demand:
-    """Return what worker pools, or a persistent resource's pools, ask for."""
+def of_job(job: Job) -> Demand:
+    """Return what a job needs."""
+    return of_worker_pools(job.location, [pool for _, pool in job.worker_pools], job.strategy)
+
+
+def of_worker_pools(region: str, pools: list[Document], strategy: str = "STANDARD") -> Demand:
+    """Return what worker pools, or the resource pools of a persistent resource, need."""
     demand = Demand(region, "spot" if strategy == "SPOT" else "machines")
     for pool in pools:
         if pool:
@@ -85,9 +91,9 @@ def metrics_of(machine: dict[str, Any], count: int, strategy: str) -> Counter[st
     prefix = "custom_model_training_" + ("preemptible_" if strategy in PREEMPTIBLE else "")
     known = MACHINES[machine["machineType"]]
     series = "cpus" if known.series in SHARED_CPU_SERIES else f"{known.series}_cpus"
-    found = Counter({prefix + series: count * known.vcpus})
+    metrics = Counter({prefix + series: count * known.vcpus})
     accelerator = machine.get("acceleratorType", "")
     if accelerator:
         name = ACCELERATOR_METRICS.get(accelerator, accelerator.lower())
-        found[prefix + name] += count * machine.get("acceleratorCount", 1)
-    return found
+        metrics[prefix + name] += count * machine.get("acceleratorCount", 1)
+    return metrics

@@ -1,4 +1,4 @@
-"""Machine types that training accepts, from data/machines.csv: vCPUs, memory, and the accelerators that fit.
+"""Machine types that training accepts, from data/machines.csv: vCPUs and the accelerators that fit.
 
 Source: "Configure compute resources for training" in Google's documentation, read 2026-08 to 2026-11.
 """
@@ -26,12 +26,10 @@ class Machine:
     machine_type: str
     series: str
     vcpus: int
-    memory_gib: float
     accelerator_counts: dict[str, tuple[int, ...]]
-    has_fixed_accelerator: bool
 
     def accepts(self, accelerator: str, count: int) -> bool:
-        """Tell whether this accelerator in this number can be had with the machine."""
+        """Tell whether so many accelerators of this type fit the machine."""
         allowed = self.accelerator_counts.get(accelerator)
         return allowed is not None and (not allowed or count in allowed)
 
@@ -45,19 +43,17 @@ def _counts(row: dict[str, str]) -> dict[str, tuple[int, ...]]:
     return {accelerator: tuple(map(int, counts.split("|"))) for accelerator, counts in offered}
 
 
-def _read() -> dict[str, Machine]:
+def _load() -> dict[str, Machine]:
     with (DATA / "machines.csv").open(newline="") as file:
         return {
             row["machine_type"]: Machine(
                 machine_type=row["machine_type"],
                 series=row["series"],
                 vcpus=int(row["vcpus"] or 0),
-                memory_gib=float(row["memory_gib"] or 0),
                 accelerator_counts=_counts(row),
-                has_fixed_accelerator=bool(row["accelerator_type"] and row["accelerator_count"]),
             )
             for row in csv.DictReader(file)
         }
 
 
-MACHINES = _read()
+MACHINES = _load()

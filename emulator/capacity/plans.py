@@ -1,97 +1,98 @@
 """How capacity changes: by control call, by file at the start, and over time; Spot machines are reclaimed to fit.
 
 A plan may have `"changes": [{"after": seconds, or "at": RFC 3339, ...the sections of a plan}]`, which happen when
-they are due. What is to come survives a restart.
+they are due. They survive a restart.
 """
 
 from typing import Any
 
-from emulator.capacity.ledger import Ledger
+from emulator.capacity.inventory import Inventory
 from emulator.lifecycle.engine import Engine
 from emulator.protocol.documents import Document
 from emulator.protocol.errors import invalid
-from emulator.protocol.timestamps import moment
-from emulator.state.records import Job, Phase, Plan
+from emulator.protocol.timestamps import parse_time
+from emulator.state.records import CapacityPlan, Job
 
 
-class Plans:
-    """Keeps the plan's record."""
+class CapacityPlans:
+    """Keeps the record of the plan and applies its changes."""
 
-    def __init__(self, engine: Engine, ledger: Ledger) -> None:
-        self._engine, self._ledger = engine, ledger
-        self._record: Plan | None = None
+    def __init__(self, engine: Engine, inventory: Inventory) -> None:
+        self._engine, self._runtime, self._inventory = engine, engine.runtime, inventory
+        self._record: CapacityPlan | None = None
 
-    def load(self, records: list[Plan]) -> None:
-        """Take up the plan of an earlier emulator."""
+    def restore(self, records: list[CapacityPlan]) -> None:
+        """Take over the plan of an earlier emulator."""
         for record in records:
             self._record = record
-            self._ledger.change(record.document["plan"])
-            for key, due in list(record.timers.items()):
-                self._engine.timers.restore(record, key, due)
+            self._inventory.update_plan(record.document["plan"])
+            self._runtime.timers.restore(record)
 
-    def change(self, given: Document) -> None:
+    def change(self, plan: Document) -> None:
         """Merge a plan into the present one, its changes into those to come; ApiError 400 if it is none."""
-        given = dict(given)
-        changes = given.pop("changes", [])
+        plan = dict(plan)
+        changes = plan.pop("changes", [])
         due = [(self._due(change), {k: v for k, v in change.items() if k not in ("after", "at")}) for change in changes]
         for _, sections in due:
-            Ledger().change(sections)
-        self._ledger.change(given)
-        record = self._own()
+            Inventory().update_plan(sections)
+        self._inventory.update_plan(plan)
+        record = self._get_record()
         for when, sections in due:
             key = f"change:{len(record.document['changes'])}"
             record.document["changes"].append(sections)
-            self._engine.timers.restore(record, key, when)
+            self._runtime.timers.set_at(record, key, when)
         self._apply(record)
 
     def clear(self) -> None:
-        """Everything is there without end again, and nothing is to come."""
-        record = self._own()
+        """Remove all limits and all changes to come."""
+        record = self._get_record()
         record.timers.clear()
         record.document["changes"] = []
-        self._ledger.plan = {}
+        self._inventory.plan = {}
         self._apply(record)
 
-    def shown(self) -> Document:
+    def show(self) -> Document:
         """Return plan, usage, and how many changes are to come."""
         to_come = len(self._record.timers) if self._record else 0
-        return {"plan": self._ledger.plan, "used": self._ledger.usage(), "changesToCome": to_come}
+        return {"plan": self._inventory.plan, "used": self._inventory.usage(), "changesToCome": to_come}
 
-    def fire(self, record: Plan, key: str) -> None:
-        """A change is due."""
-        self._ledger.change(record.document["changes"][int(key.partition(":")[2])])
+    def fire(self, record: CapacityPlan, key: str) -> None:
+        """Apply a change that is due."""
+        self._inventory.update_plan(record.document["changes"][int(key.partition(":")[2])])
         self._apply(record)
 
-    def _apply(self, record: Plan) -> None:
-        record.document["plan"] = self._ledger.plan
-        self._engine.store.save(record)
-        for region in self._ledger.plan.get("spot", {}):
+    def _apply(self, record: CapacityPlan) -> None:
+        record.document["plan"] = self._inventory.plan
+        self._runtime.store.save(record)
+        for region in self._inventory.plan.get("spot", {}):
             self._reclaim(region)
-        self._engine.look_again()
+        self._engine.admit_waiting()
 
     def _reclaim(self, region: str) -> None:
         """Reclaim Spot machines, the youngest first, until no more are taken than there are."""
-        for name in reversed(self._ledger.holders(region, "spot")):
-            excess = self._ledger.excess(region, "spot")
-            job = self._engine.store.get(Job, name)
+        for name in reversed(self._inventory.holders(region, "spot")):
+            excess = self._inventory.excess(region, "spot")
+            job = self._runtime.store.get(Job, name)
             if not excess or job is None:
                 continue
-            if job.phase in (Phase.STARTING, Phase.RUNNING):
-                self._ledger.free(name)
+            if job.has_started:
+                self._inventory.release(name)
                 self._engine.preempt(job)
 
-    def _own(self) -> Plan:
+    def _get_record(self) -> CapacityPlan:
         if self._record is None:
-            seq = self._engine.store.next_seq()
+            seq = self._runtime.store.next_seq()
             document: Document = {"plan": {}, "changes": []}
-            self._record = Plan(project="0", project_id="emulator", location="here", id="1", seq=seq, document=document)
-            self._engine.store.add(self._record)
+            self._record = CapacityPlan(
+                project="0", project_id="emulator", location="here", id="1", seq=seq, document=document
+            )
+            self._runtime.store.add(self._record)
         return self._record
 
     def _due(self, change: Any) -> float:
         try:
             if "at" in change:
-                return moment(change["at"])
-            return self._engine.clock.now() + float(change["after"])
+                return parse_time(change["at"])
+            return self._runtime.clock.now() + float(change["after"])
         except (KeyError, TypeError, ValueError):
             raise invalid("A change needs after (seconds) or at (RFC 3339).") from None

@@ -1,1 +1,1 @@
-"""From a create call to a record: what its text is refused for (checks), then quota, persistent resource (intake)."""
+"""From a create call to a record: what is checked (checks), and the new record (factory)."""

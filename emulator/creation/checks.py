@@ -1,53 +1,56 @@
-"""What Vertex AI checks when a job is created, in its words; nothing here is checked later again.
+"""What Vertex AI checks when a job is created, with its messages; nothing here is checked again later.
 
 Sources: field comments of the v1 protos ("Required.", limits), "Configure compute resources for training" and
 "Create custom training jobs" in Google's documentation (read 2026-08), and error texts seen in public issue threads.
-A check yields (snake_case field path, message); `refuse` joins them tab-separated as the service does.
+A check yields (snake_case field path, message); `raise_findings` joins them tab-separated as the service does.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 from emulator.capacity.machines import MACHINES
 from emulator.creation import strategy_checks
 from emulator.protocol.documents import Document
-from emulator.protocol.errors import ApiError, invalid
+from emulator.protocol.errors import invalid
+from emulator.protocol.names import is_bucket
 
-Wrong = Iterator[tuple[str, str]]
+Findings = Iterable[tuple[str, str]]
 PLAIN_LABEL = re.compile(r"[a-z0-9_-]{0,64}")
 REQUIRED = "Required field is not set."
-NAME_LIMIT, ENV_LIMIT, PACKAGE_LIMIT, ARGS_LIMIT, POOL_LIMIT, LABEL_LIMIT = 128, 100, 100, 100_000, 4, 64
+MAX_NAME_CHARACTERS, MAX_ENV, MAX_PACKAGES, MAX_ARGS_CHARACTERS, MAX_POOLS, MAX_LABELS = 128, 100, 100, 100_000, 4, 64
+MAX_LABEL_CHARACTERS = 64
 DISK_GB = range(100, 64_001)
 
 
-def refuse(wrong: Wrong) -> None:
-    """Raise ApiError 400 with every finding, numbered and tab-separated; nothing found = return."""
-    found = list(wrong)
-    if found:
-        raise refusal(found)
+def raise_findings(findings: Findings) -> None:
+    """Raise ApiError 400 with every finding, numbered and tab-separated, if there are any."""
+    listed = list(findings)
+    if listed:
+        items = "".join(f"{number}.Field: {at}; Message: {text}\t" for number, (at, text) in enumerate(listed, 1))
+        raise invalid(f"List of found errors:\t{items}", violations=listed)
 
 
-def refusal(found: list[tuple[str, str]]) -> ApiError:
-    """Return the error for (field, message) findings."""
-    items = "".join(f"{number}.Field: {at}; Message: {text}\t" for number, (at, text) in enumerate(found, 1))
-    return invalid(f"List of found errors:\t{items}", violations=found)
+def name_and_labels(resource: Document) -> Findings:
+    """Check the fields that all resources have."""
+    yield from display_name(resource)
+    yield from labels(resource)
 
 
-def display_name(resource: Document, *, required: bool = True) -> Wrong:
-    """A name of 1 to 128 characters."""
+def display_name(resource: Document, *, required: bool = True) -> Findings:
+    """Check for a name of 1 to 128 characters."""
     name = resource.get("displayName", "")
     if not name and required:
         yield "display_name", REQUIRED
-    if len(name) > NAME_LIMIT:
-        yield "display_name", f"The display name must be at most {NAME_LIMIT} characters long."
+    if len(name) > MAX_NAME_CHARACTERS:
+        yield "display_name", f"The display name must be at most {MAX_NAME_CHARACTERS} characters long."
 
 
-def labels(resource: Document) -> Wrong:
-    """At most 64 labels; keys and values of lowercase letters, digits, underscores and dashes, up to 64 long."""
-    given = resource.get("labels", {})
-    if len(given) > LABEL_LIMIT:
-        yield "labels", f"At most {LABEL_LIMIT} labels are allowed."
-    for key, value in given.items():
+def labels(resource: Document) -> Findings:
+    """Check for at most 64 labels of lowercase letters, digits, underscores and dashes, up to 64 long."""
+    entries = resource.get("labels", {})
+    if len(entries) > MAX_LABELS:
+        yield "labels", f"At most {MAX_LABELS} labels are allowed."
+    for key, value in entries.items():
         if not key or not key[0].isalpha() or not _is_label(key):
             yield "labels", f'Label key "{key}" is not valid.'
         if not _is_label(value):
@@ -57,29 +60,28 @@ def labels(resource: Document) -> Wrong:
 def _is_label(text: str) -> bool:
     if PLAIN_LABEL.fullmatch(text):
         return True
-    return len(text) <= LABEL_LIMIT and all(
+    return len(text) <= MAX_LABEL_CHARACTERS and all(
         char in "_-" or char.isdigit() or (char.isalpha() and char == char.lower()) for char in text
     )
 
 
-def custom_job(job: Document) -> Wrong:
-    """Everything about a CustomJob."""
-    yield from display_name(job)
-    yield from labels(job)
+def custom_job(job: Document) -> Findings:
+    """Check a CustomJob."""
+    yield from name_and_labels(job)
     if "jobSpec" not in job:
         yield "job_spec", REQUIRED
     else:
         yield from job_spec(job["jobSpec"], at="job_spec")
 
 
-def job_spec(spec: Document, *, at: str) -> Wrong:
-    """A CustomJobSpec: pools, scheduling, output directory."""
+def job_spec(spec: Document, *, at: str) -> Findings:
+    """Check a CustomJobSpec: worker pools, scheduling, output directory."""
     prefix = f"{at}." if at else ""
     pools = spec.get("workerPoolSpecs", [])
     if not pools or not pools[0]:
         yield f"{prefix}worker_pool_specs", REQUIRED
-    if len(pools) > POOL_LIMIT:
-        yield f"{prefix}worker_pool_specs", f"At most {POOL_LIMIT} worker pools are allowed."
+    if len(pools) > MAX_POOLS:
+        yield f"{prefix}worker_pool_specs", f"At most {MAX_POOLS} worker pools are allowed."
     for index, pool in enumerate(pools):
         if pool:
             yield from worker_pool(pool, at=f"{prefix}worker_pool_specs[{index}]", is_first=index == 0)
@@ -89,14 +91,14 @@ def job_spec(spec: Document, *, at: str) -> Wrong:
         where = f"{prefix}base_output_directory.output_uri_prefix"
         if not uri:
             yield where, REQUIRED
-        elif not re.match(r"gs://[a-z0-9][a-z0-9._-]+(/|$)", uri):
+        elif not _is_storage_path(uri):
             yield where, f'"{uri}" is not a valid Google Cloud Storage path.'
     if spec.get("tensorboard") and not spec.get("serviceAccount"):
         yield f"{prefix}service_account", "`service_account` is required when `tensorboard` is set."
 
 
-def worker_pool(pool: Document, *, at: str, is_first: bool) -> Wrong:
-    """One pool: replicas, machine, disk, and exactly one of container and Python package."""
+def worker_pool(pool: Document, *, at: str, is_first: bool) -> Findings:
+    """Check a worker pool: replicas, machine, disk, and exactly one of container and Python package."""
     replicas = int(pool.get("replicaCount", "1"))
     if is_first and replicas != 1:
         yield f"{at}.replica_count", "The replica count of the first worker pool must be 1."
@@ -116,26 +118,30 @@ def worker_pool(pool: Document, *, at: str, is_first: bool) -> Wrong:
         yield at, "One of `container_spec` or `python_package_spec` must be set."
 
 
-def _task(task: Document, *, at: str, required: tuple[str, ...]) -> Wrong:
+def _task(task: Document, *, at: str, required: tuple[str, ...]) -> Findings:
     for name in required:
         if not task.get(name):
-            yield f"{at}.{re.sub('([A-Z])', lambda found: '_' + found[1].lower(), name)}", REQUIRED
-    if len(task.get("packageUris", [])) > PACKAGE_LIMIT:
-        yield f"{at}.package_uris", f"At most {PACKAGE_LIMIT} package URIs are allowed."
+            yield f"{at}.{re.sub('([A-Z])', lambda match: '_' + match[1].lower(), name)}", REQUIRED
+    if len(task.get("packageUris", [])) > MAX_PACKAGES:
+        yield f"{at}.package_uris", f"At most {MAX_PACKAGES} package URIs are allowed."
     for index, uri in enumerate(task.get("packageUris", [])):
-        if not uri.startswith("gs://"):
+        if not _is_storage_path(uri):
             yield f"{at}.package_uris[{index}]", f'"{uri}" is not a valid Google Cloud Storage path.'
-    if sum(map(len, task.get("args", []))) > ARGS_LIMIT:
-        yield f"{at}.args", f"The combined length of all args must be at most {ARGS_LIMIT} characters."
-    if len(task.get("env", [])) > ENV_LIMIT:
-        yield f"{at}.env", f"At most {ENV_LIMIT} environment variables are allowed."
+    if sum(map(len, task.get("args", []))) > MAX_ARGS_CHARACTERS:
+        yield f"{at}.args", f"The combined length of all args must be at most {MAX_ARGS_CHARACTERS} characters."
+    if len(task.get("env", [])) > MAX_ENV:
+        yield f"{at}.env", f"At most {MAX_ENV} environment variables are allowed."
     for index, variable in enumerate(task.get("env", [])):
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", variable.get("name", "")):
             yield f"{at}.env[{index}].name", "The name of an environment variable must be a valid C identifier."
 
 
-def machine(spec: Document, *, at: str) -> Wrong:
-    """A machine type that training offers, with accelerators that fit it."""
+def _is_storage_path(uri: str) -> bool:
+    return uri.startswith("gs://") and is_bucket(uri[5:].partition("/")[0])
+
+
+def machine(spec: Document, *, at: str) -> Findings:
+    """Check for a machine type that training offers, with accelerators that fit it."""
     name = spec.get("machineType", "")
     kind, count = spec.get("acceleratorType", ""), spec.get("acceleratorCount", 0)
     if not name:
@@ -157,14 +163,8 @@ def machine(spec: Document, *, at: str) -> Wrong:
             yield f"{at}.reservation_affinity.values", REQUIRED
 
 
-def with_defaults(job: Document) -> Document:
-    """Fill in what the service fills in before it answers: the boot disk of each pool, the output prefix's slash."""
-    fill_spec(job.get("jobSpec", {}))
-    return job
-
-
-def fill_spec(spec: Document) -> None:
-    """Fill in the defaults of a CustomJobSpec, in place."""
+def fill_job_spec(spec: Document) -> None:
+    """Fill in the defaults of a CustomJobSpec, in place: the boot disk of each pool, the output prefix's slash."""
     for pool in spec.get("workerPoolSpecs", []):
         if pool:
             machine_type = pool.get("machineSpec", {}).get("machineType")

@@ -1,8 +1,8 @@
 """What Vertex AI checks about a job's scheduling strategy; the wording of the refusals is ours (unconfirmed).
 
 Sources in Google's documentation, read 2026-08 to 2026-11: "Schedule training jobs based on resource availability"
-(Flex-start: its GPUs, one machine configuration, seven days), "Use Spot VMs with training" (no TPU Pods). That a
-waiting time belongs to Flex-start alone is what Google's pipeline components say, which leave it out otherwise.
+(Flex-start: its GPUs, one machine configuration, seven days), "Use Spot VMs with training" (no TPU Pods). Google's
+pipeline components leave a waiting time out unless the strategy is Flex-start.
 """
 
 import math
@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from emulator.protocol.documents import Document
-from emulator.protocol.timestamps import seconds
+from emulator.protocol.timestamps import parse_duration
 
-FLEX_START_SECONDS = 604_800
+MAX_FLEX_START_SECONDS = 604_800
 FLEX_START_GPUS = frozenset(
     """NVIDIA_L4 NVIDIA_TESLA_A100 NVIDIA_A100_80GB NVIDIA_H100_80GB NVIDIA_H100_MEGA_80GB NVIDIA_H200_141GB
     NVIDIA_B200""".split()
@@ -25,19 +25,19 @@ CLOUD_TPU_CORES_OF_HOST = 8
 
 
 def scheduling(spec: Document, *, at: str) -> Iterator[tuple[str, str]]:
-    """Strategy, timeout, waiting time and machines of a CustomJobSpec that go together.
+    """Check that strategy, timeout, waiting time and machines of a CustomJobSpec go together.
 
     at: where the spec is, as a prefix of paths, e.g. `job_spec.`.
     """
-    given: dict[str, Any] = spec.get("scheduling", {})
-    strategy, where = given.get("strategy", "STANDARD"), f"{at}scheduling"
+    settings: dict[str, Any] = spec.get("scheduling", {})
+    strategy, where = settings.get("strategy", "STANDARD"), f"{at}scheduling"
     if strategy not in STRATEGIES:
         yield f"{where}.strategy", f"Unknown scheduling strategy: {strategy}."
-    if seconds(given.get("timeout", "604800s")) <= 0:
+    if parse_duration(settings.get("timeout", "604800s")) <= 0:
         yield f"{where}.timeout", "The timeout must be positive."
-    if seconds(given.get("maxWaitDuration", "0s")) < 0:
+    if parse_duration(settings.get("maxWaitDuration", "0s")) < 0:
         yield f"{where}.max_wait_duration", "The maximum waiting time must not be negative."
-    if "maxWaitDuration" in given and strategy != "FLEX_START":
+    if "maxWaitDuration" in settings and strategy != "FLEX_START":
         yield f"{where}.max_wait_duration", "max_wait_duration is supported for the FLEX_START strategy only."
     if strategy == "FLEX_START":
         yield from _flex_start(spec, at=at)
@@ -54,7 +54,7 @@ def _machines(spec: Document, at: str) -> Iterator[tuple[str, Document]]:
 
 def _flex_start(spec: Document, *, at: str) -> Iterator[tuple[str, str]]:
     where, machines = f"{at}scheduling", list(_machines(spec, at))
-    if seconds(spec["scheduling"].get("timeout", "604800s")) > FLEX_START_SECONDS:
+    if parse_duration(spec["scheduling"].get("timeout", "604800s")) > MAX_FLEX_START_SECONDS:
         yield f"{where}.timeout", "The timeout of a FLEX_START job must be at most 604800s."
     if any(machine != machines[0][1] for _, machine in machines):
         yield where, "All worker pools of a FLEX_START job must have the same machine specification."

@@ -6,26 +6,26 @@ Sources: StudySpec in the v1 protos; "Create a hyperparameter tuning job" in Goo
 import itertools
 
 from emulator.creation import checks
-from emulator.creation.checks import REQUIRED, Wrong
+from emulator.creation.checks import REQUIRED, Findings
 from emulator.protocol.documents import Document
 
 VALUE_SPECS = ("doubleValueSpec", "integerValueSpec", "categoricalValueSpec", "discreteValueSpec")
-DISCRETE_LIMIT, DISCRETE_DISTANCE = 1_000, 1e-10
+MAX_DISCRETE_VALUES, MIN_DISCRETE_DISTANCE = 1_000, 1e-10
 
 
-def tuning_job(job: Document, *, at: str = "") -> Wrong:
-    """Everything about a HyperparameterTuningJob; `at` is its prefix in paths, e.g. `training_task_inputs.`"""
-    most, parallel = job.get("maxTrialCount", 0), job.get("parallelTrialCount", 0)
+def study(job: Document, *, at: str = "") -> Findings:
+    """Check a HyperparameterTuningJob; `at` is its prefix in paths, e.g. `training_task_inputs.`"""
+    trials, parallel = job.get("maxTrialCount", 0), job.get("parallelTrialCount", 0)
     failed = job.get("maxFailedTrialCount", 0)
-    for name, value in (("max_trial_count", most), ("parallel_trial_count", parallel)):
+    for name, value in (("max_trial_count", trials), ("parallel_trial_count", parallel)):
         if value <= 0:
             yield at + name, REQUIRED if not value else "The value must be positive."
-    if parallel > most > 0:
+    if parallel > trials > 0:
         yield f"{at}parallel_trial_count", "The parallel trial count must not exceed the max trial count."
-    if failed < 0 or failed > most:
+    if failed < 0 or failed > trials:
         yield f"{at}max_failed_trial_count", "The max failed trial count must be between 0 and the max trial count."
     if "studySpec" in job:
-        yield from study(job["studySpec"], at=f"{at}study_spec")
+        yield from study_spec(job["studySpec"], at=f"{at}study_spec")
     else:
         yield f"{at}study_spec", REQUIRED
     if "trialJobSpec" in job:
@@ -35,20 +35,20 @@ def tuning_job(job: Document, *, at: str = "") -> Wrong:
         yield f"{at}trial_job_spec", REQUIRED
 
 
-def _no_tpu(spec: Document, *, at: str) -> Wrong:
+def _no_tpu(spec: Document, *, at: str) -> Findings:
     for index, pool in enumerate(spec.get("workerPoolSpecs", [])):
         machine = pool.get("machineSpec", {})
         if "tpuTopology" in machine or str(machine.get("acceleratorType", "")).startswith("TPU"):
             yield f"{at}.worker_pool_specs[{index}].machine_spec", "TPUs are not supported for hyperparameter tuning."
 
 
-def study(spec: Document, *, at: str) -> Wrong:
-    """A StudySpec: metrics and parameters."""
+def study_spec(spec: Document, *, at: str) -> Findings:
+    """Check a StudySpec: metrics and parameters."""
     for name, key in (("metrics", "metricId"), ("parameters", "parameterId")):
-        given = spec.get(name, [])
-        if not given:
+        entries = spec.get(name, [])
+        if not entries:
             yield f"{at}.{name}", REQUIRED
-        ids = [one.get(key, "") for one in given]
+        ids = [one.get(key, "") for one in entries]
         for index, identifier in enumerate(ids):
             where = f"{at}.{name}[{index}].{'metric_id' if key == 'metricId' else 'parameter_id'}"
             if not identifier:
@@ -62,7 +62,7 @@ def study(spec: Document, *, at: str) -> Wrong:
         yield from _parameter(parameter, at=f"{at}.parameters[{index}]", is_grid=is_grid)
 
 
-def _parameter(parameter: Document, *, at: str, is_grid: bool) -> Wrong:
+def _parameter(parameter: Document, *, at: str, is_grid: bool) -> Findings:
     kinds = [name for name in VALUE_SPECS if name in parameter]
     if not kinds:
         yield at, "One of the value specs must be set."
@@ -84,20 +84,20 @@ def _parameter(parameter: Document, *, at: str, is_grid: bool) -> Wrong:
         yield from _parameter(child.get("parameterSpec", {}), at=where, is_grid=is_grid)
 
 
-def _values(parameter: Document, values: list[object], *, at: str) -> Wrong:
+def _values(parameter: Document, values: list[object], *, at: str) -> Findings:
     if not values:
         yield at, "At least one value is required."
     elif "discreteValueSpec" in parameter:
         numbers = [float(str(value)) for value in values]
-        if len(numbers) > DISCRETE_LIMIT:
-            yield at, f"At most {DISCRETE_LIMIT} values are allowed."
-        if any(b - a < DISCRETE_DISTANCE for a, b in itertools.pairwise(numbers)):
+        if len(numbers) > MAX_DISCRETE_VALUES:
+            yield at, f"At most {MAX_DISCRETE_VALUES} values are allowed."
+        if any(b - a < MIN_DISCRETE_DISTANCE for a, b in itertools.pairwise(numbers)):
             yield at, "The values must be in strictly increasing order."
         yield from _scale(parameter, numbers[0], at=at)
     elif parameter.get("scaleType"):
         yield f"{at}.scale_type", "The scale type must be unset for categorical parameters."
 
 
-def _scale(parameter: Document, low: float, *, at: str) -> Wrong:
+def _scale(parameter: Document, low: float, *, at: str) -> Findings:
     if "LOG" in str(parameter.get("scaleType", "")) and low <= 0:
         yield f"{at}.scale_type", "A logarithmic scale needs values above 0."

@@ -1,26 +1,18 @@
-"""The two clocks that a life may run by: the wall's and one that tests set."""
+"""The two clocks of an emulator: the wall's and one that tests set."""
 
 import time
-from typing import Protocol
-
-
-class Clock(Protocol):
-    """Tells the time in seconds since 1970 (UTC)."""
-
-    def now(self) -> float:
-        """Return the present moment."""
 
 
 class WallClock:
     """The computer's clock."""
 
     def now(self) -> float:
-        """Return the present moment."""
+        """Return the present moment in seconds since 1970 (UTC)."""
         return time.time()
 
 
 class SetClock:
-    """A clock that stands still until someone moves it; never runs by itself, may not go back."""
+    """A clock that moves only when it is set, and never back."""
 
     def __init__(self, start: float) -> None:
         self._now = start
@@ -32,3 +24,6 @@ class SetClock:
     def set(self, moment: float) -> None:
         """Move to `moment`; an earlier one than now is ignored."""
         self._now = max(self._now, moment)
+
+
+Clock = WallClock | SetClock

@@ -1,109 +1,70 @@
-"""How a custom job ends, and what every step of its life uses: states, log lines, timers."""
+"""How a custom job ends."""
 
 from collections.abc import Callable
 
-from emulator.lifecycle import shells, words
-from emulator.lifecycle.clock import Clock
-from emulator.lifecycle.stage import Capacity, Stage
-from emulator.lifecycle.timers import Timers
-from emulator.lifecycle.times import Times
+from emulator.lifecycle import messages
+from emulator.lifecycle.interfaces import Capacity, Observer
+from emulator.lifecycle.runtime import Runtime
+from emulator.lifecycle.stories import story_of
 from emulator.protocol.documents import Document
-from emulator.protocol.timestamps import stamp
-from emulator.state.logs import Line, Logs
 from emulator.state.records import Job, Phase
-from emulator.state.store import Store
-
-
-def _nobody(job: Job) -> None:
-    """Listen to nothing."""
-
-
-def _no_watch(job: Job) -> bool:  # noqa: ARG001
-    """Watch nothing."""
-    return False
 
 
 class Endings:
-    """Ends jobs. Does not save the record: `Engine` does, around it."""
+    """Ends jobs, without saving the record: `Engine` does. machines_freed: called when a job has released machines."""
 
     def __init__(
-        self, store: Store, logs: Logs, clock: Clock, times: Times, timers: Timers, capacity: Capacity
+        self, runtime: Runtime, capacity: Capacity, observer: Observer, machines_freed: Callable[[], None]
     ) -> None:
-        self.store, self.logs, self.clock, self.times, self.capacity = store, logs, clock, times, capacity
-        self.timers = timers
-        self.stage: Stage
-        self.reclaim_after: tuple[float, ...] = ()
-        """Seconds of running after which the first, second, ... attempt of every Spot job is reclaimed; 0 = not."""
-        self.ended: Callable[[Job], None] = _nobody
-        """Called when a job's public state has become final."""
-        self.started: Callable[[Job], None] = _nobody
-        """Called when a job has entered RUNNING."""
-        self.freed: Callable[[], None] = lambda: None
-        """Called when machines have become free."""
-        self.watched: Callable[[Job], bool] = _no_watch
-        """Called every WATCH_SECONDS while a trial runs; returns whether to go on."""
-        self.waiting: dict[str, Job] = {}
-        """Jobs that stand in the queue for capacity, in order."""
+        self._runtime, self._capacity, self._observer = runtime, capacity, observer
+        self._machines_freed = machines_freed
 
-    def set_state(self, job: Job, state: str) -> None:
-        """Change the public state, now."""
-        now = self.clock.now()
-        job.document["state"] = state
-        job.document["updateTime"] = stamp(now)
-        job.document.pop("webAccessUris", None)
-        if state == "JOB_STATE_RUNNING" and (uris := shells.uris(job)):
-            job.document["webAccessUris"] = uris
-        job.live(now, state)
-
-    def say(self, job: Job, text: str, *, severity: str = "INFO", task: str = "service") -> None:
-        """Write a log line in the service's name, or beside a replica's own output."""
-        self.logs.write(job, [Line(self.clock.now(), task, severity, {"textPayload": text})])
-
-    def to_phase(self, job: Job, phase: Phase, service_seconds: float) -> None:
-        """Enter a phase that lasts so long at speed 1."""
-        job.phase = phase
-        self.timers.set(job, "phase", self.times.scaled(service_seconds))
+    def log_error(self, job: Job, outcome: Document) -> None:
+        """Write the service's log line about a failure."""
+        text = messages.log_text(outcome, project=job.project, job_id=job.id)
+        self._runtime.log(job, text, severity="ERROR")
 
     def finish(self, job: Job, outcome: Document) -> None:
         """End a job that has no replicas."""
         if "error" in outcome:
-            self.say(job, outcome["error"]["message"], severity="ERROR")
+            self.log_error(job, outcome)
         job.outcome = outcome
         self.publish(job)
 
     def release(self, job: Job) -> None:
-        """Give the job's machines back."""
+        """Release the job's machines."""
         if job.holds_capacity:
             job.holds_capacity = False
-            self.capacity.give_back(job)
-            self.freed()
+            self._capacity.release(job)
+            self._machines_freed()
 
     def publish(self, job: Job) -> None:
         """Make the outcome public, the error with it; only a story may let the error come later."""
         assert job.outcome is not None
         if job.phase == Phase.TEARDOWN:
-            self.say(job, words.TORN_DOWN)
+            self._runtime.log(job, messages.TORN_DOWN)
         self.release(job)
-        self.set_state(job, job.outcome["state"])
+        self._runtime.set_state(job, job.outcome["state"])
         job.document["endTime"] = job.document["updateTime"]
         job.timers.clear()
         job.replicas = {}
         if job.state == "JOB_STATE_FAILED":
-            self.say(job, words.FAILED, severity="ERROR")
+            self._runtime.log(job, messages.FAILED)
         else:
-            self.say(job, words.SUCCEEDED if job.outcome == words.SUCCESS else words.CANCELLED)
-        late = self.stage.error_seconds(job)
-        if late and "error" in job.outcome:
+            text = messages.SUCCEEDED if job.outcome == messages.SUCCESS else messages.CANCELLED
+            self._runtime.log(job, text)
+        error_seconds = story_of(job).error_seconds
+        if error_seconds and "error" in job.outcome:
             job.phase = Phase.REPORTING
-            self.timers.set(job, "phase", late)
+            self._runtime.timers.set(job, "phase", error_seconds)
         else:
-            self.report(job)
-        self.ended(job)
+            self.publish_error(job)
+        self._observer.job_ended(job)
 
-    def report(self, job: Job) -> None:
-        """Make the error public."""
+    def publish_error(self, job: Job) -> None:
+        """Make the error public, if there is one."""
         assert job.outcome is not None
         job.phase = Phase.DONE
         if "error" in job.outcome:
             job.document["error"] = job.outcome["error"]
-            job.document["updateTime"] = stamp(self.clock.now())
+            job.document["updateTime"] = self._runtime.timestamp()

@@ -1,168 +1,205 @@
-"""The engine: the verbs and the happenings of a custom job's life.
+"""The engine: what can be done to a custom job, and what can happen to it.
 
 QUEUED -> PROVISIONING -> STARTING -> RUNNING -> STOPPING -> TEARDOWN -> (REPORTING, in stories) -> DONE
    ^-------------- retry, Spot restart -------------'
 """
 
-from emulator.lifecycle import exits, words
-from emulator.lifecycle.phases import WATCH_SECONDS, Phases
-from emulator.lifecycle.stage import Exit
-from emulator.lifecycle.times import INTERNAL_RETRIES, PREEMPTION_RESTARTS
+from collections.abc import Callable
+
+from emulator.lifecycle import exits, messages
+from emulator.lifecycle.interfaces import Capacity, Exit, Observer, ReplicaRunner
+from emulator.lifecycle.phases import CHECK_TRIAL_SECONDS, DEFAULT_TIMEOUT, Phases
+from emulator.lifecycle.runtime import Runtime, check_can_cancel
+from emulator.lifecycle.stories import story_of
+from emulator.lifecycle.times import MAX_INTERNAL_RETRIES
 from emulator.protocol.errors import precondition
-from emulator.state.records import Job, Phase
+from emulator.state.records import PRIMARY, Job, Phase
+
+ON_PERSISTENT_RESOURCE_QUEUE_SECONDS = 1.0
 
 
-class Engine(Phases):
-    """Leads every custom job through its life. Its public methods save the record before they return."""
+class Engine:
+    """Takes every custom job through its life. Its public methods save the record before they return.
 
+    See `Phases` for the arguments.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        capacity: Capacity,
+        runner_of: Callable[[Job], ReplicaRunner],
+        observer: Observer,
+        reclaim_after: tuple[float, ...] = (),
+    ) -> None:
+        self.runtime = runtime
+        self._store, self._timers, self._times = runtime.store, runtime.timers, runtime.times
+        self._capacity, self._runner_of, self._observer = capacity, runner_of, observer
+        self._phases = Phases(runtime, capacity, runner_of, observer, reclaim_after)
+        self.admit_waiting = self._phases.admit_waiting
+
+    # ------------------------------------------------------------ what clients and control calls ask for
     def submit(self, job: Job) -> None:
-        """Take a new job in."""
-        self.logs.open(job.id)
-        self.set_state(job, "JOB_STATE_QUEUED")
+        """Queue a new job."""
+        self.runtime.logs.open(job.id)
+        self.runtime.set_state(job, "JOB_STATE_QUEUED")
         job.document["createTime"] = job.document["updateTime"]
-        self.say(job, words.WAITING)
-        queue = self.stage.queue_seconds(job, self.times.queue)
-        self.timers.set(job, "phase", self.times.scaled(queue))
-        limit = self.capacity.waiting_limit(job)
-        if limit is not None:
-            self.timers.set(job, "give-up", limit)
-        self.store.add(job)
+        self.runtime.log(job, messages.WAITING)
+        self._timers.set(job, "phase", self._times.scaled(self._queue_seconds(job)))
+        max_wait = self._capacity.max_wait_seconds(job)
+        if max_wait is not None:
+            self._timers.set(job, "give-up", max_wait)
+        self._store.add(job)
+
+    def _queue_seconds(self, job: Job) -> float:
+        """Return how long a new job is queued at speed 1; a persistent resource has no queue before its own."""
+        story = story_of(job)
+        seconds = self._times.queue if story.queue_seconds is None else story.queue_seconds
+        return min(seconds, ON_PERSISTENT_RESOURCE_QUEUE_SECONDS) if "persistentResourceId" in job.spec else seconds
 
     def cancel(self, job: Job) -> None:
-        """Ask for the end; ApiError 400 when it has ended already. It may still end otherwise."""
-        if job.is_finished:
-            raise precondition(f"The {job.message} {job.name} is in state {job.state} and cannot be cancelled.")
+        """Start to cancel a job, which may still end otherwise. Raises ApiError 400 if it has ended."""
+        check_can_cancel(job)
         if job.state == "JOB_STATE_CANCELLING":
             return
-        self.set_state(job, "JOB_STATE_CANCELLING")
-        self.waiting.pop(job.name, None)
-        self.timers.drop(job, "give-up")
+        self.runtime.set_state(job, "JOB_STATE_CANCELLING")
+        self._phases.waiting.pop(job.name, None)
+        self._timers.cancel(job, "give-up")
         if job.phase in (Phase.QUEUED, Phase.PROVISIONING):
             job.phase, job.then = Phase.STOPPING, "cancelled"
-            self.timers.set(job, "phase", self.times.scaled(self.times.cancel))
-        elif job.phase in (Phase.STARTING, Phase.RUNNING):
-            self.stop(job, "cancelled")
+            self._timers.set(job, "phase", self._times.scaled(self._times.cancel))
+        elif job.has_started:
+            self._phases.stop(job, "cancelled")
         elif job.phase == Phase.STOPPING and job.then in ("requeue", "restart"):
             job.then = "cancelled"
-        self.store.save(job)
+        self._store.save(job)
 
     def preempt(self, job: Job, replica: str = "") -> None:
-        """Reclaim the machine of a replica, or of all: SIGTERM, grace, and the job starts anew on others.
+        """Reclaim the machine of a replica, or of all: SIGTERM, grace, and the job starts again on others.
 
-        ApiError 400 if it does not run.
+        Raises ApiError 400 if it does not run.
         """
-        running = exits.alive(job)
-        self._must_run(job, replica or exits.PRIMARY)
+        running = job.running_replicas
+        self._check_runs(job, replica or PRIMARY)
         job.preemptions += 1
         for name in [replica] if replica else running:
-            self.say(job, words.TERMINATED, task=name)
-        if job.preemptions > PREEMPTION_RESTARTS:
-            outcome = words.stockout(job.location)
-            self.say(job, outcome["error"]["message"], severity="ERROR")
-            self.stop(job, "teardown", outcome)
+            self.runtime.log(job, messages.TERMINATED, task=name)
+        if exits.may_restart(job):
+            self._phases.stop(job, "requeue")
         else:
-            self.stop(job, "requeue")
-        self.store.save(job)
+            self._phases.fail(job, messages.stockout(job.location))
+        self._store.save(job)
 
-    def move(self, job: Job, replica: str = exits.PRIMARY) -> None:
-        """Maintenance: a replica ends and starts again on another machine under its host name; not counted."""
-        self._must_run(job, replica)
-        self.say(job, words.TERMINATED, task=replica)
-        job.replicas[replica] = "moving"
+    def move(self, job: Job, replica: str = PRIMARY) -> None:
+        """Move a replica to another machine under its host name, as maintenance does; this counts as no restart."""
+        self._interrupt(job, replica, "moving")
         job.hosts += 1
-        self.stage.stop(job, replica)
-        if job.replicas[replica] == "moving":
-            self.timers.set(job, f"kill:{replica}", self.times.stop_grace)
-        self.store.save(job)
+        job.machines[replica] = job.hosts
+        self._store.save(job)
 
-    def _must_run(self, job: Job, replica: str) -> None:
-        if job.phase not in (Phase.STARTING, Phase.RUNNING) or job.replicas.get(replica) not in ("running", "waiting"):
+    def evict(self, job: Job, replica: str = PRIMARY) -> None:
+        """End a replica and start it again on its machine, at most five times; see `exits.decide_eviction`."""
+        self._interrupt(job, replica, "evicted")
+        self._store.save(job)
+
+    def fail_internally(self, job: Job) -> None:
+        """End an attempt with an internal error of the service; the job is tried three times in all."""
+        job.breakdowns += 1
+        may_retry = job.breakdowns <= MAX_INTERNAL_RETRIES and not job.scheduling.get("disableRetries")
+        self._phases.fail(job, messages.internal(), may_retry=may_retry)
+        self._store.save(job)
+
+    def _check_runs(self, job: Job, replica: str) -> None:
+        if not job.has_started or job.replicas.get(replica) not in ("running", "waiting"):
             raise precondition(f"The replica {replica} of {job.name} is not running.")
 
-    def exited(self, job: Job, replica: str, how: Exit) -> None:
-        """A replica has ended."""
-        was = job.replicas.get(replica)
-        if was not in ("running", "moving"):
+    def _interrupt(self, job: Job, replica: str, state: str) -> None:
+        self._check_runs(job, replica)
+        self.runtime.log(job, messages.TERMINATED, task=replica)
+        was_running = job.replicas[replica] == "running"
+        job.replicas[replica] = state
+        if not was_running:
+            self._after_interruption(job, replica)
             return
-        job.replicas[replica] = "exited"
-        self.timers.drop(job, f"story:{replica}", f"kill:{replica}")
+        self._runner_of(job).stop(job, replica)
+        if job.replicas[replica] == state:
+            self._timers.set(job, f"kill:{replica}", self._times.stop_grace)
+
+    def _after_interruption(self, job: Job, replica: str) -> None:
+        """Go on with a replica that was moved or evicted and has ended."""
+        was, job.replicas[replica] = job.replicas[replica], "exited"
+        if was == "moving" or job.is_ending:
+            self._phases.restart_later(job, replica)
+        else:
+            self._phases.apply(job, replica, exits.decide_eviction(job, replica))
+
+    # ------------------------------------------------------------ what happens by itself
+    def exited(self, job: Job, replica: str, how: Exit) -> None:
+        """Handle a replica that has ended."""
+        was = job.replicas.get(replica)
+        if was not in ("running", "moving", "evicted"):
+            return
+        self._timers.cancel(job, f"story:{replica}", f"kill:{replica}")
         if job.phase == Phase.STOPPING:
-            if not exits.alive(job):
-                self.stopped(job)
-        elif was == "moving":
-            self.restart_later(job, replica)
+            job.replicas[replica] = "exited"
+            if not job.running_replicas:
+                self._phases.after_stop(job)
+        elif was != "running":
+            self._after_interruption(job, replica)
         else:
-            self.judge(job, replica, how)
-        self.store.save(job)
-
-    def break_down(self, job: Job) -> None:
-        """The service itself fails: the job is tried three times in all."""
-        job.breakdowns += 1
-        if job.breakdowns <= INTERNAL_RETRIES and not job.scheduling.get("disableRetries"):
-            self.stop(job, "requeue")
-        else:
-            outcome = words.internal()
-            self.say(job, outcome["error"]["message"], severity="ERROR")
-            self.stop(job, "teardown", outcome)
-        self.store.save(job)
-
-    def look_again(self) -> None:
-        """Machines may have become free: let the waiting jobs ask again, in order."""
-        waiting, self.waiting = list(self.waiting.values()), {}
-        for job in waiting:
-            self.admit(job)
-            self.store.save(job)
+            job.replicas[replica] = "exited"
+            if not job.is_ending:
+                self._phases.apply(job, replica, exits.decide_exit(job, replica, how))
+        self._store.save(job)
 
     def resume(self, jobs: list[Job]) -> None:
-        """Go on after the emulator was gone: timers as they were, lost replicas start again as after maintenance."""
+        """Go on after the emulator was down: timers as they were, lost replicas start again as after maintenance."""
         for job in jobs:
-            for key, due in list(job.timers.items()):
-                self.timers.restore(job, key, due)
+            self._timers.restore(job)
             if job.phase == Phase.QUEUED and "phase" not in job.timers:
-                self.timers.set(job, "phase", 0)
-            if job.phase != Phase.DONE and not self.stage.survives(job):
+                self._timers.set(job, "phase", 0)
+            if job.phase != Phase.DONE and not job.story:
                 self._recover(job)
-                self.store.save(job)
+                self._store.save(job)
 
     def _recover(self, job: Job) -> None:
-        lost = exits.alive(job)
+        lost = job.running_replicas
         if job.phase == Phase.STOPPING and (lost or "phase" not in job.timers):
-            self.stopped(job)
-        elif job.phase in (Phase.STARTING, Phase.RUNNING):
+            self._phases.after_stop(job)
+        elif job.has_started:
             job.hosts += 1
             for replica in lost:
-                self.say(job, words.TERMINATED, task=replica)
-                self.start(job, replica)
+                self.runtime.log(job, messages.TERMINATED, task=replica)
+                job.machines[replica] = job.hosts
+                self._phases.start(job, replica)
 
     def fire(self, job: Job, key: str) -> None:
-        """A timer of a job is due."""
+        """Handle a timer of a job that is due."""
         kind, _, replica = key.partition(":")
-        runs = job.phase in (Phase.STARTING, Phase.RUNNING)
         if kind == "phase":
-            self.next_phase(job)
+            self._phases.next(job)
         elif kind == "timeout":
             self._time_out(job)
         elif kind == "reclaim" and job.phase == Phase.RUNNING:
             self.preempt(job)
-        elif kind == "restart" and runs:
-            self.start(job, replica)
-        elif kind == "kill" and job.replicas.get(replica) == "moving":
-            self.stage.kill(job, replica)
+        elif kind == "restart" and job.has_started:
+            self._phases.start(job, replica)
+        elif kind == "end" and job.has_started and job.outcome is not None:
+            self._phases.fail(job, job.outcome)
+        elif kind == "kill" and job.replicas.get(replica) in ("moving", "evicted"):
+            self._runner_of(job).kill(job, replica)
         elif kind == "give-up" and job.phase == Phase.QUEUED:
-            self.waiting.pop(job.name, None)
-            self.finish(job, words.stockout(job.location))
-        elif kind == "watch" and job.phase == Phase.RUNNING:
-            if self.watched(job):
-                self.timers.set(job, "watch", WATCH_SECONDS)
-        elif kind == "story":
-            self.stage.cue(job, replica)
-        self.store.save(job)
+            self._phases.waiting.pop(job.name, None)
+            self._phases.endings.finish(job, messages.stockout(job.location))
+        elif kind == "watch" and job.phase == Phase.RUNNING and self._observer.check_trial(job):
+            self._timers.set(job, "watch", CHECK_TRIAL_SECONDS)
+        self._store.save(job)
 
     def _time_out(self, job: Job) -> None:
-        outcome = words.timed_out(job.scheduling.get("timeout", "604800s"))
-        if job.phase in (Phase.STARTING, Phase.RUNNING):
-            self.stop(job, "teardown", outcome)
+        outcome = messages.timed_out(job.scheduling.get("timeout", DEFAULT_TIMEOUT))
+        if job.has_started:
+            self._phases.stop(job, "teardown", outcome)
         elif job.phase == Phase.STOPPING and job.then in ("requeue", "restart"):
             job.then, job.outcome = "teardown", outcome
         elif job.phase in (Phase.QUEUED, Phase.PROVISIONING):
-            self.finish(job, outcome)
+            self._phases.endings.finish(job, outcome)

@@ -1,40 +1,61 @@
 """What the end of a replica means for its job. Pure: reads the record, changes nothing."""
 
-from emulator.lifecycle import words
-from emulator.lifecycle.stage import Exit
-from emulator.lifecycle.times import JOB_RETRIES, KILLED, START_ERROR, TRANSIENT_EXITS, WORKER_RESTARTS
+from emulator.lifecycle import messages
+from emulator.lifecycle.interfaces import Exit
+from emulator.lifecycle.times import (
+    MAX_JOB_RETRIES,
+    MAX_SPOT_RESTARTS,
+    MAX_STOCKOUT_RETRIES,
+    MAX_WORKER_RESTARTS,
+    OUT_OF_MEMORY_EXITS,
+    START_ERROR_EXIT,
+    TRANSIENT_EXITS,
+)
 from emulator.protocol.documents import Document
-from emulator.state.records import Job
+from emulator.state.records import PRIMARY, Job
 
-PRIMARY = "workerpool0-0"
-Verdict = tuple[str, Document | None]
-
-
-def alive(job: Job) -> list[str]:
-    """Return the replicas that run."""
-    return [name for name, state in job.replicas.items() if state in ("running", "moving")]
+Decision = tuple[str, Document | None]
 
 
-def judge(job: Job, replica: str, how: Exit) -> Verdict:
+def decide_exit(job: Job, replica: str, how: Exit) -> Decision:
     """Decide what follows from an exit.
 
     1. Status 0: the primary's ends the job as "success"; any other replica is just done ("nothing").
-    2. Permanent errors (killed for memory, could not start) are "over".
-    3. SIGABRT and SIGSEGV are worth a "retry" of the job.
-    4. Any other status is worth a "worker" restart, five times, then a "retry", three times, then "over".
-    With `restartJobOnWorkerRestart` a worker restart is a "restart" of all replicas. With `disableRetries`
-    nothing is tried again. The error comes with every verdict on a failed replica: the service logs it each time
-    (unconfirmed for ends that Vertex AI repairs by itself), and the job takes it over when nothing is left to try.
+    2. Out of memory and a container that cannot start are "end".
+    3. SIGABRT and SIGSEGV are worth a "retry" of the whole job, three times, then "end".
+    4. Any other status is an error of the user's code: "permanent". The container may start once more before the
+       service ends the job (not with `disableRetries`, which is unconfirmed).
+    The error comes with every decision on a failed replica: the service logs it each time (unconfirmed for ends that
+    Vertex AI repairs by itself), and the job takes it over when nothing is left to try.
     """
     if how.code == 0:
-        return ("success", words.SUCCESS) if replica == PRIMARY else ("nothing", None)
-    if how.code in KILLED:
-        return "over", words.out_of_memory(replica)
-    error = words.exited(replica, how.code, how.reason, how.tail)
-    if how.code == START_ERROR and how.reason == "StartError":
-        return "over", error
+        return ("success", messages.SUCCESS) if replica == PRIMARY else ("nothing", None)
+    if how.code in OUT_OF_MEMORY_EXITS:
+        return "end", messages.out_of_memory(replica)
+    error = messages.exited(replica, how.code, how.reason, how.tail)
+    if (how.code == START_ERROR_EXIT and how.reason == "StartError") or job.scheduling.get("disableRetries"):
+        return "end", error
+    if how.code in TRANSIENT_EXITS:
+        return ("retry" if job.retries < MAX_JOB_RETRIES else "end"), error
+    return "permanent", error
+
+
+def decide_eviction(job: Job, replica: str) -> Decision:
+    """Decide what follows from an eviction, a lost node or a failed health check: errors that are not permanent.
+
+    The "worker" starts again, five times, then follows a "retry" of the job, three times, then "end". With
+    `restartJobOnWorkerRestart` a worker restart is a "restart" of all replicas.
+    """
+    error = messages.evicted(replica)
     if job.scheduling.get("disableRetries"):
-        return "over", error
-    if how.code not in TRANSIENT_EXITS and job.worker_restarts.get(replica, 0) < WORKER_RESTARTS:
-        return ("restart" if job.scheduling.get("restartJobOnWorkerRestart") else "worker"), error
-    return "retry" if job.retries < JOB_RETRIES else "over", error
+        return "end", error
+    if job.worker_restarts.get(replica, 0) < MAX_WORKER_RESTARTS:
+        return ("restart" if job.scheduling.get("restartJobOnWorkerRestart") else "worker"), None
+    return "retry" if job.retries < MAX_JOB_RETRIES else "end", error
+
+
+def may_restart(job: Job) -> bool:
+    """Tell whether the job still has a restart after it lost its machines or found none: under Spot both count."""
+    if job.strategy == "SPOT":
+        return job.preemptions + job.stockouts <= MAX_SPOT_RESTARTS
+    return job.stockouts <= MAX_STOCKOUT_RETRIES

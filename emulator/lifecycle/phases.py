@@ -1,22 +1,44 @@
 """The phases of a custom job's life and how one leads to the next."""
 
-from emulator.lifecycle import exits, words
+from collections.abc import Callable
+
+from emulator.lifecycle import exits, messages
 from emulator.lifecycle.endings import Endings
-from emulator.lifecycle.stage import Exit
-from emulator.lifecycle.times import PREEMPTION_RESTARTS, STOCKOUT_RETRIES
+from emulator.lifecycle.interfaces import Capacity, Observer, ReplicaRunner
+from emulator.lifecycle.runtime import Runtime
+from emulator.lifecycle.stories import story_of
 from emulator.protocol.documents import Document
-from emulator.protocol.timestamps import moment, seconds, stamp
+from emulator.protocol.timestamps import parse_duration, parse_time
 from emulator.state.records import Job, Phase
 
 DEFAULT_TIMEOUT = "604800s"
-WATCH_SECONDS = 1.0
+CHECK_TRIAL_SECONDS = 1.0
 
 
-class Phases(Endings):
-    """Moves a job from phase to phase. Does not save the record: `Engine` does, around it."""
+class Phases:
+    """Moves jobs from phase to phase, without saving the record: `Engine` does.
 
-    def next_phase(self, job: Job) -> None:
-        """The phase's time is over."""
+    runner_of: returns what runs a job's replicas. reclaim_after: seconds of running after which the first, second, ...
+    attempt of every Spot job is reclaimed; 0 = not.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        capacity: Capacity,
+        runner_of: Callable[[Job], ReplicaRunner],
+        observer: Observer,
+        reclaim_after: tuple[float, ...],
+    ) -> None:
+        self._runtime, self._timers, self._times = runtime, runtime.timers, runtime.times
+        self._capacity, self._runner_of, self._observer = capacity, runner_of, observer
+        self._reclaim_after = reclaim_after
+        self.endings = Endings(runtime, capacity, observer, machines_freed=self.admit_waiting)
+        self.waiting: dict[str, Job] = {}
+        """Jobs that wait for machines or quota, in order."""
+
+    def next(self, job: Job) -> None:
+        """Go on when the time of a phase is over."""
         match job.phase:
             case Phase.QUEUED:
                 self.admit(job)
@@ -24,105 +46,140 @@ class Phases(Endings):
                 self._launch(job)
             case Phase.STARTING:
                 self.run(job)
-            case Phase.STOPPING if exits.alive(job):
-                for replica in exits.alive(job):
-                    self.stage.kill(job, replica)
+            case Phase.STOPPING if job.running_replicas:
+                for replica in job.running_replicas:
+                    self._runner_of(job).kill(job, replica)
             case Phase.STOPPING:
-                self.stopped(job)
+                self.after_stop(job)
             case Phase.TEARDOWN:
-                self.publish(job)
+                self.endings.publish(job)
             case Phase.REPORTING:
-                self.report(job)
+                self.endings.publish_error(job)
 
-    def admit(self, job: Job) -> None:
-        """Ask for machines; without any the job waits, tries again later or fails."""
-        grant = self.capacity.take(job, self.clock.now())
-        if grant.answer in ("wait", "wait-pending"):
-            self.waiting[job.name] = job
-            if grant.answer == "wait-pending" and job.state == "JOB_STATE_QUEUED":
-                self.set_state(job, "JOB_STATE_PENDING")
-            return
-        if grant.answer == "stockout":
-            allowance = PREEMPTION_RESTARTS if job.strategy == "SPOT" else STOCKOUT_RETRIES
-            job.stockouts += 1
-            if job.state != "JOB_STATE_PENDING":
-                self.set_state(job, "JOB_STATE_PENDING")
-            if job.stockouts > allowance:
-                self.finish(job, words.stockout(job.location))
-            else:
-                self.to_phase(job, Phase.QUEUED, self.times.stockout_retry)
-            return
-        self.timers.drop(job, "give-up")
-        if grant.answer == "never":
-            self.finish(job, grant.outcome or words.internal())
-            return
-        job.holds_capacity = True
+    def _enter(self, job: Job, phase: Phase, service_seconds: float) -> None:
+        """Enter a phase that takes so long at speed 1."""
+        job.phase = phase
+        self._timers.set(job, "phase", self._times.scaled(service_seconds))
+
+    def _set_pending(self, job: Job) -> None:
         if job.state != "JOB_STATE_PENDING":
-            self.set_state(job, "JOB_STATE_PENDING")
-        self.say(job, words.PROVISIONING)
-        self.to_phase(job, Phase.PROVISIONING, 0 if grant.is_ready else self.times.provisioning)
+            self._runtime.set_state(job, "JOB_STATE_PENDING")
+
+    # ------------------------------------------------------------ up to RUNNING
+    def admit(self, job: Job) -> None:
+        """Ask for machines; without any the job waits, is tried again later or fails."""
+        allocation = self._capacity.allocate(job)
+        match allocation.answer:
+            case "wait" | "wait-pending":
+                self.waiting[job.name] = job
+                if allocation.answer == "wait-pending" and job.state == "JOB_STATE_QUEUED":
+                    self._set_pending(job)
+            case "stockout":
+                self._handle_stockout(job)
+            case "never":
+                self._timers.cancel(job, "give-up")
+                self.endings.finish(job, allocation.outcome or messages.internal())
+            case _:
+                self._timers.cancel(job, "give-up")
+                job.holds_capacity = True
+                self._set_pending(job)
+                self._runtime.log(job, messages.PROVISIONING)
+                self._enter(job, Phase.PROVISIONING, 0 if allocation.is_ready else self._times.provisioning)
+
+    def admit_waiting(self) -> None:
+        """Let the waiting jobs ask again, in order: machines may have become free."""
+        waiting, self.waiting = list(self.waiting.values()), {}
+        for job in waiting:
+            self.admit(job)
+            self._runtime.store.save(job)
+
+    def _handle_stockout(self, job: Job) -> None:
+        """Try a job without machines again later, as a new attempt, or let it fail."""
+        job.stockouts += 1
+        self._set_pending(job)
+        outcome = messages.stockout(job.location)
+        if not exits.may_restart(job):
+            self.endings.finish(job, outcome)
+            return
+        self.endings.log_error(job, outcome)
+        job.attempt += 1
+        self._runtime.log(job, messages.WAITING)
+        self._enter(job, Phase.QUEUED, self._times.stockout_retry)
 
     def _launch(self, job: Job) -> None:
         """Start every replica; user code may run from here on."""
-        self.say(job, words.SETTING_UP)
-        refusal = self.stage.refusal(job)
-        if refusal is not None:
-            self.finish(job, refusal)
+        self._runtime.log(job, messages.SETTING_UP)
+        error = self._runner_of(job).start_error(job)
+        if error is not None:
+            self.endings.finish(job, error)
             return
-        self.say(job, words.WAITING_FOR_PROGRAM)
-        self.say(job, words.PREPARING)
-        self.start_all(job)
+        self._runtime.log(job, messages.WAITING_FOR_PROGRAM)
+        self._runtime.log(job, messages.PREPARING)
+        job.machines, job.worker_restarts = dict.fromkeys(job.replica_names, job.hosts), {}
+        self._start_all(job)
 
-    def start_all(self, job: Job) -> None:
-        """Start all replicas of the job in parallel."""
-        job.worker_restarts = {}
-        self.to_phase(job, Phase.STARTING, self.times.starting)
+    def _start_all(self, job: Job) -> None:
+        self._enter(job, Phase.STARTING, self._times.starting)
         for replica in job.replica_names:
             self.start(job, replica)
 
     def start(self, job: Job, replica: str) -> None:
         """Start one replica."""
         job.replicas[replica] = "running"
-        self.stage.start(job, replica)
+        self._runner_of(job).start(job, replica)
 
     def run(self, job: Job) -> None:
-        """All replicas are there."""
-        now = self.clock.now()
+        """Enter RUNNING: all replicas are there."""
         job.phase = Phase.RUNNING
-        self.timers.drop(job, "phase")
+        self._timers.cancel(job, "phase")
         if "startTime" not in job.document:
-            job.document["startTime"] = stamp(now)
-            timeout = seconds(job.scheduling.get("timeout", DEFAULT_TIMEOUT))
-            self.timers.restore(job, "timeout", moment(job.document["startTime"]) + timeout)
-        self.set_state(job, "JOB_STATE_RUNNING")
-        self.say(job, words.RUNNING)
+            job.document["startTime"] = self._runtime.timestamp()
+            timeout = parse_duration(job.scheduling.get("timeout", DEFAULT_TIMEOUT))
+            self._timers.set_at(job, "timeout", parse_time(job.document["startTime"]) + timeout)
+        self._runtime.set_state(job, "JOB_STATE_RUNNING")
+        self._runtime.log(job, messages.RUNNING)
         if job.trial:
-            self.timers.set(job, "watch", WATCH_SECONDS)
-        self.started(job)
-        planned = self.reclaim_after[job.preemptions] if job.preemptions < len(self.reclaim_after) else 0
-        reclaim = planned if not job.story else 0
-        after = reclaim or self.capacity.reclaim_seconds(job)
-        if job.strategy == "SPOT" and after:
-            self.timers.set(job, "reclaim", after)
+            self._timers.set(job, "watch", CHECK_TRIAL_SECONDS)
+        self._observer.job_started(job)
+        if job.strategy == "SPOT" and (reclaim_seconds := self._reclaim_seconds(job)):
+            self._timers.set(job, "reclaim", reclaim_seconds)
 
-    # ------------------------------------------------------------ downwards
-    def judge(self, job: Job, replica: str, how: Exit) -> None:
-        """A replica has ended by itself: act on what that means."""
-        verdict, outcome = exits.judge(job, replica, how)
-        if verdict == "nothing":
+    def _reclaim_seconds(self, job: Job) -> float | None:
+        has_plan = not job.story and job.preemptions < len(self._reclaim_after)
+        planned = self._reclaim_after[job.preemptions] if has_plan else 0.0
+        return planned or self._capacity.reclaim_seconds(job)
+
+    # ------------------------------------------------------------ down from RUNNING
+    def apply(self, job: Job, replica: str, decision: exits.Decision) -> None:
+        """Do what was decided about a replica that has ended."""
+        action, outcome = decision
+        if action == "nothing":
             return
         if job.phase == Phase.STARTING:
             self.run(job)
-        if outcome and "error" in outcome:
-            self.say(job, outcome["error"]["message"], severity="ERROR")
-        if verdict in ("worker", "restart"):
-            job.worker_restarts[replica] = job.worker_restarts.get(replica, 0) + 1
-        if verdict == "worker":
+        if action == "permanent":
+            job.outcome = outcome
+            self._timers.set(job, "end", self._times.scaled(self._times.exit_report))
             self.restart_later(job, replica)
-        elif verdict == "restart":
+            return
+        if outcome and "error" in outcome:
+            self.endings.log_error(job, outcome)
+        if action in ("worker", "restart"):
+            job.worker_restarts[replica] = job.worker_restarts.get(replica, 0) + 1
+        if action == "worker":
+            self.restart_later(job, replica)
+        elif action == "restart":
             self.stop(job, "restart")
-        elif verdict == "retry":
+        elif action == "retry":
             job.retries += 1
+            self.stop(job, "requeue")
+        else:
+            self.stop(job, "teardown", outcome)
+
+    def fail(self, job: Job, outcome: Document, *, may_retry: bool = False) -> None:
+        """Stop a job after a failure, to queue it again if it may be retried; log the failure."""
+        self.endings.log_error(job, outcome)
+        if may_retry:
             self.stop(job, "requeue")
         else:
             self.stop(job, "teardown", outcome)
@@ -130,43 +187,42 @@ class Phases(Endings):
     def restart_later(self, job: Job, replica: str) -> None:
         """Start a replica again on its host name after a short while."""
         job.replicas[replica] = "waiting"
-        self.timers.set(job, f"restart:{replica}", self.times.scaled(self.times.worker_restart))
+        self._timers.set(job, f"restart:{replica}", self._times.scaled(self._times.worker_restart))
 
     def stop(self, job: Job, then: str, outcome: Document | None = None) -> None:
         """End all replicas, with grace; `then` follows."""
         job.phase, job.then, job.outcome = Phase.STOPPING, then, outcome
-        self.timers.drop(job, "reclaim", "phase", "watch", *(f"restart:{name}" for name in job.replicas))
-        if then != "requeue" and then != "restart":
-            self.timers.drop(job, "timeout")
-        for replica in exits.alive(job):
-            self.stage.stop(job, replica)
-        if job.phase == Phase.STOPPING and exits.alive(job):
-            self.timers.set(job, "phase", self.times.stop_grace)
+        self._timers.cancel(job, "reclaim", "phase", "watch", "end", *(f"restart:{name}" for name in job.replicas))
+        if then not in ("requeue", "restart"):
+            self._timers.cancel(job, "timeout")
+        for replica in job.running_replicas:
+            self._runner_of(job).stop(job, replica)
+        if job.phase == Phase.STOPPING and job.running_replicas:
+            self._timers.set(job, "phase", self._times.stop_grace)
         elif job.phase == Phase.STOPPING:
-            self.stopped(job)
+            self.after_stop(job)
 
-    def stopped(self, job: Job) -> None:
-        """No replica is left."""
-        self.timers.drop(job, "phase")
+    def after_stop(self, job: Job) -> None:
+        """Go on as `then` says when no replica is left."""
+        self._timers.cancel(job, "phase")
         job.replicas = dict.fromkeys(job.replicas, "exited")
-        if job.then == "cancelled" and self.stage.finishes_first(job):
-            job.then, job.outcome = "teardown", words.SUCCESS
+        if job.then == "cancelled" and story_of(job).wins_over_cancel:
+            job.then, job.outcome = "teardown", messages.SUCCESS
         if job.then == "restart":
-            restarts = job.worker_restarts
-            self.set_state(job, "JOB_STATE_PENDING")
+            self._runtime.set_state(job, "JOB_STATE_PENDING")
             job.attempt += 1
-            self.start_all(job)
-            job.worker_restarts = restarts
+            self._start_all(job)
         elif job.then == "requeue":
-            self.release(job)
+            self.endings.release(job)
             job.attempt += 1
             job.hosts += 1
-            self.set_state(job, "JOB_STATE_PENDING")
-            self.say(job, words.WAITING)
-            self.to_phase(job, Phase.QUEUED, self.times.job_retry)
+            self._runtime.set_state(job, "JOB_STATE_PENDING")
+            self._runtime.log(job, messages.WAITING)
+            self._enter(job, Phase.QUEUED, self._times.job_retry)
         elif job.then == "cancelled":
-            job.outcome = job.outcome or words.cancelled()
-            self.publish(job)
+            job.outcome = job.outcome or messages.cancelled()
+            self.endings.publish(job)
         else:
-            self.say(job, words.TEARING_DOWN)
-            self.to_phase(job, Phase.TEARDOWN, self.times.teardown)
+            if job.outcome is None or job.outcome["state"] != "JOB_STATE_FAILED":
+                self._runtime.log(job, messages.TEARING_DOWN)
+            self._enter(job, Phase.TEARDOWN, self._times.teardown)

@@ -8,7 +8,7 @@ from emulator.state.records import Record
 
 
 class Timers:
-    """Calls `fire(record, key)` when a timer is due. A timer that was moved or dropped leaves a stale heap entry."""
+    """Calls `fire(record, key)` when a timer is due. Changed and cancelled timers leave stale heap entries."""
 
     def __init__(self, clock: Clock, find: Callable[[str], Record | None], fire: Callable[[Record, str], None]) -> None:
         self._clock = clock
@@ -17,21 +17,26 @@ class Timers:
         self._heap: list[tuple[float, int, str, str]] = []
         self._count = 0
         self.changed: Callable[[], None] = lambda: None
-        """Called when a timer was set: whoever sleeps until `next_due` looks again."""
+        """Called when a timer was set; `next_due` may have changed."""
 
     def set(self, record: Record, key: str, seconds: float) -> None:
-        """Let `key` be due in so many seconds; an earlier setting of the key is forgotten."""
-        self.restore(record, key, self._clock.now() + seconds)
+        """Let `key` be due in so many seconds, in place of an earlier time."""
+        self.set_at(record, key, self._clock.now() + seconds)
 
-    def restore(self, record: Record, key: str, due: float) -> None:
+    def restore(self, record: Record) -> None:
+        """Take over the timers of a record that was read from disk."""
+        for key, due in list(record.timers.items()):
+            self.set_at(record, key, due)
+
+    def set_at(self, record: Record, key: str, due: float) -> None:
         """Let `key` be due at a moment."""
         record.timers[key] = due
         self._count += 1
         heapq.heappush(self._heap, (due, self._count, record.name, key))
         self.changed()
 
-    def drop(self, record: Record, *keys: str) -> None:
-        """Forget timers."""
+    def cancel(self, record: Record, *keys: str) -> None:
+        """Cancel timers."""
         for key in keys:
             record.timers.pop(key, None)
 
@@ -39,10 +44,10 @@ class Timers:
         """Return when the next timer may be due."""
         return self._heap[0][0] if self._heap else None
 
-    def run(self, until: float, *, most: int | None = None) -> None:
-        """Fire what is due until then, in order, at most so many; a settable clock moves along with it."""
+    def run(self, until: float, *, limit: int | None = None) -> None:
+        """Fire the timers that are due until a moment, in order, at most `limit`; a settable clock moves along."""
         fired = 0
-        while self._heap and self._heap[0][0] <= until and fired != most:
+        while self._heap and self._heap[0][0] <= until and fired != limit:
             fired += 1
             due, _, name, key = heapq.heappop(self._heap)
             record = self._find(name)

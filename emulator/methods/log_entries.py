@@ -1,6 +1,6 @@
 """Cloud Logging's entries:list over the log table.
 
-Query language, as far as it goes: = != < <= > >= : =~ !~ over any field of an entry, bare words, AND OR NOT,
+Supported in a query: = != < <= > >= : =~ !~ over any field of an entry, bare words, AND OR NOT,
 parentheses. Text compares without regard to case, severity by rank, timestamp as time, numbers as numbers.
 """
 
@@ -26,7 +26,7 @@ FIELDS = {
     "page_token": "pageToken",
     "filter": "filter",
 }
-USUAL_PAGE, LARGEST_PAGE, LONGEST_FILTER, MOST_NAMES = 50, 1_000, 20_000, 100
+DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, MAX_FILTER_CHARACTERS, MAX_NAMES = 50, 1_000, 20_000, 100
 ORDERS = {"": False, "timestamp": False, "timestamp asc": False, "timestamp desc": True}
 PATH_STEP = re.compile(r'"((?:[^"\\]|\\.)*)"|([^."]+)')
 
@@ -39,66 +39,66 @@ def list_(world: World, call: Call) -> Document:
     if order not in ORDERS:
         raise invalid(f"Invalid order_by: {order}")
     size = int(body.get("pageSize", 0))
-    if size > LARGEST_PAGE or size < 0:
-        raise invalid(f"page_size must be between 0 and {LARGEST_PAGE}.")
+    if size > MAX_PAGE_SIZE or size < 0:
+        raise invalid(f"page_size must be between 0 and {MAX_PAGE_SIZE}.")
     bound = ("entries", ",".join(names), text, order)
-    place = paging.position(body.get("pageToken", ""), *bound)
+    position = paging.read_token(body.get("pageToken", ""), *bound)
     tree = filters.parse(text)
-    test: Test = filters.compiled(tree, _test) if tree is not None else _any
+    test: Test = filters.compile_tree(tree, _test) if tree is not None else _any
     rows = world.logs.read(
         projects=_projects(names),
         jobs=_jobs(tree) if tree is not None else None,
         since=_since(tree) if tree is not None else None,
-        after=(int(str(place[0])), str(place[1])) if place else None,
+        after=(int(str(position[0])), str(position[1])) if position else None,
         descending=ORDERS[order],
     )
-    found: list[Entry] = []
+    entries: list[Entry] = []
     last: list[object] = []
     for moment, insert_id, entry in rows:
         if not test(entry):
             continue
-        if len(found) == (size or USUAL_PAGE):
-            return {"entries": found, "nextPageToken": paging.token(last, *bound)}
-        found.append(entry)
+        if len(entries) == (size or DEFAULT_PAGE_SIZE):
+            return {"entries": entries, "nextPageToken": paging.make_token(last, *bound)}
+        entries.append(entry)
         last = [moment, insert_id]
-    return {"entries": found} if found else {}
+    return {"entries": entries} if entries else {}
 
 
 def _any(entry: Entry) -> bool:  # noqa: ARG001
     return True
 
 
-def _body(given: Any) -> Document:
+def _body(data: Any) -> Document:
     body: Document = {}
-    for key, value in given.items() if isinstance(given, dict) else ():
+    for key, value in data.items() if isinstance(data, dict) else ():
         name = FIELDS.get(str(key), str(key))
         if name not in FIELDS.values():
             raise invalid(f'Invalid JSON payload received. Unknown name "{key}": Cannot find field.')
         body[name] = value
-    if len(body.get("filter", "")) > LONGEST_FILTER:
-        raise invalid(f"The filter is longer than {LONGEST_FILTER} characters.")
+    if len(body.get("filter", "")) > MAX_FILTER_CHARACTERS:
+        raise invalid(f"The filter is longer than {MAX_FILTER_CHARACTERS} characters.")
     return body
 
 
 def _projects(names: list[str]) -> set[str]:
-    if not names or len(names) > MOST_NAMES:
-        raise invalid(f"Between 1 and {MOST_NAMES} resource_names are required.")
-    found = set()
+    if not names or len(names) > MAX_NAMES:
+        raise invalid(f"Between 1 and {MAX_NAMES} resource_names are required.")
+    projects = set()
     for name in names:
         kind, _, project = name.partition("/")
         if kind != "projects" or not project:
             raise invalid(f"Invalid resource name: {name}")
-        found.add(project_number(project.partition("/")[0]))
-    return found
+        projects.add(project_number(project.partition("/")[0]))
+    return projects
 
 
 def _jobs(tree: Tree) -> set[str] | None:
-    """Return the job ids that an entry must have one of, as far as the filter says so; None = any."""
+    """Return the job ids of which the filter requires one; None = any."""
     match tree:
         case Comparison("resource.labels.job_id", "=", value):
             return {value}
         case Both(parts):
-            known = [found for found in map(_jobs, parts) if found is not None]
+            known = [ids for ids in map(_jobs, parts) if ids is not None]
             return set.intersection(*known) if known else None
         case Either(parts):
             each = [_jobs(part) for part in parts]
@@ -107,18 +107,18 @@ def _jobs(tree: Tree) -> set[str] | None:
 
 
 def _since(tree: Tree) -> float | None:
-    """Return a lower bound of the time that every entry must keep; None = none is said."""
+    """Return the earliest time that the filter allows; None = any."""
     match tree:
         case Comparison("timestamp", ">=" | ">", value):
             return _moment(value)
         case Both(parts):
-            return max((found for found in map(_since, parts) if found is not None), default=None)
+            return max((time for time in map(_since, parts) if time is not None), default=None)
     return None
 
 
 def _moment(text: str) -> float:
     try:
-        return timestamps.moment(text)
+        return timestamps.parse_time(text)
     except ValueError:
         raise invalid(f"Invalid filter: not a time: {text}") from None
 
@@ -126,7 +126,7 @@ def _moment(text: str) -> float:
 def _test(one: Comparison) -> Test:
     if not one.field:
         wanted = one.value.lower()
-        return lambda entry: _says(entry, wanted)
+        return lambda entry: _contains(entry, wanted)
     steps = [quoted or plain for quoted, plain in PATH_STEP.findall(one.field)]
     if one.operator == ":" and one.value == "*" and not one.is_quoted:
         return lambda entry: _value(entry, steps) is not None
@@ -139,9 +139,9 @@ def _test(one: Comparison) -> Test:
     return _compared(one, steps)
 
 
-def _says(thing: Any, wanted: str) -> bool:
+def _contains(thing: Any, wanted: str) -> bool:
     if isinstance(thing, dict):
-        return any(_says(value, wanted) for value in thing.values())
+        return any(_contains(value, wanted) for value in thing.values())
     return wanted in _shown(thing).lower()
 
 
@@ -189,7 +189,11 @@ def _ranked(one: Comparison, name: str) -> Test:
 def _nanoseconds(text: str) -> str:
     """Return a time with nine fractional digits, so that times compare as text."""
     fraction = re.search(r"\.(\d+)", text)
-    return timestamps.stamp(timestamps.moment(text))[:19] + "." + (fraction[1] if fraction else "").ljust(9, "0")[:9]
+    return (
+        timestamps.format_time(timestamps.parse_time(text))[:19]
+        + "."
+        + (fraction[1] if fraction else "").ljust(9, "0")[:9]
+    )
 
 
 def _compared(one: Comparison, steps: list[str]) -> Test:

@@ -1,26 +1,28 @@
-"""What the methods of all resource kinds have in common: find, list, answer, operations."""
+"""The methods that all kinds of resources have: get, list, cancel, delete; and what the others are made of."""
 
-from collections.abc import Iterable
-from typing import Any, TypeVar
+import itertools
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 from emulator.capacity.machines import REGIONS
 from emulator.protocol import answers, paging
 from emulator.protocol.calls import Call
 from emulator.protocol.documents import Document
-from emulator.protocol.errors import invalid, not_found
+from emulator.protocol.errors import invalid, not_found, precondition
 from emulator.protocol.names import new_id, project_number
-from emulator.protocol.timestamps import stamp
+from emulator.protocol.timestamps import format_time
 from emulator.state import listing
-from emulator.state.records import Lived, Operation, Record
+from emulator.state.records import Job, Operation, PersistentResource, Pipeline, Record, Study, WithHistory
 from emulator.world import World
 
 R = TypeVar("R", bound=Record)
-LIST_ARGUMENTS = ("filter", "pageSize", "page_size", "pageToken", "page_token", "readMask", "read_mask")
+PAGE_ARGUMENTS = ("pageSize", "page_size", "pageToken", "page_token")
+FILTER_ARGUMENTS = ("filter", "readMask", "read_mask")
 TYPES = "type.googleapis.com/google.cloud.aiplatform.v1."
 EMPTY = {"@type": "type.googleapis.com/google.protobuf.Empty"}
 
 
-def parent(call: Call) -> str:
+def parent_name(call: Call) -> str:
     """Return `projects/NUMBER/locations/REGION` of a call; ApiError 400 for a region without training."""
     location = call.params["location"]
     if location not in REGIONS:
@@ -28,57 +30,84 @@ def parent(call: Call) -> str:
     return f"projects/{project_number(call.params['project'])}/locations/{location}"
 
 
-def find(world: World, call: Call, kind: type[R]) -> R:
+def project_and_location(call: Call) -> dict[str, str]:
+    """Return the project and the location of a call, as arguments of `RecordFactory`."""
+    return {name: call.params[name] for name in ("project", "location")}
+
+
+def get_record(world: World, call: Call, kind: type[R]) -> R:
     """Return the record that the path names; ApiError 404 if there is none."""
-    name = f"{parent(call)}/{kind.kind}/{call.params['id']}"
-    found = world.store.get(kind, name)
-    if found is None:
+    name = f"{parent_name(call)}/{kind.kind}/{call.params['id']}"
+    record = world.store.get(kind, name)
+    if record is None:
         raise not_found(f"The {kind.message} {name} does not exist.")
-    return found
+    return record
 
 
-def answer(call: Call, record: Record, *, without: Iterable[str] = ()) -> Document:
-    """Return a record's document as the client wants it."""
+def render(call: Call, record: Record, *, without: Iterable[str] = ()) -> Document:
+    """Return a record's document in the form that the client asks for."""
     document = record.document
-    if call.is_heard and isinstance(record, Lived):
-        record.told[-1] += 1
+    if call.is_answered and isinstance(record, WithHistory):
+        record.answers[-1] += 1
     if without:
         document = {name: value for name, value in document.items() if name not in without}
     return answers.with_numbers(record.message, document) if call.wants_numbers else document
 
 
-def listed(
-    world: World, call: Call, kind: type[R], *, arguments: Iterable[str] = LIST_ARGUMENTS, without: Iterable[str] = ()
-) -> Document:
-    """Answer a list call: newest first, filter, page, read mask. `{}` when nothing fits."""
-    call.refuse_unknown_arguments(*arguments)
-    where = parent(call)
+def get(world: World, call: Call, *, kind: type[Record]) -> Document:
+    """Return a resource."""
+    call.check_arguments()
+    return render(call, get_record(world, call, kind))
+
+
+def list_(world: World, call: Call, *, kind: type[Record]) -> Document:
+    """Return a page of resources, newest first, `{}` if none matches; tuning jobs without their trials."""
+    call.check_arguments(*PAGE_ARGUMENTS, *(() if kind is PersistentResource else FILTER_ARGUMENTS))
     text, mask = call.query.get("filter", ""), call.argument("read_mask", "readMask")
-    test = listing.test_of(kind, text)
+    test = listing.compile_filter(kind, text)
     paths = answers.mask_paths(kind.message, mask, collection=kind.kind)
-    place = paging.position(call.argument("page_token", "pageToken"), kind.kind, where, text)
-    before = int(str(place[0])) if place else None
+    created_until = format_time(world.clock.now() - call.lag_seconds) if call.lag_seconds else ""
+
+    def is_listed(record: Record) -> bool:
+        return test(record) and (not created_until or record.document["createTime"] <= created_until)
+
+    records, page = take_page(world, call, kind, is_listed, text, label=listing.required_label(text))
+    without = ("trials",) if kind is Study else ()
+    shown = [answers.apply_mask(render(call, record, without=without), paths) for record in records]
+    return ({kind.kind: shown} if shown else {}) | page
+
+
+def take_page(
+    world: World,
+    call: Call,
+    kind: type[R],
+    test: Callable[[R], bool],
+    *bound: str,
+    label: tuple[str, str] | None = None,
+) -> tuple[list[R], Document]:
+    """Return the records of a page, newest first, and `{"nextPageToken": TOKEN}` if more follow.
+
+    bound: what else a token belongs to; label: one that all records have, if the filter requires it.
+    """
+    where = parent_name(call)
+    position = paging.read_token(call.argument("page_token", "pageToken"), kind.kind, where, *bound)
+    before = int(str(position[0])) if position else None
     size = paging.page_size(call.argument("page_size", "pageSize"))
-    walk = iter(world.store.newest_first(kind, where, before=before, label=listing.label_of(text)))
-    if call.behind_seconds:
-        known_until = stamp(world.clock.now() - call.behind_seconds)
-        walk = (record for record in walk if record.document["createTime"] <= known_until)
-    records, is_more = listing.page(walk, test, size)
-    found: Document = {}
-    if records:
-        found[kind.kind] = [answers.masked(answer(call, record, without=without), paths) for record in records]
-    if is_more:
-        found["nextPageToken"] = paging.token([records[-1].seq], kind.kind, where, text)
-    return found
+    matching = filter(test, world.store.newest_first(kind, where, before=before, label=label))
+    records = list(itertools.islice(matching, size + 1))
+    if len(records) <= size:
+        return records, {}
+    token = paging.make_token([records[size - 1].seq], kind.kind, where, *bound)
+    return records[:size], {"nextPageToken": token}
 
 
-def operation(world: World, call: Call, record: Record, metadata: str, *, holder: str = "") -> Operation:
-    """Keep a new long-running operation about a record; `metadata` is its metadata's message. Not done yet.
+def new_operation(world: World, call: Call, record: Record, metadata: str, *, holder: str = "") -> Operation:
+    """Add a new long-running operation about a record; `metadata` is its metadata's message. Not done yet.
 
     It keeps the version of the call: at `/ui/` clients of both versions ask for it, each in its own types.
     """
-    now = stamp(world.clock.now())
-    made = Operation(
+    now = world.runtime.timestamp()
+    operation = Operation(
         project=record.project,
         project_id=record.project_id,
         location=record.location,
@@ -89,21 +118,34 @@ def operation(world: World, call: Call, record: Record, metadata: str, *, holder
         version=call.version or "v1",
     )
     generic = {"createTime": now, "updateTime": now}
-    made.document = {"name": made.name, "metadata": {"@type": TYPES + metadata, "genericMetadata": generic}}
-    world.store.add(made)
-    return made
+    operation.document = {"name": operation.name, "metadata": {"@type": TYPES + metadata, "genericMetadata": generic}}
+    world.store.add(operation)
+    return operation
 
 
-def complete(world: World, pending: Operation, **result: Any) -> Document:
-    """End an operation with `response=` or `error=`; return its document."""
-    pending.document["metadata"]["genericMetadata"]["updateTime"] = stamp(world.clock.now())
-    pending.document |= {"done": True, **result}
-    world.store.save(pending)
-    return pending.document
+def cancel(world: World, call: Call, *, kind: type[Record]) -> Document:
+    """Start to cancel a job, study or pipeline."""
+    call.json()
+    match get_record(world, call, kind):
+        case Job() as job:
+            world.engine.cancel(job)
+        case Study() as study:
+            world.studies.cancel(study)
+        case Pipeline() as pipeline:
+            world.pipelines.cancel(pipeline)
+    return {}
 
 
-def deleted(world: World, call: Call, record: Record) -> Document:
-    """Remove a record; return the finished operation."""
-    pending = operation(world, call, record, "DeleteOperationMetadata")
+def delete(world: World, call: Call, *, kind: type[Record]) -> Document:
+    """Delete a resource that has ended, and return the finished operation; the log and the jobs of others stay."""
+    record = get_record(world, call, kind)
+    if isinstance(record, WithHistory) and not record.is_finished:
+        text = f"The {record.message} {record.name} is in state {record.state}; cancel it before it is deleted."
+        raise precondition(text)
+    operation = new_operation(world, call, record, "DeleteOperationMetadata")
     world.store.remove(record)
-    return complete(world, pending, response=EMPTY)
+    world.runtime.finish_operation(operation, response=EMPTY)
+    return operation.document
+
+
+METHODS = {"list": list_, "get": get, "delete": delete, "cancel": cancel}

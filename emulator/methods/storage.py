@@ -17,15 +17,10 @@ from emulator.protocol.calls import Call, Reply
 from emulator.protocol.documents import Document
 from emulator.protocol.errors import ApiError, invalid, not_found
 from emulator.protocol.names import project_number
-from emulator.state.buckets import Buckets
 from emulator.world import World
 
-USUAL_PAGE = 1_000
+MAX_PAGE_SIZE = 1_000
 RANGE = re.compile(r"bytes (?:(\d+)-(\d+)|\*)/(\d+|\*)")
-
-
-def _buckets(world: World) -> Buckets:
-    return Buckets(world.folders.buckets)
 
 
 def _bucket(name: str) -> Document:
@@ -44,20 +39,20 @@ def _bucket(name: str) -> Document:
 def insert_bucket(world: World, call: Call) -> Document:
     """Make a bucket's folder."""
     name = str(call.json().get("name", ""))
-    _buckets(world).bucket(name).mkdir(parents=True, exist_ok=True)
+    world.buckets.bucket(name).mkdir(parents=True, exist_ok=True)
     return _bucket(name)
 
 
 def list_buckets(world: World, call: Call) -> Document:
     """Return the buckets that have a folder."""
     prefix = call.query.get("prefix", "")
-    found = [_bucket(name) for name in _buckets(world).names() if name.startswith(prefix)]
-    return {"kind": "storage#buckets", "items": found}
+    items = [_bucket(name) for name in world.buckets.names() if name.startswith(prefix)]
+    return {"kind": "storage#buckets", "items": items}
 
 
 def get_bucket(world: World, call: Call) -> Document:
     """Return a bucket; every valid name is one."""
-    _buckets(world).bucket(call.params["bucket"])
+    world.buckets.bucket(call.params["bucket"])
     return _bucket(call.params["bucket"])
 
 
@@ -65,26 +60,25 @@ def list_objects(world: World, call: Call) -> Document:
     """Return a page of objects, and with a delimiter the prefixes up to it."""
     bucket, prefix = call.params["bucket"], call.query.get("prefix", "")
     delimiter = call.query.get("delimiter", "")
-    place = paging.position(call.query.get("pageToken", ""), "objects", bucket, prefix, delimiter)
-    size = paging.page_size(call.query.get("maxResults", ""), usual=USUAL_PAGE, most=USUAL_PAGE)
-    buckets = _buckets(world)
+    position = paging.read_token(call.query.get("pageToken", ""), "objects", bucket, prefix, delimiter)
+    size = paging.page_size(call.query.get("maxResults", ""), default=MAX_PAGE_SIZE, maximum=MAX_PAGE_SIZE)
     items: list[Document] = []
     prefixes: list[str] = []
-    last = str(place[0]) if place else ""
+    last = str(position[0]) if position else ""
     answer: Document = {"kind": "storage#objects"}
-    for name in buckets.walk(bucket, prefix):
-        head, found, _ = name[len(prefix) :].partition(delimiter) if delimiter else (name, "", "")
-        shown = prefix + head + delimiter if found else name
+    for name in world.buckets.object_names(bucket, prefix):
+        head, separator, _ = name[len(prefix) :].partition(delimiter) if delimiter else (name, "", "")
+        shown = prefix + head + delimiter if separator else name
         if shown <= last or (prefixes and prefixes[-1] == shown):
             continue
         if len(items) + len(prefixes) == size:
-            answer["nextPageToken"] = paging.token([last], "objects", bucket, prefix, delimiter)
+            answer["nextPageToken"] = paging.make_token([last], "objects", bucket, prefix, delimiter)
             break
         last = shown
-        if found:
+        if separator:
             prefixes.append(shown)
         else:
-            items.append(buckets.metadata(bucket, name))
+            items.append(world.buckets.metadata(bucket, name))
     return answer | ({"items": items} if items else {}) | ({"prefixes": prefixes} if prefixes else {})
 
 
@@ -92,9 +86,9 @@ def get_object(world: World, call: Call) -> Any:
     """Return an object's metadata, or with `alt=media` its content (a range of it if asked)."""
     bucket, name = call.params["bucket"], call.params["object"]
     if call.query.get("alt") != "media":
-        return _linked(call, _buckets(world).metadata(bucket, name))
-    data = _buckets(world).read(bucket, name)
-    metadata = _buckets(world).metadata(bucket, name)
+        return _linked(call, world.buckets.metadata(bucket, name))
+    data = world.buckets.read(bucket, name)
+    metadata = world.buckets.metadata(bucket, name)
     headers = {"X-Goog-Generation": metadata["generation"]}
     if "crc32c" in metadata:
         headers["X-Goog-Hash"] = f"crc32c={metadata['crc32c']},md5={metadata['md5Hash']}"
@@ -110,12 +104,12 @@ def get_object(world: World, call: Call) -> Any:
 
 def delete_object(world: World, call: Call) -> Reply:
     """Delete an object."""
-    _buckets(world).delete(call.params["bucket"], call.params["object"])
+    world.buckets.delete(call.params["bucket"], call.params["object"])
     return Reply(b"", 204)
 
 
 async def upload(world: World, call: Call) -> Any:
-    """Take in an object: `uploadType` media, multipart or resumable (which answers with an address to send to)."""
+    """Store an object: `uploadType` media, multipart or resumable (which answers with an address to send to)."""
     kind = call.query.get("uploadType", "media")
     bucket, name = call.params["bucket"], call.query.get("name", "")
     if kind == "resumable":
@@ -130,11 +124,11 @@ async def upload(world: World, call: Call) -> Any:
         name = name or str(described.get("name", ""))
     elif kind != "media":
         raise invalid(f"Unknown uploadType: {kind}")
-    return _linked(call, await asyncio.to_thread(_buckets(world).write, bucket, name, data))
+    return _linked(call, await asyncio.to_thread(world.buckets.write, bucket, name, data))
 
 
 async def resume(world: World, call: Call) -> Any:
-    """Take in a piece of a resumable upload; 308 with the range so far until it is complete."""
+    """Store a piece of a resumable upload; 308 with the range so far until it is complete."""
     session = call.query.get("upload_id", "")
     if session not in world.uploads:
         raise not_found("Unknown upload_id.")
@@ -154,7 +148,7 @@ async def resume(world: World, call: Call) -> Any:
         headers = {"Range": f"bytes=0-{len(data) - 1}"} if data else {}
         return Reply(b"", 308, headers=headers)
     del world.uploads[session]
-    return _linked(call, await asyncio.to_thread(_buckets(world).write, bucket, name, bytes(data)))
+    return _linked(call, await asyncio.to_thread(world.buckets.write, bucket, name, bytes(data)))
 
 
 def _parts(call: Call) -> tuple[Document, bytes]:

@@ -19,10 +19,10 @@ LIFETIME_SECONDS = 3_599
 
 def exchange(world: World, call: Call) -> Document:  # noqa: ARG001
     """Return an access token for a JWT bearer grant (RFC 7523)."""
-    given = dict(urllib.parse.parse_qsl(call.body.decode(errors="replace")))
-    if given.get("grant_type") != GRANT:
-        raise invalid(f"unsupported_grant_type: {given.get('grant_type')}")
-    parts = given.get("assertion", "").split(".")
+    form = dict(urllib.parse.parse_qsl(call.body.decode(errors="replace")))
+    if form.get("grant_type") != GRANT:
+        raise invalid(f"unsupported_grant_type: {form.get('grant_type')}")
+    parts = form.get("assertion", "").split(".")
     try:
         claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
     except (ValueError, IndexError):

@@ -1,1 +1,1 @@
-"""What Google's reference says a request, a resource, a name, a filter, an error and an answer look like."""
+"""Google's data types: requests, resources, names, filters, errors and answers."""

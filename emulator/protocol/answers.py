@@ -1,4 +1,4 @@
-"""Documents on their way out: the types' version, enum numbers for clients that ask for them, and read masks."""
+"""Changes to documents before they are sent: the types' version, enum numbers for clients that ask, read masks."""
 
 import re
 from collections.abc import Sequence
@@ -55,35 +55,35 @@ def mask_paths(message: str, text: str, *, collection: str = "") -> list[list[st
     Paths rooted at the list's field (`customJobs.name`) mean the same. `*` or nothing = everything ([]).
     """
     paths = []
-    for given in (part.strip() for part in text.split(",")):
-        if given == "*":
+    for entry in (part.strip() for part in text.split(",")):
+        if entry == "*":
             return []
-        if not given:
+        if not entry:
             continue
-        steps = given.split(".")
+        steps = entry.split(".")
         if collection and schema.camel(steps[0]) == collection and len(steps) > 1:
             steps = steps[1:]
-        paths.append(_path(message, steps, given))
+        paths.append(_path(message, steps, entry))
     return paths
 
 
-def _path(message: str, steps: Sequence[str], given: str) -> list[str]:
+def _path(message: str, steps: Sequence[str], entry: str) -> list[str]:
     within, path = message, []
     for position, step in enumerate(steps):
         spelled = schema.names(within).get(step)
         if spelled is None:
-            raise invalid(f"Request contains an invalid argument: field mask path '{given}' does not exist.")
+            raise invalid(f"Request contains an invalid argument: field mask path '{entry}' does not exist.")
         path.append(spelled)
         field = schema.fields(within)[spelled]
         if field.kind != "message" or field.shape != "one":
             if position + 1 < len(steps) and field.shape != "map":
-                raise invalid(f"Request contains an invalid argument: field mask path '{given}' goes too deep.")
+                raise invalid(f"Request contains an invalid argument: field mask path '{entry}' goes too deep.")
             return path + list(steps[position + 1 :])
         within = field.of
     return path
 
 
-def masked(document: Document, paths: list[list[str]]) -> Document:
+def apply_mask(document: Document, paths: list[list[str]]) -> Document:
     """Return only what the paths name; no paths = all of it."""
     if not paths:
         return document

@@ -15,7 +15,7 @@ SYSTEM_PARAMETERS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request. params: what the path holds (project, location, id); query: the last value of each."""
+    """One request. params: the variables of the path (project, location, id); query: the last value of each name."""
 
     method: str
     params: Mapping[str, str]
@@ -23,15 +23,22 @@ class Call:
     headers: Mapping[str, str]
     body: bytes
     address: str = ""
-    is_heard: bool = True
-    """Whether the answer reaches the client whole."""
-    behind_seconds: float = 0.0
-    """How far a list lags behind: it leaves out what was created since."""
+    is_answered: bool = True
+    """Whether the client gets the whole answer."""
+    lag_seconds: float = 0.0
+    """A list leaves out what was created in these last seconds."""
+
+    pairs: tuple[tuple[str, str], ...] = ()
+    """Every parameter of the query, for those that may come several times."""
+
+    def all(self, name: str) -> list[str]:
+        """Return every value of a parameter of the query."""
+        return [value for key, value in self.pairs if key == name]
 
     @property
     def version(self) -> str:
         """Return the version that the path names, "v1" or "v1beta1"; "" if it names none (`/ui/`, our own paths)."""
-        return given if (given := self.params.get("version", "")) != "ui" else ""
+        return version if (version := self.params.get("version", "")) != "ui" else ""
 
     @property
     def fields(self) -> str:
@@ -56,7 +63,7 @@ class Call:
         """Return a query parameter in either spelling."""
         return self.query.get(camel) or self.query.get(snake) or ""
 
-    def refuse_unknown_arguments(self, *known: str) -> None:
+    def check_arguments(self, *known: str) -> None:
         """Raise ApiError 400 for query parameters that the method does not have."""
         for name in self.query:
             if name not in SYSTEM_PARAMETERS and name not in known:

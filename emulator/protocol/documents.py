@@ -1,13 +1,11 @@
-"""Resources as JSON: what a client sends becomes the document that is kept, or is refused in Google's words.
+"""Resources as JSON: what a client sends becomes the document that is kept, or is refused with Google's error texts.
 
 A *document* is the resource as it is kept: lowerCamelCase names, enum names, int64 as text, no default values,
 no output-only fields from a client. Reading accepts what Google's JSON transcoding accepts (both spellings of a
-name, enum names or numbers, int64 as text or number, integral floats) and refuses the rest with its words.
+name, enum names or numbers, int64 as text or number, integral floats) and refuses the rest with its error texts.
 """
 
 import base64
-import binascii
-import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -18,106 +16,68 @@ from emulator.protocol.schema import Field
 
 Document = dict[str, Any]
 Violation = tuple[str, str]
-INT_LIMITS = {"int32": 31, "int64": 63, "Int32Value": 31}
 UNKNOWN = 'Invalid JSON payload received. Unknown name "{name}"{where}: Cannot find field.'
 
 
-class _Wrong(Exception):
-    """A value that does not fit its type; carries the type's name as Google's error text shows it."""
+def _of(kind: type) -> Callable[[Any], Any]:
+    """Return a reader of values of a type of JSON."""
+
+    def read(value: Any) -> Any:
+        if not isinstance(value, kind):
+            raise ValueError(value)
+        return value
+
+    return read
 
 
-def _whole(value: Any, kind: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise _Wrong
-    if isinstance(value, str) and not re.fullmatch(r"-?\d+", value):
-        raise _Wrong
-    if isinstance(value, float) and not (math.isfinite(value) and value.is_integer()):
-        raise _Wrong
-    number = int(value)
-    if not -(2 ** INT_LIMITS[kind]) <= number < 2 ** INT_LIMITS[kind]:
-        raise _Wrong
-    return number
+_text = _of(str)
 
 
 def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise _Wrong
-    if isinstance(value, str) and value not in ("NaN", "Infinity", "-Infinity"):
-        try:
-            return float(value)
-        except ValueError:
-            raise _Wrong from None
+        raise ValueError(value)
     return float(value)
 
 
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise _Wrong
+def _whole_number(value: Any, bits: int) -> int:
+    if isinstance(value, str) and not re.fullmatch(r"-?\d+", value):
+        raise ValueError(value)
+    if not isinstance(value, int | str) and not _number(value).is_integer():
+        raise ValueError(value)
+    number = int(value)
+    if isinstance(value, bool) or not -(2 ** (bits - 1)) <= number < 2 ** (bits - 1):
+        raise ValueError(value)
+    return number
+
+
+def _bytes(value: Any) -> Any:
+    base64.b64decode(_text(value), validate=True)
     return value
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise _Wrong
-    return value
-
-
-def _bytes(value: Any) -> str:
-    try:
-        base64.b64decode(_text(value), validate=True)
-    except binascii.Error:
-        raise _Wrong from None
-    return _text(value)
-
-
-def _duration(value: Any) -> str:
-    try:
-        timestamps.seconds(_text(value))
-    except ValueError:
-        raise _Wrong from None
-    return _text(value)
-
-
-def _timestamp(value: Any) -> str:
-    try:
-        return timestamps.stamp(timestamps.moment(_text(value)))
-    except ValueError:
-        raise _Wrong from None
-
-
-def _object(value: Any) -> Document:
-    if not isinstance(value, dict):
-        raise _Wrong
-    return value
-
-
-def _anything(value: Any) -> Any:
-    return value
-
-
-def _entries(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise _Wrong
+def _duration(value: Any) -> Any:
+    timestamps.parse_duration(_text(value))
     return value
 
 
 READERS: dict[str, Callable[[Any], Any]] = {
     "string": _text,
     "bytes": _bytes,
-    "bool": _flag,
-    "BoolValue": _flag,
+    "bool": _of(bool),
+    "BoolValue": _of(bool),
     "double": _number,
     "float": _number,
-    "int32": lambda value: _whole(value, "int32"),
-    "Int32Value": lambda value: _whole(value, "int32"),
-    "int64": lambda value: str(_whole(value, "int64")),
+    "int32": lambda value: _whole_number(value, 32),
+    "Int32Value": lambda value: _whole_number(value, 32),
+    "int64": lambda value: str(_whole_number(value, 64)),
     "Duration": _duration,
-    "Timestamp": _timestamp,
-    "Value": _anything,
-    "Any": _object,
-    "Struct": _object,
-    "ListValue": _entries,
+    "Timestamp": lambda value: timestamps.format_time(timestamps.parse_time(_text(value))),
+    "Value": lambda value: value,
+    "Any": _of(dict),
+    "Struct": _of(dict),
+    "ListValue": _of(list),
 }
+"""Returns a value of a scalar type as it is kept; ValueError if it does not fit."""
 DEFAULTS: dict[str, tuple[Any, ...]] = {
     "string": ("",),
     "bytes": ("",),
@@ -137,21 +97,21 @@ class Reader:
     def __init__(self) -> None:
         self.violations: list[Violation] = []
 
-    def message(self, name: str, given: Any, at: str, *, keep_output: bool = False) -> Document:
+    def message(self, name: str, data: Any, at: str) -> Document:
         """Return the document of a message; `at` is its path in error texts."""
-        if not isinstance(given, dict):
-            self._refuse(at, f"type.googleapis.com/google.cloud.aiplatform.v1.{name}", given)
+        if not isinstance(data, dict):
+            self._add_violation(at, f"type.googleapis.com/google.cloud.aiplatform.v1.{name}", data)
             return {}
         document: Document = {}
         groups: dict[str, str] = {}
-        for key, value in given.items():
+        for key, value in data.items():
             spelled = schema.names(name).get(key)
             if spelled is None:
                 where = f" at '{at}'" if at else ""
                 self.violations.append((at, UNKNOWN.format(name=key, where=where)))
                 continue
             field = schema.fields(name)[spelled]
-            if value is None or (field.is_output and not keep_output):
+            if value is None or field.is_output:
                 continue
             path = f"{at}.{field.snake}" if at else field.snake
             if field.oneof and not field.oneof.startswith("_"):
@@ -168,12 +128,12 @@ class Reader:
     def _field(self, field: Field, value: Any, path: str) -> Any:
         if field.shape == "list":
             if not isinstance(value, list):
-                self._refuse(path, _type_name(field), value)
+                self._add_violation(path, _type_name(field), value)
                 return []
             return [self._one(field, item, f"{path}[{index}]") for index, item in enumerate(value)]
         if field.shape == "map":
             if not isinstance(value, dict):
-                self._refuse(path, "TYPE_MESSAGE", value)
+                self._add_violation(path, "TYPE_MESSAGE", value)
                 return {}
             return {key: self._one(field, item, f"{path}[{key}]") for key, item in value.items()}
         return self._one(field, value, path)
@@ -183,11 +143,11 @@ class Reader:
             return self.message(field.of, value, path)
         try:
             return _enum(field.of, value) if field.kind == "enum" else READERS[field.of](value)
-        except _Wrong:
-            self._refuse(path, _type_name(field), value)
+        except ValueError:
+            self._add_violation(path, _type_name(field), value)
             return None
 
-    def _refuse(self, path: str, kind: str, value: Any) -> None:
+    def _add_violation(self, path: str, kind: str, value: Any) -> None:
         shown = f'"{value}"' if isinstance(value, str) else str(value)[:100]
         self.violations.append((path, f"Invalid value at '{path}' ({kind}), {shown}"))
 
@@ -196,7 +156,7 @@ def _enum(name: str, value: Any) -> str | int:
     """Return the enum's name; a number that has none stays a number, as open enums do."""
     if isinstance(value, str) and value in schema.ENUMS[name]:
         return value
-    number = _whole(value, "int32")
+    number = _whole_number(value, 32)
     return schema.ENUM_NAMES[name].get(number, number)
 
 
@@ -216,17 +176,17 @@ def _is_default(field: Field, value: Any) -> bool:
     return not isinstance(value, dict | list) and value in DEFAULTS.get(field.of, ())
 
 
-def read(message: str, given: Any, *, at: str) -> Document:
+def parse(message: str, data: Any, *, at: str) -> Document:
     """Read a client's JSON as a message's document; ApiError 400 with every violation if it does not fit.
 
     `at` is the name of the body in error texts, e.g. `custom_job`.
     """
     reader = Reader()
-    document = reader.message(message, given, at)
+    document = reader.message(message, data, at)
     if reader.violations:
-        raise _refusal(reader.violations)
+        raise _error(reader.violations)
     return document
 
 
-def _refusal(violations: list[Violation]) -> ApiError:
+def _error(violations: list[Violation]) -> ApiError:
     return invalid("\n".join(text for _, text in violations), violations=violations)

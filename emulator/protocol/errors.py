@@ -1,6 +1,6 @@
 """Errors in Google's envelope.
 
-ApiError                 carries HTTP status, canonical status name, message and details; the surface turns it into JSON
+ApiError                 has HTTP status, canonical status name, message and details; `web.app` turns it into JSON
 `invalid`                400 INVALID_ARGUMENT          `precondition` 400 FAILED_PRECONDITION
 `not_found`              404 NOT_FOUND                 `exists`       409 ALREADY_EXISTS
 `exhausted`              429 RESOURCE_EXHAUSTED        `unimplemented` 501 UNIMPLEMENTED
@@ -9,8 +9,7 @@ Inside a resource `error` is a google.rpc.Status whose code is canonical, not HT
 
 from typing import Any
 
-OK, CANCELLED, INVALID_ARGUMENT, DEADLINE_EXCEEDED, NOT_FOUND = 0, 1, 3, 4, 5
-RESOURCE_EXHAUSTED, FAILED_PRECONDITION, INTERNAL, UNAVAILABLE = 8, 9, 13, 14
+CANCELLED, INVALID_ARGUMENT, RESOURCE_EXHAUSTED, FAILED_PRECONDITION, INTERNAL, UNAVAILABLE = 1, 3, 8, 9, 13, 14
 
 STATUS_OF_HTTP = {
     400: "INVALID_ARGUMENT",
@@ -49,7 +48,7 @@ class ApiError(Exception):
 
 
 def invalid(message: str, *, violations: list[tuple[str, str]] | None = None) -> ApiError:
-    """400 INVALID_ARGUMENT; violations: (field path, description) each."""
+    """Return a 400 INVALID_ARGUMENT; violations: (field path, description) each."""
     details = []
     if violations:
         fields = [{"field": field, "description": text} for field, text in violations]
@@ -58,27 +57,27 @@ def invalid(message: str, *, violations: list[tuple[str, str]] | None = None) ->
 
 
 def precondition(message: str) -> ApiError:
-    """400 FAILED_PRECONDITION: the request is right, the state of things is not."""
+    """Return a 400 FAILED_PRECONDITION: the request is right, the state of the resource is not."""
     return ApiError(400, message, status="FAILED_PRECONDITION")
 
 
 def not_found(message: str) -> ApiError:
-    """404 NOT_FOUND."""
+    """Return a 404 NOT_FOUND."""
     return ApiError(404, message)
 
 
 def exists(message: str) -> ApiError:
-    """409 ALREADY_EXISTS."""
+    """Return a 409 ALREADY_EXISTS."""
     return ApiError(409, message)
 
 
 def exhausted(message: str) -> ApiError:
-    """429 RESOURCE_EXHAUSTED."""
+    """Return a 429 RESOURCE_EXHAUSTED."""
     return ApiError(429, message)
 
 
 def unimplemented(method: str) -> ApiError:
-    """501 naming the method that exists at Google and not here."""
+    """Return a 501 that names a method which exists at Google and not here."""
     return ApiError(501, f"The emulator does not implement {method}.")
 
 

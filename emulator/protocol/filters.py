@@ -1,7 +1,7 @@
 """The filter language that Vertex AI's lists and Cloud Logging share (AIP-160): text to a tree, tree to a test.
 
 Grammar: comparisons `field OP value` with = != < <= > >= : (and =~ !~ for logs), NOT or -, AND (or nothing), OR,
-parentheses. NOT binds closest, then OR, then AND, as AIP-160 and the Logging query language both say.
+parentheses. NOT binds closest, then OR, then AND, as AIP-160 and the Logging query language both define.
 """
 
 import re
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`field OP value`; field "" = a bare word that is looked for everywhere. is_quoted: the value stood in quotes."""
+    """`field OP value`; field "" = a bare word that is searched for everywhere. is_quoted: the value was in quotes."""
 
     field: str
     operator: str
@@ -46,7 +46,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """Turns its part round."""
+    """Negates its part."""
 
     part: "Tree"
 
@@ -74,15 +74,15 @@ class _Parser:
     def __init__(self, text: str) -> None:
         self.text = text
         self.tokens: list[tuple[str, str]] = []
-        for found in TOKEN.finditer(text):
-            kind = str(found.lastgroup)
+        for match in TOKEN.finditer(text):
+            kind = str(match.lastgroup)
             if kind == "bad":
-                raise self.wrong(f"unexpected {found[kind]!r} at position {found.start(kind)}")
-            self.tokens.append((kind, found[kind]))
+                raise self.error(f"unexpected {match[kind]!r} at position {match.start(kind)}")
+            self.tokens.append((kind, match[kind]))
         self.at = 0
         self.depth = 0
 
-    def wrong(self, why: str) -> Exception:
+    def error(self, why: str) -> Exception:
         return invalid(f"Invalid filter: {why}. Filter: {self.text[:200]}")
 
     def peek(self) -> tuple[str, str]:
@@ -96,7 +96,7 @@ class _Parser:
     def expression(self) -> Tree:
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise self.wrong("nested too deeply")
+            raise self.error("nested too deeply")
         parts = [self.alternatives()]
         while self.peek()[0] != "end" and self.peek() != ("mark", ")"):
             if self.peek() == ("word", "AND"):
@@ -127,10 +127,10 @@ class _Parser:
         if (kind, text) == ("mark", "("):
             inside = self.expression()
             if self.take() != ("mark", ")"):
-                raise self.wrong("a parenthesis is not closed")
+                raise self.error("a parenthesis is not closed")
             return inside
         if kind not in ("word", "quoted") or text in ("AND", "OR", "NOT"):
-            raise self.wrong(f"expected a comparison, found {text or 'the end'!r}")
+            raise self.error(f"expected a comparison, found {text or 'the end'!r}")
         if self.peek()[0] == "mark" and self.peek()[1] in OPERATORS:
             return self.comparison(text if kind == "word" else unquoted(text))
         return Comparison("", ":", unquoted(text) if kind == "quoted" else text, kind == "quoted")
@@ -144,7 +144,7 @@ class _Parser:
         if kind == "quoted":
             return Comparison(field, operator, unquoted(text), is_quoted=True)
         if kind != "word":
-            raise self.wrong(f"{field} {operator} needs a value")
+            raise self.error(f"{field} {operator} needs a value")
         while self.peek() == ("mark", ":"):  # an unquoted time of day
             text += self.take()[1] + self.take()[1]
         return Comparison(field, operator, text)
@@ -163,13 +163,13 @@ class _Parser:
                     return Both(tuple(map(spread, parts)))
                 case Either(parts):
                     return Either(tuple(map(spread, parts)))
-            raise self.wrong(f"{field} {operator} (...) may hold values only")
+            raise self.error(f"{field} {operator} (...) may hold values only")
 
         return spread(inside)
 
 
 def unquoted(text: str) -> str:
-    """Return what stands between the quotes, escapes resolved."""
+    """Return a quoted text without its quotes and escapes."""
     return re.sub(r"\\(.)", r"\1", text[1:-1])
 
 
@@ -180,21 +180,21 @@ def parse(text: str) -> Tree | None:
         return None
     tree = parser.expression()
     if parser.peek()[0] != "end":
-        raise parser.wrong(f"unexpected {parser.peek()[1]!r}")
+        raise parser.error(f"unexpected {parser.peek()[1]!r}")
     return tree
 
 
-def compiled(tree: Tree, test: Callable[[Comparison], Callable[[T], bool]]) -> Callable[[T], bool]:
+def compile_tree(tree: Tree, test: Callable[[Comparison], Callable[[T], bool]]) -> Callable[[T], bool]:
     """Turn a tree into one function; `test` turns a comparison into a function and refuses unknown fields."""
     match tree:
         case Comparison():
             return test(tree)
         case Not(part):
-            inside = compiled(part, test)
+            inside = compile_tree(part, test)
             return lambda thing: not inside(thing)
         case Both(parts):
-            every = [compiled(part, test) for part in parts]
+            every = [compile_tree(part, test) for part in parts]
             return lambda thing: all(check(thing) for check in every)
         case Either(parts):
-            some = [compiled(part, test) for part in parts]
+            some = [compile_tree(part, test) for part in parts]
             return lambda thing: any(check(thing) for check in some)

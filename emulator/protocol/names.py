@@ -4,7 +4,8 @@ import hashlib
 import re
 import secrets
 
-BUCKET = re.compile(r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]")
+BUCKET = re.compile(r"(?=.{3,222}\Z)(?=[a-z0-9])(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}(?<=[a-z0-9])")
+"""3 to 63 characters, up to 222 where dots part them (Cloud Storage, bucket name requirements, 2026-11-22)."""
 
 
 def project_number(project: str) -> str:
@@ -25,7 +26,7 @@ def new_id() -> str:
 
 def is_bucket(name: str) -> bool:
     """Tell whether this can be a Cloud Storage bucket's name; such a name is one plain folder name too."""
-    return bool(BUCKET.fullmatch(name)) and ".." not in name
+    return BUCKET.fullmatch(name) is not None
 
 
 def is_object(name: str) -> bool:

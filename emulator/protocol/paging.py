@@ -7,37 +7,37 @@ import json
 
 from emulator.protocol.errors import invalid
 
-MAX_PAGE = 100
+MAX_PAGE_SIZE = 100
 
 
 def _digest(bound: tuple[str, ...]) -> str:
     return hashlib.sha256("\0".join(bound).encode()).hexdigest()[:16]
 
 
-def token(position: list[object], *bound: str) -> str:
-    """Return an opaque token for a place in a list; `bound`: the request's other parameters."""
+def make_token(position: list[object], *bound: str) -> str:
+    """Return an opaque token for a position in a list; `bound`: the request's other parameters."""
     return base64.urlsafe_b64encode(json.dumps([_digest(bound), *position]).encode()).decode().rstrip("=")
 
 
-def position(text: str, *bound: str) -> list[object] | None:
+def read_token(text: str, *bound: str) -> list[object] | None:
     """Read a token back; None if empty, ApiError 400 if it is none or belongs to another request."""
     if not text:
         return None
     try:
-        digest, *found = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+        digest, *position = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
     except (ValueError, binascii.Error, TypeError):
         raise invalid("The page token is not valid.") from None
     if digest != _digest(bound):
         raise invalid("The page token belongs to a request with other parameters.")
-    return list(found)
+    return list(position)
 
 
-def page_size(text: str, *, usual: int = MAX_PAGE, most: int = MAX_PAGE) -> int:
-    """Read a page size: nothing or 0 = usual, more than most = most; ApiError 400 for nonsense."""
+def page_size(text: str, *, default: int = MAX_PAGE_SIZE, maximum: int = MAX_PAGE_SIZE) -> int:
+    """Read a page size: nothing or 0 = default, at most maximum; ApiError 400 for what is no number."""
     try:
         size = int(text or 0)
     except ValueError:
         raise invalid(f"Invalid value at 'page_size' (TYPE_INT32), \"{text}\"") from None
     if size < 0:
         raise invalid("The page size must not be negative.")
-    return min(size or usual, most)
+    return min(size or default, maximum)

@@ -1,8 +1,8 @@
 """Partial responses: `fields=name,customJobs(name,jobSpec/scheduling)` keeps of an answer only what it names.
 
 Syntax ("Partial response" in the documentation of Google's APIs, read 2026-11): selectors are separated by commas;
-`a/b` (or `a.b`) is a field of a field, `a(b,c)` several of them, `*` every field of one. Lists are gone through
-without an index. A name may be written in either spelling.
+`a/b` (or `a.b`) is a field of a field, `a(b,c)` several of them, `*` every field of one. A path applies to
+all elements of a list. A name may be written in either spelling.
 """
 
 import re
@@ -21,11 +21,11 @@ PAGE_FIELDS = ("nextPageToken",)
 def parse(text: str) -> list[Path]:
     """Read a selector into the paths of what it keeps; ApiError 400 if it is none. Nothing = everything ([])."""
     if len(text) > MAX_LENGTH:
-        raise _refusal(f"The selector is longer than {MAX_LENGTH} characters.")
+        raise _error(f"The selector is longer than {MAX_LENGTH} characters.")
     tokens = TOKEN.findall(text)
     paths = list(_selectors(tokens, (), text)) if tokens else []
     if tokens:
-        raise _refusal(f"The selector '{text}' has a closing parenthesis too many.")
+        raise _error(f"The selector '{text}' has a closing parenthesis too many.")
     return paths
 
 
@@ -34,7 +34,7 @@ def _selectors(tokens: list[str], above: Path, text: str) -> Iterator[Path]:
     yield from _selector(tokens, above, text)
     while tokens and tokens[0] != ")":
         if tokens.pop(0) != ",":
-            raise _refusal(f"The selector '{text}' lacks a comma.")
+            raise _error(f"The selector '{text}' lacks a comma.")
         yield from _selector(tokens, above, text)
 
 
@@ -43,25 +43,25 @@ def _selector(tokens: list[str], above: Path, text: str) -> Iterator[Path]:
     path = above
     while True:
         if not tokens or tokens[0] in ",()/.":
-            raise _refusal(f"The selector '{text}' lacks a field name.")
+            raise _error(f"The selector '{text}' lacks a field name.")
         path = (*path, tokens.pop(0))
         if len(path) > MAX_DEPTH:
-            raise _refusal(f"The selector '{text[:MAX_DEPTH]}...' is nested too deep.")
+            raise _error(f"The selector '{text[:MAX_DEPTH]}...' is nested too deep.")
         if not tokens or tokens[0] not in ("/", ".", "("):
             yield path
             return
         if tokens.pop(0) == "(":
             yield from _selectors(tokens, path, text)
             if not tokens:
-                raise _refusal(f"The selector '{text}' lacks a closing parenthesis.")
+                raise _error(f"The selector '{text}' lacks a closing parenthesis.")
             tokens.pop(0)
             return
 
 
 def check(paths: Sequence[Path], message: str, *, collection: str = "") -> None:
-    """Raise ApiError 400 for a path that leads to no field of the answer's message.
+    """Raise ApiError 400 for a path that names no field of the answer's message.
 
-    collection: the answer is a page of such messages under this name. What lies below `*` is not looked into.
+    collection: the answer is a page of such messages under this name. What lies below `*` is not checked.
     """
     for path in paths:
         inside = path
@@ -72,11 +72,11 @@ def check(paths: Sequence[Path], message: str, *, collection: str = "") -> None:
             if name != collection:
                 raise _unknown(path)
             inside = path[1:]
-        if inside and not _leads_somewhere(inside, message):
+        if inside and not _exists(inside, message):
             raise _unknown(path)
 
 
-def _leads_somewhere(path: Path, message: str) -> bool:
+def _exists(path: Path, message: str) -> bool:
     for position, step in enumerate(path):
         if step == "*":
             return True
@@ -109,9 +109,9 @@ def select(answer: Any, paths: Sequence[Path]) -> Any:
 
 
 def _unknown(path: Path) -> ApiError:
-    return _refusal(f"Cannot find matching fields for path '{'.'.join(path)}'.")
+    return _error(f"Cannot find matching fields for path '{'.'.join(path)}'.")
 
 
-def _refusal(why: str) -> ApiError:
+def _error(why: str) -> ApiError:
     text = f"Error expanding 'fields' parameter. {why}"
     return invalid(f"Request contains an invalid argument. {text}", violations=[("fields", text)])

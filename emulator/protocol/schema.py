@@ -36,13 +36,13 @@ class Field(NamedTuple):
 @functools.cache
 def snake(name: str) -> str:
     """Return lowerCamelCase as snake_case."""
-    return re.sub(r"[A-Z]", lambda found: "_" + found[0].lower(), name)
+    return re.sub(r"[A-Z]", lambda match: "_" + match[0].lower(), name)
 
 
 @functools.lru_cache(maxsize=4096)
 def camel(name: str) -> str:
     """Return snake_case as lowerCamelCase."""
-    return re.sub(r"_([a-z0-9])", lambda found: found[1].upper(), name)
+    return re.sub(r"_([a-z0-9])", lambda match: match[1].upper(), name)
 
 
 def _field(name: str, text: str) -> Field:

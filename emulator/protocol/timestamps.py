@@ -7,12 +7,12 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 
 
-def stamp(moment: float) -> str:
+def format_time(moment: float) -> str:
     """Write a moment as RFC 3339 in UTC with microseconds: all stamps have one length and sort as text."""
     return f"{EPOCH + timedelta(microseconds=round(moment * 1e6)):%Y-%m-%dT%H:%M:%S.%fZ}"
 
 
-def moment(text: str) -> float:
+def parse_time(text: str) -> float:
     """Read an RFC 3339 time (any offset, up to nine fractional digits); ValueError if it is none."""
     trimmed = re.sub(r"(\.\d{6})\d+", r"\1", text.strip())
     trimmed = re.sub(r"([+-]\d{2})(\d{2})$", r"\1:\2", trimmed)
@@ -22,7 +22,7 @@ def moment(text: str) -> float:
     return (read - EPOCH) / MICROSECOND / 1e6
 
 
-def seconds(duration: str) -> float:
+def parse_duration(duration: str) -> float:
     """Read a duration such as `"7200s"` or `"0.5s"`; ValueError if it is none."""
     if not re.fullmatch(r"-?\d+(\.\d{1,9})?s", duration):
         raise ValueError(duration)

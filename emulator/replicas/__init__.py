@@ -1,1 +1,1 @@
-"""Replicas as local processes: what to run (launch), with which variables (cluster), watched by whom (guard)."""
+"""Replicas as local processes: commands (launch, images), variables (cluster), their run (process_runner, guard)."""

@@ -1,14 +1,13 @@
 """The environment variables of a replica, as "Training code requirements" and "Distributed training" describe them.
 
 Differences, on purpose: hosts are `127.0.0.1:PORT` so that replicas reach each other; AIP_ folders are local paths
-of the bucket's folder so that plain file code works; STORAGE_EMULATOR_HOST leads Google's storage client here.
+of the bucket's folder so that plain file code works; STORAGE_EMULATOR_HOST is for Google's storage client.
 """
 
 import json
 import os
 import re
 from pathlib import Path
-from typing import Any
 
 from emulator.protocol.documents import Document
 from emulator.state.folders import Folders
@@ -24,7 +23,7 @@ def host_name(job: Job, replica: str) -> str:
     return f"cmle-training-{pool}-{job.id[-10:]}-{index}"
 
 
-def position(replica: str) -> tuple[int, int]:
+def parse_replica(replica: str) -> tuple[int, int]:
     """Return (pool, index) of `workerpool1-2`."""
     pool, _, index = replica.removeprefix("workerpool").partition("-")
     return int(pool), int(index)
@@ -33,7 +32,7 @@ def position(replica: str) -> tuple[int, int]:
 def _addresses(job: Job) -> dict[int, list[str]]:
     cluster: dict[int, list[str]] = {}
     for replica in job.replica_names:
-        cluster.setdefault(position(replica)[0], []).append(f"127.0.0.1:{job.ports[replica]}")
+        cluster.setdefault(parse_replica(replica)[0], []).append(f"127.0.0.1:{job.ports[replica]}")
     return cluster
 
 
@@ -43,7 +42,7 @@ def _trial(job: Job) -> dict[str, str]:
 
 def cluster_spec(job: Job, replica: str) -> Document:
     """Return the content of CLUSTER_SPEC."""
-    pool, index = position(replica)
+    pool, index = parse_replica(replica)
     return {
         "cluster": {f"workerpool{number}": hosts for number, hosts in _addresses(job).items()},
         "environment": "cloud",
@@ -54,8 +53,8 @@ def cluster_spec(job: Job, replica: str) -> Document:
 
 def tf_config(job: Job, replica: str) -> Document:
     """Return the content of TF_CONFIG: roles instead of pools, no evaluator among the hosts."""
-    pool, index = position(replica)
-    hosts = {TF_TYPES[number]: found for number, found in _addresses(job).items() if number in TF_TYPES}
+    pool, index = parse_replica(replica)
+    hosts = {TF_TYPES[number]: addresses for number, addresses in _addresses(job).items() if number in TF_TYPES}
     hosts.pop("evaluator", None)
     return {
         "cluster": hosts,
@@ -79,7 +78,7 @@ def output_folders(job: Job, folders: Folders) -> dict[str, str]:
 
 
 def service_variables(job: Job, replica: str, folders: Folders) -> dict[str, str]:
-    """Return what the service sets."""
+    """Return the variables that the service sets."""
     variables = {
         "CLOUD_ML_PROJECT_ID": job.project,
         "CLOUD_ML_JOB_ID": job.id,
@@ -104,26 +103,27 @@ def metric_file(job: Job, folders: Folders) -> Path:
     return folders.scratch(job, "workerpool0-0") / "hypertune" / "output.metrics"
 
 
-def expanded(value: str, known: dict[str, str]) -> str:
+def expand(value: str, known: dict[str, str]) -> str:
     """Expand `$(NAME)`; an unknown name stays as it is, `$$` stands for one dollar."""
 
-    def replace(found: re.Match[str]) -> str:
-        return "$" if found[0] == "$$" else known.get(found[1], found[0])
+    def replace(match: re.Match[str]) -> str:
+        return "$" if match[0] == "$$" else known.get(match[1], match[0])
 
     return REFERENCE.sub(replace, value)
 
 
-def environment(job: Job, replica: str, task: Document, folders: Folders, inherited: dict[str, str]) -> dict[str, str]:
+def build_environment(
+    job: Job, replica: str, task: Document, folders: Folders, inherited: dict[str, str]
+) -> dict[str, str]:
     """Return all variables of a replica: inherited, the service's, then the user's, which may refer to earlier ones."""
     variables = inherited | service_variables(job, replica, folders)
-    given: list[dict[str, Any]] = task.get("env", [])
-    for item in given:
-        variables[item["name"]] = folders.local(expanded(item.get("value", ""), variables))
+    for item in task.get("env", []):
+        variables[item["name"]] = folders.local(expand(item.get("value", ""), variables))
     return variables
 
 
 def inherited_variables(programs: Path, scratch: Path, *, storage: str) -> dict[str, str]:
-    """Return the little that a replica takes over from this machine. programs: a folder that is searched first."""
+    """Return the variables that a replica gets from this machine. programs: a folder that is searched first."""
     path = os.pathsep.join([str(programs), os.environ.get("PATH", os.defpath)])
     variables = {
         "PATH": path,

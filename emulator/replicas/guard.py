@@ -1,8 +1,8 @@
-"""Stands between the emulator and one replica: starts it, passes signals on, and leaves nothing behind.
+"""Starts one replica for the emulator, passes signals on, and kills whatever is left at the end.
 
 Run as a script (`python -I -S guard.py [--memory-mib N] [--cpu-seconds N] [--seconds N] -- PROGRAM ARG...`) with a
 pipe from the emulator as standard input: `T` asks the replica to end (SIGTERM), `K` kills it, and the end of the pipe
-means that the emulator is gone, by whatever death: then everything is killed. The replica is the leader of its own
+means that the emulator has ended in whatever way: then everything is killed. The replica is the leader of its own
 process group; on Linux it also dies with the guard, and what it left behind becomes the guard's child and is killed.
 Exit status: the replica's, 128+n if signal n ended it. Standard library only; imports nothing of the emulator.
 """
@@ -21,7 +21,7 @@ from pathlib import Path
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 START_ERROR = 128
 CHECK_SECONDS = 0.5
-CLEAR_SECONDS = 5.0
+MAX_KILL_SECONDS = 5.0
 PROC = Path("/proc")
 
 
@@ -52,7 +52,7 @@ def _start(arguments: list[str], cpu_seconds: int) -> int:
     os._exit(START_ERROR)
 
 
-def _family(ancestor: int) -> list[int]:
+def _descendants(ancestor: int) -> list[int]:
     """Return all living descendants of a process (Linux; elsewhere none)."""
     parents: dict[int, int] = {}
     for folder in PROC.glob("[0-9]*"):
@@ -61,10 +61,10 @@ def _family(ancestor: int) -> list[int]:
         except OSError:
             continue
         parents[int(folder.name)] = int(rest.split()[1])
-    found = [pid for pid, parent in parents.items() if parent == ancestor]
-    for pid in found:
-        found.extend(child for child, parent in parents.items() if parent == pid)
-    return found
+    descendants = [pid for pid, parent in parents.items() if parent == ancestor]
+    for pid in descendants:
+        descendants.extend(child for child, parent in parents.items() if parent == pid)
+    return descendants
 
 
 def _memory_bytes(processes: list[int]) -> int:
@@ -78,8 +78,8 @@ def _memory_bytes(processes: list[int]) -> int:
 
 
 def _kill(group: int) -> None:
-    """Kill the replica's group and whoever left it."""
-    for pid in _family(os.getpid()):
+    """Kill the replica's group and its descendants outside of it."""
+    for pid in _descendants(os.getpid()):
         _signal(os.kill, pid)
     _signal(os.killpg, group)
 
@@ -91,9 +91,9 @@ def _signal(send: Callable[[int, int], None], target: int) -> None:
         return
 
 
-def _clear(group: int) -> None:
-    """Kill and collect everything that is left, for as long as that takes within reason."""
-    deadline = time.monotonic() + CLEAR_SECONDS
+def _kill_all(group: int) -> None:
+    """Kill and collect everything that is left, for at most MAX_KILL_SECONDS."""
+    deadline = time.monotonic() + MAX_KILL_SECONDS
     while time.monotonic() < deadline:
         _kill(group)
         try:
@@ -105,7 +105,7 @@ def _clear(group: int) -> None:
 
 
 def _reap(child: int) -> int | None:
-    """Collect whoever has ended; return the replica's status once it is among them."""
+    """Collect the processes that have ended; return the replica's status if it is one of them."""
     status = None
     while True:
         try:
@@ -118,12 +118,12 @@ def _reap(child: int) -> int | None:
             status = os.waitstatus_to_exitcode(raw)
 
 
-def _obey(child: int) -> None:
-    """Read the emulator's orders."""
-    orders = os.read(0, 16)
-    if not orders or b"K" in orders:
+def _read_commands(child: int) -> None:
+    """Do what the emulator asks for."""
+    commands = os.read(0, 16)
+    if not commands or b"K" in commands:
         _kill(child)
-    elif b"T" in orders:
+    elif b"T" in commands:
         try:
             os.kill(child, signal.SIGTERM)
         except ProcessLookupError:
@@ -141,8 +141,8 @@ def _watch(child: int, wake: int, memory_bytes: int, deadline: float) -> int:
         if status is not None:
             return status
         if 0 in readable:
-            _obey(child)
-        if memory_bytes and _memory_bytes(_family(os.getpid())) > memory_bytes:
+            _read_commands(child)
+        if memory_bytes and _memory_bytes(_descendants(os.getpid())) > memory_bytes:
             _kill(child)
         if deadline and time.monotonic() > deadline:
             _kill(child)
@@ -154,20 +154,20 @@ def main() -> int:
     for name in ("--memory-mib", "--cpu-seconds", "--seconds"):
         parser.add_argument(name, type=int, default=0)
     parser.add_argument("arguments", nargs="+")
-    given = parser.parse_args()
+    args = parser.parse_args()
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
     wake, waker = os.pipe()
     os.set_blocking(waker, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    child = _start(given.arguments, given.cpu_seconds)
+    child = _start(args.arguments, args.cpu_seconds)
     nothing = os.open(os.devnull, os.O_WRONLY)
     for output in (1, 2):  # the pipes belong to the replica alone: their end is the end of its output
         os.dup2(nothing, output)
-    deadline = time.monotonic() + given.seconds if given.seconds else 0.0
-    status = _watch(child, wake, given.memory_mib * 2**20, deadline)
-    _clear(child)
+    deadline = time.monotonic() + args.seconds if args.seconds else 0.0
+    status = _watch(child, wake, args.memory_mib * 2**20, deadline)
+    _kill_all(child)
     return status if status >= 0 else 128 - status
 
 

@@ -3,7 +3,7 @@
 There are no containers here, so an image's entry point is known only for the samples of this project, for the Reduction
 Server, and for those that the user names in a file (`--images FILE`), as JSON or in lines of the same form:
 
-    # pattern: command; * stands for anything, the first pattern that fits is taken
+    # pattern: command; * matches anything, the first pattern that matches is used
     us-docker.pkg.dev/my-project/train/*: python /opt/project/task.py
     {"europe-docker.pkg.dev/p/r/i:latest": ["python", "-m", "trainer.task"]}
 """
@@ -28,25 +28,25 @@ REDUCTION_SERVER = re.compile(
 IDLE = ["python", "-c", "import threading; threading.Event().wait()"]
 """What the Reduction Server does here: nothing, until the job ends."""
 LINE = re.compile(r"""(?P<quote>["']?)(?P<pattern>\S+?)(?P=quote)\s*:(?:\s+(?P<command>.+))?""")
-Given = tuple[tuple[str, list[str]], ...]
+ImageTable = tuple[tuple[str, list[str]], ...]
 
 
 class Image(NamedTuple):
-    """What an image brings. folder: what its working directory is copied from, None = it is empty."""
+    """What an image holds. folder: what its working directory is copied from, None = it is empty."""
 
     command: list[str]
     folder: Path | None = None
 
 
 class Images:
-    """The images that are known. given: patterns and their commands, see `read`."""
+    """The images that are known. table: patterns and their commands, see `load`."""
 
-    def __init__(self, given: Given = ()) -> None:
-        self._given = given
+    def __init__(self, table: ImageTable = ()) -> None:
+        self._table = table
 
     def find(self, uri: str) -> Image | None:
-        """Return what an image brings; None if it is unknown here."""
-        for pattern, command in self._given:
+        """Return what an image holds; None if it is unknown here."""
+        for pattern, command in self._table:
             if fnmatch.fnmatchcase(uri, pattern):
                 return Image(command)
         if uri in SAMPLES:
@@ -54,15 +54,15 @@ class Images:
         return Image(IDLE) if REDUCTION_SERVER.fullmatch(uri) else None
 
 
-def read(file: Path) -> Given:
+def load(file: Path) -> ImageTable:
     """Read a file of patterns and commands; ValueError that names what is wrong, OSError if it cannot be read."""
     text = file.read_text()
     if text.lstrip().startswith("{"):
         try:
-            given = json.loads(text)
+            parsed = json.loads(text)
         except ValueError as problem:
             raise ValueError(f"{file}: {problem}") from None
-        pairs = list(given.items())
+        pairs = list(parsed.items())
     else:
         pairs = _lines(text, file)
     return tuple((pattern, _command(value, f"{file}: {pattern}")) for pattern, value in pairs)
@@ -78,10 +78,10 @@ def _lines(text: str, file: Path) -> list[tuple[str, Any]]:
         if shown.startswith("- ") and pairs and isinstance(pairs[-1][1], list):
             pairs[-1][1].extend(_unquoted([shown.removeprefix("- ")]))
             continue
-        found = LINE.fullmatch(shown)
-        if found is None:
+        match = LINE.fullmatch(shown)
+        if match is None:
             raise ValueError(f"{file}: line {number} is not of the form PATTERN: COMMAND")
-        pairs.append((found["pattern"], _value(found["command"])))
+        pairs.append((match["pattern"], _value(match["command"])))
     return pairs
 
 

@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from emulator.lifecycle import words
+from emulator.lifecycle import messages
 from emulator.protocol.documents import Document
 from emulator.replicas import cluster
 from emulator.replicas.images import Image, Images
@@ -34,25 +34,19 @@ class Launch:
     folder: Path
 
 
-def pool_of(job: Job, replica: str) -> Document:
-    """Return the worker pool of a replica."""
-    pool: Document = job.spec["workerPoolSpecs"][cluster.position(replica)[0]]
-    return pool
-
-
-def refusal(job: Job, images: Images) -> Document | None:
+def image_error(job: Job, images: Images) -> Document | None:
     """Return the outcome of a job with an image that cannot be pulled: unknown here and without a command."""
-    for _, pool in job.pools:
+    for _, pool in job.worker_pools:
         container, package = pool.get("containerSpec", {}), pool.get("pythonPackageSpec", {})
         image = container.get("imageUri", "")
         if container and not container.get("command") and images.find(image) is None:
-            return words.image_denied(image, job.project)
+            return messages.image_denied(image, job.project)
         if package and not PREBUILT.fullmatch(package["executorImageUri"]):
-            return words.image_denied(package["executorImageUri"], job.project)
+            return messages.image_denied(package["executorImageUri"], job.project)
     return None
 
 
-def programs(state: Path) -> Path:
+def make_programs_folder(state: Path) -> Path:
     """Make a folder in which `python` and `python3` are the interpreter that runs the emulator; return it."""
     folder = state / "programs"
     folder.mkdir(parents=True, exist_ok=True)
@@ -65,13 +59,13 @@ def programs(state: Path) -> Path:
 
 
 def prepare(job: Job, replica: str, folders: Folders, images: Images, *, storage: str = "") -> Launch:
-    """Lay out a replica's folders and say what to run; CannotStart if the command does not exist."""
+    """Make a replica's folders; return what to run. Raises CannotStart if the command does not exist."""
     scratch = folders.scratch(job, replica)
     (scratch / "tmp").mkdir(parents=True, exist_ok=True)
-    pool = pool_of(job, replica)
+    pool: Document = job.spec["workerPoolSpecs"][cluster.parse_replica(replica)[0]]
     task: Document = pool.get("containerSpec") or pool["pythonPackageSpec"]
-    inherited = cluster.inherited_variables(programs(folders.state), scratch, storage=storage)
-    environment = cluster.environment(job, replica, task, folders, inherited)
+    inherited = cluster.inherited_variables(make_programs_folder(folders.state), scratch, storage=storage)
+    environment = cluster.build_environment(job, replica, task, folders, inherited)
     for path in cluster.output_folders(job, folders).values():
         Path(path).mkdir(parents=True, exist_ok=True)
     if job.trial:
@@ -95,21 +89,21 @@ def _package(task: Document, scratch: Path, folders: Folders) -> list[str]:
 
 
 def _work_folder(scratch: Path, image: Image | None) -> Path:
-    """Return the working directory: a sample's files anew for each start, as a container has its image's."""
+    """Return the working directory: a new copy of a sample's files for each start, as in a container."""
     if image is None or image.folder is None:
         return scratch
     folder = scratch / "app"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(image.folder, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    private.tighten_below(folder.parent)  # copies have the modes of the checkout
+    private.remove_access_below(folder.parent)  # copies have the modes of the checkout
     return folder
 
 
 def _program(name: str, path: str, folder: Path) -> str:
     if name in ("python", "python3"):
         return sys.executable
-    found = shutil.which(str(folder / name) if os.sep in name else name, path=path)
-    if found is None:
+    program = shutil.which(str(folder / name) if os.sep in name else name, path=path)
+    if program is None:
         why = f'exec: "{name}": executable file not found in $PATH' if os.sep not in name else f"{name}: no such file"
         raise CannotStart(f"{START_FAILURE}failed to create shim task: OCI runtime create failed: {why}: unknown")
-    return found
+    return program

@@ -1,12 +1,13 @@
 """What a pre-built training image does with a Python package: install it, run its module.
 
 Run as a script inside a replica: `package_runner.py --environment DIR --package FILE... --module NAME -- ARG...`.
-The environment is made anew for every start; what the emulator's own Python has installed can be imported too, which
-stands for the libraries of the image. Packages are installed with pip, without its index when everything needed is
+A new environment is made for every start; what the emulator's own Python has installed can be imported too, in
+place of the libraries of the image. Packages are installed with pip, without its index when everything needed is
 there; where setuptools is missing, a source archive is unpacked and put on the path instead.
 """
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -18,7 +19,7 @@ from pathlib import Path
 FAILED = 1
 
 
-def _say(text: str) -> None:
+def _print(text: str) -> None:
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
@@ -35,8 +36,8 @@ def _environment(folder: Path, libraries: list[str]) -> tuple[Path, Path]:
 def _libraries() -> list[str]:
     """Return the site-packages of the interpreter that runs the emulator."""
     code = "import site, json; print(json.dumps(site.getsitepackages()))"
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    return [path for path in shown.strip().strip("[]").replace('"', "").split(", ") if path]
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    return list(json.loads(output))
 
 
 def _has(python: Path, module: str) -> bool:
@@ -47,7 +48,8 @@ def _unpack(package: Path, site: Path) -> None:
     """Put a source archive's code on the path without building it."""
     target = site / f"unpacked-{package.name}"
     with tarfile.open(package) as archive:
-        archive.extractall(target, filter="data")
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python has it from 3.11.4 on
+        archive.extractall(target)  # noqa: S202  # the person's own package, whose code runs next
     roots = [file.parent for name in ("setup.py", "pyproject.toml") for file in target.rglob(name)] or [target]
     paths = [path for root in roots for path in (root, root / "src") if path.is_dir()]
     (site / f"{package.name}.pth").write_text("".join(f"{path}\n" for path in paths))
@@ -57,12 +59,12 @@ def _install(package: Path, python: Path, site: Path) -> int:
     """Install one package; return pip's exit status."""
     can_build = package.suffix == ".whl" or _has(python, "setuptools")
     if not _has(python, "pip") or not can_build:
-        _say(f"Running command: unpack {package.name}")
+        _print(f"Running command: unpack {package.name}")
         _unpack(package, site)
         return 0
     options = ["--no-build-isolation", "--no-input", "--disable-pip-version-check", "--quiet"]
     command = [str(python), "-m", "pip", "install", *options, str(package)]
-    _say(f"Running command: pip3 install {package.name}")
+    _print(f"Running command: pip3 install {package.name}")
     return subprocess.run(command, check=False).returncode
 
 
@@ -73,17 +75,17 @@ def main() -> None:
     parser.add_argument("--package", type=Path, action="append", default=[])
     parser.add_argument("--module", required=True)
     parser.add_argument("arguments", nargs="*")
-    given = parser.parse_args()
-    _say("Running run_module.py")
-    python, site = _environment(given.environment, _libraries())
-    for package in given.package:
+    args = parser.parse_args()
+    _print("Running run_module.py")
+    python, site = _environment(args.environment, _libraries())
+    for package in args.package:
         if not package.is_file():
             sys.stderr.write(f"CommandException: No URLs matched: {package}\n")
             sys.exit(FAILED)
         if status := _install(package, python, site):
             sys.exit(status)
-    _say(f"Running command: python3 -m {given.module} {' '.join(given.arguments)}".rstrip())
-    os.execv(python, [str(python), "-m", given.module, *given.arguments])  # noqa: S606
+    _print(f"Running command: python3 -m {args.module} {' '.join(args.arguments)}".rstrip())
+    os.execv(python, [str(python), "-m", args.module, *args.arguments])  # noqa: S606
 
 
 if __name__ == "__main__":

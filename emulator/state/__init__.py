@@ -1,1 +1,1 @@
-"""What is kept in the folder --state, and how it is found again: records, log entries, buckets, scratch folders."""
+"""What is kept in the folder --state: records, log entries, buckets, scratch folders."""

@@ -16,9 +16,9 @@ import google_crc32c
 from emulator.protocol.documents import Document
 from emulator.protocol.errors import invalid, not_found
 from emulator.protocol.names import is_bucket, is_object
-from emulator.protocol.timestamps import stamp
+from emulator.protocol.timestamps import format_time
 
-CHECKSUM_LIMIT = 64 * 2**20
+MAX_CHECKSUM_BYTES = 64 * 2**20
 
 
 class Buckets:
@@ -73,9 +73,9 @@ class Buckets:
         """Return an object's resource."""
         path = self._existing(bucket, name)
         status = path.stat()
-        data = path.read_bytes() if status.st_size <= CHECKSUM_LIMIT else b""
+        data = path.read_bytes() if status.st_size <= MAX_CHECKSUM_BYTES else b""
         generation = str(status.st_mtime_ns // 1_000)
-        when = stamp(status.st_mtime)
+        when = format_time(status.st_mtime)
         checksums = {"crc32c": _crc32c(data), "md5Hash": _md5(data)} if data or not status.st_size else {}
         return {
             "kind": "storage#object",
@@ -93,16 +93,16 @@ class Buckets:
             **checksums,
         }
 
-    def walk(self, bucket: str, prefix: str) -> Iterator[str]:
-        """Walk the names of a bucket's objects that start so, sorted."""
+    def object_names(self, bucket: str, prefix: str) -> Iterator[str]:
+        """Yield the sorted names of a bucket's objects that start with a prefix."""
         folder = self.bucket(bucket)
-        found = (
+        names = (
             (Path(parent) / file).relative_to(folder).as_posix()
             for parent, _, files in os.walk(folder)
             for file in files
             if not (file.startswith(".") and file.endswith(".part"))
         )
-        yield from sorted(name for name in found if name.startswith(prefix))
+        yield from sorted(name for name in names if name.startswith(prefix))
 
 
 def _md5(data: bytes) -> str:

@@ -1,4 +1,4 @@
-"""Folders under --state: buckets, and a scratch place per replica; Cloud Storage paths as local ones."""
+"""Folders under --state: buckets, and a scratch folder per replica; Cloud Storage paths as local ones."""
 
 import re
 from pathlib import Path
@@ -10,18 +10,12 @@ CLOUD_PATH = re.compile(r"(?:gs://|(?<![\w./-])/gcs/)([a-z0-9][a-z0-9._-]*)(/[^\
 
 
 class Folders:
-    """Where things are on this machine."""
+    """The folders below --state."""
 
     def __init__(self, state: Path) -> None:
         self.state = state.resolve()
         self.buckets = self.state / "buckets"
         self.work = self.state / "work"
-
-    def bucket(self, name: str) -> Path:
-        """Return the folder of a bucket; ValueError for a name that could leave the folder."""
-        if not is_bucket(name):
-            raise ValueError(f"{name!r} is not a bucket name")
-        return self.buckets / name
 
     def scratch(self, job: Job, replica: str) -> Path:
         """Return the replica's own folder, its HOME; it stays over restarts on the same machine."""
@@ -33,10 +27,10 @@ class Folders:
         What is no bucket name or would leave the bucket's folder stays as it is.
         """
 
-        def path(found: re.Match[str]) -> str:
-            bucket, rest = found[1], found[2] or ""
+        def path(match: re.Match[str]) -> str:
+            bucket, rest = match[1], match[2] or ""
             if not is_bucket(bucket) or not is_object(rest.removeprefix("/")):
-                return found[0]
+                return match[0]
             return f"{self.buckets}/{bucket}{rest}"
 
         return CLOUD_PATH.sub(path, text)

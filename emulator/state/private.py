@@ -1,4 +1,4 @@
-"""Keeps the state folder to its owner: jobs, logs, buckets and scratch folders hold what a team trains on."""
+"""Makes the state folder readable by its owner only: it holds what a team trains on."""
 
 import os
 import stat
@@ -9,7 +9,7 @@ UMASK = OTHERS
 """For a process whose files nobody else may read."""
 
 
-def folder(path: Path, *, marks: tuple[str, ...], parts: tuple[str, ...]) -> None:
+def make_folder(path: Path, *, marks: tuple[str, ...], parts: tuple[str, ...]) -> None:
     """Make a folder, or one of an earlier start, readable by its owner only; the same for `parts` in it and all below.
 
     marks: files by which we know that a folder which holds something is ours; any other keeps its mode, because others
@@ -18,21 +18,21 @@ def folder(path: Path, *, marks: tuple[str, ...], parts: tuple[str, ...]) -> Non
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     is_ours = not any(path.iterdir()) or any((path / mark).exists() for mark in marks)
     if is_ours and not path.stat().st_mode & stat.S_ISVTX:
-        tighten(path)
+        remove_access(path)
     for part in parts:
-        if tighten(path / part):  # it is loose only once, so that what may be large is walked only once
-            tighten_below(path / part)
+        if remove_access(path / part):  # only the first time: what lies below may be large
+            remove_access_below(path / part)
 
 
-def file(path: Path) -> None:
+def make_file(path: Path) -> None:
     """Make a database file, new or there already, readable by its owner only; its journals get its mode from SQLite."""
     path.touch(mode=0o600, exist_ok=True)
     for each in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))):
-        tighten(each)
+        remove_access(each)
 
 
-def tighten(path: Path) -> bool:
-    """Take a file or folder of ours from everybody else; tell whether there was anything to take."""
+def remove_access(path: Path) -> bool:
+    """Remove everybody else's access to a file or folder of ours; return whether there was any."""
     try:
         status = path.lstat()
     except FileNotFoundError:
@@ -44,8 +44,8 @@ def tighten(path: Path) -> bool:
     return True
 
 
-def tighten_below(path: Path) -> None:
-    """Take everything below a folder from everybody else."""
+def remove_access_below(path: Path) -> None:
+    """Remove everybody else's access to everything below a folder."""
     for parent, folders, files in os.walk(path):
         for name in (*folders, *files):
-            tighten(Path(parent) / name)
+            remove_access(Path(parent) / name)

@@ -1,4 +1,4 @@
-"""What is kept about each resource: the document that clients see and the life that they do not."""
+"""The records of all resources: the document that clients see, and what they do not see."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -6,19 +6,15 @@ from typing import Any, ClassVar
 
 from emulator.protocol.documents import Document
 
-TERMINAL = frozenset(
-    {
-        "JOB_STATE_SUCCEEDED",
-        "JOB_STATE_FAILED",
-        "JOB_STATE_CANCELLED",
-        "JOB_STATE_EXPIRED",
-        "JOB_STATE_PARTIALLY_SUCCEEDED",
-    }
+FINAL_STATES = frozenset(
+    f"JOB_STATE_{name}" for name in ("SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED", "PARTIALLY_SUCCEEDED")
 )
+PRIMARY = "workerpool0-0"
+"""The replica whose end is the end of the job."""
 
 
 class Phase(StrEnum):
-    """Where a custom job is in its life; finer than the state that clients see."""
+    """The phase of a custom job's life; finer than the state that clients see."""
 
     QUEUED = "queued"
     """Waits for quota, capacity or a persistent resource (QUEUED or PENDING)."""
@@ -62,31 +58,31 @@ class Record:
         """Return the full resource name."""
         return f"{self.parent}/{self.kind}/{self.id}"
 
-
-@dataclass(kw_only=True)
-class Lived(Record):
-    """A resource with a life. history: [moment, state]; told: how often an answer has shown each of them."""
-
-    history: list[list[Any]] = field(default_factory=list)
-    told: list[int] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.told += [0] * (len(self.history) - len(self.told))  # a record from before answers were counted
-
     @property
     def state(self) -> str:
-        """Return the public state."""
+        """Return the public state, of a resource that has one."""
         return str(self.document["state"])
+
+
+@dataclass(kw_only=True)
+class WithHistory(Record):
+    """A resource whose states are kept. history: [moment, state]; answers: how many have shown each of them."""
+
+    history: list[list[Any]] = field(default_factory=list)
+    answers: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.answers += [0] * (len(self.history) - len(self.answers))  # a record from before answers were counted
 
     @property
     def is_finished(self) -> bool:
         """Tell whether the public state is final."""
-        return self.state.replace("PIPELINE", "JOB") in TERMINAL
+        return self.state.replace("PIPELINE", "JOB") in FINAL_STATES
 
-    def live(self, moment: float, state: str) -> None:
-        """Enter a public state."""
+    def add_to_history(self, moment: float, state: str) -> None:
+        """Add a public state, which no answer has shown yet."""
         self.history.append([moment, state])
-        self.told.append(0)
+        self.answers.append(0)
 
 
 @dataclass(kw_only=True)
@@ -108,18 +104,19 @@ class Operation(Record):
 
 
 @dataclass(kw_only=True)
-class Job(Lived):
+class Job(WithHistory):
     """A custom job. Times are seconds since 1970."""
 
     kind: ClassVar[str] = "customJobs"
     message: ClassVar[str] = "CustomJob"
 
-    story: str = ""  # "" = real processes
+    story: str = ""  # "" = processes
     phase: Phase = Phase.QUEUED
     then: str = ""  # what follows STOPPING: "teardown", "requeue", "restart", "cancelled"
     outcome: Document | None = None  # {"state", "error"?, "line"?}: decided, not yet public
-    replicas: dict[str, str] = field(default_factory=dict)  # name -> "running", "waiting" or "exited"
+    replicas: dict[str, str] = field(default_factory=dict)  # "running", "moving", "evicted", "waiting" or "exited"
     hosts: int = 1  # changes when the job gets other machines; the host names of its replicas do not
+    machines: dict[str, int] = field(default_factory=dict)  # replica -> `hosts` when it got the machine that it is on
     attempt: int = 1
     retries: int = 0
     preemptions: int = 0
@@ -132,9 +129,23 @@ class Job(Lived):
     trial: str = ""
 
     @property
-    def vm(self) -> str:
-        """Return the name of the machines that it has now."""
-        return f"gk3-cml-{self.id[-10:]}-{self.hosts}"
+    def is_ending(self) -> bool:
+        """Tell whether a replica has failed permanently and the service has not ended the job yet."""
+        return "end" in self.timers
+
+    @property
+    def has_started(self) -> bool:
+        """Tell whether its replicas may run, and were not told to end."""
+        return self.phase in (Phase.STARTING, Phase.RUNNING)
+
+    @property
+    def running_replicas(self) -> list[str]:
+        """Return the replicas that run."""
+        return [name for name, state in self.replicas.items() if state in ("running", "moving", "evicted")]
+
+    def machine_name(self, replica: str) -> str:
+        """Return the name of the machine that a replica has now."""
+        return f"gk3-cml-{self.id[-10:]}-{self.machines.get(replica, self.hosts)}-{replica}"
 
     @property
     def spec(self) -> Document:
@@ -143,16 +154,16 @@ class Job(Lived):
         return spec
 
     @property
-    def pools(self) -> list[tuple[int, Document]]:
-        """Return (index, pool) of the pools that are not empty."""
+    def worker_pools(self) -> list[tuple[int, Document]]:
+        """Return (index, worker pool) of those that are not empty."""
         return [(index, pool) for index, pool in enumerate(self.spec["workerPoolSpecs"]) if pool]
 
     @property
     def replica_names(self) -> list[str]:
-        """Return `workerpool0-0` and all others, in order."""
+        """Return the names of all replicas, the primary first."""
         return [
             f"workerpool{index}-{number}"
-            for index, pool in self.pools
+            for index, pool in self.worker_pools
             for number in range(int(pool.get("replicaCount", "1")))
         ]
 
@@ -164,13 +175,13 @@ class Job(Lived):
 
     @property
     def strategy(self) -> str:
-        """Return the strategy in today's words."""
-        given = str(self.scheduling.get("strategy", "STANDARD"))
-        return {"LOW_COST": "SPOT", "ON_DEMAND": "STANDARD", "STRATEGY_UNSPECIFIED": "STANDARD"}.get(given, given)
+        """Return the strategy, by its present name."""
+        name = str(self.scheduling.get("strategy", "STANDARD"))
+        return {"LOW_COST": "SPOT", "ON_DEMAND": "STANDARD", "STRATEGY_UNSPECIFIED": "STANDARD"}.get(name, name)
 
 
 @dataclass(kw_only=True)
-class Study(Lived):
+class Study(WithHistory):
     """A hyperparameter tuning job. is_open: more trials may follow."""
 
     kind: ClassVar[str] = "hyperparameterTuningJobs"
@@ -204,7 +215,7 @@ class Study(Lived):
 
 
 @dataclass(kw_only=True)
-class Pipeline(Lived):
+class Pipeline(WithHistory):
     """A training pipeline. child: the name of the job or study that does its work."""
 
     kind: ClassVar[str] = "trainingPipelines"
@@ -214,8 +225,8 @@ class Pipeline(Lived):
 
 
 @dataclass(kw_only=True)
-class Pool(Record):
-    """A persistent resource. used: `{pool id: {job name: replicas}}`; operation: the one that is under way."""
+class PersistentResource(Record):
+    """A persistent resource. used: `{resource pool id: {job name: replicas}}`; operation: the one under way."""
 
     kind: ClassVar[str] = "persistentResources"
     message: ClassVar[str] = "PersistentResource"
@@ -223,14 +234,9 @@ class Pool(Record):
     used: dict[str, dict[str, int]] = field(default_factory=dict)
     operation: str = ""
 
-    @property
-    def state(self) -> str:
-        """Return the public state."""
-        return str(self.document["state"])
-
 
 @dataclass(kw_only=True)
-class Plan(Record):
+class CapacityPlan(Record):
     """How capacity changes over time; document: `{"plan": present plan, "changes": [what is still to come]}`."""
 
     kind: ClassVar[str] = "capacity"

@@ -1,10 +1,11 @@
-"""Everything that survives: records in memory, written through to SQLite after every change.
+"""The records: in memory, and written to SQLite after every change.
 
 One emulator per folder (a lock says so). Commits are made before a request is answered, so a killed emulator
-finds what it has promised. Synchronisation with the disk is off: a power cut may lose the last second.
+loses nothing that it has answered. Synchronisation with the disk is off: a power cut may lose the last second.
 """
 
 import bisect
+import contextlib
 import fcntl
 import json
 import sqlite3
@@ -32,21 +33,21 @@ create index if not exists logs_of_project on logs (project, moment, insert_id);
 
 
 class FolderInUse(Exception):
-    """Another emulator works in the state folder."""
+    """Another emulator uses the state folder."""
 
 
 class Store:
     """Records by kind and name. Not thread-safe: one event loop uses it."""
 
     def __init__(self, folder: Path) -> None:
-        private.folder(folder, marks=(FILE, LOCK), parts=(*FOLDERS, LOCK))
+        private.make_folder(folder, marks=(FILE, LOCK), parts=(*FOLDERS, LOCK))
         self._lock = (folder / LOCK).open("w")
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as problem:
             self._lock.close()
             raise FolderInUse(f"another emulator uses {folder}") from problem
-        private.file(folder / FILE)
+        private.make_file(folder / FILE)
         self.db = sqlite3.connect(folder / FILE, isolation_level=None, check_same_thread=False)
         self.db.executescript("pragma journal_mode=wal; pragma synchronous=off; pragma cache_size=-8000;" + SCHEMA)
         self._records: dict[str, dict[str, Record]] = {}
@@ -55,9 +56,21 @@ class Store:
         self._last_seq = 0
 
     def close(self) -> None:
-        """Let go of the folder."""
+        """Close the database and unlock the folder."""
         self.db.close()
         self._lock.close()
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Commit several writes once, also after an error: memory has changed, so the disk must too. May be nested."""
+        if self.db.in_transaction:
+            yield
+            return
+        self.db.execute("begin")
+        try:
+            yield
+        finally:
+            self.db.execute("commit")
 
     def load(self, kind: type[R]) -> list[R]:
         """Read all records of a kind from disk, oldest first."""
@@ -66,7 +79,7 @@ class Store:
         read = [kind(**{key: value for key, value in json.loads(data).items() if key in known}) for (data,) in rows]
         read.sort(key=lambda record: record.seq)
         for record in read:
-            self._remember(record)
+            self._index(record)
         return read
 
     def next_seq(self) -> int:
@@ -74,7 +87,7 @@ class Store:
         self._last_seq += 1
         return self._last_seq
 
-    def _remember(self, record: Record) -> None:
+    def _index(self, record: Record) -> None:
         self._records.setdefault(record.kind, {})[record.name] = record
         self._ordered.setdefault((record.kind, record.parent), []).append(record)
         if isinstance(record, Job):
@@ -83,8 +96,8 @@ class Store:
         self._last_seq = max(self._last_seq, record.seq)
 
     def add(self, record: Record) -> None:
-        """Keep a new record."""
-        self._remember(record)
+        """Add a new record."""
+        self._index(record)
         self.save(record)
 
     def save(self, record: Record) -> None:
@@ -94,7 +107,7 @@ class Store:
         self.db.execute("insert or replace into records (kind, name, data) values (?, ?, ?)", row)
 
     def remove(self, record: Record) -> None:
-        """Forget a record."""
+        """Delete a record."""
         self._records[record.kind].pop(record.name)
         self._ordered[record.kind, record.parent].remove(record)
         if isinstance(record, Job):
@@ -104,8 +117,8 @@ class Store:
 
     def get(self, kind: type[R], name: str) -> R | None:
         """Return a record by its full name."""
-        found = self._records.get(kind.kind, {}).get(name)
-        return found if isinstance(found, kind) else None
+        record = self._records.get(kind.kind, {}).get(name)
+        return record if isinstance(record, kind) else None
 
     def find(self, name: str) -> Record | None:
         """Return a record of whatever kind by its full name."""
@@ -118,7 +131,7 @@ class Store:
     def newest_first(
         self, kind: type[R], parent: str, *, before: int | None = None, label: tuple[str, str] | None = None
     ) -> Iterator[R]:
-        """Walk a parent's records from the newest, starting below sequence number `before`.
+        """Yield a parent's records from the newest, starting below sequence number `before`.
 
         label: (key, value) that all records looked for have; it only makes the walk through custom jobs shorter.
         """
@@ -131,11 +144,11 @@ class Store:
             if isinstance(record, kind):
                 yield record
 
-    def setting(self, name: str, default: Any = None) -> Any:
+    def get_setting(self, name: str, default: Any = None) -> Any:
         """Return a named value that control calls have set."""
         row = self.db.execute("select data from settings where name = ?", (name,)).fetchone()
         return default if row is None else json.loads(row[0])
 
-    def set(self, name: str, value: Any) -> None:
-        """Keep a named value."""
+    def set_setting(self, name: str, value: Any) -> None:
+        """Write a named value."""
         self.db.execute("insert or replace into settings (name, data) values (?, ?)", (name, json.dumps(value)))

@@ -1,1 +1,1 @@
-"""Hyperparameter tuning: choosing parameters (search), reading metrics (measures), leading trials (studies)."""
+"""Hyperparameter tuning: choosing parameters (search), reading metrics (measures), running trials (studies)."""

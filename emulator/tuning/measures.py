@@ -1,4 +1,4 @@
-"""Metrics of trials: what `cloudml-hypertune` wrote, which measurement counts, and who is hopeless.
+"""Metrics of trials: what `cloudml-hypertune` wrote, which measurement counts, and which trial is hopeless.
 
 The library writes JSON lines to CLOUD_ML_HP_METRIC_FILE: `timestamp`, `trial`, `global_step`, and the metric's value
 under its name. It keeps the newest 100 lines.
@@ -12,18 +12,18 @@ from typing import Any
 
 from emulator.protocol.documents import Document
 
-LEAST_FINISHED = 3
+MIN_FINISHED = 3
 """Trials that must have ended before another one is compared with them."""
 
 
-def read(file: Path, metric_ids: list[str], *, started: float) -> list[Document]:
+def load(file: Path, metric_ids: list[str], *, started: float) -> list[Document]:
     """Return the measurements in a metric file, oldest first; [] if there is none yet."""
     try:
         lines = file.read_text().splitlines()
     except OSError:
         return []
-    found = [measurement for line in lines if (measurement := _measurement(line, metric_ids, started))]
-    return sorted(found, key=lambda one: int(one.get("stepCount", "0")))
+    measurements = [measurement for line in lines if (measurement := _measurement(line, metric_ids, started))]
+    return sorted(measurements, key=lambda one: int(one.get("stepCount", "0")))
 
 
 def _measurement(line: str, metric_ids: list[str], started: float) -> Document | None:
@@ -49,7 +49,7 @@ def value(measurement: Document, metric: Document) -> float | None:
 
 
 def final(measurements: list[Document], study: Document) -> Document | None:
-    """Return the measurement that counts: the last, or the best if the study says so."""
+    """Return the measurement that counts: the last, or the best if the study selects it."""
     metric = study["metrics"][0]
     measured = [one for one in measurements if value(one, metric) is not None]
     if not measured:
@@ -66,10 +66,10 @@ def stops_early(study: Document) -> bool:
 
 
 def is_hopeless(study: Document, mine: list[Document], finished: list[list[Document]]) -> bool:
-    """Median rule: the best value so far is below the median of what others averaged up to the same step."""
+    """Tell whether a trial's best value is below the median of the averages of others up to its step (median rule)."""
     metric = study["metrics"][0]
-    values = [found for one in mine if (found := value(one, metric)) is not None]
-    if not values or len(finished) < LEAST_FINISHED:
+    values = [measured for one in mine if (measured := value(one, metric)) is not None]
+    if not values or len(finished) < MIN_FINISHED:
         return False
     step = int(mine[-1].get("stepCount", "0"))
     averages = []
@@ -78,4 +78,4 @@ def is_hopeless(study: Document, mine: list[Document], finished: list[list[Docum
         known = [one for one in upto if one is not None]
         if known:
             averages.append(statistics.fmean(known))
-    return len(averages) >= LEAST_FINISHED and max(values) < statistics.median(averages)
+    return len(averages) >= MIN_FINISHED and max(values) < statistics.median(averages)

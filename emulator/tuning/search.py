@@ -1,9 +1,9 @@
-"""Which parameters a trial gets: at random, along a grid, or where earlier trials promise most.
+"""Which parameters a trial gets: at random, along a grid, or where earlier trials were good.
 
-The default search stands for Vertex AI's Bayesian optimisation. It is a tree-structured Parzen estimator:
+The default search, in place of Vertex AI's Bayesian optimisation, is a tree-structured Parzen estimator:
 1. The first trials are random.
 2. Finished trials are sorted; the best quarter is "good", the rest is "bad".
-3. Candidates are drawn around good points; the one whose place is most typical of good and least of bad points wins.
+3. Candidates are drawn around good points; the one that is most typical of good and least of bad points wins.
 """
 
 import itertools
@@ -27,34 +27,34 @@ def suggest(study: Document, seen: list[Observation], *, number: int, seed: str)
     algorithm = study.get("algorithm", "ALGORITHM_UNSPECIFIED")
     if algorithm == "GRID_SEARCH":
         return next(itertools.islice(space.grid(parameters), number - 1, number), None)
-    dice = random.Random(f"{seed}/{number}")  # noqa: S311  # repeatable, not secret
+    generator = random.Random(f"{seed}/{number}")  # noqa: S311  # repeatable, not secret
     if algorithm == "RANDOM_SEARCH" or len(seen) < RANDOM_TRIALS:
-        return _anywhere(parameters, dice)
+        return _draw_anywhere(parameters, generator)
     ranked = sorted(seen, key=lambda one: one[1], reverse=True)
     count = max(1, math.ceil(len(ranked) * GOOD_SHARE))
     good, bad = [one[0] for one in ranked[:count]], [one[0] for one in ranked[count:]]
-    drawn = [_near(parameters, dice.choice(good), dice) for _ in range(CANDIDATES)]
-    return max(drawn, key=lambda one: _promise(parameters, one, good, bad))
+    drawn = [_draw_near(parameters, generator.choice(good), generator) for _ in range(CANDIDATES)]
+    return max(drawn, key=lambda one: _score(parameters, one, good, bad))
 
 
-def _anywhere(parameters: list[Document], dice: random.Random) -> Point:
-    return space.point(parameters, lambda parameter: space.value_at(parameter, dice.random()))
+def _draw_anywhere(parameters: list[Document], generator: random.Random) -> Point:
+    return space.point(parameters, lambda parameter: space.value_at(parameter, generator.random()))
 
 
-def _near(parameters: list[Document], centre: Point, dice: random.Random) -> Point:
+def _draw_near(parameters: list[Document], centre: Point, generator: random.Random) -> Point:
     def draw(parameter: Document) -> space.Value:
         name = parameter["parameterId"]
-        if name not in centre or dice.random() < WIDTH:
-            return space.value_at(parameter, dice.random())
+        if name not in centre or generator.random() < WIDTH:
+            return space.value_at(parameter, generator.random())
         if "categoricalValueSpec" in parameter:
             return centre[name]
-        place = space.unit_of(parameter, centre[name]) + dice.gauss(0, WIDTH)
-        return space.value_at(parameter, min(max(place, 0.0), 1.0))
+        position = space.position_of(parameter, centre[name]) + generator.gauss(0, WIDTH)
+        return space.value_at(parameter, min(max(position, 0.0), 1.0))
 
     return space.point(parameters, draw)
 
 
-def _promise(parameters: list[Document], at: Point, good: list[Point], bad: list[Point]) -> float:
+def _score(parameters: list[Document], at: Point, good: list[Point], bad: list[Point]) -> float:
     total = 0.0
     for parameter in space.active(parameters, at):
         total += math.log(_density(parameter, at, good)) - math.log(_density(parameter, at, bad))
@@ -63,11 +63,11 @@ def _promise(parameters: list[Document], at: Point, good: list[Point], bad: list
 
 def _density(parameter: Document, at: Point, points: list[Point]) -> float:
     name = parameter["parameterId"]
-    here = space.unit_of(parameter, at[name])
-    nearby = 0.1  # everywhere is possible
+    here = space.position_of(parameter, at[name])
+    nearby = 0.1  # no value is impossible
     for other in points:
         if name in other:
-            there = space.unit_of(parameter, other[name])
+            there = space.position_of(parameter, other[name])
             is_category = "categoricalValueSpec" in parameter
             nearby += float(here == there) if is_category else math.exp(-(((here - there) / WIDTH) ** 2) / 2)
     return nearby / (len(points) + 0.1)

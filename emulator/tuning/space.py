@@ -1,6 +1,6 @@
 """The space of a study's parameters: a parameter's values as numbers between 0 and 1, and back.
 
-A *point* is `{parameterId: value}`; conditional parameters are in it only where their parent's value asks for them.
+A *point* is `{parameterId: value}`; conditional parameters are in it only where their parent's value requires them.
 Source: StudySpec.ParameterSpec in the v1 protos (scales, conditions).
 """
 
@@ -29,7 +29,7 @@ def choices(parameter: Document) -> list[Value] | None:
 
 
 def bounds(parameter: Document) -> tuple[float, float]:
-    """Return the least and the greatest value of a numeric parameter."""
+    """Return the minimum and the maximum of a numeric parameter."""
     spec = parameter.get("doubleValueSpec") or parameter.get("integerValueSpec")
     if spec is None:
         values = parameter["discreteValueSpec"]["values"]
@@ -38,7 +38,7 @@ def bounds(parameter: Document) -> tuple[float, float]:
 
 
 def value_at(parameter: Document, unit: float) -> Value:
-    """Return the value at a place between 0 and 1, by the parameter's scale."""
+    """Return the value at a position between 0 and 1, by the parameter's scale."""
     if "categoricalValueSpec" in parameter:
         values: list[str] = parameter["categoricalValueSpec"]["values"]
         return values[min(int(unit * len(values)), len(values) - 1)]
@@ -58,8 +58,8 @@ def value_at(parameter: Document, unit: float) -> Value:
     return number
 
 
-def unit_of(parameter: Document, value: Value) -> float:
-    """Return the place of a value between 0 and 1; the middle of its share for a category."""
+def position_of(parameter: Document, value: Value) -> float:
+    """Return the position of a value between 0 and 1; the middle of its share for a category."""
     if "categoricalValueSpec" in parameter:
         values = parameter["categoricalValueSpec"]["values"]
         return float((values.index(value) + 0.5) / len(values))
@@ -76,7 +76,7 @@ def unit_of(parameter: Document, value: Value) -> float:
 
 
 def _children(parameter: Document, value: Value) -> Iterator[Document]:
-    """Walk the conditional parameters that a parent's value asks for."""
+    """Yield the conditional parameters that a parent's value requires."""
     for conditional in parameter.get("conditionalParameterSpecs", []):
         wanted: list[Any] = next(
             (conditional[name].get("values", []) for name in CONDITIONS if name in conditional), []
@@ -93,16 +93,16 @@ def _equal(value: Value, wanted: Any) -> bool:
 
 def point(parameters: list[Document], draw: Draw) -> Point:
     """Return a point whose values are drawn one by one, conditional ones after their parents."""
-    found: Point = {}
+    values: Point = {}
     for parameter in parameters:
         value = draw(parameter)
-        found[parameter["parameterId"]] = value
-        found |= point(list(_children(parameter, value)), draw)
-    return found
+        values[parameter["parameterId"]] = value
+        values |= point(list(_children(parameter, value)), draw)
+    return values
 
 
 def active(parameters: list[Document], at: Point) -> Iterator[Document]:
-    """Walk the parameters that a point has a value of."""
+    """Yield the parameters of which a point has a value."""
     for parameter in parameters:
         if parameter["parameterId"] in at:
             yield parameter
@@ -110,7 +110,7 @@ def active(parameters: list[Document], at: Point) -> Iterator[Document]:
 
 
 def grid(parameters: list[Document]) -> Iterator[Point]:
-    """Walk every point of a space without reals, the last parameter fastest."""
+    """Yield every point of a space without reals, the last parameter fastest."""
     if not parameters:
         yield {}
         return

@@ -1,49 +1,50 @@
 """The life of a hyperparameter tuning job: it is what its trials are, and every trial is a custom job."""
 
 from collections.abc import Callable
-from pathlib import Path
 
+from emulator.creation.factory import RecordFactory
 from emulator.lifecycle.engine import Engine
+from emulator.lifecycle.runtime import check_can_cancel
 from emulator.protocol import errors
 from emulator.protocol.documents import Document
-from emulator.protocol.errors import precondition
-from emulator.protocol.timestamps import moment, stamp
+from emulator.protocol.timestamps import parse_time
+from emulator.replicas.cluster import metric_file
+from emulator.state.folders import Folders
 from emulator.state.records import Job, Study
 from emulator.tuning import measures, search, space
 from emulator.tuning.space import Point
 
-SUCCESS, FAILURE = "JOB_STATE_SUCCEEDED", "JOB_STATE_FAILED"
-FAILED_SHARE, LEAST_FAILED = 0.5, 3
+SUCCEEDED, FAILED = "JOB_STATE_SUCCEEDED", "JOB_STATE_FAILED"
+MAX_FAILED_SHARE, MIN_FAILED = 0.5, 3
 """Without maxFailedTrialCount a study fails with its first trial, later when so many trials have failed (our rule)."""
-Launch = Callable[[Study, str, list[str]], Job]
 
 
-class Tuning:
-    """Leads every study. `launch` makes and submits a trial's job, `metric_file` says where it reports."""
+class Studies:
+    """Takes every study through its life. study_changed: called when a study has entered RUNNING or has ended."""
 
-    def __init__(self, engine: Engine, launch: Launch, metric_file: Callable[[Job], Path]) -> None:
-        self._engine, self._launch, self._metric_file = engine, launch, metric_file
-        self.ended: Callable[[Study], None] = lambda study: None  # noqa: ARG005
-        self.started: Callable[[Study], None] = lambda study: None  # noqa: ARG005
+    def __init__(
+        self, engine: Engine, factory: RecordFactory, folders: Folders, study_changed: Callable[[Study], None]
+    ) -> None:
+        self._engine, self._runtime, self._store = engine, engine.runtime, engine.runtime.store
+        self._factory, self._folders, self._study_changed = factory, folders, study_changed
 
-    # ------------------------------------------------------------ verbs
+    # ------------------------------------------------------------ what clients ask for
     def submit(self, study: Study) -> None:
-        """Take a study in and start its first trials."""
-        self._state(study, "JOB_STATE_PENDING")
+        """Start a new study and its first trials."""
+        self._runtime.set_state(study, "JOB_STATE_PENDING")
         study.document["createTime"] = study.document["updateTime"]
-        self._engine.store.add(study)
-        self.go_on(study)
+        self._store.add(study)
+        self._start_trials(study)
 
     def cancel(self, study: Study) -> None:
         """Cancel all trials that run; the study follows them."""
-        if study.is_finished:
-            raise precondition(f"The {study.message} {study.name} is in state {study.state} and cannot be cancelled.")
+        check_can_cancel(study)
         if study.state != "JOB_STATE_CANCELLING":
-            self._state(study, "JOB_STATE_CANCELLING")
-            self._call_off(study)
-            self._settle(study)
+            self._runtime.set_state(study, "JOB_STATE_CANCELLING")
+            self._stop_trials(study)
+            self._end_if_done(study)
 
-    def go_on(self, study: Study) -> None:
+    def _start_trials(self, study: Study) -> None:
         """Start trials until enough run, or end the study when nothing is left to do."""
         spec = study.document
         while study.is_open and len(study.running) < spec["parallelTrialCount"]:
@@ -53,22 +54,22 @@ class Tuning:
                 study.is_open = False
                 break
             self._start(study, str(number), point)
-        self._settle(study)
+        self._end_if_done(study)
 
     def resume(self, study: Study) -> None:
-        """Catch up after the emulator was gone: find the jobs of trials that it was just starting, then go on."""
+        """Catch up after the emulator was down: find the jobs of trials that it was just starting, then go on."""
         if study.is_finished:
             return
-        jobs = {job.trial: job for job in self._engine.store.all(Job) if job.owner == study.name}
+        jobs = {job.trial: job for job in self._store.all(Job) if job.owner == study.name}
         for trial in study.trials:
             if "customJob" not in trial and trial["id"] in jobs:
                 trial["customJob"] = jobs[trial["id"]].name
             elif "customJob" not in trial:
-                point = {one["parameterId"]: one["value"] for one in trial["parameters"]}
-                trial["customJob"] = self._launch(study, trial["id"], arguments(point)).name
+                point = _point(trial)
+                self._launch(study, trial, point)
             elif (job := jobs.get(trial["id"])) is not None and job.is_finished:
                 self.trial_ended(study, job)
-        self.go_on(study)
+        self._start_trials(study)
 
     def _suggest(self, study: Study, number: int) -> Point | None:
         metric = study.spec["metrics"][0]
@@ -76,7 +77,7 @@ class Tuning:
         for trial in study.trials:
             value = measures.value(trial.get("finalMeasurement", {}), metric)
             if value is not None:
-                seen.append(({one["parameterId"]: one["value"] for one in trial["parameters"]}, value))
+                seen.append((_point(trial), value))
         return search.suggest(study.spec, seen, number=number, seed=study.id)
 
     def _start(self, study: Study, trial_id: str, point: Point) -> None:
@@ -84,46 +85,50 @@ class Tuning:
             "id": trial_id,
             "state": "ACTIVE",
             "parameters": [{"parameterId": name, "value": value} for name, value in point.items()],
-            "startTime": stamp(self._engine.clock.now()),
+            "startTime": self._runtime.timestamp(),
         }
         study.trials.append(trial)
-        self._engine.store.save(study)
-        job = self._launch(study, trial_id, arguments(point))
+        self._store.save(study)
+        self._launch(study, trial, point)
+
+    def _launch(self, study: Study, trial: Document, point: Point) -> None:
+        job = self._factory.new_trial_job(study, trial["id"], arguments(point))
+        self._engine.submit(job)
         trial["customJob"] = job.name
 
-    # ------------------------------------------------------------ what happens
+    # ------------------------------------------------------------ what happens by itself
     def trial_started(self, study: Study) -> None:
-        """A trial's job runs."""
+        """Handle a trial whose job runs."""
         if study.state == "JOB_STATE_PENDING":
-            self._state(study, "JOB_STATE_RUNNING")
+            self._runtime.set_state(study, "JOB_STATE_RUNNING")
             study.document.setdefault("startTime", study.document["updateTime"])
-            self._engine.store.save(study)
-            self.started(study)
+            self._store.save(study)
+            self._study_changed(study)
 
-    def watch(self, study: Study, job: Job) -> bool:
-        """Look at a running trial's metrics; stop it early if it is hopeless. Returns whether to look again."""
+    def check_trial(self, study: Study, job: Job) -> bool:
+        """Read a running trial's metrics; stop it early if it is hopeless. Returns whether to check it again."""
         trial = study.trial(job.trial)
-        self._measure(study, trial, job)
+        self._read_metrics(study, trial, job)
         if not measures.stops_early(study.spec) or trial["state"] != "ACTIVE":
             return True
         finished = [one.get("measurements", []) for one in study.trials if one["state"] == "SUCCEEDED"]
         if measures.is_hopeless(study.spec, trial.get("measurements", []), finished):
             trial["state"] = "STOPPING"
-            self._engine.store.save(study)
+            self._store.save(study)
             self._engine.cancel(job)
             return False
         return True
 
     def trial_ended(self, study: Study, job: Job) -> None:
-        """A trial's job has ended."""
+        """Handle a trial whose job has ended."""
         trial = study.trial(job.trial)
         if trial["state"] not in ("ACTIVE", "STOPPING"):
             return
-        self._measure(study, trial, job)
+        self._read_metrics(study, trial, job)
         final = measures.final(trial.get("measurements", []), study.spec)
         was_stopped = trial["state"] == "STOPPING"
-        trial["endTime"] = stamp(self._engine.clock.now())
-        if (job.state == SUCCESS or was_stopped) and final is not None:
+        trial["endTime"] = self._runtime.timestamp()
+        if (job.state == SUCCEEDED or was_stopped) and final is not None:
             trial |= {"state": "SUCCEEDED", "finalMeasurement": final}
         else:
             trial["state"] = "INFEASIBLE"
@@ -132,55 +137,55 @@ class Tuning:
         if study.is_open and _has_failed(study):
             study.is_open = False
             study.has_failed = True
-            self._call_off(study)
-        self._engine.store.save(study)
-        self.go_on(study)
+            self._stop_trials(study)
+        self._store.save(study)
+        self._start_trials(study)
 
     def _reason(self, job: Job) -> str:
         error = (job.outcome or {}).get("error", {})
         return str(error.get("message") or "The trial did not report the metric of the study.")
 
-    def _measure(self, study: Study, trial: Document, job: Job) -> None:
+    def _read_metrics(self, study: Study, trial: Document, job: Job) -> None:
         metrics = [metric["metricId"] for metric in study.spec["metrics"]]
-        if job.story and job.state == SUCCESS:
-            point = {one["parameterId"]: one["value"] for one in trial["parameters"]}
-            found = [{"stepCount": "1", "metrics": [{"metricId": metrics[0], "value": _told(study.spec, point)}]}]
+        if job.story and job.state == SUCCEEDED:
+            point = _point(trial)
+            measured = [
+                {"stepCount": "1", "metrics": [{"metricId": metrics[0], "value": _story_metric(study.spec, point)}]}
+            ]
         else:
-            found = measures.read(self._metric_file(job), metrics, started=moment(trial["startTime"]))
-        if found and found != trial.get("measurements"):
-            trial["measurements"] = found
-            self._engine.store.save(study)
+            measured = measures.load(metric_file(job, self._folders), metrics, started=parse_time(trial["startTime"]))
+        if measured and measured != trial.get("measurements"):
+            trial["measurements"] = measured
+            self._store.save(study)
 
-    def _call_off(self, study: Study) -> None:
+    def _stop_trials(self, study: Study) -> None:
         study.is_open = False
         for name in study.running:
-            job = self._engine.store.get(Job, name)
+            job = self._store.get(Job, name)
             if job is not None and not job.is_finished:
                 self._engine.cancel(job)
 
-    def _settle(self, study: Study) -> None:
+    def _end_if_done(self, study: Study) -> None:
         """End the study when no trial runs and none will follow."""
         if not study.is_open and not study.running and not study.is_finished:
             if study.state == "JOB_STATE_CANCELLING":
                 study.document["error"] = errors.status(errors.CANCELLED, "CANCELED")
-                self._state(study, "JOB_STATE_CANCELLED")
+                self._runtime.set_state(study, "JOB_STATE_CANCELLED")
             elif study.has_failed:
                 reason = next(one["infeasibleReason"] for one in study.trials if one["state"] == "INFEASIBLE")
                 text = f"Too many trials have failed ({study.failed}). The first one: {reason}"
                 study.document["error"] = errors.status(errors.INVALID_ARGUMENT, text)
-                self._state(study, FAILURE)
+                self._runtime.set_state(study, FAILED)
             else:
-                self._state(study, SUCCESS)
+                self._runtime.set_state(study, SUCCEEDED)
             study.document["endTime"] = study.document["updateTime"]
-            self._engine.store.save(study)
-            self.ended(study)
-        self._engine.store.save(study)
+            self._store.save(study)
+            self._study_changed(study)
+        self._store.save(study)
 
-    def _state(self, study: Study, state: str) -> None:
-        now = self._engine.clock.now()
-        study.document["state"] = state
-        study.document["updateTime"] = stamp(now)
-        study.live(now, state)
+
+def _point(trial: Document) -> Point:
+    return {parameter["parameterId"]: parameter["value"] for parameter in trial["parameters"]}
 
 
 def _has_failed(study: Study) -> bool:
@@ -188,7 +193,7 @@ def _has_failed(study: Study) -> bool:
     if allowed:
         return bool(study.failed >= allowed)
     ended = sum(trial["state"] in ("SUCCEEDED", "INFEASIBLE") for trial in study.trials)
-    return study.failed == ended or (study.failed >= LEAST_FAILED and study.failed > ended * FAILED_SHARE)
+    return study.failed == ended or (study.failed >= MIN_FAILED and study.failed > ended * MAX_FAILED_SHARE)
 
 
 def arguments(point: Point) -> list[str]:
@@ -200,7 +205,7 @@ def _text(value: space.Value) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else str(value)
 
 
-def _told(study: Document, point: Point) -> float:
-    """Return the metric of a trial that a story plays: best, 1, where every parameter is a third up its scale."""
-    places = [space.unit_of(one, point[one["parameterId"]]) for one in space.active(study["parameters"], point)]
+def _story_metric(study: Document, point: Point) -> float:
+    """Return the metric of a trial with a story: best, 1, where every parameter is a third up its scale."""
+    places = [space.position_of(one, point[one["parameterId"]]) for one in space.active(study["parameters"], point)]
     return 1 - sum((place - 1 / 3) ** 2 for place in places)

@@ -1,1 +1,1 @@
-"""HTTP: the server, requests and answers (app), the way to a method (routes), the control plane and its page."""
+"""HTTP: the server, requests and answers (app), which method answers (routes), the control plane and its page."""

@@ -1,6 +1,6 @@
-"""Which requests are let in: those of no web page elsewhere, and where it is demanded those that know the credential.
+"""Which requests are answered: none of other web sites, and where it is demanded only those with the credential.
 
-The credential is made at each start. It is demanded where the system does not tell whose connection it is
+A new credential is made at each start. It is demanded where the system does not name the owner of a connection
 (`emulator.peers`). Clients send it as a bearer token, or call `http://HOST:PORT/_access/CREDENTIAL` as the address.
 """
 
@@ -18,8 +18,8 @@ from emulator.protocol.errors import ApiError
 
 FILE = "credential"
 PREFIX = "/_access/"
-BEFORE = "emulator.before"
-"""Key of the scope: what stood before the path."""
+PREFIX_KEY = "emulator.prefix"
+"""Key of the scope: the prefix of the path that held the credential."""
 HOST = re.compile(r"(?:\[([0-9a-fA-F:.]+)\]|([0-9.]+)|[lL][oO][cC][aA][lL][hH][oO][sS][tT])(?::[0-9]{1,5})?")
 
 
@@ -27,7 +27,7 @@ class Credential:
     """A secret of this start, in a file that only this user can read."""
 
     def __init__(self, state: Path) -> None:
-        """Make it; `state` is the emulator's folder."""
+        """Make a credential; `state` is the emulator's folder."""
         self._secret = secrets.token_urlsafe(32)
         self.file = state / FILE
         self.file.unlink(missing_ok=True)
@@ -36,15 +36,15 @@ class Credential:
 
     @property
     def prefix(self) -> str:
-        """Return the path before all paths that lets a request in."""
+        """Return the prefix of a path that holds the credential."""
         return PREFIX + self._secret
 
-    def fits(self, given: str) -> bool:
-        """Tell whether this is it."""
-        return hmac.compare_digest(given.encode(), self._secret.encode())
+    def matches(self, text: str) -> bool:
+        """Tell whether a text is the credential."""
+        return hmac.compare_digest(text.encode(), self._secret.encode())
 
-    def refusal(self) -> ApiError:
-        """Return what who does not know it is told."""
+    def error(self) -> ApiError:
+        """Return the error for a request without the credential."""
         return ApiError(
             403,
             "This emulator serves only the user who started it, and this system does not tell whose connection this "
@@ -53,30 +53,30 @@ class Credential:
         )
 
 
-def forget(state: Path) -> None:
+def remove_old_credential(state: Path) -> None:
     """Remove the credential of an earlier start."""
     (state / FILE).unlink(missing_ok=True)
 
 
-def admit(scope: Scope, credential: Credential | None) -> None:
-    """Let a request in and take the credential out of its path; ApiError 403 for one that may not be answered."""
+def check_request(scope: Scope, credential: Credential | None) -> None:
+    """Take the credential out of a request's path; ApiError 403 for a request that may not be answered."""
     headers = Headers(scope=scope)
     _refuse_other_sites(headers, scope["method"])
     if credential is None:
         return
-    begun, _, rest = str(scope["path"]).removeprefix(PREFIX).partition("/")
-    if scope["path"].startswith(PREFIX) and credential.fits(begun):
-        scope["path"], scope[BEFORE] = f"/{rest}", credential.prefix
+    secret, _, rest = str(scope["path"]).removeprefix(PREFIX).partition("/")
+    if scope["path"].startswith(PREFIX) and credential.matches(secret):
+        scope["path"], scope[PREFIX_KEY] = f"/{rest}", credential.prefix
         return
     scheme, _, token = headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer" or not credential.fits(token.strip()):
-        raise credential.refusal()
+    if scheme.lower() != "bearer" or not credential.matches(token.strip()):
+        raise credential.error()
 
 
 def _refuse_other_sites(headers: Headers, method: str) -> None:
-    """Refuse what a web page elsewhere could make a browser of this user send, also under a name of its own for us.
+    """Refuse requests that a page of another site makes this user's browser send, also by a host name of its own.
 
-    The Host header is read here: Starlette takes the server's own address for one that it cannot read.
+    The Host header is read here: Starlette uses the server's own address where it cannot parse the header.
     """
     host = headers.get("host")
     if host is not None and not is_loopback(host):
@@ -93,10 +93,10 @@ def _refuse_other_sites(headers: Headers, method: str) -> None:
 
 def is_loopback(host: str) -> bool:
     """Tell whether a Host header names this machine by an address that no name server can give to others."""
-    found = HOST.fullmatch(host)
-    if found is None:
+    match = HOST.fullmatch(host)
+    if match is None:
         return False
     try:
-        return host.lower().startswith("localhost") or ipaddress.ip_address(found[1] or found[2]).is_loopback
+        return host.lower().startswith("localhost") or ipaddress.ip_address(match[1] or match[2]).is_loopback
     except ValueError:
         return False

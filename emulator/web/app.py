@@ -1,14 +1,15 @@
-"""The HTTP surface: a request becomes a call, the method's answer or error becomes bytes, faults strike in between."""
+"""The HTTP app: a request becomes a call of a method, its answer or error becomes a response; faults are applied."""
 
 import asyncio
 import contextlib
+import functools
 import inspect
 import json
 import logging
 import socket
 import struct
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, cast
 
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
@@ -20,19 +21,19 @@ from emulator.lifecycle.clock import WallClock
 from emulator.protocol import answers, partial
 from emulator.protocol.calls import Call, Reply
 from emulator.protocol.errors import ApiError
-from emulator.rehearsal import faults
-from emulator.rehearsal.faults import Fault
-from emulator.state.transactions import together
+from emulator.scenarios import faults
+from emulator.scenarios.faults import NO_FAULT, Fault
 from emulator.web import access, routes, unserved
 from emulator.web.access import Credential
 from emulator.world import World
 
-LARGEST_BODY = 512 * 2**20
-WIRE = "emulator.wire"
+MAX_BODY_BYTES = 512 * 2**20
+BREAK = "emulator.break"
+"""Key of the scope: a coroutine function that breaks the connection below a request."""
 log = logging.getLogger("emulator")
 
 
-class Surface:
+class RequestHandler:
     """Answers every request."""
 
     def __init__(self, world: World) -> None:
@@ -41,73 +42,70 @@ class Surface:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request (ASGI)."""
         request = Request(scope, receive)
-        found = routes.resolve(request.method, scope["path"])
-        method = found[0].method if found else ""
-        fault = None if method.startswith("_emulator") else self._world.faults.pick(method)
-        if fault is not None and fault.kind == "reset":
-            await _break(scope[WIRE])
+        match = routes.resolve(request.method, scope["path"])
+        method = match[0].method if match else ""
+        fault = (None if method.startswith("_emulator") else self._world.faults.find(method)) or NO_FAULT
+        if fault.kind == "reset":
+            await scope[BREAK]()
             return
-        if fault is not None and fault.kind == "slow":
+        if fault.kind == "slow":
             await asyncio.sleep(fault.seconds)
         with contextlib.suppress(ClientDisconnect):
-            response = await self._answer(request, found, fault)
-            if fault is not None and fault.kind == "lost":
-                await _break(scope[WIRE])
+            response = await self._answer(request, match, fault)
+            if fault.kind == "lost":
+                await scope[BREAK]()
                 return
-            if fault is not None and fault.kind == "truncated":
+            if fault.kind == "truncated":
                 response = Response(bytes(response.body)[: len(response.body) // 2], media_type="application/json")
             await response(scope, receive, send)
 
-    async def _answer(
-        self, request: Request, found: tuple[routes.Route, dict[str, str]] | None, fault: Fault | None
-    ) -> Response:
+    async def _answer(self, request: Request, match: routes.Match | None, fault: Fault) -> Response:
         try:
-            if fault is not None and fault.kind == "html":
+            if fault.kind == "html":
                 return Response(faults.PAGE, status_code=503, media_type="text/html")
-            if fault is not None and fault.kind in faults.STATUSES:
+            if fault.kind in faults.STATUSES:
                 headers = {} if fault.retry_after is None else {"Retry-After": str(fault.retry_after)}
                 return _json(fault.error().body(), status=int(fault.kind), headers=headers)
-            return _response(await self._call(request, found, fault))
+            return _response(await self._call(request, match, fault))
         except ApiError as problem:
             return _json(problem.body(), status=problem.http)
         except Exception:  # the edge: a bug here must not look like a broken connection
             log.exception("a method failed")
             return _json(ApiError(500, "Internal error encountered.").body(), status=500)
 
-    async def _call(
-        self, request: Request, found: tuple[routes.Route, dict[str, str]] | None, fault: Fault | None
-    ) -> Any:
+    async def _call(self, request: Request, match: routes.Match | None, fault: Fault) -> Any:
         path = request.scope["path"]
-        if found is None:
-            raise unserved.refusal(request.method, path)
-        route, params = found
+        if match is None:
+            raise unserved.error(request.method, path)
+        route, params = match
         call = Call(
             method=route.method,
             params=params,
             query=dict(request.query_params),
+            pairs=tuple(request.query_params.multi_items()),
             headers=request.headers,
             body=await _body(request),
-            address=f"{request.url.scheme}://{request.url.netloc}{request.scope.get(access.BEFORE, '')}",
-            is_heard=fault is None or fault.kind in faults.ANSWERED,
-            behind_seconds=fault.seconds if fault is not None and fault.kind == "stale" else 0.0,
+            address=f"{request.url.scheme}://{request.url.netloc}{request.scope.get(access.PREFIX_KEY, '')}",
+            is_answered=fault.kind in faults.KINDS_WITH_WHOLE_ANSWERS,
+            lag_seconds=fault.seconds if fault.kind == "stale" else 0.0,
         )
-        kept = routes.kept_fields(route, call)
+        fields = routes.selected_fields(route, call)
         self._world.calls[route.method] += 1
-        with together(self._world.store.db):
+        with self._world.store.transaction():
             answer = route.handler(self._world, call)
         answer = await answer if inspect.isawaitable(answer) else answer
         answer = answers.in_version(answer, call.version) if call.version else answer
-        return partial.select(answer, kept)
+        return partial.select(answer, fields)
 
 
 async def _body(request: Request) -> bytes:
     size = request.headers.get("content-length", "0")
-    if size.isdigit() and int(size) > LARGEST_BODY:
+    if size.isdigit() and int(size) > MAX_BODY_BYTES:
         raise ApiError(413, "The request is too large.")
     chunks, total = [], 0
     async for chunk in request.stream():
         total += len(chunk)
-        if total > LARGEST_BODY:
+        if total > MAX_BODY_BYTES:
             raise ApiError(413, "The request is too large.")
         chunks.append(chunk)
     return b"".join(chunks)
@@ -124,19 +122,24 @@ def _response(answer: Any) -> Response:
     return _json(answer)
 
 
-async def _break(wire: Send) -> None:
-    """Reset the connection below an answer."""
-    transport = getattr(getattr(wire, "__self__", None), "transport", None)
+def reset(transport: asyncio.BaseTransport) -> None:
+    """Break a connection: the other end gets a TCP reset."""
+    transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    cast(asyncio.WriteTransport, transport).abort()
+
+
+async def _break(send: Send) -> None:
+    """Break the connection below an answer, as Uvicorn sends it."""
+    transport = getattr(getattr(send, "__self__", None), "transport", None)
     if transport is None:
         raise RuntimeError("this server gives no access to its connection")
-    transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    transport.abort()
+    reset(transport)
     for _ in range(3):  # let the server notice, or it would try to answer
         await asyncio.sleep(0)
 
 
-async def keep_time(world: World) -> None:
-    """Let things happen when they are due by the wall's clock."""
+async def run_timers(world: World) -> None:
+    """Fire timers when they are due by the wall's clock."""
     changed = asyncio.Event()
     world.timers.changed = changed.set
     while True:
@@ -154,13 +157,13 @@ async def keep_time(world: World) -> None:
 def create_app(world: World, credential: Credential | None) -> ASGIApp:
     """Return the ASGI application of a world; its lifespan starts and closes the world.
 
-    credential: what every request has to bring; None = who reaches this is known to be our user.
+    credential: must be in every request; None = all connections are known to be of our user.
     """
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         world.start()
-        ticking = asyncio.create_task(keep_time(world)) if isinstance(world.clock, WallClock) else None
+        ticking = asyncio.create_task(run_timers(world)) if isinstance(world.clock, WallClock) else None
         try:
             yield
         finally:
@@ -168,16 +171,16 @@ def create_app(world: World, credential: Credential | None) -> ASGIApp:
                 ticking.cancel()
             await world.close()
 
-    app = Starlette(routes=[Route("/{path:path}", Surface(world))], lifespan=lifespan)
+    app = Starlette(routes=[Route("/{path:path}", RequestHandler(world))], lifespan=lifespan)
 
-    async def admitted(scope: Scope, receive: Receive, send: Send) -> None:
-        scope[WIRE] = send
+    async def checked_app(scope: Scope, receive: Receive, send: Send) -> None:
+        scope.setdefault(BREAK, functools.partial(_break, send))
         try:
             if scope["type"] == "http":
-                access.admit(scope, credential)
+                access.check_request(scope, credential)
         except ApiError as problem:
             await _json(problem.body(), status=problem.http)(scope, receive, send)
         else:
             await app(scope, receive, send)
 
-    return admitted
+    return checked_app

@@ -8,16 +8,15 @@ from dataclasses import replace
 from typing import Any
 
 from emulator.lifecycle.clock import SetClock
+from emulator.lifecycle.stories import STORIES
 from emulator.protocol.calls import Call, Reply
 from emulator.protocol.errors import ApiError, invalid
-from emulator.protocol.timestamps import stamp
-from emulator.rehearsal.faults import KINDS
-from emulator.rehearsal.stories import STORIES
-from emulator.state.records import Job, Phase, Pool
+from emulator.scenarios.faults import KINDS
+from emulator.state.records import Job, PersistentResource
 from emulator.web import control
 from emulator.world import World
 
-SHOWN_JOBS = 50
+MAX_SHOWN_JOBS = 50
 STYLE = """body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:72rem;padding:0 1rem;color:#1c1b19}
 table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #d8d5cc}
 form{display:inline}button,select,input,textarea{font:inherit}pre{background:#f4f2ec;padding:.6rem;overflow:auto}
@@ -26,14 +25,14 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; fra
 
 
 def show(world: World, call: Call) -> Reply:
-    """Return the page; `?note=` is what the last button said."""
+    """Return the page; `?note=` is the result of the last button."""
     parts = [
         "<h1>Vertex AI training, emulated</h1>",
         "<p class=note>This server runs the commands of the jobs it is given, on this computer.</p>",
         _note(call),
         _clock(world),
         _jobs(world),
-        _pools(world),
+        _persistent_resources(world),
         _capacity(world),
         _faults(world),
     ]
@@ -47,52 +46,45 @@ def show(world: World, call: Call) -> Reply:
     return Reply(text.encode(), 200, "text/html; charset=utf-8", headers)
 
 
-def press(world: World, call: Call) -> Reply:
-    """Do what a button says, then lead back to the page."""
-    given = dict(urllib.parse.parse_qsl(call.body.decode(errors="replace")))
-    action = ACTIONS.get(given.pop("do", ""))
+BUTTONS: dict[str, Callable[[World, Call], Any]] = {
+    "preempt": control.preempt,
+    "evict": control.evict,
+    "maintenance": control.maintenance,
+    "capacity": control.change_capacity,
+    "clear capacity": control.clear_capacity,
+    "fault": control.plan_fault,
+    "forget faults": control.forget_faults,
+    "advance": control.set_clock,
+    "script": control.script,
+}
+"""The control call of each button. The other fields of its form become the body of the call, see `_body`."""
+
+
+def submit(world: World, call: Call) -> Reply:
+    """Carry out a button's action, then redirect to the page."""
+    form = dict(urllib.parse.parse_qsl(call.body.decode(errors="replace")))
+    action = form.pop("do", "")
     try:
-        if action is None:
+        if action not in BUTTONS:
             raise invalid("There is no such button.")
-        method, body = action(given)
-        method(world, replace(call, body=json.dumps(body).encode(), query={}))
+        body = json.dumps(_body(action, form)).encode()
+        BUTTONS[action](world, replace(call, body=body, query={}))
         note = "Done."
     except ApiError as problem:
         note = problem.message
     return Reply(b"", 303, headers={"Location": f"{call.address}/_emulator/?note={urllib.parse.quote(note)}"})
 
 
-Action = tuple[Callable[[World, Call], Any], dict[str, Any]]
-
-
-def _plan(given: dict[str, str]) -> Action:
-    try:
-        plan = json.loads(given.get("plan", ""))
-    except ValueError:
-        raise invalid("The plan is no JSON.") from None
-    return control.change_capacity, plan
-
-
-def _fault(given: dict[str, str]) -> Action:
-    times = given.get("times", "1")
-    body: dict[str, Any] = {"kind": given.get("kind", ""), "method": given.get("method") or "*"}
-    return control.plan_fault, body | ({"times": int(times)} if times.isdigit() else {})
-
-
-def _advance(given: dict[str, str]) -> Action:
-    return control.set_clock, {"advance": given.get("seconds", "")}
-
-
-ACTIONS: dict[str, Callable[[dict[str, str]], Action]] = {
-    "preempt": lambda given: (control.preempt, {"job": given.get("job", "")}),
-    "maintenance": lambda given: (control.maintenance, {"job": given.get("job", "")}),
-    "capacity": _plan,
-    "clear capacity": lambda given: (control.clear_capacity, {}),  # noqa: ARG005
-    "fault": _fault,
-    "forget faults": lambda given: (control.forget_faults, {}),  # noqa: ARG005
-    "advance": _advance,
-    "script": lambda given: (control.script, {"match": given.get("match") or "*", "story": given.get("story", "")}),
-}
+def _body(action: str, form: dict[str, str]) -> Any:
+    if action == "capacity":
+        try:
+            return json.loads(form.get("plan", ""))
+        except ValueError:
+            raise invalid("The plan is no JSON.") from None
+    if action == "fault":
+        times = form.pop("times", "1")
+        return form | ({"times": int(times)} if times.isdigit() else {})
+    return {"advance": form.get("seconds", "")} if action == "advance" else form
 
 
 def _e(value: object) -> str:
@@ -110,7 +102,7 @@ def _note(call: Call) -> str:
 
 
 def _clock(world: World) -> str:
-    shown = f"<p>Now <b>{_e(stamp(world.clock.now()))}</b>, speed {_e(world.options.speed)}.</p>"
+    shown = f"<p>Now <b>{_e(world.runtime.timestamp())}</b>, speed {_e(world.options.speed)}.</p>"
     if not isinstance(world.clock, SetClock):
         return shown
     field = "<label>Seconds <input name=seconds value=60 inputmode=numeric size=8></label>"
@@ -120,35 +112,36 @@ def _clock(world: World) -> str:
 def _jobs(world: World) -> str:
     jobs = world.store.all(Job)
     rows = []
-    for job in reversed(jobs[-SHOWN_JOBS:]):
+    for job in reversed(jobs[-MAX_SHOWN_JOBS:]):
         buttons = ""
-        if job.phase in (Phase.STARTING, Phase.RUNNING):
+        if job.has_started:
             buttons = _button("maintenance", "Move the worker", job=job.name)
+            buttons += _button("evict", "Evict the worker", job=job.name)
             if job.strategy == "SPOT":
                 buttons += _button("preempt", "Preempt now", job=job.name)
         cells = (job.document.get("displayName", ""), job.location, job.state.removeprefix("JOB_STATE_"), job.phase)
         more = (job.strategy, job.attempt, job.preemptions, job.story or "real")
         row = "".join(f"<td>{_e(cell)}</td>" for cell in (*cells, *more))
         rows.append(f"<tr>{row}<td>{buttons}</td></tr>")
-    names = ("Job", "Region", "State", "Phase", "Strategy", "Attempt", "Preempted", "Plays", "")
+    names = ("Job", "Region", "State", "Phase", "Strategy", "Attempt", "Preempted", "Story", "")
     head = "".join(f"<th scope=col>{name}</th>" for name in names)
-    title = f"<h2>Jobs</h2><p>{len(jobs)} in all, the newest {min(len(jobs), SHOWN_JOBS)} here.</p>"
+    title = f"<h2>Jobs</h2><p>{len(jobs)} in all, the newest {min(len(jobs), MAX_SHOWN_JOBS)} here.</p>"
     options = "".join(f"<option>{_e(name)}</option>" for name in STORIES)
     script = (
         "<form method=post><label>New jobs named <input name=match value='*'></label> "
-        f"<label>play <select name=story>{options}</select></label> <button name=do value=script>Set</button></form>"
+        f"<label>story <select name=story>{options}</select></label> <button name=do value=script>Set</button></form>"
     )
     return f"{title}<table><tr>{head}</tr>{''.join(rows)}</table>{script}"
 
 
-def _pools(world: World) -> str:
-    pools = world.store.all(Pool)
-    rows = "".join(f"<li>{_e(pool.id)}: {_e(pool.state)}</li>" for pool in pools)
-    return f"<h2>Persistent resources</h2><ul>{rows}</ul>" if pools else ""
+def _persistent_resources(world: World) -> str:
+    resources = world.store.all(PersistentResource)
+    rows = "".join(f"<li>{_e(resource.id)}: {_e(resource.state)}</li>" for resource in resources)
+    return f"<h2>Persistent resources</h2><ul>{rows}</ul>" if resources else ""
 
 
 def _capacity(world: World) -> str:
-    shown = _e(json.dumps(world.plans.shown(), indent=1))
+    shown = _e(json.dumps(world.capacity_plans.show(), indent=1))
     example = _e('{"machines": {"us-central1": {"NVIDIA_L4": 0}}}')
     field = f"<p><label>Change <textarea name=plan rows=3 cols=80>{example}</textarea></label></p>"
     change = f"<form method=post>{field}<button name=do value=capacity>Change the capacity</button></form> "
@@ -156,7 +149,7 @@ def _capacity(world: World) -> str:
 
 
 def _faults(world: World) -> str:
-    rows = "".join(f"<li>{_e(json.dumps(plan.as_dict()))}</li>" for plan in world.faults.plans)
+    rows = "".join(f"<li>{_e(json.dumps(fault.as_dict()))}</li>" for fault in world.faults.planned)
     kinds = "".join(f"<option>{_e(kind)}</option>" for kind in sorted(KINDS))
     form = (
         f"<form method=post><label>Kind <select name=kind>{kinds}</select></label> "

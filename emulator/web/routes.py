@@ -1,34 +1,47 @@
-"""Which path leads to which method: Google's in both of its versions, and ours.
+"""The routes: Google's methods in both versions, and the control plane.
 
 Custom verbs stand behind a colon. `/ui/` is the address under which Google's client polls operations.
 """
 
+import functools
 import re
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 from emulator.methods import (
-    custom_jobs,
+    cloud_access,
+    jobs,
     locations,
     log_entries,
     operations,
     persistent_resources,
+    quotas,
+    resources,
     storage,
+    time_series,
     token,
-    training_pipelines,
-    tuning_jobs,
 )
 from emulator.protocol import partial
 from emulator.protocol.calls import Call
-from emulator.state.records import Job, Model, Pipeline, Pool, Study
+from emulator.state.records import Job, Model, PersistentResource, Pipeline, Record, Study
 from emulator.web import control, page
 from emulator.world import World
 
 Handler = Callable[[World, Call], Any | Awaitable[Any]]
 PARENT = "/v1/projects/{project}/locations/{location}"
-MESSAGES: dict[str, str] = {each.kind: each.message for each in (Job, Study, Pipeline, Pool, Model)}
+MESSAGES: dict[str, str] = {each.kind: each.message for each in (Job, Study, Pipeline, PersistentResource, Model)}
 """What get and list answer with, by collection."""
-KINDS = ("customJobs", "hyperparameterTuningJobs", "trainingPipelines", "persistentResources")
+HTTP = {
+    "create": ("POST", ""),
+    "list": ("GET", ""),
+    "get": ("GET", "/{id}"),
+    "patch": ("PATCH", "/{id}"),
+    "delete": ("DELETE", "/{id}"),
+    "cancel": ("POST", "/{id}:cancel"),
+    "reboot": ("POST", "/{id}:reboot"),
+}
+"""The HTTP method of each method of a collection, and its path below the collection."""
+KINDS = (Job.kind, Study.kind, Pipeline.kind, PersistentResource.kind)
 PARTS = {"holder": f"(?P<holder>(?:{'|'.join(KINDS)})/[^/:]+)", "object": "(?P<object>.+)"}
 
 
@@ -43,46 +56,34 @@ class Route(NamedTuple):
 
 def route(verb: str, path: str, method: str, handler: Handler) -> Route:
     """Return a route; `{name}` stands for one path segment, and `/v1/projects` for all versions of the address."""
-    pattern = re.sub(r"\{(\w+)\}", lambda found: PARTS.get(found[1], f"(?P<{found[1]}>[^/:]+)"), path)
+    pattern = re.sub(r"\{(\w+)\}", lambda match: PARTS.get(match[1], f"(?P<{match[1]}>[^/:]+)"), path)
     return Route(
         verb, re.compile(pattern.replace("/v1/projects", "/(?P<version>v1|v1beta1|ui)/projects", 1)), method, handler
     )
 
 
-def _resource(kind: str, module: Any) -> list[Route]:
-    one, many = PARENT + f"/{kind}/{{id}}", PARENT + f"/{kind}"
+def _collection(kind: type[Record], usual: str, **handlers: Handler) -> list[Route]:
+    """Return the routes of a collection: the usual methods that are named, and its own handlers by name."""
+    for name in usual.split():
+        handlers[name] = functools.partial(resources.METHODS[name], kind=kind)
     return [
-        route("POST", many, f"{kind}.create", module.create),
-        route("GET", many, f"{kind}.list", module.list_),
-        route("GET", one, f"{kind}.get", module.get),
-        route("DELETE", one, f"{kind}.delete", module.delete),
-    ]
-
-
-def _own_verbs() -> list[Route]:
-    pool = PARENT + "/persistentResources/{id}"
-    return [
-        *(
-            route("POST", f"{PARENT}/{kind}/{{id}}:cancel", f"{kind}.cancel", module.cancel)
-            for kind, module in zip(KINDS, (custom_jobs, tuning_jobs, training_pipelines), strict=False)
-        ),
-        route("PATCH", pool, "persistentResources.patch", persistent_resources.patch),
-        route("POST", pool + ":reboot", "persistentResources.reboot", persistent_resources.reboot),
+        route(HTTP[name][0], f"{PARENT}/{kind.kind}{HTTP[name][1]}", f"{kind.kind}.{name}", handler)
+        for name, handler in handlers.items()
     ]
 
 
 def _operations() -> list[Route]:
-    found = []
+    routes = []
     for prefix in (PARENT, PARENT + "/{holder}"):
         one = prefix + "/operations/{id}"
-        found += [
+        routes += [
             route("GET", one, "operations.get", operations.get),
             route("GET", prefix + "/operations", "operations.list", operations.list_),
             route("POST", one + ":wait", "operations.wait", operations.wait),
             route("POST", one + ":cancel", "operations.cancel", operations.cancel),
             route("DELETE", one, "operations.delete", operations.delete),
         ]
-    return found
+    return routes
 
 
 def _storage() -> list[Route]:
@@ -99,23 +100,46 @@ def _storage() -> list[Route]:
     ]
 
 
+def _access() -> list[Route]:
+    account, permissions = "/v1/projects/-/serviceAccounts/{account}", "testIamPermissions"
+    return [
+        route("POST", "/v3/projects/{project}:" + permissions, f"projects.{permissions}",
+              cloud_access.test_project_permissions),
+        route("POST", f"{account}:{permissions}", f"serviceAccounts.{permissions}",
+              cloud_access.test_account_permissions),
+        route("GET", "/storage/v1/b/{bucket}/iam/testPermissions", f"storage.buckets.{permissions}",
+              cloud_access.test_bucket_permissions),
+        route("GET", "/v1/projects/{project}/services:batchGet", "services.batchGet", cloud_access.get_services),
+        route("GET", "/v1/projects/{project}/locations/global/services/{service}/quotaInfos", "quotaInfos.list",
+              quotas.list_infos),
+        route("GET", "/_emulator/access", "_emulator.access", cloud_access.show_access),
+        route("POST", "/_emulator/access", "_emulator.access", cloud_access.change_access),
+    ]  # fmt: skip
+
+
 ROUTES = [
-    *_resource("customJobs", custom_jobs),
-    *_resource("hyperparameterTuningJobs", tuning_jobs),
-    *_resource("trainingPipelines", training_pipelines),
-    *_resource("persistentResources", persistent_resources),
-    *_own_verbs(),
-    route("GET", PARENT + "/models/{id}", "models.get", training_pipelines.get_model),
-    route("GET", PARENT + "/models", "models.list", training_pipelines.list_models),
-    route("DELETE", PARENT + "/models/{id}", "models.delete", training_pipelines.delete_model),
+    *_collection(Job, "list get delete cancel", create=jobs.create_custom_job),
+    *_collection(Study, "list delete cancel", create=jobs.create_study, get=jobs.get_study),
+    *_collection(Pipeline, "list get delete cancel", create=jobs.create_pipeline),
+    *_collection(
+        PersistentResource,
+        "list get",
+        create=persistent_resources.create,
+        delete=persistent_resources.delete,
+        patch=persistent_resources.patch,
+        reboot=persistent_resources.reboot,
+    ),
+    *_collection(Model, "list", get=jobs.get_model, delete=jobs.delete_model),
     *_operations(),
     route("GET", PARENT, "locations.get", locations.get),
     route("GET", "/v1/projects/{project}/locations", "locations.list", locations.list_),
     route("POST", "/v2/entries:list", "entries.list", log_entries.list_),
+    route("GET", "/v3/projects/{project}/timeSeries", "timeSeries.list", time_series.list_),
     route("POST", "/token", "token", token.exchange),
     *_storage(),
+    *_access(),
     route("GET", "/_emulator/", "_emulator.page", page.show),
-    route("POST", "/_emulator/", "_emulator.page", page.press),
+    route("POST", "/_emulator/", "_emulator.page", page.submit),
     route("GET", "/_emulator/health", "_emulator.health", control.health),
     route("GET", "/_emulator/truth", "_emulator.truth", control.truth),
     route("GET", "/_emulator/clock", "_emulator.clock", control.clock),
@@ -129,28 +153,32 @@ ROUTES = [
     route("POST", "/_emulator/capacity", "_emulator.capacity", control.change_capacity),
     route("DELETE", "/_emulator/capacity", "_emulator.capacity", control.clear_capacity),
     route("POST", "/_emulator/preempt", "_emulator.preempt", control.preempt),
+    route("POST", "/_emulator/evict", "_emulator.evict", control.evict),
     route("POST", "/_emulator/maintenance", "_emulator.maintenance", control.maintenance),
 ]
 
 
-def resolve(verb: str, path: str) -> tuple[Route, dict[str, str]] | None:
-    """Return the route of a request and what its path holds; None if there is none here."""
-    for found in ROUTES:
-        if found.verb == verb and (match := found.pattern.fullmatch(path)):
-            return found, match.groupdict()
+Match = tuple[Route, dict[str, str]]
+
+
+def resolve(verb: str, path: str) -> Match | None:
+    """Return the route of a request and the variables of its path; None if there is none."""
+    for each in ROUTES:
+        if each.verb == verb and (match := each.pattern.fullmatch(path)):
+            return each, match.groupdict()
     return None
 
 
-def kept_fields(found: Route, call: Call) -> list[partial.Path]:
-    """Return what a call's `fields` keeps of the answer, [] = everything; ApiError 400 for a field that it never has.
+def selected_fields(route: Route, call: Call) -> list[partial.Path]:
+    """Return the fields of the answer that a call selects, [] = all; ApiError 400 for a field that no answer has.
 
     Our own control plane has no such parameter. What is not described here (operations, storage, log entries) is
     not checked: an unknown field is left out of the answer.
     """
-    if found.method.startswith("_emulator") or not call.fields:
+    if route.method.startswith("_emulator") or not call.fields:
         return []
     paths = partial.parse(call.fields)
-    collection, _, verb = found.method.rpartition(".")
+    collection, _, verb = route.method.rpartition(".")
     message = MESSAGES.get(collection)
     if message is not None and verb in ("get", "list"):
         partial.check(paths, message, collection=collection if verb == "list" else "")

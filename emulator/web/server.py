@@ -1,9 +1,10 @@
-"""Uvicorn around the app: loopback only, our own user only, port 0 for a free one, a word when it is ready."""
+"""Uvicorn around the app: for loopback and our own user only; port 0 stands for a free one."""
 
 import asyncio
 import ipaddress
 import socket
 from collections.abc import Callable
+from typing import Protocol
 
 import uvicorn
 
@@ -11,7 +12,7 @@ from emulator import peers
 from emulator.web import access
 from emulator.web.access import Credential
 from emulator.web.app import create_app
-from emulator.web.gate import gate
+from emulator.web.owner_check import protocol_for_owner
 from emulator.world import World
 
 
@@ -28,7 +29,7 @@ def listen(host: str, port: int) -> socket.socket:
         is_loopback = False
     if not is_loopback:
         raise NotLoopback(f"{host} is not a loopback address; the emulator runs commands and listens on loopback only")
-    # asyncio sends small answers at once (TCP_NODELAY) only where the socket says it is TCP; else each costs 40 ms.
+    # asyncio sends small answers at once (TCP_NODELAY) only if the socket's protocol is TCP; else each takes 40 ms.
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -47,54 +48,64 @@ def address_of(bound: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-class Server(uvicorn.Server):
-    """A server that says when it is ready, and leaves no connection open when it has ended."""
+class AdditionalServer(Protocol):
+    """Another server of the same world, which starts and ends with this one."""
 
-    ready: Callable[[], None]
-    address: str
-    """Where it is called; a request to it is let in also where a credential is demanded."""
-    credential: Credential | None
-    find: peers.Lookup | None
+    async def start(self) -> None:
+        """Answer from now on."""
+        ...
+
+    async def stop(self) -> None:
+        """Answer no more."""
+        ...
+
+
+class Server(uvicorn.Server):
+    """The server of a world. It calls `ready` when it answers, and leaves no connection open when it has ended.
+
+    It answers the user who runs it. demands_credential: it recognizes that user by a credential even where the system
+    names the owner of a connection. address: the URL for clients, with the credential where one is demanded.
+    """
+
+    def __init__(
+        self, world: World, bound: socket.socket, *, ready: Callable[[], None], demands_credential: bool = False
+    ) -> None:
+        self.bound = bound
+        self.find = None if demands_credential else peers.lookup()
+        access.remove_old_credential(world.options.state)
+        self.credential = Credential(world.options.state) if self.find is None else None
+        self.address = address_of(bound) + (self.credential.prefix if self.credential else "")
+        world.processes.storage = self.address
+        self.app = create_app(world, self.credential)
+        self.additional_servers: list[AdditionalServer] = []
+        self._ready = ready
+        config = uvicorn.Config(
+            self.app,
+            http="auto" if self.find is None else protocol_for_owner(self.find),
+            log_level="warning",
+            access_log=False,
+            lifespan="on",
+            ws="none",
+            timeout_graceful_shutdown=3,
+            timeout_keep_alive=75,
+        )
+        super().__init__(config)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then say so."""
+        """Start the additional servers too, then call `ready`."""
         await super().startup(sockets)
         if self.started:
-            self.ready()
+            for other in self.additional_servers:
+                await other.start()
+            self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End as Uvicorn does, then break what is still open, such as a connection whose client reads no more."""
+        for other in self.additional_servers:
+            await other.stop()
         await super().shutdown(sockets)
         for connection in list(self.server_state.connections):
             connection.transport.abort()
         if self.find is not None:
             self.find.close()
         await asyncio.sleep(0)  # an aborted connection is closed in the loop's next turn
-
-
-def server(
-    world: World, bound: socket.socket, *, ready: Callable[[], None], demands_credential: bool = False
-) -> Server:
-    """Return a server for a world that calls `ready` when it answers.
-
-    It serves the connections of the user who runs it. demands_credential: by the credential, also where the system
-    tells whose a connection is.
-    """
-    find = None if demands_credential else peers.lookup()
-    access.forget(world.options.state)
-    credential = Credential(world.options.state) if find is None else None
-    config = uvicorn.Config(
-        create_app(world, credential),
-        http="auto" if find is None else gate(find),
-        log_level="warning",
-        access_log=False,
-        lifespan="on",
-        ws="none",
-        timeout_graceful_shutdown=3,
-        timeout_keep_alive=75,
-    )
-    made = Server(config)
-    made.ready = ready
-    made.credential, made.find = credential, find
-    made.address = world.processes.storage = address_of(bound) + (credential.prefix if credential else "")
-    return made

@@ -1,8 +1,8 @@
-"""What a request is told for which there is no method here: at once, with the version and the method.
+"""The answer to a request for which there is no method here: it names the version and the method.
 
 The status is 404, as the front end of Google's services answers a path that it does not know. It is not 501: gcloud's
-HTTP library (apitools, `http_wrapper.CheckResponse`) takes every status from 500 up for a passing trouble and tries
-again for a minute before it shows the message.
+HTTP library (apitools, `http_wrapper.CheckResponse`) retries every status from 500 up
+for a minute before it shows the message.
 """
 
 import json
@@ -19,12 +19,12 @@ VERBS = {("GET", True): "get", ("GET", False): "list", ("POST", False): "create"
 VERBS |= {("PATCH", True): "patch"}
 
 
-def refusal(verb: str, path: str) -> ApiError:
+def error(verb: str, path: str) -> ApiError:
     """Return the error for a request that no route fits."""
-    found = VERSION.match(path)
-    if found is None:
+    match = VERSION.match(path)
+    if match is None:
         return not_found(f"Not found: {verb} {path}")
-    version = "v1" if found["version"] == "ui" else found["version"]
+    version = "v1" if match["version"] == "ui" else match["version"]
     name = method_name(version, verb, path)
     if name:
         return not_found(f"Method not found: the emulator does not serve {name} ({version}).")

@@ -3,13 +3,14 @@
 from jobs.catalog.accelerators import ACCELERATORS, Accelerator, accelerator
 from jobs.catalog.machines import (
     DISKS,
-    LARGEST_DISK_GB,
     MACHINES,
-    SMALLEST_DISK_GB,
+    MAX_DISK_GB,
+    MIN_DISK_GB,
     TRAINABLE,
     Disk,
     Machine,
     Topology,
+    count_accelerators,
     default_disk,
     machine,
 )
@@ -19,10 +20,10 @@ from jobs.catalog.regions import REGIONS, Region, accelerators_in, regions_with
 __all__ = [
     "ACCELERATORS",
     "DISKS",
-    "LARGEST_DISK_GB",
     "MACHINES",
+    "MAX_DISK_GB",
+    "MIN_DISK_GB",
     "REGIONS",
-    "SMALLEST_DISK_GB",
     "TRAINABLE",
     "Accelerator",
     "Disk",
@@ -32,6 +33,7 @@ __all__ = [
     "Topology",
     "accelerator",
     "accelerators_in",
+    "count_accelerators",
     "default_disk",
     "fee_rows",
     "machine",

@@ -15,8 +15,10 @@ from jobs.catalog.rows import day, rows
 class Accelerator:
     """A GPU or TPU.
 
-    `quota` is the end of its quota metric's name, `flex_start` whether Flex-start offers it, `retired_date` the day
-    its support ended (with `replacement`, an accelerator's name).
+    `quota` is the end of its quota metric's name; `has_default_quota` is False where a project has none until it asks
+    for it. `flex_start` tells whether Flex-start offers it, `retired_date` the day its support ended (with
+    `replacement`, an accelerator's name). `min_cuda` is the first CUDA version, (major, minor), that knows it,
+    `end_cuda` the first that no longer does; None: for TPUs, and where there is no such version yet.
     """
 
     name: str
@@ -26,6 +28,9 @@ class Accelerator:
     flex_start: bool
     retired_date: date | None
     replacement: str
+    min_cuda: tuple[int, int] | None
+    end_cuda: tuple[int, int] | None
+    has_default_quota: bool
     source: str
     read_date: date | None
 
@@ -33,6 +38,11 @@ class Accelerator:
     def is_retired(self) -> bool:
         """Whether its support has ended; the catalogue lists only ends that have passed."""
         return self.retired_date is not None
+
+
+def _version(text: str) -> tuple[int, int] | None:
+    major, _, minor = text.partition(".")
+    return (int(major), int(minor)) if text else None
 
 
 def _load() -> Mapping[str, Accelerator]:
@@ -46,6 +56,9 @@ def _load() -> Mapping[str, Accelerator]:
                 flex_start=row["flex_start"] == "yes",
                 retired_date=day(row["retired"]),
                 replacement=row["replacement"],
+                min_cuda=_version(row["min_cuda"]),
+                end_cuda=_version(row["end_cuda"]),
+                has_default_quota=row["default_quota"] != "0",
                 source=row["source"],
                 read_date=day(row["read"]),
             )

@@ -1,5 +1,6 @@
 """Machine types: what they are made of, which accelerators they carry or take, which TPU topologies they form."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -11,6 +12,11 @@ from jobs.catalog.rows import day, decimal, rows
 READ_DATE = date(2026, 8, 22)
 TPU_NAMES = {"ct5lp": "TPU_V5E", "ct6e": "TPU_V6E", "tpu7x": "TPU_7X"}
 POD_CORES = 32
+EVICTION_GIB = Decimal(100) / 1024
+MEMORY_RESERVED = tuple(
+    (Decimal(size), Decimal(percent) / 100) for size, percent in ((4, 25), (4, 20), (8, 10), (112, 6), (0, 2))
+)
+"""Shares of a node's memory that GKE keeps for itself: (GiB, share) from the first GiB on; 0: of all that is left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,20 @@ class Machine:
     def fixed_accelerator(self) -> str:
         """The accelerator that the machine always has, TPUs under our names; empty where none or a choice."""
         return TPU_NAMES.get(self.series, self.gpu_type if self.gpu_attach == "fixed" else "")
+
+    @property
+    def allocatable_gib(self) -> Decimal | None:
+        """The memory that GKE leaves to programs on the machine, in GiB; Vertex AI's own agents take more from it.
+
+        Source: GKE documentation, plan-node-sizes, "Memory and CPU reservations" (2026-11-22).
+        """
+        if self.memory_gib is None:
+            return None
+        left, reserved = self.memory_gib, EVICTION_GIB
+        for size, share in MEMORY_RESERVED:
+            part = min(left, size) if size else left
+            reserved, left = reserved + part * share, left - part
+        return max(self.memory_gib - reserved, Decimal(0))
 
     def takes(self, accelerator: str, count: int) -> bool:
         """Tell whether `count` of an accelerator (an AcceleratorType) may be asked for on this machine."""
@@ -117,6 +137,26 @@ def machine(machine_type: str) -> Machine | None:
     return MACHINES.get(machine_type)
 
 
+def count_accelerators(summary: str) -> Counter[str]:
+    """Return how many accelerators of each name the machines of a job have.
+
+    `summary` is the worker pools in one line, `1 × n1-standard-8 (2 × NVIDIA_TESLA_T4) + 4 × n1-standard-4`. A machine
+    that the catalogue does not know counts none; so does what was cut off from a long summary.
+    """
+    counts: Counter[str] = Counter()
+    for text in summary.split(" + "):
+        machine_text, _, attached = text.partition(" (")
+        replicas, _, name = machine_text.partition(" × ")
+        if not replicas.isdecimal():
+            continue
+        number, _, accelerator = attached.rstrip(")").partition(" × ")
+        if number.isdecimal():
+            counts[accelerator] += int(replicas) * int(number)
+        elif (known := machine(name)) is not None and known.fixed_accelerator:
+            counts[known.fixed_accelerator] += int(replicas) * known.gpu_count
+    return counts
+
+
 @dataclass(frozen=True, slots=True)
 class Disk:
     """A type of boot disk; `default_for` names machine types, `*` all others."""
@@ -136,8 +176,8 @@ DISKS: Mapping[str, Disk] = MappingProxyType(
         for row in rows("disks")
     }
 )
-SMALLEST_DISK_GB = 100
-LARGEST_DISK_GB = 64_000
+MIN_DISK_GB = 100
+MAX_DISK_GB = 64_000
 
 
 def default_disk(machine_type: str) -> str:

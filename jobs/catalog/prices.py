@@ -15,7 +15,8 @@ class PriceRow:
     `resource` is a machine type, an accelerator, `<series>-vcpu-hour`, `<series>-ram-gb-hour`, `<disk>-gb-month` (an
     hourly figure: the monthly price / 730) or `tpu-<version>-chip`. `strategy` is standard, spot, flex_start,
     reservation or `*` for all. `basis` says whose bill it is: compute_engine or vertex_training. `usd_per_hour` is
-    None where no source gives it, `as_of` where the source is undated.
+    None where no source gives it, `as_of` where the source is undated. Rows of the data files are not official: all of
+    them are copies that others made of Google's pages, bills and price lists.
     """
 
     region: str
@@ -26,6 +27,9 @@ class PriceRow:
     source: str
     as_of: date | None
     note: str
+    is_official: bool = False
+    origin: str = "file"
+    """Where the row was recorded: file, or on this site by a person or an import."""
 
 
 def _read(name: str) -> tuple[PriceRow, ...]:

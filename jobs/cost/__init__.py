@@ -3,22 +3,31 @@
 from jobs.cost.actual import BILLING_INCREMENT, accrued
 from jobs.cost.estimate import Estimate, estimate, rate_of, shape_of
 from jobs.cost.lines import Line, Rate, Shape
-from jobs.cost.offers import Offer, offers
+from jobs.cost.money import CENT, format_usd, round_up
 from jobs.cost.prices import PriceBook
+from jobs.cost.quota_notes import short_quotas
+from jobs.cost.quotas import Quota, QuotaState, increase_command, quotas, with_states
 from jobs.cost.rates import hourly
 
 __all__ = [
     "BILLING_INCREMENT",
+    "CENT",
     "Estimate",
     "Line",
-    "Offer",
     "PriceBook",
+    "Quota",
+    "QuotaState",
     "Rate",
     "Shape",
     "accrued",
     "estimate",
+    "format_usd",
     "hourly",
-    "offers",
+    "increase_command",
+    "quotas",
     "rate_of",
+    "round_up",
     "shape_of",
+    "short_quotas",
+    "with_states",
 ]

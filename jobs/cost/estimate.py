@@ -1,27 +1,27 @@
 """What a job will cost: machines × hours × price, as a range where nobody can know better."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from jobs.cost.actual import HOUR
+from jobs.cost.age import is_stale
+from jobs.cost.basis import basis_of
+from jobs.cost.forecast import Forecast, forecast, forecast_preemptible
+from jobs.cost.learned import NOT_LEARNED, Learned, Wait
 from jobs.cost.lines import NOTHING, Line, Rate, Shape, as_text
+from jobs.cost.money import format_usd
+from jobs.cost.notes import restart_notes, timeout_notes, tuning_notes
 from jobs.cost.prices import PriceBook
 from jobs.cost.rates import PERSISTENT, hourly
-from jobs.cost.restarts import CHECKPOINT_HOURS, LIKELY, LIKELY_HIGH, LIKELY_LOW, Outlook, outlook
+from jobs.cost.restarts import Outlook
+from jobs.cost.trials import rounds
 from jobs.spec import DiskSpec, MachineSpec, Submission
 from jobs.strategies import Strategy
 from jobs.strategies.rules.scheduling import DEFAULT_TIMEOUT
-
-HARDLY_ANY = 0.05
-"""Preemptions; fewer would be told as 0.0."""
-SMALLEST_CHANCE = 0.0001
-"""A smaller one would be told as 0.00%."""
-
-_Outlooks = tuple[Outlook, Outlook, Outlook]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,7 @@ class Estimate:
     """While it runs: all its machines, and all trials that run at once."""
     expected_usd: Decimal | None
     low_usd: Decimal | None
+    """The 5th percentile of what it costs when it succeeds, `high_usd` the 95th: 9 of 10 jobs should end between."""
     high_usd: Decimal | None
     lines: tuple[Line, ...]
     """Of one run: what `hourly` is made of, for all replicas."""
@@ -44,6 +45,10 @@ class Estimate:
     prices_as_of: date | None
     """The oldest date among the prices; None when none of them has a date."""
     trials: int = 1
+    rounds: int = 1
+    """How many runs follow one another: a tuning job's trials, a few at a time."""
+    elapsed_hours: float = 0.0
+    """Expected time from the start to the end, with what restarts add, when nothing waits for machines."""
     restarts: Outlook | None = None
     """What preemptions add, where the machines can be preempted."""
     until_timeout_usd: Decimal | None = None
@@ -52,16 +57,41 @@ class Estimate:
     """The timeout that applies to each run: the spec's, else Vertex AI's default."""
     has_timeout: bool = True
     """Whether the spec gives it."""
+    documented_high_usd: Decimal | None = Decimal(0)
+    """The upper end by documented rates of preemption alone, which no history lowers; None where it has no end."""
+    wait: Wait | None = None
+    """How long it waits for machines, where jobs of the team tell."""
+    basis: tuple[str, ...] = ()
+    """Sentences on what the range rests on, and how often earlier ones held."""
+    cap_usd: Decimal | None = None
+    """The job is cancelled when it has cost this much; None: it is not."""
 
     @property
     def most_usd(self) -> Decimal | None:
         """The most that may be spent as far as is known: the high estimate, or runs until the timeout if that is more.
 
-        None where no price is known, or where restarts have no end.
+        What the team's jobs have shown raises it and never lowers it; a cap makes it less. None where no price is
+        known, or where restarts have no end and no cap ends them.
         """
-        if self.high_usd is None:
-            return None
-        return max(self.high_usd, self.until_timeout_usd or Decimal(0))
+        if self.high_usd is None or self.documented_high_usd is None:
+            return None if self.usd_per_hour is None else self.cap_usd
+        most = max(self.high_usd, self.documented_high_usd, self.until_timeout_usd or Decimal(0))
+        return most if self.cap_usd is None else min(most, self.cap_usd)
+
+    def has_stale_prices(self, today: date) -> bool:
+        """Tell whether one of the prices is older than 90 days."""
+        return self.prices_as_of is not None and is_stale(self.prices_as_of, today)
+
+    def times(self, jobs: int) -> "Estimate":
+        """Return what so many of this job cost together."""
+        if jobs == 1:
+            return self
+        amounts = (
+            "usd_per_hour", "expected_usd", "low_usd", "high_usd",
+            "until_timeout_usd", "documented_high_usd", "cap_usd",
+        )  # fmt: skip
+        values = {name: getattr(self, name) for name in amounts}
+        return replace(self, **{name: usd * jobs for name, usd in values.items() if usd is not None})
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON: amounts as text, dates as YYYY-MM-DD."""
@@ -69,6 +99,8 @@ class Estimate:
             "strategy": self.strategy,
             "hours": self.hours,
             "trials": self.trials,
+            "rounds": self.rounds,
+            "elapsed_hours": self.elapsed_hours if math.isfinite(self.elapsed_hours) else None,
             "usd_per_hour": as_text(self.usd_per_hour),
             "expected_usd": as_text(self.expected_usd),
             "low_usd": as_text(self.low_usd),
@@ -78,6 +110,8 @@ class Estimate:
             "notes": list(self.notes),
             "prices_as_of": self.prices_as_of.isoformat() if self.prices_as_of else None,
             "restarts": self.restarts.as_dict() if self.restarts else None,
+            "wait_seconds": [self.wait.low, self.wait.usual, self.wait.high] if self.wait else None,
+            "basis": list(self.basis),
         }
 
 
@@ -88,46 +122,61 @@ def estimate(
     expected: timedelta,
     book: PriceBook,
     checkpoint_every: timedelta | None = None,
+    learned: Learned = NOT_LEARNED,
 ) -> Estimate:
     """Return what `submission` costs under `strategy` when it, or each of its trials, runs for `expected`.
 
-    `checkpoint_every` is the time between the training's checkpoints; None assumes the best one for Spot. The range
-    of Spot comes from the assumed preemption rates, elsewhere it ends at the timeout where the spec gives one.
+    `checkpoint_every` is the time between checkpoints; None assumes the best one. `learned`: see `Learned`.
     """
     key = PERSISTENT if strategy.key == PERSISTENT else strategy.price_key
     rate = rate_of(submission, price_key=key, book=book)
     timeout = _timeout(submission)
-    work = max(min(expected, timeout or DEFAULT_TIMEOUT), timedelta())
-    notes = [*rate.notes, *_tuning_notes(submission, work)]
+    hours = max(min(expected, timeout or DEFAULT_TIMEOUT), timedelta()) / HOUR
+    notes = list(rate.notes)
     if key == PERSISTENT:
         notes.append(_pool_note(rate_of(submission, price_key=strategy.price_key, book=book)))
-    low = middle = high = hours = work / HOUR
-    outlooks = _outlooks(submission, strategy, hours, checkpoint_every)
-    if outlooks:
-        low, middle, high = (each.billed_hours for each in outlooks)
-        notes += _restart_notes(outlooks, hours, strategy.restart_allowance)
-    notes += _timeout_notes(expected, timeout, high)
-    runs, price = submission.trials, rate.usd_per_hour
+    found = _forecast(submission, strategy, hours, checkpoint_every, learned)
+    if found.outlooks:
+        notes += restart_notes(found, hours, strategy.restart_allowance, submission)
+    notes += tuning_notes(submission, hours, found.expected) + timeout_notes(submission, expected, timeout, found.high)
+    amount = partial(_amount, rate.usd_per_hour, submission.trials)
     return Estimate(
         strategy=strategy.key,
         hours=hours,
-        usd_per_hour=_amount(price, submission.parallel_trials),
-        expected_usd=_amount(price, runs, middle),
-        low_usd=_amount(price, runs, low),
-        high_usd=_amount(price, runs, max(high, timeout / HOUR) if timeout else high),
+        usd_per_hour=_amount(rate.usd_per_hour, submission.parallel_trials),
+        expected_usd=amount(found.expected),
+        low_usd=amount(found.low),
+        high_usd=amount(found.high),
+        documented_high_usd=amount(found.documented_high),
         lines=rate.lines,
         notes=tuple(dict.fromkeys(notes)),
         prices_as_of=rate.prices_as_of,
-        restarts=outlooks[1] if outlooks else None,
-        **_runs(price, runs, timeout),
+        restarts=found.middle,
+        **_runs(submission, rate.usd_per_hour, found.expected, timeout),
+        **_history(strategy, learned),
     )
 
 
-def _runs(price: Decimal | None, runs: int, timeout: timedelta | None) -> dict[str, Any]:
-    """The fields of an estimate about its runs, each of which ends at the timeout."""
+def _runs(
+    submission: Submission, price: Decimal | None, billed_hours: float, timeout: timedelta | None
+) -> dict[str, Any]:
+    """The fields of an estimate about its runs, each of which is billed for so many hours and ends at the timeout."""
     hours = (timeout or DEFAULT_TIMEOUT) / HOUR
-    usd = _amount(price, runs, hours)
-    return {"trials": runs, "until_timeout_usd": usd, "timeout_hours": hours, "has_timeout": timeout is not None}
+    count = rounds(submission.trials, submission.parallel_trials)
+    return {
+        "trials": submission.trials,
+        "rounds": count,
+        "elapsed_hours": billed_hours * count,
+        "until_timeout_usd": _amount(price, submission.trials, hours),
+        "timeout_hours": hours,
+        "has_timeout": timeout is not None,
+    }
+
+
+def _history(strategy: Strategy, learned: Learned) -> dict[str, Any]:
+    """The fields of an estimate that the team's jobs tell."""
+    basis = basis_of(strategy.label, learned, is_preemptible=strategy.preemptible)
+    return {"wait": learned.wait(), "basis": basis}
 
 
 def rate_of(submission: Submission, *, price_key: str, book: PriceBook) -> Rate:
@@ -169,74 +218,28 @@ def _timeout(submission: Submission) -> timedelta | None:
     return timeout if timeout and timeout > timedelta() else None
 
 
-def _outlooks(submission: Submission, strategy: Strategy, hours: float, every: timedelta | None) -> _Outlooks | None:
-    """What preemptions add when there are few, some and many; None for machines that cannot be preempted."""
+def _forecast(
+    submission: Submission, strategy: Strategy, hours: float, every: timedelta | None, learned: Learned
+) -> Forecast:
+    """How long a run will be billed; `every` is the time between checkpoints."""
+    timeout = (_timeout(submission) or DEFAULT_TIMEOUT) / HOUR
     if not strategy.preemptible:
-        return None
-    replicas = sum(max(0, pool.replicas) for _, pool in submission.pools)
-    interval = every / HOUR if every and every > timedelta() else None
-    low, middle, high = (
-        outlook(hours, replicas=replicas, assumption=each, interval=interval, allowed=strategy.restart_allowance)
-        for each in (LIKELY_LOW, LIKELY, LIKELY_HIGH)
+        return forecast(hours, timeout=timeout, learned=learned)
+    return forecast_preemptible(
+        hours,
+        timeout=timeout,
+        replicas=sum(max(0, pool.replicas) for _, pool in submission.pools),
+        trials=max(1, submission.trials),
+        allowed=strategy.restart_allowance,
+        interval=every / HOUR if every and every > timedelta() else None,
+        learned=learned,
     )
-    return low, middle, high
 
 
 def _pool_note(pool: Rate) -> str:
     """Say what the machines cost on the bill of the persistent resource, which is priced like standard."""
-    share = f"about {pool.usd_per_hour:,.2f} USD" if pool.usd_per_hour is not None else "an unknown share"
+    share = f"about {format_usd(pool.usd_per_hour)}" if pool.usd_per_hour is not None else "an unknown share"
     return (
         "The run itself costs nothing: the persistent resource is billed all the time it is up, busy or not. "
         f"The machines that this run holds account for {share} an hour of that, taken at the standard price."
     )
-
-
-def _tuning_notes(submission: Submission, work: timedelta) -> list[str]:
-    if submission.tuning is None:
-        return []
-    trials, parallel = submission.trials, submission.parallel_trials
-    return [f"{trials} trials of {in_words(work / HOUR)} each, {parallel} at a time; every trial is billed."]
-
-
-def _timeout_notes(expected: timedelta, timeout: timedelta | None, high: float) -> list[str]:
-    """Say what the timeout does to the range, whose upper end would else be `high` hours."""
-    applies = timeout or DEFAULT_TIMEOUT
-    if expected > applies:
-        whose = "timeout" if timeout else "default timeout"
-        return [f"The {whose} ends the job after {in_words(applies / HOUR)}, before the expected end."]
-    if timeout and timeout / HOUR > high:
-        return [f"The upper end is a run until the timeout, after {in_words(timeout / HOUR)}."]
-    return []
-
-
-def _restart_notes(outlooks: _Outlooks, hours: float, allowed: int) -> list[str]:
-    """Say what was assumed about preemptions, and how likely the job dies of them."""
-    least, middle, most = outlooks
-    shares = f"{LIKELY_LOW.daily_share:.0%} to {LIKELY_HIGH.daily_share:.0%}"
-    assumed = (
-        f"Assumed: {shares} of the machines are preempted within a day, each restart loses "
-        f"{LIKELY_LOW.restart * 60:.0f} to {LIKELY_HIGH.restart * 60:.0f} minutes, and the training saves a checkpoint "
-        f"every {in_words(min(middle.interval_hours, hours))}, which takes {CHECKPOINT_HOURS * 60:.0f} minute."
-    )
-    if not math.isfinite(middle.billed_hours):
-        return [assumed, "With that many machines it would hardly ever finish."]
-    times = f"{middle.preemptions:.1f} preemptions" if middle.preemptions >= HARDLY_ANY else "hardly a preemption"
-    gone = _chance(1 - least.survival, 1 - most.survival)
-    return [
-        assumed,
-        f"{in_words(hours)} of work take about {in_words(middle.billed_hours)} of billed time with {times}.",
-        f"The chance of more than {allowed} preemptions, after which Vertex AI gives the job up, is {gone}.",
-    ]
-
-
-def _chance(least: float, most: float) -> str:
-    if most < SMALLEST_CHANCE:
-        return f"below {SMALLEST_CHANCE:.2%}"
-    return " to ".join(dict.fromkeys((f"{least:.2%}", f"{most:.2%}")))
-
-
-def in_words(hours: float) -> str:
-    """Write a length of time for people: seconds below two minutes, minutes below two hours, else hours."""
-    if hours < 2 / 60:
-        return f"{hours * 3600:.0f} seconds"
-    return f"{hours * 60:.0f} minutes" if hours < 2 else f"{hours:.1f} hours".replace(".0 ", " ")

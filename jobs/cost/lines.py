@@ -47,6 +47,10 @@ class Line:
     """The day on which the source held this price; None when it gives no date, which `assumption` then says."""
     assumption: str = ""
     """Why the figure is not simply read from a source, in sentences for people; empty when it is."""
+    is_estimate: bool = False
+    """Whether the figure is derived from another price by a rule, which `assumption` then states."""
+    is_official: bool = False
+    """Whether the figure, or the one that it is computed from, was read from Google itself."""
 
     @property
     def usd_per_hour(self) -> Decimal | None:
@@ -72,7 +76,9 @@ class Line:
             "usd_per_hour": as_text(self.usd_per_hour),
             "basis": self.basis,
             "source": self.source,
+            "is_official": self.is_official,
             "as_of": self.as_of.isoformat() if self.as_of else None,
+            "is_estimate": self.is_estimate,
             "assumed": self.assumed,
             "assumption": self.assumption,
         }
@@ -94,6 +100,11 @@ class Rate:
     def prices_as_of(self) -> date | None:
         """The oldest date among the prices used."""
         return min((line.as_of for line in self.lines if line.as_of), default=None)
+
+    @property
+    def is_estimate(self) -> bool:
+        """Whether a line is derived from another price by a rule, and not the price of a source."""
+        return any(line.is_estimate for line in self.lines)
 
     def times(self, count: int) -> "Rate":
         """Return the rate of `count` of these."""

@@ -9,7 +9,7 @@ from decimal import Decimal
 from jobs.catalog import default_disk, machine
 from jobs.cost.lines import Shape
 
-_FAMILIES = {
+FAMILIES = {
     "a2-highgpu": "a2",
     "a2-megagpu": "a2",
     "a2-ultragpu": "a2",
@@ -20,7 +20,7 @@ _FAMILIES = {
 }
 """Machine series whose cores and memory have unit prices of their own, and the name these carry in the files."""
 
-_CHIPS = {"ct5lp": "tpu-v5e-chip", "ct6e": "tpu-v6e-chip"}
+CHIPS = {"ct5lp": "tpu-v5e-chip", "ct6e": "tpu-v6e-chip"}
 DEVICE_CORES = 8
 """TPU v2 and v3 are priced by the device of eight cores; acceleratorCount counts cores."""
 
@@ -46,7 +46,7 @@ def pieces(shape: Shape) -> tuple[Part, ...]:
         return ()
     if row.gpu_type == "NVIDIA_B200" and row.gpu_count:  # a slice holds its share of the host
         return (Part(row.gpu_type, Decimal(row.gpu_count), "GPU slice"),)
-    family = _FAMILIES.get(shape.machine_type.rpartition("-")[0])
+    family = FAMILIES.get(shape.machine_type.rpartition("-")[0])
     if family is None or not (row.vcpu and row.memory_gib and row.gpu_type and row.gpu_count):
         return ()
     return (
@@ -85,9 +85,9 @@ def tpu(shape: Shape) -> Part:
     What no price file knows keeps its own name: TPU7x, and slices of v2 and v3 that are larger than one device.
     """
     row = machine(shape.machine_type)
-    if row is not None and row.series in _CHIPS:
+    if row is not None and row.series in CHIPS:
         topology = row.topologies.get(shape.tpu_topology)
-        return Part(_CHIPS[row.series], Decimal(topology.chips if topology else row.gpu_count), "chip")
+        return Part(CHIPS[row.series], Decimal(topology.chips if topology else row.gpu_count), "chip")
     if shape.accelerator_type and shape.accelerator_count == DEVICE_CORES:
         return Part(shape.accelerator_type, Decimal(1), "device")
     size = f" {shape.accelerator_count} × {shape.accelerator_type}" if shape.accelerator_type else ""

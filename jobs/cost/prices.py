@@ -1,13 +1,17 @@
 """The price book: which of several published prices for the same thing counts.
 
-One key (resource, region, strategy, basis) can have several rows, from different days and sources. The newest trusted
-row wins; a row without a date counts only where there is no other, and a row that its own source doubts comes last.
-Never another region's row.
+One key (resource, region, strategy, basis) can have several rows, from different days and sources. What the site has
+recorded itself, by a person or an import, counts before the data files, which hold copies at second hand; of a key the
+row that was recorded last. So a person's correction holds until a later row takes its place, and an import writes one
+only when Google's price has changed since or somebody confirms it (`jobs.cost.price_changes`).
+
+Among rows of the files the newest trusted one wins; a row without a date counts only where there is no other, and a row
+that its own source doubts comes last. Never another region's row.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date
 from decimal import Decimal
 from functools import cache
@@ -20,6 +24,7 @@ HOURS_PER_MONTH = 730
 """How Google's price pages and our files turn a monthly price into an hourly one; Billing's own month has 720."""
 
 ANY_STRATEGY = "*"
+COMPUTE_ENGINE, VERTEX_TRAINING, MANAGEMENT_FEE = "compute_engine", "vertex_training", "management_fee"
 _MONTHLY = re.compile(r"([0-9.]+) USD per GiB-month")
 _DOUBTS = {
     "INFERRED": "Inferred: the source lists this figure as the on-demand price of the region.",
@@ -31,43 +36,78 @@ _REMARKS = {
     "secondary, rounded": "Rounded, and quoted at second hand.",
     "not separately observed": "The fee is one SKU for all strategies; its amount was only seen on a Flex-start bill.",
 }
-_Key = tuple[str, str, str, str]
+Key = tuple[str, str, str, str]
+"""Resource, region, strategy and basis; a fee that the site has recorded has the basis management_fee."""
 
 
 class PriceBook:
     """All published prices and management fees that we know, by resource, region and strategy."""
 
-    def __init__(self, prices: Iterable[PriceRow], fees: Iterable[PriceRow]) -> None:
-        """Index the rows; the order in which they come does not matter."""
+    def __init__(
+        self, prices: Iterable[PriceRow], fees: Iterable[PriceRow], recorded: Mapping[Key, PriceRow] | None = None
+    ) -> None:
+        """Index the rows; the order in which they come does not matter.
+
+        `recorded` is what the site has recorded itself, `{key: the newest row}`.
+        """
         self._prices = _index(prices)
         self._fees = _index(fees)
+        self._recorded = recorded or {}
 
     @classmethod
     def load(cls) -> "PriceBook":
-        """Return the book of the catalogue's data files; they are read once per process."""
+        """Return the book of the catalogue's data files alone; they are read once per process."""
         return _load()
 
     @classmethod
     def as_known_on(cls, day: date) -> Self:
         """Return the book without what was learned after `day`; undated rows stay."""
-        return cls(
-            *([row for row in rows if row.as_of is None or row.as_of <= day] for rows in (price_rows(), fee_rows()))
+        prices, fees = (
+            [row for row in rows if row.as_of is None or row.as_of <= day] for rows in (price_rows(), fee_rows())
         )
+        return cls(prices, fees)
 
     def price(self, resource: str, *, region: str, strategy: str, basis: str) -> PriceRow | None:
         """Return the row that counts, or None where nothing is published; `strategy` is a price key."""
-        return _best(self._prices.get((resource, region, strategy, basis), ()))
+        key = (resource, region, strategy, basis)
+        row = self._recorded.get(key) or _best(self._prices.get(key, ()))
+        return row if row and row.usd_per_hour is not None else None
 
     def fee(self, resource: str, *, region: str, strategy: str) -> PriceRow | None:
         """Return Vertex AI's management fee on a resource, or None where no figure was found."""
-        for key in (strategy, ANY_STRATEGY):
-            if row := _best(self._fees.get((resource, region, key, "vertex_training"), ())):
-                return row
-        return None
+        recorded = [self._recorded.get((resource, region, key, MANAGEMENT_FEE)) for key in (strategy, ANY_STRATEGY)]
+        listed = [
+            _best(self._fees.get((resource, region, key, VERTEX_TRAINING), ())) for key in (strategy, ANY_STRATEGY)
+        ]
+        row = next((each for each in (*recorded, *listed) if each is not None), None)
+        return row if row and row.usd_per_hour is not None else None
+
+    def counting(self, key: Key) -> PriceRow | None:
+        """Return the row that counts for a key, a fee's as well, or None."""
+        resource, region, strategy, basis = key
+        if basis == MANAGEMENT_FEE:
+            return self.fee(resource, region=region, strategy=strategy)
+        return self.price(resource, region=region, strategy=strategy, basis=basis)
+
+    def recorded(self, key: Key) -> PriceRow | None:
+        """Return the row that the site has recorded for a key, also one without a price, or None."""
+        return self._recorded.get(key)
+
+    def listed(self, key: Key) -> tuple[PriceRow, ...]:
+        """Return the rows of the data files for a key, the most trusted first."""
+        rows = self._fees.get((*key[:3], VERTEX_TRAINING)) if key[3] == MANAGEMENT_FEE else self._prices.get(key)
+        return tuple(sorted(rows or (), key=_trust, reverse=True))
+
+    def is_withdrawn(self, resource: str, *, region: str, strategy: str, basis: str) -> bool:
+        """Tell whether the site has recorded that the resource is no longer sold so."""
+        row = self._recorded.get((resource, region, strategy, basis))
+        return row is not None and row.usd_per_hour is None
 
     def is_listed_without_price(self, resource: str, *, region: str, strategy: str) -> bool:
         """Tell whether the newest word on a resource is that it has no price, such as N/A on Google's page."""
-        rows = self._prices.get((resource, region, strategy, "compute_engine"), ())
+        if row := self._recorded.get((resource, region, strategy, COMPUTE_ENGINE)):
+            return row.usd_per_hour is None
+        rows = self._prices.get((resource, region, strategy, COMPUTE_ENGINE), ())
         return bool(rows) and max(rows, key=_trust).usd_per_hour is None
 
 
@@ -82,6 +122,7 @@ def line(row: PriceRow, *, quantity: Decimal, unit: str, resource: str = "", bas
         source=row.source,
         as_of=row.as_of,
         assumption=" ".join(_doubts(row)),
+        is_official=row.is_official,
     )
 
 
@@ -99,8 +140,8 @@ def _load() -> PriceBook:
     return PriceBook(price_rows(), fee_rows())
 
 
-def _index(rows: Iterable[PriceRow]) -> dict[_Key, tuple[PriceRow, ...]]:
-    found: dict[_Key, list[PriceRow]] = defaultdict(list)
+def _index(rows: Iterable[PriceRow]) -> dict[Key, tuple[PriceRow, ...]]:
+    found: dict[Key, list[PriceRow]] = defaultdict(list)
     for row in rows:
         found[row.resource, row.region, row.strategy, row.basis].append(row)
     return {key: tuple(rows_of_key) for key, rows_of_key in found.items()}
@@ -118,5 +159,5 @@ def _trust(row: PriceRow) -> tuple[bool, bool, date]:
 
 def _doubts(row: PriceRow) -> list[str]:
     """Say in sentences what keeps the row from being a plain fact."""
-    said = [sentence for word, sentence in (_DOUBTS | _REMARKS).items() if word in row.note]
+    said = [message for word, message in (_DOUBTS | _REMARKS).items() if word in row.note]
     return said if row.as_of else [*said, "The source gives no date."]

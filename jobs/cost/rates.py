@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from jobs.cost import parts
 from jobs.cost.lines import Line, Rate, Shape
+from jobs.cost.money import format_usd
 from jobs.cost.parts import Part
 from jobs.cost.prices import PriceBook, line
 
@@ -24,8 +25,8 @@ HOME = "us-central1"
 """The region whose prices are known best. Where another region's are not known it is mentioned, never used."""
 
 _VERTEX, _COMPUTE = "vertex_training", "compute_engine"
-_MARKED_UP = "1.15 × Compute Engine's list price: Vertex AI's own price is not published for this."
-_ESTIMATED_FEE = "15 % of Compute Engine's on-demand price: the management fee is not published for this."
+_MARKED_UP = "Estimate: 1.15 × Compute Engine's list price: Vertex AI's own price is not published for this."
+_ESTIMATED_FEE = "Estimate: 15 % of Compute Engine's on-demand price: the management fee is not published for this."
 _WORDS = {"standard": "on-demand", "spot": "Spot", "flex_start": "Flex-start"}
 
 
@@ -50,7 +51,7 @@ def machine_rate(book: PriceBook, shape: Shape, *, region: str, price_key: str) 
     asked = _WORDS.get(price_key, "on-demand")
     note = f"Not known in {region or 'no region'}: the {asked} price of {', '.join(dict.fromkeys(unknown))}."
     at_home = _RULES[price_key](book, shape, HOME).usd_per_hour
-    note += f" In {HOME} such a machine costs {at_home:.2f} USD an hour." if at_home is not None else ""
+    note += f" In {HOME} such a machine costs {format_usd(at_home)} an hour." if at_home is not None else ""
     return Rate(rate.lines, (*rate.notes, note))
 
 
@@ -176,7 +177,7 @@ def _machine(
 ) -> tuple[Line, ...]:
     """The machine as one line where it is priced as a whole, else by its parts, else as one line without a price."""
     whole = _priced(book, parts.whole(shape), region, strategy, basis)
-    if whole.unit_usd is not None:
+    if whole.unit_usd is not None or book.is_withdrawn(whole.resource, region=region, strategy=strategy, basis=basis):
         return (whole,)
     bundled = parts.local_ssd(shape) if ssd and basis == _COMPUTE else ()
     pieces = parts.pieces(shape)
@@ -224,7 +225,7 @@ def _as_fee(found: Line) -> Line:
 
 def _scaled(found: Line, factor: Decimal, reason: str) -> Line:
     scaled = None if found.unit_usd is None else found.unit_usd * factor
-    return _assume(replace(found, unit_usd=scaled), reason)
+    return _assume(replace(found, unit_usd=scaled, is_estimate=scaled is not None), reason)
 
 
 def _assume(found: Line, reason: str) -> Line:

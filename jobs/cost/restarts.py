@@ -183,15 +183,20 @@ def _expm1(value: float) -> float:
 class Assumption:
     """What is taken for granted about preemptions, because Vertex AI publishes no figures of its own."""
 
-    daily_share: float
-    """Share of machines that are preempted within a day, 0 to 1."""
+    rate: float
+    """Preemptions per hour of one machine."""
     restart: float
     """Billed hours lost on each restart."""
 
+    @property
+    def daily_share(self) -> float:
+        """Share of machines that are preempted within a day, 0 to 1."""
+        return -math.expm1(-self.rate * HOURS_PER_DAY)
 
-LIKELY_LOW = Assumption(daily_share=0.05, restart=0.05)
-LIKELY = Assumption(daily_share=0.10, restart=0.125)
-LIKELY_HIGH = Assumption(daily_share=0.15, restart=0.20)
+
+LIKELY_LOW = Assumption(preemptions_per_hour(daily_share=0.05), restart=0.05)
+LIKELY = Assumption(preemptions_per_hour(daily_share=0.10), restart=0.125)
+LIKELY_HIGH = Assumption(preemptions_per_hour(daily_share=0.15), restart=0.20)
 """5 to 15 % a day is Google's former figure for preemptible machines; 3 and 12 minutes of restart are those of a
 published benchmark (docs/cost.md). `LIKELY` is the middle of both."""
 CHECKPOINT_HOURS = 1 / 60
@@ -231,7 +236,7 @@ def outlook(
     allowed: int = RESTARTS_ALLOWED,
 ) -> Outlook:
     """Return what to expect of `work` hours on `replicas` machines; `interval` None takes Daly's best interval."""
-    rate = preemptions_per_hour(daily_share=assumption.daily_share, replicas=replicas)
+    rate = assumption.rate * replicas
     best = interval or daly_interval(checkpoint=CHECKPOINT_HOURS, preemptions_per_hour=rate)
     run = Run(work, best, CHECKPOINT_HOURS, rate, assumption.restart)
     return Outlook(expected_hours(run), best, expected_preemptions(run), survival(run, allowed=allowed))

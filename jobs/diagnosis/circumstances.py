@@ -1,10 +1,13 @@
 """What is known about the job itself, and how it changes an answer that its error's words alone would give."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from jobs.diagnosis.answer import Diagnosis, Suggestion
 from jobs.diagnosis.causes import CAUSES
 from jobs.diagnosis.causes.sources import FLEX_PAGE, SPOT_PAGE
+from jobs.diagnosis.exits import TRANSIENT_RETRIED
 
 WORDS = "zero one two three four five six seven eight nine ten".split()
 
@@ -14,7 +17,9 @@ class Circumstances:
     """The facts of a job that its diagnosis depends on; the defaults say that nothing is known.
 
     `restarts`: how often Vertex AI restarted the whole job. `restart_limit`: how often it does so under the job's
-    strategy. `has_accelerator`: whether a worker pool has one; None where the machines are not known.
+    strategy. `has_accelerator`: whether a worker pool has one; None where the machines are not known. `causes`: the
+    restarts that were seen by their cause, `limits`: how often Vertex AI restarts a job for each; None where nobody
+    counted. `last_loss`: how a Spot job lost its machines for the last time. `ran`: from its first run to its end.
     """
 
     strategy: str = ""
@@ -22,6 +27,26 @@ class Circumstances:
     restarts: int = 0
     restart_limit: int = 6
     has_accelerator: bool | None = None
+    causes: Mapping[str, int] | None = None
+    limits: Mapping[str, int] | None = None
+    last_loss: str = ""
+    ran: timedelta | None = None
+    timeout: timedelta | None = None
+    is_cancel_requested: bool = False
+
+    @property
+    def losses(self) -> int:
+        """How often a Spot job was restarted after it lost its machines or found none, as far as that is known."""
+        if self.causes is None:
+            return self.restarts
+        return self.causes.get("preempted", 0) + self.causes.get("stockout", 0)
+
+    @property
+    def has_outlived_timeout(self) -> bool:
+        """Whether the job ended when it had run for its whole timeout, and nobody here asked for that."""
+        if self.ran is None or self.timeout is None:
+            return False
+        return self.ran >= self.timeout and not self.is_cancel_requested
 
 
 def diagnose_expiry(job: Circumstances) -> Diagnosis:
@@ -34,8 +59,10 @@ def fitted(known: Diagnosis, job: Circumstances) -> Diagnosis:
     """Return the answer as the job's own facts correct it."""
     if known.cause == "stockout" and job.strategy == "flex_start" and job.has_run is False:
         return _without(_but_quoting("flex_wait", known), job)
-    if known.cause in {"stockout", "preempted"} and job.strategy == "spot" and job.restarts >= job.restart_limit:
+    if known.cause in {"stockout", "preempted"} and job.strategy == "spot" and job.losses >= job.restart_limit:
         return _spot_end(job)
+    if known.cause == "cancelled" and job.has_outlived_timeout:
+        return _without(CAUSES["timeout"], job)
     if known.cause == "gpu_memory" and job.has_accelerator is False:
         return _no_gpu(known)
     return _without(known, job)
@@ -53,14 +80,26 @@ def _but_quoting(cause: str, known: Diagnosis) -> Diagnosis:
 def _spot_end(job: Circumstances) -> Diagnosis:
     known = CAUSES["preempted"]
     lost, used = job.restart_limit + 1, job.restart_limit
+    none_found = 0
+    if job.causes is not None:
+        none_found = job.causes.get("stockout", 0) + (job.last_loss == "stockout")
+    title = f"Preempted {_count(lost)} times"
+    if none_found:
+        preempted = max(lost - none_found, 0)
+        found_none = f"found no machines {_times(none_found)}"
+        title = f"Preempted {_times(preempted)}, {found_none}" if preempted else found_none.capitalize()
     return replace(
         known,
-        title=f"Preempted {_count(lost)} times",
+        title=title,
         explanation=f"The Spot job lost its machines, or found none, {_count(lost)} times, and all {_count(used)}"
         " restarts are used.",
         retried=f"Vertex AI restarted it {_count(used)} times, which is as often as it restarts a Spot job.",
         source=SPOT_PAGE,
     )
+
+
+def _times(number: int) -> str:
+    return {1: "once", 2: "twice"}.get(number, f"{_count(number)} times")
 
 
 def _count(number: int) -> str:
@@ -81,11 +120,26 @@ def _no_gpu(known: Diagnosis) -> Diagnosis:
 
 def _without(known: Diagnosis, job: Circumstances) -> Diagnosis:
     """Return the answer without what the job has already, and with what its strategy has to say."""
+    known = _counted(known, job)
     kept = tuple(each for each in known.suggestions if each["action"] != job.strategy)
     if known.cause == "stockout" and job.strategy not in {"", "spot"}:
         first = known.explanation.partition(" Of a Spot job")[0]
-        retried = "Vertex AI had already tried it up to three times."
+        retried = known.retried if job.causes is not None else "Vertex AI had already tried it up to three times."
         return replace(known, explanation=first, retried=retried, suggestions=kept)
     if known.cause == "flex_wait":
         return replace(known, suggestions=kept, source=FLEX_PAGE)
     return replace(known, suggestions=kept) if kept != known.suggestions else known
+
+
+def _counted(known: Diagnosis, job: Circumstances) -> Diagnosis:
+    """Return the answer with the retries that were seen in place of how many there can be."""
+    cause = "job_retry" if known.retried == TRANSIENT_RETRIED else known.cause
+    limit = (job.limits or {}).get(cause)
+    if job.causes is None or limit is None:
+        return known
+    used = job.losses if cause == "stockout" else job.causes.get(cause, 0)
+    if used >= limit:
+        return replace(known, retried=f"Vertex AI tried it again {_times(limit)}, which is as often as it does.")
+    if used:
+        return replace(known, retried=f"{used} of the at most {limit} retries by Vertex AI were seen.")
+    return replace(known, retried=f"Vertex AI tries it again at most {_times(limit)}; no retry was seen.")

@@ -13,6 +13,7 @@ from jobs.diagnosis.cues.request import REQUEST_CUES
 from jobs.diagnosis.exits import (
     KILLED,
     NO_SHARED_MEMORY,
+    NOT_PERMANENT,
     NOT_STARTED,
     TERMINATED,
     TRANSIENT,
@@ -33,8 +34,8 @@ def program_cause(lines: list[Line]) -> tuple[str, Line] | None:
     """
     failed = errors(lines)
     if failed and failed[-1].is_of_client:
-        told = [line for line in lines if line.is_of_client or line.folded.startswith("details =")]
-        found = first_fit(QUOTED_CUES, told)
+        clues = [line for line in lines if line.is_of_client or line.folded.startswith("details =")]
+        found = first_fit(QUOTED_CUES, clues)
         if found is not None:
             return found[0].cause, found[1]
     found = first_fit(PROGRAM_CUES, failed) or first_fit(WEAK_CUES[:1], failed) or first_fit(PROGRAM_CUES, lines)
@@ -49,8 +50,10 @@ def from_exits(exits: list[Exit]) -> Diagnosis:
     short = [each for each in exits if each.out_of_memory or each.reason.lower() == "oomkilled"]
     if short:
         return out_of_memory(tuple(each.replica for each in short), f"{short[0].replica} ran out of memory.")
-    told = [(each, read_lines(each.said)) for each in exits]
-    causes = [(each, found[0]) for each, lines in told if (found := program_cause(lines))]
+    if all(each.reason.lower() in NOT_PERMANENT for each in exits):
+        return _with_words(CAUSES["machine_lost"], exits[0], replicas)
+    clues = [(each, read_lines(each.said)) for each in exits]
+    causes = [(each, found[0]) for each, lines in clues if (found := program_cause(lines))]
     first, cause = min(causes, key=lambda each: RANK.get(each[1], 0), default=(exits[0], ""))
     unstarted = [each for each in exits if each.reason == "StartError"]
     if (unstarted or first.code in NOT_STARTED) and cause not in {"image_arch", "missing_file"}:

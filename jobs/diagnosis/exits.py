@@ -10,6 +10,9 @@ from dataclasses import dataclass
 
 TRANSIENT = frozenset({6, 11, 134, 139})
 """Exit codes after which Vertex AI restarts the whole job, at most three times."""
+NOT_PERMANENT = frozenset({"evicted", "nodelost", "nodeshutdown"})
+"""Termination reasons, in lower case, of replicas that lost their machine and did not fail themselves: Vertex AI starts
+such a replica again (Kubernetes documentation, pod phases and node-pressure eviction)."""
 TRANSIENT_RETRIED = "Vertex AI had already restarted the job up to three times, since such an end can be a coincidence."
 
 MEANINGS = {

@@ -7,6 +7,7 @@ from dataclasses import replace
 from jobs.diagnosis.answer import Diagnosis
 from jobs.diagnosis.causes import CAUSES
 from jobs.diagnosis.cues.lines import Line
+from jobs.spec.paths import json_path
 
 MAX_QUOTED = 400
 """Characters of a message that an explanation repeats."""
@@ -45,12 +46,6 @@ def named_fields(text: str) -> list[str]:
     return list(dict.fromkeys(json_path(field) for field in found if field not in {"type", "names"}))
 
 
-def json_path(field: str) -> str:
-    """Return the REST name of a field that is written with underscores, without the name of the whole body."""
-    short = re.sub(r"^(?:custom_job|hyperparameter_tuning_job|training_pipeline)\.", "", field.strip())
-    return re.sub(r"_([a-z0-9])", lambda letter: letter[1].upper(), short)
-
-
 def _quota(line: Line, message: str) -> Diagnosis:
     start = max(message.find(line.text), 0)
     metrics = list(dict.fromkeys(_METRIC.findall(message, start) or _BARE_METRIC.findall(message, start)))
@@ -69,7 +64,7 @@ def _stockout(line: Line, _: str) -> Diagnosis:
     if found is None:
         return known
     first = {"action": "other_region", "avoid": found[0].lower()}
-    return replace(known, title=f"No machines free in {found[0]}", suggestions=(first, *known.suggestions[1:]))
+    return replace(known, title=f"Out of capacity in {found[0]}", suggestions=(first, *known.suggestions[1:]))
 
 
 def out_of_memory(replicas: tuple[str, ...], words: str) -> Diagnosis:

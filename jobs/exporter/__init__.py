@@ -1,1 +1,6 @@
-"""Jobs written as text, in each format."""
+"""Writes jobs as text in each format."""
+
+from jobs.exporter.formats import FORMATS, Format, formats_for, write
+from jobs.exporter.write_gcloud import NotWritable
+
+__all__ = ["FORMATS", "Format", "NotWritable", "formats_for", "write"]

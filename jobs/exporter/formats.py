@@ -1,22 +1,13 @@
-"""A job as text, in each format. What a format cannot hold goes into the command around it, so that nothing is lost."""
+"""The formats in which a job can be written as text."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-import yaml
-
-from jobs.exporter.shapes import numbers, request
-from jobs.exporter.write_gcloud import NotWritable, command, config, heading
+from jobs.exporter.shapes import request
+from jobs.exporter.write_gcloud import COMMANDS, NotWritable, gcloud, gcloud_yaml
 from jobs.exporter.write_python import python
-from jobs.spec import Submission
-
-COLLECTIONS = {
-    "custom_job": "customJobs",
-    "hyperparameter_tuning_job": "hyperparameterTuningJobs",
-    "training_pipeline": "trainingPipelines",
-}
+from jobs.spec import COLLECTIONS, Submission
 
 
 @dataclass(frozen=True)
@@ -60,52 +51,12 @@ def curl(submission: Submission) -> str:
     )
 
 
-class Dumper(yaml.SafeDumper):
-    """Writes lists indented and never shares parts by alias."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        """Write every part out."""
-        del data
-        return True
-
-    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
-        """Indent lists below their name."""
-        del indentless
-        super().increase_indent(flow, indentless=False)
-
-
-def _text(dumper: Dumper, text: str) -> yaml.ScalarNode:
-    """Write text with line ends or invisible signs in double quotes, where they are escaped."""
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=None if text.isprintable() else '"')
-
-
-Dumper.add_representer(str, _text)
-
-
-def to_yaml(body: Mapping[str, Any]) -> str:
-    """Write YAML that YAML 1.1 and 1.2 read alike."""
-    text: str = yaml.dump(dict(body), Dumper=Dumper, sort_keys=False, allow_unicode=True, width=10**9)
-    return text
-
-
-def gcloud_yaml(submission: Submission) -> str:
-    """Write the file that gcloud's --config takes, below a comment with the command that takes it."""
-    body = to_yaml(config(submission, numbers(submission.job)))
-    return f"{heading(submission)}{body}"
-
-
-def gcloud(submission: Submission) -> str:
-    """Write the gcloud command: flags alone where they say everything, else with the config as its input."""
-    return command(submission, to_yaml(config(submission, numbers(submission.job))))
-
-
-GCLOUD_KINDS = ("custom_job", "hyperparameter_tuning_job")
 FORMATS: dict[str, Format] = {
-    found.key: found
-    for found in (
+    each.key: each
+    for each in (
         Format("rest", "REST", "json", rest),
-        Format("gcloud-yaml", "gcloud YAML", "yaml", gcloud_yaml, GCLOUD_KINDS),
-        Format("gcloud", "gcloud command", "sh", gcloud, GCLOUD_KINDS),
+        Format("gcloud-yaml", "gcloud YAML", "yaml", gcloud_yaml, tuple(COMMANDS)),
+        Format("gcloud", "gcloud command", "sh", gcloud, tuple(COMMANDS)),
         Format("python", "Python", "py", python),
         Format("curl", "curl", "sh", curl),
     )
@@ -115,4 +66,4 @@ FORMATS: dict[str, Format] = {
 
 def formats_for(kind: str) -> list[Format]:
     """Return the formats that can hold a kind of job."""
-    return [found for found in FORMATS.values() if kind in found.kinds]
+    return [each for each in FORMATS.values() if kind in each.kinds]

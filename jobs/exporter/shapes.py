@@ -1,16 +1,14 @@
 """The body of a request in other spellings: without what Vertex AI fills in, in snake_case, with plain numbers."""
 
-from collections.abc import Callable
 from typing import Any
 
 from jobs.spec import CustomJobSpec, Message, TuningTaskInputs, rest_body
 from jobs.spec.fields import parse_duration
 from jobs.spec.shape import Slot, slots
 
-Change = Callable[[Slot, Any], Any]
-Model = type[Message]
 RESERVED = {"exec": "exec_"}
 """Fields whose name is a word of Python's; Google's generated types add an underscore."""
+TUNING = {"studySpec", "trialJobSpec", "maxTrialCount", "parallelTrialCount"}
 
 
 def request(job: Message) -> dict[str, Any]:
@@ -22,43 +20,34 @@ def request(job: Message) -> dict[str, Any]:
 
 def numbers(job: Message) -> dict[str, Any]:
     """Return the request with 64-bit numbers as numbers, as people write them in YAML."""
-    return _walk(type(job), request(job), lambda slot: slot.alias, _whole)
+    return _message(type(job), request(job), is_python=False)
 
 
 def snake(job: Message) -> dict[str, Any]:
     """Return the request as the keyword arguments of Google's generated types: names, numbers, durations."""
-    return _walk(type(job), request(job), lambda slot: RESERVED.get(slot.name, slot.name), _proto)
+    return _message(type(job), request(job), is_python=True)
 
 
-def _whole(slot: Slot, value: Any) -> Any:
-    return int(value) if slot.kind.name == "int64" else value
-
-
-def _proto(slot: Slot, value: Any) -> Any:
-    if slot.kind.name != "duration":
-        return _whole(slot, value)
-    length = parse_duration(value)
-    parts = {"seconds": length.days * 86400 + length.seconds}
-    return parts | ({"nanos": length.microseconds * 1000} if length.microseconds else {})
-
-
-def _walk(model: Model, body: dict[str, Any], name: Callable[[Slot], str], change: Change) -> dict[str, Any]:
-    known = slots(model)
-    found: dict[str, Any] = {}
+def _message(model: type[Message], body: dict[str, Any], *, is_python: bool) -> dict[str, Any]:
+    changed: dict[str, Any] = {}
     for key, value in body.items():
-        slot = known[key]
-        one = _one_of(slot, name, change)
-        found[name(slot)] = [one(item) for item in value] if slot.many else one(value)
-    return found
+        slot = slots(model)[key]
+        name = RESERVED.get(slot.name, slot.name) if is_python else slot.alias
+        items = [_value(slot, item, is_python=is_python) for item in (value if slot.many else [value])]
+        changed[name] = items if slot.many else items[0]
+    return changed
 
 
-def _one_of(slot: Slot, name: Callable[[Slot], str], change: Change) -> Callable[[Any], Any]:
-    def one(value: Any) -> Any:
-        if slot.kind.name == "task":
-            tuning = not {"studySpec", "trialJobSpec", "maxTrialCount", "parallelTrialCount"}.isdisjoint(value)
-            return _walk(TuningTaskInputs if tuning else CustomJobSpec, value, name, change)
-        if slot.model is not None:
-            return _walk(slot.model, value, name, change)
-        return value if slot.mapping or slot.kind.name == "free" else change(slot, value)
-
-    return one
+def _value(slot: Slot, value: Any, *, is_python: bool) -> Any:
+    kind, model = slot.kind.name, slot.model
+    if kind == "task":
+        model = CustomJobSpec if TUNING.isdisjoint(value) else TuningTaskInputs
+    if model is not None:
+        return _message(model, value, is_python=is_python)
+    if kind == "int64" and not slot.mapping:
+        return int(value)
+    if kind == "duration" and is_python and not slot.mapping:
+        length = parse_duration(value)
+        seconds = {"seconds": length.days * 86400 + length.seconds}
+        return seconds | ({"nanos": length.microseconds * 1000} if length.microseconds else {})
+    return value

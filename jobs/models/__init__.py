@@ -1,52 +1,104 @@
-"""The rows: columns, constraints and querysets. They hold no verbs; `jobs.lifecycle` writes them."""
+"""The rows: columns, constraints and querysets. They hold no verbs; `jobs.transitions` writes states and events."""
 
+from jobs.models.account import Identity, Invitation, Profile, SignedInBrowser, SignInRule
+from jobs.models.allowed_resource import AllowedResource
+from jobs.models.api_token import ApiToken
 from jobs.models.approval import Approval
+from jobs.models.audited_team import AuditedTeam
+from jobs.models.billing import BilledAmount, BillingImport
+from jobs.models.budget import Budget, BudgetChange, BudgetNotice
+from jobs.models.channel import Channel, Digest, MessagePreference, Via
 from jobs.models.draft import Draft
 from jobs.models.event import JobEvent
-from jobs.models.foreign_job import ForeignJob, Survey
+from jobs.models.external_job import Discovery, ExternalJob
+from jobs.models.figures import JobFigures, LearnedFigures, MonthFigures
+from jobs.models.heartbeat import Heartbeat, MetricCount
 from jobs.models.installation import Installation
 from jobs.models.job import Job
+from jobs.models.job_metrics import JobMetrics
+from jobs.models.last_seen import LastSeen
 from jobs.models.log_feed import LogFeed
 from jobs.models.log_line import LogLine
-from jobs.models.pool import Pool
-from jobs.models.prepared import Prepared, given
+from jobs.models.message import Delivery, Message
+from jobs.models.persistent_resource import PersistentResource
+from jobs.models.policy_version import PolicyVersion
+from jobs.models.price import Price
+from jobs.models.quota import QuotaReading
+from jobs.models.resource_change import ResourceChange
 from jobs.models.retention import RetentionSetting, Upkeep
 from jobs.models.rule_setting import RuleSetting
+from jobs.models.saved_view import SavedView
 from jobs.models.scope import Scope
 from jobs.models.set_aside import SetAsideItem
 from jobs.models.shown import ShownJob, hide_in
-from jobs.models.sighting import Sighting
+from jobs.models.spend import Committed, DaySpend, Dimension, JobSpend, MonthSpend
 from jobs.models.team import Membership, Policy, Role, Team
 from jobs.models.template import Template
 from jobs.models.trial import Trial
 from jobs.models.unmatched_job import UnmatchedJob
+from jobs.models.vote import Deputy, Vote
 
 __all__ = [
+    "AllowedResource",
+    "ApiToken",
     "Approval",
+    "AuditedTeam",
+    "BilledAmount",
+    "BillingImport",
+    "Budget",
+    "BudgetChange",
+    "BudgetNotice",
+    "Channel",
+    "Committed",
+    "DaySpend",
+    "Delivery",
+    "Deputy",
+    "Digest",
+    "Dimension",
+    "Discovery",
     "Draft",
-    "ForeignJob",
+    "ExternalJob",
+    "Heartbeat",
+    "Identity",
     "Installation",
+    "Invitation",
     "Job",
     "JobEvent",
+    "JobFigures",
+    "JobMetrics",
+    "JobSpend",
+    "LastSeen",
+    "LearnedFigures",
     "LogFeed",
     "LogLine",
     "Membership",
+    "Message",
+    "MessagePreference",
+    "MetricCount",
+    "MonthFigures",
+    "MonthSpend",
+    "PersistentResource",
     "Policy",
-    "Pool",
-    "Prepared",
+    "PolicyVersion",
+    "Price",
+    "Profile",
+    "QuotaReading",
+    "ResourceChange",
     "RetentionSetting",
     "Role",
     "RuleSetting",
+    "SavedView",
     "Scope",
     "SetAsideItem",
     "ShownJob",
-    "Sighting",
-    "Survey",
+    "SignInRule",
+    "SignedInBrowser",
     "Team",
     "Template",
     "Trial",
     "UnmatchedJob",
     "Upkeep",
-    "given",
+    "Via",
+    "Vote",
     "hide_in",
 ]

@@ -1,4 +1,4 @@
-"""A question put to the approvers of a team, and its answer."""
+"""A question put to the approvers of a team, and its answer. The answers of single people are `Vote` rows."""
 
 from django.conf import settings
 from django.db import models
@@ -23,8 +23,34 @@ class Approval(models.Model):
     decided_at = models.DateTimeField(null=True, blank=True)
     comment = models.TextField(blank=True)
 
+    votes_needed = models.PositiveSmallIntegerField(default=1, db_default=1)
+    role_needed = models.CharField(
+        max_length=10, default="approver", db_default="approver", help_text="The least role that may decide."
+    )
+    approver_names = models.TextField(
+        blank=True, default="", db_default="", help_text="Who may decide, as ,lena,sam, and empty for all of the role."
+    )
+    policy = models.JSONField(
+        null=True, blank=True, help_text="Version, rule and figures by which policy asked, as jobs.policy.Decision."
+    )
+    digest = models.CharField(
+        max_length=64, blank=True, default="", db_default="", help_text="Of what is decided about; see Vote."
+    )
+    decided_usd = models.DecimalField(
+        max_digits=14, decimal_places=2, null=True, blank=True, help_text="The most that it might cost when approved."
+    )
+    cap_usd = models.DecimalField(
+        max_digits=14, decimal_places=2, null=True, blank=True, help_text="The least cap that an approver has set."
+    )
+    remind_at = models.DateTimeField(null=True, blank=True, help_text="When approvers are reminded next.")
+    expires_at = models.DateTimeField(null=True, blank=True, help_text="When the request ends unanswered.")
+
     class Meta:
-        indexes = [models.Index(fields=["asked_at", "id"], condition=models.Q(decision=""), name="approval_open")]
+        indexes = [
+            models.Index(fields=["asked_at", "id"], condition=models.Q(decision=""), name="approval_open"),
+            models.Index(fields=["remind_at"], condition=models.Q(decision=""), name="approval_to_remind"),
+            models.Index(fields=["expires_at"], condition=models.Q(decision=""), name="approval_to_expire"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.job}: {self.decision or 'open'}"

@@ -1,4 +1,4 @@
-"""A spec on its way from an import into the compose form; it lives for a few days."""
+"""A job that is not requested yet: what was imported, or what was typed into the compose form; it lives for days."""
 
 from django.conf import settings
 from django.db import models
@@ -8,7 +8,10 @@ from jobs.models.team import Team
 
 
 class Draft(models.Model):
-    """What one person imported. Only they see it, and it expires (`jobs.lifecycle.asking.drafts`)."""
+    """What one person imported, as a spec, or typed, as the fields of a form with its key.
+
+    Only they see it, and it expires (`jobs.requests.drafts`).
+    """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="drafts")
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="drafts")
@@ -16,7 +19,23 @@ class Draft(models.Model):
     spec = models.JSONField(help_text="The REST body, as far as it could be read.")
     region = models.CharField(max_length=40, blank=True)
     expected_seconds = models.PositiveIntegerField(null=True, blank=True, help_text="Run time the importer expects.")
-    created_at = models.DateTimeField(db_index=True)
+    form_key = models.CharField(
+        max_length=64,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The request key of the form that was typed in; empty for what was imported.",
+    )
+    fields = models.JSONField(null=True, blank=True, help_text="{field: what was typed}; empty for what was imported.")
+    version = models.PositiveIntegerField(default=0, db_default=0, help_text="Counts how often the form was kept.")
+    created_at = models.DateTimeField(db_index=True, help_text="When it was kept, of a form the last time.")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["owner", "form_key"], condition=~models.Q(form_key=""), name="one_draft_per_form"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"draft {self.pk} of {self.owner}"

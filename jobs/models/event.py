@@ -20,10 +20,14 @@ class JobEventQuerySet(models.QuerySet["JobEvent"]):
         """Refuse: an event is a fact."""
         raise TypeError("events are never deleted")
 
+    def telling(self) -> "JobEventQuerySet":
+        """Leave out what tells of something passing: the rest is what states, restarts, tries and costs follow from."""
+        return self.exclude(kind__in=JobEvent.PASSING)
+
     def forget_passing(self, pks: Collection[int]) -> int:
         """Delete those of these events that tell of something passing (`JobEvent.PASSING`); return how many.
 
-        The only way out, for `jobs.lifecycle.retention` alone. No state, restart, try or cost follows from them.
+        The only way out, for `jobs.upkeep.retention` alone. No state, restart, try or cost follows from them.
         """
         deleted, _ = models.QuerySet.delete(self.filter(pk__in=pks, kind__in=JobEvent.PASSING))
         return deleted
@@ -36,24 +40,29 @@ class JobEvent(models.Model):
         """What sort of thing happened."""
 
         STATE = "state", "state changed"
-        JUDGED = "judged", "judged by policy"
+        ASSESSED = "judged", "assessed"
         SUBMIT_ATTEMPTED = "submit_attempted", "submission attempted"
         SUBMIT_ADOPTED = "submit_adopted", "an earlier submission was found"
         CANCEL_REQUESTED = "cancel_requested", "cancellation requested"
         CANCEL_SENT = "cancel_sent", "cancellation sent"
         RESTARTED = "restarted", "restarted"
+        MACHINES_LOST = "machines_lost", "machines lost for the last time"
         EXPLAINED = "explained", "cause of a restart learned"
         ERROR_LEARNED = "error_learned", "error learned"
         UNSEEN = "unseen", "not observed"
-        TROUBLE = "trouble", "a step failed and will be repeated"
+        STEP_FAILED = "trouble", "a step failed and will be repeated"
         REPAIRED = "repaired", "repaired"
         ADOPTED = "adopted", "adopted from outside"
         DELETE_REQUESTED = "delete_requested", "deletion at Vertex AI requested"
         DELETED = "deleted", "deleted at Vertex AI"
         DUPLICATE = "duplicate", "second job at Vertex AI"
         OVER_APPROVED = "over_approved", "cost more than was approved"
+        CAP_NEAR = "cap_near", "cost four fifths of its cap"
+        CAP_REACHED = "cap_reached", "cost as much as its cap"
+        VOTED = "voted", "an approver voted"
+        REMINDED = "approval_due", "an approval is due"
 
-    PASSING = (Kind.TROUBLE, Kind.REPAIRED)
+    PASSING = (Kind.STEP_FAILED, Kind.REPAIRED)
     """Kinds that may be forgotten long after the job's end: what was repeated or repaired, and changed nothing."""
 
     job = models.ForeignKey(Job, on_delete=models.PROTECT, related_name="events")
@@ -70,7 +79,7 @@ class JobEvent(models.Model):
     occurred_at = models.DateTimeField(help_text="When it happened, by the clock of where it happened.")
     recorded_at = models.DateTimeField(help_text="When we learned it.")
     reason = models.CharField(max_length=48, blank=True, help_text="A short code, for counting.")
-    sentence = models.TextField(help_text="What happened, in the past tense, for people.")
+    message = models.TextField(db_column="sentence", help_text="What happened, in the past tense, for people.")
     detail = models.JSONField(default=dict, blank=True)
     once_key = models.CharField(max_length=120, help_text="Makes a repeated observation harmless.")
 

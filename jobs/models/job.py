@@ -5,31 +5,34 @@ from datetime import datetime
 from typing import Self
 
 from django.conf import settings
-from django.contrib.auth.base_user import AbstractBaseUser
-from django.contrib.auth.models import AnonymousUser
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 
+from jobs.models.job_indexes import JOB_INDEXES
+from jobs.models.log_feed import LogFeed
+from jobs.models.scope import Scope
 from jobs.models.team import Team
 from jobs.states import FINISHED, LOCAL, JobState
 
 
 class JobQuerySet(models.QuerySet["Job"]):
-    """The selections that pages and lifecycle share."""
-
-    def visible_to(self, user: AbstractBaseUser | AnonymousUser) -> Self:
-        """Jobs of the teams that `user` belongs to; a superuser sees every team."""
-        if getattr(user, "is_superuser", False):
-            return self
-        return self.filter(team__memberships__user_id=user.pk)
+    """The selections that pages and workers share."""
 
     def unfinished(self) -> Self:
         """Jobs that have not ended."""
-        return self.exclude(state__in=FINISHED)
+        return self.filter(ended_at=None)
 
     def remote(self) -> Self:
         """Jobs that exist at Vertex AI and have not ended there."""
-        return self.exclude(state__in=FINISHED | LOCAL)
+        return self.unfinished().exclude(state__in=LOCAL)
+
+    def with_silence(self) -> Self:
+        """Jobs with `is_scope_silent` and `is_feed_silent`: whether Vertex AI, or Cloud Logging, does not answer."""
+        feed = LogFeed.objects.filter(project=OuterRef("project"), failing_since__isnull=False)
+        scope = Scope.objects.filter(
+            project=OuterRef("project"), region=OuterRef("region"), kind=OuterRef("kind"), failing_since__isnull=False
+        )
+        return self.annotate(is_scope_silent=Exists(scope), is_feed_silent=Exists(feed))
 
     def due(self, now: datetime) -> Self:
         """Jobs whose next step is due and that no worker holds, oldest first."""
@@ -41,7 +44,7 @@ class Job(models.Model):
     """A request, its spec and what is known of it now.
 
     `state` and the columns under "derived" are a cache of the job's events, written in the same transaction by
-    `jobs.lifecycle.door`. `spec` is the REST body and never changes after the request.
+    `jobs.transitions`. `spec` is the REST body and never changes after the request.
     """
 
     class Kind(models.TextChoices):
@@ -61,6 +64,13 @@ class Job(models.Model):
     strategy = models.CharField(max_length=32, help_text="Key of a strategy in jobs.strategies.")
     machines = models.CharField(max_length=200, help_text="The worker pools in one line, for lists.")
     spec = models.JSONField(help_text="The REST body, without the labels that Trainboard adds.")
+    spec_digest = models.CharField(
+        max_length=64, blank=True, default="", db_default="",
+        help_text="Equal for jobs that differ in nothing but their names; empty for jobs from before.",
+    )  # fmt: skip
+    sweep = models.UUIDField(
+        null=True, blank=True, help_text="Shared by jobs that were requested and are decided about together."
+    )
     request_key = models.CharField(max_length=64, help_text="Sent with the form: a second click finds the first job.")
     cloned_from = models.ForeignKey(
         "self",
@@ -76,21 +86,21 @@ class Job(models.Model):
     hourly_usd = models.DecimalField(max_digits=18, decimal_places=6, null=True, blank=True)
     estimate_usd = models.DecimalField(max_digits=14, decimal_places=2, null=True, blank=True)
     estimate = models.JSONField(default=dict, blank=True, help_text="The estimate with its lines, as requested.")
+    price_snapshot = models.JSONField(
+        null=True, blank=True, help_text="The prices when it was sent, which its cost rests on; empty: those above."
+    )
 
-    # What policy weighed, and up to what it may cost without another question; empty where no price was known.
-    judged_usd = models.DecimalField(
+    # The most that it may cost, and up to what it may cost without another approval; empty where no price was known.
+    max_usd = models.DecimalField(
         max_digits=14,
         decimal_places=2,
         null=True,
         blank=True,
-        help_text="The most that may be spent, when judged last.",
+        db_column="judged_usd",
+        help_text="The most that may be spent, as assessed last.",
     )
     limit_usd = models.DecimalField(
-        max_digits=14,
-        decimal_places=2,
-        null=True,
-        blank=True,
-        help_text="The team's limit that it was weighed against.",
+        max_digits=14, decimal_places=2, null=True, blank=True, help_text="The team's limit that it was compared with."
     )
     approved_usd = models.DecimalField(
         max_digits=14,
@@ -103,8 +113,23 @@ class Job(models.Model):
         null=True, blank=True, help_text="When its cost was first seen to exceed what was approved."
     )
 
+    # The most that its requester wants it to cost
+    cap_usd = models.DecimalField(
+        max_digits=14,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        help_text="When it has cost this, it is cancelled, or people are told, as the team's policy says; empty: none.",
+    )
+    cap_told = models.PositiveSmallIntegerField(
+        default=0, db_default=0, help_text="The share of the cap, in percent, that was told last: 0, 80 or 100."
+    )
+
     # At Vertex AI
     remote_name = models.CharField(max_length=255, blank=True, db_index=True)
+    web_access_uris = models.JSONField(
+        null=True, blank=True, help_text="{replica: address of its interactive shell} while it runs; empty without."
+    )
     error = models.JSONField(null=True, blank=True, help_text="google.rpc.Status as Vertex AI gave it.")
     remote_updated_at = models.DateTimeField(null=True, blank=True, help_text="updateTime of the newest answer used.")
 
@@ -116,7 +141,9 @@ class Job(models.Model):
     attempted_at = models.DateTimeField(
         null=True, blank=True, help_text="Last create call whose effect is unknown; empty when it is known."
     )
-    trouble = models.TextField(blank=True, help_text="Why the last step failed; empty when it did not.")
+    last_error = models.TextField(
+        blank=True, db_column="trouble", help_text="Why the last step failed; empty when it did not."
+    )
     failures = models.PositiveIntegerField(default=0, db_default=0, help_text="Steps that failed in a row.")
     duplicates_checked_at = models.DateTimeField(
         null=True, blank=True, help_text="After a second create: when a second job was looked for at Vertex AI."
@@ -132,10 +159,13 @@ class Job(models.Model):
     log_sources = models.JSONField(
         default=dict,
         blank=True,
-        help_text="{number of a custom job: label of its lines}; see lifecycle.watching.sources.",
+        help_text="{number of a custom job: label of its lines}; see jobs.observation.sources.",
     )
     log_wanted_until = models.DateTimeField(null=True, blank=True, help_text="Somebody looks at the log until then.")
     log_cursor_at = models.DateTimeField(null=True, blank=True, help_text="Newest line of its replicas that was read.")
+    log_read_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the lines of its replicas were last asked for."
+    )
     log_kept_from = models.DateTimeField(
         null=True, blank=True, help_text="Every line since then is kept, older ones only in part; empty: all are kept."
     )
@@ -153,6 +183,26 @@ class Job(models.Model):
     running_since = models.DateTimeField(null=True, blank=True, help_text="Start of the open span of running.")
     restarts = models.PositiveIntegerField(default=0)
 
+    # Derived from the trials; empty for a job that does not tune and until its first trial was seen
+    parallel_trials = models.PositiveIntegerField(
+        null=True, blank=True, help_text="How many trials may run at once; hourly_usd is the price of them all."
+    )
+    trial_seconds = models.FloatField(
+        null=True, blank=True, help_text="Time that the machines of all trials ran until trials_counted_at."
+    )
+    trials_running = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="Trials whose machines ran at trials_counted_at."
+    )
+    trials_counted_at = models.DateTimeField(null=True, blank=True)
+    trials_summary = models.CharField(
+        max_length=200, blank=True, default="", db_default="",
+        help_text="What came of the trials, in one line for lists.",
+    )  # fmt: skip
+
+    is_counted = models.BooleanField(
+        default=False, db_default=False, help_text="Its JobFigures, or that it has none, fit the row as it is."
+    )
+
     objects = JobQuerySet.as_manager()
 
     class Meta:
@@ -162,14 +212,7 @@ class Job(models.Model):
                 fields=["remote_name"], condition=~Q(remote_name=""), name="one_job_per_remote_name"
             ),
         ]
-        indexes = [
-            models.Index(fields=["team", "-requested_at", "id"], name="job_history"),
-            models.Index(fields=["team", "state", "-state_since"], name="job_board"),
-            models.Index(fields=["due_at", "id"], condition=Q(due_at__isnull=False), name="job_due"),
-            models.Index(fields=["project", "region", "kind", "state"], name="job_scope"),
-            models.Index(fields=["strategy", "project", "state", "region"], name="job_on_resource"),
-            models.Index(fields=["ended_at"], condition=Q(approved_usd__isnull=False), name="job_spending"),
-        ]
+        indexes = JOB_INDEXES
 
     def __str__(self) -> str:
         return self.display_name
@@ -195,9 +238,9 @@ class Job(models.Model):
 
     @property
     def seen_at(self) -> datetime | None:
-        """When Vertex AI last told us about it, None before the first time; a query unless `sighting` was selected."""
-        sighting = getattr(self, "sighting", None)
-        return sighting.at if sighting is not None else None
+        """When Vertex AI last told us about it, None before the first time; a query unless `last_seen` was selected."""
+        last_seen = getattr(self, "last_seen", None)
+        return last_seen.at if last_seen is not None else None
 
     @property
     def remote_id(self) -> str:

@@ -2,10 +2,10 @@
 
 from django.db import models
 
-from jobs.models.look import Look
+from jobs.models.poll_target import PollTarget
 
 
-class LogFeed(Look):
+class LogFeed(PollTarget):
     """The reader's own row for a project; `cursor_at` is the newest service line that was read."""
 
     project = models.CharField(max_length=63, unique=True)

@@ -12,6 +12,9 @@ class LogLine(models.Model):
     timestamp = models.DateTimeField()
     insert_id = models.CharField(max_length=128)
     replica = models.CharField(max_length=64, help_text="workerpool0-0, or service for Vertex AI's own lines.")
+    machine = models.CharField(
+        max_length=128, blank=True, default="", db_default="", help_text="The VM that it ran on; empty where not told."
+    )
     severity = models.CharField(max_length=12)
     message = models.TextField()
 

@@ -3,19 +3,20 @@
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
-from jobs.models.look import Look
+from jobs.models.poll_target import PollTarget
 
 
 class RetentionSetting(models.Model):
-    """A number of days that differs from the default of `jobs.lifecycle.retention`; no row means the default."""
+    """A number of days that differs from the default of `jobs.upkeep.retention`; no row means the default."""
 
     class Kind(models.TextChoices):
         """What is removed when it is old enough; see docs/running.md for what counts as its age."""
 
-        EVENTS = "events", "events of jobs that tell of passing trouble"
+        EVENTS = "events", "events of jobs about steps that failed and were repeated"
         LOG_LINES = "log_lines", "log lines of replicas"
-        SURVEYS = "surveys", "surveys and the jobs that they found"
+        DISCOVERIES = "surveys", "discoveries and the external jobs that they found"
         SET_ASIDE = "set_aside", "set aside items"
+        MESSAGES = "messages", "messages and their deliveries"
         PERSISTENT_RESOURCES = "persistent_resources", "persistent resources that are gone"
 
     kind = models.CharField(max_length=32, choices=Kind.choices, unique=True)
@@ -27,7 +28,7 @@ class RetentionSetting(models.Model):
         return f"{self.get_kind_display()}: {self.days} days"
 
 
-class Upkeep(Look):
+class Upkeep(PollTarget):
     """Work that the site does for itself at long intervals; `due_at` says when, whichever process comes first."""
 
     name = models.CharField(max_length=32, unique=True)

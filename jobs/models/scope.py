@@ -2,10 +2,10 @@
 
 from django.db import models
 
-from jobs.models.look import Look
+from jobs.models.poll_target import PollTarget
 
 
-class Scope(Look):
+class Scope(PollTarget):
     """The observer's own row for a project, region and kind."""
 
     class Kind(models.TextChoices):

@@ -6,7 +6,8 @@ from django.db import models
 class SetAsideItem(models.Model):
     """One item that was left out, or stored with parts cut, with the reason and how often that happened.
 
-    Written by `jobs.lifecycle.aside`, which also bounds their number. Nothing depends on a row: it may be deleted.
+    Written by `jobs.observation.set_aside`, which also bounds their number. Nothing depends on a row: it may be
+    deleted.
     """
 
     place = models.CharField(max_length=200, help_text="Where it came from, such as a scope or the logs of a project.")

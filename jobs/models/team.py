@@ -44,7 +44,10 @@ class Membership(models.Model):
 
 
 class Policy(models.Model):
-    """A team's limits, read by `jobs.policy`. A team without a row is asked about every job that costs money."""
+    """What a team's policy is now: the version that a lead saved last, else the limits that stand here.
+
+    A team without a row is asked about every job that costs money.
+    """
 
     team = models.OneToOneField(Team, on_delete=models.CASCADE, related_name="policy")
     ask_over_usd = models.DecimalField(
@@ -70,6 +73,21 @@ class Policy(models.Model):
         default=False,
         db_default=False,
         help_text="Cancel a running job when its cost exceeds what was approved; otherwise only say so.",
+    )
+    cancel_at_cap = models.BooleanField(
+        default=True,
+        db_default=True,
+        help_text="Cancel a running job when it has cost its cap; otherwise only say so.",
+    )
+
+    current = models.OneToOneField(
+        "PolicyVersion",
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        editable=False,
+        related_name="+",
+        help_text="The version whose rules count; empty: the limits above count.",
     )
 
     class Meta:

@@ -6,20 +6,23 @@ from django.db import models
 from jobs.models.job import Job
 from jobs.models.team import Team
 
-LONGEST_NAME = 80
-LONGEST_NOTE = 500
+MAX_NAME_LENGTH = 80
+MAX_NOTE_LENGTH = 500
 
 
 class Template(models.Model):
     """One kept spec. It names no project: a job that begins with it runs in the team's own."""
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="templates")
-    name = models.CharField(max_length=LONGEST_NAME)
-    note = models.CharField(max_length=LONGEST_NOTE, blank=True, help_text="What it is for, in a sentence.")
+    name = models.CharField(max_length=MAX_NAME_LENGTH)
+    note = models.CharField(max_length=MAX_NOTE_LENGTH, blank=True, help_text="What it is for, in a sentence.")
     kind = models.CharField(max_length=32, choices=Job.Kind.choices)
     spec = models.JSONField(help_text="The REST body, as of a job.")
     region = models.CharField(max_length=40)
     expected_seconds = models.PositiveIntegerField(help_text="Run time that a job of it is expected to take.")
+    cap_usd = models.DecimalField(
+        max_digits=14, decimal_places=2, null=True, blank=True, help_text="The most that a job of it shall cost."
+    )
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="templates")
     created_at = models.DateTimeField()
     updated_at = models.DateTimeField()

@@ -3,15 +3,16 @@
 `read` turns a REST body into a resource and findings, `rest_body` turns it back; `Submission` adds where it runs.
 """
 
+from jobs.spec.cloud_storage import bucket_of, is_bucket, is_storage_uri
 from jobs.spec.custom_job import CustomJob, CustomJobSpec, GcsDestination, Scheduling
 from jobs.spec.fields import Message
-from jobs.spec.findings import Finding, Severity, quoted, refuses
+from jobs.spec.findings import Finding, Severity, has_errors, quoted
 from jobs.spec.persistent_resource import AutoscalingSpec, PersistentResource, ResourcePool
 from jobs.spec.pipeline import CUSTOM_TASK, TUNING_TASK, InputDataConfig, TrainingPipeline
 from jobs.spec.placeholders import Placeholder, placeholders
 from jobs.spec.reading import KINDS, Job, read, rest_body
 from jobs.spec.study import MetricSpec, ParameterSpec, StudySpec
-from jobs.spec.submission import Submission
+from jobs.spec.submission import COLLECTIONS, Submission
 from jobs.spec.tuning_job import HyperparameterTuningJob, TuningTaskInputs
 from jobs.spec.worker_pool import (
     ContainerSpec,
@@ -28,6 +29,7 @@ from jobs.spec.worker_pool import (
 )
 
 __all__ = [
+    "COLLECTIONS",
     "CUSTOM_TASK",
     "KINDS",
     "TUNING_TASK",
@@ -62,9 +64,12 @@ __all__ = [
     "TrainingPipeline",
     "TuningTaskInputs",
     "WorkerPoolSpec",
+    "bucket_of",
+    "has_errors",
+    "is_bucket",
+    "is_storage_uri",
     "placeholders",
     "quoted",
     "read",
-    "refuses",
     "rest_body",
 ]

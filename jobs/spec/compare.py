@@ -11,13 +11,14 @@ from typing import Any
 
 from jobs.spec.fields import Message
 from jobs.spec.findings import quoted
-from jobs.spec.reading import join, rest_body
+from jobs.spec.paths import join
+from jobs.spec.reading import rest_body
 
 OWN_LABELS = ("labels[trainboard_job]", "labels[trainboard_instance]")
 """Labels that Trainboard adds to every job it submits: noise between any two jobs."""
 NAMED_BY = ("name", "parameterId", "metricId")
 """Fields that name the entries of a list, where every entry has one and no two are alike."""
-LONGEST_KEY = 80
+MAX_KEY_LENGTH = 80
 """Characters of a name that a path shows; labels have at most 63."""
 Resource = Mapping[str, Any] | Message
 
@@ -85,7 +86,7 @@ def _values(before: Any, after: Any, path: str) -> Iterator[Difference]:
 
 def _objects(before: Mapping[str, Any], after: Mapping[str, Any], path: str) -> Iterator[Difference]:
     for name in _merged(list(before), list(after)):
-        here = f"{path}[{quoted(name, limit=LONGEST_KEY)[1:-1]}]" if _is_map(path) else join(path, name)
+        here = f"{path}[{quoted(name, limit=MAX_KEY_LENGTH)[1:-1]}]" if _is_map(path) else join(path, name)
         yield from _values(before.get(name), after.get(name), here)
 
 
@@ -100,7 +101,7 @@ def _lists(before: Sequence[Any], after: Sequence[Any], path: str) -> Iterator[D
     if [name for name in old if name in new] != [name for name in new if name in old]:
         yield Difference(path, Change.CHANGED, list(old), list(new))  # the same entries in another order
     for name in _merged(list(old), list(new)):
-        here = f"{path}[{quoted(name, limit=LONGEST_KEY)[1:-1]}]"
+        here = f"{path}[{quoted(name, limit=MAX_KEY_LENGTH)[1:-1]}]"
         rest = (
             {field: value for field, value in (side.get(name) or {}).items() if field != key} for side in (old, new)
         )

@@ -21,7 +21,7 @@ from jobs.spec.findings import kind_of, quoted
 WHOLE = re.compile(r"[+-]?[0-9]{1,30}")
 SECONDS = re.compile(r"(-?)([0-9]{1,12})(?:\.([0-9]{1,9}))?s")
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
-LONGEST_SECONDS = 315_576_000_000
+MAX_SECONDS = 315_576_000_000
 
 
 class Message(BaseModel):
@@ -123,7 +123,7 @@ def parse_duration(value: object) -> timedelta:
     if not found:
         raise ValueError(f'must be seconds with an s in quotes, like "7200s", not {quoted(value)}')
     sign, seconds, fraction = found.groups()
-    if int(seconds) > LONGEST_SECONDS:
+    if int(seconds) > MAX_SECONDS:
         raise ValueError("is longer than ten thousand years")
     if fraction and fraction[6:].strip("0"):
         raise ValueError("is finer than a microsecond, which Trainboard does not keep")

@@ -1,4 +1,4 @@
-"""What checks return: findings. A finding never raises; policy decides by the worst severity."""
+"""What checks return: findings. A finding never raises; the worst severity decides."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -7,14 +7,14 @@ from typing import Any
 
 
 class Severity(StrEnum):
-    """How much a finding weighs."""
+    """What a finding means for the job."""
 
-    REFUSE = "refuse"
-    """The job cannot be submitted like this."""
-    ASK = "ask"
-    """Somebody has to approve it."""
-    ADVISE = "advise"
-    """Worth knowing; nothing stops."""
+    ERROR = "error"
+    """The job cannot be sent like this."""
+    APPROVAL = "approval"
+    """An approver has to agree."""
+    NOTE = "note"
+    """Worth knowing; the job can be sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +40,9 @@ class Finding:
         return {**asdict(self), "severity": str(self.severity)}
 
 
-def refuses(findings: Iterable[Finding]) -> bool:
-    """Tell whether any of the findings refuses."""
-    return any(finding.severity is Severity.REFUSE for finding in findings)
+def has_errors(findings: Iterable[Finding]) -> bool:
+    """Tell whether any of the findings is an error."""
+    return any(finding.severity is Severity.ERROR for finding in findings)
 
 
 def quoted(value: object, *, limit: int = 60) -> str:

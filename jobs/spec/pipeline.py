@@ -3,6 +3,7 @@
 Source: google-cloud-aiplatform 2.7.0, types/training_pipeline.py and types/pipeline_state.py, read 2026-11-21.
 """
 
+from collections.abc import Iterable
 from typing import Annotated
 
 from jobs.spec.custom_job import CustomJobSpec, GcsDestination
@@ -18,8 +19,20 @@ PIPELINE_STATES = enum(
     )
 )
 DEFINITIONS = "gs://google-cloud-aiplatform/schema/trainingjob/definition/"
+TUNING_FIELDS = frozenset({"studySpec", "study_spec", "trialJobSpec", "trial_job_spec"})
 CUSTOM_TASK = DEFINITIONS + "custom_task_1.0.0.yaml"
 TUNING_TASK = DEFINITIONS + "hyperparameter_tuning_task_1.0.0.yaml"
+
+
+def is_tuning_task(definition: str, field_names: Iterable[str]) -> bool:
+    """Tell whether the inputs of a pipeline's task are those of a tuning task.
+
+    Its `trainingTaskDefinition` says so; where it names neither of the two tasks, the fields of the inputs do.
+    """
+    looks_tuning = not TUNING_FIELDS.isdisjoint(field_names) and "custom_task" not in definition
+    return "hyperparameter_tuning_task" in definition or looks_tuning
+
+
 TaskInputs = Annotated[
     CustomJobSpec | TuningTaskInputs | None, Kind("task", "the inputs of the task", lambda value: value)
 ]

@@ -51,11 +51,12 @@ def program_placeholders(
 ) -> Iterator[tuple[str, str]]:
     """Yield (path below the task, text) of the words and values that still hold a placeholder."""
     known = frozenset(name for name, _ in env)
-    scripts = _scripts(command, args)
-    for field, words in (("command", command), ("args", args)):
-        for index, text in enumerate(words):
-            if SIGNS.search(text) and _is_open(text, known, is_script=(field, index) in scripts):
-                yield f"{field}[{index}]", text
+    words = [*(("command", *each) for each in enumerate(command)), *(("args", *each) for each in enumerate(args))]
+    signed = [(field, index, text) for field, index, text in words if SIGNS.search(text)]
+    scripts = _scripts(command, args) if signed else set()
+    for field, index, text in signed:
+        if _is_open(text, known, is_script=(field, index) in scripts):
+            yield f"{field}[{index}]", text
     for index, (_, text) in enumerate(env):
         if SIGNS.search(text) and _is_open(text, known, is_script=False):
             yield f"env[{index}].value", text

@@ -9,8 +9,9 @@ from jobs.spec.belonging import home_of
 from jobs.spec.custom_job import CustomJob, CustomJobSpec
 from jobs.spec.fields import Message
 from jobs.spec.findings import Finding, Severity, kind_of, quoted
+from jobs.spec.paths import join
 from jobs.spec.persistent_resource import PersistentResource
-from jobs.spec.pipeline import TrainingPipeline
+from jobs.spec.pipeline import TrainingPipeline, is_tuning_task
 from jobs.spec.shape import Slot, homes, nearest, nearest_enum, slots
 from jobs.spec.tuning_job import HyperparameterTuningJob, TuningTaskInputs
 
@@ -21,9 +22,9 @@ KINDS: dict[str, type[Message]] = {
     "training_pipeline": TrainingPipeline,
     "persistent_resource": PersistentResource,
 }
-DEEPEST = 60
-MOST_VALUES = 200_000
-MOST_FINDINGS = 100
+MAX_DEPTH = 60
+MAX_VALUES = 200_000
+MAX_FINDINGS = 100
 SOURCE = "Agent Platform REST reference; google-cloud-aiplatform 2.7.0"
 READ = "2026-11-21"
 INDEX = re.compile(r"\[\d+\]")
@@ -38,7 +39,7 @@ def read(kind: str, body: object) -> tuple[Any, list[Finding]]:
     """Read the REST body of a resource; `kind` is a key of KINDS. Never raises, whatever JSON the body is.
 
     Names may be lowerCamelCase or snake_case. Returns what could be read, or None when nothing could; it is
-    everything that was given only if no finding refuses. At most MOST_FINDINGS findings, the last of which then says
+    everything that was given only if no finding refuses. At most MAX_FINDINGS findings, the last of which then says
     how many were left out.
     """
     notes = Notes()
@@ -46,8 +47,8 @@ def read(kind: str, body: object) -> tuple[Any, list[Finding]]:
     if model is None:
         notes.add("unknown_kind", "", f"{quoted(kind)} is none of {', '.join(KINDS)}.")
         return None, notes.findings
-    if trouble := unsound(body):
-        notes.add("unreadable_body", "", trouble)
+    if problem := unsound(body):
+        notes.add("unreadable_body", "", problem)
         return None, notes.findings
     return read_message(model, body, notes), notes.result()
 
@@ -65,10 +66,10 @@ def unsound(body: object) -> str:
     while waiting:
         value, depth = waiting.pop()
         seen += 1
-        if depth > DEEPEST:
-            return f"The request is nested more than {DEEPEST} levels deep."
-        if seen > MOST_VALUES:
-            return f"The request holds more than {MOST_VALUES:,} values."
+        if depth > MAX_DEPTH:
+            return f"The request is nested more than {MAX_DEPTH} levels deep."
+        if seen > MAX_VALUES:
+            return f"The request holds more than {MAX_VALUES:,} values."
         if isinstance(value, float) and not abs(value) < float("inf"):
             return "The request holds a number that is not finite, which JSON cannot carry."
         if isinstance(value, int) and abs(value) >= 2**1023:
@@ -98,18 +99,18 @@ class Notes:
         if self.is_full:
             self.left_out += 1
         else:
-            self.findings.append(Finding(code, Severity.REFUSE, path, message, remedy, SOURCE, READ))
+            self.findings.append(Finding(code, Severity.ERROR, path, message, remedy, SOURCE, READ))
 
     @property
     def is_full(self) -> bool:
         """Whether further findings are only counted."""
-        return len(self.findings) >= MOST_FINDINGS
+        return len(self.findings) >= MAX_FINDINGS
 
     def result(self) -> list[Finding]:
         """Return the findings, with one more that counts those left out."""
         if self.left_out:
             message = f"{self.left_out} more findings of this sort are not shown."
-            return [*self.findings, Finding("more_findings", Severity.REFUSE, "", message)]
+            return [*self.findings, Finding("more_findings", Severity.ERROR, "", message)]
         return self.findings
 
 
@@ -187,8 +188,7 @@ def _task(value: object, path: str, notes: Notes, around: Mapping[str, Any]) -> 
     """Read a pipeline's inputs as what its definition names, or as what they look like."""
     definition = around.get("trainingTaskDefinition", around.get("training_task_definition"))
     named = definition if isinstance(definition, str) else ""
-    looks = isinstance(value, Mapping) and not {"studySpec", "trialJobSpec", "study_spec"}.isdisjoint(value)
-    if "hyperparameter_tuning_task" in named or (looks and "custom_task" not in named):
+    if is_tuning_task(named, value if isinstance(value, Mapping) else ()):
         model: type[Message] = TuningTaskInputs
     elif "custom_task" in named or not named:
         model = CustomJobSpec
@@ -221,11 +221,6 @@ def _unknown(model: type[Message], key: object, path: str, notes: Notes) -> None
         remedy = f"It belongs in `{belongs[0]}`."
     where = f"in {path}" if path else f"of a {model.__name__}"
     notes.add("unknown_field", join(path, shown), f"{quoted(name)} is no field {where}.", remedy)
-
-
-def join(path: str, name: str) -> str:
-    """Append a field to a path."""
-    return f"{path}.{name}" if path else name
 
 
 def _label(path: str) -> str:

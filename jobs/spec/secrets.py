@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from jobs.spec.paths import join
 from jobs.spec.secret_names import is_secret_name, is_secret_value
 from jobs.spec.secret_texts import MASK, Span, flag_of, masked, spans, token_spans
 
@@ -39,7 +40,7 @@ def find_secrets(body: Any, path: str = "") -> Iterator[Secret]:
         yield from _found(path, body, token_spans(body))
     elif isinstance(body, Mapping):
         for name, value in body.items():
-            here = f"{path}.{name}" if path else str(name)
+            here = join(path, str(name))
             if name in ENV_LISTS and isinstance(value, list):
                 yield from env_secrets(value, here)
             elif name in WORD_LISTS and isinstance(value, list):

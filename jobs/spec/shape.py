@@ -9,8 +9,9 @@ from functools import cache
 from typing import Any
 
 from jobs.spec.fields import Kind, Message, Output
+from jobs.spec.paths import join
 
-LONGEST_NAME = 64
+MAX_NAME_LENGTH = 64
 MESSAGE = Kind("message", "an object", lambda value: value)
 
 
@@ -58,7 +59,7 @@ def message_names(roots: Iterable[type[Message]]) -> frozenset[str]:
 
 def nearest(word: str, choices: Iterable[str]) -> str:
     """Return the choice that a misspelt word most likely means, or an empty string."""
-    if len(word) > LONGEST_NAME:
+    if len(word) > MAX_NAME_LENGTH:
         return ""
     plain = {_plain(choice): choice for choice in choices}
     if _plain(word) in plain:
@@ -80,7 +81,7 @@ NOISE = frozenset({"NVIDIA", "TESLA", "GPU", "GOAL", "TYPE", "UNIT"})
 
 def homes(name: str, root: type[Message]) -> tuple[str, ...]:
     """Return the paths below `root` at which a field of this name exists, lists written as [], shortest first."""
-    return _homes(root).get(_plain(name), ()) if len(name) <= LONGEST_NAME else ()
+    return _homes(root).get(_plain(name), ()) if len(name) <= MAX_NAME_LENGTH else ()
 
 
 @cache
@@ -92,7 +93,7 @@ def _homes(root: type[Message]) -> dict[str, tuple[str, ...]]:
         for slot in fields(model):
             if slot.output:
                 continue
-            here = f"{path}.{slot.alias}" if path else slot.alias
+            here = join(path, slot.alias)
             found.setdefault(_plain(slot.alias), []).append(here)
             if slot.model is not None and slot.model not in above:
                 waiting.append((slot.model, here + ("[]" if slot.many else ""), (*above, slot.model)))

@@ -1,17 +1,25 @@
-"""Submission: a job with where it is to run. What strategies, cost and policy judge."""
+"""A submission: a job with the project and region where it is to run."""
 
+import json
 import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from hashlib import sha256
 
 from jobs.spec.custom_job import CustomJob, CustomJobSpec
 from jobs.spec.pipeline import TrainingPipeline
 from jobs.spec.placeholders import Placeholder, placeholders
-from jobs.spec.reading import Job
+from jobs.spec.reading import Job, rest_body
 from jobs.spec.tuning_job import HyperparameterTuningJob, TuningTaskInputs
-from jobs.spec.worker_pool import WorkerPoolSpec
+from jobs.spec.worker_pool import ContainerSpec, PythonPackageSpec, WorkerPoolSpec
 
-LONGEST_SUMMARY = 200
+COLLECTIONS = {
+    "custom_job": "customJobs",
+    "hyperparameter_tuning_job": "hyperparameterTuningJobs",
+    "training_pipeline": "trainingPipelines",
+}
+"""From a kind to the collection of the REST API that holds its jobs."""
+MAX_SUMMARY_LENGTH = 200
 RESERVATION = re.compile(r"projects/[^/]+/zones/([a-z]+-[a-z]+[0-9]+)-[a-z]/reservations/")
 
 
@@ -106,6 +114,23 @@ class Submission:
         """The pools that ask for something, each with its index."""
         return [(i, pool) for i, pool in enumerate(self.job_spec.worker_pool_specs) if not pool.is_empty]
 
+    @cached_property
+    def containers(self) -> list[tuple[str, ContainerSpec]]:
+        """The containers that the pools run, each with its path."""
+        found = ((self.pool_path(at, "containerSpec"), pool.container_spec) for at, pool in self.pools)
+        return [(path, spec) for path, spec in found if spec is not None]
+
+    @cached_property
+    def packages(self) -> list[tuple[str, PythonPackageSpec]]:
+        """The Python packages that the pools run, each with its path."""
+        found = ((self.pool_path(at, "pythonPackageSpec"), pool.python_package_spec) for at, pool in self.pools)
+        return [(path, spec) for path, spec in found if spec is not None]
+
+    @cached_property
+    def programs(self) -> list[tuple[str, ContainerSpec | PythonPackageSpec]]:
+        """What the pools run, each with its path: containers, then packages."""
+        return [*self.containers, *self.packages]
+
     def pool_path(self, index: int, name: str = "") -> str:
         """The path of a worker pool, or of a field of it, in the REST body."""
         path = f"{self.spec_path}.workerPoolSpecs[{index}]"
@@ -114,6 +139,12 @@ class Submission:
     def spec_field(self, name: str) -> str:
         """The path of a field of `job_spec` in the REST body."""
         return f"{self.spec_path}.{name}"
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest that is equal for jobs which differ in nothing but their names, labels of Trainboard and project."""
+        body = {name: value for name, value in rest_body(self.job).items() if name != "displayName"}
+        return sha256(json.dumps([self.kind, self.region, body], sort_keys=True).encode()).hexdigest()
 
     @property
     def machines_summary(self) -> str:
@@ -125,7 +156,7 @@ class Submission:
             gpus = f" ({machine.accelerator_count} × {machine.accelerator})" if attached else ""
             parts.append(f"{pool.replicas} × {machine.machine_type or 'no machine'}{gpus}")
         summary = " + ".join(parts) or "no machines"
-        return summary if len(summary) <= LONGEST_SUMMARY else summary[: LONGEST_SUMMARY - 1] + "…"
+        return summary if len(summary) <= MAX_SUMMARY_LENGTH else summary[: MAX_SUMMARY_LENGTH - 1] + "…"
 
 
 def reserved_region(submission: Submission) -> str:

@@ -4,8 +4,9 @@
 """
 
 from jobs.strategies.base import OFF, Known, KnownResource, Rule, Severities, Source, Strategy
-from jobs.strategies.judging import check, check_each
-from jobs.strategies.registry import RULES, STRATEGIES, strategy_of
+from jobs.strategies.checks import check, check_each, conflicts
+from jobs.strategies.permissions import Permission, permissions_of
+from jobs.strategies.registry import RULES, STRATEGIES, max_wait, strategy_of
 from jobs.strategies.rules.every import EVERY
 
 __all__ = [
@@ -15,11 +16,15 @@ __all__ = [
     "STRATEGIES",
     "Known",
     "KnownResource",
+    "Permission",
     "Rule",
     "Severities",
     "Source",
     "Strategy",
     "check",
     "check_each",
+    "conflicts",
+    "max_wait",
+    "permissions_of",
     "strategy_of",
 ]

@@ -65,7 +65,7 @@ class Rule:
 
     code: str
     severity: Severity
-    sentence: str
+    message: str
     source: Source
     find: Callable[[Submission, Known], Iterable[Problem]]
     by_strategy: bool = False
@@ -81,9 +81,7 @@ def rule(
     """Make a rule of a function of the submission; its name is the code, its docstring the sentence."""
 
     def make(find: Callable[[Submission], Iterable[Problem]]) -> Rule:
-        return Rule(
-            find.__name__, severity, sentence(find), source, lambda submission, _: find(submission), by_strategy
-        )
+        return Rule(find.__name__, severity, message(find), source, lambda submission, _: find(submission), by_strategy)
 
     return make
 
@@ -94,12 +92,12 @@ def resource_rule(
     """Make a rule of a function of the submission and the persistent resources that are known."""
 
     def make(find: Callable[[Submission, Known], Iterable[Problem]]) -> Rule:
-        return Rule(find.__name__, severity, sentence(find), source, find)
+        return Rule(find.__name__, severity, message(find), source, find)
 
     return make
 
 
-def sentence(find: Callable[..., object]) -> str:
+def message(find: Callable[..., object]) -> str:
     """Return a function's docstring as one line."""
     return " ".join((find.__doc__ or "").split())
 
@@ -112,7 +110,8 @@ class Strategy:
     of job. `quota` is the beginning of its quota metrics' names. `price_key` picks its prices. `restart_allowance` is
     how often Vertex AI restarts a job of it that lost its capacity. `default_wait` is how long it waits for capacity
     unless told otherwise (None: no limit of its own), `longest_run` the longest timeout it allows (None: no limit
-    documented). `apply` returns the submission asking for this strategy and for no other.
+    documented). `console` says whether Google Cloud's console submits such a job. `apply` returns the submission
+    asking for this strategy and for no other.
     """
 
     key: str
@@ -132,7 +131,7 @@ class Strategy:
     wait_rule: str
     default_wait: timedelta | None
     longest_run: timedelta | None
-    roles: str
+    console: str
     source: Source
     rules: tuple[Rule, ...]
     apply: Callable[[Submission], Submission]

@@ -4,32 +4,37 @@ import sys
 from collections.abc import Iterable, Iterator
 
 from jobs.strategies import STRATEGIES, Rule, Strategy
+from jobs.strategies.permissions import ADDRESSES, NEEDS
 from jobs.strategies.rules import (
     affinity,
     containers,
     disks,
-    holes,
+    images,
     machines,
     names,
     parameters,
     pipelines,
-    pools,
+    placeholders,
     scheduling,
     secrets,
     surroundings,
     tpus,
     tuning,
+    worker_pools,
 )
 
 OPENING = """# Rules
 
-Trainboard judges every job by these rules before it is submitted. A rule *refuses* (Vertex AI would not take the job,
-or it could not run), *asks* (somebody has to approve it) or *advises*. A site can give a rule another
-severity, or switch it off, by its code. This page is made from the rules themselves:
+Trainboard checks every job by these rules before it is sent. What a rule finds is an *error* (Vertex AI would refuse
+the job, or it could not run), needs an *approval*, or is a *note*. A site can give a rule another severity, or switch
+it off, by its code. This page is made from the rules themselves:
 `python -m jobs.strategies.document > docs/rules.md`.
 
 Rules about persistent resources compare the job with what Trainboard last saw of the resource.
 """
+PERMISSIONS = (
+    """The compose page lists those that a job really uses, and `manage.py jobspec check --json` prints them."""
+)
 FACTS = (
     ("Sets", "sets"),
     ("Machines", "machines"),
@@ -37,16 +42,17 @@ FACTS = (
     ("Quota", "quota_rule"),
     ("Waiting", "wait_rule"),
     ("Restarts", "restart_rule"),
-    ("Roles", "roles"),
+    ("By hand", "console"),
 )
 CHAPTERS = (
-    ("Names, labels, region", names.RULES + holes.RULES),
-    ("Worker pools", pools.RULES),
+    ("Names, labels, region", names.RULES + placeholders.RULES),
+    ("Worker pools", worker_pools.RULES),
     ("Machines and accelerators", machines.RULES),
     ("TPUs", tpus.RULES),
     ("Boot disks", disks.RULES),
     ("Reservation affinities", affinity.RULES),
     ("Containers and Python packages", containers.RULES),
+    ("Images and CUDA", images.RULES),
     ("Secrets", secrets.RULES),
     ("Identity, networks, outputs", surroundings.RULES),
     ("Time, and strategies that exclude each other", scheduling.RULES),
@@ -61,7 +67,7 @@ def document() -> str:
     lines = [OPENING, "## Strategies", ""]
     for strategy in STRATEGIES.values():
         lines += _strategy(strategy)
-    lines += ["## Every job", ""]
+    lines += ["## Permissions", "", PERMISSIONS, "", *_needs(), "", "## Every job", ""]
     for title, rules in CHAPTERS:
         lines += [f"### {title}", "", *_table(rules), ""]
     return "\n".join(lines).rstrip() + "\n"
@@ -77,10 +83,19 @@ def _strategy(strategy: Strategy) -> Iterator[str]:
     yield from ("", *_table(strategy.rules), "")
 
 
+def _needs() -> Iterator[str]:
+    yield from ("| who | what for | role | permissions | source | read |", "|---|---|---|---|---|---|")
+    for need in NEEDS:
+        names = ", ".join(f"`{name.format(collection='customJobs')}`" for name in need.permissions)
+        role = f"`{need.role}`" if need.role else "–"
+        who = f"{need.who} (`{ADDRESSES[need.who]}`)" if need.who in ADDRESSES else need.who
+        yield f"| {who} | {need.what} | {role} | {names or '–'} | {need.source.title} | {need.source.read} |"
+
+
 def _table(rules: Iterable[Rule]) -> Iterator[str]:
     yield from ("| code | severity | rule | source | read |", "|---|---|---|---|---|")
     for rule in rules:
-        yield f"| `{rule.code}` | {rule.severity} | {rule.sentence} | {rule.source.title} | {rule.source.read} |"
+        yield f"| `{rule.code}` | {rule.severity} | {rule.message} | {rule.source.title} | {rule.source.read} |"
 
 
 if __name__ == "__main__":

@@ -6,10 +6,9 @@ from datetime import timedelta
 from jobs.catalog import ACCELERATORS, Machine, machine
 from jobs.spec import Severity, Submission
 from jobs.strategies.base import Problem, Strategy, ask_for, rule
-from jobs.strategies.rules.holes import is_hole
 from jobs.strategies.sources import FLEX
 
-LONGEST_RUN = timedelta(days=7)
+MAX_RUN = timedelta(days=7)
 DEFAULT_WAIT = timedelta(hours=24)
 OFFERED = "L4, A100, H100, H200 and B200"
 
@@ -20,13 +19,12 @@ def serves(found: Machine) -> bool:
     return found.trainable and gpu is not None and gpu.flex_start
 
 
-@rule(Severity.REFUSE, FLEX)
+@rule(Severity.ERROR, FLEX)
 def flex_start_gpus_are_offered(submission: Submission) -> Iterator[Problem]:
     """Flex-start offers L4, A100, H100, H200 and B200 GPUs, and nothing else."""
     for index, pool in submission.pools:
-        name = pool.machine_spec.machine_type
-        found = machine(name)
-        if name and not is_hole(name) and (found is None or not serves(found)):
+        found = machine(pool.machine_spec.machine_type)
+        if found is not None and found.trainable and not serves(found):
             yield Problem(
                 submission.pool_path(index, "machineSpec.machineType"),
                 f"Flex-start offers {OFFERED} only; worker pool {index} asks for another machine.",
@@ -34,11 +32,11 @@ def flex_start_gpus_are_offered(submission: Submission) -> Iterator[Problem]:
             )
 
 
-@rule(Severity.REFUSE, FLEX)
+@rule(Severity.ERROR, FLEX)
 def flex_start_runs_at_most_seven_days(submission: Submission) -> Iterator[Problem]:
     """A Flex-start job has a timeout of at most seven days."""
     timeout = submission.job_spec.scheduling.timeout
-    if timeout is not None and timeout > LONGEST_RUN:
+    if timeout is not None and timeout > MAX_RUN:
         yield Problem(
             submission.spec_field("scheduling.timeout"),
             "A Flex-start job runs at most 7 days.",
@@ -46,7 +44,7 @@ def flex_start_runs_at_most_seven_days(submission: Submission) -> Iterator[Probl
         )
 
 
-@rule(Severity.REFUSE, FLEX)
+@rule(Severity.ERROR, FLEX)
 def flex_start_has_one_machine_configuration(submission: Submission) -> Iterator[Problem]:
     """All worker pools of a Flex-start job have the same machine."""
     pools = submission.pools
@@ -59,7 +57,7 @@ def flex_start_has_one_machine_configuration(submission: Submission) -> Iterator
             )
 
 
-@rule(Severity.ADVISE, FLEX)
+@rule(Severity.NOTE, FLEX)
 def flex_start_disks_are_the_same(submission: Submission) -> Iterator[Problem]:
     """Whether the boot disks of a Flex-start job may differ is not documented."""
     pools = submission.pools
@@ -72,7 +70,7 @@ def flex_start_disks_are_the_same(submission: Submission) -> Iterator[Problem]:
             )
 
 
-@rule(Severity.ADVISE, FLEX)
+@rule(Severity.NOTE, FLEX)
 def flex_start_wait_is_given(submission: Submission) -> Iterator[Problem]:
     """A Flex-start job waits 24 hours for its machines unless it says how long; zero waits without end."""
     wait = submission.job_spec.scheduling.max_wait_duration
@@ -109,8 +107,8 @@ STRATEGY = Strategy(
     restart_rule="Never preempted; errors are retried as for standard jobs.",
     wait_rule="Waits up to maxWaitDuration, 24 hours unless given, without end if 0.",
     default_wait=DEFAULT_WAIT,
-    longest_run=LONGEST_RUN,
-    roles="roles/aiplatform.user",
+    console="gcloud, the SDK and REST submit it; whether the console does is not documented.",
+    longest_run=MAX_RUN,
     source=FLEX,
     rules=(
         flex_start_gpus_are_offered,

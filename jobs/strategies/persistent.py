@@ -7,20 +7,20 @@ from jobs.catalog import Machine
 from jobs.spec import Severity, Submission, quoted
 from jobs.strategies.base import Known, Problem, Strategy, ask_for, resource_rule, rule
 from jobs.strategies.fit import described, match, named, same_machine, wanted
-from jobs.strategies.rules.holes import is_hole
+from jobs.strategies.rules.placeholders import is_placeholder
 from jobs.strategies.sources import API, PERSISTENT, PERSISTENT_CREATE
 
 RESOURCE_ID = re.compile(r"[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?")
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def resource_is_named(submission: Submission) -> Iterator[Problem]:
     """A job on a persistent resource gives the resource's short id."""
     name = submission.job_spec.persistent_resource_id
     field = submission.spec_field("persistentResourceId")
     if not name:
         yield Problem(field, "No persistent resource is named.", "Choose one that is running.")
-    elif not RESOURCE_ID.fullmatch(name) and not is_hole(name):
+    elif not RESOURCE_ID.fullmatch(name) and not is_placeholder(name):
         short = name.rpartition("/")[2]
         remedy = (
             f"Write only its id, `{short}`." if RESOURCE_ID.fullmatch(short) else "Use small letters, digits and -."
@@ -28,11 +28,11 @@ def resource_is_named(submission: Submission) -> Iterator[Problem]:
         yield Problem(field, f"{quoted(name)} is no id of a persistent resource.", remedy)
 
 
-@resource_rule(Severity.ADVISE, PERSISTENT)
+@resource_rule(Severity.NOTE, PERSISTENT)
 def resource_is_known(submission: Submission, known: Known) -> Iterator[Problem]:
     """The persistent resource is one that Trainboard has seen in the project and region."""
     name = submission.job_spec.persistent_resource_id
-    if name and named(submission, known) is None:
+    if RESOURCE_ID.fullmatch(name) and named(submission, known) is None:
         yield Problem(
             submission.spec_field("persistentResourceId"),
             f"Trainboard has not seen the persistent resource {quoted(name)} in this project and region.",
@@ -40,11 +40,12 @@ def resource_is_known(submission: Submission, known: Known) -> Iterator[Problem]
         )
 
 
-@resource_rule(Severity.REFUSE, PERSISTENT)
+@resource_rule(Severity.ERROR, PERSISTENT)
 def resource_is_running(submission: Submission, known: Known) -> Iterator[Problem]:
     """Jobs are submitted to a persistent resource that is RUNNING."""
     found = named(submission, known)
-    if found is not None and found.resource.state != "RUNNING":
+    is_id = RESOURCE_ID.fullmatch(submission.job_spec.persistent_resource_id)
+    if is_id and found is not None and found.resource.state != "RUNNING":
         yield Problem(
             submission.spec_field("persistentResourceId"),
             f"The persistent resource is {found.resource.state}; it takes jobs when it is RUNNING.",
@@ -52,7 +53,7 @@ def resource_is_running(submission: Submission, known: Known) -> Iterator[Proble
         )
 
 
-@resource_rule(Severity.REFUSE, PERSISTENT)
+@resource_rule(Severity.ERROR, PERSISTENT)
 def pools_match_the_resource(submission: Submission, known: Known) -> Iterator[Problem]:
     """Machine and disk of each worker pool are exactly those of a pool of the resource."""
     resource = named(submission, known)
@@ -71,7 +72,7 @@ def pools_match_the_resource(submission: Submission, known: Known) -> Iterator[P
         )
 
 
-@resource_rule(Severity.REFUSE, PERSISTENT)
+@resource_rule(Severity.ERROR, PERSISTENT)
 def replicas_fit_the_resource(submission: Submission, known: Known) -> Iterator[Problem]:
     """The worker pools together ask for no more replicas than a pool of the resource can ever have."""
     resource = named(submission, known)
@@ -87,7 +88,7 @@ def replicas_fit_the_resource(submission: Submission, known: Known) -> Iterator[
             )
 
 
-@resource_rule(Severity.ADVISE, PERSISTENT)
+@resource_rule(Severity.NOTE, PERSISTENT)
 def replicas_are_free(submission: Submission, known: Known) -> Iterator[Problem]:
     """The replicas that other running jobs hold are not free; the job waits for them."""
     resource = named(submission, known)
@@ -103,7 +104,7 @@ def replicas_are_free(submission: Submission, known: Known) -> Iterator[Problem]
             )
 
 
-@resource_rule(Severity.REFUSE, API)
+@resource_rule(Severity.ERROR, API)
 def service_account_is_allowed(submission: Submission, known: Known) -> Iterator[Problem]:
     """A job brings its own service account only to a resource that allows it."""
     resource = named(submission, known)
@@ -120,7 +121,7 @@ def service_account_is_allowed(submission: Submission, known: Known) -> Iterator
         )
 
 
-@resource_rule(Severity.REFUSE, API)
+@resource_rule(Severity.ERROR, API)
 def network_and_key_are_the_resources(submission: Submission, known: Known) -> Iterator[Problem]:
     """Network and encryption key of a job are those of its persistent resource."""
     resource = named(submission, known)
@@ -137,7 +138,7 @@ def network_and_key_are_the_resources(submission: Submission, known: Known) -> I
         yield Problem("encryptionSpec.kmsKeyName", "The encryption key differs from the resource's.", remedy)
 
 
-@rule(Severity.ADVISE, PERSISTENT_CREATE)
+@rule(Severity.NOTE, PERSISTENT_CREATE)
 def disk_is_spelled_out(submission: Submission) -> Iterator[Problem]:
     """The pages disagree on the default boot disk of a persistent resource, so a job spells its disk out."""
     for index, pool in submission.pools:
@@ -176,8 +177,8 @@ STRATEGY = Strategy(
     restart_rule="As for standard jobs.",
     wait_rule="Waits until the resource has enough free replicas.",
     default_wait=None,
+    console="Google Cloud's console, gcloud, the SDK and REST submit it.",
     longest_run=None,
-    roles="roles/aiplatform.user to run a job on it; roles/aiplatform.admin to create, change or delete the resource",
     source=PERSISTENT,
     rules=(
         resource_is_named,

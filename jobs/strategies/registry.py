@@ -1,6 +1,7 @@
 """Which strategies and rules there are, and which strategy a submission asks for."""
 
 from collections.abc import Mapping
+from datetime import timedelta
 
 from jobs.spec import Submission
 from jobs.strategies import flex_start, persistent, reservation, spot, standard
@@ -17,6 +18,13 @@ RULES: Mapping[str, Rule] = {
     rule.code: rule for rule in (*EVERY, *(rule for found in STRATEGIES.values() for rule in found.rules))
 }
 """Every rule by its code."""
+
+
+def max_wait(submission: Submission) -> timedelta | None:
+    """Return how long the job lets Vertex AI look for its machines; zero: without end, None: its strategy sets none."""
+    default = strategy_of(submission).default_wait
+    asked = submission.job_spec.scheduling.max_wait_duration
+    return default if default is None or asked is None else asked
 
 
 def strategy_of(submission: Submission) -> Strategy:

@@ -10,7 +10,7 @@ from jobs.strategies.sources import RESERVATIONS
 ANY = ReservationAffinity(reservation_affinity_type="ANY_RESERVATION")
 
 
-@rule(Severity.REFUSE, RESERVATIONS)
+@rule(Severity.ERROR, RESERVATIONS)
 def reservation_is_asked_for(submission: Submission) -> Iterator[Problem]:
     """A job on a reservation says so in the machine spec of a pool."""
     if submission.pools and not any(is_reserved(pool.machine_spec) for _, pool in submission.pools):
@@ -21,7 +21,7 @@ def reservation_is_asked_for(submission: Submission) -> Iterator[Problem]:
         )
 
 
-@rule(Severity.REFUSE, RESERVATIONS)
+@rule(Severity.ERROR, RESERVATIONS)
 def reservation_holds_one_machine(submission: Submission) -> Iterator[Problem]:
     """Pools that share a reservation have exactly the machine that it holds, so all the same."""
     first: dict[str, tuple[int, MachineSpec]] = {}
@@ -41,7 +41,7 @@ def _hardware(spec: MachineSpec) -> tuple[str, str, int, str]:
     return spec.machine_type, spec.accelerator, spec.accelerator_count, spec.tpu_topology
 
 
-@rule(Severity.ADVISE, RESERVATIONS)
+@rule(Severity.NOTE, RESERVATIONS)
 def reservation_covers_every_pool(submission: Submission) -> Iterator[Problem]:
     """A pool without a reservation of its own is provisioned on demand."""
     reserved = [index for index, pool in submission.pools if is_reserved(pool.machine_spec)]
@@ -54,7 +54,7 @@ def reservation_covers_every_pool(submission: Submission) -> Iterator[Problem]:
             )
 
 
-@rule(Severity.ADVISE, RESERVATIONS)
+@rule(Severity.NOTE, RESERVATIONS)
 def any_reservation_falls_back(submission: Submission) -> Iterator[Problem]:
     """ANY_RESERVATION takes machines on demand, in the same zone, when no reservation has room."""
     for index, pool in submission.pools:
@@ -100,8 +100,8 @@ STRATEGY = Strategy(
     restart_rule="As for standard jobs.",
     wait_rule="Starts when the reservation has room; ANY_RESERVATION falls back to machines on demand.",
     default_wait=None,
+    console="REST submits it; the documentation shows no other way.",
     longest_run=None,
-    roles="roles/aiplatform.user, and a reservation shared with Vertex AI",
     source=RESERVATIONS,
     rules=(
         reservation_is_asked_for,

@@ -13,12 +13,12 @@ SERIES = ("a2", "a3")
 RESTARTS = 6
 
 
-@rule(Severity.ADVISE, SPOT)
+@rule(Severity.NOTE, SPOT)
 def spot_uses_a2_or_a3(submission: Submission) -> Iterator[Problem]:
     """Spot is documented for the A2 and A3 series; the current English page has dropped the limit."""
     for index, pool in submission.pools:
         found = machine(pool.machine_spec.machine_type)
-        if found is not None and found.series not in SERIES:
+        if found is not None and found.trainable and found.series not in SERIES:
             yield Problem(
                 submission.pool_path(index, "machineSpec.machineType"),
                 f"Older pages offer Spot for A2 and A3 only; {found.machine_type} may be refused.",
@@ -26,11 +26,12 @@ def spot_uses_a2_or_a3(submission: Submission) -> Iterator[Problem]:
             )
 
 
-@rule(Severity.REFUSE, SPOT)
+@rule(Severity.ERROR, SPOT)
 def spot_has_no_tpu_pods(submission: Submission) -> Iterator[Problem]:
     """TPU Pods, slices of several machines, are not to be had as Spot."""
     for index, spec, found in known_machines(submission):
-        if found.is_tpu and is_pod(spec, found):
+        is_sound = found.series != "cloud-tpu" or found.takes(spec.accelerator, spec.accelerator_count)
+        if found.is_tpu and is_sound and is_pod(spec, found):
             yield Problem(
                 submission.pool_path(
                     index, "machineSpec.tpuTopology" if spec.tpu_topology else "machineSpec.acceleratorCount"
@@ -40,7 +41,7 @@ def spot_has_no_tpu_pods(submission: Submission) -> Iterator[Problem]:
             )
 
 
-@rule(Severity.ADVISE, SPOT)
+@rule(Severity.NOTE, SPOT)
 def spot_saves_checkpoints(submission: Submission) -> Iterator[Problem]:
     """A Spot job saves checkpoints, because it can be stopped at any time and is restarted at most six times."""
     spec = submission.job_spec
@@ -81,8 +82,8 @@ STRATEGY = Strategy(
     restart_rule="A preempted job counts as STOCKOUT and is started again at most 6 times.",
     wait_rule="Waits in the queue while quota is short; fails when there is no capacity after its restarts.",
     default_wait=None,
+    console="Google Cloud's console cannot submit it; gcloud, the SDK and REST do.",
     longest_run=None,
-    roles="roles/aiplatform.user",
     source=SPOT,
     rules=(spot_uses_a2_or_a3, spot_has_no_tpu_pods, spot_saves_checkpoints),
     apply=apply,

@@ -11,7 +11,7 @@ from jobs.strategies.sources import COMPUTE, RUNS
 SCARCE = frozenset({"NVIDIA_H100_MEGA_80GB", "NVIDIA_H200_141GB", "NVIDIA_B200"})
 
 
-@rule(Severity.ADVISE, COMPUTE)
+@rule(Severity.NOTE, COMPUTE)
 def scarce_machines_are_reserved(submission: Submission) -> Iterator[Problem]:
     """A3 Mega, A3 Ultra and A4 machines rarely stand free; Google recommends a reservation or Spot."""
     for index, _, found in known_machines(submission):
@@ -50,8 +50,8 @@ STRATEGY = Strategy(
     restart_rule="A job that finds no capacity is tried again at most 3 times; an internal error at most 2 times.",
     wait_rule="Waits in the queue while quota is short; fails when the region has no capacity.",
     default_wait=None,
+    console="Google Cloud's console, gcloud, the SDK and REST submit it.",
     longest_run=None,
-    roles="roles/aiplatform.user",
     source=RUNS,
     rules=(scarce_machines_are_reserved,),
     apply=apply,

@@ -1,50 +1,120 @@
 """Events become what a page shows: spans, lanes, waits, restarts. Read only, and always asked with the time."""
 
-from jobs.timeline.attempts import ATTEMPT_BEGINS, Attempt, Attempts, attempts
+from jobs.timeline.attempts import ATTEMPT_BEGINS, ATTEMPT_RUNS, Attempt, Attempts, attempts
+from jobs.timeline.daily import cents_by_day, days_of
 from jobs.timeline.entries import Entry, entries
-from jobs.timeline.holdings import Holding, holdings, known_resource
-from jobs.timeline.ledger import Grant, ledger
+from jobs.timeline.holdings import Holding, holdings, known_resource, resource_id_of
+from jobs.timeline.influence import Influence, influences
+from jobs.timeline.losses import Loss, Row, attempt_rows, loss_if_cut, moments_of, usual_wait
+from jobs.timeline.replicas import EXIT, LAST_WORDS, TAKEN, Heard, Lane, Mark, ReplicaEnd
+from jobs.timeline.resource_bill import ResourceBill, resource_bill
+from jobs.timeline.retry_budget import GROUPS, RetryBudget, restart_causes, restart_limits, retry_budget
 from jobs.timeline.spans import BILLABLE, Facts, Span, billable, facts, running, state_spans, waited
-from jobs.timeline.story import Lane, Mark, Phase, Story, story
-from jobs.timeline.trials import Metric, Step, Study, length_of, progress, ranked, study, study_spec, value_of
-from jobs.timeline.waiting import Allowance, WaitReason, allowance, wait_reason
+from jobs.timeline.statistics import NEVER_RAN, poisson_interval, wait_bucket, wait_percentile
+from jobs.timeline.story import Phase, Story, restart_marks, story
+from jobs.timeline.study_spec import parallel_trials, study_spec
+from jobs.timeline.trial_lanes import trial_lanes
+from jobs.timeline.trial_time import (
+    TrialTime,
+    all_trials_ran,
+    cost_since,
+    cost_so_far,
+    is_running,
+    machine_states,
+    ran,
+    state_now,
+    trial_price,
+    trial_time,
+)
+from jobs.timeline.trial_time import waited as trial_waited
+from jobs.timeline.trial_words import Outlook, failures, outlook, summary, to_come_words, wait_words
+from jobs.timeline.trials import Metric, Step, Study, progress, ranked, study, value_of
+from jobs.timeline.usage import Hold, ReplicaLane, Usage, usage
+from jobs.timeline.waiting import WaitReason, wait_reason
 
 __all__ = [
     "ATTEMPT_BEGINS",
+    "ATTEMPT_RUNS",
     "BILLABLE",
-    "Allowance",
+    "EXIT",
+    "GROUPS",
+    "LAST_WORDS",
+    "NEVER_RAN",
+    "TAKEN",
     "Attempt",
     "Attempts",
     "Entry",
     "Facts",
-    "Grant",
+    "Heard",
+    "Hold",
     "Holding",
+    "Influence",
     "Lane",
+    "Loss",
     "Mark",
     "Metric",
+    "Outlook",
     "Phase",
+    "ReplicaEnd",
+    "ReplicaLane",
+    "ResourceBill",
+    "RetryBudget",
+    "Row",
     "Span",
     "Step",
     "Story",
     "Study",
+    "TrialTime",
+    "Usage",
     "WaitReason",
-    "allowance",
+    "all_trials_ran",
+    "attempt_rows",
     "attempts",
     "billable",
+    "cents_by_day",
+    "cost_since",
+    "cost_so_far",
+    "days_of",
     "entries",
     "facts",
+    "failures",
     "holdings",
+    "influences",
+    "is_running",
     "known_resource",
-    "ledger",
-    "length_of",
+    "loss_if_cut",
+    "machine_states",
+    "moments_of",
+    "outlook",
+    "parallel_trials",
+    "poisson_interval",
     "progress",
+    "ran",
     "ranked",
+    "resource_bill",
+    "resource_id_of",
+    "restart_causes",
+    "restart_limits",
+    "restart_marks",
+    "retry_budget",
     "running",
+    "state_now",
     "state_spans",
     "story",
     "study",
     "study_spec",
+    "summary",
+    "to_come_words",
+    "trial_lanes",
+    "trial_price",
+    "trial_time",
+    "trial_waited",
+    "usage",
+    "usual_wait",
     "value_of",
+    "wait_bucket",
+    "wait_percentile",
     "wait_reason",
+    "wait_words",
     "waited",
 ]

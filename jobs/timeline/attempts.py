@@ -18,14 +18,18 @@ from jobs.timeline.spans import Span, state_spans
 
 ATTEMPT_BEGINS = "Waiting for job to be provisioned."
 """The service's first line of every attempt (vertex-facts 10.4)."""
+ATTEMPT_RUNS = "Job is running."
+"""The service's line when all replicas of an attempt are there (vertex-facts 10.4)."""
 SAME = timedelta(seconds=90)
 """Shorter than provisioning takes, so at Vertex AI two restarts of one job are never this close."""
 CAUSES = {
     "preempted": "machine preempted (Spot)",
-    "stockout": "there were no machines",
+    "stockout": "the region was out of capacity",
     "internal": "internal error of Vertex AI",
     "job_retry": "a replica kept failing",
     "maintenance": "moved by maintenance",
+    "worker_restart": "Vertex AI had stopped it, as by an eviction",
+    "replica_unknown": "Vertex AI had stopped it",
     "worker_exit": "it had ended with an error",
 }
 NO_CAUSE = "Vertex AI does not say why"
@@ -120,8 +124,17 @@ class Attempts:
         return tuple(found)
 
 
-def attempts(events: Iterable[JobEvent], now: datetime, *, beginnings: Sequence[datetime] = ()) -> Attempts:
-    """Tell a job's attempts from its events; `beginnings` are the times of the kept lines `ATTEMPT_BEGINS`."""
+def attempts(
+    events: Iterable[JobEvent],
+    now: datetime,
+    *,
+    beginnings: Sequence[datetime] = (),
+    runs: Sequence[datetime] = (),
+) -> Attempts:
+    """Tell a job's attempts from its events.
+
+    `beginnings` and `runs` are the times of the kept lines `ATTEMPT_BEGINS` and `ATTEMPT_RUNS`.
+    """
     rows = list(events)
     learned = {row.detail["restart"]: row.reason for row in rows if row.kind == JobEvent.Kind.EXPLAINED}
     restarts = sorted(
@@ -137,9 +150,12 @@ def attempts(events: Iterable[JobEvent], now: datetime, *, beginnings: Sequence[
         else:
             moments.append((_beginning(row.occurred_at, free), row))
     found = [Attempt(1)]
-    for moment, row in sorted(moments, key=lambda each: each[0]):
-        wait, is_waiting = _wait(spans, row.occurred_at, now)
-        found.append(Attempt(len(found) + 1, moment, cause_of(row, learned), wait, is_waiting))
+    ordered = sorted(moments, key=lambda each: each[0])
+    for place, (moment, row) in enumerate(ordered):
+        until = ordered[place + 1][0] if place + 1 < len(ordered) else None
+        ran = next((each for each in sorted(runs) if each > moment and (until is None or each < until)), None)
+        wait, is_waiting = _wait(spans, row.occurred_at, now) if ran is None else (ran - row.occurred_at, False)
+        found.append(Attempt(place + 2, moment, cause_of(row, learned), wait, is_waiting))
     return Attempts(found, parts)
 
 
@@ -147,8 +163,9 @@ def cause_of(restart: JobEvent, learned: Mapping[str, str]) -> str:
     """Why it was restarted, in a few words; a cause that was learned later replaces the guess."""
     reason = learned.get(restart.once_key)
     words = CAUSES.get(reason or restart.reason, NO_CAUSE)
-    if restart.reason == "worker_exit" and restart.detail.get("exit_code") is not None:
-        return f"it had ended with {restart.detail['exit_code']}"
+    if restart.reason in {"worker_exit", "job_retry"} and restart.detail.get("exit_code") is not None:
+        who = "it" if restart.detail.get("replica") else "a replica"
+        return f"{who} had ended with exit code {restart.detail['exit_code']}"
     is_guess = reason is None and not restart.detail.get("is_certain", True)
     return f"most likely {words}" if is_guess and words != NO_CAUSE else words
 

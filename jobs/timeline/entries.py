@@ -26,4 +26,4 @@ def entries(events: Iterable[JobEvent]) -> tuple[Entry, ...]:
 
 
 def _sameness(event: JobEvent) -> tuple[object, ...]:
-    return event.kind, event.sentence, event.actor_id, id(event) if event.to_state else None
+    return event.kind, event.message, event.actor_id, id(event) if event.to_state else None

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from jobs import spec
-from jobs.models import Job, Pool
+from jobs.models import Job, PersistentResource
 from jobs.spec import ResourcePool, Submission
 from jobs.states import RUNNING, WAITING_AT_VERTEX
 from jobs.strategies import KnownResource
@@ -21,44 +21,44 @@ class Holding:
     """One persistent resource as it was last seen, with the jobs of ours on it.
 
     `known` is None where its body cannot be read. `running` have replicas, `waiting` are at Vertex AI without them;
-    the figures are replicas for each of its pools, by their index.
+    the figures are replicas for each of its resource pools, by their index.
     """
 
-    pool: Pool
+    resource: PersistentResource
     known: KnownResource | None
     running: dict[Job, Mapping[int, int]] = field(default_factory=dict)
     waiting: list[Job] = field(default_factory=list)
 
     @property
-    def parts(self) -> tuple[ResourcePool, ...]:
-        """Its pools."""
+    def resource_pools(self) -> tuple[ResourcePool, ...]:
+        """Its resource pools; none where its body cannot be read."""
         return self.known.resource.resource_pools if self.known is not None else ()
 
     def used(self, index: int) -> int:
-        """Return how many replicas of a pool are lent, as Vertex AI counts them."""
-        return self.parts[index].used_replica_count
+        """Return how many replicas of a resource pool are in use, as Vertex AI counts them."""
+        return self.resource_pools[index].used_replica_count
 
     def free(self, index: int) -> int:
-        """Return how many replicas a pool can still lend, those that it may grow by included."""
-        return max(0, self.parts[index].most_replicas - self.used(index))
+        """Return how many replicas a resource pool has left, counting those that it may grow by."""
+        return max(0, self.resource_pools[index].most_replicas - self.used(index))
 
     def wanted(self, job: Job) -> Mapping[int, int]:
-        """Return how many replicas of which pool a job asks for; {} where that cannot be told."""
+        """Return how many replicas of which resource pool a job asks for; {} where its body cannot be read."""
         submission = submission_of(job)
         return replicas_on(submission, self.known) if submission is not None and self.known is not None else {}
 
 
-def known_resource(pool: Pool) -> KnownResource | None:
-    """Return a row as the rules know it; None where its body does not say soundly what the resource has."""
-    resource, findings = spec.read("persistent_resource", pool.body)
+def known_resource(row: PersistentResource) -> KnownResource | None:
+    """Return a row as the rules know it; None where its body cannot be read."""
+    resource, findings = spec.read("persistent_resource", row.body)
     if resource is None or any(finding.code not in BEARABLE for finding in findings):
         return None
-    return KnownResource(pool.resource_id, pool.project, pool.region, resource)
+    return KnownResource(row.resource_id, row.project, row.region, resource)
 
 
-def holdings(pools: Iterable[Pool], jobs: Iterable[Job]) -> dict[Key, Holding]:
+def holdings(resources: Iterable[PersistentResource], jobs: Iterable[Job]) -> dict[Key, Holding]:
     """Put jobs that are on persistent resources, or wait for them, to the resources that they name."""
-    found = {(pool.project, pool.region, pool.resource_id): Holding(pool, known_resource(pool)) for pool in pools}
+    found = {(row.project, row.region, row.resource_id): Holding(row, known_resource(row)) for row in resources}
     for job in jobs:
         held = found.get((job.project, job.region, resource_id_of(job)))
         if held is None:

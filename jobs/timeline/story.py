@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from jobs.models import Job, JobEvent
 from jobs.states import FINISHED, LOCAL, JobState
 from jobs.timeline.attempts import Attempts, attempts
-from jobs.timeline.entries import Entry, entries
+from jobs.timeline.replicas import Heard, Lane, Mark, replica_lane
 from jobs.timeline.spans import BILLABLE, Span, billable, state_spans
 
 PHASES: dict[str, str] = {
@@ -18,24 +18,6 @@ PHASES: dict[str, str] = {
     JobState.PENDING: "PENDING",
 }
 """What the waits before the first run are called; an unknown state is called as Vertex AI sent it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A moment on a lane, such as a preemption."""
-
-    at: datetime
-    reason: str
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True)
-class Lane:
-    """One row of the drawing: Trainboard, Vertex AI or a replica."""
-
-    name: str
-    spans: tuple[Span, ...]
-    marks: tuple[Mark, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +40,27 @@ class Story:
     start: datetime
     end: datetime
 
-    @property
-    def entries(self) -> tuple[Entry, ...]:
-        """The events as rows of a table."""
-        return entries(self.events)
 
+def story(
+    job: Job,
+    events: Iterable[JobEvent],
+    now: datetime,
+    *,
+    replicas: Sequence[str] = (),
+    trials: Sequence[Lane] = (),
+    tries: Attempts | None = None,
+    heard: Heard | None = None,
+) -> Story:
+    """Tell the job's whole story.
 
-def story(job: Job, events: Iterable[JobEvent], now: datetime, *, replicas: Sequence[str] = ()) -> Story:
-    """Tell the job's whole story; `replicas` names the lanes below Vertex AI's, such as workerpool0-0."""
+    `replicas` names the lanes below Vertex AI's, such as workerpool0-0; `tries` are the job's attempts where they are
+    known already, and `heard` is what its log says of its replicas. `trials` are the lanes of a tuning job, which has
+    no replicas of its own.
+    """
     rows = tuple(events)
     spans = state_spans(rows)
     end = job.ended_at or now
     closed = [span for span in spans if span.state not in FINISHED]
-    marks = tuple(
-        Mark(row.occurred_at, row.reason, row.sentence) for row in rows if row.kind == JobEvent.Kind.RESTARTED
-    )
     unseen = tuple(
         Span("", datetime.fromisoformat(row.detail["from"]), row.occurred_at, seen=False)
         for row in rows
@@ -80,10 +68,10 @@ def story(job: Job, events: Iterable[JobEvent], now: datetime, *, replicas: Sequ
     )
     ours = tuple(span for span in closed if span.state in LOCAL)
     theirs = tuple(span for span in closed if span.state not in LOCAL)
-    tries = attempts(rows, now)
+    tries = tries or attempts(rows, now)
     work = tuple(_numbered(span, tries) for span in billable(spans))
-    lanes = [Lane("Trainboard", ours), Lane("Vertex AI", theirs + unseen)]
-    lanes += [Lane(name, work, marks) for name in replicas]
+    lanes = [Lane("Trainboard", ours), Lane("Vertex AI", theirs + unseen, restart_marks(rows))]
+    lanes += [*(replica_lane(name, work, tries, rows, heard or Heard()) for name in replicas), *trials]
     return Story(
         events=rows,
         lanes=tuple(lane for lane in lanes if lane.spans or lane.name == "Vertex AI"),
@@ -92,6 +80,14 @@ def story(job: Job, events: Iterable[JobEvent], now: datetime, *, replicas: Sequ
         start=job.requested_at,
         end=max(end, job.requested_at),
     )
+
+
+def restart_marks(rows: Sequence[JobEvent]) -> tuple[Mark, ...]:
+    """Return the restarts of the whole job and the loss that ended it; those of replicas stand on their lanes."""
+    learned = {row.detail["restart"]: row.reason for row in rows if row.kind == JobEvent.Kind.EXPLAINED}
+    kinds = (JobEvent.Kind.RESTARTED, JobEvent.Kind.MACHINES_LOST)
+    whole = [row for row in rows if row.kind in kinds and not row.detail.get("replica")]
+    return tuple(Mark(row.occurred_at, learned.get(row.once_key, row.reason), row.message) for row in whole)
 
 
 def _numbered(span: Span, tries: Attempts) -> Span:

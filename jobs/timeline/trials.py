@@ -3,14 +3,11 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Any
 
 from jobs.models import Job, Trial
-
-SUCCEEDED, INFEASIBLE = "SUCCEEDED", "INFEASIBLE"
-RUNNING = frozenset({"ACTIVE", "STOPPING"})
-"""Trial.State while a trial holds machines; REQUESTED does not yet."""
+from jobs.timeline.study_spec import objects, study_spec, whole
+from jobs.timeline.trial_time import ENDED, INFEASIBLE, SUCCEEDED, is_running, is_waiting, state_now
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +65,8 @@ class Study:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many trials are in each state, in the order in which the states first appear."""
-        return dict(Counter(trial.state for trial in self.trials))
+        """How many trials are in each state as pages show it, in the order in which the states first appear."""
+        return dict(Counter(map(state_now, self.trials)))
 
     @property
     def failed(self) -> int:
@@ -77,17 +74,29 @@ class Study:
         return sum(trial.state == INFEASIBLE for trial in self.trials)
 
     @property
+    def succeeded(self) -> int:
+        """Trials that brought a result."""
+        return sum(trial.state == SUCCEEDED for trial in self.trials)
+
+    @property
     def running(self) -> int:
-        """Trials that hold machines now."""
-        return sum(trial.state in RUNNING for trial in self.trials)
+        """Trials whose machines run now."""
+        return sum(map(is_running, self.trials))
 
+    @property
+    def waiting(self) -> int:
+        """Trials that were begun and have no machines."""
+        return sum(map(is_waiting, self.trials))
 
-def study_spec(job: Job) -> dict[str, Any] | None:
-    """The body that holds `studySpec` and the trial counts: the job's own, or a pipeline's inputs; None for others."""
-    for body in (job.spec, job.spec.get("trainingTaskInputs")):
-        if isinstance(body, dict) and isinstance(body.get("studySpec"), dict):
-            return body
-    return None
+    @property
+    def under_way(self) -> int:
+        """Trials that were begun and have not ended."""
+        return sum(trial.state not in ENDED for trial in self.trials)
+
+    @property
+    def to_come(self) -> int:
+        """Trials that Vertex AI has not begun; early ends and grids may make them fewer."""
+        return max(self.most - len(self.trials), 0)
 
 
 def study(job: Job, trials: Iterable[Trial]) -> Study | None:
@@ -95,11 +104,11 @@ def study(job: Job, trials: Iterable[Trial]) -> Study | None:
     body = study_spec(job)
     if body is None:
         return None
-    metrics = [_metric(each) for each in body["studySpec"].get("metrics", [])]
+    metrics = [_metric(each) for each in objects(body["studySpec"].get("metrics"))]
     objectives = tuple(metric for metric in metrics if metric.limit is None)
     limits = tuple(metric for metric in metrics if metric.limit is not None)
     rows = tuple(sorted(trials, key=lambda trial: (number_of(trial), trial.trial_id)))
-    names = dict.fromkeys(_parameters(body["studySpec"].get("parameters", [])))
+    names = dict.fromkeys(_parameters(objects(body["studySpec"].get("parameters"))))
     names |= dict.fromkeys(name for trial in rows for name in sorted(trial.parameters))
     return Study(
         objectives=objectives,
@@ -107,9 +116,9 @@ def study(job: Job, trials: Iterable[Trial]) -> Study | None:
         parameters=tuple(names),
         trials=rows,
         best=tuple(_best(rows, objectives, limits)),
-        most=int(body.get("maxTrialCount", 0)),
-        parallel=int(body.get("parallelTrialCount", 0)),
-        allowed_failures=int(body.get("maxFailedTrialCount", 0)) or None,
+        most=whole(body.get("maxTrialCount")),
+        parallel=whole(body.get("parallelTrialCount")),
+        allowed_failures=whole(body.get("maxFailedTrialCount")) or None,
     )
 
 
@@ -147,28 +156,20 @@ def number_of(trial: Trial) -> int:
     return int(trial.trial_id) if trial.trial_id.isdecimal() else 0
 
 
-def length_of(trial: Trial, now: datetime) -> timedelta | None:
-    """How long a trial took, or has taken by `now`; None before it began, and where its end is not known."""
-    if trial.started_at is None:
-        return None
-    is_open = trial.state not in (SUCCEEDED, INFEASIBLE)
-    end = trial.ended_at or (now if is_open else None)
-    return max(end - trial.started_at, timedelta()) if end is not None else None
-
-
-def _metric(told: dict[str, Any]) -> Metric:
+def _metric(raw: dict[str, Any]) -> Metric:
     """A goal that is not said means more is better (vertex-facts 2.3)."""
-    safety = told.get("safetyConfig")
-    limit = float(safety.get("safetyThreshold", 0)) if isinstance(safety, dict) else None
-    return Metric(str(told.get("metricId", "")), told.get("goal") != "MINIMIZE", limit)
+    safety = raw.get("safetyConfig")
+    threshold = safety.get("safetyThreshold", 0) if isinstance(safety, dict) else None
+    limit = float(threshold) if isinstance(threshold, int | float) else None
+    return Metric(str(raw.get("metricId", "")), raw.get("goal") != "MINIMIZE", limit)
 
 
-def _parameters(told: Sequence[dict[str, Any]]) -> Iterator[str]:
+def _parameters(raw: Sequence[dict[str, Any]]) -> Iterator[str]:
     """The parameters in their order, each followed by those that count only for some of its values."""
-    for parameter in told:
+    for parameter in raw:
         yield str(parameter.get("parameterId", ""))
-        conditional = [each.get("parameterSpec") or {} for each in parameter.get("conditionalParameterSpecs", [])]
-        yield from _parameters(conditional)
+        conditional = objects(parameter.get("conditionalParameterSpecs"))
+        yield from _parameters(objects([each.get("parameterSpec") for each in conditional]))
 
 
 def _best(trials: Sequence[Trial], objectives: Sequence[Metric], limits: Sequence[Metric]) -> list[Trial]:

@@ -1,14 +1,14 @@
-"""Why a job waits and on whom, and how many restarts it may still use."""
+"""Why a job waits and on whom."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from jobs.models import Job
 from jobs.states import WAITING_AT_VERTEX, JobState
-from jobs.strategies import STRATEGIES
 from jobs.timeline.holdings import Holding, Key, resource_id_of
 
-MOST_NAMED = 3
+PREPARED = "machines are being prepared"
+MAX_NAMES = 3
 """Holders that one line names."""
 
 
@@ -20,15 +20,6 @@ class WaitReason:
     words: str
 
 
-@dataclass(frozen=True, slots=True)
-class Allowance:
-    """Restarts used of those that Vertex AI grants, and the rule that says so."""
-
-    used: int
-    of: int
-    rule: str
-
-
 def wait_reason(job: Job, held: Mapping[Key, Holding] | None = None) -> WaitReason | None:
     """Say why a job is not running yet; None when it runs or has ended.
 
@@ -38,45 +29,38 @@ def wait_reason(job: Job, held: Mapping[Key, Holding] | None = None) -> WaitReas
     `is_shown = False`.
     """
     if job.cancel_requested_at is not None and not job.is_finished and job.cancel_sent_at is None:
-        return WaitReason("Vertex AI", job.trouble or "the cancellation is on its way")
+        return WaitReason("Vertex AI", job.last_error or "the cancellation is on its way")
     if held is not None and job.strategy == "persistent" and (reason := _of_resource(job, held)) is not None:
         return reason
     match job.state:
         case JobState.AWAITING_APPROVAL:
             return WaitReason("approver", "waits for an approver of the team")
         case JobState.APPROVED:
-            return WaitReason("Trainboard", job.trouble or "waits for a worker to submit it")
+            return WaitReason("Trainboard", job.last_error or "waits for a worker to submit it")
         case JobState.SUBMITTING:
-            return WaitReason("Vertex AI", job.trouble or "being sent to Vertex AI")
-        case JobState.QUEUED:
-            return _queued(job)
-        case JobState.PENDING if job.restarts:
-            return WaitReason("Vertex AI", "gets machines again after a restart")
-        case JobState.PENDING if job.strategy == "flex_start":
-            return WaitReason("Vertex AI", "waits for its machines, or they are being prepared")
-        case JobState.PENDING:
-            return WaitReason("Vertex AI", "machines are being prepared")
+            return WaitReason("Vertex AI", job.last_error or "being sent to Vertex AI")
+        case JobState.PENDING if job.restarts and job.started_at is None:
+            return WaitReason("Vertex AI", "the region was out of capacity; Vertex AI tries again")
+        case JobState.QUEUED | JobState.PENDING:
+            return WaitReason("Vertex AI", waiting_words(job.strategy, job.state, has_run=bool(job.restarts)))
         case JobState.CANCELLING:
             return WaitReason("Vertex AI", "is being cancelled; it may still end by itself first")
     return None
 
 
-def allowance(job: Job) -> Allowance | None:
-    """The restarts of a job's strategy; None when its strategy is unknown here."""
-    strategy = STRATEGIES.get(job.strategy)
-    if strategy is None:
-        return None
-    return Allowance(used=job.restarts, of=strategy.restart_allowance, rule=strategy.restart_rule)
-
-
-def _queued(job: Job) -> WaitReason:
+def waiting_words(strategy: str, state: str, *, has_run: bool) -> str:
+    """Return why a job that Vertex AI has QUEUED or PENDING does not run; the custom job of a trial likewise."""
+    if state == JobState.PENDING:
+        if has_run:
+            return "gets machines again after a restart"
+        return "waits for its machines, or they are being prepared" if strategy == "flex_start" else PREPARED
     words = {
         "flex_start": "waits until all its machines are free at once",
         "spot": "waits for Spot capacity or quota",
         "persistent": "waits for free replicas of its persistent resource",
         "reservation": "waits for its reservation",
     }
-    return WaitReason("Vertex AI", words.get(job.strategy, "waits for quota or to be processed"))
+    return words.get(strategy, "waits for quota or to be processed")
 
 
 def _of_resource(job: Job, held: Mapping[Key, Holding]) -> WaitReason | None:
@@ -87,10 +71,12 @@ def _of_resource(job: Job, held: Mapping[Key, Holding]) -> WaitReason | None:
     found = held.get((job.project, job.region, name))
     if found is None:
         return WaitReason("persistent resource", f"waits for the persistent resource {name}, which is unknown here")
-    if found.pool.gone_at is not None:
+    if found.resource.gone_at is not None:
         return WaitReason("persistent resource", f"waits for the persistent resource {name}, which is gone")
-    if found.pool.state != "RUNNING":
-        return WaitReason("persistent resource", f"waits for the persistent resource {name}: it is {found.pool.state}")
+    if found.resource.state != "RUNNING":
+        return WaitReason(
+            "persistent resource", f"waits for the persistent resource {name}: it is {found.resource.state}"
+        )
     wanted = found.wanted(job)
     short = next((at for at, count in wanted.items() if found.free(at) < count), None)
     if short is not None:
@@ -105,12 +91,12 @@ def _full(name: str, found: Holding, at: int, wanted: int) -> str:
     """Name the holders whom the reader may see; the others are counted by the replicas that they hold."""
     holders = {job: counts[at] for job, counts in found.running.items() if counts.get(at)}
     shown = {job: count for job, count in holders.items() if getattr(job, "is_shown", True)}
-    named = [f"{job.display_name} ({count})" for job, count in list(shown.items())[:MOST_NAMED]]
-    others = found.used(at) - sum(list(shown.values())[:MOST_NAMED])
+    named = [f"{job.display_name} ({count})" for job, count in list(shown.items())[:MAX_NAMES]]
+    others = found.used(at) - sum(list(shown.values())[:MAX_NAMES])
     named += [f"other jobs ({others})"] if others > 0 else []
     by = f", held by {', '.join(named)}" if named else ""
     return f"{name} is full: {_share(found, at)}, it needs {wanted}{by}"
 
 
 def _share(found: Holding, at: int) -> str:
-    return f"{found.free(at)} of {found.parts[at].most_replicas} replicas free"
+    return f"{found.free(at)} of {found.resource_pools[at].most_replicas} replicas free"

@@ -1,5 +1,6 @@
 """The wire: Vertex AI's training jobs and their logs, over google-auth's AuthorizedSession. No hidden retry."""
 
+from jobs.vertex.billing import BillingClient
 from jobs.vertex.client import Timeout, VertexClient
 from jobs.vertex.deadline import at_most
 from jobs.vertex.errors import (
@@ -13,14 +14,17 @@ from jobs.vertex.errors import (
     VertexError,
 )
 from jobs.vertex.logs import LogEntry
+from jobs.vertex.platform import PlatformClient
 from jobs.vertex.resources import RemoteResource
 from jobs.vertex.wire import RemoteJob, quoted, remote_job, timestamp
 
 __all__ = [
     "AuthFailed",
+    "BillingClient",
     "LogEntry",
     "NotFound",
     "PermissionDenied",
+    "PlatformClient",
     "QuotaExceeded",
     "RateLimited",
     "Refused",

@@ -16,11 +16,12 @@ from typing import Any
 import requests
 import urllib3.exceptions
 
+from jobs.spec.paths import json_path
 from jobs.vertex import deadline, errors, wire
 
-LONGEST_WAIT = timedelta(days=1)
+MAX_WAIT = timedelta(days=1)
 """A longer Retry-After is read as this."""
-LONGEST_MESSAGE = 8_000
+MAX_MESSAGE = 8_000
 """Characters of a message that are read; the patterns below are quick on anything of that length."""
 
 ABORTED = "ABORTED"
@@ -30,7 +31,6 @@ _QUOTA = re.compile(r"quota metrics? exceed(?:ed)? quota limits?:\s{0,9}(?P<metr
 _METRIC = re.compile(r"[a-z0-9-]{1,63}\.googleapis\.com/\w+")
 _FOUND_ERRORS = re.compile(r"List of found errors:", re.IGNORECASE)
 _NEXT_FOUND = re.compile(r"(?<!\d)\d{1,4}\.Field:", re.IGNORECASE)
-_METHOD_ARGUMENT = re.compile(r"^(?:custom_job|hyperparameter_tuning_job|training_pipeline)\.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ def _class_of(status: int, envelope: Envelope) -> type[errors.VertexError]:
 
 def quota_metrics(message: str) -> tuple[str, ...]:
     """Return the quota metrics that a message about exceeded training quota names, in its order."""
-    found = _QUOTA.search(message[:LONGEST_MESSAGE])
+    found = _QUOTA.search(message[:MAX_MESSAGE])
     return tuple(dict.fromkeys(_METRIC.findall(found["metrics"]))) if found else ()
 
 
@@ -140,12 +140,6 @@ def _violations(envelope: Envelope) -> tuple[tuple[str, str], ...]:
     return tuple(dict.fromkeys((json_path(field), text.strip()) for field, text in found))
 
 
-def json_path(field: str) -> str:
-    """Turn `custom_job.job_spec.worker_pool_specs[0].machine_spec` into `jobSpec.workerPoolSpecs[0].machineSpec`."""
-    bare = _METHOD_ARGUMENT.sub("", field.strip())
-    return re.sub(r"_([a-z0-9])", lambda letter: letter[1].upper(), bare)
-
-
 def _retry_after(headers: Mapping[str, str], envelope: Envelope | None) -> timedelta | None:
     """Return how long the server asks to wait: its header (seconds or a date) or RetryInfo, whichever is longer.
 
@@ -160,14 +154,14 @@ def _retry_after(headers: Mapping[str, str], envelope: Envelope | None) -> timed
     details = envelope.details if envelope else ()
     waits += [_seconds(str(detail.get("retryDelay", "")).removesuffix("s")) for detail in details]
     asked = [wait for wait in waits if wait is not None]
-    return min(max(*asked, timedelta(0)), LONGEST_WAIT) if asked else None
+    return min(max(*asked, timedelta(0)), MAX_WAIT) if asked else None
 
 
 def _seconds(text: str) -> timedelta | None:
     number = text.strip()
     if not re.fullmatch(r"[0-9]{1,18}(\.[0-9]{1,9})?", number):
         return None
-    return timedelta(seconds=min(float(number), LONGEST_WAIT.total_seconds()))
+    return timedelta(seconds=min(float(number), MAX_WAIT.total_seconds()))
 
 
 def _envelope(value: object) -> Envelope | None:
@@ -176,13 +170,13 @@ def _envelope(value: object) -> Envelope | None:
         value = value[0]
     error = wire.mapping(value).get("error")
     if isinstance(error, str):  # as OAuth endpoints put it
-        return Envelope(f"{error} {wire.mapping(value).get('error_description', '')}".strip()[:LONGEST_MESSAGE], "", ())
+        return Envelope(f"{error} {wire.mapping(value).get('error_description', '')}".strip()[:MAX_MESSAGE], "", ())
     if not isinstance(error, dict):
         return None
     details = error.get("details")
     message, reason = error.get("message"), error.get("status")
     return Envelope(
-        message=message[:LONGEST_MESSAGE].strip() if isinstance(message, str) else "",
+        message=message[:MAX_MESSAGE].strip() if isinstance(message, str) else "",
         reason=reason if isinstance(reason, str) else "",
         details=tuple(item for item in details if isinstance(item, dict)) if isinstance(details, list) else (),
     )

@@ -13,10 +13,11 @@ import urllib3.exceptions
 from google.auth.exceptions import GoogleAuthError
 from google.auth.transport.requests import AuthorizedSession
 
-from jobs.vertex import answers, auth, errors, logs, wire
+from jobs import counts
+from jobs.vertex import answers, auth, errors, logs, monitoring, storage, wire
 from jobs.vertex.deadline import at_most, seconds_left
 
-MOST_PAGES = 1_000
+MAX_PAGES = 1_000
 """Of one list; more means that the other end goes round in circles."""
 
 BeforePage = Callable[[], object]
@@ -47,13 +48,23 @@ class Caller:
         *,
         endpoint: str = "",
         logging_endpoint: str = "",
+        storage_endpoint: str = "",
+        monitoring_endpoint: str = "",
         credentials: Any = None,
         token_file: str = "",
         timeout: Timeout = Timeout(),
     ) -> None:
         self._endpoint = auth.checked_endpoint(endpoint or wire.DEFAULT_ENDPOINT, credentials)
-        fallback = self._endpoint if auth.is_plain(self._endpoint) else logs.DEFAULT_ENDPOINT
-        self._logging_endpoint = auth.checked_endpoint(logging_endpoint or fallback, credentials)
+        emulator = self._endpoint if auth.is_plain(self._endpoint) else ""
+        self._logging_endpoint = auth.checked_endpoint(
+            logging_endpoint or emulator or logs.DEFAULT_ENDPOINT, credentials
+        )
+        self._storage_endpoint = auth.checked_endpoint(
+            storage_endpoint or emulator or storage.DEFAULT_ENDPOINT, credentials
+        )
+        self._monitoring_endpoint = auth.checked_endpoint(
+            monitoring_endpoint or emulator or monitoring.DEFAULT_ENDPOINT, credentials
+        )
         self._credentials = auth.Wallet(credentials, token_file)
         self._timeout = timeout
         self._per_thread = threading.local()
@@ -81,12 +92,27 @@ class Caller:
         return pages_of(call, collection, ask)
 
     def _send(
-        self, call: answers.Call, *, query: dict[str, str] | None = None, body: Mapping[str, Any] | None = None
+        self,
+        call: answers.Call,
+        *,
+        query: Mapping[str, str | list[str]] | None = None,
+        body: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         """Make the call once and return the JSON object that it brought."""
+        status: int | None = None
+        try:
+            response = self._exchange(call, query, body)
+            status = response.status_code
+            return answers.read(call, status, response.headers, response.content)
+        finally:
+            counts.count_call(call.service, status)
+
+    def _exchange(
+        self, call: answers.Call, query: Mapping[str, str | list[str]] | None, body: Mapping[str, Any] | None
+    ) -> requests.Response:
         with at_most(self._timeout.total):
             try:
-                response = self._session(call.url).request(
+                response: requests.Response = self._session(call.url).request(
                     call.method,
                     call.url,
                     params=query,
@@ -99,7 +125,7 @@ class Caller:
                 raise errors.AuthFailed(auth.words_for(error), method=call.method, url=call.url) from error
             except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
                 raise answers.no_answer(call, error) from error
-        return answers.read(call, response.status_code, response.headers, response.content)
+        return response
 
     def _session(self, url: str) -> AuthorizedSession:
         """Return this thread's session, a new one after a fork: two processes must not share a connection."""
@@ -113,7 +139,7 @@ class Caller:
 def pages_of(call: answers.Call, items_key: str, ask: Callable[[str], dict[str, Any]]) -> Iterator[list[Any]]:
     """Yield the items of each page until one has no token for the next; a page without items is legal."""
     token = ""
-    for _ in range(MOST_PAGES):
+    for _ in range(MAX_PAGES):
         try:
             items, following = wire.page(items_key, ask(token))
         except ValueError as error:
@@ -124,7 +150,7 @@ def pages_of(call: answers.Call, items_key: str, ask: Callable[[str], dict[str, 
         if following == token:
             raise answers.unusable(call, "its next page is the same page again")
         token = following
-    raise answers.unusable(call, f"more than {MOST_PAGES} pages")
+    raise answers.unusable(call, f"more than {MAX_PAGES} pages")
 
 
 def _json(body: Mapping[str, Any], call: answers.Call) -> bytes:

@@ -4,19 +4,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from jobs.vertex import answers, errors, logs, wire
-from jobs.vertex.caller import BeforePage, Caller, OnOdd, Timeout, nothing, pages_of
+from jobs.spec import COLLECTIONS
+from jobs.vertex import answers, errors, logs, monitoring, storage, wire
+from jobs.vertex.caller import BeforePage, OnOdd, Timeout, nothing, pages_of
 from jobs.vertex.deadline import at_most
-from jobs.vertex.resources import COLLECTION, RemoteResource, remote_resource, resources_url
+from jobs.vertex.resource_calls import ResourceCaller
 
 __all__ = ["Timeout", "VertexClient"]
 
 RemoteJobs = list[wire.RemoteJob]
-RemoteResources = list[RemoteResource | None]
 LogEntries = list[logs.LogEntry]
 
 
-class VertexClient(Caller):
+class VertexClient(ResourceCaller):
     """Speaks for one deployment of Trainboard to one endpoint; safe to share between threads.
 
     `endpoint`: empty = Google's regional endpoints; may hold `{location}`. `logging_endpoint`: empty = Cloud Logging,
@@ -91,6 +91,32 @@ class VertexClient(Caller):
         with at_most(self._timeout.total):
             return self._lines(body, limit, before_page, on_odd)[:limit]
 
+    def objects(self, folder: str, *, limit: int) -> Sequence[storage.StoredObject]:
+        """Return at most `limit` objects below a folder, gs://bucket/path, in the order of their names."""
+        path, query = storage.list_path(folder)
+        call = answers.Call("GET", f"{self._storage_endpoint}{path}", "Cloud Storage")
+        found: list[storage.StoredObject] = []
+        with at_most(self._timeout.total):
+            for items in self._paged(call, "items", query, before_page=nothing, tries=1):
+                found += [each for each in map(storage.stored_object, items) if each is not None]
+                if len(found) >= limit:
+                    break
+        return found[:limit]
+
+    def used(
+        self, project: str, metric: str, *, job_id: str, since: datetime, until: datetime
+    ) -> Sequence[monitoring.Point]:
+        """Return what a job's replicas used from `since` until `until`, the oldest first; see `monitoring.METRICS`."""
+        path, query = monitoring.list_path(project, metric, job_id, since=since, until=until)
+        call = answers.Call("GET", f"{self._monitoring_endpoint}{path}", "Cloud Monitoring")
+        points: list[monitoring.Point] = []
+        with at_most(self._timeout.total):
+            for items in self._paged(call, "timeSeries", query, before_page=nothing, tries=1):
+                points += [point for item in items for point in monitoring.points(item)]
+                if len(points) >= monitoring.MAX_POINTS:
+                    break
+        return sorted(points)[-monitoring.MAX_POINTS :]
+
     def list(
         self,
         kind: str,
@@ -126,24 +152,8 @@ class VertexClient(Caller):
         """
         call = self._to_collection("GET", kind, project, region)
         query = wire.list_query(filter, fields, "")
-        for items in self._paged(call, wire.KINDS[kind], query, before_page=before_page, tries=tries):
+        for items in self._paged(call, COLLECTIONS[kind], query, before_page=before_page, tries=tries):
             yield list(_jobs(call, kind, items, on_odd))
-
-    def persistent_resources(
-        self, *, project: str, region: str, before_page: BeforePage = nothing, tries: int = 1
-    ) -> Iterator[RemoteResources]:
-        """Yield the persistent resources of a region page by page, as `pages` does; None for an entry that is none.
-
-        Vertex AI takes no filter, order or mask here.
-        """
-        try:
-            url = resources_url(self._endpoint, project=project, region=region)
-        except ValueError as error:
-            raise errors.Refused(str(error), method="GET") from None
-        call = answers.Call("GET", url, "Vertex AI")
-        query = wire.list_query("", (), "")
-        for items in self._paged(call, COLLECTION, query, before_page=before_page, tries=tries):
-            yield [remote_resource(item, region=region) for item in items]
 
     def _lines(self, body: dict[str, Any], limit: int, before_page: BeforePage, on_odd: OnOdd | None) -> LogEntries:
         call = answers.Call("POST", f"{self._logging_endpoint}/v2/entries:list", "Cloud Logging")

@@ -20,7 +20,7 @@ from requests.adapters import HTTPAdapter
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
-MOST_BYTES = 64 * 2**20
+MAX_BYTES = 64 * 2**20
 """Of one answer. A page of a hundred jobs has well under one MiB."""
 
 
@@ -55,13 +55,13 @@ def seconds_left() -> float:
 
 
 class _BoundedReader(io.RawIOBase):
-    """One answer's bytes from a socket, up to the deadline and to `MOST_BYTES`."""
+    """One answer's bytes from a socket, up to the deadline and to `MAX_BYTES`."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._socket = sock
         self._raw = sock.makefile("rb", buffering=0)
         self._pause = sock.gettimeout()
-        self._bytes_left = MOST_BYTES
+        self._bytes_left = MAX_BYTES
 
     def readable(self) -> bool:
         return True
@@ -78,7 +78,7 @@ class _BoundedReader(io.RawIOBase):
             self._socket.settimeout(self._pause)
         self._bytes_left -= count or 0
         if self._bytes_left < 0:
-            raise OSError(f"the answer is longer than {MOST_BYTES} bytes")
+            raise OSError(f"the answer is longer than {MAX_BYTES} bytes")
         return count
 
     def close(self) -> None:

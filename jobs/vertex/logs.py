@@ -19,7 +19,7 @@ SERVICE = "service"
 """The replica that stands for Vertex AI's own lines."""
 TAKEN_AWAY = "Terminated by service."
 """How the line begins that a replica writes when its machine is taken away (vertex-facts 10.4)."""
-LONGEST_PAGE = 1_000
+MAX_PAGE_SIZE = 1_000
 """Entries; Cloud Logging refuses a larger page size."""
 JOBS_PER_FILTER = 200
 """A filter has at most 20,000 characters and a job takes up to 60 of them."""
@@ -29,9 +29,16 @@ MAX_INSERT_ID_CHARACTERS = 128
 """Of what tells lines of one moment apart; longer ones are cut so that they still do. As long as the column."""
 
 
+MAX_MACHINE_CHARACTERS = 128
+"""Of a VM's name, which has at most 63; as long as the column."""
+
+
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """One line of a job's log. `replica` is `service` for lines of Vertex AI itself, `severity` as Google names it."""
+    """One line of a job's log. `replica` is `service` for lines of Vertex AI itself, `severity` as Google names it.
+
+    `machine`: the name of the VM that the replica ran on, "" where the entry does not tell it.
+    """
 
     timestamp: datetime
     insert_id: str
@@ -39,6 +46,7 @@ class LogEntry:
     severity: str
     message: str
     job_id: str
+    machine: str = ""
 
 
 def list_body(
@@ -69,7 +77,7 @@ def list_body(
         "resourceNames": [f"projects/{project}"],
         "filter": " AND ".join(terms),
         "orderBy": "timestamp desc" if newest else "timestamp asc",
-        "pageSize": min(limit, LONGEST_PAGE),
+        "pageSize": min(limit, MAX_PAGE_SIZE),
     }
 
 
@@ -88,6 +96,7 @@ def log_entry(value: object) -> LogEntry | None:
         severity=_text(entry.get("severity")) or "DEFAULT",
         message=_message(entry),
         job_id=_text(about.get("job_id") or labels.get("ml.googleapis.com/job_id")),
+        machine=bounds.bounded_key(_text(labels.get("compute.googleapis.com/resource_name")), MAX_MACHINE_CHARACTERS),
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from jobs.vertex import wire
 
 COLLECTION = "persistentResources"
+_ID = re.compile(r"[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _NAME = re.compile(
     r"projects/[a-z0-9][a-z0-9:.-]*/locations/(?P<region>[a-z0-9-]+)/persistentResources/"
     r"(?P<id>[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?)\Z"
@@ -26,9 +27,21 @@ class RemoteResource:
     raw: dict[str, Any]
 
 
-def resources_url(endpoint: str, *, project: str, region: str) -> str:
-    """Return the address of a region's list; raises ValueError when a part of it cannot be one."""
-    return f"{wire.parent_url(endpoint, project=project, region=region)}/{COLLECTION}"
+RESOURCE_CALLS = {
+    "create": ("POST", ""),
+    "resize": ("PATCH", ""),
+    "reboot": ("POST", ":reboot"),
+    "delete": ("DELETE", ""),
+}
+"""From what is to be done with a persistent resource to the method and the verb after its name."""
+
+
+def resources_url(endpoint: str, *, project: str, region: str, resource_id: str = "") -> str:
+    """Return the address of a region's list, or of one of it; raises ValueError when a part of it cannot be one."""
+    if resource_id and not _ID.fullmatch(resource_id):
+        raise ValueError(f"{resource_id!r} is no id of a persistent resource")
+    url = f"{wire.parent_url(endpoint, project=project, region=region)}/{COLLECTION}"
+    return f"{url}/{resource_id}" if resource_id else url
 
 
 def remote_resource(value: object, *, region: str) -> RemoteResource | None:

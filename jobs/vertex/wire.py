@@ -13,13 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from jobs import bounds
-
-KINDS = {
-    "custom_job": "customJobs",
-    "hyperparameter_tuning_job": "hyperparameterTuningJobs",
-    "training_pipeline": "trainingPipelines",
-}
-"""Our word for a kind of job: the collection it lives in."""
+from jobs.spec import COLLECTIONS
 
 DEFAULT_ENDPOINT = "https://{location}-aiplatform.googleapis.com"
 PAGE_SIZE = 100
@@ -92,7 +86,7 @@ class RemoteJob:
 # ---------------------------------------------------------------- addresses
 def collection_url(endpoint: str, kind: str, *, project: str, region: str) -> str:
     """Return the address to create in or list; raises ValueError when a part of it cannot be one."""
-    return f"{parent_url(endpoint, project=project, region=region)}/{KINDS[kind]}"
+    return f"{parent_url(endpoint, project=project, region=region)}/{COLLECTIONS[kind]}"
 
 
 def parent_url(endpoint: str, *, project: str, region: str) -> str:
@@ -105,14 +99,14 @@ def parent_url(endpoint: str, *, project: str, region: str) -> str:
 def job_url(endpoint: str, kind: str, name: str) -> str:
     """Return the address of the job called `name`; raises ValueError when no `kind` can be called so."""
     if not is_name(kind, name):
-        raise ValueError(f"“{name}” is not the name of a job in {KINDS[kind]}.")
+        raise ValueError(f"“{name}” is not the name of a job in {COLLECTIONS[kind]}.")
     return f"{_host(endpoint, name.split('/')[3])}/v1/{name}"
 
 
 def is_name(kind: str, name: object) -> bool:
     """Tell whether `name` has the form `projects/P/locations/L/{collection of kind}/ID`."""
     parts = _NAME.match(name) if isinstance(name, str) else None
-    return bool(parts and parts["collection"] == KINDS[kind] and len(parts[0]) <= MAX_NAME_CHARACTERS)
+    return bool(parts and parts["collection"] == COLLECTIONS[kind] and len(parts[0]) <= MAX_NAME_CHARACTERS)
 
 
 def _host(endpoint: str, region: str) -> str:
@@ -147,7 +141,7 @@ def remote_job(kind: str, value: object) -> RemoteJob:
     Anything else that is odd (an unknown state, an impossible time) is kept raw or left empty.
     """
     if not isinstance(value, dict) or not is_name(kind, value.get("name")):
-        raise ValueError(f"not a member of {KINDS[kind]}")
+        raise ValueError(f"not a member of {COLLECTIONS[kind]}")
     unspecified = "PIPELINE_STATE_UNSPECIFIED" if kind == "training_pipeline" else "JOB_STATE_UNSPECIFIED"
     return RemoteJob(name=value["name"], state=state_word(value.get("state")) or unspecified, raw=value)
 

@@ -1,4 +1,4 @@
-"""What lifecycle tests share: requests in the making, and a cloud whose clock moves with theirs."""
+"""What these tests share: requests in the making, and a cloud whose clock moves with theirs."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -10,9 +10,9 @@ import pytest
 from django.contrib.auth.models import User
 
 from emulator.testing import Running, running
-from jobs import lifecycle
-from jobs.lifecycle.sending import installation
+from jobs import observation, requests, steps
 from jobs.models import Job, Policy, Team
+from jobs.queue import installation
 from tests.support import samples
 from tests.support.clock import Clock, DatabaseTime
 
@@ -31,7 +31,7 @@ def request_job(team: Team, owner: User, clock: Clock) -> RequestJob:
     Policy.objects.filter(team=team).update(ask_over_usd=25)
 
     def ask(*, hours: float = 0.1, by: User = owner, key: str = "", **changes: Any) -> Job:
-        return lifecycle.request_job(
+        return requests.request_job(
             submission=samples.submission(**samples.limited(hours, changes, least=1 if "kind" in changes else 4)),
             team=Team.objects.get(pk=team.pk),  # with its policy of now, as every request of a page loads it
             by=by,
@@ -67,12 +67,20 @@ class Cloud:
         return self._clock.now
 
     def script(self, story: str) -> None:
-        """Let jobs created from now on play `story` (emulator.rehearsal.stories)."""
+        """Let jobs created from now on play `story` (emulator.lifecycle.stories)."""
         self._emulator.script(story)
 
     def fail(self, method: str, kind: str, *, times: int = 1, **plan: Any) -> None:
-        """Let the next `times` calls of a method such as `customJobs.create` go wrong (emulator.rehearsal.faults)."""
+        """Let the next `times` calls of a method such as `customJobs.create` go wrong (emulator.scenarios.faults)."""
         self._emulator.fault(kind, method, times=times, **plan)
+
+    def forget_faults(self) -> None:
+        """Let calls go right again."""
+        self._emulator.forget_faults()
+
+    def capacity(self, plan: dict[str, Any]) -> None:
+        """Let there be only so many machines or so much quota (emulator.capacity.ledger)."""
+        self._emulator.call("POST", "/_emulator/capacity", plan)
 
     def jobs(self) -> list[dict[str, Any]]:
         """What exists at Vertex AI, oldest first, as its documents."""
@@ -91,6 +99,10 @@ class Cloud:
     def call(self, verb: str, path: str, body: Any = None) -> Any:
         """Call Vertex AI behind Trainboard's back; `path` begins after `/v1/`."""
         return self._emulator.call(verb, f"/v1/{path}", body)
+
+    def control(self, name: str, body: Any) -> Any:
+        """Call the emulator's control plane, such as `capacity` or `evict`."""
+        return self._emulator.call("POST", f"/_emulator/{name}", body)
 
     def delete(self, name: str) -> None:
         """Delete an ended job, or one that is made to end first, behind Trainboard's back."""
@@ -118,7 +130,8 @@ class Cloud:
 def cloud(tmp_path: Path, clock: Clock, settings: Any) -> Iterator[Cloud]:
     """A Vertex AI of the test's own, at the test's time, which the site's settings point to."""
     with running(tmp_path / "emulator", scripted=True, start=clock.now.timestamp(), is_waited_for=False) as emulator:
-        settings.VERTEX_ENDPOINT = settings.LOGGING_ENDPOINT = emulator.url
+        settings.VERTEX_ENDPOINT = settings.LOGGING_ENDPOINT = settings.STORAGE_ENDPOINT = emulator.url
+        settings.MONITORING_ENDPOINT = emulator.url
         settings.POLL_INTERVAL = timedelta(seconds=10)
         cloud = Cloud(emulator, clock)
         cloud.script("happy")
@@ -128,20 +141,20 @@ def cloud(tmp_path: Path, clock: Clock, settings: Any) -> Iterator[Cloud]:
 @pytest.fixture
 def unreachable(cloud: Cloud, settings: Any) -> None:
     """Point the site at a port on which nobody listens."""
-    settings.VERTEX_ENDPOINT = settings.LOGGING_ENDPOINT = "http://127.0.0.1:9"
+    settings.VERTEX_ENDPOINT = settings.LOGGING_ENDPOINT = settings.STORAGE_ENDPOINT = "http://127.0.0.1:9"
 
 
-Submit = Callable[[str], Job]
+Submit = Callable[..., Job]
 
 
 @pytest.fixture
 def submit(request_job: RequestJob, cloud: Cloud) -> Submit:
     """`submit("preempted")` is a job that Vertex AI has just accepted and that will live that story."""
 
-    def start(story: str) -> Job:
+    def start(story: str, **changes: Any) -> Job:
         cloud.script(story)
-        job = request_job()
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        job = request_job(**changes)
+        steps.advance(job.pk, clock=cloud.clock)
         job.refresh_from_db()
         return job
 
@@ -156,10 +169,10 @@ def submitted(submit: Submit) -> Job:
 
 def look(cloud: Cloud) -> None:
     """What the sweep does: observe every scope and read every feed that is due."""
-    for scope_id in lifecycle.due_scopes(cloud.now):
-        lifecycle.observe(scope_id, clock=cloud.clock)
-    for feed_id in lifecycle.due_feeds(cloud.now):
-        lifecycle.read_feed(feed_id, now=cloud.now)
+    for scope_id in steps.due_scopes(cloud.now):
+        steps.observe(scope_id, clock=cloud.clock)
+    for feed_id in steps.due_feeds(cloud.now):
+        observation.read_feed(feed_id, now=cloud.now)
 
 
 def watch(cloud: Cloud, job: Job, *, minutes: float, every: float = 45) -> None:

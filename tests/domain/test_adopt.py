@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from jobs import lifecycle, tasks
-from jobs.lifecycle.audit import audit
-from jobs.lifecycle.watching import feeds
-from jobs.models import ForeignJob, Job, LogLine, Scope, Team
+from jobs import observation, requests, steps, tasks
+from jobs.models import ExternalJob, Job, LogLine, Scope, Team
+from jobs.observation import feeds
+from jobs.upkeep.audit import audit
 from tests.domain.conftest import Cloud, RequestJob, look, watch
-from tests.domain.test_restarts import told
-from tests.domain.test_survey import found, make
+from tests.domain.test_discovery import found, make
+from tests.domain.test_restarts import restart_reasons
 
 KINDS = {
     "custom_job": "customJobs",
@@ -22,7 +22,7 @@ KINDS = {
 
 def adopted(cloud: Cloud, team: Team, by: User, name: str = "theirs") -> Job:
     """Look for jobs and adopt the one called `name`."""
-    job = lifecycle.adopt(found(cloud, by)[name], team=team, by=by, now=cloud.now)
+    job = observation.adopt(found(cloud, by)[name], team=team, by=by, now=cloud.now)
     job.refresh_from_db()
     assert list(audit(cloud.now)) == []
     return job
@@ -49,9 +49,9 @@ class TestRow:
         assert (job.submit_attempts, job.due_at, job.attempted_at) == (0, None, None)
         event = job.events.get(kind="adopted")
         assert (event.actor, event.occurred_at) == (owner, cloud.now)
-        assert "owner adopted" in event.sentence
-        assert "only watched" in event.sentence
-        assert not ForeignJob.objects.exists()
+        assert "owner adopted" in event.message
+        assert "only watched" in event.message
+        assert not ExternalJob.objects.exists()
 
     def test_its_price_is_the_true_one_and_nobody_expected_anything(
         self, team: Team, owner: User, request_job: RequestJob, cloud: Cloud
@@ -73,13 +73,13 @@ class TestRow:
         row.body["jobSpec"]["workerPoolSpecs"][0]["machineSpec"]["acceleratorType"] = "NVIDIA_Z9"
         row.save()
 
-        job = lifecycle.adopt(row, team=team, by=owner, now=cloud.now)
+        job = observation.adopt(row, team=team, by=owner, now=cloud.now)
 
         assert job.spec["jobSpec"]["quantumBits"] == {"count": 7}
         event = job.events.get(kind="adopted")
-        assert "a clone leaves them out" in event.sentence
+        assert "a clone leaves them out" in event.message
         assert "jobSpec.quantumBits" in {each["field"] for each in event.detail["not_read"]}
-        assert lifecycle.submission_of(job).display_name == "theirs"
+        assert requests.submission_of(job).display_name == "theirs"
         assert list(audit(cloud.now)) == []
 
     @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ class TestRow:
         row.body |= strange
         row.save()
 
-        job = lifecycle.adopt(row, team=team, by=owner, now=cloud.now)
+        job = observation.adopt(row, team=team, by=owner, now=cloud.now)
 
         assert job.state
         assert list(audit(cloud.now)) == []
@@ -114,12 +114,12 @@ class TestRow:
         for _ in range(depth):
             row.body["jobSpec"] = {"jobSpec": row.body["jobSpec"]}
 
-        job = lifecycle.adopt(row, team=team, by=owner, now=cloud.now)
+        job = observation.adopt(row, team=team, by=owner, now=cloud.now)
 
         assert job.display_name == "theirs"
         event = job.events.get(kind="adopted")
         assert event.detail["not_read"]
-        assert ("only its name is kept" in event.sentence) == (depth == 200)
+        assert ("only its name is kept" in event.message) == (depth == 200)
         assert set(job.spec) == ({"displayName"} if depth == 200 else {"displayName", "jobSpec"})
 
 
@@ -144,15 +144,15 @@ def test_the_audit_finds_what_cannot_be(team: Team, owner: User, cloud: Cloud, b
 
 def test_the_sweep_hands_surveys_out(team: Team, owner: User, cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
     make(cloud, name="theirs")
-    lifecycle.ask_survey(project=team.project, region="us-central1", by=owner, now=cloud.now)
+    observation.request_discovery(project=team.project, region="us-central1", by=owner, now=cloud.now)
     sent: list[Any] = []
-    monkeypatch.setattr(tasks.survey, "apply_async", lambda **hint: sent.append(hint["kwargs"]))
-    monkeypatch.setattr("jobs.lifecycle.clock.read_database_clock", lambda: cloud.now)
+    monkeypatch.setattr(tasks.discover, "apply_async", lambda **hint: sent.append(hint["kwargs"]))
+    monkeypatch.setattr("jobs.clock.read_database_clock", lambda: cloud.now)
 
     tasks.sweep()
-    tasks.survey(**sent[0])
+    tasks.discover(**sent[0])
 
-    assert ForeignJob.objects.get().display_name == "theirs"
+    assert ExternalJob.objects.get().display_name == "theirs"
 
 
 class TestPast:
@@ -224,7 +224,7 @@ class TestPast:
         row, read_at = found(cloud, owner)["theirs"], cloud.now
         cloud.forward(minutes=30)
 
-        job = lifecycle.adopt(row, team=team, by=owner, now=cloud.now)
+        job = observation.adopt(row, team=team, by=owner, now=cloud.now)
         job.refresh_from_db()
         assert job.seen_at == read_at
         look(cloud)
@@ -255,22 +255,22 @@ class TestFuture:
     ) -> None:
         cloud.script("long")
         ours = request_job()
-        lifecycle.advance(ours.pk, clock=cloud.clock)
+        steps.advance(ours.pk, clock=cloud.clock)
         for number in range(3):
             make(cloud, name=f"theirs {number}")
         rows = found(cloud, owner)
         for row in rows.values():
-            lifecycle.adopt(row, team=team, by=owner, now=cloud.now)
+            observation.adopt(row, team=team, by=owner, now=cloud.now)
         cloud.forward(minutes=10)
         before = cloud.calls()
 
-        lifecycle.observe(Scope.objects.get().pk, clock=cloud.clock)
+        steps.observe(Scope.objects.get().pk, clock=cloud.clock)
 
         after = cloud.calls()
         assert after["customJobs.list"] - before["customJobs.list"] == 1
         assert after.get("customJobs.get", 0) == before.get("customJobs.get", 0)
         assert set(Job.objects.values_list("state", flat=True)) == {"running"}
-        assert set(Job.objects.values_list("sighting__at", flat=True)) == {cloud.now}
+        assert set(Job.objects.values_list("last_seen__at", flat=True)) == {cloud.now}
 
     def test_the_list_asks_for_our_label_again_once_theirs_have_ended(
         self, team: Team, owner: User, request_job: RequestJob, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
@@ -287,7 +287,7 @@ class TestFuture:
         make(cloud, name="theirs")
         job = adopted(cloud, team, owner)
         cloud.script("long")
-        lifecycle.advance(request_job().pk, clock=cloud.clock)
+        steps.advance(request_job().pk, clock=cloud.clock)
         monkeypatch.setattr(VertexClient, "pages", listed)
         watch(cloud, job, minutes=120, every=60)
         cloud.forward(minutes=1)
@@ -317,7 +317,7 @@ class TestFuture:
             watch(cloud, each, minutes=300, every=60)
         for each, remote in ((first, neighbour), (job, made)):
             assert each.state == "succeeded"
-            assert told(each) == {"preempted": cloud.truth(remote["name"])["preemptions"]} != {}
+            assert restart_reasons(each) == {"preempted": cloud.truth(remote["name"])["preemptions"]} != {}
 
     def test_its_log_is_read(self, team: Team, owner: User, cloud: Cloud) -> None:
         make(cloud, name="theirs")

@@ -5,11 +5,14 @@ from datetime import timedelta
 import pytest
 from django.contrib.auth.models import User
 
-from jobs import lifecycle, spec
+from jobs import observation, requests, spec, steps
+from jobs.errors import NotPermitted
 from jobs.models import Job, Membership, Policy, Team
+from jobs.submission import delete_job, may_delete
+from jobs.upkeep import repair
 from tests.domain.conftest import Cloud
 from tests.domain.test_adopt import adopted
-from tests.domain.test_survey import found, make
+from tests.domain.test_discovery import found, make
 
 
 class TestPeople:
@@ -17,9 +20,9 @@ class TestPeople:
         make(cloud, name="theirs")
         row = found(cloud, owner)["theirs"]
 
-        first = lifecycle.adopt(row, team=team, by=owner, now=cloud.now)
-        again = lifecycle.adopt(row, team=team, by=owner, now=cloud.now)
-        others = lifecycle.adopt(row, team=team, by=teammate, now=cloud.now)
+        first = observation.adopt(row, team=team, by=owner, now=cloud.now)
+        again = observation.adopt(row, team=team, by=owner, now=cloud.now)
+        others = observation.adopt(row, team=team, by=teammate, now=cloud.now)
 
         assert first.pk == again.pk == others.pk
         assert Job.objects.get().events.filter(kind="adopted").count() == 1
@@ -29,10 +32,10 @@ class TestPeople:
         Membership.objects.create(team=other, user=owner, role="engineer")
         make(cloud, name="theirs")
         row = found(cloud, owner)["theirs"]
-        lifecycle.adopt(row, team=team, by=owner, now=cloud.now)
+        observation.adopt(row, team=team, by=owner, now=cloud.now)
 
-        with pytest.raises(lifecycle.NotPermitted, match="Another team follows this job"):
-            lifecycle.adopt(row, team=other, by=owner, now=cloud.now)
+        with pytest.raises(NotPermitted, match="Another team follows this job"):
+            observation.adopt(row, team=other, by=owner, now=cloud.now)
 
     def test_a_stranger_may_not_nor_into_a_team_of_another_project(
         self, team: Team, other_team: Team, owner: User, stranger: User, cloud: Cloud
@@ -41,10 +44,10 @@ class TestPeople:
         row = found(cloud, owner)["theirs"]
         Membership.objects.create(team=other_team, user=owner, role="lead")
 
-        with pytest.raises(lifecycle.NotPermitted, match="vision"):
-            lifecycle.adopt(row, team=team, by=stranger, now=cloud.now)
-        with pytest.raises(lifecycle.NotPermitted, match="is not the project of speech"):
-            lifecycle.adopt(row, team=other_team, by=owner, now=cloud.now)
+        with pytest.raises(NotPermitted, match="vision"):
+            observation.adopt(row, team=team, by=stranger, now=cloud.now)
+        with pytest.raises(NotPermitted, match="is not the project of speech"):
+            observation.adopt(row, team=other_team, by=owner, now=cloud.now)
         assert not Job.objects.exists()
 
     def test_a_viewer_may_not(self, team: Team, owner: User, cloud: Cloud) -> None:
@@ -52,20 +55,20 @@ class TestPeople:
         row = found(cloud, owner)["theirs"]
         Membership.objects.update(role="viewer")
 
-        with pytest.raises(lifecycle.NotPermitted):
-            lifecycle.adopt(row, team=team, by=owner, now=cloud.now)
+        with pytest.raises(NotPermitted):
+            observation.adopt(row, team=team, by=owner, now=cloud.now)
 
     def test_it_is_only_watched(self, team: Team, owner: User, cloud: Cloud) -> None:
         make(cloud, name="theirs")
         job = adopted(cloud, team, owner)
-        assert not lifecycle.may_delete(job, by=owner)
+        assert not may_delete(job, by=owner)
 
-        with pytest.raises(lifecycle.NotPermitted, match="only watched"):
-            lifecycle.cancel(job, by=owner, clock=cloud.clock)
-        with pytest.raises(lifecycle.NotPermitted, match="only watched"):
-            lifecycle.delete(job, by=owner, now=cloud.now)
-        lifecycle.repair(cloud.now)
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        with pytest.raises(NotPermitted, match="only watched"):
+            steps.cancel(job, by=owner, clock=cloud.clock)
+        with pytest.raises(NotPermitted, match="only watched"):
+            delete_job(job, by=owner, now=cloud.now)
+        repair(cloud.now)
+        steps.advance(job.pk, clock=cloud.clock)
 
         assert not {"customJobs.cancel", "customJobs.delete"} & cloud.calls().keys()
 
@@ -74,8 +77,8 @@ class TestPeople:
         team = Team.objects.get(pk=team.pk)
         make(cloud, name="theirs")
         job = adopted(cloud, team, owner)
-        clone = lifecycle.request_job(
-            submission=lifecycle.submission_of(job),
+        clone = requests.request_job(
+            submission=requests.submission_of(job),
             team=team,
             by=owner,
             expected=timedelta(hours=0.1),
@@ -83,9 +86,9 @@ class TestPeople:
             now=cloud.now,
             cloned_from=job,
         )
-        lifecycle.advance(clone.pk, clock=cloud.clock)
+        steps.advance(clone.pk, clock=cloud.clock)
 
         clone.refresh_from_db()
         assert not clone.is_adopted
-        assert clone.remote_name, clone.events.latest("id").sentence
+        assert clone.remote_name, clone.events.latest("id").message
         assert spec.read(clone.kind, clone.spec)[1] == []

@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -12,12 +12,12 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.db import OperationalError, models
 
-from jobs import lifecycle
-from jobs.lifecycle import aside as asides
-from jobs.lifecycle import claims, door, storable
-from jobs.lifecycle.aside import Aside
-from jobs.lifecycle.watching import feeds, observe, pools, survey
-from jobs.models import Job, LogFeed, LogLine, Scope, SetAsideItem, Survey, Trial
+from jobs import observation, steps, storable, transitions
+from jobs.models import Discovery, Job, LogFeed, LogLine, Scope, SetAsideItem, Trial
+from jobs.observation import discovery, feeds, observe, persistent_resources
+from jobs.observation import set_aside as asides
+from jobs.observation.set_aside import Aside
+from jobs.queue import claims
 from jobs.vertex import logs, wire
 from tests.domain.conftest import Cloud, RequestJob, Submit, look
 from tests.support import hostile
@@ -32,6 +32,7 @@ FLOATS = [float("nan"), float("inf"), -1e308, 1e308, 0.5]
 VALUES: tuple[tuple[type[Any], Sequence[Any]], ...] = (
     (models.JSONField, hostile.VALUES),
     (models.DateTimeField, MOMENTS),
+    (models.DateField, [date.min, date(2026, 2, 28), date.max]),
     (models.CharField, [each for each in hostile.VALUES if isinstance(each, str)]),
     (models.TextField, [each for each in hostile.VALUES if isinstance(each, str)]),
     (models.DecimalField, [Decimal(each) for each in ("NaN", "1e30", "-1e30", "999999999999.999999", "0.1")]),
@@ -82,16 +83,22 @@ class TestEveryColumn:
 class TestEvents:
     def test_with_long_keys_and_reasons_are_written_once(self, submitted: Job, cloud: Cloud) -> None:
         def note(key: str) -> bool:
-            return door.note(
-                submitted, "trouble", now=cloud.now, sentence="s\x00", once_key=key, reason="r" * 99, trouble="\ud800"
+            return transitions.record_event(
+                submitted,
+                "trouble",
+                now=cloud.now,
+                message="s\x00",
+                once_key=key,
+                reason="r" * 99,
+                last_error="\ud800",
             )
 
         assert [note("k" * 200), note("k" * 200), note("k" * 199 + "l")] == [True, False, True]
         event = submitted.events.filter(kind="trouble").order_by("pk")[0]
-        assert (len(event.once_key), len(event.reason), event.sentence) == (120, 48, "s\ufffd")
-        assert event.detail["cut"] == ["reason (99 characters)", "sentence (2 characters)", "once_key (200 characters)"]
+        assert (len(event.once_key), len(event.reason), event.message) == (120, 48, "s\ufffd")
+        assert event.detail["cut"] == ["reason (99 characters)", "message (2 characters)", "once_key (200 characters)"]
         submitted.refresh_from_db()
-        assert submitted.trouble == "\ufffd"
+        assert submitted.last_error == "\ufffd"
 
 
 class TestStoring:
@@ -167,7 +174,7 @@ class TestUnforeseenErrors:
         assert (item.item, item.reason) == (odd.remote_name, "KeyError: 'nobody thought of this'")
         scope = Scope.objects.get()
         assert scope.failures == 0
-        assert "1 item could not be read or stored" in scope.trouble
+        assert "1 item could not be read or stored" in scope.last_error
         said = io.StringIO()
         call_command("audit", stdout=said)
         assert "Set aside, since they could not be stored or read: 1" in said.getvalue()
@@ -177,8 +184,8 @@ class TestUnforeseenErrors:
         [
             (observe, "watched_jobs", Scope.objects.filter(kind="custom_job")),
             (feeds, "unread_jobs", LogFeed.objects.all()),
-            (pools, "_watch_regions_of_jobs", Scope.objects.filter(kind="persistent_resource")),
-            (survey, "Walk", Survey.objects.all()),
+            (persistent_resources, "_watch_regions_of_jobs", Scope.objects.filter(kind="persistent_resource")),
+            (discovery, "Walk", Discovery.objects.all()),
         ],
     )
     def test_of_a_whole_look_leave_a_trace_and_back_off(
@@ -191,8 +198,8 @@ class TestUnforeseenErrors:
         name: str,
         rows: Any,
     ) -> None:
-        lifecycle.ask_survey(project=submitted.project, region=submitted.region, by=owner, now=cloud.now)
-        lifecycle.want_pools([submitted.project], region=submitted.region, now=cloud.now)
+        observation.request_discovery(project=submitted.project, region=submitted.region, by=owner, now=cloud.now)
+        observation.want_resources([submitted.project], region=submitted.region, now=cloud.now)
         claims.wake_feed(submitted.project, due_at=cloud.now)
         monkeypatch.setattr(module, name, boom)
         pauses = []
@@ -202,11 +209,11 @@ class TestUnforeseenErrors:
                 break
             cloud.forward(seconds=(row.due_at - cloud.now).total_seconds())
             look(cloud)
-            for survey_id in lifecycle.due_surveys(cloud.now):
-                lifecycle.survey(survey_id, now=cloud.now)
+            for discovery_id in steps.due_discoveries(cloud.now):
+                observation.discover(discovery_id, now=cloud.now)
             row = rows.get()
             assert row.claim is None
-            assert "unexpected error (ZeroDivisionError)" in row.trouble
+            assert "unexpected error (ZeroDivisionError)" in row.last_error
             pauses += [row.due_at - cloud.now] if row.due_at else []
 
         assert row.failures >= 6
@@ -228,7 +235,7 @@ def test_a_restart_that_cannot_be_worked_out_stops_no_feed(
     )
     cloud.forward(minutes=20)
     for job in jobs:
-        lifecycle.want_log(job, now=cloud.now)
+        observation.want_log(job, now=cloud.now)
     look(cloud)
     look(cloud)
 

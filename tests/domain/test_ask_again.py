@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from jobs import lifecycle
-from jobs.lifecycle import door
-from jobs.lifecycle.audit import audit
-from jobs.lifecycle.watching.sightings import saw
+from jobs import requests, steps, transitions
 from jobs.models import Job, Policy, Team
+from jobs.observation.seen import mark_seen
+from jobs.upkeep import watch_spending
+from jobs.upkeep.audit import audit
 from tests.domain.conftest import Cloud, RequestJob
 from tests.support.clock import Clock
 
@@ -34,12 +34,12 @@ def request_job(request_job: RequestJob, team: Team) -> RequestJob:
 
 
 def send(job: Job, cloud: Cloud) -> Job:
-    lifecycle.advance(job.pk, clock=cloud.clock)
+    steps.advance(job.pk, clock=cloud.clock)
     return Job.objects.get(pk=job.pk)
 
 
-def sentences(job: Job) -> list[str]:
-    return list(job.events.order_by("id").values_list("sentence", flat=True))
+def messages(job: Job) -> list[str]:
+    return list(job.events.order_by("id").values_list("message", flat=True))
 
 
 class TestLimitThatWasLowered:
@@ -52,7 +52,7 @@ class TestLimitThatWasLowered:
 
         assert (job.state, job.due_at, job.claim) == ("awaiting_approval", None, None)
         assert cloud.jobs() == []
-        assert "Judged again before it was sent, it needs an approval now" in sentences(job)[-1]
+        assert "Checked again before it was sent, it needs an approval now" in messages(job)[-1]
         assert [each["code"] for each in job.approval.findings] == ["over_ask_limit"]
         assert list(audit(cloud.now)) == []
 
@@ -63,7 +63,7 @@ class TestLimitThatWasLowered:
         limit(team, "0.01")
         job = send(job, cloud)
 
-        assert lifecycle.approve(job, by=approver, comment="", now=cloud.forward(seconds=5))
+        assert requests.approve(job, by=approver, comment="", now=cloud.forward(seconds=5))
         job = send(job, cloud)
 
         assert job.is_remote
@@ -74,7 +74,7 @@ class TestLimitThatWasLowered:
         self, request_job: RequestJob, team: Team, approver: User, cloud: Cloud
     ) -> None:
         job = request_job(hours=20)
-        assert lifecycle.approve(job, by=approver, comment="", now=cloud.now)
+        assert requests.approve(job, by=approver, comment="", now=cloud.now)
         limit(team, "0")
 
         assert send(job, cloud).is_remote
@@ -83,8 +83,8 @@ class TestLimitThatWasLowered:
         self, request_job: RequestJob, team: Team, approver: User, cloud: Cloud
     ) -> None:
         job = request_job(hours=20)
-        assert lifecycle.approve(job, by=approver, comment="", now=cloud.now)
-        Job.objects.filter(pk=job.pk).update(approved_usd=job.judged_usd - 1)  # as if a price had risen since
+        assert requests.approve(job, by=approver, comment="", now=cloud.now)
+        Job.objects.filter(pk=job.pk).update(approved_usd=job.max_usd - 1)  # as if a price had risen since
 
         job = send(job, cloud)
 
@@ -100,7 +100,7 @@ class TestLimitThatWasLowered:
         limit(team, "0.01")
         job = send(job, cloud)
 
-        assert lifecycle.reject(job, by=approver, comment="too much", now=cloud.forward(seconds=5))
+        assert requests.reject(job, by=approver, comment="too much", now=cloud.forward(seconds=5))
 
         assert (job.state, cloud.jobs(), list(audit(cloud.now))) == ("rejected", [], [])
 
@@ -109,8 +109,8 @@ class TestLimitThatWasLowered:
     ) -> None:
         unpriced = {"machineType": "a4-highgpu-8g", "acceleratorType": "NVIDIA_B200", "acceleratorCount": 8}
         job = request_job(machine=unpriced, strategy="STANDARD")
-        assert (job.state, job.judged_usd) == ("awaiting_approval", None)
-        assert lifecycle.approve(job, by=approver, comment="", now=cloud.now)
+        assert (job.state, job.max_usd) == ("awaiting_approval", None)
+        assert requests.approve(job, by=approver, comment="", now=cloud.now)
 
         assert send(job, cloud).state != "awaiting_approval"
 
@@ -119,7 +119,7 @@ class TestLimitThatWasLowered:
     ) -> None:
         job = request_job(hours=160, strategy="STANDARD", extra_replicas=2_000_000_000)
         assert job.state == "awaiting_approval"
-        assert lifecycle.approve(job, by=approver, comment="", now=cloud.now)
+        assert requests.approve(job, by=approver, comment="", now=cloud.now)
 
         assert send(job, cloud).state != "awaiting_approval"
 
@@ -129,16 +129,16 @@ class TestApprovedAmount:
         job = request_job()
 
         assert (job.approved_usd, job.limit_usd) == (1, 1)
-        assert 0 < job.judged_usd < 1
+        assert 0 < job.max_usd < 1
 
     def test_is_what_may_be_spent_where_a_person_approves_it(self, request_job: RequestJob, approver: User) -> None:
         job = request_job(hours=20)
         assert job.approved_usd is None
 
-        lifecycle.approve(job, by=approver, comment="", now=job.requested_at)
+        requests.approve(job, by=approver, comment="", now=job.requested_at)
 
         job.refresh_from_db()
-        assert job.approved_usd == job.judged_usd > 1
+        assert job.approved_usd == job.max_usd > 1
 
 
 @pytest.fixture
@@ -146,15 +146,15 @@ def running(request_job: RequestJob, clock: Clock) -> Job:
     """A job that runs for 1.21 dollars an hour or so, allowed up to 1 dollar."""
     job = request_job()
     name = f"projects/1/locations/{job.region}/customJobs/1"
-    door.move(job, "submitting", now=clock.now, sentence="Sent.")
-    door.move(job, "running", now=clock.now, sentence="It runs.", remote_name=name, submitted_at=clock.now)
-    saw([job.pk], now=clock.now)
+    transitions.transition(job, "submitting", now=clock.now, message="Sent.")
+    transitions.transition(job, "running", now=clock.now, message="It runs.", remote_name=name, submitted_at=clock.now)
+    mark_seen([job.pk], now=clock.now)
     return job
 
 
 def see(job: Job, clock: Clock, **span: float) -> int:
-    saw([job.pk], now=clock.forward(**span))
-    return lifecycle.watch_spending(clock.now)
+    mark_seen([job.pk], now=clock.forward(**span))
+    return watch_spending(clock.now)
 
 
 class TestOverrun:
@@ -168,17 +168,17 @@ class TestOverrun:
         assert running.over_approved_at is not None
         assert running.cancel_requested_at is None
         (event,) = running.events.filter(kind="over_approved")
-        assert event.sentence.endswith("more than the 1.00 USD that were approved.")
+        assert event.message.endswith("more than the $1.00 that were approved.")
 
     def test_is_not_made_up_while_nobody_sees_the_job(self, running: Job, clock: Clock) -> None:
         clock.forward(hours=50)
 
-        assert lifecycle.watch_spending(clock.now) == 0
+        assert watch_spending(clock.now) == 0
 
     def test_is_told_of_a_job_that_has_ended_meanwhile(self, running: Job, clock: Clock) -> None:
-        door.move(running, "succeeded", now=clock.forward(hours=5), sentence="It ended.")
+        transitions.transition(running, "succeeded", now=clock.forward(hours=5), message="It ended.")
 
-        assert lifecycle.watch_spending(clock.forward(seconds=5)) == 1
+        assert watch_spending(clock.forward(seconds=5)) == 1
 
     def test_cancels_where_the_team_wants_that(self, running: Job, team: Team, clock: Clock) -> None:
         limit(team, "1", cancel_over_approved=True)
@@ -208,9 +208,10 @@ def test_a_row_of_before_these_columns_is_judged_by_its_estimate(
 ) -> None:
     """An old web process approves beside a new worker: what it approved is the high end of the estimate."""
     job = request_job(hours=20)
-    assert lifecycle.approve(job, by=approver, comment="", now=cloud.now)
+    assert requests.approve(job, by=approver, comment="", now=cloud.now)
     old = {key: value for key, value in job.estimate.items() if key != "most_usd"}
-    Job.objects.filter(pk=job.pk).update(approved_usd=None, judged_usd=None, limit_usd=None, estimate=old)
+    old["high_usd"] = job.estimate["most_usd"]  # as versions wrote it in which the range ended at the timeout
+    Job.objects.filter(pk=job.pk).update(approved_usd=None, max_usd=None, limit_usd=None, estimate=old)
 
     assert send(job, cloud).is_remote
     assert cloud.now - job.requested_at < timedelta(hours=1)

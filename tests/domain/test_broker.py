@@ -11,7 +11,7 @@ from kombu import pools
 from redis import Redis
 
 from dashboard.celery import app
-from jobs import lifecycle, tasks
+from jobs import messages, steps, tasks
 from jobs.models import Installation
 from tests.support import redis, waiting
 
@@ -48,7 +48,7 @@ def broker(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 def test_a_hint_reaches_a_worker_once_the_row_is_written(broker: str, monkeypatch: pytest.MonkeyPatch) -> None:
     job, advanced = uuid.uuid4(), []
     monkeypatch.setattr(
-        lifecycle, "advance", lambda job_id, *, clock: advanced.append((job_id, clock.now().tzinfo is not None))
+        steps, "advance", lambda job_id, *, clock: advanced.append((job_id, clock.now().tzinfo is not None))
     )
 
     with start_worker(app, pool="solo", perform_ping_check=False, shutdown_timeout=30):
@@ -60,10 +60,25 @@ def test_a_hint_reaches_a_worker_once_the_row_is_written(broker: str, monkeypatc
     assert advanced == [(str(job), True)]
 
 
+@pytest.mark.django_db(transaction=True)
+def test_messages_have_a_queue_of_their_own(broker: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[str] = []
+    monkeypatch.setattr(messages, "deliver", lambda destination, *, clock: sent.append(destination))
+    tasks.nudge_messages("7")
+    tasks.nudge_messages("email")
+
+    assert tasks._waiting(tasks.deliver_messages) == 2
+    assert tasks._waiting(tasks.observe) == 0
+    with start_worker(app, pool="solo", perform_ping_check=False, shutdown_timeout=30):
+        waiting.until(lambda: len(sent) == 2, seconds=20, what="the worker got both")
+
+    assert sent == ["7", "email"]
+
+
 def test_a_thousand_jobs_to_send_keep_nothing_from_being_watched(broker: str, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
-    monkeypatch.setattr(lifecycle, "advance", lambda job_id, *, clock: done.append(job_id))
-    monkeypatch.setattr(lifecycle, "observe", lambda scope_id, *, clock: done.append("observed"))
+    monkeypatch.setattr(steps, "advance", lambda job_id, *, clock: done.append(job_id))
+    monkeypatch.setattr(steps, "observe", lambda scope_id, *, clock: done.append("observed"))
     for _ in range(200):
         tasks.advance.apply_async(kwargs={"job_id": "sent"})
     tasks.observe.apply_async(kwargs={"scope_id": 1})
@@ -77,7 +92,7 @@ def test_a_thousand_jobs_to_send_keep_nothing_from_being_watched(broker: str, mo
 
 @pytest.mark.django_db
 def test_sweeps_hand_out_no_more_than_workers_take(broker: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lifecycle, "due_jobs", lambda now: [uuid.uuid4() for _ in range(500)])
+    monkeypatch.setattr(steps, "due_jobs", lambda now: [uuid.uuid4() for _ in range(500)])
     begun = tasks._waiting(tasks.advance)
 
     for _ in range(3):

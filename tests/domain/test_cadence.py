@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from jobs import lifecycle
-from jobs.lifecycle import budget
-from jobs.lifecycle.watching import cadence
-from jobs.lifecycle.watching.news import Known
-from jobs.lifecycle.watching.watched import watched_jobs
+from jobs import steps
 from jobs.models import Job, LogFeed, LogLine, Scope
+from jobs.observation import cadence
+from jobs.observation.news import Known
+from jobs.observation.watched import watched_jobs
+from jobs.queue import rate_limit
 from tests.domain.conftest import Cloud, RequestJob, Submit, look, watch
 
 USUAL = timedelta(seconds=30)
@@ -72,10 +72,10 @@ class TestSilentRegions:
 
         scope = Scope.objects.get()
         assert scope.failures == 2
-        assert "did not answer in time" in scope.trouble
+        assert "did not answer in time" in scope.last_error
 
     def test_only_one_thread_waits_for_failing_scopes(self, submitted: Job, cloud: Cloud) -> None:
-        Scope.objects.update(failures=3, failing_since=cloud.now, trouble="silent")
+        Scope.objects.update(failures=3, failing_since=cloud.now, last_error="silent")
         cloud.forward(minutes=1)
 
         with cadence.turn(1) as patience:
@@ -83,14 +83,14 @@ class TestSilentRegions:
             look(cloud)
 
         scope = Scope.objects.get()
-        assert (scope.failures, scope.trouble) == (3, "silent")
+        assert (scope.failures, scope.last_error) == (3, "silent")
         assert scope.due_at is not None
         assert cloud.now < scope.due_at < cloud.now + timedelta(seconds=10)
         assert "customJobs.list" not in cloud.calls()
 
     def test_a_failing_region_delays_no_other(self, request_job: RequestJob, cloud: Cloud) -> None:
         for region in ("us-central1", "europe-west4"):
-            lifecycle.advance(request_job(region=region).pk, clock=cloud.clock)
+            steps.advance(request_job(region=region).pk, clock=cloud.clock)
         Scope.objects.filter(region="us-central1").update(failures=8, failing_since=cloud.now)
         cloud.forward(minutes=1)
 
@@ -103,20 +103,20 @@ class TestSilentRegions:
     def test_a_look_that_takes_long_ends_and_goes_on_at_once(
         self, submitted: Job, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(cadence, "LONGEST_LOOK_SECONDS", 0.0)
+        monkeypatch.setattr(cadence, "MAX_POLL_SECONDS", 0.0)
         monkeypatch.setattr(cadence, "SLOWEST_PAGE_SECONDS", 0.0)
 
         cloud.forward(minutes=1)
         look(cloud)
 
-        assert lifecycle.due_scopes(cloud.now) == [Scope.objects.get().pk]
+        assert steps.due_scopes(cloud.now) == [Scope.objects.get().pk]
         submitted.refresh_from_db()
         assert submitted.state == "pending", "what was heard is kept"
 
     def test_a_long_list_may_take_longer(self, cloud: Cloud) -> None:
         watch = cadence.Stopwatch(cloud.now, jobs_count=10_000)
 
-        watch._began -= cadence.LONGEST_LOOK_SECONDS + 1
+        watch._began -= cadence.MAX_POLL_SECONDS + 1
         assert not watch.has_run_out
         watch._began -= 100 * cadence.SLOWEST_PAGE_SECONDS
         assert watch.has_run_out
@@ -126,16 +126,16 @@ class TestSilentRegions:
     ) -> None:
         jobs = [request_job(kind="hyperparameter_tuning_job", hours=0.01) for _ in range(3)]
         for job in jobs:
-            lifecycle.advance(job.pk, clock=cloud.clock)
+            steps.advance(job.pk, clock=cloud.clock)
         submitted_at = cloud.now
         settings.READS_PER_MINUTE = 1
-        budget.forget()  # what other tests called at these moments
+        rate_limit.forget()  # what other tests called at these moments
 
         for _ in jobs:
             cloud.forward(minutes=1)
             look(cloud)
 
-        assert Job.objects.filter(sighting__at__gt=submitted_at).count() == 3
+        assert Job.objects.filter(last_seen__at__gt=submitted_at).count() == 3
 
 
 class TestCost:
@@ -147,10 +147,10 @@ class TestCost:
             watch(cloud, jobs[0], minutes=2, every=40)
         before = Job.objects.get(pk=jobs[5].pk)
         cloud.forward(seconds=40)
-        (scope_id,) = lifecycle.due_scopes(cloud.now)
+        (scope_id,) = steps.due_scopes(cloud.now)
 
         with django_assert_max_num_queries(15):
-            lifecycle.observe(scope_id, clock=cloud.clock)
+            steps.observe(scope_id, clock=cloud.clock)
 
         after = Job.objects.get(pk=jobs[5].pk)
         assert before.state == after.state == "running"
@@ -163,7 +163,7 @@ class TestCost:
         def taken_over(*_: Any, **__: Any) -> bool:
             return False
 
-        monkeypatch.setattr("jobs.lifecycle.claims.renew_look", taken_over)
+        monkeypatch.setattr("jobs.queue.claims.renew_poll", taken_over)
         cloud.forward(minutes=1)
         look(cloud)
 
@@ -186,11 +186,11 @@ class TestPartialFailures:
         assert Job.objects.filter(log_complete=True).count() == 2
         feed = LogFeed.objects.get()
         assert (feed.failures, feed.answered_at, feed.due_at) == (0, cloud.now, cloud.now + INTERVAL)
-        assert feed.trouble
+        assert feed.last_error
         cloud.forward(minutes=1)
         look(cloud)
         assert Job.objects.filter(log_complete=True).count() == 3
-        assert LogFeed.objects.get().trouble == ""
+        assert LogFeed.objects.get().last_error == ""
 
     def test_a_job_that_cannot_be_asked_for_makes_no_scope_fail(self, submit: Submit, cloud: Cloud) -> None:
         submit("long")
@@ -203,7 +203,7 @@ class TestPartialFailures:
         assert Job.objects.filter(state="succeeded").count() == 2
         scope = Scope.objects.get()
         assert (scope.failures, scope.answered_at, scope.due_at) == (0, cloud.now, cloud.now + INTERVAL)
-        assert scope.trouble
+        assert scope.last_error
         watch(cloud, jobs[0], minutes=2)
         look(cloud)
         assert Job.objects.filter(state="succeeded").count() == 3
@@ -250,7 +250,7 @@ class TestPartialFailures:
 def test_more_lines_than_one_read_gives_are_read_at_once(
     submit: Submit, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jobs.lifecycle.watching.feeds.LINES_PER_READ", 5)
+    monkeypatch.setattr("jobs.observation.feeds.LINES_PER_READ", 5)
     for _ in range(3):
         submit("long")
     cloud.forward(minutes=10)

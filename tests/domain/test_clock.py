@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from jobs.lifecycle import DatabaseClock, database_now
+from jobs.clock import DatabaseClock, database_now
 
 
 @pytest.mark.django_db

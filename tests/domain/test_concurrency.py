@@ -9,11 +9,12 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import connection
 
-from jobs import lifecycle
-from jobs.lifecycle.audit import audit
-from jobs.models import Approval, ForeignJob, Job, Team
+from jobs import observation, requests, steps
+from jobs.models import Approval, ExternalJob, Job, Team
+from jobs.submission import delete_job
+from jobs.upkeep.audit import audit
 from tests.domain.conftest import Cloud, RequestJob, watch
-from tests.domain.test_survey import make
+from tests.domain.test_discovery import make
 
 Answer = TypeVar("Answer")
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -38,7 +39,7 @@ def together(step: Callable[[int], Answer]) -> list[Answer]:
 def test_workers_that_submit_the_same_job_create_it_once(request_job: RequestJob, cloud: Cloud) -> None:
     job = request_job()
 
-    together(lambda _: lifecycle.advance(job.pk, clock=cloud.clock))
+    together(lambda _: steps.advance(job.pk, clock=cloud.clock))
 
     assert len(cloud.jobs()) == 1
     assert Job.objects.get().submit_attempts == 1
@@ -55,7 +56,7 @@ def test_of_several_answers_one_counts(request_job: RequestJob, cloud: Cloud, ap
     job = request_job(hours=10)
 
     def answer(which: int) -> bool:
-        verb = (lifecycle.approve, lifecycle.reject)[which % 2]
+        verb = (requests.approve, requests.reject)[which % 2]
         by = (approver, admin)[which // 2]
         return verb(Job.objects.get(pk=job.pk), by=by, comment=f"answer {which}", now=cloud.now)
 
@@ -67,12 +68,12 @@ def test_of_several_answers_one_counts(request_job: RequestJob, cloud: Cloud, ap
 
 def test_a_deletion_is_asked_for_and_made_once(request_job: RequestJob, cloud: Cloud, owner: User) -> None:
     job = request_job()
-    lifecycle.advance(job.pk, clock=cloud.clock)
+    steps.advance(job.pk, clock=cloud.clock)
     watch(cloud, job, minutes=120, every=60)
     job.refresh_from_db()
 
-    asked = together(lambda _: lifecycle.delete(Job.objects.get(pk=job.pk), by=owner, now=cloud.now))
-    together(lambda _: lifecycle.advance(job.pk, clock=cloud.clock))
+    asked = together(lambda _: delete_job(Job.objects.get(pk=job.pk), by=owner, now=cloud.now))
+    together(lambda _: steps.advance(job.pk, clock=cloud.clock))
 
     assert asked.count(True) == 1
     assert cloud.calls()["customJobs.delete"] == 1
@@ -84,12 +85,12 @@ def test_a_deletion_is_asked_for_and_made_once(request_job: RequestJob, cloud: C
 
 def test_a_survey_and_an_adoption_are_made_once(team: Team, cloud: Cloud, owner: User, approver: User) -> None:
     make(cloud, name="theirs")
-    asked = lifecycle.ask_survey(project=team.project, region="us-central1", by=owner, now=cloud.now)
+    asked = observation.request_discovery(project=team.project, region="us-central1", by=owner, now=cloud.now)
 
-    together(lambda _: lifecycle.survey(asked.pk, now=cloud.now))
-    foreign = ForeignJob.objects.get()
+    together(lambda _: observation.discover(asked.pk, now=cloud.now))
+    external = ExternalJob.objects.get()
     adopted = together(
-        lambda which: lifecycle.adopt(foreign, team=team, by=(owner, approver)[which % 2], now=cloud.now).pk
+        lambda which: observation.adopt(external, team=team, by=(owner, approver)[which % 2], now=cloud.now).pk
     )
 
     assert cloud.calls()["customJobs.list"] == 1
@@ -100,12 +101,12 @@ def test_a_survey_and_an_adoption_are_made_once(team: Team, cloud: Cloud, owner:
 
 def test_observers_of_one_scope_record_each_change_once(request_job: RequestJob, cloud: Cloud) -> None:
     job = request_job()
-    lifecycle.advance(job.pk, clock=cloud.clock)
+    steps.advance(job.pk, clock=cloud.clock)
     cloud.script("happy")
     cloud.forward(hours=2)
-    (scope_id,) = lifecycle.due_scopes(cloud.now)
+    (scope_id,) = steps.due_scopes(cloud.now)
 
-    together(lambda _: lifecycle.observe(scope_id, clock=cloud.clock))
+    together(lambda _: steps.observe(scope_id, clock=cloud.clock))
 
     states = list(Job.objects.get().events.filter(kind="state").order_by("id").values_list("to_state", flat=True))
     assert states[-2:] == ["running", "succeeded"]

@@ -6,10 +6,13 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from jobs import lifecycle
-from jobs.lifecycle import budget, door
-from jobs.lifecycle.audit import audit
+from jobs import requests, steps, transitions
+from jobs.errors import NotPermitted
 from jobs.models import Job, LogLine, Membership
+from jobs.queue import rate_limit
+from jobs.submission import delete_job, may_delete
+from jobs.upkeep import repair
+from jobs.upkeep.audit import audit
 from jobs.vertex import VertexClient
 from tests.domain.conftest import Cloud, RequestJob, Submit, look, watch
 
@@ -29,28 +32,28 @@ def ended(submit: Submit, cloud: Cloud) -> Job:
 
 def step(job: Job, cloud: Cloud) -> Job:
     """Let a worker take the job one step."""
-    lifecycle.advance(job.pk, clock=cloud.clock)
+    steps.advance(job.pk, clock=cloud.clock)
     job.refresh_from_db()
     return job
 
 
 class TestRequest:
     def test_is_recorded_and_due(self, ended: Job, owner: User, cloud: Cloud) -> None:
-        assert lifecycle.may_delete(ended, by=owner)
+        assert may_delete(ended, by=owner)
 
-        assert lifecycle.delete(ended, by=owner, now=cloud.now)
+        assert delete_job(ended, by=owner, now=cloud.now)
 
         ended.refresh_from_db()
         assert (ended.deletion_requested_at, ended.due_at) == (cloud.now, cloud.now)
-        assert lifecycle.due_jobs(cloud.now) == [ended.pk]
+        assert steps.due_jobs(cloud.now) == [ended.pk]
         assert list(audit(cloud.now)) == []
 
     def test_a_second_one_is_too_late(self, ended: Job, owner: User, approver: User, cloud: Cloud) -> None:
         stale = Job.objects.get(pk=ended.pk)
-        assert lifecycle.delete(ended, by=owner, now=cloud.now)
+        assert delete_job(ended, by=owner, now=cloud.now)
 
-        assert not lifecycle.delete(ended, by=owner, now=cloud.now)
-        assert not lifecycle.delete(stale, by=approver, now=cloud.now)
+        assert not delete_job(ended, by=owner, now=cloud.now)
+        assert not delete_job(stale, by=approver, now=cloud.now)
         assert ended.events.filter(kind="delete_requested").count() == 1
 
     @pytest.mark.parametrize("state", ["approved", "queued", "withdrawn"])
@@ -59,61 +62,61 @@ class TestRequest:
     ) -> None:
         job = request_job()
         if state == "queued":
-            lifecycle.advance(job.pk, clock=cloud.clock)
+            steps.advance(job.pk, clock=cloud.clock)
         elif state == "withdrawn":
-            lifecycle.cancel(job, by=owner, clock=cloud.clock)
+            steps.cancel(job, by=owner, clock=cloud.clock)
         job.refresh_from_db()
 
-        assert not lifecycle.may_delete(job, by=owner)
-        assert not lifecycle.delete(job, by=owner, now=cloud.now)
+        assert not may_delete(job, by=owner)
+        assert not delete_job(job, by=owner, now=cloud.now)
         assert not job.events.filter(kind="delete_requested").exists()
 
     @pytest.mark.parametrize("who", ["teammate", "stranger"])
     def test_is_not_for_everybody(self, ended: Job, cloud: Cloud, request: pytest.FixtureRequest, who: str) -> None:
         by = request.getfixturevalue(who)
-        assert not lifecycle.may_delete(ended, by=by)
+        assert not may_delete(ended, by=by)
 
-        with pytest.raises(lifecycle.NotPermitted, match="owner, approvers and leads of vision"):
-            lifecycle.delete(ended, by=by, now=cloud.now)
+        with pytest.raises(NotPermitted, match="owner, approvers and leads of vision"):
+            delete_job(ended, by=by, now=cloud.now)
 
     @pytest.mark.parametrize("who", ["approver", "admin"])
     def test_may_come_from_those_who_answer_for_the_team(
         self, ended: Job, cloud: Cloud, request: pytest.FixtureRequest, who: str
     ) -> None:
-        assert lifecycle.delete(ended, by=request.getfixturevalue(who), now=cloud.now)
+        assert delete_job(ended, by=request.getfixturevalue(who), now=cloud.now)
 
     def test_an_owner_who_only_looks_on_by_now_may_not(self, ended: Job, owner: User, cloud: Cloud) -> None:
         Membership.objects.filter(user=owner).update(role="viewer")
 
-        with pytest.raises(lifecycle.NotPermitted):
-            lifecycle.delete(ended, by=owner, now=cloud.now)
+        with pytest.raises(NotPermitted):
+            delete_job(ended, by=owner, now=cloud.now)
 
     def test_an_adopted_job_refuses_with_words(self, ended: Job, owner: User, approver: User, cloud: Cloud) -> None:
         Job.objects.update(is_adopted=True)
         ended.refresh_from_db()
 
-        with pytest.raises(lifecycle.NotPermitted, match="only watched here"):
-            lifecycle.delete(ended, by=owner, now=cloud.now)
-        with pytest.raises(lifecycle.NotPermitted, match="only watched here"):
-            lifecycle.cancel(ended, by=owner, clock=cloud.clock)
-        with pytest.raises(lifecycle.NotPermitted, match="only watched here"):
-            lifecycle.approve(ended, by=approver, comment="", now=cloud.now)
+        with pytest.raises(NotPermitted, match="only watched here"):
+            delete_job(ended, by=owner, now=cloud.now)
+        with pytest.raises(NotPermitted, match="only watched here"):
+            steps.cancel(ended, by=owner, clock=cloud.clock)
+        with pytest.raises(NotPermitted, match="only watched here"):
+            requests.approve(ended, by=approver, comment="", now=cloud.now)
 
 
 class TestSending:
     def test_vertex_ai_forgets_and_trainboard_does_not(self, ended: Job, owner: User, cloud: Cloud) -> None:
         before = {name: getattr(ended, name) for name in ("state", "ended_at", "running_seconds", "remote_name")}
         lines = LogLine.objects.filter(job=ended).count()
-        lifecycle.delete(ended, by=owner, now=cloud.now)
+        delete_job(ended, by=owner, now=cloud.now)
 
         step(ended, cloud)
 
         assert cloud.jobs() == []
         assert ended.deleted_at == cloud.now
-        assert (ended.due_at, ended.claim, ended.trouble) == (None, None, "")
+        assert (ended.due_at, ended.claim, ended.last_error) == (None, None, "")
         assert {name: getattr(ended, name) for name in before} == before
         assert LogLine.objects.filter(job=ended).count() == lines > 0
-        assert ended.events.latest("id").sentence.endswith("Trainboard keeps its own.")
+        assert ended.events.latest("id").message.endswith("Trainboard keeps its own.")
         assert list(audit(cloud.now)) == []
 
     def test_nothing_follows_from_its_absence(self, submit: Submit, owner: User, cloud: Cloud) -> None:
@@ -121,13 +124,13 @@ class TestSending:
         watch(cloud, job, minutes=60)
         Job.objects.update(error=None)  # its reason is still looked for
         job.refresh_from_db()
-        lifecycle.delete(job, by=owner, now=cloud.now)
+        delete_job(job, by=owner, now=cloud.now)
         step(job, cloud)
 
         for _ in range(40):
             cloud.forward(seconds=30)
             look(cloud)
-            lifecycle.repair(cloud.now)
+            repair(cloud.now)
 
         job.refresh_from_db()
         assert job.state == "failed"
@@ -137,12 +140,12 @@ class TestSending:
     def test_a_failure_on_the_way_is_repeated_and_counts_once(
         self, ended: Job, owner: User, cloud: Cloud, fault: str
     ) -> None:
-        lifecycle.delete(ended, by=owner, now=cloud.now)
+        delete_job(ended, by=owner, now=cloud.now)
         cloud.fail("customJobs.delete", fault)
 
         step(ended, cloud)
         assert ended.deleted_at is None
-        assert ended.trouble
+        assert ended.last_error
         assert ended.due_at > cloud.now
         assert list(audit(cloud.now)) == []
         cloud.forward(minutes=6)
@@ -155,12 +158,12 @@ class TestSending:
 
     def test_what_somebody_else_deleted_is_deleted(self, ended: Job, owner: User, cloud: Cloud) -> None:
         cloud.call("DELETE", ended.remote_name)
-        lifecycle.delete(ended, by=owner, now=cloud.now)
+        delete_job(ended, by=owner, now=cloud.now)
 
         assert step(ended, cloud).deleted_at == cloud.now
 
     def test_the_pause_grows_while_vertex_ai_does_not_answer(self, ended: Job, owner: User, cloud: Cloud) -> None:
-        lifecycle.delete(ended, by=owner, now=cloud.now)
+        delete_job(ended, by=owner, now=cloud.now)
         cloud.fail("customJobs.delete", "503", times=50)
         pauses = []
         for _ in range(10):
@@ -174,18 +177,18 @@ class TestSending:
         self, submit: Submit, owner: User, cloud: Cloud
     ) -> None:
         job = submit("long")
-        door.move(job, "succeeded", now=cloud.now, sentence="We were told so.")
-        lifecycle.delete(job, by=owner, now=cloud.now)
+        transitions.transition(job, "succeeded", now=cloud.now, message="We were told so.")
+        delete_job(job, by=owner, now=cloud.now)
 
         step(job, cloud)
 
         event = job.events.latest("id")
         assert event.reason == "delete_refused"
-        assert "cancel it before it is deleted" in event.sentence
+        assert "cancel it before it is deleted" in event.message
         assert (job.deletion_requested_at, job.due_at, job.deleted_at) == (None, None, None)
         assert len(cloud.jobs()) == 1
         assert list(audit(cloud.now)) == []
-        assert lifecycle.delete(job, by=owner, now=cloud.now)
+        assert delete_job(job, by=owner, now=cloud.now)
         step(job, cloud)
         assert job.events.filter(reason="delete_refused").count() == 2
 
@@ -193,7 +196,7 @@ class TestSending:
         self, ended: Job, owner: User, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(VertexClient, "delete", lambda self, kind, name: False)
-        lifecycle.delete(ended, by=owner, now=cloud.now)
+        delete_job(ended, by=owner, now=cloud.now)
         step(ended, cloud)
         assert ended.events.latest("id").reason == "taken"
         cloud.forward(seconds=6)
@@ -209,42 +212,42 @@ class TestSending:
         self, ended: Job, owner: User, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(VertexClient, "delete", lambda self, kind, name: False)
-        lifecycle.delete(ended, by=owner, now=cloud.now)
+        delete_job(ended, by=owner, now=cloud.now)
         for _ in range(12):
             step(ended, cloud)
             cloud.forward(minutes=1)
 
-        assert "still keeps the job after 10 minutes" in ended.events.latest("id").sentence
-        assert lifecycle.may_delete(ended, by=owner)
+        assert "still keeps the job after 10 minutes" in ended.events.latest("id").message
+        assert may_delete(ended, by=owner)
 
     def test_it_shares_the_budget_of_creations(self, ended: Job, owner: User, cloud: Cloud, settings: Any) -> None:
         settings.CREATES_PER_MINUTE = 5
-        budget.forget()
-        lifecycle.delete(ended, by=owner, now=cloud.now)
+        rate_limit.forget()
+        delete_job(ended, by=owner, now=cloud.now)
         step(ended, cloud)  # without Redis a process allows itself a fifth
         Job.objects.update(deleted_at=None, due_at=cloud.now)
 
         step(ended, cloud)
 
-        assert "create calls a minute" in ended.trouble
+        assert "create calls a minute" in ended.last_error
         assert (cloud.jobs(), cloud.calls()["customJobs.delete"]) == ([], 1)
 
     def test_a_request_without_a_next_step_is_repaired(self, ended: Job, owner: User, cloud: Cloud) -> None:
-        lifecycle.delete(ended, by=owner, now=cloud.now)
+        delete_job(ended, by=owner, now=cloud.now)
         Job.objects.update(due_at=None)
         assert {broken.rule for broken in audit(cloud.now)} == {"next step"}
 
-        assert lifecycle.repair(cloud.now) == 1
+        assert repair(cloud.now) == 1
 
         assert step(ended, cloud).deleted_at == cloud.now
 
     def test_a_dead_worker_s_claim_ends(self, ended: Job, owner: User, cloud: Cloud) -> None:
-        lifecycle.delete(ended, by=owner, now=cloud.now)
+        delete_job(ended, by=owner, now=cloud.now)
         Job.objects.update(claim=ended.pk, claimed_until=cloud.now + timedelta(seconds=30))
         assert step(ended, cloud).deleted_at is None
         cloud.forward(seconds=31)
 
-        lifecycle.repair(cloud.now)
+        repair(cloud.now)
 
         assert step(ended, cloud).deleted_at == cloud.now
 
@@ -259,7 +262,7 @@ class TestSending:
     ],
 )
 def test_the_audit_finds_what_cannot_be(ended: Job, owner: User, cloud: Cloud, statement: dict[str, Any]) -> None:
-    lifecycle.delete(ended, by=owner, now=cloud.now)
+    delete_job(ended, by=owner, now=cloud.now)
     step(ended, cloud)
 
     Job.objects.update(**statement)

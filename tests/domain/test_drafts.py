@@ -6,8 +6,8 @@ import pytest
 from django.contrib.auth.models import User
 
 from jobs import tasks
-from jobs.lifecycle.asking import drafts
 from jobs.models import Draft, Team
+from jobs.requests import drafts
 from tests.support import samples
 from tests.support.clock import Clock
 
@@ -33,7 +33,7 @@ class TestSave:
         theirs = drafts.save_draft(submission=samples.submission(), team=team, by=teammate, now=clock.now)
         made = [
             drafts.save_draft(submission=samples.submission(), team=team, by=owner, now=clock.forward(seconds=1)).pk
-            for _ in range(drafts.MOST + 2)
+            for _ in range(drafts.MAX_DRAFTS + 2)
         ]
 
         assert set(Draft.objects.filter(owner=owner).values_list("pk", flat=True)) == set(made[2:])
@@ -54,7 +54,7 @@ class TestExpiry:
         self, team: Team, owner: User, clock: Clock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         drafts.save_draft(submission=samples.submission(), team=team, by=owner, now=clock.now)
-        monkeypatch.setattr("jobs.lifecycle.clock.read_database_clock", lambda: clock.forward(days=8))
+        monkeypatch.setattr("jobs.clock.read_database_clock", lambda: clock.forward(days=8))
 
         tasks.sweep()
 

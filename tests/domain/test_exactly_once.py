@@ -8,15 +8,17 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
-from jobs import lifecycle
-from jobs.lifecycle.audit import audit
-from jobs.lifecycle.connection import INSTANCE_LABEL, JOB_LABEL
-from jobs.lifecycle.queue import world
-from jobs.lifecycle.sending import installation, submit
-from jobs.lifecycle.sending.advance import advance
-from jobs.lifecycle.sending.remote import VertexRemote
-from jobs.lifecycle.sending.store import DatabaseStore
-from jobs.models import ForeignJob, Job, JobEvent, Policy, Scope, Survey, Team, UnmatchedJob
+from jobs import observation, steps
+from jobs.connection import INSTANCE_LABEL, JOB_LABEL
+from jobs.errors import NotPermitted
+from jobs.models import Discovery, ExternalJob, Installation, Job, JobEvent, Policy, Scope, Team, UnmatchedJob
+from jobs.queue import installation
+from jobs.steps import world
+from jobs.submission import submit
+from jobs.submission.advance import advance
+from jobs.submission.remote import VertexRemote
+from jobs.submission.store import DatabaseStore
+from jobs.upkeep.audit import audit
 from tests.domain.conftest import Cloud, RequestJob, look
 from tests.support import samples
 
@@ -46,16 +48,16 @@ class TestSlowDatabase:
             return change
 
         monkeypatch.setattr(submit, "begin_create", stalls)
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
 
         job.refresh_from_db()
         assert cloud.jobs() == []
-        assert "took 62 s" in job.trouble
+        assert "took 62 s" in job.last_error
         assert job.events.filter(reason="database_slow").count() == 1
 
         monkeypatch.undo()
         cloud.forward(minutes=1)
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
         assert len(cloud.jobs()) == 1
 
     def test_a_claim_that_has_expired_is_nobodys(
@@ -64,7 +66,7 @@ class TestSlowDatabase:
         job = request_job()
         monkeypatch.setattr(VertexRemote, "reserve_create", lambda *_: cloud.forward(minutes=2))
 
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
 
         assert cloud.jobs() == []
         assert Job.objects.get().submit_attempts == 0
@@ -82,7 +84,7 @@ class TestLostClaim:
             return remote
 
         monkeypatch.setattr(VertexRemote, "create", slow)
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
 
         job.refresh_from_db()
         assert job.remote_name == cloud.jobs()[0]["name"]
@@ -101,13 +103,48 @@ class TestLostClaim:
             return remote
 
         monkeypatch.setattr(VertexRemote, "create", overtaken)
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
 
         first, second = cloud.jobs()
         job.refresh_from_db()
         assert job.remote_name == second["name"]
         assert cloud.job(first["name"])["state"] in {"JOB_STATE_CANCELLING", "JOB_STATE_CANCELLED"}
         assert job.events.get(kind="duplicate").detail["remote_name"] == first["name"]
+
+
+@pytest.mark.usefixtures("submitted")  # one that is followed, for which its scope is polled
+class TestListedBeforeAnAnswer:
+    def test_a_poll_follows_a_job_whose_create_had_no_answer(self, request_job: RequestJob, cloud: Cloud) -> None:
+        job = request_job()
+        cloud.fail("customJobs.create", "lost")
+        steps.advance(job.pk, clock=cloud.clock)
+        assert Job.objects.get(pk=job.pk).remote_name == ""
+
+        cloud.forward(seconds=60)
+        look(cloud)
+
+        job.refresh_from_db()
+        assert job.remote_name == cloud.jobs()[1]["name"]
+        assert job.attempted_at is None
+        assert job.submitted_at == cloud.moment(cloud.jobs()[1]["createTime"])
+        assert "no create was answered" in job.events.get(kind="submit_adopted").message
+
+    def test_a_job_that_a_list_has_shown_is_not_created_by_the_holder_of_the_claim(
+        self, request_job: RequestJob, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        job = request_job()
+
+        def meanwhile(*_: Any) -> None:
+            labelled(cloud, str(job.pk))
+            cloud.forward(seconds=60)
+            look(cloud)
+
+        monkeypatch.setattr(VertexRemote, "reserve_create", meanwhile)
+        steps.advance(job.pk, clock=cloud.clock)
+
+        job.refresh_from_db()
+        assert [each["name"] for each in cloud.jobs()][1:] == [job.remote_name]
+        assert job.claim is None
 
 
 class TestWithdrawal:
@@ -117,12 +154,12 @@ class TestWithdrawal:
         job, objection = request_job(), DatabaseStore.objection
 
         def meanwhile(self: DatabaseStore, row: Job) -> Any:
-            assert lifecycle.cancel(Job.objects.get(pk=row.pk), by=owner, clock=cloud.clock)
+            assert steps.cancel(Job.objects.get(pk=row.pk), by=owner, clock=cloud.clock)
             Policy.objects.update(regions=["europe-west4"])
             return objection(self, Job.objects.select_related("team").get(pk=row.pk))
 
         monkeypatch.setattr(DatabaseStore, "objection", meanwhile)
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
 
         job.refresh_from_db()
         assert (job.state, job.due_at, job.claim) == ("withdrawn", None, None)
@@ -140,7 +177,7 @@ class TestSecondJobs:
 
         assert cloud.job(second["name"])["state"] in {"JOB_STATE_CANCELLING", "JOB_STATE_CANCELLED"}
         assert cloud.job(first["name"])["state"] not in {"JOB_STATE_CANCELLING", "JOB_STATE_CANCELLED"}
-        assert "a second job of this request" in submitted.events.get(kind="duplicate").sentence
+        assert "a second job of this request" in submitted.events.get(kind="duplicate").message
         assert [broken.rule for broken in audit(cloud.now)] == ["duplicate"]
 
     def test_it_is_cancelled_again_until_it_has_ended_and_then_the_audit_is_content(
@@ -163,8 +200,8 @@ class TestSecondJobs:
         self, request_job: RequestJob, cloud: Cloud, owner: User
     ) -> None:
         job, other = request_job(), request_job()
-        lifecycle.advance(other.pk, clock=cloud.clock)
-        lifecycle.cancel(job, by=owner, clock=cloud.clock)
+        steps.advance(other.pk, clock=cloud.clock)
+        steps.cancel(job, by=owner, clock=cloud.clock)
         late = labelled(cloud, str(job.pk))
         cloud.forward(seconds=30)
 
@@ -188,18 +225,18 @@ class TestSecondJobs:
     ) -> None:
         job = request_job()
         cloud.fail("customJobs.create", "503")
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
         cloud.forward(minutes=3)
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
         second = second_job(cloud, cloud.jobs()[0])
         cloud.call("POST", f"{second['name']}:cancel", {})
         cloud.forward(minutes=6)
 
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
 
         job.refresh_from_db()
         assert job.submit_attempts == 2
-        assert "It has ended" in job.events.get(kind="duplicate").sentence
+        assert "It has ended" in job.events.get(kind="duplicate").message
         assert job.duplicates_checked_at == cloud.now
         assert job.due_at is None
 
@@ -208,54 +245,54 @@ class TestSecondJobs:
     ) -> None:
         job = request_job()
         cloud.fail("customJobs.create", "lost")
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
         second = second_job(cloud, cloud.jobs()[0])
         cloud.call("POST", f"{second['name']}:cancel", {})
         cloud.forward(minutes=6)
 
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
 
         assert Job.objects.get().remote_name == cloud.jobs()[0]["name"]
 
 
 class TestAdoption:
-    def foreign(self, cloud: Cloud, team: Team, owner: User) -> ForeignJob:
-        """Return what a survey finds of the only job."""
+    def external(self, cloud: Cloud, team: Team, owner: User) -> ExternalJob:
+        """Return what a discovery finds of the only job."""
         asked = {"asked_by": owner, "asked_at": cloud.now, "answered_at": cloud.now, "reaches_back_to": cloud.now}
-        place = Survey.objects.create(project=team.project, region="europe-west4", **asked)
+        place = Discovery.objects.create(project=team.project, region="europe-west4", **asked)
         body = cloud.jobs()[0]
         told = {"remote_name": body["name"], "display_name": "x", "state": body["state"], "body": body}
-        return ForeignJob.objects.create(survey=place, kind="custom_job", **told)
+        return ExternalJob.objects.create(discovery=place, kind="custom_job", **told)
 
     def test_a_job_that_a_request_made_is_not_adopted_from_outside(
         self, request_job: RequestJob, cloud: Cloud, team: Team, owner: User
     ) -> None:
         job = request_job()
         cloud.fail("customJobs.create", "lost")
-        lifecycle.advance(job.pk, clock=cloud.clock)
-        foreign = self.foreign(cloud, team, owner)
+        steps.advance(job.pk, clock=cloud.clock)
+        external = self.external(cloud, team, owner)
 
-        with pytest.raises(lifecycle.NotPermitted, match="made by a request"):
-            lifecycle.adopt(foreign, team=team, by=owner, now=cloud.now)
+        with pytest.raises(NotPermitted, match="made by a request"):
+            observation.adopt(external, team=team, by=owner, now=cloud.now)
 
     def test_one_that_was_adopted_first_is_followed_by_the_request(
         self, request_job: RequestJob, cloud: Cloud, team: Team, owner: User
     ) -> None:
         job = request_job()
         cloud.fail("customJobs.create", "lost")
-        lifecycle.advance(job.pk, clock=cloud.clock)
-        foreign = self.foreign(cloud, team, owner)
-        foreign.body = {name: value for name, value in foreign.body.items() if name != "labels"}
-        adopted = lifecycle.adopt(foreign, team=team, by=owner, now=cloud.now)
+        steps.advance(job.pk, clock=cloud.clock)
+        external = self.external(cloud, team, owner)
+        external.body = {name: value for name, value in external.body.items() if name != "labels"}
+        adopted = observation.adopt(external, team=team, by=owner, now=cloud.now)
         cloud.forward(minutes=1)
 
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
 
         job.refresh_from_db()
         adopted.refresh_from_db()
         assert job.remote_name == cloud.jobs()[0]["name"]
         assert (adopted.state, adopted.remote_name) == ("lost", "")
-        assert "followed there" in adopted.events.latest("id").sentence
+        assert "followed there" in adopted.events.latest("id").message
         assert list(audit(cloud.now)) == []
 
 
@@ -272,7 +309,7 @@ class TestOlderCopies:
         cloud.forward(minutes=5)
         installation.begin(cloud.now)
 
-        lifecycle.advance(submitted.pk, clock=cloud.clock)
+        steps.advance(submitted.pk, clock=cloud.clock)
 
         submitted.refresh_from_db()
         assert submitted.remote_name == cloud.jobs()[0]["name"]
@@ -281,19 +318,39 @@ class TestOlderCopies:
     def test_a_worker_that_runs_notices_that_events_are_gone(
         self, submitted: Job, request_job: RequestJob, cloud: Cloud
     ) -> None:
-        lifecycle.begin_sweep(cloud.now, interval=timedelta(seconds=5))
+        steps.begin_sweep(cloud.now, interval=timedelta(seconds=5))
         self.forget_submission(submitted)
         cloud.forward(seconds=30)
 
-        assert lifecycle.begin_sweep(cloud.now, interval=timedelta(seconds=5))
+        assert steps.begin_sweep(cloud.now, interval=timedelta(seconds=5))
         submitted.refresh_from_db()
         assert submitted.attempted_at == cloud.now
         cloud.fail("customJobs.list", "stale", seconds=80)
-        lifecycle.advance(submitted.pk, clock=cloud.clock)
+        steps.advance(submitted.pk, clock=cloud.clock)
         cloud.forward(seconds=61)
-        lifecycle.advance(submitted.pk, clock=cloud.clock)
+        steps.advance(submitted.pk, clock=cloud.clock)
 
         assert len(cloud.jobs()) == 1
+
+    def test_a_worker_that_starts_on_another_server_puts_requests_in_doubt(
+        self, submitted: Job, request_job: RequestJob, cloud: Cloud
+    ) -> None:
+        """Its own memory is empty; the row tells of the server on which the backup was made."""
+        self.forget_submission(submitted)
+        Installation.objects.update(identity="the server of the backup")
+        cloud.forward(seconds=6)
+        installation.begin(cloud.now)
+        cloud.fail("customJobs.list", "stale", seconds=20)
+
+        steps.advance(submitted.pk, clock=cloud.clock)
+        submitted.refresh_from_db()
+        assert (len(cloud.jobs()), submitted.attempted_at) == (1, cloud.now)
+
+        cloud.forward(seconds=61)
+        steps.advance(submitted.pk, clock=cloud.clock)
+        submitted.refresh_from_db()
+        assert submitted.remote_name == cloud.jobs()[0]["name"]
+        assert installation.trusted_since(cloud.now) < cloud.now, "it is noticed once"
 
     def test_a_copy_with_another_name_sends_nothing_until_told_to(
         self, request_job: RequestJob, cloud: Cloud, settings: Any
@@ -301,8 +358,8 @@ class TestOlderCopies:
         job = request_job()
         settings.INSTANCE = "staging"
 
-        assert lifecycle.due_jobs(cloud.now) == []
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        assert steps.due_jobs(cloud.now) == []
+        steps.advance(job.pk, clock=cloud.clock)
         assert cloud.calls() == {}
 
         with pytest.raises(CommandError, match="belongs to the instance “trainboard”"):
@@ -311,7 +368,7 @@ class TestOlderCopies:
         call_command("restored", take_over=True, skip_checks=True, stdout=said)
         assert "1 request is looked up" in said.getvalue()
         Job.objects.update(attempted_at=cloud.now - timedelta(minutes=5))
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
         assert len(cloud.jobs()) == 1
         assert "customJobs.list" in cloud.calls()
 
@@ -319,12 +376,12 @@ class TestOlderCopies:
 class TestSweeps:
     def test_of_several_sweeps_at_once_one_counts(self, team: Team, cloud: Cloud) -> None:
         interval = timedelta(seconds=5)
-        begun = [lifecycle.begin_sweep(cloud.now, interval=interval) for _ in range(3)]
+        begun = [steps.begin_sweep(cloud.now, interval=interval) for _ in range(3)]
         cloud.forward(seconds=5)
 
         assert begun == [True, False, False]
-        assert lifecycle.begin_sweep(cloud.now, interval=interval)
-        assert lifecycle.begin_sweep(cloud.now - timedelta(days=1), interval=interval), "the clock was set back"
+        assert steps.begin_sweep(cloud.now, interval=interval)
+        assert steps.begin_sweep(cloud.now - timedelta(days=1), interval=interval), "the clock was set back"
 
 
 def test_the_world_is_the_database_and_vertex_ai(request_job: RequestJob, cloud: Cloud) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from jobs.lifecycle.watching import feeds
 from jobs.models import Job, LogLine
+from jobs.observation import feeds
 from jobs.vertex import LogEntry
 from tests.domain.conftest import Cloud
 

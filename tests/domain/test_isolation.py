@@ -10,11 +10,11 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 
-from jobs import lifecycle, strategies
-from jobs.lifecycle import claims
-from jobs.lifecycle.connection import client
-from jobs.lifecycle.watching.adopt import CannotAdopt
-from jobs.models import ForeignJob, Job, LogFeed, LogLine, Pool, Scope, Survey, Team
+from jobs import observation, steps, strategies
+from jobs.connection import client
+from jobs.models import Discovery, ExternalJob, Job, LogFeed, LogLine, PersistentResource, Scope, Team
+from jobs.observation.adopt import CannotAdopt
+from jobs.queue import claims
 from jobs.vertex import timestamp
 from tests.domain.conftest import Cloud, RequestJob
 from tests.support import hostile
@@ -55,7 +55,7 @@ def undone() -> Iterator[None]:
 
 def submit(request_job: RequestJob, cloud: Cloud, **changes: Any) -> Job:
     job = request_job(hours=0.01, **changes)
-    lifecycle.advance(job.pk, clock=cloud.clock)
+    steps.advance(job.pk, clock=cloud.clock)
     job.refresh_from_db()
     return job
 
@@ -106,7 +106,7 @@ class TestJobs:
 
 def look_at(job: Job, cloud: Cloud) -> None:
     scope = claims.wake_scope(project=job.project, region=job.region, kind=job.kind, due_at=cloud.now)
-    lifecycle.observe(scope.pk, clock=cloud.clock)
+    steps.observe(scope.pk, clock=cloud.clock)
 
 
 class TestTrials:
@@ -152,7 +152,7 @@ class TestLogs:
         labels = {"task_name": replica, "job_id": job.remote_id}
         entry = ENTRY | {"resource": {"type": "ml_job", "labels": labels}}
         cloud.forward(minutes=1)
-        lifecycle.want_log(job, now=cloud.now)
+        observation.want_log(job, now=cloud.now)
 
         def read(odd: Any) -> None:
             lines = [entry | {"insertId": "before"}, odd, entry | {"insertId": "after"}]
@@ -172,14 +172,14 @@ class TestLogs:
 
 
 def read_log(cloud: Cloud) -> None:
-    (feed_id,) = lifecycle.due_feeds(cloud.now)
-    lifecycle.read_feed(feed_id, now=cloud.now)
+    (feed_id,) = steps.due_feeds(cloud.now)
+    observation.read_feed(feed_id, now=cloud.now)
 
 
 class TestPersistentResources:
     def test_one_odd_resource_stops_no_other(self, team: Team, answers: Answers, cloud: Cloud) -> None:
-        lifecycle.want_pools([team.project], region="us-central1", now=cloud.now)
-        (scope_id,) = lifecycle.due_scopes(cloud.now)
+        observation.want_resources([team.project], region="us-central1", now=cloud.now)
+        (scope_id,) = steps.due_scopes(cloud.now)
         entry = {
             "name": f"{PLACE}/persistentResources/odd-one", "displayName": "d", "state": "RUNNING",
             "labels": {"a": "b"}, "createTime": "2026-03-02T09:00:00Z", "error": {"code": 3, "message": "m"},
@@ -191,8 +191,8 @@ class TestPersistentResources:
             neighbours = [entry | {"name": f"{PLACE}/persistentResources/{name}"} for name in ("before", "after")]
             answers.by_end = {"persistentResources": {"persistentResources": [neighbours[0], odd, neighbours[1]]}}
             with undone():
-                lifecycle.observe(scope_id, clock=cloud.clock)
-                assert set(Pool.objects.values_list("resource_id", flat=True)) >= {"before", "after"}
+                steps.observe(scope_id, clock=cloud.clock)
+                assert set(PersistentResource.objects.values_list("resource_id", flat=True)) >= {"before", "after"}
                 assert Scope.objects.get().failures == 0
 
         for odd in hostile.each(entry):
@@ -205,31 +205,31 @@ class TestAdoption:
     def test_one_odd_job_stops_no_other(
         self, team: Team, owner: User, request_job: RequestJob, answers: Answers, cloud: Cloud, kind: str
     ) -> None:
-        asked = lifecycle.ask_survey(project=team.project, region="us-central1", by=owner, now=cloud.now)
+        asked = observation.request_discovery(project=team.project, region="us-central1", by=owner, now=cloud.now)
         kinds = {"customJobs": "custom_job", "hyperparameterTuningJobs": "hyperparameter_tuning_job"}
         entry = running(submit(request_job, cloud, kind=kinds.get(kind, "training_pipeline")), cloud)
         entry["labels"] = {"made": "elsewhere"}
         names = [f"{PLACE}/{kind}/{number}" for number in (1, 2, 3)]
 
-        def survey(odd: Any) -> None:
+        def discovery(odd: Any) -> None:
             found = [entry | {"name": names[0]}, odd, entry | {"name": names[2]}]
             answers.by_end = {kind: {kind: found}, **dict(zip(names, found, strict=True))}
             with undone():
-                lifecycle.survey(asked.pk, now=cloud.now)
-                assert set(ForeignJob.objects.values_list("remote_name", flat=True)) >= {names[0], names[2]}
-                assert Survey.objects.get().failures == 0
-                for foreign in ForeignJob.objects.select_related("survey"):
-                    adopt(foreign, team, owner, cloud)
+                observation.discover(asked.pk, now=cloud.now)
+                assert set(ExternalJob.objects.values_list("remote_name", flat=True)) >= {names[0], names[2]}
+                assert Discovery.objects.get().failures == 0
+                for external in ExternalJob.objects.select_related("discovery"):
+                    adopt(external, team, owner, cloud)
 
         for odd in hostile.each(entry | {"name": names[1]}, keep=(("name",),)):
-            survey(odd)
-        any_example(given(hostile.documents(entry | {"name": names[1]}))(survey))()
+            discovery(odd)
+        any_example(given(hostile.documents(entry | {"name": names[1]}))(discovery))()
 
 
-def adopt(foreign: ForeignJob, team: Team, owner: User, cloud: Cloud) -> None:
-    submission, _ = lifecycle.submission_in(foreign)  # what the page of found jobs shows
+def adopt(external: ExternalJob, team: Team, owner: User, cloud: Cloud) -> None:
+    submission, _ = observation.submission_in(external)  # what the page of found jobs shows
     assert strategies.strategy_of(submission).label
-    assert isinstance(f"{submission.machines_summary} {lifecycle.hint_of(foreign)}", str)
+    assert isinstance(f"{submission.machines_summary} {observation.hint_of(external)}", str)
     with suppress(CannotAdopt):
-        job = lifecycle.adopt(foreign, team=team, by=owner, now=cloud.now)
-        assert Job.objects.get(pk=job.pk).remote_name == foreign.remote_name
+        job = observation.adopt(external, team=team, by=owner, now=cloud.now)
+        assert Job.objects.get(pk=job.pk).remote_name == external.remote_name

@@ -59,7 +59,7 @@ class TestCheck:
         ran = Ran("check", str(path))
 
         assert ran.code == 1
-        assert f"{path}:5: refuse: jobSpec.workerPoolSpecs[0].replicaCount:" in ran.out
+        assert f"{path}:5: error: jobSpec.workerPoolSpecs[0].replicaCount:" in ran.out
 
     def test_what_is_no_job_leaves_with_2_and_others_are_still_read(self, tmp_path: Path, good: str) -> None:
         path = tmp_path / "bad.bin"
@@ -87,7 +87,7 @@ class TestCheck:
         assert all(set(finding) == keys for finding in report["findings"])
         assert "name_assumed" in {finding["code"] for finding in report["findings"]}
 
-    def test_a_template_is_valid_but_not_ready_and_names_its_holes(self, tmp_path: Path) -> None:
+    def test_a_template_is_valid_but_not_ready_and_names_its_placeholders(self, tmp_path: Path) -> None:
         path = tmp_path / "template.yaml"
         path.write_text(GOOD.replace("n1-standard-4", "${MACHINE}").replace("replicaCount: 1", "replicaCount: ${N}"))
 
@@ -97,7 +97,7 @@ class TestCheck:
         pool = "jobSpec.workerPoolSpecs[0]"
         assert ran.code == 1
         assert (report["valid"], report["ready"]) == (True, False)
-        assert report["holes"] == [f"{pool}.machineSpec.machineType", f"{pool}.replicaCount"]
+        assert report["placeholders"] == [f"{pool}.machineSpec.machineType", f"{pool}.replicaCount"]
 
     def test_a_pool_that_nobody_has_seen_is_an_advice(self, tmp_path: Path) -> None:
         path = tmp_path / "pool.yaml"

@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from jobs import lifecycle
+from jobs import steps
 from jobs.models import Job, LogLine
 from tests.domain.conftest import Cloud, RequestJob, look, watch
 
@@ -13,7 +13,7 @@ from tests.domain.conftest import Cloud, RequestJob, look, watch
 class TestKinds:
     def submitted(self, request_job: RequestJob, cloud: Cloud, kind: str) -> Job:
         job = request_job(kind=kind, hours=0.01)
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
         job.refresh_from_db()
         return job
 
@@ -64,9 +64,9 @@ class TestKinds:
         job = request_job(kind=kind, hours=0.01)
         cloud.fail("*.create", "lost")
 
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
         cloud.forward(minutes=2)
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
 
         job.refresh_from_db()
         assert job.remote_name

@@ -3,10 +3,10 @@
 import pytest
 from django.contrib.auth.models import User
 
-from jobs import lifecycle
-from jobs.lifecycle.watching.record import BLIND_AFTER, LOST_AFTER, record_absence
-from jobs.lifecycle.watching.watched import ERROR_LATEST, ERROR_WINDOW, watched_jobs
-from jobs.models import Job, LogFeed, LogLine, Scope, Sighting
+from jobs import observation, steps
+from jobs.models import Job, LastSeen, LogFeed, LogLine, Scope
+from jobs.observation.record import BLIND_AFTER, LOST_AFTER, record_absence
+from jobs.observation.watched import ERROR_LATEST, ERROR_WINDOW, watched_jobs
 from tests.domain.conftest import Cloud, Submit, look, watch
 
 
@@ -112,7 +112,7 @@ class TestStates:
         assert [known.pk for known in watched_jobs(scope, cloud.now)] == [submitted.pk]
 
         assert watched_jobs(scope, cloud.now + ERROR_LATEST) == []
-        Sighting.objects.update(at=submitted.ended_at + ERROR_WINDOW)
+        LastSeen.objects.update(at=submitted.ended_at + ERROR_WINDOW)
         assert watched_jobs(scope, cloud.now) == []
 
     def test_an_unknown_state_is_kept_as_it_was_sent(self, submit: Submit, cloud: Cloud) -> None:
@@ -138,7 +138,7 @@ class TestTrouble:
         assert (submitted.state, submitted.seen_at, submitted.events.count()) == before
         scope = Scope.objects.get()
         assert scope.failing_since == cloud.now
-        assert scope.trouble
+        assert scope.last_error
         assert scope.due_at is not None
         assert scope.due_at > cloud.now
 
@@ -149,7 +149,7 @@ class TestTrouble:
 
         assert submitted.state == "succeeded"
         scope = Scope.objects.get()
-        assert (scope.failing_since, scope.failures, scope.trouble) == (None, 0, "")
+        assert (scope.failing_since, scope.failures, scope.last_error) == (None, 0, "")
 
     def test_a_long_blind_stretch_is_written_down(self, submitted: Job, cloud: Cloud) -> None:
         look(cloud)
@@ -166,8 +166,8 @@ class TestTrouble:
         watch(cloud, submitted, minutes=120)
 
         assert submitted.state == "succeeded"
-        assert LogFeed.objects.get().trouble
-        assert Scope.objects.get().trouble == ""
+        assert LogFeed.objects.get().last_error
+        assert Scope.objects.get().last_error == ""
 
     def test_a_job_deleted_at_vertex_is_given_up_after_a_while(self, submitted: Job, cloud: Cloud) -> None:
         look(cloud)
@@ -201,9 +201,9 @@ class TestCancel:
     ) -> None:
         watch(cloud, submitted, minutes=4)
 
-        assert lifecycle.cancel(submitted, by=owner, clock=cloud.clock)
-        assert not lifecycle.cancel(submitted, by=owner, clock=cloud.clock)
-        lifecycle.advance(submitted.pk, clock=cloud.clock)
+        assert steps.cancel(submitted, by=owner, clock=cloud.clock)
+        assert not steps.cancel(submitted, by=owner, clock=cloud.clock)
+        steps.advance(submitted.pk, clock=cloud.clock)
         watch(cloud, submitted, minutes=10)
 
         assert submitted.state == "cancelled"
@@ -214,24 +214,24 @@ class TestCancel:
     def test_a_cancellation_that_does_not_arrive_is_sent_again(
         self, submitted: Job, cloud: Cloud, owner: User, fault: str
     ) -> None:
-        lifecycle.cancel(submitted, by=owner, clock=cloud.clock)
+        steps.cancel(submitted, by=owner, clock=cloud.clock)
         cloud.fail("customJobs.cancel", fault)
 
-        lifecycle.advance(submitted.pk, clock=cloud.clock)
+        steps.advance(submitted.pk, clock=cloud.clock)
         submitted.refresh_from_db()
         assert submitted.cancel_sent_at is None
-        assert submitted.trouble
+        assert submitted.last_error
         cloud.forward(minutes=1)
-        lifecycle.advance(submitted.pk, clock=cloud.clock)
+        steps.advance(submitted.pk, clock=cloud.clock)
 
         submitted.refresh_from_db()
         assert submitted.cancel_sent_at == cloud.now
-        assert submitted.trouble == ""
+        assert submitted.last_error == ""
 
     def test_an_ended_job_cannot_be_cancelled(self, submitted: Job, cloud: Cloud, owner: User) -> None:
         watch(cloud, submitted, minutes=120)
 
-        assert not lifecycle.cancel(submitted, by=owner, clock=cloud.clock)
+        assert not steps.cancel(submitted, by=owner, clock=cloud.clock)
 
 
 class TestLogs:
@@ -250,13 +250,16 @@ class TestLogs:
         assert Scope.objects.get().due_at is None, "nothing is left to watch"
         assert LogFeed.objects.get().due_at is None, "nor to read"
 
-    def test_follows_the_lines_of_a_running_job_only_while_somebody_looks(self, submit: Submit, cloud: Cloud) -> None:
+    def test_follows_the_lines_of_a_running_job_while_somebody_looks(self, submit: Submit, cloud: Cloud) -> None:
         job = submit("long")
         watch(cloud, job, minutes=10)
         written_by_replicas = LogLine.objects.exclude(replica="service")
+        written_by_replicas.delete()
+        Job.objects.update(log_read_at=cloud.now, log_cursor_at=None)  # it has had its turn
+        look(cloud)
         assert not written_by_replicas.exists()
 
-        lifecycle.want_log(job, now=cloud.now)
+        observation.want_log(job, now=cloud.now)
         look(cloud)
 
         assert written_by_replicas.exists()
@@ -266,6 +269,7 @@ class TestLogs:
         for _ in range(5):
             submit("long")
         watch(cloud, Job.objects.latest("submitted_at"), minutes=5)
+        Job.objects.update(log_read_at=cloud.now)  # all have had their turn
         before = cloud.calls()
 
         cloud.forward(seconds=20)

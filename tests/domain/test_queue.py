@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from dashboard.celery import app
-from jobs import lifecycle, tasks
+from jobs import steps, tasks
 from jobs.models import Job, Scope
+from jobs.upkeep import repair
 from tests.domain.conftest import Cloud, RequestJob
 
 
@@ -18,7 +19,7 @@ class TestDue:
             Job.objects.filter(pk=job.pk).update(due_at=cloud.now - timedelta(minutes=age))
         Job.objects.filter(pk=jobs[1].pk).update(claimed_until=cloud.now + timedelta(minutes=1))
 
-        assert lifecycle.due_jobs(cloud.now) == [jobs[2].pk, jobs[0].pk]
+        assert steps.due_jobs(cloud.now) == [jobs[2].pk, jobs[0].pk]
 
     def test_what_may_run_unseen_or_is_to_be_cancelled_waits_behind_no_crowd(
         self, request_job: RequestJob, cloud: Cloud
@@ -31,14 +32,14 @@ class TestDue:
         Job.objects.filter(pk=doubtful.pk).update(state="submitting", attempted_at=cloud.now)
         Job.objects.filter(pk=running.pk).update(state="running", cancel_requested_at=cloud.now, due_at=cloud.now)
 
-        order = lifecycle.due_jobs(cloud.now)
+        order = steps.due_jobs(cloud.now)
 
         assert order == [doubtful.pk, new[0].pk, running.pk, new[1].pk, new[2].pk]
 
     def test_the_future_is_not_due(self, request_job: RequestJob, cloud: Cloud) -> None:
         request_job()
 
-        assert lifecycle.due_jobs(cloud.now - timedelta(seconds=1)) == []
+        assert steps.due_jobs(cloud.now - timedelta(seconds=1)) == []
 
 
 class TestRepair:
@@ -46,21 +47,21 @@ class TestRepair:
         job = request_job()
         Job.objects.update(due_at=None)
 
-        assert lifecycle.repair(cloud.now) == 1
-        assert lifecycle.due_jobs(cloud.now) == [job.pk]
+        assert repair(cloud.now) == 1
+        assert steps.due_jobs(cloud.now) == [job.pk]
 
     def test_a_remote_job_that_nobody_watches_is_watched_again(self, request_job: RequestJob, cloud: Cloud) -> None:
         job = request_job()
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
         Scope.objects.update(due_at=None)
 
-        assert lifecycle.repair(cloud.now) == 1
-        assert lifecycle.due_scopes(cloud.now) == [Scope.objects.get().pk]
+        assert repair(cloud.now) == 1
+        assert steps.due_scopes(cloud.now) == [Scope.objects.get().pk]
 
     def test_a_healthy_house_needs_none(self, request_job: RequestJob, cloud: Cloud) -> None:
-        lifecycle.advance(request_job().pk, clock=cloud.clock)
+        steps.advance(request_job().pk, clock=cloud.clock)
 
-        assert lifecycle.repair(cloud.now) == 0
+        assert repair(cloud.now) == 0
 
 
 class TestTasks:

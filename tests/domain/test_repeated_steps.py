@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from jobs import lifecycle, timeline
-from jobs.lifecycle.audit import audit
-from jobs.lifecycle.sending.remote import VertexRemote
+from jobs import steps, timeline
 from jobs.models import Job
+from jobs.submission.remote import VertexRemote
+from jobs.upkeep import repair
+from jobs.upkeep.audit import audit
 from tests.domain.conftest import Cloud, RequestJob, look
 
 
@@ -17,13 +18,13 @@ class TestCancellation:
     def test_one_refusal_does_not_count_as_sent(self, submit: Any, cloud: Cloud, owner: User) -> None:
         job = submit("long")
         cloud.fail("customJobs.cancel", "400")
-        assert lifecycle.cancel(job, by=owner, clock=cloud.clock)
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        assert steps.cancel(job, by=owner, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
         job.refresh_from_db()
         assert job.cancel_sent_at is None
 
         cloud.forward(seconds=10)
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
 
         job.refresh_from_db()
         assert job.cancel_sent_at == cloud.now
@@ -35,12 +36,12 @@ class TestCancellation:
         job, create = request_job(), VertexRemote.create
 
         def meanwhile(self: VertexRemote, row: Job, *, within: float) -> Any:
-            assert lifecycle.cancel(Job.objects.get(pk=row.pk), by=owner, clock=cloud.clock)
+            assert steps.cancel(Job.objects.get(pk=row.pk), by=owner, clock=cloud.clock)
             return create(self, row, within=within)
 
         monkeypatch.setattr(VertexRemote, "create", meanwhile)
-        lifecycle.advance(job.pk, clock=cloud.clock)
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
 
         assert cloud.jobs()[0]["state"] in {"JOB_STATE_CANCELLING", "JOB_STATE_CANCELLED"}
 
@@ -49,18 +50,16 @@ class TestCancellation:
     ) -> None:
         job = submit("long")
         monkeypatch.setattr(VertexRemote, "cancel", lambda *_: None)  # taken, and nothing happens
-        lifecycle.cancel(job, by=owner, clock=cloud.clock)
-        assert not lifecycle.cancel(job, by=owner, clock=cloud.clock), "it is on its way"
+        steps.cancel(job, by=owner, clock=cloud.clock)
+        assert not steps.cancel(job, by=owner, clock=cloud.clock), "it is on its way"
         for _ in range(3):
-            lifecycle.advance(job.pk, clock=cloud.clock)
+            steps.advance(job.pk, clock=cloud.clock)
             job.refresh_from_db()
             assert job.due_at is not None
             cloud.forward(seconds=(job.due_at - cloud.now).total_seconds())
 
-        assert [event.sentence[:40] for event in job.events.filter(kind="cancel_sent")][-1].startswith(
-            "The job had not"
-        )
-        assert lifecycle.cancel(job, by=owner, clock=cloud.clock)
+        assert [event.message[:40] for event in job.events.filter(kind="cancel_sent")][-1].startswith("The job had not")
+        assert steps.cancel(job, by=owner, clock=cloud.clock)
         assert list(audit(cloud.now)) == []
 
 
@@ -68,14 +67,14 @@ class TestTrouble:
     def test_an_outage_costs_few_look_ups(self, request_job: RequestJob, cloud: Cloud) -> None:
         job = request_job()
         cloud.fail("customJobs.create", "lost")
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
         cloud.fail("customJobs.list", "503", times=1000)
 
         look_ups = 0
         for _ in range(6 * 30):
             cloud.forward(seconds=10)
-            look_ups += len(lifecycle.due_jobs(cloud.now))
-            lifecycle.advance(job.pk, clock=cloud.clock)
+            look_ups += len(steps.due_jobs(cloud.now))
+            steps.advance(job.pk, clock=cloud.clock)
 
         assert 8 <= look_ups <= 20
 
@@ -85,11 +84,11 @@ class TestTrouble:
         job = request_job()
         for fault in ("429", "503"):
             cloud.fail("customJobs.create", fault, retry_after=120)
-            lifecycle.advance(job.pk, clock=cloud.clock)
+            steps.advance(job.pk, clock=cloud.clock)
             cloud.forward(minutes=2)
         while Job.objects.get().state == "submitting":
             cloud.forward(seconds=30)
-            lifecycle.advance(job.pk, clock=cloud.clock)
+            steps.advance(job.pk, clock=cloud.clock)
 
         told = list(job.events.filter(kind="trouble").values_list("reason", flat=True))
         assert told[:2] == ["ratelimited", "unavailable"]
@@ -103,16 +102,16 @@ class TestTrouble:
         Job.objects.update(spec=["nonsense"])
         pauses = []
         for _ in range(5):
-            lifecycle.advance(job.pk, clock=cloud.clock)
+            steps.advance(job.pk, clock=cloud.clock)
             job.refresh_from_db()
             assert job.due_at is not None
             pauses.append((job.due_at - cloud.now).total_seconds())
             cloud.forward(seconds=pauses[-1])
-            lifecycle.repair(cloud.now)
+            repair(cloud.now)
 
         assert pauses == [4, 8, 16, 32, 64]
         assert job.events.filter(reason="internal_fault").count() == 1
-        assert "cannot be read" in job.trouble
+        assert "cannot be read" in job.last_error
         assert list(audit(cloud.now)) == []
 
     def test_a_lost_job_that_vertex_ai_knows_again_goes_on(self, submit: Any, cloud: Cloud) -> None:

@@ -5,8 +5,9 @@ from decimal import Decimal
 import pytest
 from django.contrib.auth.models import User
 
-from jobs import lifecycle
-from jobs.models import Approval, Job, JobEvent, Policy, Team
+from jobs import requests, steps
+from jobs.errors import NotAllowed, NotPermitted
+from jobs.models import Approval, Job, JobEvent, Membership, Policy, Team
 from tests.domain.conftest import RequestJob
 from tests.support import samples
 from tests.support.clock import Clock
@@ -30,7 +31,7 @@ class TestRequest:
         assert job.due_at is None
         assert job.approval.decision == ""
         assert job.approval.findings, "the approver must see what policy asked"
-        assert all(finding["severity"] == "ask" for finding in job.approval.findings)
+        assert all(finding["severity"] == "approval" for finding in job.approval.findings)
 
     def test_keeps_what_was_asked_for_and_what_it_would_cost(self, request_job: RequestJob) -> None:
         job = request_job(hours=2, name="seg-unet", labels={"phase": "two"})
@@ -61,27 +62,54 @@ class TestRequest:
         assert request_job(hours=0.01).state == "awaiting_approval"
 
     def test_a_refused_spec_writes_nothing_and_tells_every_finding(self, request_job: RequestJob) -> None:
-        with pytest.raises(lifecycle.NotAllowed) as refusal:
+        with pytest.raises(NotAllowed) as refusal:
             request_job(machine={"machineType": "n1-standard-1"}, replicas=2)
 
-        fields = {finding.field for finding in refusal.value.decision.findings if finding.severity == "refuse"}
+        fields = {finding.field for finding in refusal.value.findings if finding.severity == "error"}
         assert "jobSpec.workerPoolSpecs[0].machineSpec.machineType" in fields
         assert "jobSpec.workerPoolSpecs[0].replicaCount" in fields
         assert not Job.objects.exists()
         assert not JobEvent.objects.exists()
 
     def test_text_that_no_database_holds_is_refused(self, request_job: RequestJob) -> None:
-        with pytest.raises(lifecycle.NotAllowed) as refusal:
+        with pytest.raises(NotAllowed) as refusal:
             request_job(kind="training_pipeline", model={"explanationSpec": {"metadata": "half \ud800 a character"}})
 
-        assert "text_cannot_be_kept" in {finding.code for finding in refusal.value.decision.findings}
+        assert "text_cannot_be_kept" in {finding.code for finding in refusal.value.findings}
         assert not Job.objects.exists()
 
     def test_a_job_over_the_hard_limit_is_refused(self, request_job: RequestJob, team: Team) -> None:
         Policy.objects.filter(team=team).update(refuse_over_usd=5)
 
-        with pytest.raises(lifecycle.NotAllowed):
+        with pytest.raises(NotAllowed):
             request_job(hours=100)
+
+
+class TestWhoMayRequest:
+    @pytest.mark.parametrize("role", ["viewer", None])
+    def test_is_a_member_whose_role_requests(
+        self, request_job: RequestJob, teammate: User, team: Team, role: str | None
+    ) -> None:
+        membership = Membership.objects.filter(team=team, user=teammate)
+        membership.update(role=role) if role else membership.delete()
+
+        with pytest.raises(NotPermitted, match="Only engineers, approvers and leads"):
+            request_job(by=teammate)
+
+        assert not Job.objects.exists()
+
+    def test_is_nobody_of_another_team(self, request_job: RequestJob, stranger: User) -> None:
+        with pytest.raises(NotPermitted):
+            request_job(by=stranger)
+
+    def test_is_nobody_whose_account_was_deactivated(self, request_job: RequestJob, teammate: User) -> None:
+        User.objects.filter(pk=teammate.pk).update(is_active=False)
+
+        with pytest.raises(NotPermitted):
+            request_job(by=teammate)
+
+    def test_a_site_admin_may(self, request_job: RequestJob, admin: User) -> None:
+        assert request_job(by=admin).owner == admin
 
 
 class TestApproval:
@@ -91,11 +119,11 @@ class TestApproval:
         job = request_job(hours=10)
         clock.forward(minutes=7)
 
-        assert lifecycle.approve(job, by=approver, comment="Go ahead", now=clock.now)
+        assert requests.approve(job, by=approver, comment="Go ahead", now=clock.now)
 
         job.refresh_from_db()
         assert (job.state, job.due_at) == ("approved", clock.now)
-        assert job.events.latest("id").sentence == "approver approved it: Go ahead"
+        assert job.events.latest("id").message == "approver approved it: Go ahead"
         assert job.events.latest("id").actor == approver
         answer = Approval.objects.get(job=job)
         assert (answer.decision, answer.decided_by, answer.decided_at) == ("approved", approver, clock.now)
@@ -103,18 +131,18 @@ class TestApproval:
     def test_an_approver_says_no_and_the_job_ends(self, request_job: RequestJob, approver: User, clock: Clock) -> None:
         job = request_job(hours=10)
 
-        assert lifecycle.reject(job, by=approver, comment="Use Flex-start", now=clock.now)
+        assert requests.reject(job, by=approver, comment="Use Flex-start", now=clock.now)
 
         job.refresh_from_db()
         assert job.is_finished
         assert job.ended_at == clock.now
-        assert "Use Flex-start" in job.events.latest("id").sentence
+        assert "Use Flex-start" in job.events.latest("id").message
 
     def test_nobody_approves_their_own_job(self, request_job: RequestJob, approver: User, clock: Clock) -> None:
         job = request_job(hours=10, by=approver)
 
-        with pytest.raises(lifecycle.NotPermitted, match="another approver"):
-            lifecycle.approve(job, by=approver, comment="", now=clock.now)
+        with pytest.raises(NotPermitted, match="another approver"):
+            requests.approve(job, by=approver, comment="", now=clock.now)
 
         assert Job.objects.get().state == "awaiting_approval"
 
@@ -124,22 +152,22 @@ class TestApproval:
     ) -> None:
         job = request_job(hours=10)
 
-        with pytest.raises(lifecycle.NotPermitted):
-            lifecycle.approve(job, by=request.getfixturevalue(who), comment="", now=clock.now)
+        with pytest.raises(NotPermitted):
+            requests.approve(job, by=request.getfixturevalue(who), comment="", now=clock.now)
 
         assert Job.objects.get().state == "awaiting_approval"
 
     def test_a_site_admin_may_decide(self, request_job: RequestJob, admin: User, clock: Clock) -> None:
-        assert lifecycle.approve(request_job(hours=10), by=admin, comment="", now=clock.now)
+        assert requests.approve(request_job(hours=10), by=admin, comment="", now=clock.now)
 
     def test_the_second_answer_comes_too_late(
         self, request_job: RequestJob, approver: User, admin: User, clock: Clock
     ) -> None:
         job = request_job(hours=10)
         seen_by_both = Job.objects.get()
-        lifecycle.reject(job, by=approver, comment="", now=clock.now)
+        requests.reject(job, by=approver, comment="no", now=clock.now)
 
-        assert not lifecycle.approve(seen_by_both, by=admin, comment="", now=clock.now)
+        assert not requests.approve(seen_by_both, by=admin, comment="", now=clock.now)
 
         assert Approval.objects.get().decided_by == approver
         assert Job.objects.get().state == "rejected"
@@ -148,9 +176,9 @@ class TestApproval:
         self, request_job: RequestJob, owner: User, approver: User, clock: Clock
     ) -> None:
         job = request_job(hours=10)
-        lifecycle.cancel(job, by=owner, clock=clock.clock)
+        steps.cancel(job, by=owner, clock=clock.clock)
 
-        assert not lifecycle.approve(job, by=approver, comment="", now=clock.now)
+        assert not requests.approve(job, by=approver, comment="", now=clock.now)
         assert Job.objects.get().state == "withdrawn"
 
 
@@ -162,7 +190,7 @@ class TestEvents:
             event.save,
             event.delete,
             JobEvent.objects.all().delete,
-            lambda: JobEvent.objects.update(sentence="never happened"),
+            lambda: JobEvent.objects.update(message="never happened"),
         ):
             with pytest.raises(TypeError):
                 attempt()

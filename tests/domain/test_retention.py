@@ -13,25 +13,29 @@ from django.db import connection, models
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from jobs import lifecycle, tasks
-from jobs.lifecycle import claims, door, retention
-from jobs.lifecycle.aside import Aside
-from jobs.lifecycle.audit import audit
+from jobs import observation, outbox, tasks, transitions
+from jobs.messages.route import new_delivery
 from jobs.models import (
+    Delivery,
+    Discovery,
     Draft,
-    ForeignJob,
+    ExternalJob,
     Job,
     JobEvent,
     LogLine,
-    Pool,
+    Message,
+    PersistentResource,
     RetentionSetting,
     SetAsideItem,
-    Survey,
     Team,
     Upkeep,
 )  # fmt: skip
+from jobs.observation.set_aside import Aside
+from jobs.queue import claims
 from jobs.states import FINISHED
 from jobs.timeline import facts
+from jobs.upkeep import retention
+from jobs.upkeep.audit import audit
 from tests.domain.conftest import Cloud, RequestJob, Submit, watch
 from tests.support.resources import seen
 
@@ -43,7 +47,7 @@ YEARS = timedelta(days=400)
 def ended(submit: Submit, cloud: Cloud) -> Job:
     """A job that was preempted, had trouble, and succeeded; its log is complete."""
     job = submit("preempted")
-    lifecycle.want_log(job, now=cloud.now)
+    observation.want_log(job, now=cloud.now)
     watch(cloud, job, minutes=200)
     assert job.state == "succeeded"
     Job.objects.filter(pk=job.pk).update(log_complete=True)
@@ -62,8 +66,10 @@ def unfinished(submit: Submit, cloud: Cloud) -> Job:
 
 def note(job: Job, cloud: Cloud) -> None:
     """Leave one row of each sort that may be old one day."""
-    for kind in (JobEvent.Kind.TROUBLE, JobEvent.Kind.REPAIRED, JobEvent.Kind.UNSEEN):
-        door.note(job, kind, now=cloud.now, sentence="s", once_key=f"x:{kind}", detail={"from": cloud.now.isoformat()})
+    for kind in (JobEvent.Kind.STEP_FAILED, JobEvent.Kind.REPAIRED, JobEvent.Kind.UNSEEN):
+        transitions.record_event(
+            job, kind, now=cloud.now, message="s", once_key=f"x:{kind}", detail={"from": cloud.now.isoformat()}
+        )
     for replica in ("workerpool0-0", "service"):
         LogLine.objects.create(job=job, timestamp=cloud.now, insert_id=f"x{replica}", replica=replica, message="m")
 
@@ -122,9 +128,9 @@ class TestJobs:
 class TestOtherRows:
     def test_each_goes_when_it_is_old(self, team: Team, owner: User, clock: Any) -> None:
         now = clock.now
-        survey = lifecycle.ask_survey(project=team.project, region="us-central1", by=owner, now=now)
-        survey.found.create(kind="custom_job", remote_name="x", display_name="x", state="x", body={})
-        Survey.objects.update(due_at=None)
+        discovery = observation.request_discovery(project=team.project, region="us-central1", by=owner, now=now)
+        discovery.found.create(kind="custom_job", remote_name="x", display_name="x", state="x", body={})
+        Discovery.objects.update(due_at=None)
         Aside("a place", now=now).put("an item", "why")
         seen("gone", now=now, gone_at=now)
         seen("there", now=now)
@@ -134,24 +140,39 @@ class TestOtherRows:
 
         counts = prune(now + YEARS)
 
-        names = ("found jobs", "surveys", "set aside items", "persistent resources", "drafts", "sessions")
+        names = ("found jobs", "discoveries", "set aside items", "persistent resources", "drafts", "sessions")
         assert counts == Counter(dict.fromkeys(names, 1))
-        assert [row.resource_id for row in Pool.objects.all()] == ["there"]
+        assert [row.resource_id for row in PersistentResource.objects.all()] == ["there"]
         assert [row.session_key for row in Session.objects.all()] == ["new"]
-        assert not any(model.objects.exists() for model in (ForeignJob, Survey, SetAsideItem, Draft))
+        assert not any(model.objects.exists() for model in (ExternalJob, Discovery, SetAsideItem, Draft))
         assert prune(now + YEARS) == Counter(), "a second time finds nothing"
 
     def test_a_survey_that_is_asked_for_and_a_resource_in_use_stay(
         self, team: Team, owner: User, request_job: RequestJob, clock: Any
     ) -> None:
-        lifecycle.ask_survey(project=team.project, region="us-central1", by=owner, now=clock.now)
+        observation.request_discovery(project=team.project, region="us-central1", by=owner, now=clock.now)
         seen("gone", now=clock.now, gone_at=clock.now)
         seen("gone", now=clock.now, gone_at=clock.now, region="europe-west4")
         request_job(resource="gone", scheduling={"strategy": None}, machine={"machineType": "n1-standard-4"})
 
         assert prune(clock.now + YEARS) == Counter({"persistent resources": 1})
-        assert Pool.objects.get().region == "us-central1"
-        assert Survey.objects.exists()
+        assert PersistentResource.objects.get().region == "us-central1"
+        assert Discovery.objects.exists()
+
+
+class TestMessages:
+    def test_are_kept_for_90_days_and_while_they_wait(self, team: Team, owner: User, clock: Any) -> None:
+        for key in ("old", "waiting", "unrouted"):
+            outbox.announce("test", team=team, once_key=key, now=clock.now)
+        Message.objects.exclude(once_key="unrouted").update(routed_at=clock.now)
+        for message in Message.objects.filter(once_key__in=["old", "waiting"]):
+            via = "browser" if message.once_key == "old" else "email"
+            new_delivery(message, clock.now, via=via, person=owner).save()
+
+        assert prune(clock.now + timedelta(days=89)) == Counter()
+        assert prune(clock.now + timedelta(days=91)) == Counter({"messages": 1})
+        assert set(Message.objects.values_list("once_key", flat=True)) == {"waiting", "unrouted"}
+        assert Delivery.objects.count() == 1
 
 
 class TestSettings:
@@ -208,7 +229,7 @@ class TestWhenDue:
     def test_another_worker_at_it_keeps_this_one_away(self, ended: Job, cloud: Cloud) -> None:
         now = cloud.now + YEARS
         row = Upkeep.objects.create(name="prune", due_at=now)
-        claims.claim_look(Upkeep, row.pk, now)
+        claims.claim_poll(Upkeep, row.pk, now)
 
         retention.prune_when_due(now)
 
@@ -221,7 +242,7 @@ class TestWhenDue:
         retention.prune_when_due(now)
 
         row = Upkeep.objects.get()
-        assert "ZeroDivisionError" in row.trouble
+        assert "ZeroDivisionError" in row.last_error
         assert row.due_at is not None
         assert row.due_at > now
 

@@ -5,11 +5,11 @@ from datetime import timedelta
 import pytest
 from django.contrib.auth.models import User
 
-from jobs import lifecycle
-from jobs.lifecycle.claims import LEASE
-from jobs.lifecycle.connection import MAX_CALL
-from jobs.lifecycle.sending.submit import CONSISTENCY_WINDOW, LOOK_UP_INTERVAL
+from jobs import steps
+from jobs.connection import MAX_CALL
 from jobs.models import Job, Policy, Scope
+from jobs.queue.claims import LEASE
+from jobs.submission.submit import CONSISTENCY_WINDOW, LOOK_UP_INTERVAL
 from tests.domain.conftest import Cloud, RequestJob
 
 
@@ -19,7 +19,7 @@ class TestSubmit:
     ) -> None:
         job = request_job(labels={"phase": "two"})
 
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
 
         (remote,) = cloud.jobs()
         job.refresh_from_db()
@@ -36,7 +36,7 @@ class TestSubmit:
     def test_makes_sure_that_somebody_looks_after_it(self, request_job: RequestJob, cloud: Cloud) -> None:
         job = request_job()
 
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
 
         scope = Scope.objects.get()
         assert (scope.project, scope.region, scope.kind) == (job.project, job.region, job.kind)
@@ -45,8 +45,8 @@ class TestSubmit:
     def test_a_second_worker_does_nothing(self, request_job: RequestJob, cloud: Cloud) -> None:
         job = request_job()
 
-        lifecycle.advance(job.pk, clock=cloud.clock)
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
 
         assert len(cloud.jobs()) == 1
 
@@ -54,7 +54,7 @@ class TestSubmit:
         job = request_job(hours=10)
         Job.objects.update(due_at=cloud.now)
 
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
 
         assert cloud.jobs() == []
         assert Job.objects.get().state == "awaiting_approval"
@@ -63,11 +63,11 @@ class TestSubmit:
         job = request_job()
         Policy.objects.update(regions=["europe-west4"])
 
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
 
         job.refresh_from_db()
         assert job.state == "submit_failed"
-        assert "it is refused now" in job.events.latest("id").sentence
+        assert "it is refused now" in job.events.latest("id").message
         assert cloud.jobs() == []
 
 
@@ -77,10 +77,10 @@ class TestDoubt:
         job = request_job()
         cloud.fail("customJobs.create", fault)
 
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
         assert Job.objects.get().state == "submitting"
         cloud.forward(minutes=1)
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
 
         (remote,) = cloud.jobs()
         job.refresh_from_db()
@@ -97,16 +97,16 @@ class TestDoubt:
         job = request_job()
         began = cloud.now
         cloud.fail("customJobs.create", fault)
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
 
         while cloud.now < began + MAX_CALL + CONSISTENCY_WINDOW:
             assert cloud.jobs() == []
             assert Job.objects.get().state == "submitting"
-            assert Job.objects.get().trouble
+            assert Job.objects.get().last_error
             cloud.forward(seconds=10)
-            lifecycle.advance(job.pk, clock=cloud.clock)
+            steps.advance(job.pk, clock=cloud.clock)
         cloud.forward(minutes=6)
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
 
         job.refresh_from_db()
         assert len(cloud.jobs()) == 1
@@ -118,44 +118,44 @@ class TestDoubt:
     ) -> None:
         job = request_job()
         cloud.fail("customJobs.create", "lost")
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
         cloud.fail("customJobs.list", "stale", seconds=20)
         cloud.forward(seconds=5)
 
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
 
         job.refresh_from_db()
         assert (job.state, job.due_at) == ("submitting", cloud.now + LOOK_UP_INTERVAL)
         cloud.forward(seconds=LOOK_UP_INTERVAL.total_seconds())
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
         job.refresh_from_db()
         assert (job.remote_name, job.submit_attempts) == (cloud.jobs()[0]["name"], 1)
 
     def test_a_look_up_that_fails_keeps_the_doubt(self, request_job: RequestJob, cloud: Cloud) -> None:
         job = request_job()
         cloud.fail("customJobs.create", "lost")
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
         cloud.forward(minutes=1)
         cloud.fail("customJobs.list", "429")
 
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
         assert Job.objects.get().attempted_at is not None
         cloud.forward(minutes=6)
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
 
         assert len(cloud.jobs()) == 1
 
     def test_a_worker_that_died_after_the_call_leaves_one_job(self, request_job: RequestJob, cloud: Cloud) -> None:
         job = request_job()
         cloud.fail("customJobs.create", "lost")
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
         dead_worker_s_claim = {"claim": job.pk, "claimed_until": cloud.now + LEASE, "due_at": cloud.now}
         Job.objects.update(**dead_worker_s_claim)
 
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
         assert Job.objects.get().state == "submitting", "the claim is still held"
         cloud.forward(seconds=LEASE.total_seconds() + 1)
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
 
         assert len(cloud.jobs()) == 1
         assert Job.objects.get().remote_name
@@ -165,13 +165,13 @@ class TestDoubt:
     ) -> None:
         job = request_job()
         cloud.fail("customJobs.create", "lost")
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
         (oldest,) = cloud.jobs()
         cloud.forward(seconds=5)
         younger = cloud.create(oldest | {"displayName": "sent by somebody else"})
         cloud.forward(minutes=1)
 
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
 
         job.refresh_from_db()
         assert job.remote_name == oldest["name"]
@@ -182,13 +182,13 @@ class TestDoubt:
     ) -> None:
         job = request_job()
         cloud.fail("customJobs.create", "503")
-        lifecycle.advance(job.pk, clock=cloud.clock)
-        lifecycle.cancel(Job.objects.get(), by=owner, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
+        steps.cancel(Job.objects.get(), by=owner, clock=cloud.clock)
 
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
         assert Job.objects.get().state == "submitting"
         cloud.forward(minutes=6)
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
 
         assert Job.objects.get().state == "withdrawn"
         assert cloud.jobs() == []
@@ -198,12 +198,12 @@ class TestDoubt:
     ) -> None:
         job = request_job()
         cloud.fail("customJobs.create", "lost")
-        lifecycle.advance(job.pk, clock=cloud.clock)
-        lifecycle.cancel(Job.objects.get(), by=owner, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
+        steps.cancel(Job.objects.get(), by=owner, clock=cloud.clock)
 
         cloud.forward(minutes=6)
-        lifecycle.advance(job.pk, clock=cloud.clock)
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
 
         (remote,) = cloud.jobs()
         assert remote["state"] in {"JOB_STATE_CANCELLING", "JOB_STATE_CANCELLED"}
@@ -215,18 +215,18 @@ class TestRefusal:
         job = request_job()
         cloud.fail("customJobs.create", fault)
 
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
 
         job.refresh_from_db()
         assert job.state == "submit_failed"
-        assert job.events.latest("id").sentence.startswith("Vertex AI refused it: ")
-        assert len(job.events.latest("id").sentence) > len("Vertex AI refused it: ")
+        assert job.events.latest("id").message.startswith("Vertex AI refused it: ")
+        assert len(job.events.latest("id").message) > len("Vertex AI refused it: ")
 
     def test_a_full_rate_is_waited_out_as_long_as_vertex_says(self, request_job: RequestJob, cloud: Cloud) -> None:
         job = request_job()
         cloud.fail("customJobs.create", "429", retry_after=40)
 
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
 
         job.refresh_from_db()
         assert job.state == "submitting"
@@ -238,11 +238,11 @@ class TestRefusal:
     ) -> None:
         job = request_job()
 
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
 
         job.refresh_from_db()
         assert job.state == "submitting"
         assert job.attempted_at is None
         assert job.due_at is not None
         assert job.due_at > cloud.now
-        assert job.trouble
+        assert job.last_error

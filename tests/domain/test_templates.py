@@ -6,9 +6,10 @@ from unittest.mock import patch
 import pytest
 from django.contrib.auth.models import User
 
-from jobs import lifecycle
-from jobs.lifecycle.asking import templates
+from jobs import requests
+from jobs.errors import NotPermitted
 from jobs.models import Membership, Team, Template
+from jobs.requests import templates
 from tests.domain.conftest import RequestJob
 from tests.support import samples
 from tests.support.clock import Clock
@@ -92,7 +93,7 @@ class TestSave:
     def test_is_for_engineers_of_the_team(
         self, team: Team, who: str, request: pytest.FixtureRequest, clock: Clock
     ) -> None:
-        with pytest.raises(lifecycle.NotPermitted, match="engineers"):
+        with pytest.raises(NotPermitted, match="engineers"):
             templates.save_template(
                 team=team,
                 name="mine",
@@ -164,7 +165,7 @@ class TestDelete:
 
     @pytest.mark.parametrize("who", ["viewer", "stranger"])
     def test_is_for_engineers_of_the_team(self, template: Template, who: str, request: pytest.FixtureRequest) -> None:
-        with pytest.raises(lifecycle.NotPermitted):
+        with pytest.raises(NotPermitted):
             templates.delete(template, by=request.getfixturevalue(who))
 
         assert Template.objects.exists()
@@ -179,7 +180,7 @@ class TestClone:
     ) -> None:
         first = request_job(name="first")
 
-        second = lifecycle.request_job(
+        second = requests.request_job(
             submission=samples.submission(name="second"),
             team=team,
             by=owner,

@@ -9,11 +9,11 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from jobs import lifecycle
-from jobs.lifecycle.connection import client
-from jobs.lifecycle.watching.record import record
-from jobs.lifecycle.watching.trials import read_trials
+from jobs import observation, steps
+from jobs.connection import client
 from jobs.models import Job, LogLine, Trial
+from jobs.observation.record import record
+from jobs.observation.trials import read_trials
 from jobs.vertex import timestamp
 from tests.domain.conftest import Cloud, RequestJob, look, watch
 
@@ -24,7 +24,7 @@ Tell = Callable[..., None]
 def sweep(request_job: RequestJob, cloud: Cloud) -> Job:
     """A tuning job of four trials, two at a time, that Vertex AI has just accepted."""
     job = request_job(kind="hyperparameter_tuning_job", hours=0.01)
-    lifecycle.advance(job.pk, clock=cloud.clock)
+    steps.advance(job.pk, clock=cloud.clock)
     job.refresh_from_db()
     return job
 
@@ -73,7 +73,7 @@ class TestFromBeginningToEnd:
         self, request_job: RequestJob, cloud: Cloud
     ) -> None:
         job = request_job(kind="training_pipeline", tunes=True, hours=0.01)
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
         job.refresh_from_db()
         watch(cloud, job, minutes=300, every=60)
         cloud.fail("hyperparameterTuningJobs.get", "503")
@@ -95,11 +95,11 @@ class TestFromBeginningToEnd:
     ) -> None:
         cloud.script("preempted")
         job = request_job(kind="hyperparameter_tuning_job", trials=1, parallel=1, hours=0.01)
-        lifecycle.advance(job.pk, clock=cloud.clock)
+        steps.advance(job.pk, clock=cloud.clock)
         for _ in range(60):
             cloud.forward(seconds=30)
             job.refresh_from_db()
-            lifecycle.want_log(job, now=cloud.now)
+            observation.want_log(job, now=cloud.now)
             look(cloud)
 
         told = job.events.filter(kind="restarted").values_list("reason", "detail__replica")
@@ -137,6 +137,25 @@ class TestNews:
             counts.append(len(queries))
 
         assert counts[0] == counts[1]
+
+    def test_what_it_reported_on_its_way_is_kept_thinned(self, sweep: Job, tell: Tell) -> None:
+        told = [
+            {
+                "stepCount": str(step),
+                "elapsedDuration": f"{step}.5s",
+                "metrics": [{"metricId": "accuracy", "value": step}],
+            }
+            for step in range(1, 251)
+        ]
+
+        tell([trial(1, measurements=told), trial(2, measurements=[{"metrics": []}, "odd"])])
+
+        kept, none = (sweep.trials.get(trial_id=number).measurements for number in ("1", "2"))
+        assert none is None
+        assert kept is not None
+        assert len(kept) <= 100
+        assert kept[0] == [1, 1.5, {"accuracy": 1.0}]
+        assert kept[-1] == [250, 250.5, {"accuracy": 250.0}]
 
     def test_an_answer_without_trials_takes_none_away(self, sweep: Job, tell: Tell) -> None:
         tell([trial(1)])

@@ -23,10 +23,10 @@ def state(page: Page) -> str:
 def compose_example(page: Page, **changes: str) -> str:
     """Fill in the form from the example, with `changes` by label; submit; return the job's name."""
     page.get_by_role("link", name="New job").click()
-    page.get_by_role("link", name="Start from the example").click()
+    page.get_by_role("link", name="Example", exact=True).click()
     for label, value in changes.items():
         page.get_by_label(label, exact=True).fill(value)
-    name = page.get_by_label("Name", exact=True).input_value()
+    name = page.get_by_label("Display name", exact=True).input_value()
     page.get_by_role("button", name="Submit").click()
     expect(page.get_by_role("heading", level=1)).to_have_text(name)
     return name
@@ -37,11 +37,11 @@ def test_a_job_from_the_form_to_its_success(window: OpenWindow) -> None:
 
     name = compose_example(engineer.page)
     assert state(engineer.page) == "awaiting approval"
-    engineer.page.get_by_text("another approver of vision decides").wait_for()
+    engineer.page.get_by_text("another approver or lead of vision decides").wait_for()
 
     approver.page.get_by_role("link", name=re.compile("Approvals")).click()
     question = approver.page.locator("form.decide").filter(has=approver.page.get_by_role("button", name="Approve")).last
-    question.get_by_label(re.compile("Comment")).fill("worth it")
+    question.get_by_label(re.compile("Reason")).fill("worth it")
     question.get_by_role("button", name="Approve").click()
     expect(approver.page.get_by_text(f"Approved {name}")).to_be_visible()
 
@@ -52,7 +52,9 @@ def test_a_job_from_the_form_to_its_success(window: OpenWindow) -> None:
     expect(page.get_by_role("img", name=re.compile(r"^1 of \d+ restarts used"))).to_be_visible()
     expect(page.get_by_role("region", name=re.compile("^Log"))).to_contain_text("accuracy")
     expect(page.get_by_role("cell", name=re.compile("worth it"))).to_be_visible()
-    cost = page.locator("dt", has_text="So far").locator("xpath=following-sibling::dd[1]").inner_text()
+    expect(page.locator(".job-strip")).to_contain_text(re.compile(r"epoch \d+ of \d+.*loss", re.DOTALL))
+    expect(page.get_by_role("img", name=re.compile("^loss: between"))).to_be_visible()
+    cost = page.locator("dt", has_text="Total").locator("xpath=following-sibling::dd[1]").inner_text()
     assert float(cost.removeprefix("$")) > 0
 
     page.get_by_role("link", name="Board", exact=True).first.click()
@@ -72,7 +74,7 @@ class TestWithoutJavaScript:
 
         assert page.get_by_label("Output folder").input_value() == "not-a-bucket"
         assert page.get_by_label("Replicas").input_value() == "0"
-        assert page.locator(".find.refuse:visible").count() >= 2
+        assert page.locator(".find.error:visible").count() >= 2
         page.goto("/")
         assert page.get_by_text("not-a-bucket").count() == 0
 
@@ -82,8 +84,8 @@ class TestWithoutJavaScript:
         name = compose_example(engineer.page)
 
         approver.page.get_by_role("link", name=re.compile("Approvals")).click()
-        approver.page.get_by_role("link", name=name).click()
-        approver.page.get_by_label(re.compile("Comment")).fill("too dear")
+        approver.page.get_by_role("navigation", name="Requests").get_by_role("link", name=name).click()
+        approver.page.get_by_label(re.compile("Reason")).fill("too dear")
         approver.page.get_by_role("button", name="Reject").click()
 
         engineer.page.reload()

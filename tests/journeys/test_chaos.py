@@ -11,7 +11,7 @@ from tests.support.parts import Plan
 
 FEW = ("short", "short", "preempted-once", "late-error", "image")
 """Those that end within ten minutes."""
-ALL = (*FEW, *FEW, *FEW, "oom", "preempted", "preempted", "internal", "internal", "flaky", "strange", "maintenance",
+ALL = (*FEW, *FEW, *FEW, "oom", "preempted", "preempted", "internal", "internal", "evicted", "strange", "maintenance",
        "cancel-races", "stockout", "segfault", "always-preempted")  # fmt: skip
 
 RECORDED, RECORDED_OF_FEW = 0.95, 0.8

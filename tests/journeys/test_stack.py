@@ -1,10 +1,13 @@
 """The way of a real training job through the whole running site."""
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
+import grpc
 import pytest
+from google.cloud import aiplatform_v1 as v1
 
 from dashboard.management.supervisor import ports
 from tests.support import postgres, redis, waiting
@@ -57,6 +60,21 @@ class TestTheExample:
         assert engineer.story(job)["state"] == "awaiting_approval"
 
 
+def test_tells_both_addresses_of_the_emulator(stack: Stack) -> None:
+    said = "\n".join(stack.log)
+    over_http = re.search(r"emulator listening on (http://127\.0\.0\.1:\d+)$", said, re.MULTILINE)
+    over_grpc = re.search(r"gRPC on (localhost:\d+), certificate (\S+)$", said, re.MULTILINE)
+    assert over_http is not None
+    assert over_grpc is not None
+
+    trusted = grpc.ssl_channel_credentials(Path(over_grpc[2]).read_bytes())
+    parent = "projects/vision-demo/locations/us-central1"
+    with grpc.secure_channel(over_grpc[1], trusted) as channel:
+        listing = channel.unary_unary("/google.cloud.aiplatform.v1.PersistentResourceService/ListPersistentResources")
+        request = v1.ListPersistentResourcesRequest(parent=parent)
+        listing(v1.ListPersistentResourcesRequest.serialize(request), timeout=20)
+
+
 def test_runs_on_the_servers_of_a_team(tmp_path: Path) -> None:
     """PostgreSQL and Debian's Redis instead of the embedded ones, both through one address each."""
     database = Path(f"{os.environ['TRAINBOARD_TEST_STATE']}-team")  # short, and open to the user postgres
@@ -71,7 +89,9 @@ def test_runs_on_the_servers_of_a_team(tmp_path: Path) -> None:
 
             assert finished(engineer, job)["state"] == "succeeded"
             assert stack.part("redis") is None
-            assert engineer.open("/readyz").json() == {"database": "ok", "redis": "ok"}
+            assert set(engineer.open("/readyz?for=all").json().values()) == {"ok"}
+            counted = ('trainboard_api_calls_total{code="2xx",service="Vertex AI"}', "submission_seconds_count 1.0")
+            waiting.until(lambda: all(each in engineer.open("/metrics").text for each in counted), seconds=25)
             assert stack.stop() == 0
             for each in (engineer, approver):
                 each.close()

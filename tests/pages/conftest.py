@@ -13,10 +13,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from jobs import lifecycle
-from jobs.lifecycle import door
-from jobs.lifecycle.watching.sightings import saw
+from jobs import requests, transitions
 from jobs.models import Job, Team
+from jobs.observation.seen import mark_seen
 from jobs.states import LOCAL, JobState
 from tests.support import samples
 from tests.support.clock import Clock
@@ -33,6 +32,7 @@ STUDY = {
     "parallel_trials": "2",
     "algorithm": "RANDOM_SEARCH",
     "stopping": "median",
+    "parameter-TOTAL_FORMS": "3",
     "parameter-0-parameter_id": "lr",
     "parameter-0-low": "1e-4",
     "parameter-0-high": "0.1",
@@ -51,7 +51,7 @@ STUDY = {
 @pytest.fixture(autouse=True)
 def _pages_read_the_tests_clock(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
     monkeypatch.setattr(timezone, "now", lambda: clock.now)
-    monkeypatch.setattr("jobs.lifecycle.clock.read_database_clock", lambda: clock.now)
+    monkeypatch.setattr("jobs.clock.read_database_clock", lambda: clock.now)
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def make_job(team: Team, owner: User, clock: Clock) -> MakeJob:
 
     def make(state: str = "running", *, by: User = owner, of: Team = team, error: Any = None, **changes: Any) -> Job:
         hours = changes.pop("hours", 100 if state == "awaiting_approval" else 0.1)
-        job = lifecycle.request_job(
+        job = requests.request_job(
             submission=samples.submission(**samples.limited(hours, changes)),
             team=of,
             by=by,
@@ -80,10 +80,10 @@ def make_job(team: Team, owner: User, clock: Clock) -> MakeJob:
                 number = f"48190{job.pk.int % 10**12}"
                 name = f"projects/1/locations/{job.region}/customJobs/{number}"
                 known |= {"remote_name": name, "submitted_at": at}
-            moved = door.move(job, step, now=at, sentence=f"It is {step} now.", **known)
+            moved = transitions.transition(job, step, now=at, message=f"It is {step} now.", **known)
             assert moved, step
             if step not in LOCAL:
-                saw([job.pk], now=at)
+                mark_seen([job.pk], now=at)
         return job
 
     return make

@@ -4,17 +4,17 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from jobs import lifecycle
-from jobs.lifecycle import retention
-from jobs.lifecycle.aside import Aside
+from jobs import observation
 from jobs.models import LogFeed, Policy, RetentionSetting, Scope, SetAsideItem, Team, Template, Upkeep
+from jobs.observation.set_aside import Aside
+from jobs.upkeep import retention
 from tests.pages.conftest import MakeJob, SignIn
 
 
-@pytest.mark.parametrize("model", ["team", "membership", "policy", "job", "jobevent", "survey", "foreignjob"])
+@pytest.mark.parametrize("model", ["team", "membership", "policy", "job", "jobevent", "discovery", "externaljob"])
 def test_lists_and_opens_every_model(make_job: MakeJob, admin: User, signed_in: SignIn, model: str) -> None:
     job = make_job("running")
-    survey = lifecycle.ask_survey(project=job.project, region=job.region, by=job.owner, now=job.state_since)
+    discovery = observation.request_discovery(project=job.project, region=job.region, by=job.owner, now=job.state_since)
     client = signed_in(admin)
     keys = {
         "team": job.team_id,
@@ -22,8 +22,8 @@ def test_lists_and_opens_every_model(make_job: MakeJob, admin: User, signed_in: 
         "policy": job.team.policy.pk,
         "job": job.pk,
         "jobevent": job.events.order_by("pk")[0].pk,
-        "survey": survey.pk,
-        "foreignjob": survey.found.create(kind=job.kind, remote_name="x", display_name="x", state="x", body={}).pk,
+        "discovery": discovery.pk,
+        "externaljob": discovery.found.create(kind=job.kind, remote_name="x", display_name="x", state="x", body={}).pk,
     }
 
     assert client.get(f"/admin/jobs/{model}/").status_code == 200
@@ -62,7 +62,7 @@ def test_is_closed_to_people_who_are_not_staff(stranger: User, owner: User, sign
 
 @pytest.mark.parametrize("model", ["scope", "logfeed"])
 def test_tells_how_the_last_looks_went(admin: User, signed_in: SignIn, model: str) -> None:
-    at = {"project": "vision-research", "trouble": "Vertex AI answered 503.", "failures": 2}
+    at = {"project": "vision-research", "last_error": "Vertex AI answered 503.", "failures": 2}
     row = (
         LogFeed.objects.create(**at)
         if model == "logfeed"

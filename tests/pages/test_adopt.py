@@ -7,38 +7,38 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from jobs import lifecycle
-from jobs.models import ForeignJob, Job, Membership, Survey, Team
+from jobs import observation
+from jobs.models import Discovery, ExternalJob, Job, Membership, Team
 from tests.pages.conftest import SignIn, text_of
 from tests.support import samples
 from tests.support.clock import Clock
 
 PLACE = {"project": "vision-research", "region": "us-central1"}
-Found = Callable[..., ForeignJob]
+Found = Callable[..., ExternalJob]
 
 
 @pytest.fixture
-def survey(team: Team, owner: User, clock: Clock) -> Survey:
-    """A survey that was made a minute ago."""
-    asked = lifecycle.ask_survey(**PLACE, by=owner, now=clock.now)
-    Survey.objects.update(due_at=None, answered_at=clock.now)
+def discovery(team: Team, owner: User, clock: Clock) -> Discovery:
+    """A discovery that was made a minute ago."""
+    asked = observation.request_discovery(**PLACE, by=owner, now=clock.now)
+    Discovery.objects.update(due_at=None, answered_at=clock.now)
     clock.forward(minutes=1)
     asked.refresh_from_db()
     return asked
 
 
 @pytest.fixture
-def found(survey: Survey, clock: Clock) -> Found:
-    """`found("theirs", state=...)` is a job that the survey found."""
+def found(discovery: Discovery, clock: Clock) -> Found:
+    """`found("theirs", state=...)` is a job that the discovery found."""
 
-    def make(name: str = "theirs", *, state: str = "JOB_STATE_RUNNING", **more: Any) -> ForeignJob:
-        number = 1_000 + ForeignJob.objects.count()
+    def make(name: str = "theirs", *, state: str = "JOB_STATE_RUNNING", **more: Any) -> ExternalJob:
+        number = 1_000 + ExternalJob.objects.count()
         remote_name = f"projects/1/locations/us-central1/customJobs/{number}"
         at = (clock.now - timedelta(hours=2)).isoformat()
         body = samples.body(name=name, **more) | {"name": remote_name, "state": state, "createTime": at}
         if state == "JOB_STATE_RUNNING":
             body |= {"startTime": at, "updateTime": at}
-        return survey.found.create(
+        return discovery.found.create(
             kind="custom_job", remote_name=remote_name, display_name=name, state=state, body=body,
             created_at=clock.now - timedelta(hours=2),
         )  # fmt: skip
@@ -51,35 +51,39 @@ class TestLooking:
         self, team: Team, owner: User, signed_in: SignIn
     ) -> None:
         client = signed_in(owner)
-        assert "Nobody has looked here yet." in text_of(client.get("/jobs/adopt/"))
+        assert "Not searched yet" in text_of(client.get("/jobs/adopt/"))
 
         page = client.post("/jobs/adopt/look/", PLACE, follow=True)
 
-        assert Survey.objects.get().due_at is not None
-        assert "Looking through us-central1 , asked for by owner" in text_of(page)
+        assert Discovery.objects.get().due_at is not None
+        assert "Searching us-central1 , requested by owner" in text_of(page)
         assert 'hx-trigger="every 2s"' in page.content.decode()
 
-    def test_says_when_it_was_last_done_and_asks_no_more(self, survey: Survey, owner: User, signed_in: SignIn) -> None:
+    def test_says_when_it_was_last_done_and_asks_no_more(
+        self, discovery: Discovery, owner: User, signed_in: SignIn
+    ) -> None:
         page = signed_in(owner).get("/jobs/adopt/", PLACE)
 
-        assert "Last looked 1 m ago , 30 d" in text_of(page)
-        assert "0 found" in text_of(page)
-        assert "Every job there is followed already" in text_of(page)
+        assert "Last searched 1 min ago , 30 d" in text_of(page)
+        assert "0 jobs found" in text_of(page)
+        assert "No external jobs" in text_of(page)
         assert "every 2s" not in page.content.decode()
 
-    def test_says_what_went_wrong(self, survey: Survey, owner: User, signed_in: SignIn, clock: Clock) -> None:
-        Survey.objects.update(trouble="Permission denied for list.")
+    def test_says_what_went_wrong(self, discovery: Discovery, owner: User, signed_in: SignIn, clock: Clock) -> None:
+        Discovery.objects.update(last_error="Permission denied for list.")
         assert "Permission denied for list." in text_of(signed_in(owner).get("/jobs/adopt/", PLACE))
 
-        Survey.objects.update(due_at=clock.now)
-        assert "Looking again soon. Permission denied for list." in text_of(signed_in(owner).get("/jobs/adopt/", PLACE))
+        Discovery.objects.update(due_at=clock.now)
+        assert "The next search starts soon. Permission denied for list." in text_of(
+            signed_in(owner).get("/jobs/adopt/", PLACE)
+        )
 
     def test_a_fragment_brings_only_the_list(self, found: Found, owner: User, signed_in: SignIn) -> None:
         found("theirs")
 
         page = signed_in(owner).get("/jobs/adopt/", PLACE, headers={"HX-Request": "true"}).content.decode()
 
-        assert page.lstrip().startswith('<div id="found"')
+        assert page.lstrip().startswith('<div id="results"')
         assert "theirs" in page
 
     @pytest.mark.parametrize("place", [{"project": "speech-research"}, {"region": "atlantis"}])
@@ -90,7 +94,7 @@ class TestLooking:
 
         assert client.get("/jobs/adopt/", PLACE | place).status_code == 200
         assert client.post("/jobs/adopt/look/", PLACE | place).status_code == 404
-        assert not Survey.objects.exists()
+        assert not Discovery.objects.exists()
 
 
 class TestFound:
@@ -112,7 +116,7 @@ class TestFound:
         assert "resnet-1" in page
         assert "bert-1" not in page
         assert "No found job&#x27;s name holds" not in page
-        assert "name holds “zebra”" in text_of(client.get("/jobs/adopt/", PLACE | {"q": "zebra"}))
+        assert "No job name contains “zebra”" in text_of(client.get("/jobs/adopt/", PLACE | {"q": "zebra"}))
 
     def test_the_number_of_queries_does_not_grow(
         self, found: Found, owner: User, signed_in: SignIn, django_assert_max_num_queries: Any
@@ -124,13 +128,13 @@ class TestFound:
         with django_assert_max_num_queries(10):
             page = client.get("/jobs/adopt/", PLACE)
 
-        assert page.content.decode().count('type="checkbox"') == 50
+        assert page.content.decode().partition("</main>")[0].count('type="checkbox"') == 50
         assert "1–50 of 60" in text_of(page)
 
     def test_a_strange_body_breaks_nothing(self, found: Found, owner: User, signed_in: SignIn) -> None:
         row = found("theirs")
         for body in ({}, {"jobSpec": "x", "labels": 7}, {"jobSpec": {"workerPoolSpecs": [7]}}):
-            ForeignJob.objects.filter(pk=row.pk).update(body=body)
+            ExternalJob.objects.filter(pk=row.pk).update(body=body)
             assert "theirs" in text_of(signed_in(owner).get("/jobs/adopt/", PLACE))
 
 
@@ -145,9 +149,9 @@ class TestAdopting:
             "/jobs/adopt/take/", {"job": [row.pk for row in chosen], "team": team.pk, **PLACE}, follow=True
         )
 
-        assert "vision follows one, two from now on." in text_of(page)
+        assert "vision adopted one, two." in text_of(page)
         assert set(Job.objects.values_list("display_name", "is_adopted")) == {("one", True), ("two", True)}
-        assert ForeignJob.objects.get() == left
+        assert ExternalJob.objects.get() == left
 
     def test_none_chosen_or_one_that_is_gone_is_told(
         self, team: Team, found: Found, owner: User, signed_in: SignIn
@@ -155,7 +159,7 @@ class TestAdopting:
         client = signed_in(owner)
         for keys in ([], ["999"], ["x", "-1", "9" * 30]):
             page = client.post("/jobs/adopt/take/", {"job": keys, "team": team.pk, **PLACE}, follow=True)
-            assert "No job was chosen that is still to be adopted." in text_of(page)
+            assert "No job was adopted: choose one that is not adopted yet." in text_of(page)
 
     def test_one_that_another_team_follows_is_told(
         self, team: Team, found: Found, owner: User, signed_in: SignIn, clock: Clock
@@ -163,8 +167,8 @@ class TestAdopting:
         other = Team.objects.create(name="vision-2", project=team.project)
         Membership.objects.create(team=other, user=owner, role="engineer")
         row = found("theirs")
-        first = lifecycle.adopt(row, team=other, by=owner, now=clock.now)
-        ForeignJob.objects.bulk_create([row])  # as a page that was opened before shows it
+        first = observation.adopt(row, team=other, by=owner, now=clock.now)
+        ExternalJob.objects.bulk_create([row])  # as a page that was opened before shows it
 
         page = signed_in(owner).post("/jobs/adopt/take/", {"job": [row.pk], "team": team.pk, **PLACE}, follow=True)
 
@@ -200,20 +204,20 @@ class TestStranger:
 
         for answer in (client.get("/jobs/adopt/", PLACE), client.post("/jobs/adopt/look/", PLACE)):
             assert answer.status_code == 403
-            assert "Only engineers, approvers and leads of a team adopt jobs" in text_of(answer)
+            assert "you are not an engineer, approver or lead of any team" in text_of(answer)
 
 
 class TestAdopted:
     @pytest.fixture
     def job(self, team: Team, found: Found, owner: User, clock: Clock) -> Job:
         """A job that was adopted while it ran."""
-        return lifecycle.adopt(found("theirs"), team=team, by=owner, now=clock.now)
+        return observation.adopt(found("theirs"), team=team, by=owner, now=clock.now)
 
     @pytest.mark.parametrize("page", ["/", "/history/", "/jobs/{}/"])
     def test_every_page_marks_it(self, job: Job, owner: User, signed_in: SignIn, page: str) -> None:
         text = text_of(signed_in(owner).get(page.format(job.pk)))
 
-        assert "made outside Trainboard, watched only" in text
+        assert "external job, read only" in text
         assert "est. –" not in text
 
     def test_its_page_says_who_adopted_it_and_offers_no_verb(self, job: Job, owner: User, signed_in: SignIn) -> None:
@@ -223,7 +227,7 @@ class TestAdopted:
         assert "Adopted by owner" in text
         assert "owner adopted 1000, which was made outside Trainboard" in text
         assert "Nobody looked for a while" in text
-        assert "nobody said here how long it takes" in text
+        assert "its expected run time is not known" in text
         assert f"/jobs/{job.pk}/cancel/" not in page.content.decode()
 
     def test_it_can_be_cloned_compared_and_kept_as_a_template(self, job: Job, owner: User, signed_in: SignIn) -> None:

@@ -1,10 +1,14 @@
 """The approvals inbox: what asks and why, who may answer, and what an answer does."""
 
+import re
+
 import pytest
 from django.contrib.auth.models import User
 
+from jobs import transitions
 from jobs.models import Job, Membership
 from tests.pages.conftest import MakeJob, SignIn, text_of
+from tests.support.clock import Clock
 
 
 @pytest.fixture
@@ -23,9 +27,10 @@ class TestInbox:
     def test_counts_in_the_navigation_what_the_person_may_decide(
         self, asked: Job, approver: User, owner: User, teammate: User, signed_in: SignIn
     ) -> None:
-        assert "Approvals 1 to decide" in text_of(signed_in(approver).get("/"))
-        assert "to decide" not in text_of(signed_in(owner).get("/"))
-        assert "to decide" not in text_of(signed_in(teammate).get("/"))
+        for address in ("/history/", "/approvals/count/"):
+            assert "1 to decide" in text_of(signed_in(approver).get(address))
+            assert "to decide" not in text_of(signed_in(owner).get(address))
+            assert "to decide" not in text_of(signed_in(teammate).get(address))
 
     def test_has_no_buttons_on_ones_own_job_and_says_why(
         self, make_job: MakeJob, approver: User, signed_in: SignIn
@@ -34,20 +39,94 @@ class TestInbox:
 
         page = signed_in(approver).get("/approvals/")
 
-        assert "You requested this job, so another approver of the team decides." in text_of(page)
+        assert "You requested this job: another approver or lead of the team decides." in text_of(page)
         assert b'name="decision"' not in page.content
 
     def test_has_no_buttons_for_engineers(self, asked: Job, teammate: User, signed_in: SignIn) -> None:
         page = signed_in(teammate).get("/approvals/")
 
-        assert "Approvers and leads of vision decide." in text_of(page)
+        assert "An approver or lead of vision decides." in text_of(page)
         assert b'name="decision"' not in page.content
 
     def test_a_stranger_sees_nothing(self, asked: Job, stranger: User, signed_in: SignIn) -> None:
         text = text_of(signed_in(stranger).get("/approvals/"))
 
         assert "costly" not in text
-        assert "Nothing to approve" in text
+        assert "No approvals waiting" in text
+
+    def test_shows_the_request_that_the_address_names(
+        self, asked: Job, make_job: MakeJob, approver: User, signed_in: SignIn
+    ) -> None:
+        second = make_job("awaiting_approval", name="second")
+        client = signed_in(approver)
+
+        assert "Needs you costly" in text_of(client.get("/approvals/"))
+        assert "All requests costly" in text_of(client.get("/approvals/"))
+        assert "All requests second" in text_of(client.get(f"/approvals/?job={second.pk}"))
+        assert "All requests costly" in text_of(client.get("/approvals/?job=nonsense"))
+
+    def test_names_what_needs_others_apart(
+        self, asked: Job, make_job: MakeJob, approver: User, signed_in: SignIn
+    ) -> None:
+        make_job("awaiting_approval", name="own", by=approver)
+
+        text = text_of(signed_in(approver).get("/approvals/"))
+
+        assert "1 needs you · 1 waits for others" in text
+        assert "Waiting for others own" in text
+
+    def test_compares_the_strategies(self, asked: Job, approver: User, signed_in: SignIn) -> None:
+        text = text_of(signed_in(approver).get("/approvals/"))
+
+        words = (
+            r"Other strategies Strategy Expected Usual wait Standard .*?\$[\d.,]+ not known Spot asked for .*?\$[\d.,]+"
+        )
+        assert re.search(words, text)
+        assert re.search(r'aria-label="Expected \$[\d.,]+, ', signed_in(approver).get("/approvals/").content.decode())
+
+    def test_is_sent_again_only_when_something_changed(
+        self, asked: Job, make_job: MakeJob, approver: User, signed_in: SignIn
+    ) -> None:
+        client = signed_in(approver)
+        shown = re.search(
+            r"X-Shown-Version&quot;|X-Shown-Version\": \"(\w+)", client.get("/approvals/").content.decode()
+        )
+        assert shown is not None
+        headers = {"HX-Request": "true", "X-Shown-Version": shown[1]}
+
+        assert client.get("/approvals/", headers=headers).status_code == 204
+        make_job("awaiting_approval", name="second")
+        assert "second" in text_of(client.get("/approvals/", headers=headers))
+
+    def test_tells_the_requester_s_record_and_what_is_different_from_their_last_approved_job(
+        self, make_job: MakeJob, approver: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        first = make_job("awaiting_approval", name="first")
+        signed_in(approver).post(f"/jobs/{first.pk}/decide/", {"decision": "approve"})
+        first.refresh_from_db()
+        for state in ("submitting", "running", "succeeded"):
+            transitions.transition(first, state, now=clock.forward(minutes=5), message=state)
+        make_job("awaiting_approval", name="second", replicas=1, hours=200)
+
+        text = text_of(signed_in(approver).get("/approvals/"))
+
+        assert "Jobs of owner 1 ended in vision: 1 succeeded, 0 failed." in text
+        assert "compared with the requester's last approved job of this kind" in text
+
+    def test_several_are_approved_together(
+        self, asked: Job, make_job: MakeJob, approver: User, signed_in: SignIn
+    ) -> None:
+        second = make_job("awaiting_approval", name="second")
+        client = signed_in(approver)
+        assert "Approve the selected" in text_of(client.get("/approvals/"))
+        query = {"action": "approve", "job": [str(asked.pk), str(second.pk)]}
+        page = client.get("/jobs/several/", query).content.decode()
+
+        client.post(
+            "/jobs/several/", query | dict(re.findall(r'name="((?:amount|digest)-[^"]+)" value="([^"]*)"', page))
+        )
+
+        assert set(Job.objects.values_list("state", flat=True)) == {"approved"}
 
     def test_an_admin_may_decide(self, asked: Job, admin: User, signed_in: SignIn) -> None:
         assert b'value="approve"' in signed_in(admin).get("/approvals/").content
@@ -80,13 +159,13 @@ class TestDecision:
 
     def test_is_made_once(self, asked: Job, approver: User, signed_in: SignIn) -> None:
         client = signed_in(approver)
-        client.post(f"/jobs/{asked.pk}/decide/", {"decision": "reject"})
+        client.post(f"/jobs/{asked.pk}/decide/", {"decision": "reject", "comment": "no"})
 
         page = client.post(f"/jobs/{asked.pk}/decide/", {"decision": "approve"}, follow=True)
 
         asked.refresh_from_db()
         assert asked.state == "rejected"
-        assert "was answered or withdrawn before" in text_of(page)
+        assert "was already decided or withdrawn" in text_of(page)
 
     def test_is_refused_for_ones_own_job(self, make_job: MakeJob, approver: User, signed_in: SignIn) -> None:
         job = make_job("awaiting_approval", by=approver)
@@ -98,11 +177,47 @@ class TestDecision:
         assert "another approver of the team has to decide" in text_of(page)
 
     def test_is_refused_for_engineers(self, asked: Job, teammate: User, signed_in: SignIn) -> None:
-        answer = signed_in(teammate).post(f"/jobs/{asked.pk}/decide/", {"decision": "approve"})
+        answer = signed_in(teammate).post(f"/jobs/{asked.pk}/decide/", {"decision": "approve"}, follow=True)
 
         asked.refresh_from_db()
-        assert answer.status_code == 403
+        assert "Only approvers and leads of vision decide" in text_of(answer)
         assert asked.state == "awaiting_approval"
+
+    def test_to_reject_needs_a_reason_and_nothing_typed_is_lost(
+        self, asked: Job, approver: User, signed_in: SignIn
+    ) -> None:
+        page = signed_in(approver).post(
+            f"/jobs/{asked.pk}/decide/", {"decision": "reject", "comment": " ", "cap": "12"}
+        )
+
+        assert page.status_code == 422
+        assert "A rejection needs a reason" in text_of(page)
+        assert (
+            'name="cap" inputmode="decimal" maxlength="20" size="9" autocomplete="off" value="12"'
+            in page.content.decode()
+        )
+        assert Job.objects.get(pk=asked.pk).state == "awaiting_approval"
+
+    @pytest.mark.parametrize("cap", ["much", "-1", "0", "NaN", "1e20", "1.005"])
+    def test_a_cap_is_an_amount(self, asked: Job, approver: User, signed_in: SignIn, cap: str) -> None:
+        page = signed_in(approver).post(f"/jobs/{asked.pk}/decide/", {"decision": "approve", "cap": cap})
+
+        assert page.status_code == 422
+        assert Job.objects.get(pk=asked.pk).state == "awaiting_approval"
+
+    def test_up_to_a_cap_is_kept_as_what_was_approved(self, asked: Job, approver: User, signed_in: SignIn) -> None:
+        signed_in(approver).post(f"/jobs/{asked.pk}/decide/", {"decision": "approve", "cap": "$20.50"})
+
+        asked.refresh_from_db()
+        assert (asked.state, str(asked.approved_usd), str(asked.approval.cap_usd)) == ("approved", "20.50", "20.50")
+
+    def test_of_another_question_than_the_one_seen_counts_for_nothing(
+        self, asked: Job, approver: User, signed_in: SignIn
+    ) -> None:
+        page = signed_in(approver).post(f"/jobs/{asked.pk}/decide/", {"decision": "approve", "digest": "0" * 64})
+
+        assert "has changed since you opened it" in text_of(page)
+        assert Job.objects.get(pk=asked.pk).state == "awaiting_approval"
 
     @pytest.mark.parametrize("decision", ["", "maybe"])
     def test_must_be_one_of_two(self, asked: Job, approver: User, signed_in: SignIn, decision: str) -> None:

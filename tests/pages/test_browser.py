@@ -1,6 +1,7 @@
 """The pages in Chromium: axe finds nothing, a phone needs no sideways scrolling, and live parts come alive."""
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,8 +11,9 @@ from django.contrib.auth.models import User
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from jobs.lifecycle import door
+from jobs import transitions
 from jobs.models import Job, LogLine, Scope
+from jobs.upkeep import count_ended
 from tests.conftest import PASSWORD
 from tests.pages.conftest import MakeJob
 from tests.support import browser
@@ -59,9 +61,12 @@ def addresses(make_job: MakeJob, approver: User, clock: Clock) -> list[str]:
         make_job(state, name=f"job-{state}"[:30])
     make_job("queued", name="flex", strategy="FLEX_START", scheduling={"maxWaitDuration": "3600s"})
     failed = make_job("failed", error={"code": 8, "message": "Replicas low on memory: workerpool0."})
+    count_ended()
     asked, own = make_job("awaiting_approval"), make_job("awaiting_approval", by=approver)
     running = make_job("running", name="a-name-that-is-long-enough-to-need-a-second-line-on-a-phone" * 2)
-    door.note(running, "restarted", now=clock.now, sentence="Preempted.", once_key="r", reason="preempted")
+    transitions.record_event(
+        running, "restarted", now=clock.now, message="Preempted.", once_key="r", reason="preempted"
+    )
     for number in range(30):
         message = f"epoch {number} " + "accuracy=0.97 " * 12
         LogLine.objects.create(
@@ -69,7 +74,11 @@ def addresses(make_job: MakeJob, approver: User, clock: Clock) -> list[str]:
             replica="workerpool0-0" if number % 3 else "service",
         )  # fmt: skip
     Scope.objects.create(
-        project=running.project, region=running.region, kind=running.kind, failing_since=clock.now, trouble="timed out"
+        project=running.project,
+        region=running.region,
+        kind=running.kind,
+        failing_since=clock.now,
+        last_error="timed out",
     )
     clock.forward(minutes=10)
     return [
@@ -113,13 +122,13 @@ def test_a_refused_form_is_accessible_and_fits(window: OpenWindow, owner: User, 
     view.expected_statuses = {422}
     page = view.page
     page.goto("/jobs/new/?example=1")
-    page.get_by_label("Name", exact=True).fill("x" * 200)
+    page.get_by_label("Display name", exact=True).fill("x" * 200)
     page.get_by_label("Output folder").fill("not-a-bucket-but-a-very-long-word-without-any-place-to-break" * 3)
     page.get_by_label("Arguments").fill("--name 'open")
 
     page.get_by_role("button", name="Submit").click()
 
-    expect(page.locator(".find.refuse:visible").first).to_be_visible()
+    expect(page.locator(".find.error:visible").first).to_be_visible()
     assert violations(page) == []
     assert view.overflow() <= 0
 
@@ -147,7 +156,7 @@ class TestCompose:
         page.get_by_text("File systems to mount").click()
         page.get_by_label("NFS shares").fill("10.0.0.2:/data data")
 
-        expect(page.locator("#id_network-finds")).to_contain_text("still to fill in")
+        expect(page.locator("#id_network-finds")).to_contain_text("required")
         assert "something to look at" in advanced.evaluate(said)
         advanced.click()
         assert advanced.evaluate(said) == "none"
@@ -155,7 +164,7 @@ class TestCompose:
     def test_keeps_the_chosen_strategy_and_shows_its_field(self, window: OpenWindow, owner: User) -> None:
         page = window().sign_in("owner").page
         page.goto("/jobs/new/?example=1")
-        wait_limit = page.get_by_label("Wait at most")
+        wait_limit = page.get_by_label("Maximum wait")
         expect(wait_limit).to_be_hidden()
 
         page.get_by_role("radio", name="Flex-start").check()
@@ -189,8 +198,8 @@ class TestCompose:
         page.goto("/jobs/new/?example=1")
         with page.expect_response("**/check/"):
             page.get_by_label("Tuning").first.check()
-        page.get_by_role("button", name="Add a pool").click()
-        page.get_by_role("button", name="Remove pool 1").wait_for()
+        page.get_by_role("button", name="Add a worker pool").click()
+        page.get_by_role("button", name="Remove worker pool 1").wait_for()
         page.locator("summary", has_text="Advanced").click()
 
         assert violations(page) == []
@@ -200,12 +209,12 @@ class TestCompose:
         page = window().sign_in("owner").page
         page.goto("/jobs/new/?example=1")
         with page.expect_response("**/check/"):
-            page.get_by_label("Name", exact=True).fill("kept")
+            page.get_by_label("Display name", exact=True).fill("kept")
 
-        page.get_by_role("button", name="Add a pool").click()
+        page.get_by_role("button", name="Add a worker pool").click()
 
-        expect(page.get_by_role("heading", name="Pool 1")).to_be_visible()
-        expect(page.get_by_label("Name", exact=True)).to_have_value("kept")
+        expect(page.get_by_role("heading", name="Worker pool 1")).to_be_visible()
+        expect(page.get_by_label("Display name", exact=True)).to_have_value("kept")
         expect(page.get_by_label("Machine type").nth(1)).to_be_focused()
 
 
@@ -218,12 +227,12 @@ class TestLiveParts:
         page.goto(f"/jobs/{job.pk}/")
         expect(page.locator(".sentence")).to_contain_text("RUNNING")
 
-        door.move(job, "succeeded", now=clock.forward(seconds=9), sentence="It succeeded.")
+        transitions.transition(job, "succeeded", now=clock.forward(seconds=9), message="It succeeded.")
         Job.objects.filter(pk=job.pk).update(log_complete=True)
 
         expect(page.locator(".sentence")).to_contain_text("SUCCEEDED")
         expect(page.locator("#announce")).to_have_text("resnet is SUCCEEDED now.")
-        expect(page.locator("[hx-trigger]")).to_have_count(0)
+        expect(page.locator("main [hx-trigger]")).to_have_count(0)
 
     def test_a_comment_being_typed_survives_the_refresh(
         self, window: OpenWindow, make_job: MakeJob, approver: User, clock: Clock
@@ -231,11 +240,11 @@ class TestLiveParts:
         job = make_job("awaiting_approval")
         page = window().sign_in("approver").page
         page.goto(f"/jobs/{job.pk}/")
-        page.get_by_label("Comment").press_sequentially("worth")
+        page.get_by_label(re.compile("Reason")).press_sequentially("worth")
 
         with page.expect_response("**/live/*"):
             clock.forward(minutes=5)
-        expect(page.locator(".job-side")).to_contain_text("5 m so far")
+        expect(page.locator(".job-side")).to_contain_text("5 min so far")
         page.keyboard.type(" it")
         page.get_by_role("button", name="Approve").click()
 
@@ -253,6 +262,23 @@ class TestLiveParts:
         expect(page.get_by_role("row").filter(has_text="beta")).to_have_count(0)
         expect(page.get_by_role("row").filter(has_text="alpha")).to_be_visible()
         assert "q=alp" in page.url
+
+    def test_a_slow_search_is_not_lost_to_the_next_look_at_the_board(
+        self, window: OpenWindow, make_job: MakeJob, owner: User
+    ) -> None:
+        make_job("running", name="alpha")
+        make_job("running", name="beta")
+        view = window()
+        view.page.clock.install()
+        page, held = view.sign_in("owner").page, []
+        page.route("**/?*q=alpha*", lambda route: held.append(route))
+
+        page.get_by_role("searchbox").fill("alpha")
+        page.clock.run_for(5000)
+        page.evaluate("fetch('/').then(answer => answer.text())")  # as long as a look at the board takes
+        held[0].continue_()
+
+        expect(page.get_by_role("row").filter(has_text="beta")).to_have_count(0)
 
     def test_the_session_that_ended_leads_to_the_sign_in(
         self, window: OpenWindow, make_job: MakeJob, owner: User

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from dashboard.drawing import machine_rows
-from dashboard.drawing.attached import attached_in
+from dashboard.drawing.attached import list_attached
 from jobs.catalog import ACCELERATORS, MACHINES, REGIONS, accelerators_in
 from jobs.cost import PriceBook, Shape
 from jobs.cost.rates import machine_rate
@@ -34,7 +34,7 @@ class TestPage:
         page = signed_in(owner).get("/catalogue/?region=").content.decode()
 
         assert machines(page) == list(MACHINES)
-        assert cells(page, "a2-highgpu-1g")[:3] == ["12", "85 GB", "1 × A100 40 GB"]
+        assert cells(page, "a2-highgpu-1g")[:3] == ["12", "85 GB 78.2 GB allocatable", "1 × A100 40 GB"]
         assert cells(page, "n1-standard-16")[2] == "P4 × 1, 2 or 4; T4 × 1, 2 or 4; V100 × 2, 4 or 8"
 
     def test_shows_the_other_parts(self, owner: User, signed_in: SignIn) -> None:
@@ -63,12 +63,12 @@ class TestPage:
     ) -> None:
         client = signed_in(owner)
         client.get("/catalogue/")
-        before = machine_rows.draw.cache_info(), machine_rows.prices_in.cache_info()
+        before = machine_rows.render.cache_info(), machine_rows.prices_in.cache_info()
 
         with django_assert_max_num_queries(6):  # type: ignore[attr-defined]
             client.get("/catalogue/")
 
-        after = machine_rows.draw.cache_info(), machine_rows.prices_in.cache_info()
+        after = machine_rows.render.cache_info(), machine_rows.prices_in.cache_info()
         assert [cache.misses for cache in after] == [cache.misses for cache in before]
 
 
@@ -96,7 +96,7 @@ class TestFilters:
 
     @pytest.mark.parametrize("region", REGIONS)
     def test_never_show_an_accelerator_that_a_region_lacks(self, region: str) -> None:
-        found = machine_rows.found(text="", region=region, accelerator="")
+        found = machine_rows.filter_machines(text="", region=region, accelerator="")
 
         assert {machine.fixed_accelerator for machine in found} - {""} <= accelerators_in(region)
 
@@ -124,7 +124,7 @@ class TestFilters:
     def test_give_htmx_the_found_part_alone(self, owner: User, signed_in: SignIn) -> None:
         page = signed_in(owner).get("/catalogue/?q=a2", headers={"HX-Request": "true"}).content.decode()
 
-        assert page.lstrip().startswith('<div id="found"')
+        assert page.lstrip().startswith('<div id="results"')
 
 
 class TestPrices:
@@ -134,7 +134,7 @@ class TestPrices:
         rate = machine_rate(
             PriceBook.load(), Shape("a2-highgpu-1g", "NVIDIA_TESLA_A100", 1), region="us-central1", price_key="spot"
         )
-        assert cells(page, "a2-highgpu-1g")[4] == f"${rate.usd_per_hour:.2f}"
+        assert cells(page, "a2-highgpu-1g")[4] == f"${rate.usd_per_hour:.2f} est."
 
     def test_are_for_the_teams_region_unless_another_is_chosen(
         self, team: Team, owner: User, signed_in: SignIn
@@ -158,11 +158,11 @@ class TestPrices:
         assert cells(page, "cloud-tpu")[3:] == ["by accelerator", "by accelerator", "not offered", "by accelerator"]
         words = {word for each in machines(page) if each != "cloud-tpu" for word in cells(page, each)[3:]}
         assert "no price known" in words
-        assert all(re.fullmatch(r"\$[\d.,]+|no price known|not offered", word) for word in words)
+        assert all(re.fullmatch(r"\$[\d.,]+( est\.)?|no price known|not offered", word) for word in words)
 
     @pytest.mark.parametrize("region", ["us-central1", "europe-west4", "africa-south1"])
     def test_have_sources_with_days(self, region: str) -> None:
-        for source, days in machine_rows.sources_in(region):
+        for source, days in machine_rows.sources_in(region, PriceBook.load()):
             assert source
             assert re.fullmatch(
                 r"prices of \d{4}-\d\d-\d\d( to (\d{4}-\d\d-\d\d|without a date))?|without a date", days
@@ -178,7 +178,11 @@ class TestPricesBesideTheMachine:
             return machine_rate(PriceBook.load(), shape, region=region, price_key=price_key).usd_per_hour
 
         place = [each.price_key for each in machine_rows.PRICED].index(price_key)
-        found = {each.name: each.prices[place].usd for each in attached_in(region) if each.unit == "one GPU"}
+        found = {
+            each.name: each.prices[place].usd
+            for each in list_attached(region, PriceBook.load())
+            if each.unit == "one GPU"
+        }
 
         assert "NVIDIA_TESLA_T4" in found
         plain = hour()
@@ -189,7 +193,7 @@ class TestPricesBesideTheMachine:
             assert usd == whole - plain, name
 
     def test_count_a_tpu_by_its_device(self) -> None:
-        (v3,) = (each for each in attached_in("us-central1") if each.name == "TPU_V3")
+        (v3,) = (each for each in list_attached("us-central1", PriceBook.load()) if each.name == "TPU_V3")
 
         shape = Shape("cloud-tpu", "TPU_V3", 8)
         rate = machine_rate(PriceBook.load(), shape, region="us-central1", price_key="standard")
@@ -198,14 +202,14 @@ class TestPricesBesideTheMachine:
     def test_stand_with_source_and_day_or_say_that_there_is_none(self, stranger: User, signed_in: SignIn) -> None:
         page = signed_in(stranger).get("/catalogue/?region=us-central1").content.decode()
 
-        table = page.partition('id="attached"')[2].partition("</section>")[0]
+        table = page.partition('id="attached"')[2].partition("</details>")[0]
         rows = [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in table.split("<tr>")[2:]]
-        assert len(rows) == len(attached_in("us-central1"))
+        assert len(rows) == len(list_attached("us-central1", PriceBook.load()))
         for row in rows:
             priced = "without a date" in row or re.search(r"prices of \d{4}-", row)
             assert bool(priced) == ("$" in row), row
-            assert priced or "No source that we have read gives a price." in row
-        assert any("T4 NVIDIA_TESLA_T4 one GPU $0.40 $0.23 not offered $0.40" in row for row in rows)
+            assert priced or "No published price is known." in row
+        assert any("T4 NVIDIA_TESLA_T4 one GPU $0.40 est. $0.23 est. not offered $0.40 est." in row for row in rows)
         assert any("TPU v2 Pod" in row and row.count("no price known") == 3 for row in rows)
 
     def test_follow_the_filters(self, owner: User, signed_in: SignIn) -> None:
@@ -213,5 +217,5 @@ class TestPricesBesideTheMachine:
 
         chosen = client.get("/catalogue/?region=us-central1&accelerator=NVIDIA_TESLA_V100").content.decode()
 
-        assert "NVIDIA_TESLA_T4" not in chosen.partition('id="attached"')[2].partition("</section>")[0]
+        assert "NVIDIA_TESLA_T4" not in chosen.partition('id="attached"')[2].partition("</details>")[0]
         assert 'id="attached"' not in client.get("/catalogue/?region=").content.decode()

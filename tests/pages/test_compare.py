@@ -7,9 +7,10 @@ from datetime import timedelta
 import pytest
 from django.contrib.auth.models import User
 
+from dashboard.access import teams_of
 from dashboard.pages.parts.differences import changes_of
-from jobs import lifecycle
-from jobs.models import Job, Membership, Policy, Team
+from jobs import requests
+from jobs.models import AllowedResource, Job, Membership, Policy, Team
 from tests.pages.conftest import MakeJob, SignIn, text_of
 from tests.support import samples
 from tests.support.clock import Clock
@@ -32,12 +33,24 @@ class TestPage:
 
         assert "jobSpec.scheduling.timeout changed 360 s" not in text
         assert "jobSpec.scheduling.timeout changed 360s 60s" in text
-        assert (
-            text.index("jobSpec.scheduling.timeout") < text.index("fields the same") < text.index("containerSpec.args")
+        assert text.index("jobSpec.scheduling.timeout") < text.index("equal fields") < text.index("containerSpec.args")
+
+    def test_shows_what_became_of_both_first(
+        self, pair: tuple[Job, Job], teammate: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        Job.objects.filter(pk=pair[1].pk).update(restarts=2, trials_summary="best accuracy 0.97 of 4 trials")
+
+        text = text_of(signed_in(teammate).get(address(*pair)))
+
+        assert "State SUCCEEDED RUNNING" in text
+        assert re.search(
+            r"Cost \$[\d.]+ \$[\d.]+ Estimate \$[\d.]+ \$[\d.]+ Waited [\w ]+ Ran [\w ]+ Restarts 0 2", text
         )
+        assert "Trials – best accuracy 0.97 of 4 trials" in text
+        assert text.index("Restarts 0 2") < text.index("jobSpec.scheduling.timeout")
 
     def test_says_so_when_nothing_differs(self, pair: tuple[Job, Job], owner: User, signed_in: SignIn) -> None:
-        assert "Nothing differs." in text_of(signed_in(owner).get(address(pair[0], pair[0])))
+        assert "No differences." in text_of(signed_in(owner).get(address(pair[0], pair[0])))
 
     def test_tells_absent_fields_from_explicit_zeros(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
         absent = make_job("running", strategy="FLEX_START")
@@ -54,7 +67,7 @@ class TestPage:
         assert "labels[phase]" in text_of(client.get(address(*jobs)))
         text = text_of(client.get(address(*jobs, more="&labels=no")))
         assert "labels[phase]" not in text
-        assert "Nothing differs but perhaps labels." in text
+        assert "No differences; labels were not compared." in text
 
     def test_offers_a_baseline_for_one_job(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
         earlier, later = make_job("succeeded"), make_job("running")
@@ -75,6 +88,7 @@ class TestPage:
         self, pair: tuple[Job, Job], make_job: MakeJob, other_team: Team, stranger: User, signed_in: SignIn, side: int
     ) -> None:
         Policy.objects.create(team=other_team, ask_over_usd=1)
+        AllowedResource.objects.create(team=other_team, kind="project", name="vision-research")
         theirs = make_job("running", of=other_team, by=stranger)
         jobs = [theirs, theirs]
         jobs[side] = pair[0]
@@ -138,6 +152,7 @@ class TestBaseline:
         self, pair: tuple[Job, Job], other_team: Team, owner: User, stranger: User, clock: Clock
     ) -> None:
         Membership.objects.create(team=other_team, user=owner, role="engineer")
+        AllowedResource.objects.create(team=other_team, kind="project", name="vision-research")
 
         clone = self.clone_of(pair[0], other_team, owner, clock)
 
@@ -148,13 +163,14 @@ class TestBaseline:
         self, make_job: MakeJob, owner: User, django_assert_max_num_queries: Callable[[int], object]
     ) -> None:
         jobs = [make_job("succeeded") for _ in range(4)]
+        assert teams_of(owner), "which are read once for a request"
 
         with django_assert_max_num_queries(2):  # type: ignore[attr-defined]
             assert len(changes_of(owner, jobs)) == 3
 
     @staticmethod
     def clone_of(job: Job, team: Team, by: User, clock: Clock) -> Job:
-        return lifecycle.request_job(
+        return requests.request_job(
             submission=samples.submission(name="first", scheduling={"timeout": "7200s"}),
             team=team,
             by=by,

@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from dashboard.forms.compose.job_form import JobForm
-from dashboard.forms.compose.pool_form import PoolForm
+from dashboard.forms.compose.worker_pool_form import WorkerPoolForm
 from jobs.models import Job, Membership, Policy, Team
 from tests.pages.conftest import SignIn, fields_of, text_in, text_of
 
@@ -33,12 +33,12 @@ def finds_at(page: str, field: str) -> str:
 
 
 def test_what_one_form_changes_of_its_fields_no_other_sees() -> None:
-    for changed in (PoolForm(prefix="pool-0"), PoolForm(prefix="pool-1")):
+    for changed in (WorkerPoolForm(prefix="pool-0"), WorkerPoolForm(prefix="pool-1")):
         changed.fit("us-central1")
-        changed.focus()
+        changed.begins_at = "machine_type"
     JobForm(teams=[("1", "vision")])
 
-    fresh, job = PoolForm(prefix="pool-0"), JobForm(teams=[("1", "vision"), ("2", "speech")])
+    fresh, job = WorkerPoolForm(prefix="pool-0"), JobForm(teams=[("1", "vision"), ("2", "speech")])
 
     assert "autofocus" not in str(fresh["machine_type"])
     assert "a2-highgpu-1g" not in str(fresh["machine_type"])
@@ -57,19 +57,25 @@ class TestForm:
         assert fields["strategy"] == "spot"
         assert fields["region"] == "us-central1"
 
-    def test_an_empty_one_asks_softly(self, owner: User, signed_in: SignIn) -> None:
-        page = signed_in(owner).get("/jobs/new/").content.decode()
+    def test_an_empty_one_finds_nothing_before_somebody_types(self, owner: User, signed_in: SignIn) -> None:
+        client = signed_in(owner)
+        page = client.get("/jobs/new/").content.decode()
+        typed = client.post("/jobs/new/check/", fields_of(page) | {"run_time": "2 h"}).content.decode()
 
-        assert "still to fill in" in finds_at(page, "name")
+        assert 'class="find ' not in page
         assert 'aria-invalid="true"' not in page
+        assert "required" in finds_at(typed, "name")
+        assert re.search(r"\d+ required", text_in(typed, "findings"))
 
     def test_shows_each_strategy_with_price_wait_and_risk(self, owner: User, signed_in: SignIn) -> None:
-        text = text_of(signed_in(owner).get("/jobs/new/?example=penguins"))
+        page = signed_in(owner).get("/jobs/new/?example=penguins").content.decode()
 
-        for strategy in ("Standard", "Spot", "Flex-start"):
-            assert re.search(rf"{strategy} \$\d+\.\d\d \$\d+\.\d\d / h", text), strategy
-        assert "Can be preempted." in text
-        assert "Not preempted." in text
+        for strategy in ("standard", "spot", "flex_start"):
+            words = text_in(page, f"strategy-{strategy}-facts")
+            assert re.match(r"\$\d+\.\d\d (cheapest )?\$\d+\.\d\d / h", words), strategy
+        assert "restarts of 6" in text_in(page, "strategy-spot-facts")
+        assert "Not preempted" in text_in(page, "strategy-standard-facts")
+        assert "Can be preempted." in text_in(page, "chosen")
 
     def test_shows_the_request(self, owner: User, signed_in: SignIn) -> None:
         text = text_of(signed_in(owner).get("/jobs/new/?example=penguins"))
@@ -232,7 +238,7 @@ class TestRefusal:
             "pool-0-disk_gb": "100",
         }.items():
             assert words in finds_at(page, field), field
-        assert finds_at(page, "pool-0-image").startswith("refuse:")
+        assert finds_at(page, "pool-0-image").startswith("error:")
         for kept in ("not-a-bucket", "soon", "--name &#x27;open", "no equals sign", "Phase=Two"):
             assert kept in page
 
@@ -254,7 +260,7 @@ class TestRefusal:
         answer = signed_in(owner).post("/jobs/new/", typed(run_time="20 d"))
 
         assert answer.status_code == 422
-        assert "The team refuses jobs over 2.00 USD." in text_of(answer)
+        assert "The team refuses jobs over $2.00." in text_of(answer)
 
     def test_says_at_the_region_that_the_team_may_not_use_it(
         self, team: Team, owner: User, signed_in: SignIn, typed: Callable[..., dict[str, str]]
@@ -302,9 +308,9 @@ class TestWhileTyping:
         page = signed_in(owner).post("/jobs/new/check/", typed(pool__replicas="3")).content.decode()
 
         assert "exactly one" in finds_at(page, "pool-0-replicas")
-        assert re.findall(r'<input[^>]* name="(\w+)"', page) == ["told"]
+        assert re.findall(r'<input[^>]* name="(\w+)"', page) == ["shown", "text_digest"]
         assert "<html" not in page
-        assert 'id="request" hx-swap-oob="innerHTML"' in page
+        assert re.search(r'id="request" [^>]*hx-swap-oob="morph"', page)
         assert Job.objects.count() == 0
 
     def test_says_the_same_as_a_submit(
@@ -327,26 +333,26 @@ class TestWhileTyping:
     ) -> None:
         page = signed_in(owner).post("/jobs/new/check/", typed(pool__machine_type="n1-standard-8")).content.decode()
 
-        assert "L4, A100, H100" in text_in(page, "way-flex_start-facts")
-        assert "/ h" not in text_in(page, "way-flex_start-facts")
-        assert re.search(r"Standard \$[\d.]+ \$[\d.]+ / h", text_in(page, "way-standard-facts"))
+        assert "L4, A100, H100" in text_in(page, "strategy-flex_start-facts")
+        assert "/ h" not in text_in(page, "strategy-flex_start-facts")
+        assert re.match(r"\$[\d.]+ (cheapest )?\$[\d.]+ / h", text_in(page, "strategy-standard-facts"))
 
     def test_speaks_of_a_missing_image_at_its_field_and_not_as_a_fault_of_a_strategy(
         self, owner: User, signed_in: SignIn, typed: Callable[..., dict[str, str]]
     ) -> None:
         page = signed_in(owner).post("/jobs/new/check/", typed(pool__image="")).content.decode()
 
-        assert finds_at(page, "pool-0-image") == "still to fill in"
-        assert "/ h" in text_in(page, "way-spot-facts")
+        assert finds_at(page, "pool-0-image") == "required"
+        assert "/ h" in text_in(page, "strategy-spot-facts")
 
     def test_empties_the_places_of_findings_that_are_no_more(
         self, owner: User, signed_in: SignIn, typed: Callable[..., dict[str, str]]
     ) -> None:
         client = signed_in(owner)
         wrong = client.post("/jobs/new/check/", typed(pool__replicas="3", labels="Phase=Two")).content.decode()
-        told = re.findall(r'name="told" id="id_told" value="([^"]*)"', wrong)[0]
+        told = re.findall(r'name="shown" id="id_shown" value="([^"]*)"', wrong)[0]
 
-        half = client.post("/jobs/new/check/", typed(labels="Phase=Two", told=told)).content.decode()
+        half = client.post("/jobs/new/check/", typed(labels="Phase=Two", shown=told)).content.decode()
 
         assert {"id_pool-0-replicas-finds", "id_labels-finds"} <= set(told.split())
         assert '<div id="id_pool-0-replicas-finds" hx-swap-oob="innerHTML"></div>' in half
@@ -356,7 +362,7 @@ class TestWhileTyping:
     def test_takes_nothing_else_for_a_place_of_findings(
         self, owner: User, signed_in: SignIn, typed: Callable[..., dict[str, str]], told: str
     ) -> None:
-        page = signed_in(owner).post("/jobs/new/check/", typed(told=told)).content.decode()
+        page = signed_in(owner).post("/jobs/new/check/", typed(shown=told)).content.decode()
 
         assert '"innerHTML"></div>' not in page
 
@@ -368,7 +374,7 @@ class TestWhileTyping:
             client.post("/jobs/new/check/", typed(run_time=hours)).content.decode() for hours in ("1 h", "9 h")
         )
 
-        assert text_in(short, "way-standard-facts") != text_in(long, "way-standard-facts")
+        assert text_in(short, "strategy-standard-facts") != text_in(long, "strategy-standard-facts")
 
     def test_is_no_page_to_visit(self, owner: User, signed_in: SignIn) -> None:
         assert signed_in(owner).get("/jobs/new/check/").status_code == 405

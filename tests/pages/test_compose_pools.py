@@ -50,7 +50,7 @@ class TestCompose:
         seen(pools=[N1], now=clock.now)
         page = engineer.post("/jobs/new/check/", named).content.decode()
         assert "machine of worker pool 0 is that of no pool" in text_in(page, "id_pool-0-machine_type-finds")
-        assert "machine of worker pool 0 is that of no pool" in text_in(page, "way-persistent-facts")
+        assert "machine of worker pool 0 is that of no pool" in text_in(page, "strategy-persistent-facts")
         assert engineer.post("/jobs/new/", named).status_code == 422
 
         seen(state="REBOOTING", now=clock.now)

@@ -8,12 +8,13 @@ from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.forms.body.conditions import CHILDREN, Row, grown
-from dashboard.forms.compose.filled import flat
+from dashboard.forms.compose.conditions import CHILDREN, Row, tree_of
+from dashboard.forms.compose.initial import parameter_rows
+from dashboard.forms.compose.paths import get
 from jobs.models import Job
 from tests.pages.conftest import STUDY, SignIn, fields_of, text_in
 
-MOST = 40
+MAX_ROWS = 40
 WORDS = {"categoricalValueSpec": {"values": ["adam", "sgd"]}}
 WHOLE = {"integerValueSpec": {"minValue": "1", "maxValue": "3"}}
 NUMBERS = {"discreteValueSpec": {"values": [0.5, 16]}}
@@ -49,7 +50,7 @@ TREE = [
 
 class TestRows:
     def test_each_parameter_has_one_in_the_order_of_the_tree(self) -> None:
-        rows = flat(TREE, most=MOST)
+        rows = parameter_rows(TREE, most=MAX_ROWS)
 
         assert [(row.body["parameterId"], row.parent, row.values) for row in rows] == [
             ("optimizer", "", ()),
@@ -59,27 +60,19 @@ class TestRows:
             ("batch", "", ()),
             ("decay", "batch", ("0.5",)),
         ]
-        assert grown(rows).parameters == TREE
+        assert tree_of(rows).parameters == TREE
 
-    def test_a_path_in_the_tree_is_found_in_its_row(self) -> None:
-        found = grown(flat(TREE, most=MOST))
-        below = f"studySpec.parameters[0].{CHILDREN}[1]"
+    def test_each_row_knows_its_path_in_the_tree(self) -> None:
+        below = f"studySpec.parameters[0].{CHILDREN}"
 
-        for path, place in {
-            "studySpec.parameters[1].scaleType": "studySpec.parameters[4].scaleType",
-            f"{below}.parameterSpec.integerValueSpec.minValue": "studySpec.parameters[2].integerValueSpec.minValue",
-            f"{below}.parentCategoricalValues.values[0]": (
-                "studySpec.parameters[2].condition.parentCategoricalValues.values[0]"
-            ),
-            below: "studySpec.parameters[2].condition",
-            f"{below}.parameterSpec.{CHILDREN}[0]": "studySpec.parameters[3].condition",
-            f"studySpec.parameters[0].{CHILDREN}[12].parameterSpec": (
-                f"studySpec.parameters[0].{CHILDREN}[12].parameterSpec"
-            ),
-            "studySpec.parameters": "studySpec.parameters",
-            "studySpec.parameters[10]": "studySpec.parameters[10]",
-        }.items():
-            assert found.place(path) == place
+        assert tree_of(parameter_rows(TREE, most=MAX_ROWS)).paths == [
+            "studySpec.parameters[0]",
+            f"{below}[0].parameterSpec",
+            f"{below}[1].parameterSpec",
+            f"{below}[1].parameterSpec.{CHILDREN}[0].parameterSpec",
+            "studySpec.parameters[1]",
+            f"studySpec.parameters[1].{CHILDREN}[0].parameterSpec",
+        ]
 
     @pytest.mark.parametrize(
         "child",
@@ -95,15 +88,15 @@ class TestRows:
     def test_what_rows_could_not_say_stays_a_tree(self, child: dict[str, Any]) -> None:
         tree = [parameter("optimizer", WORDS, child)]
 
-        assert flat(tree, most=MOST) == [Row(tree[0])]
+        assert parameter_rows(tree, most=MAX_ROWS) == [Row(tree[0])]
 
     def test_a_parent_whose_name_no_field_shows_keeps_its_children(self) -> None:
         tree = [parameter(" a\n", WORDS, only("parentCategoricalValues", ["adam"], parameter("x", WHOLE)))]
 
-        assert flat(tree, most=MOST) == [Row(tree[0])]
+        assert parameter_rows(tree, most=MAX_ROWS) == [Row(tree[0])]
 
     def test_more_than_the_form_shows_stay_a_tree(self) -> None:
-        assert len(flat(TREE, most=5)) == len(TREE)
+        assert len(parameter_rows(TREE, most=5)) == len(TREE)
 
     trees = st.recursive(
         st.builds(parameter, NAMES, RANGES),
@@ -118,15 +111,21 @@ class TestRows:
 
     @given(st.lists(trees, max_size=3))
     def test_any_tree_comes_back(self, tree: list[dict[str, Any]]) -> None:
-        rows = flat(tree, most=MOST)
-        found = grown(rows)
+        rows = parameter_rows(tree, most=MAX_ROWS)
+        found = tree_of(rows)
 
         assert found.parameters == tree
-        assert [found.place(path) for path in found.paths] == [f"studySpec.parameters[{at}]" for at in range(len(rows))]
+        for path, row in zip(found.paths, rows, strict=True):
+            node = get({"studySpec": {"parameters": tree}}, path)
+            assert isinstance(node, dict)
+            assert {name: value for name, value in node.items() if name != CHILDREN} == {
+                name: value for name, value in row.body.items() if name != CHILDREN
+            }
 
 
 class TestPage:
     FIELDS = STUDY | {
+        "parameter-TOTAL_FORMS": "4",
         "parameter-3-parameter_id": "momentum",
         "parameter-3-kind": "double",
         "parameter-3-low": "0",

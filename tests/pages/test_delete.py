@@ -27,9 +27,9 @@ class TestDelete:
         text = text_of(signed_in(owner).get(at(job, "delete/")))
 
         job.refresh_from_db()
-        assert "Deleted for good The custom job" in text
-        assert "Kept the job's page here" in text
-        assert "everything that it wrote to Cloud Storage" in text
+        assert "Deleted permanently The custom job" in text
+        assert "Kept the job's page in Trainboard" in text
+        assert "its output in Cloud Storage" in text
         assert "the model that it uploaded" not in text
         assert job.deletion_requested_at is None
 
@@ -41,17 +41,17 @@ class TestDelete:
 
         job.refresh_from_db()
         assert job.deletion_requested_at is not None
-        assert "Vertex AI is asked to delete its record of resnet." in text_of(page)
+        assert "Deletion of resnet at Vertex AI requested." in text_of(page)
         assert "owner asked Vertex AI to delete its record of the job." in text_of(page)
         assert at(job, "delete/") not in page.content.decode()
-        assert "its deletion was asked for" in text_of(client.post(at(job, "delete/"), follow=True))
+        assert "its deletion was already requested" in text_of(client.post(at(job, "delete/"), follow=True))
 
     def test_leads_those_who_may_not_back_with_a_word(
         self, make_job: MakeJob, teammate: User, signed_in: SignIn
     ) -> None:
         page = signed_in(teammate).get(at(make_job("succeeded"), "delete/"), follow=True)
 
-        assert "or it is not yours to delete." in text_of(page)
+        assert "or you may not delete it." in text_of(page)
 
     def test_tells_strangers_nothing(self, make_job: MakeJob, stranger: User, signed_in: SignIn) -> None:
         job, client = make_job("succeeded"), signed_in(stranger)

@@ -3,13 +3,14 @@
 import pytest
 from django.contrib.auth.models import User
 
-from dashboard.forms.compose.fixes import FIXES
-from dashboard.pages.parts.what_now import FIX_WORDS
+from dashboard.pages.parts.reasons import timeout_of
+from dashboard.pages.parts.what_now import FIX_LABELS
 from jobs.diagnosis.causes import CAUSES
+from jobs.diagnosis.fixes import FIXES
 from jobs.models import Job, LogLine
-from jobs.strategies import STRATEGIES
 from tests.pages.conftest import MakeJob, SignIn, fields_of, text_of
 from tests.support.clock import Clock
+from tests.support.written_log import Log
 
 STOCKOUT = {"code": 8, "message": "Resources are insufficient in region: us-central1. Please try a different region."}
 EXIT = "The replica workerpool0-0 exited with a non-zero status of 1. Termination reason: Error. "
@@ -56,7 +57,7 @@ class TestCause:
 
         text = text_of(signed_in(owner).get(f"/jobs/{job.pk}/"))
 
-        assert "No machines free in us-central1" in text
+        assert "Out of capacity in us-central1" in text
         assert "fix=flex_start" not in text
 
     def test_an_expired_job_says_what_ran_out(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
@@ -66,13 +67,25 @@ class TestCause:
         assert "wait ran out" in text_of(signed_in(owner).get(f"/jobs/{waited.pk}/"))
         assert "It ran out of time" in text_of(signed_in(owner).get(f"/jobs/{ran.pk}/"))
 
-    def test_the_seventh_loss_of_a_spot_job_ends_it(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
+    @pytest.mark.parametrize(
+        ("causes", "title"),
+        [
+            (("preempted",) * 6, "Preempted seven times"),
+            (("preempted",) * 4 + ("stockout",) * 2, "Preempted five times, found no machines twice"),
+        ],
+    )
+    def test_the_seventh_loss_of_a_spot_job_ends_it(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock, causes: tuple[str, ...], title: str
+    ) -> None:
         job = make_job("failed", error=STOCKOUT)
-        Job.objects.filter(pk=job.pk).update(restarts=STRATEGIES["spot"].restart_allowance)
+        log = Log(job, clock)
+        for place, cause in enumerate(causes):
+            log.restart(place, cause)
 
         text = text_of(signed_in(owner).get(f"/jobs/{job.pk}/"))
 
-        assert "Preempted seven times" in text
+        assert title in text
+        assert "6 of 6 none left" in text
         assert "all six restarts are used" in text
         for advice in ("checkpoints", "shutdown script", "elastic training", "Use Spot VMs with training"):
             assert advice in text
@@ -109,6 +122,95 @@ class TestCause:
         assert "The program failed" in text_of(signed_in(owner).get(f"/jobs/{job.pk}/"))
 
 
+class TestRetries:
+    """What the page says of retries is what its counters say."""
+
+    @pytest.mark.parametrize(
+        ("used", "words", "count"),
+        [
+            (3, "tried it again three times, which is as often as it does", "3 of 3 none left"),
+            (1, "1 of the at most 3 retries by Vertex AI were seen", "1 of 3"),
+            (0, "tries it again at most three times; no retry was seen", "0 of 3"),
+        ],
+    )
+    @pytest.mark.parametrize(
+        ("cause", "error"),
+        [("stockout", STOCKOUT), ("job_retry", {"code": 3, "message": EXIT.replace("of 1.", "of 139.")})],
+    )
+    def test_are_counted_as_in_the_ledger(
+        self, make_job: MakeJob, owner: User, stranger: User, signed_in: SignIn, clock: Clock, used: int, words: str,
+        count: str, cause: str, error: dict[str, object],
+    ) -> None:  # fmt: skip
+        job = make_job("failed", strategy="STANDARD", error=error)
+        for place in range(used):
+            Log(job, clock).restart(place, cause)
+
+        text = text_of(signed_in(owner).get(f"/jobs/{job.pk}/"))
+
+        assert words in text
+        assert count in text
+        assert signed_in(stranger).get(f"/jobs/{job.pk}/").status_code == 404
+
+    @pytest.mark.parametrize("code", [1, 2, 126, 127])
+    def test_there_are_none_of_a_plain_exit(self, make_job: MakeJob, owner: User, signed_in: SignIn, code: int) -> None:
+        error = {"code": 3, "message": EXIT.replace("of 1.", f"of {code}.")}
+        job = make_job("failed", strategy="STANDARD", error=error)
+
+        text = text_of(signed_in(owner).get(f"/jobs/{job.pk}/"))
+
+        assert "Vertex AI does not retry" in text
+        assert "job retries 0 of 3" in text
+
+    def test_the_last_one_says_that_no_further_loss_is_survivable(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        job = make_job("running")
+        log = Log(job, clock)
+        for place in range(5):
+            log.restart(place)
+        client = signed_in(owner)
+        assert "is survivable" not in text_of(client.get(f"/jobs/{job.pk}/"))
+
+        log.restart(5)
+
+        assert "The next loss of its machines ends the job" in text_of(client.get(f"/jobs/{job.pk}/"))
+
+
+TIMED_OUT = {"code": 1, "message": "CANCELED: the job ran longer than its timeout of 360s."}
+BARE = {"code": 1, "message": "CANCELED"}
+
+
+class TestTimeout:
+    def test_is_told_everywhere_and_offers_a_longer_one(
+        self, make_job: MakeJob, owner: User, stranger: User, signed_in: SignIn
+    ) -> None:
+        job = make_job("cancelled", error=TIMED_OUT)
+        client = signed_in(owner)
+
+        page = client.get(f"/jobs/{job.pk}/").content.decode()
+
+        assert "It ran out of time" in page
+        assert "fix=longer_timeout" in page
+        for address in ("/", "/history/"):
+            assert "It ran out of time" in text_of(client.get(address))
+        copy = client.get(f"/jobs/new/?job={job.pk}&fix=longer_timeout")
+        assert "Changed: " in text_of(copy)
+        assert signed_in(stranger).get(f"/jobs/{job.pk}/").status_code == 404
+
+    @pytest.mark.parametrize(("is_over", "asked"), [(True, False), (False, False), (True, True)])
+    def test_of_which_vertex_ai_says_only_cancelled(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, *, is_over: bool, asked: bool
+    ) -> None:
+        job = make_job("cancelled", error=BARE)
+        ran = timeout_of(job) if is_over else timeout_of(job) / 2
+        asked_at = job.ended_at if asked else None
+        Job.objects.filter(pk=job.pk).update(started_at=job.ended_at - ran, cancel_requested_at=asked_at)
+
+        text = text_of(signed_in(owner).get(f"/jobs/{job.pk}/"))
+
+        assert ("It ran out of time" in text) == (is_over and not asked)
+
+
 class TestCopy:
     def test_what_only_the_log_tells_is_repaired_too(
         self, make_job: MakeJob, owner: User, stranger: User, signed_in: SignIn, clock: Clock
@@ -119,13 +221,13 @@ class TestCopy:
 
         page = signed_in(owner).get(address).content.decode()
 
-        assert "pool 0 has a2-highgpu-2g instead of a2-highgpu-1g" in page
+        assert "worker pool 0 has a2-highgpu-2g instead of a2-highgpu-1g" in page
         assert signed_in(stranger).get(address).status_code == 404
 
     def test_every_fix_has_words_and_every_cause_s_copy_has_them(self) -> None:
-        assert set(FIXES) <= set(FIX_WORDS)
+        assert set(FIXES) <= set(FIX_LABELS)
         offered = {each["action"] for known in CAUSES.values() for each in known.suggestions}
-        assert offered - set(FIX_WORDS) == {"request_quota"}
+        assert offered - set(FIX_LABELS) == {"request_quota"}
 
 
 class TestList:

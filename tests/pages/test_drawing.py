@@ -8,6 +8,7 @@ import pytest
 from django.template import Context, Template
 
 from dashboard.drawing import figures, marks, timeline
+from dashboard.drawing.scale import MAX_TICKS, Scale, ticks
 from jobs.states import JobState
 from jobs.timeline import Lane, Mark, Span, Story
 
@@ -25,14 +26,14 @@ class TestFigures:
             (0, "0 s"),
             (-5, "0 s"),
             (59.4, "59 s"),
-            (59.6, "1 m"),
-            (200, "3 m 20 s"),
-            (599, "9 m 59 s"),
-            (600, "10 m"),
-            (601, "10 m"),
+            (59.6, "1 min"),
+            (200, "3 min 20 s"),
+            (599, "9 min 59 s"),
+            (600, "10 min"),
+            (601, "10 min"),
             (3_600, "1 h"),
-            (7_500, "2 h 5 m"),
-            (172_799, "47 h 59 m"),
+            (7_500, "2 h 5 min"),
+            (172_799, "47 h 59 min"),
             (172_800, "2 d"),
             (277_200, "3 d 5 h"),
         ],
@@ -56,9 +57,9 @@ class TestFigures:
             ("0.01", "$0.01"),
             ("14.205", "$14.21"),
             ("999.994", "$999.99"),
-            ("999.996", "$1,000"),
-            ("1204.4", "$1,204"),
-            ("16649", "$16,649"),
+            ("999.996", "$1,000.00"),
+            ("1204.4", "$1,204.40"),
+            ("16649", "$16,649.00"),
             ("-3", "−$3.00"),
         ],
     )
@@ -67,14 +68,21 @@ class TestFigures:
 
     def test_a_range_of_money_says_nothing_where_its_ends_read_the_same(self) -> None:
         assert figures.between("67.33", "67.82") == "$67.33 – $67.82"
-        assert figures.between("9699.28", "9699.31") == figures.between(None, "1") == figures.between("", None) == ""
+        assert figures.between("9699.281", "9699.284") == figures.between(None, "1") == figures.between("", None) == ""
 
     def test_days_are_written_one_way(self) -> None:
         assert figures.day_of("2025-08-06") == "6 Aug 2025"
 
     @pytest.mark.parametrize(
         ("age", "text"),
-        [(4, "4 s ago"), (59, "59 s ago"), (60, "1 m ago"), (7_199, "1 h ago"), (172_800, "2 d ago"), (-30, "in 30 s")],
+        [
+            (4, "4 s ago"),
+            (59, "59 s ago"),
+            (60, "1 min ago"),
+            (7_199, "1 h ago"),
+            (172_800, "2 d ago"),
+            (-30, "in 30 s"),
+        ],
     )
     def test_ages_have_one_unit(self, age: int, text: str) -> None:
         assert figures.ago(NOON - timedelta(seconds=age), NOON) == text
@@ -132,14 +140,14 @@ class TestTimeline:
 
         assert re.search(r'class="span wait" x="0.00%" y="4" width="25.00%"', drawing)
         assert re.search(r'class="span run" x="25.00%" y="4" width="75.00%"', drawing)
-        assert 'aria-label="Vertex AI: QUEUED 15 m, RUNNING 45 m"' in drawing
+        assert 'aria-label="Vertex AI: QUEUED 15 min, RUNNING 45 min"' in drawing
 
     def test_a_label_is_drawn_only_where_it_fits(self) -> None:
         lane = Lane("Vertex AI", (Span("pending", NOON, NOON + minutes(1)), Span("running", NOON + minutes(1), None)))
 
         drawing = timeline.draw(story(lane, length=minutes(60)))
 
-        assert ">RUNNING 59 m</text>" in drawing
+        assert ">RUNNING 59 min</text>" in drawing
         assert ">PENDING" not in drawing.replace("<title>PENDING", "")
 
     def test_a_label_ends_where_hatching_begins(self) -> None:
@@ -150,7 +158,7 @@ class TestTimeline:
         drawing = timeline.draw(story(lane, length=minutes(60)))
 
         assert ">RUNNING" not in drawing.replace("<title>RUNNING", "")
-        assert ">not observed 58 m</text>" in drawing
+        assert ">not observed 58 min</text>" in drawing
 
     def test_a_very_short_span_is_still_visible_and_inside(self) -> None:
         end = NOON + timedelta(days=30)
@@ -169,18 +177,45 @@ class TestTimeline:
 
         drawing = timeline.draw(story(lane, length=minutes(60)))
 
-        assert 'aria-label="workerpool0-0: attempt 2 · 30 m, Preempted at 12:30:00"' in drawing
-        assert 'class="mark" x="50.00%"' in drawing
+        assert 'aria-label="workerpool0-0: attempt 2 · 30 min, Preempted at 12:30:00"' in drawing
+        assert 'class="mark bolt" x="50.00%"' in drawing
 
-    def test_marks_that_lie_close_share_a_bolt(self) -> None:
+    def test_marks_that_lie_close_share_a_sign(self) -> None:
         moments = [NOON + timedelta(minutes=at) for at in (10, 11, 12, 40)]
         marks_ = tuple(Mark(at, "failed", f"Failed at minute {at.minute}.") for at in moments)
 
         drawing = timeline.draw(story(Lane("workerpool0-0", (), marks_), length=minutes(60)))
 
-        assert re.findall(r'class="mark" x="([\d.]+)%"', drawing) == ["16.67", "66.67"]
+        assert re.findall(r'class="mark again" x="([\d.]+)%"', drawing) == ["16.67", "66.67"]
         assert "Failed at minute 10. 12:10:00 UTC\nFailed at minute 11." in drawing
         assert drawing.count("Failed at minute") == 8, "each is told in a tooltip and to those who only hear"
+
+    @pytest.mark.parametrize(
+        ("reasons", "sign"),
+        [
+            (("preempted", "preempted"), "bolt"),
+            (("preempted", "maintenance"), "again"),
+            (("preempted", "exit"), "bad"),
+            (("stockout",), "again"),
+            (("internal",), "again"),
+            (("a new cause",), "again"),
+        ],
+    )
+    def test_a_bolt_means_preemption_only(self, reasons: tuple[str, ...], sign: str) -> None:
+        near = tuple(Mark(NOON + timedelta(seconds=place), reason, "It.") for place, reason in enumerate(reasons))
+
+        drawing = timeline.draw(story(Lane("workerpool0-0", (), near), length=minutes(60)))
+
+        assert f'class="mark {sign}"' in drawing
+        assert (marks.SHAPES["bolt"] in drawing) == (sign == "bolt")
+
+    def test_a_replica_of_which_nothing_is_known_looks_so(self) -> None:
+        lane = Lane("workerpool0-0", (Span("running", NOON, None, attempt=1),), is_assumed=True)
+
+        drawing = timeline.draw(story(lane, length=minutes(60)))
+
+        assert 'class="span assumed"' in drawing
+        assert timeline.has_assumed(story(lane, length=minutes(60)))
 
     def test_a_label_ends_where_a_mark_stands(self) -> None:
         span = Span("running", NOON, None, attempt=1)
@@ -200,11 +235,11 @@ class TestTimeline:
 
     @pytest.mark.parametrize("seconds", [0, 1, 59, 600, 86_400, 7 * 86_400, 400 * 86_400])
     def test_hours_below_are_round_and_few(self, seconds: int) -> None:
-        scale = timeline.Scale(NOON + timedelta(seconds=17), NOON + timedelta(seconds=17 + seconds))
+        scale = Scale(NOON + timedelta(seconds=17), NOON + timedelta(seconds=17 + seconds))
 
-        found = list(timeline.ticks(scale))
+        found = list(ticks(scale))
 
-        assert len(found) <= timeline.MOST_TICKS + 1 or seconds > 6 * 30 * 86_400
+        assert len(found) <= MAX_TICKS + 1 or seconds > 6 * 30 * 86_400
         assert all(0 <= scale.at(tick) <= 100 for tick in found)
 
     def test_nothing_in_it_needs_an_inline_style(self) -> None:

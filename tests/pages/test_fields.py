@@ -9,12 +9,18 @@ from django.forms import Field
 from django.forms import Select as DjangoSelect
 from pytest_django.asserts import assertHTMLEqual
 
-from dashboard.forms.body.layout import Layout
-from dashboard.forms.body.places import place_of
+from dashboard.forms.compose.form import Compose
+from dashboard.forms.fields.choices import Select
 from dashboard.forms.fields.numbers import NumberField, NumbersField, WordsField
 from dashboard.forms.fields.objects import ObjectsField
-from dashboard.forms.fields.picks import Select
-from dashboard.forms.fields.words import LengthField, LinesField, PairsField, ShellWordsField, read_length, write_length
+from dashboard.forms.fields.words import (
+    DurationField,
+    LinesField,
+    PairsField,
+    ShellWordsField,
+    format_length,
+    parse_length,
+)
 
 HOUR = timedelta(hours=1)
 NFS = "{server}:{path} {mountPoint}"
@@ -35,25 +41,25 @@ class TestLength:
         ],
     )
     def test_reads_words(self, text: str, length: timedelta) -> None:
-        assert read_length(text) == length
+        assert parse_length(text) == length
 
     @pytest.mark.parametrize("text", ["", "24", "h", "-1 h", "1 fortnight", "1 h and 5", "99999999 d", "1e9 h", "١ h"])
     def test_refuses_the_rest_in_words(self, text: str) -> None:
         with pytest.raises(ValidationError) as refusal:
-            read_length(text)
+            parse_length(text)
 
         assert refusal.value.messages[0].endswith((".", "h."))
 
     @pytest.mark.parametrize("length", [timedelta(), timedelta(seconds=90), 36 * HOUR, timedelta(days=7), 0.25 * HOUR])
     def test_writes_what_it_reads(self, length: timedelta) -> None:
-        assert read_length(write_length(length)) == length
+        assert parse_length(format_length(length)) == length
 
     def test_refuses_what_is_shorter_than_the_least(self) -> None:
         with pytest.raises(ValidationError, match="at least 1 min"):
-            LengthField(least=timedelta(minutes=1)).clean("0 s")
+            DurationField(least=timedelta(minutes=1)).clean("0 s")
 
     def test_an_empty_optional_one_is_none(self) -> None:
-        assert LengthField(required=False).clean(" ") is None
+        assert DurationField(required=False).clean(" ") is None
 
 
 @pytest.mark.parametrize(
@@ -97,12 +103,23 @@ def test_a_line_that_is_no_object_is_refused_with_how_it_is_written() -> None:
     assert len(refusal.value.messages) == 1
 
 
-CUSTOM, TUNING = Layout(), Layout("hyperparameter_tuning_job", tunes=True)
-PIPELINE, TUNING_PIPELINE = Layout("training_pipeline"), Layout("training_pipeline", tunes=True)
+CUSTOM = {"kind": "custom_job"}
+TUNING = {"kind": "hyperparameter_tuning_job"}
+PIPELINE = {"kind": "training_pipeline"}
+TUNING_PIPELINE = PIPELINE | {"task": "tuning"}
+
+
+def field_of(kind: dict[str, str], code: str, path: str) -> tuple[str, str]:
+    """Return the prefix and the name of the field of a form with four pools and three parameters."""
+    row = {"machine_type": "n1-standard-4", "affinity": "NO_RESERVATION"}
+    form = Compose(teams=[("1", "vision")], initial=kind | {"pools": [row] * 4, "parameters": [{}] * 3})
+    form.read()
+    at, name = form.field_of(code, path)
+    return (at and at.prefix) or "", name
 
 
 @pytest.mark.parametrize(
-    ("layout", "path", "place"),
+    ("kind", "path", "place"),
     [
         (CUSTOM, "displayName", ("", "name")),
         (CUSTOM, "labels[phase]", ("", "labels")),
@@ -143,13 +160,15 @@ PIPELINE, TUNING_PIPELINE = Layout("training_pipeline"), Layout("training_pipeli
         (CUSTOM, "", ("", "")),
     ],
 )
-def test_a_finding_goes_to_the_field_that_writes_its_path(layout: Layout, path: str, place: tuple[str, str]) -> None:
-    assert place_of("", path, layout) == place
+def test_a_finding_goes_to_the_field_that_writes_its_path(
+    kind: dict[str, str], path: str, place: tuple[str, str]
+) -> None:
+    assert field_of(kind, "", path) == place
 
 
 @pytest.mark.parametrize(("code", "name"), [("region_trains", "region"), ("over_ask_limit", "")])
 def test_a_finding_about_the_address_goes_to_the_region(code: str, name: str) -> None:
-    assert place_of(code, "", CUSTOM) == ("", name)
+    assert field_of(CUSTOM, code, "") == ("", name)
 
 
 class TestSelect:

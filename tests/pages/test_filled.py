@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dashboard.forms.body.paths import MISSING, get, leaves
-from dashboard.forms.compose.filled import filled
-from dashboard.forms.compose.whole import Compose
+from dashboard.forms.compose.form import Compose
+from dashboard.forms.compose.initial import initial_values
+from dashboard.forms.compose.paths import MISSING, get, leaves
 from jobs import spec
 from jobs.spec import Submission
 from jobs.strategies import STRATEGIES
@@ -21,11 +21,18 @@ HOUR = timedelta(hours=1)
 A100 = {"machineType": "a2-highgpu-1g", "acceleratorType": "NVIDIA_TESLA_A100", "acceleratorCount": 1}
 
 
+def posted(form: Compose) -> dict[str, str]:
+    """Return what a browser posts of the form: an input keeps no line ends, a text area sends them as CR LF."""
+    forms = (form.job, form.advanced, form.tuning, form.pipeline, *form.pools, *form.parameters)
+    areas = {each.add_prefix(name) for each in forms for name in each.fields if "<textarea" in str(each[name])}
+    lines = {name: str(value).replace("\r\n", "\n").replace("\r", "\n") for name, value in form.data.items()}
+    return {name: text.replace("\n", "\r\n" if name in areas else "") for name, text in lines.items()}
+
+
 def composed(submission: Submission, **changes: str) -> Submission:
     """Fill the form from a submission, post it as a browser would, with `changes`, and read it."""
-    begun = Compose(teams=TEAMS, initial=filled(submission, expected=HOUR))
-    posted = {name: value.replace("\r\n", "\n").replace("\n", "\r\n") for name, value in begun.as_data().items()}
-    form = Compose(teams=TEAMS, data=posted | changes, is_final=True)
+    begun = Compose(teams=TEAMS, initial=initial_values(submission, expected=HOUR))
+    form = Compose(teams=TEAMS, data=posted(begun) | changes, is_final=True)
     form.read()
     again = form.submission(project=submission.project)
     assert again is not None
@@ -74,19 +81,19 @@ class TestEachKind:
         assert composed(submission) == submission
 
     def test_fills_the_fields_of_a_study(self) -> None:
-        initial = filled(samples.submission(kind="hyperparameter_tuning_job"), expected=HOUR)
+        initial = initial_values(samples.submission(kind="hyperparameter_tuning_job"), expected=HOUR)
 
         assert (initial["metric_id"], initial["goal"], initial["max_trials"]) == ("accuracy", "MAXIMIZE", 4)
-        row = initial["parameter-0"]
+        row = initial["parameters"][0]
         assert (row["parameter_id"], row["kind"], row["low"], row["high"]) == ("learning-rate", "double", 0.001, 0.1)
         assert "carried" not in initial
 
     def test_fills_the_fields_of_a_pool(self) -> None:
-        initial = filled(samples.submission(), expected=HOUR)
+        initial = initial_values(samples.submission(), expected=HOUR)
 
         assert initial["strategy"] == "spot"
         assert initial["timeout"] == timedelta(days=1)
-        pool = initial["pool-0"]
+        pool = initial["pools"][0]
         assert (pool["machine_type"], pool["replicas"], pool["runs"]) == ("a2-highgpu-1g", 1, "container")
         assert pool["accelerator_type"] is None
         assert pool["args"] == ("--epochs", "3") or pool["args"] == ["--epochs", "3"]
@@ -108,13 +115,13 @@ class TestCarried:
 
         assert get(again, "jobSpec.protectedArtifactLocationId") == "us-central1"
         assert get(again, "jobSpec.enableWebAccess") is False
-        assert get(again, "jobSpec.workerPoolSpecs.0.lustreMounts.0.mountPoint") == "lake"
+        assert get(again, "jobSpec.workerPoolSpecs[0].lustreMounts[0].mountPoint") == "lake"
 
     def test_leaves_it_out_when_asked(self) -> None:
         again = spec.rest_body(composed(self.submission(), drop_carried="on", **{"pool-0-drop_carried": "on"}).job)
 
         assert get(again, "jobSpec.protectedArtifactLocationId") is MISSING
-        assert get(again, "jobSpec.workerPoolSpecs.0.lustreMounts") is MISSING
+        assert get(again, "jobSpec.workerPoolSpecs[0].lustreMounts") is MISSING
         assert get(again, "encryptionSpec.kmsKeyName") == "k"
 
     def test_a_field_counts_more(self) -> None:
@@ -128,10 +135,10 @@ class TestCarried:
         again = composed(submission, kind="custom_job")
 
         assert again.kind == "custom_job"
-        assert get(spec.rest_body(again.job), "jobSpec.workerPoolSpecs.0.machineSpec.machineType") == "a2-highgpu-1g"
+        assert get(spec.rest_body(again.job), "jobSpec.workerPoolSpecs[0].machineSpec.machineType") == "a2-highgpu-1g"
 
     def test_is_not_taken_back_when_somebody_changed_it(self) -> None:
-        data = Compose(teams=TEAMS, initial=filled(self.submission(), expected=HOUR)).as_data()
+        data = posted(Compose(teams=TEAMS, initial=initial_values(self.submission(), expected=HOUR)))
 
         form = Compose(teams=TEAMS, data=data | {"carried": data["carried"][:-3] + "abc"})
         form.read()
@@ -159,19 +166,19 @@ class TestReservation:
     def test_one_for_every_pool_stands_once(self) -> None:
         submission = self.reserved(self.NAMED, self.NAMED)
 
-        initial = filled(submission, expected=HOUR)
+        initial = initial_values(submission, expected=HOUR)
 
         assert initial["reservation"] == self.NAMED["values"][0]
-        assert initial["pool-1"]["affinity"] is None
+        assert initial["pools"][1]["affinity"] is None
         assert composed(submission) == submission
 
     def test_different_ones_stand_at_their_pools(self) -> None:
         submission = self.reserved(self.NAMED, {"reservationAffinityType": "ANY_RESERVATION"}, {})
 
-        initial = filled(submission, expected=HOUR)
+        initial = initial_values(submission, expected=HOUR)
 
         assert "reservation" not in initial
-        assert initial["pool-0"]["affinity"] == "SPECIFIC_RESERVATION"
+        assert initial["pools"][0]["affinity"] == "SPECIFIC_RESERVATION"
         assert composed(submission) == submission
 
 
@@ -180,5 +187,5 @@ def test_a_skipped_pool_stays_empty() -> None:
     body["jobSpec"]["workerPoolSpecs"] += [{}, body["jobSpec"]["workerPoolSpecs"][0]]
     submission = sent("custom_job", body)
 
-    assert filled(submission, expected=HOUR)["pool-1"]["skip"] is True
+    assert initial_values(submission, expected=HOUR)["pools"][1]["skip"] is True
     assert composed(submission) == submission

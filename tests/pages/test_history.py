@@ -62,7 +62,7 @@ class TestFilters:
         page = signed_in(owner).get("/history/?q=bra&state=failed&since=2026-03-03").content.decode()
 
         assert 'value="bra"' in page
-        assert '<option value="failed" selected>' in page
+        assert 'value="=failed" checked>' in page
         assert 'value="2026-03-03"' in page
 
     def test_that_find_nothing_offer_the_way_back(self, owner: User, signed_in: SignIn) -> None:
@@ -71,7 +71,7 @@ class TestFilters:
     def test_htmx_gets_the_rows_alone(self, owner: User, signed_in: SignIn) -> None:
         page = signed_in(owner).get("/history/?q=bra", headers={"HX-Request": "true"}).content.decode()
 
-        assert page.lstrip().startswith('<div id="found"')
+        assert page.lstrip().startswith('<div id="history"')
         assert "bravo" in page
         assert "alpha" not in page
 
@@ -81,7 +81,7 @@ class TestWho:
     def test_a_stranger_sees_nothing(self, stranger: User, signed_in: SignIn) -> None:
         text = text_of(signed_in(stranger).get("/history/"))
 
-        assert "No job yet" in text
+        assert "No jobs yet" in text
         assert "alpha" not in text
 
     def test_a_teammate_and_an_admin_see_everything(self, teammate: User, admin: User, signed_in: SignIn) -> None:
@@ -134,6 +134,6 @@ def test_says_once_how_long_a_job_ran(make_job: MakeJob, owner: User, signed_in:
     clock.forward(minutes=20)
     client = signed_in(owner)
 
-    assert " ran 20 m Spot" in text_of(client.get("/"))
+    assert "RUNNING 20 min " in text_of(client.get("/"))
     assert "RUNNING Spot" in text_of(client.get("/history/"))
-    assert re.search(r"40 s 20 m \$", text_of(client.get("/history/")))
+    assert re.search(r"40 s 20 min \$", text_of(client.get("/history/")))

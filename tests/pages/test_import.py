@@ -11,10 +11,11 @@ from django.test import Client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dashboard.forms.uploads import MOST_BYTES
-from jobs.lifecycle.asking import drafts
+from dashboard.forms.uploads import LIMIT
+from jobs.importer import MAX_BYTES
 from jobs.models import Draft, Job, Membership, Policy, Team
-from tests.pages.conftest import SignIn, text_of
+from jobs.requests import drafts
+from tests.pages.conftest import SignIn, text_in, text_of
 from tests.support import samples
 
 YAML = """\
@@ -66,18 +67,18 @@ class TestReading:
         page = send(signed_in(owner), text).content.decode()
 
         lines = dict(re.findall(r'<li id="line-(\d+)" class="marked (\w+)">', page))
-        assert lines["4"] == "refuse"  # the rules' finding
-        assert lines["7"] == "refuse"  # the reader's
+        assert lines["4"] == "error"  # the rules' finding
+        assert lines["7"] == "error"  # the reader's
         at_seven = page.partition('id="line-7"')[2].partition("</li>")[0]
         assert "Did you mean `replicaCount`?" in at_seven
 
     def test_says_what_policy_would_say(self, team: Team, owner: User, signed_in: SignIn) -> None:
         client = signed_in(owner)
 
-        assert "An approver of vision would have to agree." in text_of(send(client, YAML))
+        assert "Needs approval by an approver of vision." in text_of(send(client, YAML))
         Policy.objects.filter(team=team).update(ask_over_usd=1000)
-        assert "Policy would allow it as it is." in text_of(send(client, YAML))
-        assert "could not be submitted as it is" in text_of(send(client, YAML.replace("a2-highgpu-1g", "no-such")))
+        assert "Allowed by policy." in text_of(send(client, YAML))
+        assert "Cannot be submitted as it is" in text_of(send(client, YAML.replace("a2-highgpu-1g", "no-such")))
 
     def test_what_was_not_read_is_never_told_as_allowed(self, team: Team, owner: User, signed_in: SignIn) -> None:
         client, odd = signed_in(owner), YAML + "shiny: true\n"
@@ -86,14 +87,19 @@ class TestReading:
         Policy.objects.filter(team=team).update(ask_over_usd=1000)
 
         assert "could not be read" in text
-        assert "An approver of vision would have to agree to the rest." in text
-        assert "Policy would allow the rest." in text_of(send(client, odd))
+        assert "The rest needs approval." in text
+        assert "The rest is allowed by policy." in text_of(send(client, odd))
 
     def test_puts_what_concerns_the_whole_at_no_line(self, owner: User, signed_in: SignIn) -> None:
         page = send(signed_in(owner), YAML).content.decode()
 
         assert "It is expected to cost" in page
         assert "It is expected to cost" not in page.partition('<ol class="source">')[2].partition("</ol>")[0]
+
+    def test_asks_for_the_run_time(self, owner: User, signed_in: SignIn) -> None:
+        page = send(signed_in(owner), YAML, run_time="").content.decode()
+
+        assert "required" in text_in(page, "id_run_time-finds")
 
     def test_tells_rules_but_no_cost_without_a_run_time(self, owner: User, signed_in: SignIn) -> None:
         text = text_of(send(signed_in(owner), YAML.replace("a2-highgpu-1g", "no-such"), run_time="soon"))
@@ -154,23 +160,23 @@ class TestUpload:
 
 
 class TestSize:
-    @pytest.mark.parametrize("size", [MOST_BYTES + 1, 2 * MOST_BYTES, 4 * MOST_BYTES])
+    @pytest.mark.parametrize("size", [MAX_BYTES + 1, 2 * MAX_BYTES, 4 * MAX_BYTES])
     def test_of_a_text_is_limited(self, owner: User, signed_in: SignIn, size: int) -> None:
         page = send(signed_in(owner), "a: b\n" + "x" * size)
 
         assert page.status_code == 413
-        assert "It is larger than 1 MB." in text_of(page)
+        assert f"It is larger than {LIMIT}." in text_of(page)
         assert len(page.content) < 100_000
 
-    @pytest.mark.parametrize("size", [MOST_BYTES + 1, 12 * MOST_BYTES])
+    @pytest.mark.parametrize("size", [MAX_BYTES + 1, 12 * MAX_BYTES])
     def test_of_a_file_is_limited(self, owner: User, signed_in: SignIn, size: int) -> None:
         page = send(signed_in(owner), file=SimpleUploadedFile("big.yaml", b"x" * size))
 
         assert page.status_code == 413
-        assert "It is larger than 1 MB." in text_of(page)
+        assert f"It is larger than {LIMIT}." in text_of(page)
 
     def test_of_one_megabyte_is_read(self, owner: User, signed_in: SignIn) -> None:
-        text = YAML + "# " + "x" * (MOST_BYTES - len(YAML) - 2)
+        text = YAML + "# " + "x" * (MAX_BYTES - len(YAML) - 2)
 
         assert send(signed_in(owner), text).status_code == 200
         assert send(signed_in(owner), file=SimpleUploadedFile("whole.yaml", text.encode())).status_code == 200

@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 from django.contrib.auth.models import User
 
-from jobs import lifecycle
-from jobs.lifecycle import door
+from dashboard.drawing.timeline import ASSUMED
+from jobs import requests, transitions
 from jobs.models import Job, JobEvent, LogFeed, LogLine, Membership, Scope
 from jobs.states import JobState
 from tests.pages.conftest import MakeJob, SignIn, text_of
@@ -41,14 +41,14 @@ class TestWhatItTells:
     @pytest.mark.parametrize(
         ("state", "words"),
         [
-            ("awaiting_approval", "An approver decides"),
-            ("approved", "Next in our queue"),
+            ("awaiting_approval", "Awaiting approval"),
+            ("approved", "Queued in Trainboard"),
             ("submitting", "Being sent to Vertex AI"),
             ("queued", "Waiting for quota or capacity"),
-            ("pending", "Machines are being prepared"),
-            ("running", "are left if it takes as long as expected"),
-            ("cancelling", "Vertex AI is cancelling it"),
-            ("succeeded", "It ran 10 s. It named no output folder."),
+            ("pending", "Preparing machines"),
+            ("running", "left of the expected run time"),
+            ("cancelling", "Vertex AI is cancelling the job"),
+            ("succeeded", "It ran 10 s. It had no output folder."),
             ("cancelled", "Vertex AI stopped its replicas"),
             ("JOB_STATE_HIBERNATING", "unknown (JOB_STATE_HIBERNATING)"),
         ],
@@ -87,7 +87,7 @@ class TestWhatItTells:
         text = text_of(signed_in(owner).get(at(job)))
 
         assert "So far $6.00" in text
-        assert "Ran 2 h of 6 m expected" in text
+        assert "Ran 2 h of 6 min expected" in text
         assert "Running longer than expected" in text
 
     def test_it_says_when_no_price_is_known(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
@@ -100,12 +100,12 @@ class TestWhatItTells:
         self, make_job: MakeJob, owner: User, approver: User, signed_in: SignIn, clock: Clock
     ) -> None:
         job = make_job("awaiting_approval")
-        lifecycle.approve(job, by=approver, comment="worth it", now=clock.forward(minutes=3))
+        requests.approve(job, by=approver, comment="worth it", now=clock.forward(minutes=3))
 
         text = text_of(signed_in(owner).get(at(job)))
 
         assert re.search(r"09:03:00 approver approved it: worth it.* approver 09:03:00", text)
-        assert "approval 3 m" in text
+        assert "approval 3 min" in text
 
     def test_the_request_stands_there_as_rest(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
         text = text_of(signed_in(owner).get(at(make_job("running"))))
@@ -118,7 +118,7 @@ class TestWhatItTells:
     ) -> None:
         job = make_job("running")
         Scope.objects.create(
-            project=job.project, region=job.region, kind=job.kind, failing_since=clock.now, trouble="timed out"
+            project=job.project, region=job.region, kind=job.kind, failing_since=clock.now, last_error="timed out"
         )
         clock.forward(seconds=40)
 
@@ -142,8 +142,8 @@ class TestFailure:
         clock.forward(minutes=6)
         later = text_of(browser.get(at(job)))
 
-        assert "Vertex AI has not said why yet" in fresh
-        assert "for a reason that Trainboard does not know Vertex AI gave no reason." in later
+        assert "reason not known yet" in fresh
+        assert "Failed for an unknown reason Vertex AI gave no reason." in later
 
     def test_until_then_the_service_log_explains_it(
         self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
@@ -158,8 +158,8 @@ class TestFailure:
 
         assert "The GPU ran out of memory" in fresh
         assert "workerpool0-0 ended with exit code 1" in fresh
-        assert "Vertex AI has not given its reason yet; this is what its log says." in fresh
-        assert "Vertex AI gave no reason; this is what its log says." in later
+        assert "Vertex AI has not given its reason yet; this is from the log." in fresh
+        assert "Vertex AI gave no reason; this is from the log." in later
 
     def test_the_reason_counts_more_than_the_log(
         self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
@@ -179,18 +179,21 @@ class TestTimeline:
     ) -> None:
         job = make_job("running")
         seen = clock.now
-        door.note(
-            job, JobEvent.Kind.UNSEEN, now=clock.forward(minutes=9), sentence="Nobody looked.", once_key="u",
+        transitions.record_event(
+            job, JobEvent.Kind.UNSEEN, now=clock.forward(minutes=9), message="Nobody looked.", once_key="u",
             detail={"from": (seen + timedelta(minutes=4)).isoformat()},
         )  # fmt: skip
-        door.move(job, JobState.PENDING, now=clock.forward(minutes=5), sentence="It is pending again.")
-        door.note(job, JobEvent.Kind.RESTARTED, now=clock.now, sentence="Preempted.", once_key="r", reason="preempted")
+        transitions.transition(job, JobState.PENDING, now=clock.forward(minutes=5), message="It is pending again.")
+        transitions.record_event(
+            job, JobEvent.Kind.RESTARTED, now=clock.now, message="Preempted.", once_key="r", reason="preempted"
+        )
 
         page = signed_in(owner).get(at(job)).content.decode()
 
         assert 'aria-label="Trainboard: our queue 10 s, submitting 10 s"' in page
-        assert 'aria-label="Vertex AI: QUEUED 10 s, PENDING 10 s, RUNNING 14 m, PENDING 0 s, not observed 5 m"' in page
-        assert 'aria-label="workerpool0-0: attempt 1 · 14 m, Preempted at 09:14:40"' in page
+        told = "QUEUED 10 s, PENDING 10 s, RUNNING 14 min, PENDING 0 s, not observed 5 min, Preempted at 09:14:40"
+        assert f'aria-label="Vertex AI: {told}"' in page
+        assert f'aria-label="workerpool0-0: attempt 1 · 14 min, {ASSUMED}"' in page.replace("&#x27;", "'")
         assert "url(#hatch)" in page
 
     def test_is_there_as_a_table_too(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
@@ -231,7 +234,7 @@ class TestLiveParts:
 
         for below in ("live/", "log/"):
             assert "hx-trigger" not in client.get(at(job, below)).content.decode()
-        assert "hx-trigger" not in client.get(at(job)).content.decode()
+        assert "hx-trigger" not in client.get(at(job)).content.decode().partition("<main")[2]
 
     def test_keep_asking_for_the_log_until_it_was_read_to_its_end(
         self, make_job: MakeJob, owner: User, signed_in: SignIn
@@ -314,7 +317,7 @@ class TestLog:
         self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
     ) -> None:
         job = make_job("running")
-        LogFeed.objects.create(project=job.project, failing_since=clock.now, trouble="timed out")
+        LogFeed.objects.create(project=job.project, failing_since=clock.now, last_error="timed out")
 
         text = text_of(signed_in(owner).get(at(job, "log/")))
 
@@ -339,7 +342,7 @@ class TestCancel:
 
         job.refresh_from_db()
         assert job.cancel_requested_at is not None
-        assert "Cancellation of resnet asked for." in text_of(page)
+        assert "Cancellation of resnet requested." in text_of(page)
         assert "owner asked to cancel it." in text_of(page)
 
     def test_a_second_click_says_that_it_was_done(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
@@ -349,7 +352,7 @@ class TestCancel:
 
         page = client.post(at(job, "cancel/"), follow=True)
 
-        assert "was being cancelled already" in text_of(page)
+        assert "is being cancelled" in text_of(page)
         assert job.events.filter(kind="cancel_requested").count() == 1
 
     def test_withdraws_what_was_not_submitted(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:

@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from jobs.lifecycle import door
+from jobs import transitions
 from jobs.models import Job, JobEvent
 from jobs.states import JobState
 from jobs.timeline import ATTEMPT_BEGINS
@@ -20,7 +20,7 @@ class TestAttempts:
     def test_a_line_tells_where_one_begins_and_why(self, restarted: Log, owner: User, signed_in: SignIn) -> None:
         assert shown(signed_in(owner).get(at(restarted.job))) == [
             "Attempt 1", ATTEMPT_BEGINS, "epoch 1", "batch a", "saved while being stopped",
-            f"Attempt 2 — {SPOT}, after 4 m without machines", ATTEMPT_BEGINS, "epoch 2", "batch b",
+            f"Attempt 2 — {SPOT}, after 4 min without machines", ATTEMPT_BEGINS, "epoch 2", "batch b",
         ]  # fmt: skip
 
     def test_says_since_when_there_are_no_machines(self, log: Log, owner: User, signed_in: SignIn) -> None:
@@ -31,14 +31,14 @@ class TestAttempts:
 
         page = shown(signed_in(owner).get(at(log.job)))
 
-        assert page[2] == f"Attempt 2 — most likely {SPOT}, without machines since 09:01:40 UTC"
+        assert page[2] == f"Attempt 2 — most likely {SPOT}, waiting for machines since 09:01:40 UTC"
 
     def test_a_cause_that_is_learned_later_is_told(self, restarted: Log, owner: User, signed_in: SignIn) -> None:
         client = signed_in(owner)
         page = client.get(at(restarted.job))
         event = restarted.job.events.get(kind="restarted")
-        door.note(
-            restarted.job, JobEvent.Kind.EXPLAINED, now=restarted.clock.now, reason="internal", sentence="Learned.",
+        transitions.record_event(
+            restarted.job, JobEvent.Kind.EXPLAINED, now=restarted.clock.now, reason="internal", message="Learned.",
             once_key="explained", detail={"restart": event.once_key},
         )  # fmt: skip
 
@@ -46,7 +46,7 @@ class TestAttempts:
 
         assert answer["HX-Retarget"] == "#log"
         assert answer["HX-Reswap"] == "outerHTML"
-        assert "Attempt 2 — internal error of Vertex AI, after 4 m without machines" in shown(answer)
+        assert "Attempt 2 — internal error of Vertex AI, after 4 min without machines" in shown(answer)
 
     @pytest.mark.parametrize(
         ("query", "messages"),
@@ -98,16 +98,16 @@ class TestAttempts:
         theirs = client.get(at(log.job), {"replica": "workerpool1-0"})
         second = client.get(at(log.job), {"replica": "workerpool1-0", "attempt": "1.2"})
 
-        assert shown(every)[-2:] == ["workerpool1-0 begins again, start 2: it had ended with 1", "two"]
+        assert shown(every)[-2:] == ["workerpool1-0 restarted, start 2: it had ended with exit code 1", "two"]
         assert 'name="attempt"' not in every.content.decode()
         assert '<option value="1.2">attempt 1, start 2</option>' in theirs.content.decode()
-        assert shown(second) == ["workerpool1-0 begins again, start 2: it had ended with 1", "two"]
+        assert shown(second) == ["workerpool1-0 restarted, start 2: it had ended with exit code 1", "two"]
 
     def test_what_can_be_chosen_is_named(self, restarted: Log, owner: User, signed_in: SignIn) -> None:
         page = signed_in(owner).get(at(restarted.job), {"attempt": "2"}).content.decode()
 
         assert f'<option value="2" selected>attempt 2: {SPOT}</option>' in page
-        assert '<option value="service">service (Vertex AI itself)</option>' in page
+        assert '<option value="service">service (Vertex AI)</option>' in page
 
     def test_the_address_of_the_page_names_what_was_chosen(
         self, restarted: Log, owner: User, signed_in: SignIn
@@ -144,7 +144,7 @@ class TestAttempts:
         page = signed_in(owner).get(at(log.job), {"replica": "trial 2"})
 
         assert shown(page) == []
-        assert "Nothing written yet." in text_of(page)
+        assert "No lines yet." in text_of(page)
 
 
 class TestWhoSees:
@@ -171,7 +171,7 @@ class TestText:
             f"2026-03-02T09:00:40.000000Z INFO service {ATTEMPT_BEGINS}",
             "2026-03-02T09:00:50.000000Z INFO workerpool0-0 epoch 1",
         ]
-        assert lines[5] == f"# Attempt 2 — {SPOT}, after 4 m without machines"
+        assert lines[5] == f"# Attempt 2 — {SPOT}, after 4 min without machines"
 
     def test_follows_the_filters_and_they_part_the_log(self, restarted: Log, owner: User, signed_in: SignIn) -> None:
         client = signed_in(owner)
@@ -195,7 +195,7 @@ class TestWhatIsNotKept:
         Job.objects.filter(pk=log.job.pk).update(log_kept_from=log.at(1))
 
         text = text_of(client.get(at(log.job)))
-        assert "Lines before 2 Mar 2026, 09:00:41 UTC are not all kept here." in text
+        assert "Not all lines before 2 Mar 2026, 09:00:41 UTC are kept here." in text
         assert "The whole log with gcloud" not in text, "nobody knows yet where it is"
 
     def command(self, client: Client, job: Job, **query: str) -> list[str]:

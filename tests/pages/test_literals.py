@@ -86,7 +86,7 @@ class TestImport:
 
         page = send(client, YAML.replace("penguins:latest", "penguins:latest\n      args: ['--data=DATASET_ID']"))
 
-        assert "It could not be submitted as it is" in text_of(page)
+        assert "Cannot be submitted as it is" in text_of(page)
         form = client.get(f"/jobs/new/?draft={Draft.objects.get().pk}")
         assert len(ticks(form)) == 1
 

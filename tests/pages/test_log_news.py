@@ -8,6 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from dashboard.pages import job_log
+from dashboard.pages.parts import log_page
 from jobs.models import Job, LogFeed, LogLine
 from jobs.states import JobState
 from jobs.timeline import ATTEMPT_BEGINS
@@ -102,14 +103,14 @@ class TestNewLines:
     def test_what_is_shown_grows_to_a_limit(
         self, log: Log, owner: User, signed_in: SignIn, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(job_log, "TAIL_LINES", 3)
-        monkeypatch.setattr(job_log, "MOST_SHOWN", 6)
+        monkeypatch.setattr(log_page, "TAIL_LINES", 3)
+        monkeypatch.setattr(job_log, "MAX_LINES", 6)
         for number in range(5):
             log.write(number, f"line {number}")
         client = signed_in(owner)
         page = client.get(at(log.job))
         assert shown(page) == ["line 2", "line 3", "line 4"]
-        assert "These are the newest 3 lines" in text_of(page)
+        assert "Not all lines are shown, at most 3" in text_of(page)
 
         for number in range(5, 8):
             log.write(number, f"line {number}")
@@ -141,7 +142,7 @@ class TestNewLines:
             log.move(5, JobState.SUCCEEDED)
             Job.objects.filter(pk=log.job.pk).update(log_complete=True)
         elif change == "silent":
-            LogFeed.objects.update(failing_since=log.clock.now, trouble="timed out")
+            LogFeed.objects.update(failing_since=log.clock.now, last_error="timed out")
         else:
             log.write(2, "two", "workerpool1-0")
 

@@ -8,9 +8,9 @@ import pytest
 from django.contrib.auth.models import User
 from playwright.sync_api import expect
 
-from jobs import lifecycle
-from jobs.lifecycle.asking import templates
-from jobs.models import Job, Survey, Team
+from jobs import observation
+from jobs.models import Discovery, Job, Team
+from jobs.requests import templates
 from tests.pages.conftest import MakeJob
 from tests.pages.test_browser import SIZES, OpenWindow, chromium, violations, window
 from tests.support import samples
@@ -53,11 +53,11 @@ def addresses(make_job: MakeJob, team: Team, owner: User, clock: Clock) -> list[
             team=team, name=name, note="The base of every run.", submission=samples.submission(),
             expected=timedelta(hours=3), by=owner, now=clock.now,
         )  # fmt: skip
-    survey = lifecycle.ask_survey(project=team.project, region="us-central1", by=owner, now=clock.now)
-    Survey.objects.update(due_at=None, answered_at=clock.now, trouble="There is more than was looked through.")
+    discovery = observation.request_discovery(project=team.project, region="us-central1", by=owner, now=clock.now)
+    Discovery.objects.update(due_at=None, answered_at=clock.now, last_error="There is more than was looked through.")
     for number, row in enumerate((first, second)):
         labels = {"trainboard_instance": "trainboard"} if number else {}
-        survey.found.create(
+        discovery.found.create(
             kind=row.kind, remote_name=f"theirs-{number}", display_name="their-" * 20, state="JOB_STATE_RUNNING",
             created_at=clock.now, body=row.spec | {"labels": labels},
         )  # fmt: skip
@@ -91,7 +91,7 @@ def test_an_import_is_accessible_and_fits(window: OpenWindow, owner: User, size:
     page = view.page
     page.goto("/jobs/import/")
     page.get_by_label("Paste it").fill(TEXT)
-    page.get_by_role("button", name="Read it").click()
+    page.get_by_role("button", name="Import").click()
 
     expect(page.get_by_text("Did you mean `replicaCount`?")).to_be_visible()
     expect(page.get_by_role("link", name="Open in the form")).to_be_visible()
@@ -109,7 +109,7 @@ def test_a_file_is_imported_with_and_without_javascript(
     page.goto("/jobs/import/")
 
     page.get_by_label("Or upload files").set_input_files(file)
-    page.get_by_role("button", name="Read it").click()
+    page.get_by_role("button", name="Import").click()
 
     expect(page.get_by_text("from-a-file").first).to_be_visible()
     expect(page.get_by_role("link", name="Open in the form")).to_be_visible()
@@ -138,6 +138,6 @@ def test_a_file_that_is_too_large_is_told_and_the_page_stays(window: OpenWindow,
     view.page.goto("/jobs/import/")
 
     view.page.get_by_label("Or upload files").set_input_files(file)
-    view.page.get_by_role("button", name="Read it").click()
+    view.page.get_by_role("button", name="Import").click()
 
-    expect(view.page.get_by_role("alert")).to_contain_text("larger than 1 MB")
+    expect(view.page.get_by_role("alert")).to_contain_text("larger than 2 MiB")

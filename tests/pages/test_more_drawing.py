@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 from dashboard.drawing import differences
-from dashboard.drawing.differences import shown, text_of
+from dashboard.drawing.differences import format_value, render_difference
 from dashboard.drawing.marks import machines
-from dashboard.drawing.source import AROUND, WHOLE_LINES, listing
+from dashboard.drawing.source import CONTEXT_LINES, MAX_WHOLE_LINES, listing
 from dashboard.drawing.sources import Sources
 from jobs.spec import Finding, Severity
 from jobs.spec.compare import Change, Difference
 
 
 def told(before: Any, after: Any) -> tuple[list[tuple[str, bool]], list[tuple[str, bool]]]:
-    row = shown(Difference("args", Change.CHANGED, before, after))
+    row = render_difference(Difference("args", Change.CHANGED, before, after))
     return [(piece.text, piece.is_marked) for piece in row.before], [(p.text, p.is_marked) for p in row.after]
 
 
@@ -35,7 +35,7 @@ class TestValues:
         ],
     )
     def test_say_what_they_are(self, value: Any, text: str) -> None:
-        assert text_of(value) == text
+        assert format_value(value) == text
 
     def test_mark_the_words_that_changed_alone(self) -> None:
         before, after = told(["--lr=0.1", "--epochs", "3"], ["--lr=0.2", "--epochs", "3"])
@@ -45,42 +45,42 @@ class TestValues:
         assert "".join(text for text, _ in after) == "--lr=0.2 --epochs 3"
 
     def test_absent_sides_have_no_pieces(self) -> None:
-        assert shown(Difference("a", Change.ADDED, None, "x")).before == ()
-        assert shown(Difference("a", Change.REMOVED, "x", None)).after == ()
+        assert render_difference(Difference("a", Change.ADDED, None, "x")).before == ()
+        assert render_difference(Difference("a", Change.REMOVED, "x", None)).after == ()
 
     def test_that_are_long_are_cut_and_say_so(self) -> None:
-        row = shown(Difference("a", Change.ADDED, None, "x" * 5_000))
+        row = render_difference(Difference("a", Change.ADDED, None, "x" * 5_000))
 
         assert row.after[0].text.endswith("… (3,000 more characters)")
 
     def test_of_many_words_are_shown_without_marks(self) -> None:
-        before, after = told("a " * differences.MOST_WORDS, "b " * differences.MOST_WORDS)
+        before, after = told("a " * differences.MAX_WORDS, "b " * differences.MAX_WORDS)
 
         assert [marked for _, marked in before + after] == [False, False]
 
 
-def at(line: int | None, severity: Severity = Severity.ADVISE) -> Finding:
+def at(line: int | None, severity: Severity = Severity.NOTE) -> Finding:
     return Finding("code", severity, "", f"at {line}", line=line)
 
 
 class TestListing:
     def test_shows_a_short_text_in_full_with_its_findings(self) -> None:
-        lines = listing("a\nb\nc\n\n", [at(2), at(2, Severity.REFUSE), at(None)])
+        lines = listing("a\nb\nc\n\n", [at(2), at(2, Severity.ERROR), at(None)])
 
         assert [(line.number, line.text, line.mark) for line in lines] == [
             (1, "a", ""),
-            (2, "b", "refuse"),
+            (2, "b", "error"),
             (3, "c", ""),
         ]
-        assert [finding.severity for finding in lines[1].findings] == [Severity.REFUSE, Severity.ADVISE]
+        assert [finding.severity for finding in lines[1].findings] == [Severity.ERROR, Severity.NOTE]
 
     def test_shows_a_long_text_around_its_findings(self) -> None:
-        count = WHOLE_LINES + 700
+        count = MAX_WHOLE_LINES + 700
 
         lines = listing("\n".join(map(str, range(1, count + 1))), [at(500), at(count + 99)])
 
         assert [line.number for line in lines if line.findings] == [500, count]
-        assert {line.number for line in lines} == {1, 2, 3, *range(497, 504), *range(count - AROUND, count + 1)}
+        assert {line.number for line in lines} == {1, 2, 3, *range(497, 504), *range(count - CONTEXT_LINES, count + 1)}
         assert sum(line.skipped for line in lines) + len(lines) == count
 
     def test_cuts_long_lines(self) -> None:

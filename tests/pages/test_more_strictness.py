@@ -2,16 +2,14 @@
 
 import re
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
-from django.contrib.staticfiles import finders
 
-from jobs.lifecycle.asking import templates
 from jobs.models import Team
+from jobs.requests import templates
 from tests.pages.conftest import MakeJob, SignIn
-from tests.pages.test_strictness import FIRST_LOAD_BYTES
+from tests.pages.test_strictness import FIRST_LOAD_BYTES, first_load
 from tests.support import samples
 from tests.support.clock import Clock
 
@@ -53,9 +51,6 @@ class TestEveryPage:
             assert re.search(r"<title>[^<]+ · Trainboard</title>", page), address
             assert len(ids) == len(set(ids)), (address, [each for each in ids if ids.count(each) > 1])
 
-    def test_loads_at_most_150_kb_at_first(self, pages: dict[str, str]) -> None:
+    def test_loads_at_most_60_kb_at_first(self, pages: dict[str, str]) -> None:
         for address, page in pages.items():
-            linked = re.findall(r'(?:href|src)="/static/([^"]+)"', page)
-            size = len(page.encode()) + sum(Path(str(finders.find(name))).stat().st_size for name in linked)
-
-            assert size <= FIRST_LOAD_BYTES, (address, size)
+            assert first_load(page) <= FIRST_LOAD_BYTES, (address, first_load(page))

@@ -3,9 +3,9 @@
 import pytest
 from django.contrib.auth.models import User
 
-from jobs import lifecycle
-from jobs.lifecycle.watching.sightings import saw
 from jobs.models import Job, Policy, Team
+from jobs.observation.seen import mark_seen
+from jobs.upkeep import watch_spending
 from tests.pages.conftest import MakeJob, SignIn, text_of
 from tests.support.clock import Clock
 
@@ -16,16 +16,16 @@ pytestmark = pytest.mark.django_db
 def overrun(make_job: MakeJob, clock: Clock) -> Job:
     """A running job that was allowed up to a dollar and has cost more."""
     job = make_job("running")
-    saw([job.pk], now=clock.forward(hours=5))
-    assert lifecycle.watch_spending(clock.now) == 1
+    mark_seen([job.pk], now=clock.forward(hours=5))
+    assert watch_spending(clock.now) == 1
     return job
 
 
 def test_is_said_on_the_page_and_on_the_board(overrun: Job, teammate: User, signed_in: SignIn) -> None:
     browser = signed_in(teammate)
 
-    assert "It costs more than the $1.00 that were approved" in text_of(browser.get(f"/jobs/{overrun.pk}/"))
-    assert "more than the 1.00 USD that were approved" in text_of(browser.get(f"/jobs/{overrun.pk}/"))
+    assert "The job has cost more than the approved $1.00" in text_of(browser.get(f"/jobs/{overrun.pk}/"))
+    assert "more than the $1.00 that were approved" in text_of(browser.get(f"/jobs/{overrun.pk}/"))
     assert "over the approved $1.00" in text_of(browser.get("/"))
 
 

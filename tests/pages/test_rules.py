@@ -5,7 +5,8 @@ from django.test import Client
 
 from jobs.models import RuleSetting
 from jobs.strategies import RULES
-from tests.pages.conftest import SignIn, fields_of
+from tests.pages.conftest import SignIn, fields_of, text_of
+from tests.support.clock import Clock
 
 CODE = "spot_saves_checkpoints"
 
@@ -21,8 +22,8 @@ class TestPage:
         assert signed_in(stranger).get("/rules/").status_code == 200
 
     def test_only_an_admin_is_offered_to_change_them(self, owner: User, admin: User, signed_in: SignIn) -> None:
-        assert "Change its weight" not in signed_in(owner).get("/rules/").content.decode()
-        assert "Change its weight" in signed_in(admin).get("/rules/").content.decode()
+        assert "Change its severity" not in signed_in(owner).get("/rules/").content.decode()
+        assert "Change its severity" in signed_in(admin).get("/rules/").content.decode()
 
     def test_nobody_reads_them_without_signing_in(self, client: Client, db: None) -> None:
         assert client.get("/rules/").status_code == 302
@@ -32,11 +33,11 @@ class TestSet:
     def test_an_admin_s_change_is_shown_with_who_and_why(self, admin: User, signed_in: SignIn) -> None:
         browser = signed_in(admin)
 
-        answer = browser.post(f"/rules/{CODE}/", {"severity": "refuse", "note": "<b>We lost a week</b>"})
+        answer = browser.post(f"/rules/{CODE}/", {"severity": "error", "note": "<b>We lost a week</b>"})
 
         assert answer["Location"] == f"/rules/#{CODE}"
         page = browser.get("/rules/").content.decode()
-        assert "Set to refuse by admin" in page
+        assert "Set to error by admin" in page
         assert "&lt;b&gt;We lost a week&lt;/b&gt;" in page
 
     def test_the_stranger_and_the_engineer_change_nothing(self, owner: User, stranger: User, signed_in: SignIn) -> None:
@@ -66,3 +67,19 @@ class TestSet:
 
         page = signed_in(owner).post("/jobs/new/check/", example).content.decode()
         assert "Save a checkpoint at least every 4 hours" not in page
+
+
+class TestSearch:
+    def test_leaves_the_rules_with_every_word(self, engineer: Client) -> None:
+        text = text_of(engineer.get("/rules/?q=placeholders+filled"))
+
+        assert "placeholders_are_filled" in text
+        assert "resource_is_running" not in text
+
+    def test_that_finds_nothing_says_so(self, engineer: Client) -> None:
+        assert "No rule matches “zebra <b>”" in text_of(engineer.get("/rules/?q=zebra+<b>"))
+
+    def test_flags_what_was_read_long_ago(self, owner: User, signed_in: SignIn, clock: Clock) -> None:
+        assert "long ago" not in text_of(signed_in(owner).get("/rules/"))
+        clock.now = clock.now.replace(year=2028)
+        assert "read 2026-08-22, long ago" in text_of(signed_in(owner).get("/rules/"))

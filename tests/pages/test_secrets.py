@@ -10,9 +10,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from jobs import lifecycle, spec
-from jobs.lifecycle import door
-from jobs.models import Approval, Draft, ForeignJob, Job, JobEvent, Membership, Role, Template
+from jobs import observation, requests, spec, transitions
+from jobs.errors import NotAllowed
+from jobs.models import Approval, Draft, ExternalJob, Job, JobEvent, Membership, Role, Template
 from jobs.spec.secret_texts import MASK
 from tests.pages.conftest import MakeJob, SignIn, fields_of
 from tests.support import samples
@@ -23,7 +23,17 @@ pytestmark = pytest.mark.django_db
 BY_NAME, BY_FLAG, BY_FORM = "s3cr3t-of-ours-1", "s3cr3t-of-ours-2", "hf_abcdefghijklmnopqrstuvwxyz01"
 IN_COMMAND, QUOTED = "s3cr3t-of-ours-4", 's3cr3t"of\\ours-5'
 SECRETS = [BY_NAME, BY_FLAG, BY_FORM, IN_COMMAND, QUOTED]
-KEYS = {"code": "timeout_is_given", "pk": 1, "object_id": "1", "app_label": "jobs", "content_type_id": 1, "url": ""}
+KEYS = {
+    "code": "timeout_is_given",
+    "pk": 1,
+    "object_id": "1",
+    "app_label": "jobs",
+    "content_type_id": 1,
+    "url": "",
+    "secret": "x",
+    "uidb64": "MQ",
+    "token": "x-y",
+}
 
 
 def body(name: str = "resnet-prune", **changes: Any) -> dict[str, Any]:
@@ -55,16 +65,18 @@ def job(make_job: MakeJob, owner: User, clock: Clock, monkeypatch: pytest.Monkey
     words = f"Invalid value {' '.join(SECRETS)} in field env {json.dumps(QUOTED)}"
     monkeypatch.setitem(samples.BODIES, "custom_job", lambda **changes: body(**changes))
     made = make_job("failed", error={"code": 3, "message": words})
-    Job.objects.filter(pk=made.pk).update(trouble=words)
-    door.note(
+    Job.objects.filter(pk=made.pk).update(last_error=words)
+    transitions.record_event(
         made,
-        JobEvent.Kind.TROUBLE,
+        JobEvent.Kind.STEP_FAILED,
         now=clock.now,
-        sentence=f"Vertex AI refused it: {words}",
+        message=f"Vertex AI refused it: {words}",
         once_key="quoted",
         detail={"findings": [{"message": words}]},
     )
-    Approval.objects.create(job=made, asked_at=clock.now, findings=[{"code": "x", "severity": "ask", "message": words}])
+    Approval.objects.create(
+        job=made, asked_at=clock.now, findings=[{"code": "x", "severity": "approval", "message": words}]
+    )
     return Job.objects.get(pk=made.pk)
 
 
@@ -87,9 +99,9 @@ def filled(route: str, *, job: Job, template: Template) -> list[str]:
     route = route.replace("<uuid:pk>", str(job.pk)).replace("<slug:code>", KEYS["code"])
     if "object_id" in route or "<int:pk>" in route:
         event = job.events.order_by("-pk").first()
-        foreign = ForeignJob.objects.values_list("pk", flat=True).first()
+        external = ExternalJob.objects.values_list("pk", flat=True).first()
         keys: dict[str, Any] = {
-            "/jobs/foreignjob/": foreign,
+            "/jobs/foreignjob/": external,
             "/jobs/job/": job.pk,
             "/jobs/jobevent/": event.pk,
             "/jobs/template/": template.pk,
@@ -123,8 +135,8 @@ def test_no_address_of_the_site_shows_a_secret(
         team=job.team, name="old", kind=job.kind, spec=job.spec, region=job.region, expected_seconds=60,
         created_by=job.owner, created_at=job.requested_at, updated_at=job.requested_at,
     )  # fmt: skip
-    survey = lifecycle.ask_survey(project=job.project, region=job.region, by=job.owner, now=job.state_since)
-    survey.found.create(kind=job.kind, remote_name="x", display_name="theirs", state="x", body=job.spec)
+    discovery = observation.request_discovery(project=job.project, region=job.region, by=job.owner, now=job.state_since)
+    discovery.found.create(kind=job.kind, remote_name="x", display_name="theirs", state="x", body=job.spec)
     person = request.getfixturevalue("teammate" if who == "lead" else who)
     if who == "lead":
         Membership.objects.filter(user=person).update(role=Role.LEAD)
@@ -224,15 +236,15 @@ def test_an_imported_text_warns_and_names_secret_manager(owner: User, signed_in:
 
 def test_what_is_sent_to_vertex_ai_is_the_secret_itself(job: Job) -> None:
     assert shown_in(json.dumps(job.spec)) == SECRETS
-    assert lifecycle.submission_of(job).job_spec.worker_pool_specs[0].container_spec is not None
+    assert requests.submission_of(job).job_spec.worker_pool_specs[0].container_spec is not None
 
 
 def test_a_job_that_holds_the_mask_is_never_made(team: Any, owner: User, clock: Clock) -> None:
     whole = samples.body(labels={"note": MASK})
     read, _ = spec.read("custom_job", whole)
 
-    with pytest.raises(lifecycle.NotAllowed):
-        lifecycle.request_job(
+    with pytest.raises(NotAllowed):
+        requests.request_job(
             submission=spec.Submission("custom_job", team.project, "us-central1", read),
             team=team, by=owner, expected=timedelta(minutes=6), request_key="x", now=clock.now,
         )  # fmt: skip

@@ -1,103 +1,106 @@
-"""Several files and several jobs: a script is read with the file that it names, and the job that is meant is chosen."""
+"""Several jobs at once: what the action means for each, who may, and that nothing happens twice."""
 
 import re
 from typing import Any
 
-import pytest
 from django.contrib.auth.models import User
-from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
 
-from dashboard.forms.uploads import MAX_FILES, MOST_BYTES
-from jobs.models import Draft, Team
-from tests.pages.conftest import SignIn, text_of
-from tests.pages.test_import import YAML, send
-
-pytestmark = pytest.mark.django_db
-SCRIPT = "CONFIG=job.yaml\ngcloud ai custom-jobs create --region=us-central1 --display-name=night --config=$CONFIG\n"
-COMMAND = "gcloud ai custom-jobs create --region=us-central1 --display-name=night --config=$(CONFIG)"
-MAKEFILE = f"CONFIG := job.yaml\nrun:\n\t{COMMAND}\n"
-POOL = "{machineSpec: {machineType: n1-standard-4}, replicaCount: 1, containerSpec: {imageUri: a/b}}"
-TWO = f"""displayName: one
-jobSpec: {{workerPoolSpecs: [{POOL}]}}
----
-displayName: two
-jobSpec: {{workerPoolSpecs: [{POOL.replace("standard-4", "standard-8")}]}}
-"""
+from jobs.models import Job, Membership
+from tests.pages.conftest import MakeJob, SignIn, text_of
 
 
-def files(*given: tuple[str, str]) -> list[SimpleUploadedFile]:
-    return [SimpleUploadedFile(name, text.encode()) for name, text in given]
+def key_of(page: Any) -> str:
+    """Return what tells one confirmation from another."""
+    found = re.search(r'name="key" value="(\w+)"', page.content.decode())
+    assert found is not None
+    return found[1]
 
 
-def options(page: Any) -> list[str]:
-    return re.findall(r'<option value="(\d+\.\d+)"', page.content.decode())
+def confirm(client: Client, action: str, *jobs: Job) -> str:
+    """Choose jobs, confirm the page that follows, and return the text of the board after it."""
+    page = client.get("/jobs/several/", {"action": action, "job": [str(job.pk) for job in jobs]})
+    form = {
+        "action": action,
+        "key": key_of(page),
+        "job": [str(job.pk) for job in jobs],
+    } | {f"amount-{job.pk}": str(job.max_usd or "") for job in jobs}
+    return text_of(client.post("/jobs/several/", form, follow=True))
 
 
-@pytest.mark.parametrize("script", [("run.sh", SCRIPT), ("Makefile", MAKEFILE)])
-@pytest.mark.parametrize("first", [0, 1])
-def test_a_script_takes_the_file_that_is_uploaded_with_it(
-    team: Team, owner: User, signed_in: SignIn, script: tuple[str, str], first: int
-) -> None:
-    both = [script, ("job.yaml", YAML)]
+class TestCancelling:
+    def test_says_what_can_be_cancelled_and_cancels_it(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
+        running, ended = make_job("running", name="alive"), make_job("succeeded", name="over")
+        client = signed_in(owner)
 
-    page = send(signed_in(owner), file=files(*both[first:], *both[:first]))
+        page = text_of(client.get("/jobs/several/", {"action": "cancel", "job": [running.pk, ended.pk]}))
+        assert "Cancel the jobs (1)" in page
+        assert "Left out: it has ended." in page
+        assert "Requested the cancellation of 1 job: alive." in confirm(client, "cancel", running, ended)
+        assert Job.objects.get(pk=running.pk).cancel_requested_at is not None
+        assert Job.objects.get(pk=ended.pk).cancel_requested_at is None
 
-    assert page.status_code == 200, text_of(page)
-    spec = Draft.objects.get().spec
-    assert spec["displayName"] == "night"
-    assert spec["jobSpec"]["scheduling"]["strategy"] == "SPOT"
+    def test_a_viewer_cancels_nothing(self, make_job: MakeJob, teammate: User, signed_in: SignIn) -> None:
+        Membership.objects.filter(user=teammate).update(role="viewer")
+        job = make_job("running")
 
+        confirm(signed_in(teammate), "cancel", job)
 
-def test_pasted_parts_are_files_too_and_stay_for_another_reading(team: Team, owner: User, signed_in: SignIn) -> None:
-    client = signed_in(owner)
-    pasted = f"==> run.sh <==\n{SCRIPT}==> job.yaml <==\n{YAML}"
-
-    page = send(client, pasted)
-
-    assert Draft.objects.get().spec["displayName"] == "night"
-    assert "==&gt; job.yaml &lt;==" in page.content.decode()
+        assert Job.objects.get().cancel_requested_at is None
 
 
-def test_several_jobs_are_offered_and_the_chosen_one_is_read(team: Team, owner: User, signed_in: SignIn) -> None:
-    client = signed_in(owner)
+class TestApproving:
+    def test_shows_the_sum_and_approves(self, make_job: MakeJob, approver: User, signed_in: SignIn) -> None:
+        jobs = [make_job("awaiting_approval", name=f"ask-{number}") for number in range(3)]
+        client = signed_in(approver)
 
-    first, second = send(client, TWO), send(client, TWO, pick="1.2")
+        page = text_of(client.get("/jobs/several/", {"action": "approve", "job": [job.pk for job in jobs]}))
+        total = sum(job.max_usd or 0 for job in jobs)
+        assert f"At most ${total:,.2f} in total" in page
+        assert "Approved 3 jobs" in confirm(client, "approve", *jobs)
+        assert set(Job.objects.values_list("state", flat=True)) == {"approved"}
 
-    assert options(first) == ["1.1", "1.2"]
-    assert [draft.spec["displayName"] for draft in Draft.objects.order_by("pk")] == ["one", "two"]
-    assert "n1-standard-8" in text_of(second)
+    def test_not_ones_own_and_not_at_another_amount(
+        self, make_job: MakeJob, owner: User, approver: User, signed_in: SignIn
+    ) -> None:
+        job = make_job("awaiting_approval", name="ask")
 
-
-def test_jobs_of_several_files_are_offered(team: Team, owner: User, signed_in: SignIn) -> None:
-    client = signed_in(owner)
-    both = files(("a.yaml", YAML), ("b.yaml", YAML.replace("SPOT", "STANDARD")))
-
-    page = send(client, file=both, pick="2.1")
-
-    assert options(page) == ["1.1", "2.1"]
-    assert Draft.objects.get().spec["displayName"] == "b"
-
-
-@pytest.mark.parametrize("pick", ["9.9", "x", "1.1.1", "0.0", "\0"])
-def test_a_choice_that_is_none_is_the_first(team: Team, owner: User, signed_in: SignIn, pick: str) -> None:
-    assert send(signed_in(owner), TWO, pick=pick).status_code == 200
+        confirm(signed_in(owner), "approve", job)
+        assert Job.objects.get().state == "awaiting_approval"
+        job.max_usd = (job.max_usd or 0) - 1
+        assert "ask has changed meanwhile" in confirm(signed_in(approver), "approve", job)
+        assert Job.objects.get().state == "awaiting_approval"
 
 
-def test_too_many_bytes_together_are_refused(owner: User, signed_in: SignIn) -> None:
-    half = "#" * (MOST_BYTES // 2 + 1)
+class TestRunningAgain:
+    def test_makes_a_copy_of_each_and_only_one(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
+        job = make_job("failed", name="again")
+        client = signed_in(owner)
+        page = client.get("/jobs/several/", {"action": "rerun", "job": str(job.pk)})
+        form = {"action": "rerun", "key": key_of(page), "job": str(job.pk)}
 
-    assert send(signed_in(owner), file=files(("a.yaml", half), ("b.yaml", half))).status_code == 413
+        for _ in range(2):
+            client.post("/jobs/several/", form)
+
+        copy = Job.objects.exclude(pk=job.pk).get()
+        assert (copy.display_name, copy.cloned_from, copy.spec) == ("again", job, job.spec)
 
 
-def test_files_beyond_the_limit_are_left_out(owner: User, signed_in: SignIn) -> None:
-    page = send(signed_in(owner), file=files(*((f"{n}.yaml", YAML) for n in range(MAX_FILES + 5))))
+class TestStrangers:
+    def test_see_and_do_nothing(self, make_job: MakeJob, stranger: User, signed_in: SignIn) -> None:
+        job = make_job("running", name="secret-name")
+        client = signed_in(stranger)
 
-    assert len(options(page)) == MAX_FILES
+        for action in ("cancel", "approve", "rerun"):
+            page = text_of(client.get("/jobs/several/", {"action": action, "job": str(job.pk)}))
+            assert "secret-name" not in page
+            assert "No jobs are selected." in page
+            confirm(client, action, job)
 
+        assert Job.objects.get().cancel_requested_at is None
 
-def test_a_stranger_sees_nothing_of_it(team: Team, owner: User, stranger: User, signed_in: SignIn) -> None:
-    send(signed_in(owner), TWO)
+    def test_an_unknown_action_and_a_broken_id(self, owner: User, signed_in: SignIn) -> None:
+        client = signed_in(owner)
 
-    page = signed_in(stranger).get(f"/jobs/new/?draft={Draft.objects.get().pk}")
-
-    assert page.status_code == 404
+        assert client.get("/jobs/several/", {"action": "delete"}).status_code == 400
+        assert client.get("/jobs/several/", {"action": "cancel", "job": "x"}).status_code == 404

@@ -9,7 +9,7 @@ from django.contrib.auth import hashers
 from django.contrib.auth.models import User
 from django.test import Client, RequestFactory
 
-from dashboard.access import sessions
+from dashboard.access import sign_in
 from dashboard.access.addresses import client_address
 from tests.conftest import PASSWORD
 from tests.pages.conftest import SignIn, text_of
@@ -172,7 +172,7 @@ class TestFlood:
     @pytest.mark.parametrize("others", [{"203.0.113.7"}, {"192.0.2.1", "192.0.2.2"}], ids=["same place", "elsewhere"])
     def test_leaves_threads_to_the_pages(self, owner: User, monkeypatch: pytest.MonkeyPatch, others: set[str]) -> None:
         """While others are checked, a sign-in is answered at once, and not counted."""
-        monkeypatch.setattr(sessions, "_checked", others)
+        monkeypatch.setattr(sign_in, "_checked", others)
         answer = attempt("owner", PASSWORD)
         assert (answer.status_code, answer["Retry-After"]) == (429, "2")
         assert "Too many sign-ins at once" in text_of(answer)
@@ -182,7 +182,7 @@ class TestFlood:
         assert attempt("owner", PASSWORD).status_code == 302
 
     def test_leaves_room_to_people_elsewhere(self, owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(sessions, "_checked", {"192.0.2.1"})
+        monkeypatch.setattr(sign_in, "_checked", {"192.0.2.1"})
 
         assert attempt("owner", PASSWORD).status_code == 302
 
@@ -196,11 +196,9 @@ class TestFlood:
             threading.Event().wait(0.05)
             busy.pop()
 
-        monkeypatch.setattr(sessions.ModelBackend, "authenticate", slow)
+        monkeypatch.setattr(sign_in.ModelBackend, "authenticate", slow)
         threads = [
-            threading.Thread(
-                target=lambda at=at: (both.wait(), sessions.PersonBackend().authenticate(at, "owner", "x"))
-            )
+            threading.Thread(target=lambda at=at: (both.wait(), sign_in.SignInBackend().authenticate(at, "owner", "x")))
             for at in (RequestFactory().get("/", REMOTE_ADDR=f"192.0.2.{number}") for number in range(2))
         ]
         for thread in threads:

@@ -11,8 +11,8 @@ from django.test import RequestFactory
 
 from dashboard.access import Request
 from dashboard.access.starts import Start, start_for
-from jobs.lifecycle.asking import drafts, templates
 from jobs.models import Draft, Job, Membership, Team, Template
+from jobs.requests import drafts, templates
 from tests.pages.conftest import MakeJob
 from tests.support import samples
 from tests.support.clock import Clock

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.browser
 @pytest.fixture
 def study(make_job: MakeJob, clock: Clock) -> Job:
     """A running study with trials in every state, and a parameter with a long name."""
-    job = make_job("running", kind="hyperparameter_tuning_job", hours=0.01)
+    job = make_job("running", kind="hyperparameter_tuning_job", hours=0.01, trials=9, parallel=1)
     values: list[float | None] = [0.5, None, 0.9, 0.7, None]
     for number, value in enumerate(values, 1):
         state = "SUCCEEDED" if value is not None else "INFEASIBLE" if number == 2 else "ACTIVE"
@@ -27,6 +27,7 @@ def study(make_job: MakeJob, clock: Clock) -> Job:
             job=job, trial_id=str(number), state=state, metrics={} if value is None else {"accuracy": value},
             parameters={"learning-rate": number / 1000, "units-of-the-widest-hidden-layer": 2**number},
             started_at=clock.now, ended_at=clock.now + timedelta(minutes=3) if state != "ACTIVE" else None,
+            job_states=[["queued", clock.now.isoformat()]] if number == 5 else None,
             infeasible_reason="The replica workerpool0-0 exited with a non-zero status of 1." if number == 2 else "",
         )  # fmt: skip
     return job

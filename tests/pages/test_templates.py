@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from django.contrib.auth.models import User
 
-from jobs.lifecycle.asking import templates
 from jobs.models import Job, Membership, Team, Template
+from jobs.requests import templates
 from tests.pages.conftest import MakeJob, SignIn, text_of
 from tests.support import samples
 from tests.support.clock import Clock
@@ -38,7 +38,7 @@ class TestList:
     def test_says_what_each_template_asks_for(self, kept: Template, teammate: User, signed_in: SignIn) -> None:
         page = signed_in(teammate).get("/templates/")
 
-        for words in ("resnet", "the base", "Spot", "1 × a2-highgpu-1g", "us-central1", "3 h", "kept by owner"):
+        for words in ("resnet", "the base", "Spot", "1 × a2-highgpu-1g", "us-central1", "3 h", "created by owner"):
             assert words in text_of(page)
         assert f'href="/jobs/new/?template={kept.pk}"' in page.content.decode()
 
@@ -50,7 +50,7 @@ class TestList:
         assert "/delete/" not in page
 
     def test_tells_how_to_get_the_first(self, owner: User, signed_in: SignIn) -> None:
-        assert "No template yet" in text_of(signed_in(owner).get("/templates/"))
+        assert "No templates yet" in text_of(signed_in(owner).get("/templates/"))
 
     def test_a_stranger_sees_nothing(self, kept: Template, stranger: User, signed_in: SignIn) -> None:
         assert "resnet" not in text_of(signed_in(stranger).get("/templates/"))
@@ -94,7 +94,7 @@ class TestTemplate:
         kept.refresh_from_db()
         assert page.status_code == 422
         assert kept.name == "resnet"
-        assert 'class="find refuse"' in page.content.decode()
+        assert 'class="find error"' in page.content.decode()
 
     def test_of_another_team_is_not_there(self, kept: Template, stranger: User, signed_in: SignIn) -> None:
         client = signed_in(stranger)

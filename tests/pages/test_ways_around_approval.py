@@ -40,7 +40,7 @@ def post(engineer: Client, example: dict[str, str]) -> Post:
 def nothing_was_sent_unasked() -> None:
     """Every job that was made waits for an approver, or cannot cost more than the limit."""
     for job in Job.objects.all():
-        assert job.state == "awaiting_approval" or (job.judged_usd is not None and job.judged_usd <= 5), job.judged_usd
+        assert job.state == "awaiting_approval" or (job.max_usd is not None and job.max_usd <= 5), job.max_usd
 
 
 def test_a_short_job_with_a_short_timeout_needs_no_approval(post: Post) -> None:
@@ -86,7 +86,7 @@ def test_the_page_says_what_is_weighed_and_what_helps(engineer: Client, example:
     answer = engineer.post("/jobs/new/check/", example | {"run_time": "1 min", "timeout": "7 d"})
 
     page = text_of(answer)
-    assert "Approval depends on the most that may be spent" in page
+    assert "on which the approval depends" in page
     assert "because it may run until its timeout of 168 hours" in page
     assert "Set a shorter timeout" in page
 
@@ -220,14 +220,14 @@ def test_an_approval_of_an_amount_that_has_changed_meanwhile_counts_for_nothing(
 ) -> None:
     job = make_job("awaiting_approval")
     browser = signed_in(approver)
-    assert f'name="amount" value="{job.judged_usd}"' in browser.get("/approvals/").content.decode()
-    shown = str(job.judged_usd)
-    Job.objects.filter(pk=job.pk).update(judged_usd=job.judged_usd + 1000)
+    assert f'name="amount" value="{job.max_usd}"' in browser.get("/approvals/").content.decode()
+    shown = str(job.max_usd)
+    Job.objects.filter(pk=job.pk).update(max_usd=job.max_usd + 1000)
 
     browser.post(f"/jobs/{job.pk}/decide/", {"decision": "approve", "amount": shown})
     assert Job.objects.get(pk=job.pk).state == "awaiting_approval"
 
-    browser.post(f"/jobs/{job.pk}/decide/", {"decision": "approve", "amount": f"{job.judged_usd + 1000}"})
+    browser.post(f"/jobs/{job.pk}/decide/", {"decision": "approve", "amount": f"{job.max_usd + 1000}"})
     assert Job.objects.get(pk=job.pk).state == "approved"
 
 

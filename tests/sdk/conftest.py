@@ -1,7 +1,8 @@
 """Google's own clients against an emulator; whatever the emulator answers is judged by the discovery documents."""
 
 import re
-from collections.abc import Iterator
+import urllib.parse
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from google.auth.credentials import AnonymousCredentials
 
 from emulator.testing import Running, running
 from tests.sdk.schema_check import Judge
+from tests.support import certificates
 
 V1 = "GoogleCloudAiplatformV1"
 RESOURCES = {
@@ -74,10 +76,17 @@ def witness(monkeypatch: pytest.MonkeyPatch) -> Iterator[Witness]:
     assert made.faults() == []
 
 
+@pytest.fixture(params=["rest", "grpc"])
+def transport(request: pytest.FixtureRequest) -> str:
+    """How Google's clients speak to the emulator; a test that asks for a client runs once with each."""
+    return str(request.param)
+
+
 @pytest.fixture
-def emulator(tmp_path: Path) -> Iterator[Running]:
+def emulator(tmp_path: Path, transport: str) -> Iterator[Running]:
     """An emulator that really runs what it is given; the service's own times are a thousandth."""
-    with running(tmp_path / "state") as made:
+    certificates.give(tmp_path / "state")
+    with running(tmp_path / "state", grpc=transport == "grpc") as made:
         yield made
 
 
@@ -89,8 +98,8 @@ def scripted(tmp_path: Path) -> Iterator[Running]:
 
 
 @pytest.fixture
-def sdk(emulator: Running, witness: Witness, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The official SDK over REST against the emulator, polling without its usual pauses."""
+def sdk(emulator: Running, transport: str, witness: Witness, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The official SDK against the emulator, polling without its usual pauses."""
     from google.cloud import aiplatform
     from google.cloud.aiplatform import jobs, training_jobs
 
@@ -101,10 +110,24 @@ def sdk(emulator: Running, witness: Witness, monkeypatch: pytest.MonkeyPatch) ->
     aiplatform.init(
         project="demo",
         location="us-central1",
-        api_endpoint=emulator.url,
-        api_transport="rest",
+        api_endpoint=emulator.grpc or emulator.url,
+        api_transport=transport,
         credentials=AnonymousCredentials(),
         staging_bucket="gs://stage",
     )
     yield aiplatform
     aiplatform.initializer.global_config.__init__()
+
+
+@pytest.fixture
+def client_of(emulator: Running, transport: str) -> Callable[[Any], Any]:
+    """`client_of(JobServiceClient)` is a generated client against the emulator."""
+
+    def make(kind: Any) -> Any:
+        if transport == "grpc":
+            return kind(credentials=AnonymousCredentials(), client_options={"api_endpoint": emulator.grpc})
+        where = urllib.parse.urlsplit(emulator.url)
+        rest = kind.get_transport_class("rest")
+        return kind(transport=rest(host=where.netloc, credentials=AnonymousCredentials(), url_scheme=where.scheme))
+
+    return make

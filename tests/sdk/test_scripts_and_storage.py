@@ -8,7 +8,7 @@ from google.api_core import exceptions
 from google.auth.credentials import AnonymousCredentials
 
 from emulator.testing import Running
-from tests.unit.emulator.conftest import said
+from tests.unit.emulator.conftest import log_texts
 
 SUCCEEDED = 4
 IMAGE = "us-docker.pkg.dev/vertex-ai/training/pytorch-cpu.2-4.py310:latest"
@@ -37,7 +37,7 @@ class TestScripts:
         job.run(sync=True)
 
         assert job.state == SUCCEEDED
-        assert "script says hello" in said(emulator, {"name": job.resource_name})
+        assert "script says hello" in log_texts(emulator, {"name": job.resource_name})
         client = client_of(emulator)
         assert client.bucket("stage").blob("out/model/model.txt").download_as_text() == "weights"
 

@@ -1,8 +1,9 @@
 """The emulator's data files are what Google publishes."""
 
+import gzip
 import json
 
-from tests.sdk import vocabulary
+from tests.sdk import descriptors, vocabulary
 
 
 class TestData:
@@ -15,3 +16,6 @@ class TestData:
         assert json.loads((vocabulary.DATA / "methods.json").read_text()) == {
             version: vocabulary.methods(version) for version in vocabulary.VERSIONS
         }
+
+    def test_grpc_methods_are_those_of_the_sdk_that_http_serves(self) -> None:
+        assert gzip.decompress(descriptors.FILE.read_bytes()) == descriptors.services()

@@ -5,14 +5,16 @@ import gc
 import os
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor
-from itertools import repeat
+from multiprocessing import get_context
 
 PORTION = 250
+MAX_PORTIONS = 20
+"""Of one process, which keeps ever more, so that collecting it takes ever longer; then a fresh one takes its place."""
 
 
-def violations(first: int, count: int, stops: bool) -> list[str]:
-    """Run `count` seeds from `first` on; return what went wrong, in words."""
+def violations(portion: tuple[int, int, bool]) -> list[str]:
+    """Run seeds, given as (first, count, whether to stop at the first violation); return what went wrong, in words."""
+    first, count, stops = portion
     import django
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
@@ -47,11 +49,11 @@ def main() -> int:
     portions = range(options.first, options.first + options.seeds, PORTION)
     counts = [min(PORTION, options.first + options.seeds - first) for first in portions]
     found: list[str] = []
-    with ProcessPoolExecutor(options.processes) as pool:
-        for part in pool.map(violations, portions, counts, repeat(True)):
+    tasks = [(first, count, True) for first, count in zip(portions, counts, strict=True)]
+    with get_context("fork").PersistentResource(options.processes, maxtasksperchild=MAX_PORTIONS) as pool:
+        for part in pool.imap(violations, tasks):
             found += part
             if found:
-                pool.shutdown(wait=False, cancel_futures=True)
                 break
     seconds = time.monotonic() - began
     if found:
@@ -77,7 +79,7 @@ def run_one(seed: int) -> int:
     except Violation as violation:
         print(violation)
         return 1
-    print("\n".join(simulation.kernel.sentences()))
+    print("\n".join(simulation.kernel.messages()))
     return 0
 
 

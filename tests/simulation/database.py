@@ -10,11 +10,11 @@ from typing import Any
 from django.db import OperationalError
 
 from jobs import states
-from jobs.lifecycle.claims import JOB_LEASE
-from jobs.lifecycle.sending.installation import Watch
-from jobs.lifecycle.sending.ports import Change, Decide, Written
 from jobs.models import Job
+from jobs.queue.claims import JOB_LEASE
+from jobs.queue.installation import Watch
 from jobs.states import FINISHED, NOT_SENT, JobState
+from jobs.submission.ports import Change, Decide, Written
 from jobs.vertex import RemoteJob
 from tests.simulation.kernel import Kernel
 
@@ -28,7 +28,7 @@ class Row:
 
     def __init__(self, pk: str, now: datetime) -> None:
         self.pk, self.state, self.requested_at, self.due_at = pk, str(JobState.APPROVED), now, now
-        self.remote_name = self.trouble = ""
+        self.remote_name = self.last_error = ""
         self.claim: uuid.UUID | None = None
         self.submit_attempts = self.failures = self.cancels_sent = 0
         self.claimed_until = self.attempted_at = self.cancel_requested_at = None
@@ -56,6 +56,8 @@ class Database:
     """(number, job, what it was, when): the state entered, or the key of the event."""
     unmatched: dict[str, Unmatched] = field(default_factory=dict)
     trusted_since: datetime | None = None
+    identity: int = 0
+    """What the rows say of the server; a backup says what was true then."""
     stalls: list[tuple[float, float]] = field(default_factory=list)
     locks: dict[str, float] = field(default_factory=dict)
     faults: float = 0.0
@@ -99,11 +101,11 @@ class Database:
 
     def copy(self) -> tuple[Any, ...]:
         """Return a backup."""
-        return copy.deepcopy((self.rows, self.unmatched, self.trusted_since)), len(self.events)
+        return copy.deepcopy((self.rows, self.unmatched, self.trusted_since, self.identity)), len(self.events)
 
     def restore(self, backup: tuple[Any, ...]) -> None:
         """Replace everything by a backup; whoever is in a transaction loses it."""
-        self.rows, self.unmatched, self.trusted_since = copy.deepcopy(backup[0])
+        self.rows, self.unmatched, self.trusted_since, self.identity = copy.deepcopy(backup[0])
         del self.events[backup[1] :]
         self.numbers = backup[1]
         self.locks.clear()
@@ -189,9 +191,10 @@ class SimulatedStore:
         database, now = self.database, self.clock.now()
         newest = database.events[-1] if database.events else None
         identity = database.epoch if database.drops_connections else 0
-        if self.watch.went_back(now, newest, database.events.__contains__, identity=identity):
+        misses_event = self.watch.misses_event(now, newest, database.events.__contains__)
+        if misses_event or database.identity != identity:
             database.kernel.log("A worker notices that the database may be another one.")
-            database.trusted_since = now
+            database.trusted_since, database.identity = now, identity
             for row in database.rows.values():
                 if row.state in NOT_SENT:
                     row.attempted_at = now

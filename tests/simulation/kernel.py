@@ -70,7 +70,7 @@ class Kernel:
         """Remember what happened; it is put into words only when somebody asks."""
         self._logged.append((self.seconds, words, values))
 
-    def sentences(self) -> list[str]:
+    def messages(self) -> list[str]:
         """Return what has happened, one sentence a line."""
         return [f"{seconds:8.1f} s  {words.format(*values)}" for seconds, words, values in self._logged]
 

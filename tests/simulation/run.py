@@ -9,13 +9,13 @@ from django.db import OperationalError
 from greenlet import greenlet
 
 from jobs import states, vertex
-from jobs.lifecycle.connection import JOB_LABEL
-from jobs.lifecycle.sending import duplicates
-from jobs.lifecycle.sending.advance import advance
-from jobs.lifecycle.sending.cancel import cancel
-from jobs.lifecycle.sending.installation import Watch
-from jobs.lifecycle.sending.ports import World
+from jobs.connection import JOB_LABEL
+from jobs.queue.installation import Watch
 from jobs.states import JobState
+from jobs.submission import unmatched
+from jobs.submission.advance import advance
+from jobs.submission.cancel import cancel
+from jobs.submission.ports import World
 from tests.simulation.database import Database, Row, SimulatedStore
 from tests.simulation.kernel import EPOCH, Kernel, Killed
 from tests.simulation.vertex import Cloud, SimulatedRemote
@@ -147,8 +147,7 @@ class Simulation:
 
     def _work(self, which: int) -> None:
         """Take every job that is due its next step, again and again."""
-        identity = self.database.epoch if self.database.drops_connections else 0
-        watch = Watch(began_at=self.kernel.now, identity=identity)  # a new process remembers nothing
+        watch = Watch(began_at=self.kernel.now)  # a new process remembers nothing
         clock = self.make_clock(self.kernel, self.skews[which])
         store, remote = SimulatedStore(self.database, watch, clock), SimulatedRemote(self.cloud, clock)
         world = World(store, remote, clock)  # type: ignore[arg-type]
@@ -196,7 +195,7 @@ class Simulation:
         for each in listed.values():
             job = world.store.get(each.raw["labels"][JOB_LABEL]) if each.name not in followed else None
             if job is not None:
-                duplicates.settle(job, [each], world)
+                unmatched.settle_request(job, [each], world)
 
     def _kill(self) -> None:
         which = self.random.randrange(3)
@@ -238,7 +237,7 @@ class Simulation:
                 or (f"{pk} took {self.cloud.calls[pk]} calls." if self.cloud.calls.get(pk, 0) > MAX_CALLS else "")
             )
             if problem:
-                raise Violation(f"Seed {self.kernel.seed}: {problem}", self.kernel.sentences())
+                raise Violation(f"Seed {self.kernel.seed}: {problem}", self.kernel.messages())
 
     def _problem_of_copies(self, pk: str, row: Row) -> str:
         """Never two live jobs for one request, unless Vertex AI was later than every window; then both are told."""
@@ -262,7 +261,7 @@ class Simulation:
     def _problem_of_end(self, row: Row, names: list[str], live: list[str]) -> str:
         """Never none after quiet, and every end state true."""
         if row.state in {JobState.APPROVED, JobState.SUBMITTING}:
-            return f"{row.pk} is still {row.state}, last error: {row.trouble!r}, due at {row.due_at}."
+            return f"{row.pk} is still {row.state}, last error: {row.last_error!r}, due at {row.due_at}."
         if row.state in {JobState.WITHDRAWN, JobState.SUBMIT_FAILED}:
             return f"{row.pk} ended as {row.state} and {live} are live." if live else ""
         if row.remote_name not in names:

@@ -7,14 +7,16 @@ from typing import Any
 import pytest
 
 from jobs import vertex
-from jobs.lifecycle.claims import JOB_LEASE
-from jobs.lifecycle.sending import cancel, submit
-from jobs.lifecycle.sending.ports import Change, Decide, World, Written
 from jobs.models import Job
+from jobs.queue.claims import JOB_LEASE
+from jobs.submission import cancel, submit
+from jobs.submission.ports import Change, Decide, World, Written
 from tests.simulation.kernel import Kernel
 from tests.simulation.run import Clock, Simulation, Violation
 
 SEEDS = 1_000
+MAX_SEEDS = 6_000
+"""Until a fault that was put back has to show; the rarest shows in about one of 550."""
 CANCELLATION_LOST = "was accepted, and its job is still live"
 
 
@@ -25,9 +27,9 @@ class OwnClock(Clock):
         return super().now() + timedelta(seconds=self.skew)
 
 
-def first_violation(about: str = "", *, clock: Any = Clock) -> Violation | None:
+def first_violation(about: str = "", *, clock: Any = Clock, seeds: int = MAX_SEEDS) -> Violation | None:
     """Run seeds until one violates something, in words that hold `about`; None when none does."""
-    for seed in range(SEEDS):
+    for seed in range(seeds):
         try:
             Simulation(seed, clock).run()
         except Violation as violation:
@@ -37,7 +39,7 @@ def first_violation(about: str = "", *, clock: Any = Clock) -> Violation | None:
 
 
 def test_a_thousand_seeds_violate_nothing() -> None:
-    assert first_violation() is None
+    assert first_violation(seeds=SEEDS) is None
 
 
 def test_a_violation_is_told_in_sentences() -> None:
@@ -45,7 +47,7 @@ def test_a_violation_is_told_in_sentences() -> None:
     kernel.start(lambda: kernel.log("{} is approved.", "request 1"), at=12)
     kernel.run(20)
 
-    assert kernel.sentences() == ["    12.0 s  request 1 is approved."]
+    assert kernel.messages() == ["    12.0 s  request 1 is approved."]
 
 
 def test_the_same_seed_is_the_same_run() -> None:
@@ -53,7 +55,7 @@ def test_the_same_seed_is_the_same_run() -> None:
     for _ in range(2):
         simulation = Simulation(17)
         simulation.run()
-        told.append(simulation.kernel.sentences())
+        told.append(simulation.kernel.messages())
 
     assert told[0] == told[1]
     assert len(told[0]) > 5
@@ -102,7 +104,7 @@ class TestMendsTakenOut:
                         return
             world.store.apply(job, submit.adopted(kept), needs_claim=False)
 
-        monkeypatch.setattr(submit, "_follow", cancel_first)
+        monkeypatch.setattr(submit, "follow", cancel_first)
 
         assert first_violation("is still submitting") is not None
 

@@ -5,8 +5,8 @@ from datetime import timedelta
 from typing import Any
 
 from jobs import vertex
-from jobs.lifecycle.budget import OverBudget
-from jobs.lifecycle.connection import JOB_LABEL
+from jobs.connection import JOB_LABEL
+from jobs.queue.rate_limit import OverRateLimit
 from tests.simulation.kernel import EPOCH, Kernel
 
 LIVE = ("JOB_STATE_PENDING", "JOB_STATE_RUNNING", "JOB_STATE_CANCELLING")
@@ -102,7 +102,7 @@ class SimulatedRemote:
 
     def reserve_create(self, job: Any) -> None:
         if self.cloud.faults and self.cloud.kernel.random.random() < 0.05:
-            raise OverBudget("our own limit is used up", retry_after=timedelta(seconds=7))
+            raise OverRateLimit("our own limit is used up", retry_after=timedelta(seconds=7))
 
     def create(self, job: Any, *, within: float) -> vertex.RemoteJob:
         cloud, kernel, random = self.cloud, self.cloud.kernel, self.cloud.kernel.random

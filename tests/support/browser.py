@@ -56,7 +56,8 @@ class Window:
         self.page.get_by_label("User name").fill(name)
         self.page.get_by_label("Password").fill(self.password)
         self.page.get_by_role("button", name="Sign in").click()
-        self.page.get_by_role("button", name="Sign out").wait_for()
+        self.page.locator(".menu.account").wait_for()
+        self.page.wait_for_load_state()  # what is typed before the scripts have run is not seen by them
         return self
 
     def sign_out(self) -> None:

@@ -63,17 +63,17 @@ class Chaos(House):
         self.run("-c", "import django; django.setup(); import dashboard.urls, dashboard.celery")
         self.warm_seconds = 2 * (time.time() - began)
         self.parts = {
-            "redis": Part(self.start_redis, weight=2),
-            "emulator": Part(self.start_emulator, weight=2),
-            "worker": Part(self.start_worker, weight=3),
-            "sender": Part(self.start_sender, weight=3),
+            "redis": Part(self.start_redis, severity=2),
+            "emulator": Part(self.start_emulator, severity=2),
+            "worker": Part(self.start_worker, severity=3),
+            "sender": Part(self.start_sender, severity=3),
             "beat": Part(self.start_beat),
-            "web": Part(self.start_web, weight=2),
+            "web": Part(self.start_web, severity=2),
         }
         for part in self.parts.values():
             part.begin()
         if self.database is not None:
-            self.parts["postgres"] = Part(self.start_postgres, weight=2, process=self.database)
+            self.parts["postgres"] = Part(self.start_postgres, severity=2, process=self.database)
         self.public.start()
 
     # ------------------------------------------------------------ the run
@@ -109,7 +109,7 @@ class Chaos(House):
         if not alive:
             return
         if not any(name in alive for name in self.bag):
-            self.bag = [name for name, part in self.parts.items() for _ in range(part.weight)]
+            self.bag = [name for name, part in self.parts.items() for _ in range(part.severity)]
             self.dice.shuffle(self.bag)
         name = next(name for name in self.bag if name in alive)
         self.bag.remove(name)

@@ -24,7 +24,7 @@ class Clock:
 
 @dataclass
 class DatabaseTime:
-    """`jobs.lifecycle.Clock` of a test: the database and the worker agree, and only the test moves the time."""
+    """`jobs.clock.Clock` of a test: the database and the worker agree, and only the test moves the time."""
 
     moment: Callable[[], datetime]
 

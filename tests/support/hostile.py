@@ -51,7 +51,7 @@ def changed(document: Any, changes: dict[Path, Any]) -> Any:
         try:
             for key in path[:-1]:
                 place = place[key]
-            place[path[-1]] = value
+            place[path[-1]] = copy.deepcopy(value)  # another change may go into it
         except (TypeError, KeyError, IndexError):  # another change has replaced what was above
             continue
     return wire.decode(json.dumps(made).encode())

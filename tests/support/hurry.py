@@ -37,22 +37,21 @@ def hurry() -> None:
 
     timezone.now = lambda: now() + SKEW  # type: ignore[assignment]
     django.setup()
-    from jobs import tasks
-    from jobs.lifecycle import clock, connection
-    from jobs.lifecycle.sending import submit
-    from jobs.lifecycle.watching import cadence
+    from jobs import clock, connection, tasks
+    from jobs.observation import cadence
+    from jobs.submission import submit
     from jobs.vertex import Timeout, VertexClient
 
     clock.read_database_clock = now
     clock.DatabaseClock.monotonic = lambda _: time.monotonic() * BY  # type: ignore[method-assign]
     timeout = Timeout(connect=5 / BY, read=25 / BY, total=30 / BY)
     one: dict[str, VertexClient] = {}
-    connection._client = lambda endpoint, logs, _token_file: one.setdefault(  # type: ignore[assignment]
-        endpoint, VertexClient(endpoint=endpoint, logging_endpoint=logs, timeout=timeout)
+    connection._client = lambda **addresses: one.setdefault(  # type: ignore[assignment]
+        addresses["endpoint"], VertexClient(timeout=timeout, **addresses | {"token_file": ""})
     )
     tasks.MAX_HINT_AGE = tasks.MAX_HINT_AGE * BY  # hints travel on the wall's clock
     submit.MAX_START_SECONDS = 20.0  # hurried seconds are short beside a commit
-    for name in ("PATIENCE_SECONDS", "PROBE_SECONDS", "LONGEST_LOOK_SECONDS", "SLOWEST_PAGE_SECONDS"):
+    for name in ("PATIENCE_SECONDS", "PROBE_SECONDS", "MAX_POLL_SECONDS", "SLOWEST_PAGE_SECONDS"):
         setattr(cadence, name, getattr(cadence, name) / BY)
     cadence.Stopwatch.now = property(  # type: ignore[assignment,method-assign]
         lambda self: self._now + timedelta(seconds=(time.monotonic() - self._began) * BY)
@@ -83,7 +82,7 @@ def tell() -> None:
             "remote_name": job.remote_name,
             "restarts": job.restarts,
             "attempts": job.submit_attempts,
-            "trouble": job.trouble,
+            "last_error": job.last_error,
             "started_at": job.started_at and job.started_at.isoformat(),
             "ended_at": job.ended_at and job.ended_at.isoformat(),
             "events": [
@@ -93,7 +92,7 @@ def tell() -> None:
                     "reason": event.reason,
                     "at": event.occurred_at.isoformat(),
                     "learned": event.recorded_at.isoformat(),
-                    "sentence": event.sentence,
+                    "message": event.message,
                     "replica": event.detail.get("replica", ""),
                     "restart": event.detail.get("restart", ""),
                     "once_key": event.once_key,

@@ -6,7 +6,7 @@ from typing import Any
 from django.db import connection, migrations, models
 from django.db.migrations.state import ProjectState
 
-from jobs.database import AddIndexConcurrently
+from jobs.database import AddIndexConcurrently, RemoveIndexConcurrently
 
 Field = Any
 """A field of a model; Django's class takes type arguments in its stubs only."""
@@ -44,11 +44,13 @@ def _faults(migration: migrations.Migration, operation: Any, state: ProjectState
     elif isinstance(operation, migrations.AlterField):
         model = state.models[migration.app_label, operation.model_name_lower]
         yield from _altered(model.fields[operation.name], operation.field, what, is_large=is_large)
-    elif isinstance(operation, AddIndexConcurrently):
+    elif isinstance(operation, AddIndexConcurrently | RemoveIndexConcurrently):
         if migration.atomic:
             yield f"{what}: needs atomic = False"
     elif isinstance(operation, migrations.AddIndex | migrations.AddConstraint) and is_large:
         yield f"{what}: blocks those who write; use jobs.database.AddIndexConcurrently"
+    elif isinstance(operation, migrations.RemoveIndex) and is_large:
+        yield f"{what}: blocks those who write; use jobs.database.RemoveIndexConcurrently"
 
 
 def _added(field: Field, what: str, *, is_large: bool) -> Iterator[str]:

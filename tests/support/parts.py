@@ -64,7 +64,7 @@ class Part:
     """A process that is started, killed, and started again; `start` returns it ready."""
 
     start: Callable[[], "subprocess.Popen[bytes]"]
-    weight: int = 1
+    severity: int = 1
     process: "subprocess.Popen[bytes] | None" = None
     due: float = 0.0
     since: float = 0.0

@@ -123,7 +123,7 @@ class Person:
 
     def decide(self, job: str, decision: str = "approve", comment: str = "go ahead") -> None:
         """Answer the question about a job on the approvals page."""
-        page = self.open("/approvals/")
+        page = self.open(f"/approvals/?job={job.removeprefix('/jobs/').rstrip('/')}")
         form = next(form for form in forms(page.text) if form.action == f"{job}decide/")
         self.send(page, form, decision=decision, comment=comment)
 
@@ -134,6 +134,6 @@ class Person:
 
     def cost(self, job: str) -> float:
         """Return the dollars that the job's page says it has cost so far."""
-        found = re.search(r"So far</dt>\s*<dd><b>\$([\d.,]+)</b>", self.open(job).text)
+        found = re.search(r"(?:So far|Total)</dt>\s*<dd><b>\$([\d.,]+)</b>", self.open(job).text)
         assert found, "the page says no cost"
         return float(found[1].replace(",", ""))

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from emulator.testing import Running
-from jobs.models import Pool
+from jobs.models import PersistentResource
 from tests.support import samples
 
 DISK = {"bootDiskType": "pd-ssd", "bootDiskSizeGb": 100}
@@ -46,7 +46,9 @@ class Resources:
         self.emulator.call("POST", f"{self.parent}/{name}:reboot", {})
 
 
-def seen(name: str = "night-shift", *, used: int = 0, replicas: int = 4, now: datetime, **changes: Any) -> Pool:
+def seen(
+    name: str = "night-shift", *, used: int = 0, replicas: int = 4, now: datetime, **changes: Any
+) -> PersistentResource:
     """Write the row of a running resource of `replicas` sample machines, of which `used` are lent, seen at `now`.
 
     `changes` are columns; `pools` replaces the resource pools in its body, `body` adds to it.
@@ -55,7 +57,7 @@ def seen(name: str = "night-shift", *, used: int = 0, replicas: int = 4, now: da
     state = changes.setdefault("state", "RUNNING")
     body = {"state": state, "resourcePools": changes.pop("pools", [pool])} | changes.pop("body", {})
     columns = {"project": "vision-research", "region": "us-central1", "state_since": now} | changes
-    row, _ = Pool.objects.update_or_create(
+    row, _ = PersistentResource.objects.update_or_create(
         resource_id=name,
         project=columns.pop("project"),
         region=columns.pop("region"),

@@ -23,7 +23,7 @@ ONE_OF = (
 CARRIED_AS_JSON = {"explanationSpec", "baseModelSource", "modelSourceInfo", "originalModelInfo", "dataStats", "details"}
 CARRIED_AS_JSON |= {"deployedModels", "checkpoints", "supportedExportFormats", "supportedDeploymentResourcesTypes"}
 NEWER = {"satisfiesPzs", "satisfiesPzi"}
-DEEPEST = 3
+MAX_DEPTH = 3
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
 SIGNS = """' " \\ $ ${X} $(Y) `x` | - # @ [a] {b} null true yes ~ 1e-5 0x10 012 1:30 2026-11-21 !tag &a *a % = --flag
@@ -53,7 +53,7 @@ def bodies(draw: st.DrawFn, model: type[Message], *, outputs: bool = False, dept
     body: dict[str, Any] = {}
     for slot in slots:
         wanted = draw(st.integers(0, 2 + depth)) == 0 or slot.alias in {"jobSpec", "trialJobSpec", "workerPoolSpecs"}
-        if wanted and (slot.model is None or depth < DEEPEST):
+        if wanted and (slot.model is None or depth < MAX_DEPTH):
             value = draw(values(slot, outputs, depth))
             if value is not None:
                 body[slot.alias] = value

@@ -19,6 +19,7 @@ MARKS = {
     "web": "-m granian",
     "worker": "dashboard.celery --quiet --skip-checks worker --queues celery",
     "sender": "dashboard.celery --quiet --skip-checks worker --queues sending",
+    "messenger": "dashboard.celery --quiet --skip-checks worker --queues messages",
     "beat": "dashboard.celery --quiet --skip-checks beat",
 }
 """What the command line of each part holds."""

@@ -20,9 +20,13 @@ import django; django.setup()
 from datetime import timedelta
 from django.contrib.auth.models import User
 from django.utils import timezone
-from jobs import lifecycle, spec
+from jobs import spec
 from jobs.models import Membership, Policy, Team
 from tests.support import samples
+try:
+    from jobs.requests import request_job
+except ImportError:  # the version before
+    from jobs.lifecycle import request_job
 team, _ = Team.objects.get_or_create(name="vision", project="vision-research")
 Policy.objects.get_or_create(team=team, defaults={{"ask_over_usd": 1000}})
 user, _ = User.objects.get_or_create(username="owner")
@@ -34,8 +38,8 @@ for number in range({count}):
     body["jobSpec"]["workerPoolSpecs"][0]["containerSpec"] = container
     job, _ = spec.read("custom_job", body)
     submission = spec.Submission(kind="custom_job", project=team.project, region="us-central1", job=job)
-    lifecycle.request_job(submission=submission, team=team, by=user, expected=timedelta(minutes=1),
-                          request_key="{name}-" + str(number), now=timezone.now())
+    request_job(submission=submission, team=team, by=user, expected=timedelta(minutes=1),
+                request_key="{name}-" + str(number), now=timezone.now())
 """
 
 
@@ -48,7 +52,8 @@ def extract(commit: str, folder: Path) -> Path:
             f"history (git fetch --unshallow). git says: {made.stderr.decode()}"
         )
     with tarfile.open(fileobj=io.BytesIO(made.stdout)) as archive:
-        archive.extractall(folder, filter="data")
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python has it from 3.11.4 on
+        archive.extractall(folder)
     return folder
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.test import Client
 
-from jobs.lifecycle import door
+from jobs import transitions
 from jobs.models import Job, JobEvent, LogLine
 from jobs.states import JobState
 from jobs.timeline import ATTEMPT_BEGINS
@@ -33,14 +33,14 @@ class Log:
 
     def restart(self, seconds: float, reason: str = "preempted", *, replica: str = "", **detail: Any) -> JobEvent:
         key = f"restart:{replica}:{seconds}"
-        door.note(
+        transitions.record_event(
             self.job, JobEvent.Kind.RESTARTED, now=self.clock.now, occurred_at=self.at(seconds), reason=reason,
-            sentence="It was restarted.", once_key=key, detail={"replica": replica, "is_certain": True} | detail,
+            message="It was restarted.", once_key=key, detail={"replica": replica, "is_certain": True} | detail,
         )  # fmt: skip
         return self.job.events.get(once_key=key)
 
     def move(self, seconds: float, state: str) -> None:
-        assert door.move(self.job, state, now=self.at(seconds), sentence=f"It is {state}.")
+        assert transitions.transition(self.job, state, now=self.at(seconds), message=f"It is {state}.")
 
     def live_twice(self) -> "Log":
         """Write two attempts of two replicas: preempted after 60 s, running again after 300 s."""
@@ -65,7 +65,7 @@ def at(job: Job, below: str = "log/") -> str:
 def shown(answer: Any) -> list[str]:
     """Return headings and messages in the order of the page, without time and replica."""
     found = re.findall(r'<p(?: class="turn"| id="l\d+"[^>]*)>(.*?)</p>', answer.content.decode(), re.S)
-    return [re.sub(r"<b>.*?</b> |<i>.*?</i> ", "", each) for each in found]
+    return [re.sub(r"<b>.*?</b> |<i>.*?</i> ", "", each, flags=re.S) for each in found]
 
 
 def poll(client: Client, page: Any) -> Any:

@@ -74,12 +74,30 @@ class TestOfTheJob:
             "machine preempted (Spot)", timedelta(minutes=4), False,
         )  # fmt: skip
 
+    def test_the_log_tells_the_wait_that_no_poll_saw(self) -> None:
+        events = [state(0, "running"), restart(30), restart(50), state(60, "succeeded")]
+
+        second, third = attempts(events, NOW, runs=[at(1), at(33), at(54.5)]).whole[1:]
+
+        assert [(each.wait, each.is_waiting) for each in (second, third)] == [
+            (timedelta(minutes=3), False), (timedelta(minutes=4.5), False),
+        ]  # fmt: skip
+
+    def test_a_line_of_the_log_is_closer_than_a_state_that_was_seen_late(self) -> None:
+        events = [state(0, "running"), state(30, "pending"), restart(30), state(40, "running")]
+
+        assert attempts(events, NOW, runs=[at(1), at(34)]).whole[1].wait == timedelta(minutes=4)
+
     def test_queued_and_pending_are_one_wait_that_may_last(self) -> None:
         events = [state(0, "running"), state(30, "queued"), restart(30, "stockout"), state(40, "pending")]
 
         second = attempts(events, at(50)).whole[1]
 
-        assert (second.cause, second.wait, second.is_waiting) == ("there were no machines", timedelta(minutes=20), True)
+        assert (second.cause, second.wait, second.is_waiting) == (
+            "the region was out of capacity",
+            timedelta(minutes=20),
+            True,
+        )
 
     def test_a_wait_that_no_state_told_is_not_invented(self) -> None:
         second = attempts([state(0, "running"), restart(30), state(60, "succeeded")], NOW).whole[1]
@@ -121,7 +139,7 @@ class TestOfAReplica:
         assert [each.key for each in found.starts("workerpool1-0", 2)] == ["2.1", "2.2"]
         assert [each.key for each in found.starts("workerpool0-0", 2)] == ["2.1"]
         assert [each.cause for each in found.starts("workerpool1-0", 1)] == [
-            "", "it had ended with 137", "moved by maintenance",
+            "", "it had ended with exit code 137", "moved by maintenance",
         ]  # fmt: skip
 
     def test_the_line_that_tells_the_end_is_the_last_of_the_old_start(self) -> None:

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from jobs.models import Job, JobEvent
-from jobs.timeline import Grant, ledger
+from jobs.timeline import RetryBudget, retry_budget
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -20,35 +20,41 @@ def restart(minutes: float, reason: str, replica: str = "") -> JobEvent:
     )
 
 
-def grants(strategy: str, *events: JobEvent) -> dict[str, Grant]:
-    return {grant.name: grant for grant in ledger(Job(strategy=strategy), events)}
+def budgets(strategy: str, *events: JobEvent) -> dict[str, RetryBudget]:
+    return {budget.name: budget for budget in retry_budget(Job(strategy=strategy), events)}
 
 
 class TestLedger:
     def test_a_spot_job_has_six_preemptions(self) -> None:
-        spot = grants("spot", restart(1, "preempted"), restart(9, "preempted"))["Spot preemptions"]
+        spot = budgets("spot", restart(1, "preempted"), restart(9, "preempted"))["Spot restarts"]
 
         assert (spot.used, spot.of, spot.left) == (2, 6, 4)
 
+    def test_under_spot_a_stockout_uses_the_same_six(self) -> None:
+        found = budgets("spot", *(restart(minute, "preempted") for minute in range(5)), restart(9, "stockout"))
+
+        assert (found["Spot restarts"].used, found["Spot restarts"].is_used_up) == (6, True)
+        assert "capacity retries" not in found
+
     def test_any_other_job_has_three_tries_for_machines(self) -> None:
-        assert grants("standard", restart(1, "stockout"))["no machines"].left == 2
+        assert budgets("standard", restart(1, "stockout"))["capacity retries"].left == 2
 
     def test_every_job_lists_its_retries_even_unused(self) -> None:
-        found = grants("standard")
+        found = budgets("standard")
 
         assert (found["job retries"].used, found["job retries"].of) == (0, 3)
         assert (found["internal errors"].used, found["internal errors"].of) == (0, 2)
 
     def test_a_replica_counts_anew_after_a_restart_of_the_job(self) -> None:
-        before = [restart(minute, "worker_exit", "workerpool0-0") for minute in range(5)]
+        before = [restart(minute, "worker_restart", "workerpool0-0") for minute in range(5)]
 
-        found = grants("standard", *before, restart(6, "job_retry"), restart(7, "worker_exit", "workerpool0-0"))
+        found = budgets("standard", *before, restart(6, "job_retry"), restart(7, "worker_restart", "workerpool0-0"))
 
         assert (found["workerpool0-0"].used, found["workerpool0-0"].of) == (1, 5)
         assert found["job retries"].used == 1
 
     def test_maintenance_is_told_but_not_counted(self) -> None:
-        moved = grants("standard", restart(1, "maintenance", "workerpool1-3"))["maintenance"]
+        moved = budgets("standard", restart(1, "maintenance", "workerpool1-3"))["maintenance"]
 
         assert (moved.used, moved.of, moved.left) == (1, None, None)
 
@@ -58,10 +64,10 @@ class TestLedger:
             kind=JobEvent.Kind.EXPLAINED, reason="internal", detail={"restart": guessed.once_key}, occurred_at=NOON
         )
 
-        found = grants("standard", guessed, learned)
+        found = budgets("standard", guessed, learned)
 
         assert found["internal errors"].used == 1
         assert "no cause known" not in found
 
     def test_every_grant_names_its_rule_and_source(self) -> None:
-        assert all(grant.rule and grant.source for grant in grants("spot", restart(1, "unknown")).values())
+        assert all(budget.rule and budget.source for budget in budgets("spot", restart(1, "unknown")).values())

@@ -1,14 +1,16 @@
 """A study from its trials: the best by metric and goal, the front of several, counts, and how the search came on."""
 
 import itertools
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jobs import timeline
 from jobs.models import Job, Trial
-from jobs.timeline.trials import Study, length_of, progress, ranked, study
+from jobs.timeline.trials import Study, progress, ranked, study
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 ACCURACY = {"metricId": "accuracy", "goal": "MAXIMIZE"}
@@ -21,7 +23,7 @@ def job(*metrics: dict[str, Any], in_pipeline: bool = False, **body: Any) -> Job
 
 
 def trial(number: int, state: str = "SUCCEEDED", **metrics: float) -> Trial:
-    return Trial(trial_id=str(number), state=state, metrics=metrics, parameters={"lr": number / 10})
+    return Trial(trial_id=str(number), state=state, metrics=metrics, parameters={"lr": number / 10}, started_at=NOON)
 
 
 def told(found: Job, *trials: Trial) -> Study:
@@ -97,6 +99,16 @@ class TestFigures:
     def test_failures_that_nobody_limited_are_vertex_ais_to_judge(self) -> None:
         assert told(job(ACCURACY, maxTrialCount=2)).allowed_failures is None
 
+    @pytest.mark.parametrize("odd", [None, "x", [1], {"a": 1}, "9" * 99, -3, True, float("nan"), [{"metricId": [2]}]])
+    def test_a_body_in_an_odd_form_is_read_as_far_as_it_can_be(self, odd: Any) -> None:
+        body = {"studySpec": {"metrics": odd, "parameters": odd}, "maxTrialCount": odd, "parallelTrialCount": odd}
+
+        found = told(Job(spec=body | {"maxFailedTrialCount": odd}), trial(1, accuracy=1), trial(2, "INFEASIBLE"))
+
+        assert (found.succeeded, found.failed) == (1, 1)
+        assert timeline.summary(found).startswith("2 trials: 1 succeeded, 1 infeasible")
+        assert timeline.parallel_trials(Job(spec=body)) >= 1
+
     def test_trials_stand_in_the_order_of_their_numbers(self) -> None:
         found = told(job(ACCURACY), trial(10), trial(9), Trial(trial_id="x", state="ACTIVE"), trial(1))
 
@@ -115,14 +127,6 @@ class TestFigures:
         )
 
         assert found.parameters == ("depth", "width", "lr", "z")
-
-    def test_a_trial_lasts_from_its_start_to_its_end_or_until_now(self) -> None:
-        later = NOON + timedelta(minutes=5)
-
-        assert length_of(Trial(state="ACTIVE", started_at=NOON), later) == timedelta(minutes=5)
-        assert length_of(Trial(state="SUCCEEDED", started_at=NOON, ended_at=later), NOON) == timedelta(minutes=5)
-        assert length_of(Trial(state="SUCCEEDED", started_at=NOON), later) is None
-        assert length_of(Trial(state="REQUESTED"), later) is None
 
 
 class TestProgress:

@@ -116,7 +116,8 @@ class TestStory:
         assert [span.state for span in ours.spans] == ["approved", "submitting"]
         assert [span.state for span in theirs.spans] == ["queued", "pending", "running", "pending", "running"]
         assert [span.attempt for span in replica.spans] == [1, 2]
-        assert [mark.reason for mark in replica.marks] == ["preempted"]
+        assert [mark.reason for mark in theirs.marks] == ["preempted"]
+        assert (replica.marks, replica.is_assumed) == ((), True), "its log is not known"
 
     def test_ends_with_the_job_and_counts_attempts(self, job: Job) -> None:
         story = timeline.story(job, PREEMPTED_ONCE, at(90))

@@ -2,43 +2,55 @@
 
 from functools import partial
 
-from django import forms
-
+from dashboard.forms.fields.located import FlagField, LineField
 from dashboard.forms.fields.objects import ObjectsField
-from dashboard.forms.fields.words import LinesField, PairsField, line_field
-from dashboard.forms.found import FoundForm
+from dashboard.forms.fields.words import LinesField, PairsField
+from dashboard.forms.findings import FindingsForm
 
-_text = partial(line_field, longest=1000)
+_line = partial(LineField, max_length=1000)
 
 
-class AdvancedForm(FoundForm):
+class AdvancedForm(FindingsForm):
     """What most jobs leave as it is."""
 
-    service_account = _text("Service account", "Empty: Vertex AI's own agent.")
-    labels = PairsField(label="Labels", required=False, help_text="One key=value on each line.")
-    network = _text("Network", "projects/NUMBER/global/networks/NAME, peered with Vertex AI.")
+    service_account = _line("Service account", "Empty: Vertex AI's own agent.", path="jobSpec.serviceAccount")
+    labels = PairsField("Labels", "One key=value on each line.", path="labels")
+    network = _line("Network", "projects/NUMBER/global/networks/NAME, peered with Vertex AI.", path="jobSpec.network")
     reserved_ip_ranges = LinesField(
-        label="Reserved IP ranges", required=False, help_text="Names of ranges in that network, one on each line."
+        "Reserved IP ranges", "Names of ranges in that network, one on each line.", path="jobSpec.reservedIpRanges"
     )
-    network_attachment = _text("Private Service Connect", "The network attachment that it goes through.")
+    network_attachment = _line(
+        "Private Service Connect",
+        "The network attachment that it goes through.",
+        path="jobSpec.pscInterfaceConfig.networkAttachment",
+        covers=("jobSpec.pscInterfaceConfig",),
+    )
     dns_peerings = ObjectsField(
         "{domain} {targetProject} {targetNetwork}",
-        label="DNS zones of that network",
-        required=False,
-        help_text="DOMAIN. PROJECT NETWORK on each line; the job may then resolve names in that zone.",
+        "DNS zones of that network",
+        "DOMAIN. PROJECT NETWORK on each line; the job may then resolve names in that zone.",
+        path="jobSpec.pscInterfaceConfig.dnsPeeringConfigs",
     )
-    encryption_key = _text("Encryption key", "projects/P/locations/REGION/keyRings/K/cryptoKeys/NAME.")
-    tensorboard = _text("TensorBoard", "projects/P/locations/REGION/tensorboards/ID; it needs a service account.")
-    experiment = _text("Experiment", "projects/P/locations/REGION/metadataStores/S/contexts/NAME.")
-    experiment_run = _text("Experiment run", "The same, with the run's context.")
-    web_access = forms.BooleanField(label="Interactive shell", required=False)
-    dashboard_access = forms.BooleanField(label="Dashboard of the container", required=False)
-    restart_on_worker_restart = forms.BooleanField(
-        label="Restart the whole job when one worker restarts", required=False
+    encryption_key = _line(
+        "Encryption key", "projects/P/locations/REGION/keyRings/K/cryptoKeys/NAME.", path="encryptionSpec.kmsKeyName"
     )
-    disable_retries = forms.BooleanField(label="Do not retry after internal errors", required=False)
+    tensorboard = _line(
+        "TensorBoard",
+        "projects/P/locations/REGION/tensorboards/ID; it needs a service account.",
+        path="jobSpec.tensorboard",
+    )
+    experiment = _line(
+        "Experiment", "projects/P/locations/REGION/metadataStores/S/contexts/NAME.", path="jobSpec.experiment"
+    )
+    experiment_run = _line("Experiment run", "The same, with the run's context.", path="jobSpec.experimentRun")
+    web_access = FlagField("Interactive shell", path="jobSpec.enableWebAccess")
+    dashboard_access = FlagField("Dashboard of the container", path="jobSpec.enableDashboardAccess")
+    restart_on_worker_restart = FlagField(
+        "Restart the whole job when one worker restarts", path="jobSpec.scheduling.restartJobOnWorkerRestart"
+    )
+    disable_retries = FlagField("Do not retry after internal errors", path="jobSpec.scheduling.disableRetries")
 
     @property
     def is_used(self) -> bool:
         """Whether a field holds something or was refused."""
-        return any(field.value() or field.is_refused for field in self.found())
+        return any(field.value() or field.is_refused for field in self.bound_fields())

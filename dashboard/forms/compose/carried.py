@@ -9,11 +9,13 @@ from django import forms
 from django.core import signing
 from django.core.exceptions import ValidationError
 
-from dashboard.forms.body.paths import leaves
+from dashboard.forms.compose.paths import leaves
+from dashboard.forms.findings import FindingsForm
 
-SALT = "trainboard.compose.carried"
-LONGEST = 2_000_000
-MOST_SHOWN = 12
+SALT = "trainboard.compose.carried.2"
+"""Changed with the shape of what is carried, so that a page from before is not read in a wrong way."""
+MAX_LENGTH = 2_000_000
+MAX_SHOWN = 12
 CHANGED = "What this form carried along was changed on its way, so it cannot be used. Open the form once more."
 
 
@@ -21,7 +23,7 @@ class CarriedField(forms.CharField):
     """A JSON object that went out signed; its value is the object, {} where there is none."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(required=False, widget=forms.HiddenInput, max_length=LONGEST, **options)
+        super().__init__(required=False, widget=forms.HiddenInput, max_length=MAX_LENGTH, **options)
 
     def clean(self, value: Any) -> dict[str, Any]:
         """Check the signature and read the object."""
@@ -41,15 +43,21 @@ class CarriedField(forms.CharField):
         return value
 
 
-class DropField(forms.BooleanField):
-    """Leaves out what is carried."""
+class CarryingForm(FindingsForm):
+    """A form that carries along what its part of a spec holds and its fields do not show."""
 
-    def __init__(self) -> None:
-        super().__init__(label="Leave it out", required=False)
+    carried = CarriedField()
+    drop_carried = forms.BooleanField(label="Leave it out", required=False)
 
+    @property
+    def kept(self) -> dict[str, Any]:
+        """What was carried along, unless it is to be left out."""
+        values = self.cleaned_data
+        return {} if values.get("drop_carried") else values.get("carried") or {}
 
-def carried_words(carried: dict[str, Any]) -> list[str]:
-    """Return what is carried as lines `path: value` for people, at most MOST_SHOWN and one that counts the others."""
-    found = [f"{path}: {value!s:.80}" for path, value in leaves(carried)]
-    more = len(found) - MOST_SHOWN
-    return found[:MOST_SHOWN] + ([f"and {more} more"] if more > 0 else [])
+    @property
+    def carried_words(self) -> list[str]:
+        """What is carried along as lines `path: value`, at most MAX_SHOWN and one that counts the others."""
+        lines = [f"{path}: {value!s:.80}" for path, value in leaves(self.cleaned_data.get("carried") or {})]
+        more = len(lines) - MAX_SHOWN
+        return lines[:MAX_SHOWN] + ([f"and {more} more"] if more > 0 else [])

@@ -8,7 +8,7 @@ IMAGE = "us-docker.pkg.dev/trainboard/samples/penguins:latest"
 
 
 def example(*, bucket: str) -> dict[str, Any]:
-    """Return the form's initial values, pools under their prefix; `bucket` is the team's ("" = no output folder)."""
+    """Return the form's initial values; `bucket` is the team's ("" = no output folder)."""
     short = uuid4().hex[:4]
     return {
         "name": f"penguins-{short}",
@@ -17,12 +17,14 @@ def example(*, bucket: str) -> dict[str, Any]:
         "run_time": timedelta(hours=2),
         "timeout": timedelta(hours=4),
         "output": f"{bucket.rstrip('/')}/penguins-{short}" if bucket else "",
-        "pool-0": {
-            "machine_type": "a2-highgpu-1g",
-            "replicas": 1,
-            "runs": "container",
-            "image": IMAGE,
-            "command": ["python", "train.py"],
-            "args": ["--epochs", "40", "--seconds-per-epoch", "1"],
-        },
+        "pools": [
+            {
+                "machine_type": "a2-highgpu-1g",
+                "replicas": 1,
+                "runs": "container",
+                "image": IMAGE,
+                "command": ["python", "train.py"],
+                "args": ["--epochs", "40", "--seconds-per-epoch", "1"],
+            }
+        ],
     }

@@ -3,13 +3,14 @@
 Pure, from the catalogue; the rules judge the same figures, so that a list never offers what they refuse.
 """
 
-from functools import lru_cache
+from collections.abc import Mapping
+from functools import cache, lru_cache
 from itertools import groupby
 
-from dashboard.forms.fields.picks import Group, Option
+from dashboard.forms.findings import Choices
 from jobs.catalog import ACCELERATORS, MACHINES, REGIONS, TRAINABLE, Machine, accelerators_in, machine
 
-NONE = Option("", "none")
+NONE = ("", "none")
 CORES = (8, 32, 64, 128, 256, 512)
 """Cores of cloud-tpu that the list offers; every other multiple of 32 can be typed into a spec."""
 
@@ -35,20 +36,23 @@ def label_of(accelerator: str) -> str:
     return known.label if known else accelerator
 
 
-@lru_cache(maxsize=128)
-def machine_groups(region: str) -> tuple[Group, ...]:
-    """Return the machine types that train, GPU series first; what the region lacks says so."""
+@cache
+def machine_choices() -> Choices:
+    """Return the machine types that train, by series, those with GPUs first."""
     groups = groupby(sorted((MACHINES[name] for name in TRAINABLE), key=_order), key=lambda found: found.series)
     return (
-        Group("", (Option("", "choose a machine type"),)),
+        ("", (("", "choose a machine type"),)),
         *(
-            Group(
-                series.upper(),
-                tuple(Option(each.machine_type, machine_words(each), lacks(region, each)) for each in group),
-            )
+            (series.upper(), tuple((each.machine_type, machine_words(each)) for each in group))
             for series, group in groups
         ),
     )
+
+
+@lru_cache(maxsize=128)
+def missing_machines(region: str) -> Mapping[str, str]:
+    """Return {machine type: what of it the region lacks}."""
+    return {name: reason for name in TRAINABLE if (reason := lacks(region, MACHINES[name]))}
 
 
 def lacks(region: str, found: Machine) -> str:
@@ -64,45 +68,43 @@ def _order(found: Machine) -> tuple[bool, bool, str, int, int, str]:
     return (found.is_tpu, not found.gpu_type, found.series, found.gpu_count, found.vcpu or 0, found.machine_type)
 
 
-@lru_cache(maxsize=512)
-def accelerator_groups(machine_type: str, region: str) -> tuple[Group, ...]:
-    """Return what can be attached to a machine; what is retired is not offered, what the region lacks says so."""
+def accelerator_choices(machine_type: str) -> Choices:
+    """Return what can be attached to a machine; what is retired is not offered."""
     found = machine(machine_type)
     known = [name for name in (found.attachable if found else {}) if name in ACCELERATORS]
-    names = [name for name in known if not ACCELERATORS[name].is_retired]
-    here = accelerators_in(region) if region in REGIONS else frozenset(names)
-    options = tuple(Option(name, label_of(name), "" if name in here else f"not in {region}") for name in names)
-    return (Group("", (NONE, *options)),)
+    return (("", (NONE, *((name, label_of(name)) for name in known if not ACCELERATORS[name].is_retired))),)
 
 
-@lru_cache(maxsize=512)
-def count_groups(machine_type: str, accelerator: str) -> tuple[Group, ...]:
+def missing_accelerators(region: str) -> Mapping[str, str]:
+    """Return {accelerator: that the region does not have it}."""
+    if region not in REGIONS:
+        return {}
+    return {name: f"not in {region}" for name in ACCELERATORS if name not in accelerators_in(region)}
+
+
+def count_choices(machine_type: str, accelerator: str) -> Choices:
     """Return how many of an accelerator a machine takes."""
     found = machine(machine_type)
     counts = CORES if found is not None and found.series == "cloud-tpu" else range(1, 17)
     usable = [count for count in counts if found is not None and accelerator and found.takes(accelerator, count)]
-    return (Group("", (NONE, *(Option(str(count), str(count)) for count in usable))),)
+    return (("", (NONE, *((str(count), str(count)) for count in usable))),)
 
 
-@lru_cache(maxsize=128)
-def topology_groups(machine_type: str) -> tuple[Group, ...]:
+def topology_choices(machine_type: str) -> Choices:
     """Return the slices that a TPU machine forms."""
     found = machine(machine_type)
     slices = found.topologies.values() if found else ()
-    options = (Option(each.name, f"{each.name} ({each.chips} chips, {each.vms} machines)") for each in slices)
-    return (Group("", (NONE, *options)),)
+    return (("", (NONE, *((each.name, f"{each.name} ({each.chips} chips, {each.vms} machines)") for each in slices))),)
 
 
-@lru_cache(maxsize=512)
-def region_groups(accelerators: frozenset[str]) -> tuple[Group, ...]:
+def region_choices(accelerators: frozenset[str] = frozenset()) -> Choices:
     """Return the regions, those first that have every one of the accelerators; the others say what they lack.
 
     Regions that lack something stay choosable, or nobody could go from one machine and region to another of each.
     """
     wanted = {name for name in accelerators if name in ACCELERATORS}
     missing = {name: sorted(map(label_of, wanted - accelerators_in(name))) for name in REGIONS}
-    having = tuple(Option(name, name) for name in REGIONS if not missing[name])
-    rest = tuple(Option(name, f"{name} · no {', '.join(lack)}") for name, lack in missing.items() if lack)
-    if not rest:
-        return (Group("", having),)
-    return tuple(Group(*each) for each in (("Has the machines", having), ("Lacks some of them", rest)) if each[1])
+    having = tuple((name, name) for name in REGIONS if not missing[name])
+    rest = tuple((name, f"{name} · no {', '.join(lack)}") for name, lack in missing.items() if lack)
+    groups = (("Has the machines", having), ("Lacks some of them", rest)) if rest else (("", having),)
+    return tuple(group for group in groups if group[1])

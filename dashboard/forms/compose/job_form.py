@@ -6,13 +6,14 @@ from uuid import uuid4
 
 from django import forms
 
-from dashboard.forms.compose.carried import CarriedField, DropField, carried_words
-from dashboard.forms.compose.fitting import region_groups
-from dashboard.forms.fields.picks import OpenPickField, team_field
-from dashboard.forms.fields.words import LengthField, line_field
-from dashboard.forms.found import FoundField, FoundForm
-from jobs.catalog import REGIONS
-from jobs.convert import FORMATS
+from dashboard.forms.compose.carried import CarryingForm
+from dashboard.forms.compose.fitting import region_choices
+from dashboard.forms.fields.choices import OpenChoiceField, team_field
+from dashboard.forms.fields.located import ChoiceField, LineField, TextField
+from dashboard.forms.fields.usd import UsdField
+from dashboard.forms.fields.words import DurationField
+from dashboard.forms.findings import FindingsField
+from jobs.exporter import FORMATS
 from jobs.strategies import STRATEGIES
 
 KINDS = (
@@ -22,17 +23,12 @@ KINDS = (
 )
 
 
-def region_choices() -> list[tuple[str, str]]:
-    """Return every region that trains."""
-    return [(name, name) for name in REGIONS]
-
-
 def new_key() -> str:
     """Return a key that makes a second click on the same form find the first job."""
     return uuid4().hex
 
 
-class JobForm(FoundForm):
+class JobForm(CarryingForm):
     """What belongs to the whole job."""
 
     request_key = forms.CharField(max_length=64, widget=forms.HiddenInput, initial=new_key)
@@ -41,47 +37,57 @@ class JobForm(FoundForm):
         label="Kind", required=False, choices=KINDS, initial="custom_job", widget=forms.RadioSelect
     )
     team = team_field([])
-    name = forms.CharField(label="Name", required=False, max_length=500, help_text="What the board calls it.")
-    region = OpenPickField(label="Region", choices=region_choices)
-    run_time = LengthField(
-        label="Run time you expect",
+    name = TextField(
+        "Display name", "Shown in lists and in Google Cloud's console.", path="displayName", max_length=500
+    )
+    region = OpenChoiceField("Region", required=True)
+    run_time = DurationField(
+        "Expected run time",
+        "24 h, 90 min, 1 d 12 h; the estimate is for this time.",
         initial="1 h",
         least=timedelta(minutes=1),
-        help_text="24 h, 90 min, 1 d 12 h; of one trial where the job tunes. The estimate rests on it.",
+        required=True,
     )
-    strategy = forms.ChoiceField(
-        label="Strategy",
+    strategy = ChoiceField(
+        "Strategy",
+        covers=("jobSpec.scheduling",),
         initial="spot",
+        required=True,
         choices=lambda: [(key, found.label) for key, found in STRATEGIES.items()],
         widget=forms.RadioSelect,
     )
-    output = line_field(
+    output = LineField(
         "Output folder",
         "gs://bucket/folder; models, checkpoints and TensorBoard logs go below it.",
-        longest=2000,
+        path="jobSpec.baseOutputDirectory.outputUriPrefix",
+        covers=("jobSpec.baseOutputDirectory",),
+        max_length=2000,
         is_code=True,
     )
-    timeout = LengthField(
-        label="Stop it after",
-        required=False,
-        help_text="The timeout; empty means Vertex AI's seven days. Approval rests on what the job costs until then.",
+    timeout = DurationField(
+        "Timeout",
+        "Empty: seven days, Vertex AI's default. The approval depends on what the job costs until then.",
+        path="jobSpec.scheduling.timeout",
     )
-    max_wait = LengthField(
-        label="Wait at most", required=False, help_text="Flex-start only; empty means 24 h, 0 s means without end."
+    cap = UsdField("Cost cap", "US dollars; empty: none. A job that has cost this is cancelled, or people are told.")
+    max_wait = DurationField(
+        "Maximum wait",
+        "Flex-start only. Empty: 24 h; 0 s: without end.",
+        path="jobSpec.scheduling.maxWaitDuration",
     )
-    reservation = line_field(
+    reservation = LineField(
         "Reservation",
-        "projects/P/zones/Z/reservations/NAME, for every pool; empty means any that has room.",
-        longest=500,
+        "projects/P/zones/Z/reservations/NAME, for every worker pool; empty means any that has room.",
+        max_length=500,
         is_code=True,
     )
-    resource = line_field(
+    resource = LineField(
         "Persistent resource",
-        "Its id; machine and disk of each pool have to be exactly those of one of its pools.",
-        longest=500,
+        "Its id; machine and disk of each worker pool have to be exactly those of one of its resource pools.",
+        path="jobSpec.persistentResourceId",
+        max_length=500,
         is_code=True,
-        list="resources",
-        autocomplete="off",
+        attrs={"list": "resources", "autocomplete": "off"},
     )
     written = forms.ChoiceField(
         label="Written as",
@@ -90,8 +96,6 @@ class JobForm(FoundForm):
         initial="rest",
         widget=forms.RadioSelect,
     )
-    carried = CarriedField()
-    drop_carried = DropField()
 
     def __init__(self, *args: Any, teams: list[tuple[str, str]], **options: Any) -> None:
         super().__init__(*args, **options)
@@ -100,15 +104,9 @@ class JobForm(FoundForm):
     def fit(self, accelerators: frozenset[str]) -> None:
         """Offer those regions first that have what the pools ask for."""
         self.fits = "|".join(sorted(accelerators))
-        self.lists["region"] = region_groups(accelerators)
+        self.offer("region", region_choices(accelerators))
 
-    def refitted(self) -> list[FoundField]:
+    def refitted(self) -> list[FindingsField]:
         """Return the region where its list is another than the one that the browser has."""
         had = self.data.get("fits", "")
-        return [] if had == self.fits else self.found(["region"])
-
-    @property
-    def carried_words(self) -> list[str]:
-        """What is carried along without a field of its own, in lines."""
-        carried = self.cleaned_data.get("carried") or {}
-        return carried_words({name: value for name, value in carried.items() if name != "kind"})
+        return [] if had == self.fits else self.bound_fields(["region"])

@@ -5,7 +5,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from jobs.spec import Submission
-from jobs.strategies.rules.holes import unfilled
+from jobs.strategies.rules.placeholders import unfilled
 
 MAX_SHOWN = 50
 

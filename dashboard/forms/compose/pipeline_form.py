@@ -4,9 +4,9 @@ from functools import partial
 
 from django import forms
 
+from dashboard.forms.fields.located import ChoiceField, LineField, OneOfField
 from dashboard.forms.fields.numbers import NumberField
-from dashboard.forms.fields.words import line_field
-from dashboard.forms.found import FoundForm
+from dashboard.forms.findings import FindingsForm
 
 TASKS = (("custom", "Custom training"), ("tuning", "Tuning"))
 SPLITS = (
@@ -19,25 +19,62 @@ SPLITS = (
 )
 
 
-_text = partial(line_field, longest=2000)
+DATA = "inputDataConfig"
+FRACTIONS = ("fractionSplit", "timestampSplit", "stratifiedSplit")
+KEYED = ("timestampSplit", "stratifiedSplit", "predefinedSplit")
+
+_line = partial(LineField, max_length=2000)
 
 
-class PipelineForm(FoundForm):
+def _in_splits(name: str, splits: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"{DATA}.{split}.{name}" for split in splits)
+
+
+class PipelineForm(FindingsForm):
     """What stands around the job in a pipeline."""
 
-    task = forms.ChoiceField(label="Task", required=False, choices=TASKS, initial="custom", widget=forms.RadioSelect)
-    model_name = _text("Model to upload", "Its display name; empty: nothing is uploaded.")
-    model_image = _text("Serving image", "The container that serves the model.")
-    parent_model = _text("Parent model", "Uploads a new version of it: projects/P/locations/REGION/models/ID.")
-    model_id = _text("Model id", "For a new model; empty: Vertex AI chooses.")
-    dataset = _text("Managed dataset", "Its number; empty: the code finds its data itself.")
-    dataset_output = _text("Data exported to", "gs://bucket/folder")
-    annotation_schema = _text("Annotation schema", "gs:// address of the schema of the labels.")
-    split = forms.ChoiceField(label="Split of the data", required=False, choices=SPLITS)
-    training_fraction = NumberField(label="Training", required=False)
-    validation_fraction = NumberField(label="Validation", required=False)
-    test_fraction = NumberField(label="Test", required=False)
-    split_key = _text("Column", "The key of the data by which it is split.")
-    training_filter = _text("Training filter")
-    validation_filter = _text("Validation filter")
-    test_filter = _text("Test filter")
+    task = ChoiceField(
+        "Task",
+        choices=TASKS,
+        initial="custom",
+        widget=forms.RadioSelect,
+        covers=("trainingTaskDefinition", "trainingTaskInputs"),
+    )
+    model_name = _line(
+        "Model to upload",
+        "Its display name; empty: nothing is uploaded.",
+        path="modelToUpload.displayName",
+        covers=("modelToUpload",),
+    )
+    model_image = _line(
+        "Serving image", "The container that serves the model.", path="modelToUpload.containerSpec.imageUri"
+    )
+    parent_model = _line(
+        "Parent model", "Uploads a new version of it: projects/P/locations/REGION/models/ID.", path="parentModel"
+    )
+    model_id = _line("Model id", "For a new model; empty: Vertex AI chooses.", path="modelId")
+    dataset = _line(
+        "Managed dataset",
+        "Its number; empty: the code finds its data itself.",
+        path=f"{DATA}.datasetId",
+        covers=(DATA,),
+    )
+    dataset_output = _line(
+        "Data exported to",
+        "gs://bucket/folder",
+        path=f"{DATA}.gcsDestination.outputUriPrefix",
+        covers=(f"{DATA}.bigqueryDestination",),
+    )
+    annotation_schema = _line(
+        "Annotation schema", "gs:// address of the schema of the labels.", path=f"{DATA}.annotationSchemaUri"
+    )
+    split = OneOfField(
+        "Split of the data", choices=SPLITS, objects={name: f"{DATA}.{name}Split" for name, _ in SPLITS if name}
+    )
+    training_fraction = NumberField("Training", path=_in_splits("trainingFraction", FRACTIONS))
+    validation_fraction = NumberField("Validation", path=_in_splits("validationFraction", FRACTIONS))
+    test_fraction = NumberField("Test", path=_in_splits("testFraction", FRACTIONS))
+    split_key = _line("Column", "The key of the data by which it is split.", path=_in_splits("key", KEYED))
+    training_filter = _line("Training filter", path=f"{DATA}.filterSplit.trainingFilter")
+    validation_filter = _line("Validation filter", path=f"{DATA}.filterSplit.validationFilter")
+    test_filter = _line("Test filter", path=f"{DATA}.filterSplit.testFilter")

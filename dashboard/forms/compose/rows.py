@@ -1,64 +1,85 @@
-"""Rows that are added and removed: worker pools and parameters. Pure, on what was posted."""
+"""The rows of the form, worker pools and parameters: formsets, and the buttons that add a row or remove one."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-MOST_READ = {"pool": 8, "parameter": 40}
-"""Rows that are read of a request; a spec may be wrong and have more than Vertex AI takes."""
-MOST_ADDED = {"pool": 4, "parameter": 40}
-MARKS = {"pool": "machine_type", "parameter": "parameter_id"}
-"""The field by which a row is known to be there."""
+from django import forms
+
+from dashboard.forms.compose.tuning_form import ParameterForm
+from dashboard.forms.compose.worker_pool_form import WorkerPoolForm
+
+BUTTON = re.compile(r"add_(pool|parameter)|remove_(pool|parameter)-(\d{1,3})", re.ASCII)
 NOT_COPIED = ("carried", "drop_carried", "skip", "fits")
-REMOVE = re.compile(r"remove_(pool|parameter)-(\d{1,3})")
 
 
-def count(names: Iterable[str], kind: str) -> int:
-    """Return how many rows of a kind there are, counted up to the first that is missing."""
-    there, found = set(names), 0
-    while found < MOST_READ[kind] and f"{kind}-{found}-{MARKS[kind]}" in there:
-        found += 1
-    return found
+class Rows(forms.BaseFormSet):  # type: ignore[type-arg]
+    """Rows of one kind, at least one; a spec may be wrong and have more than a row can be added."""
+
+    default_error_messages = {
+        "missing_management_form": "The form arrived without the number of its rows. Open it once more.",
+        "too_many_forms": "There are more rows than this form takes.",
+    }
+
+    def total_form_count(self) -> int:
+        """Return how many rows there are, one where nothing says it."""
+        return max(1, super().total_form_count())
 
 
-def changed(data: Mapping[str, Any], do: str) -> tuple[dict[str, Any], str]:
-    """Return what was posted after the button `do`, and the prefix of the row to go on with ("" for none).
+class BaseParameters(Rows):
+    """The parameters of a study."""
+
+    def clean(self) -> None:
+        """Put an error on each that names a parent which does not stand above it, or values without a parent."""
+        above: set[str] = set()
+        for form in self.forms:
+            values = form.cleaned_data
+            if values.get("parent") and values["parent"] not in above:
+                form.add_error("parent", f"No parameter above is called “{values['parent'][:40]}”.")
+            elif values.get("parent_values") and not values.get("parent"):
+                form.add_error("parent", "Name the parameter that these are values of.")
+            above.add(values.get("parameter_id", ""))
+
+
+MAX_WORKER_POOLS, MAX_PARAMETERS = 8, 40
+"""Rows that the form shows; what a spec has beyond them is carried along."""
+WorkerPools = forms.formset_factory(WorkerPoolForm, formset=Rows, max_num=4, absolute_max=MAX_WORKER_POOLS)
+Parameters = forms.formset_factory(
+    ParameterForm, formset=BaseParameters, max_num=MAX_PARAMETERS, absolute_max=MAX_PARAMETERS
+)
+FORMSETS = {"pool": WorkerPools, "parameter": Parameters}
+
+
+def change_rows(data: Mapping[str, Any], button: str) -> tuple[dict[str, Any], str]:
+    """Return what was posted with the change of a button, and the prefix of the row to go on with ("" for none).
 
     `add_pool`, `add_parameter`, `remove_pool-1`, `remove_parameter-0`; a button that is none of these changes nothing.
+    A worker pool begins as a copy of the last one, for most differ only in machines. The primary pool stays.
     """
-    said = dict(data.items())
-    if do in ("add_pool", "add_parameter"):
-        return _added(said, do.removeprefix("add_"))
-    if found := REMOVE.fullmatch(do):
-        return _removed(said, found[1], int(found[2]))
-    return said, ""
+    posted = dict(data.items())
+    match = BUTTON.fullmatch(button)
+    if match is None:
+        return posted, ""
+    kind = match[1] or match[2]
+    formset = FORMSETS[kind](data, prefix=kind)
+    rows = [_row(posted, f"{kind}-{at}-") for at in range(formset.total_form_count())]
+    prefix = ""
+    if match[1] and len(rows) < formset.max_num:
+        prefix = f"{kind}-{len(rows)}"
+        last = rows[-1] if kind == "pool" else {}
+        rows.append({name: value for name, value in last.items() if name not in NOT_COPIED})
+        rows[-1] |= {"replicas": "1"} if kind == "pool" else {"kind": "double"}
+    elif match[3] and len(rows) > int(match[3]) >= (kind == "pool") and len(rows) > 1:
+        del rows[int(match[3])]
+    rest = {name: value for name, value in posted.items() if not re.match(rf"{kind}-\d", name)}
+    return rest | row_data(kind, rows), prefix
 
 
-def _added(said: dict[str, Any], kind: str) -> tuple[dict[str, Any], str]:
-    """A pool begins as a copy of the last one, for most differ only in machines; a parameter begins empty."""
-    at = count(said, kind)
-    if at >= MOST_ADDED[kind]:
-        return said, ""
-    row: dict[str, Any] = {MARKS[kind]: ""}
-    if kind == "pool" and at:
-        last = f"pool-{at - 1}-"
-        row = {name.removeprefix(last): value for name, value in said.items() if name.startswith(last)}
-        row = {name: value for name, value in row.items() if name not in NOT_COPIED} | {"replicas": "1"}
-    elif kind == "parameter":
-        row |= {"kind": "double"}
-    return said | {f"{kind}-{at}-{name}": value for name, value in row.items()}, f"{kind}-{at}"
+def row_data(kind: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the data of a formset with these rows."""
+    data = {f"{kind}-{at}-{name}": value for at, row in enumerate(rows) for name, value in row.items()}
+    return data | {f"{kind}-TOTAL_FORMS": str(len(rows)), f"{kind}-INITIAL_FORMS": "0"}
 
 
-def _removed(said: dict[str, Any], kind: str, at: int) -> tuple[dict[str, Any], str]:
-    """Take one row out and number those after it anew; the primary pool stays."""
-    if at >= count(said, kind) or (kind == "pool" and at == 0):
-        return said, ""
-    kept: dict[str, Any] = {}
-    for name, value in said.items():
-        prefix, dash, rest = name.partition("-")
-        number, second, field = rest.partition("-")
-        if prefix != kind or not dash or not second or not number.isdigit() or len(number) > 3:
-            kept[name] = value
-        elif int(number) != at:
-            kept[f"{kind}-{int(number) - (int(number) > at)}-{field}"] = value
-    return kept, ""
+def _row(data: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    return {name.removeprefix(prefix): value for name, value in data.items() if name.startswith(prefix)}

@@ -1,16 +1,16 @@
 """The fields of a study: its metric, how it searches, how often it tries; and those of one parameter."""
 
-from collections.abc import Iterable
+from copy import deepcopy
+from functools import partial
+from typing import Any
 
-from django import forms
-
-from dashboard.forms.body.conditions import Row
-from dashboard.forms.body.tables import PARAMETER
-from dashboard.forms.body.writing import written
-from dashboard.forms.compose.carried import CarriedField, DropField, carried_words
+from dashboard.forms.compose.body import load_fields, write_fields
+from dashboard.forms.compose.carried import CarryingForm
+from dashboard.forms.compose.conditions import Row
+from dashboard.forms.fields.choices import OpenChoiceField
+from dashboard.forms.fields.located import IntegerField, OneOfField, TextField
 from dashboard.forms.fields.numbers import NumberField, NumbersField, WordsField
-from dashboard.forms.fields.picks import OpenPickField
-from dashboard.forms.found import FoundForm
+from dashboard.forms.findings import FindingsForm
 
 GOALS = (("MAXIMIZE", "more is better"), ("MINIMIZE", "less is better"))
 ALGORITHMS = (("", "Bayesian (default)"), ("RANDOM_SEARCH", "Random"), ("GRID_SEARCH", "Grid"))
@@ -33,79 +33,82 @@ SCALES = (
     ("UNIT_LOG_SCALE", "logarithmic"),
     ("UNIT_REVERSE_LOG_SCALE", "reverse logarithmic"),
 )
-MOST = 2**31 - 1
-LONGEST_ID = 500
+STOPPING_OBJECTS = {
+    "median": "studySpec.medianAutomatedStoppingSpec",
+    "decay_curve": "studySpec.decayCurveStoppingSpec",
+    "convex": "studySpec.convexAutomatedStoppingSpec",
+}
+RANGES = {kind: f"{kind}ValueSpec" for kind, _ in KINDS}
+MAX_ID_LENGTH = 500
+
+_trials = partial(IntegerField, min_value=0, max_value=2**31 - 1)
 
 
-class TuningForm(FoundForm):
+class TuningForm(FindingsForm):
     """What a study searches for and how."""
 
-    metric_id = forms.CharField(
-        label="Metric", required=False, max_length=500, help_text="The name under which the code reports it."
+    metric_id = TextField(
+        "Metric",
+        "The name under which the code reports it.",
+        path="studySpec.metrics[0].metricId",
+        covers=("studySpec.metrics",),
+        max_length=500,
     )
-    goal = OpenPickField(label="Goal", required=False, choices=GOALS, initial="MAXIMIZE")
-    algorithm = OpenPickField(label="Algorithm", required=False, choices=ALGORITHMS)
-    measurement = OpenPickField(label="Measurement that counts", required=False, choices=MEASUREMENTS)
-    max_trials = forms.IntegerField(label="Trials", required=False, min_value=0, max_value=MOST, initial=8)
-    parallel_trials = forms.IntegerField(label="At once", required=False, min_value=0, max_value=MOST, initial=2)
-    max_failed_trials = forms.IntegerField(
-        label="Failed trials allowed",
-        required=False,
-        min_value=0,
-        max_value=MOST,
-        help_text="Empty: Vertex AI decides.",
+    goal = OpenChoiceField("Goal", path="studySpec.metrics[0].goal", choices=GOALS, initial="MAXIMIZE")
+    algorithm = OpenChoiceField("Algorithm", path="studySpec.algorithm", choices=ALGORITHMS, covers=("studySpec",))
+    measurement = OpenChoiceField(
+        "Measurement that counts", path="studySpec.measurementSelectionType", choices=MEASUREMENTS
     )
-    stopping = forms.ChoiceField(label="Stop a trial early", required=False, choices=STOPPING)
+    max_trials = _trials("Trials", path="maxTrialCount", initial=8)
+    parallel_trials = _trials("At once", path="parallelTrialCount", initial=2)
+    max_failed_trials = _trials("Failed trials allowed", "Empty: Vertex AI decides.", path="maxFailedTrialCount")
+    stopping = OneOfField("Stop a trial early", choices=STOPPING, objects=STOPPING_OBJECTS)
 
 
-class ParameterForm(FoundForm):
+class ParameterForm(CarryingForm):
     """One parameter: its id, the kind of its values, their range or list, the scale."""
 
-    parameter_id = forms.CharField(
-        label="Parameter", required=False, max_length=LONGEST_ID, help_text="Passed to the code as --NAME=value."
+    first_field = "parameter_id"
+
+    parameter_id = TextField(
+        "Parameter", "Passed to the code as --NAME=value.", path="parameterId", covers=("",), max_length=MAX_ID_LENGTH
     )
-    kind = forms.ChoiceField(label="Values", choices=KINDS, initial="double", required=False)
-    low = NumberField(label="From", required=False)
-    high = NumberField(label="To", required=False)
-    words = WordsField(label="Words", required=False, help_text="Commas between them.")
-    numbers = NumbersField(label="Numbers", required=False, help_text="Ascending, commas between them.")
-    scale = OpenPickField(label="Scale", required=False, choices=SCALES)
-    parent = forms.CharField(
-        label="Only with the parameter", required=False, max_length=LONGEST_ID, help_text="One above; empty: always."
+    kind = OneOfField("Values", choices=KINDS, objects=RANGES, initial="double")
+    low = NumberField(
+        "From",
+        path=("doubleValueSpec.minValue", "integerValueSpec.minValue"),
+        covers=("doubleValueSpec", "integerValueSpec"),
     )
-    parent_values = WordsField(label="Being one of", required=False, help_text="Commas between them.")
-    carried = CarriedField()
-    drop_carried = DropField()
+    high = NumberField("To", path=("doubleValueSpec.maxValue", "integerValueSpec.maxValue"))
+    words = WordsField(
+        "Words", "Commas between them.", path="categoricalValueSpec.values", covers=("categoricalValueSpec",)
+    )
+    numbers = NumbersField(
+        "Numbers", "Ascending, commas between them.", path="discreteValueSpec.values", covers=("discreteValueSpec",)
+    )
+    scale = OpenChoiceField("Scale", path="scaleType", choices=SCALES)
+    parent = TextField("Only with the parameter", "One above; empty: always.", max_length=MAX_ID_LENGTH)
+    parent_values = WordsField("Being one of", "Commas between them.")
+
+    @property
+    def row_label(self) -> str:
+        """What the page calls this parameter; people count from one."""
+        return f"Parameter {int(str(self.prefix).rpartition('-')[2]) + 1}"
 
     @property
     def is_conditional(self) -> bool:
         """Whether it says when it counts."""
         return bool(self["parent"].value() or self["parent_values"].value())
 
-    @property
-    def carried_words(self) -> list[str]:
-        """What is carried along without a field of its own, in lines."""
-        return carried_words(self.cleaned_data.get("carried") or {})
-
     def row(self) -> Row:
         """Return what its readable fields make, over what is carried along."""
-        said = self.cleaned_data
-        body = written(PARAMETER, said, {} if said.get("drop_carried") else said.get("carried"))
-        return Row(body, said.get("parent", ""), tuple(said.get("parent_values", ())))
-
-    def focus(self) -> None:
-        """Begin here when the page opens."""
-        self.begins_at = "parameter_id"
+        values, body = self.cleaned_data, deepcopy(self.kept)
+        write_fields(self, body)
+        return Row(body, values.get("parent", ""), tuple(values.get("parent_values", ())))
 
 
-def check_parents(parameters: Iterable[ParameterForm]) -> None:
-    """Put an error on each parameter that names a parent which does not stand above it, or values without a parent."""
-    above: set[str] = set()
-    for form in parameters:
-        form.is_valid()  # what else of the row could not be read does not matter here
-        said = form.cleaned_data
-        if said.get("parent") and said["parent"] not in above:
-            form.add_error("parent", f"No parameter above is called “{said['parent'][:40]}”.")
-        elif said.get("parent_values") and not said.get("parent"):
-            form.add_error("parent", "Name the parameter that these are values of.")
-        above.add(said.get("parameter_id", ""))
+def load_parameter(row: Row) -> dict[str, Any]:
+    """Return the initial values of a parameter."""
+    body = dict(row.body)
+    condition = {"parent": row.parent or None, "parent_values": list(row.values) or None}
+    return load_fields(ParameterForm, body) | condition | {"carried": body}

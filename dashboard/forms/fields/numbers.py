@@ -7,56 +7,57 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from dashboard.forms.fields.words import LONGEST_TEXT
+from dashboard.forms.fields.located import TextField
+from dashboard.forms.fields.words import MAX_TEXT_LENGTH
 
 NUMBER = re.compile(r"[+-]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
 WHOLE = re.compile(r"[+-]?[0-9]{1,30}", re.ASCII)
 
 
-def read_number(text: str) -> int | float:
+def parse_number(text: str) -> int | float:
     """Read "3", "0.1" or "1e-5"; raise ValidationError that says what is wrong."""
     if not NUMBER.fullmatch(text) or not math.isfinite(float(text)):
         raise ValidationError(f"“{text[:40]}” is no number; write 3, 0.1 or 1e-5.")
     return int(text) if WHOLE.fullmatch(text) else float(text)
 
 
-class NumberField(forms.CharField):
+class NumberField(TextField):
     """One number, whole or not; None where nothing was written."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, *args: Any, **options: Any) -> None:
         options.setdefault("widget", forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}))
-        super().__init__(max_length=60, **options)
+        super().__init__(*args, max_length=60, **options)
 
     def clean(self, value: Any) -> int | float | None:
         """Read the number."""
         text = super().clean(value)
-        return read_number(text) if text else None
+        return parse_number(text) if text else None
 
     def prepare_value(self, value: Any) -> Any:
         """Show a number so that it reads back the same."""
         return repr(value) if isinstance(value, int | float) else value
 
 
-class NumbersField(forms.CharField):
+class NumbersField(TextField):
     """Numbers with commas between them; its value is a list."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(max_length=LONGEST_TEXT, **options)
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, max_length=MAX_TEXT_LENGTH, **options)
 
     def clean(self, value: Any) -> list[int | float]:
         """Read each number."""
-        return [read_number(part.strip()) for part in super().clean(value).split(",") if part.strip()]
+        return [parse_number(part.strip()) for part in super().clean(value).split(",") if part.strip()]
 
     def prepare_value(self, value: Any) -> Any:
         """Show a list with commas."""
         return ", ".join(repr(each) for each in value) if isinstance(value, list | tuple) else value
 
 
-class WordsField(forms.CharField):
+class WordsField(TextField):
     """Words with commas between them; its value is a list."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(max_length=LONGEST_TEXT, **options)
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, max_length=MAX_TEXT_LENGTH, **options)
 
     def clean(self, value: Any) -> list[str]:
         """Split at the commas."""

@@ -18,12 +18,12 @@ class ObjectsField(LinesField):
     sign behind it stands, and holds no space.
     """
 
-    def __init__(self, layout: str, **options: Any) -> None:
+    def __init__(self, layout: str, *args: Any, **options: Any) -> None:
         self.layout = layout
         self.names: list[str] = [name for name, _ in PLACE.findall(layout)]
         words = PLACE.sub(lambda found: rf"([^\s{re.escape(found[2])}]+){re.escape(found[2])}", layout)
         self.line = re.compile(re.sub(" +", r"\\s+", words), re.ASCII)
-        super().__init__(**options)
+        super().__init__(*args, **options)
 
     @property
     def words(self) -> str:

@@ -8,6 +8,9 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
+from dashboard.forms.fields.located import TextField
+from jobs.spec.fields import parse_duration, write_duration
+
 UNITS: dict[str, int] = {
     **dict.fromkeys(("s", "sec", "second", "seconds"), 1),
     **dict.fromkeys(("m", "min", "minute", "minutes"), 60),
@@ -16,12 +19,12 @@ UNITS: dict[str, int] = {
 }
 """From each unit to its seconds."""
 PART = re.compile(r"([0-9]{1,9}(?:[.,][0-9]{1,6})?)\s*([a-z]+)\s*", re.ASCII)
-LONGEST = timedelta(days=3650)
-LONGEST_TEXT = 200_000
+MAX_DURATION = timedelta(days=3650)
+MAX_TEXT_LENGTH = 200_000
 """Characters in one text area; the API's own limits are far below and told by its rules."""
 
 
-def read_length(text: str) -> timedelta:
+def parse_length(text: str) -> timedelta:
     """Read "24 h", "90 min", "1 d 12 h" or "1.5 h"; raise ValidationError that says what is wrong."""
     rest, total = text.strip().lower(), timedelta()
     if not rest:
@@ -32,13 +35,13 @@ def read_length(text: str) -> timedelta:
             raise ValidationError("Write a number and its unit: 24 h, 90 min, 1 d 12 h.")
         total += timedelta(seconds=float(found[1].replace(",", ".")) * UNITS[found[2]])
         rest = rest[found.end() :]
-    if total > LONGEST:
+    if total > MAX_DURATION:
         raise ValidationError("That is longer than ten years.")
     return total
 
 
-def write_length(length: timedelta) -> str:
-    """Write a length so that `read_length` reads the same: "1 d 12 h", "90 s", "0 s"."""
+def format_length(length: timedelta) -> str:
+    """Write a length so that `parse_length` reads the same: "1 d 12 h", "90 s", "0 s"."""
     seconds = round(length.total_seconds())
     parts = []
     for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)):
@@ -48,33 +51,32 @@ def write_length(length: timedelta) -> str:
     return " ".join(parts) or "0 s"
 
 
-def line_field(
-    label: str, help_text: str = "", *, longest: int, is_code: bool = False, **attrs: str
-) -> forms.CharField:
-    """Return the field of one line that may stay empty; no browser corrects its spelling, and code looks like code."""
-    look = {"class": "mono"} if is_code else {}
-    widget = forms.TextInput(attrs={**look, "spellcheck": "false", **attrs})
-    return forms.CharField(label=label, required=False, max_length=longest, help_text=help_text, widget=widget)
-
-
-class LengthField(forms.CharField):
+class DurationField(TextField):
     """A length of time in words; its value is a timedelta of at least `least`, or None where nothing was written."""
 
-    def __init__(self, *, least: timedelta = timedelta(), **options: Any) -> None:
+    def __init__(self, *args: Any, least: timedelta = timedelta(), **options: Any) -> None:
         self.least = least
-        super().__init__(max_length=60, **options)
+        super().__init__(*args, max_length=60, **options)
 
     def clean(self, value: Any) -> timedelta | None:
         """Read the words; an empty optional field is None."""
         text = super().clean(value)
-        length = read_length(text) if text else None
+        length = parse_length(text) if text else None
         if length is not None and length < self.least:
-            raise ValidationError(f"Write at least {write_length(self.least)}.")
+            raise ValidationError(f"Write at least {format_length(self.least)}.")
         return length
 
     def prepare_value(self, value: Any) -> Any:
         """Show a timedelta in words, and what was typed as it was typed."""
-        return write_length(value) if isinstance(value, timedelta) else value
+        return format_length(value) if isinstance(value, timedelta) else value
+
+    def to_json(self, value: timedelta) -> str:
+        """Return seconds with an s."""
+        return write_duration(value)
+
+    def from_json(self, json: Any) -> Any:
+        """Return the length of so many seconds."""
+        return parse_duration(json)
 
 
 def joined(text: str) -> str:
@@ -98,12 +100,12 @@ def joined(text: str) -> str:
     return "".join(parts)
 
 
-class ShellWordsField(forms.CharField):
+class ShellWordsField(TextField):
     """One shell-like line, or several; its value is a list of arguments as a shell would split them."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, *args: Any, **options: Any) -> None:
         options.setdefault("widget", forms.Textarea(attrs={"rows": 2, "class": "mono", "spellcheck": "false"}))
-        super().__init__(max_length=LONGEST_TEXT, **options)
+        super().__init__(*args, max_length=MAX_TEXT_LENGTH, **options)
 
     def clean(self, value: Any) -> list[str]:
         """Split into arguments; raise ValidationError for a quote that is not closed."""
@@ -119,12 +121,12 @@ class ShellWordsField(forms.CharField):
         return shlex.join(value) if isinstance(value, list | tuple) else value
 
 
-class PairsField(forms.CharField):
+class PairsField(TextField):
     """Lines NAME=value; its value is a list of (name, value) in the order written."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, *args: Any, **options: Any) -> None:
         options.setdefault("widget", forms.Textarea(attrs={"rows": 3, "class": "mono", "spellcheck": "false"}))
-        super().__init__(max_length=LONGEST_TEXT, **options)
+        super().__init__(*args, max_length=MAX_TEXT_LENGTH, **options)
 
     def clean(self, value: Any) -> list[tuple[str, str]]:
         """Read the lines; empty ones are skipped, a line without = is refused with its number."""
@@ -144,13 +146,33 @@ class PairsField(forms.CharField):
             return "\n".join(f"{name}={text}" for name, text in value)
         return value
 
+    def to_json(self, value: list[tuple[str, str]]) -> Any:
+        """Return an object."""
+        return dict(value)
 
-class LinesField(forms.CharField):
+    def from_json(self, json: Any) -> Any:
+        """Return its names and values."""
+        return list(json.items())
+
+
+class EnvField(PairsField):
+    """Lines NAME=value that are a list of {name, value} in JSON."""
+
+    def to_json(self, value: list[tuple[str, str]]) -> Any:
+        """Return the list of objects."""
+        return [{"name": name, "value": text} for name, text in value]
+
+    def from_json(self, json: Any) -> Any:
+        """Return names and values."""
+        return [(each.get("name", ""), each.get("value", "")) for each in json]
+
+
+class LinesField(TextField):
     """One value on each line; its value is a list without empty lines."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, *args: Any, **options: Any) -> None:
         options.setdefault("widget", forms.Textarea(attrs={"rows": 2, "class": "mono", "spellcheck": "false"}))
-        super().__init__(max_length=LONGEST_TEXT, **options)
+        super().__init__(*args, max_length=MAX_TEXT_LENGTH, **options)
 
     def clean(self, value: Any) -> list[str]:
         """Split into lines without blanks around them."""

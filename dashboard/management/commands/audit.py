@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from jobs.lifecycle import database_now
-from jobs.lifecycle.audit import audit, items_set_aside
+from jobs.clock import database_now
+from jobs.upkeep.audit import audit, items_set_aside
 
 
 class Command(BaseCommand):

@@ -9,7 +9,8 @@ from django.core.management.base import BaseCommand, CommandError
 from dashboard import rehearsal
 from dashboard.management.demo import jobs, people
 from dashboard.management.supervisor import claim
-from jobs.lifecycle import NotAllowed, NotPermitted, database_now
+from jobs.clock import database_now
+from jobs.errors import NotAllowed, NotPermitted
 
 
 class Command(BaseCommand):

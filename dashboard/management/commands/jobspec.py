@@ -8,7 +8,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
@@ -19,16 +19,19 @@ from django.db import DatabaseError
 
 from dashboard import access
 from dashboard.management.files import REFUSED, UNREADABLE, read_files, read_one
-from jobs import convert, lifecycle, strategies
-from jobs.lifecycle import database_now
+from jobs import exporter, importer, requests, strategies
+from jobs.assessment import Context, assess
+from jobs.clock import database_now
+from jobs.errors import NotAllowed, NotPermitted
 from jobs.models import Team
-from jobs.spec import Finding, Severity, Submission, refuses
+from jobs.requests.allowed import allowed_of
+from jobs.spec import Finding, Severity, Submission, has_errors
 from jobs.strategies import Known
 
 VALID = 0
-LENIENT = {"region_is_given": Severity.ADVISE}
+LENIENT = {"region_is_given": Severity.NOTE}
 """A file may leave open where it runs; `submit` does not."""
-OF_PLACEHOLDERS = frozenset({"hole", "holes_are_filled", "placeholders_are_filled_or_confirmed"})
+OF_PLACEHOLDERS = frozenset({"placeholder", "placeholders_are_filled", "placeholders_are_filled_or_confirmed"})
 """What is found of a template that is right apart from its placeholders."""
 
 
@@ -46,7 +49,7 @@ class Command(BaseCommand):
         check.add_argument("--json", action="store_true", help="print a JSON list with one object per file")
         change = verbs.add_parser("convert", help="write a job in another format")
         change.add_argument("files", nargs="+", metavar="FILE", help="a file, with the files that it names")
-        change.add_argument("--to", required=True, choices=sorted(convert.FORMATS))
+        change.add_argument("--to", required=True, choices=sorted(exporter.FORMATS))
         submit = verbs.add_parser("submit", help="request a job as a user, as the site would")
         submit.add_argument("files", nargs="+", metavar="FILE", help="a file, with the files that it names")
         submit.add_argument("--as", required=True, dest="user", metavar="USER", help="who requests it")
@@ -73,13 +76,13 @@ class Command(BaseCommand):
         """Print the findings of every file; return the worst exit code."""
         worst, reports = VALID, []
         for name, reading in read_files(options["files"], options):
-            findings = _judged(reading, options["confirm"])
+            findings = _findings_of(reading, options["confirm"])
             code = _code(reading, findings)
             worst = max(worst, code)
             if options["json"]:
                 reports.append(_report(name, reading, findings, code))
             else:
-                self._say(name, reading, findings, code)
+                self._write_result(name, reading, findings, code)
         if options["json"]:
             self.stdout.write(json.dumps(reports, indent=2, ensure_ascii=True))
         return worst
@@ -91,12 +94,12 @@ class Command(BaseCommand):
             self._findings(name, reading.findings)
             return UNREADABLE
         try:
-            text = convert.write(reading.submission, options["to"])
-        except convert.NotWritable as refusal:
+            text = exporter.write(reading.submission, options["to"])
+        except exporter.NotWritable as refusal:
             raise CommandError(str(refusal)) from None
         self._findings(name, reading.findings)
         self.stdout.write(text, ending="")
-        return REFUSED if refuses(reading.findings) else VALID
+        return REFUSED if has_errors(reading.findings) else VALID
 
     def submit_file(self, options: dict[str, Any]) -> int:
         """Request the job for the user's team; print its id and state. Writes rows as the site does."""
@@ -108,14 +111,15 @@ class Command(BaseCommand):
             raise CommandError("--hours must be more than 0 and at most a year.")
         name, reading = read_one(options["files"], options, project=team.project, region=team.default_region)
         findings = reading.with_rules([], options["confirm"])
-        if reading.submission is None or refuses(findings):
+        if reading.submission is None or has_errors(findings):
             self._findings(name, findings)
             return UNREADABLE if reading.submission is None else REFUSED
-        if reading.submission.project != team.project:
-            named = reading.submission.project
-            raise CommandError(f"The file names the project {named}; {team.name} submits to {team.project}.")
+        projects = allowed_of(team).projects
+        if (named := reading.submission.project) not in projects:
+            theirs = ", ".join(sorted(projects))
+            raise CommandError(f"The file names the project {named}; {team.name} submits to {theirs}.")
         try:
-            job = lifecycle.request_job(
+            job = requests.request_job(
                 submission=replace(reading.submission, confirmed=frozenset(options["confirm"])),
                 team=team,
                 by=user,
@@ -123,14 +127,16 @@ class Command(BaseCommand):
                 request_key=options["request_key"] or uuid4().hex,
                 now=database_now(),
             )
-        except lifecycle.NotAllowed as refusal:
-            self._findings(name, map(reading.located, refusal.decision.findings))
+        except NotPermitted as refusal:
+            raise CommandError(str(refusal)) from None
+        except NotAllowed as refusal:
+            self._findings(name, map(reading.located, refusal.findings))
             return REFUSED
         self._findings(name, findings)
         self.stdout.write(f"{job.pk} {job.state}")
         return VALID
 
-    def _say(self, name: str, reading: convert.Reading, findings: list[Finding], code: int) -> None:
+    def _write_result(self, name: str, reading: importer.Reading, findings: list[Finding], code: int) -> None:
         for line in _lines(name, findings):
             self.stdout.write(line)
         what = f"{reading.kind.replace('_', ' ')}, {reading.form}" if reading.form else "no job"
@@ -141,43 +147,47 @@ class Command(BaseCommand):
             self.stderr.write(line)
 
 
-def _judged(reading: convert.Reading, confirmed: list[str]) -> list[Finding]:
+def _findings_of(reading: importer.Reading, confirmed: list[str]) -> list[Finding]:
     """Return the findings of the reading and of the rules; a file need not say where it runs."""
     if reading.submission is None:
         return list(reading.findings)
     submission = replace(reading.submission, confirmed=frozenset(confirmed))
-    rules = strategies.check(submission, severities=LENIENT, pools=_known_pools(submission))
-    return reading.with_rules(rules, confirmed)
+    assessment = assess(submission, Context(severities=LENIENT, resources=_known_resources(submission)))
+    return reading.with_rules(assessment.findings, confirmed)
 
 
-def _known_pools(submission: Submission) -> Known:
+def _known_resources(submission: Submission) -> Known:
     """Return the persistent resources that the site has seen, if there is a site: a check needs no database."""
     try:
-        return lifecycle.known_pools(submission)
+        return requests.known_resources(submission)
     except DatabaseError:
         return ()
 
 
-def _code(reading: convert.Reading, findings: list[Finding]) -> int:
+def _code(reading: importer.Reading, findings: list[Finding]) -> int:
     if reading.submission is None:
         return UNREADABLE
-    return REFUSED if refuses(findings) else VALID
+    return REFUSED if has_errors(findings) else VALID
 
 
-def _report(name: str, reading: convert.Reading, findings: list[Finding], code: int) -> dict[str, Any]:
+def _report(name: str, reading: importer.Reading, findings: list[Finding], code: int) -> dict[str, Any]:
     """Return what --json prints for a file."""
     return {
         "name": name,
         "format": reading.format,
         "form": reading.form,
         "kind": reading.kind,
-        "valid": reading.submission is not None and not refuses(f for f in findings if f.code not in OF_PLACEHOLDERS),
+        "valid": reading.submission is not None
+        and not has_errors(each for each in findings if each.code not in OF_PLACEHOLDERS),
         "ready": code == VALID,
         "jobs": [job.name for job in reading.jobs],
-        "holes": list(reading.holes),
+        "placeholders": list(reading.placeholders),
         "findings": [finding.as_dict() for finding in findings],
         "project": reading.submission.project if reading.submission else "",
         "region": reading.submission.region if reading.submission else "",
+        "permissions": [asdict(each) for each in strategies.permissions_of(reading.submission)]
+        if reading.submission
+        else [],
         "body": reading.body,
     }
 
@@ -193,7 +203,7 @@ def _lines(name: str, findings: Iterable[Finding]) -> Iterable[str]:
 
 def _team(user: User, name: str | None) -> Team:
     """Return the team for which the user requests; raise CommandError where that is not clear or not allowed."""
-    teams = access.teams_to_request(user)
+    teams = access.teams_where(user, "request")
     chosen = [team for team in teams if name in (None, team.name)]
     if len(chosen) == 1:
         return chosen[0]

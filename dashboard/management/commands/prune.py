@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand
 from django.utils import timezone
 
 from jobs import database
-from jobs.lifecycle import retention
+from jobs.upkeep import retention
 
 
 class Command(BaseCommand):

@@ -6,7 +6,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from jobs import lifecycle
+from jobs.clock import database_now
+from jobs.queue import database_owner, mark_restored
 
 
 class Command(BaseCommand):
@@ -23,15 +24,15 @@ class Command(BaseCommand):
 
     def handle(self, *_: Any, **options: Any) -> None:
         """Mark the requests; refuse for a database of another instance, unless it is to be taken over."""
-        owner = lifecycle.database_owner()
+        owner = database_owner()
         if owner not in {"", settings.INSTANCE} and not options["take_over"]:
             raise CommandError(
                 f"This database belongs to the instance “{owner}”, and this site is “{settings.INSTANCE}”, so nothing"
                 " is sent from here. If that instance does not run any more, repeat the command with --take-over."
             )
-        now = lifecycle.database_now()
+        now = database_now()
         reason = "An administrator said that the database was restored."
-        count = lifecycle.mark_restored(reason, now=now, take_over=options["take_over"])
+        count = mark_restored(reason, now=now, take_over=options["take_over"])
         self.stdout.write(
             f"{count} {'request is' if count == 1 else 'requests are'} looked up at Vertex AI before anything is sent;"
             " that takes about a minute. Jobs that Vertex AI has and this database does not know are listed under"

@@ -20,8 +20,9 @@ from dashboard.management.supervisor.console import Console
 from dashboard.management.supervisor.keeper import Keeper
 from dashboard.management.supervisor.parent import Parent
 from dashboard.management.supervisor.welcome import Welcome
+from emulator import grpc
 
-NAMES = ["redis", "emulator", "web", "worker", "sender", "beat"]
+NAMES = ["redis", "emulator", "web", "worker", "sender", "messenger", "beat"]
 LEAVING_SECONDS = 5.0
 """What the parts of an `up` that was killed may take to end, and to free their port."""
 
@@ -113,7 +114,7 @@ def _prepare(site: plan.Site, console: Console, reached: list[str], *, demo: boo
 def _layers(site: plan.Site, stack: ExitStack, *, emulated: bool) -> list[list[Part]]:
     """List what runs, servers first; the parts' environment says where the servers are."""
     servers: list[Part] = []
-    told: dict[str, str] = {}
+    told = {"TRAINBOARD_URL": env.text("TRAINBOARD_URL") or site.address}
     if not env.text("REDIS_URL"):
         folder = plan.socket_folder(site.state)
         stack.callback(plan.forget_socket_folder, site.state, folder)
@@ -122,7 +123,7 @@ def _layers(site: plan.Site, stack: ExitStack, *, emulated: bool) -> list[list[P
     if emulated:
         port = ports.remembered(site.state / "emulator-port", "127.0.0.1")
         speed = env.number("TRAINBOARD_EMULATOR_SPEED", default=30, least=1)
-        servers.append(plan.emulator(site, port=port, speed=speed))
+        servers.append(plan.emulator(site, port=port, grpc_port=_grpc_port(site, besides=port), speed=speed))
         told |= {"TRAINBOARD_VERTEX_ENDPOINT": f"http://127.0.0.1:{port}", "TRAINBOARD_REHEARSAL": "1"}
         told["TRAINBOARD_VERTEX_TOKEN_FILE"] = str(plan.emulator_state(site) / plan.CREDENTIAL)
         # Loopback has no quota on reads, and a rehearsal is watched by the second.
@@ -131,6 +132,13 @@ def _layers(site: plan.Site, stack: ExitStack, *, emulated: bool) -> list[list[P
         told |= {name: env.text(name) or rate for name, rate in plan.REHEARSAL_RATES.items()}
     site = site.telling(told)
     return [servers, [plan.web(site), *plan.workers(site), plan.beat(site)]]
+
+
+def _grpc_port(site: plan.Site, *, besides: int) -> int | None:
+    """Return the port on which the emulator answers gRPC; None where `make grpc` has not installed what that needs."""
+    if not grpc.is_installed():
+        return None
+    return ports.remembered(site.state / "emulator-grpc-port", "127.0.0.1", besides=besides)
 
 
 def _known_name() -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from jobs import lifecycle, spec
+from jobs import requests, spec
 from jobs.models import Job, Team
 from jobs.spec import Submission
 
@@ -103,7 +103,7 @@ def request(now: datetime) -> list[Job]:
 
 
 def _requested(example: Example, team: Team, people: dict[str, User], now: datetime) -> Job:
-    job = lifecycle.request_job(
+    job = requests.request_job(
         submission=example.submission(team.project),
         team=team,
         by=people["engineer"],
@@ -112,5 +112,5 @@ def _requested(example: Example, team: Team, people: dict[str, User], now: datet
         now=now,
     )
     if example.approved and job.state == "awaiting_approval":
-        lifecycle.approve(job, by=people["approver"], comment="Small enough for a demo.", now=now)
+        requests.approve(job, by=people["approver"], comment="Small enough for a demo.", now=now)
     return job

@@ -19,7 +19,7 @@ BODY = {
         }
     ],
 }
-MOST_TRIES = 60
+MAX_TRIES = 60
 """One for each turn of the keeper: half a minute, in which the emulator has started or never will."""
 REQUEST_SECONDS = 2.0
 
@@ -38,12 +38,12 @@ class FirstResource:
         if self.is_done:
             return
         self.tries += 1
-        trouble = self.trouble()
-        self.is_done = not trouble or self.tries >= MOST_TRIES
-        if trouble and self.is_done:
-            keeper.console.say(f"the demo has no persistent resource: {trouble}")
+        problem = self.problem()
+        self.is_done = not problem or self.tries >= MAX_TRIES
+        if problem and self.is_done:
+            keeper.console.say(f"the demo has no persistent resource: {problem}")
 
-    def trouble(self) -> str:
+    def problem(self) -> str:
         """Create the resource; return why there is none, or an empty string. One that is there already is enough."""
         try:
             port = int(self.port_file.read_text())

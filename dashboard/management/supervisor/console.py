@@ -6,7 +6,7 @@ from typing import TextIO
 
 COLOURS = (36, 32, 33, 35, 34, 96, 92)
 OURS = "up"
-LONGEST_LINE = 16384
+MAX_LINE_LENGTH = 16384
 
 
 class Console:
@@ -20,9 +20,9 @@ class Console:
         self.is_lost = False
         self.colours = dict(zip([OURS, *names], COLOURS, strict=False)) if stream.isatty() else {}
 
-    def say(self, sentence: str) -> None:
+    def say(self, message: str) -> None:
         """Print a line of our own."""
-        self._print(OURS, sentence)
+        self._print(OURS, message)
 
     def hear(self, name: str, output: bytes, hushed: Sequence[str] = ()) -> None:
         """Print the whole lines in what a part wrote, without `hushed` ones; keep a cut last line for later."""
@@ -31,7 +31,7 @@ class Console:
             text = line.decode(errors="replace").rstrip()
             if not any(phrase in text for phrase in hushed):
                 self._print(name, text)
-        if len(self.unfinished[name]) > LONGEST_LINE:
+        if len(self.unfinished[name]) > MAX_LINE_LENGTH:
             self.finish(name)
 
     def finish(self, name: str) -> None:

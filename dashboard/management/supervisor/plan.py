@@ -70,9 +70,13 @@ def emulator_state(site: Site) -> Path:
     return site.state / "emulator"
 
 
-def emulator(site: Site, *, port: int, speed: float) -> Part:
-    """The emulator of Vertex AI; its jobs are processes that it ends itself, so it is asked with SIGTERM."""
+def emulator(site: Site, *, port: int, grpc_port: int | None, speed: float) -> Part:
+    """The emulator of Vertex AI; its jobs are processes that it ends itself, so it is asked with SIGTERM.
+
+    grpc_port: where it also answers gRPC; None: nowhere.
+    """
     where = ["--host", "127.0.0.1", "--port", str(port), "--state", str(emulator_state(site))]
+    where += [] if grpc_port is None else ["--grpc", str(grpc_port)]
     return site.part("emulator", "-m", "emulator", *where, "--speed", f"{speed:g}", "--reclaim-spot", "25")
 
 
@@ -85,9 +89,18 @@ def web(site: Site) -> Part:
     return site.part("web", "-m", "granian", *where, *app)
 
 
-def worker(site: Site, name: str, *, queue: str) -> Part:
+def worker(site: Site, name: str, *, queue: str, threads: int = 4) -> Part:
     """A Celery worker for one queue: threads, because its tasks wait for the network and the database."""
-    pool = ["--queues", queue, "--pool", "threads", "--concurrency", "4", "--without-mingle", "--without-gossip"]
+    pool = [
+        "--queues",
+        queue,
+        "--pool",
+        "threads",
+        "--concurrency",
+        str(threads),
+        "--without-mingle",
+        "--without-gossip",
+    ]
     # Celery warns root in five lines about pickled messages, which the settings do not accept.
     calm = ["-W", "ignore::UserWarning:celery.platforms"]
     command = [*calm, *CELERY, "worker", *pool, "--hostname", f"{name}@%h", "--loglevel", "WARNING"]
@@ -95,8 +108,12 @@ def worker(site: Site, name: str, *, queue: str) -> Part:
 
 
 def workers(site: Site) -> list[Part]:
-    """Two workers, so that creates that take long keep no running job from being watched."""
-    return [worker(site, "worker", queue="celery"), worker(site, "sender", queue="sending")]
+    """Three workers, so that neither creates nor receivers of messages that are slow keep jobs from being watched."""
+    return [
+        worker(site, "worker", queue="celery"),
+        worker(site, "sender", queue="sending"),
+        worker(site, "messenger", queue="messages", threads=2),
+    ]
 
 
 def beat(site: Site) -> Part:

@@ -37,21 +37,22 @@ def choose(host: str) -> int:
         return int(probe.getsockname()[1])
 
 
-def remembered(file: Path, host: str) -> int:
+def remembered(file: Path, host: str, *, besides: int = 0) -> int:
     """Return the port in `file` while it is free, else the next free one of `EMULATOR_PORTS`, and remember it.
 
+    besides: a port that is not to be taken, because another server will soon listen there.
     The same address over restarts matters: it stands in the names that people copied from the emulator's answers.
     """
     try:
         before = int(file.read_text())
     except (FileNotFoundError, ValueError):
         before = 0
-    if before and is_free(host, before):
+    if before not in (0, besides) and is_free(host, before):
         return before
     # Two sites that start at the same moment look from different places, so that neither takes the other's port.
     first = zlib.crc32(bytes(file)) % len(EMULATOR_PORTS)
     candidates = [*EMULATOR_PORTS[first:], *EMULATOR_PORTS[:first]]
-    port = next((port for port in candidates if is_free(host, port)), 0) or choose(host)
+    port = next((port for port in candidates if port != besides and is_free(host, port)), 0) or choose(host)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(f"{port}\n")
     return port

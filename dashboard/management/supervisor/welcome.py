@@ -31,8 +31,8 @@ class Welcome:
         if self.is_done or now < self.ask_at:
             return
         keeper.turn_seconds = IMPATIENT_SECONDS
-        trouble = self.trouble()
-        if not trouble:
+        problem = self.problem()
+        if not problem:
             self.is_done = True
             keeper.turn_seconds = TURN_SECONDS
             for line in self.lines:
@@ -42,9 +42,9 @@ class Welcome:
         self.ask_at = now + delay_seconds(self.refusals + 1)
         if now > self.complain_at:
             self.complain_at = now + LONG_SECONDS
-            keeper.console.say(f"the site is still not ready: {trouble}")
+            keeper.console.say(f"the site is still not ready: {problem}")
 
-    def trouble(self) -> str:
+    def problem(self) -> str:
         """Ask `/readyz`; return why it is not ready, or an empty string."""
         connection = http.client.HTTPConnection(self.host, self.port, timeout=REQUEST_SECONDS)
         try:

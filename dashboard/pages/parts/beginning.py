@@ -1,28 +1,50 @@
 """What the compose form begins with: nothing, the example, or what the address names, with a fix of what failed."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from dashboard.access import Request, Team, jobs_of
+from dashboard.access import Request
 from dashboard.access.starts import Start, start_for
 from dashboard.forms.compose.example import example
-from dashboard.forms.compose.filled import filled
-from dashboard.forms.compose.fixes import fixed
+from dashboard.forms.compose.initial import initial_values
 from dashboard.pages.parts.reasons import failure_of
+from dashboard.queries.jobs import get_last_team
+from jobs.diagnosis.fixes import apply_fix
+from jobs.models import Team
+from jobs.spec import Finding
+from jobs.strategies import conflicts
 
 
-def beginning(request: Request, teams: list[Team]) -> tuple[dict[str, Any], str]:
-    """Return the form's initial values and a sentence about where they come from; `teams` are those to request in."""
+class Beginning(NamedTuple):
+    """The form's initial values, where they come from in a sentence, and what of that cannot stand together.
+
+    Where there are conflicts no strategy is chosen: the form writes what belongs to one strategy only, so that with one
+    chosen by itself the rest would be gone unseen.
+    """
+
+    initial: dict[str, Any]
+    words: str = ""
+    conflicts: Sequence[Finding] = ()
+    is_empty: bool = False
+    """Whether the person begins with nothing."""
+
+
+def beginning(request: Request, teams: list[Team]) -> Beginning:
+    """Return what the form begins with; `teams` are those to request in."""
     start = start_for(request)
     if start is None:
-        return _empty(request, teams), ""
+        return Beginning(_empty(request, teams), is_empty="example" not in request.GET)
     submission, words = start.submission, start.words
     if start.cloned_from is not None and (suggestion := _suggestion(request, start)):
-        submission, change = fixed(submission, suggestion)
+        submission, change = apply_fix(submission, suggestion)
         words = f"{words} {change}"
-    initial = filled(submission, expected=start.expected)
+    initial = initial_values(submission, expected=start.expected)
     team = start.team if start.team in teams else teams[0]
-    origin = {"cloned_from": start.cloned_from.pk} if start.cloned_from is not None else {}
-    return initial | {"team": str(team.pk)} | origin, words
+    cap = {"cap": start.cap_usd} if start.cap_usd is not None else {}
+    origin = cap | {"cloned_from": start.cloned_from.pk} if start.cloned_from is not None else cap
+    opposed = conflicts(submission)
+    choice = {"strategy": None} if opposed else {}
+    return Beginning(initial | {"team": str(team.pk)} | origin | choice, words, opposed)
 
 
 def _suggestion(request: Request, start: Start) -> Any:
@@ -36,7 +58,7 @@ def _suggestion(request: Request, start: Start) -> Any:
 
 def _empty(request: Request, teams: list[Team]) -> dict[str, Any]:
     """Return what a new form holds: what the person's team is used to, and the example where it is asked for."""
-    last = jobs_of(request.user).filter(owner=request.user).order_by("-requested_at", "pk").first()
-    team = next((each for each in teams if last and each.pk == last.team_id), teams[0])
+    last = get_last_team(request.user)
+    team = next((each for each in teams if each.pk == last), teams[0])
     initial: dict[str, Any] = {"team": str(team.pk), "region": team.default_region}
     return initial | (example(bucket=team.bucket) if request.GET.get("example") else {})

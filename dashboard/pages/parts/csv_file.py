@@ -1,8 +1,10 @@
 """Tables as CSV that a spreadsheet opens without running anything that stands in a cell."""
 
 import csv
+import io
+import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from django.http import HttpResponse
@@ -15,12 +17,20 @@ FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 def csv_file(name: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> HttpResponse:
     """Return a file to save, called `name`: the head and the rows, each cell as `cell` writes it."""
-    response = HttpResponse(content_type="text/csv; charset=utf-8")
+    response = HttpResponse("".join(csv_lines(head, rows)), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{name}"'
-    writer = csv.writer(response)
-    writer.writerow([cell(title) for title in head])
-    writer.writerows([cell(value) for value in row] for row in rows)
     return response
+
+
+def csv_lines(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    """Yield the lines of such a file as they are read."""
+    line = io.StringIO()
+    writer = csv.writer(line)
+    for row in itertools.chain([head], rows):
+        writer.writerow([cell(value) for value in row])
+        yield line.getvalue()
+        line.seek(0)
+        line.truncate()
 
 
 def cell(value: object) -> str:

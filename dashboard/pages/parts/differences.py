@@ -6,28 +6,28 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 
-from dashboard.access import Job
-from dashboard.access.baselines import baselines_of
-from dashboard.drawing.differences import Shown, shown
+from dashboard.drawing.differences import FieldRow, render_difference
 from dashboard.drawing.figures import duration, money
+from dashboard.queries.baselines import get_baselines
+from jobs.models import Job
 from jobs.spec.compare import OWN_LABELS, Change, Difference, side_by_side
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two jobs side by side; `why` says in words why these two, "" where somebody chose them."""
+    """Two jobs side by side; `why` says why these two are compared, "" where somebody chose them."""
 
     before: Job
     after: Job
-    changed: tuple[Shown, ...]
-    same: tuple[Shown, ...]
+    changed: tuple[FieldRow, ...]
+    same: tuple[FieldRow, ...]
     why: str = ""
 
 
 def comparison(before: Job, after: Job, *, without: Iterable[str] = OWN_LABELS) -> Comparison:
     """Compare two jobs: what is around their bodies first, then the bodies; `without` as for `side_by_side`."""
     rows = [*_around(before, after), *side_by_side(before.spec, after.spec, without=without)]
-    drawn = [shown(row) for row in rows]
+    drawn = [render_difference(row) for row in rows]
     return Comparison(
         before,
         after,
@@ -38,11 +38,10 @@ def comparison(before: Job, after: Job, *, without: Iterable[str] = OWN_LABELS) 
 
 def changes_of(user: User, jobs: Iterable[Job]) -> dict[UUID, Comparison]:
     """Return what each job changed against its baseline, for the jobs that have one; two queries in all."""
-    asked = list(jobs)
-    found = baselines_of(user, asked)
-    return {
-        job.pk: replace(comparison(found[job.pk].job, job), why=found[job.pk].why) for job in asked if job.pk in found
-    }
+    rows = list(jobs)
+    baselines = get_baselines(user, rows)
+    pairs = [(baselines[job.pk], job) for job in rows if job.pk in baselines]
+    return {job.pk: replace(comparison(baseline.job, job), why=baseline.why) for baseline, job in pairs}
 
 
 def _around(before: Job, after: Job) -> list[Difference]:

@@ -1,12 +1,21 @@
 """Whole page or one part of it: the only module that looks at `request.htmx`."""
 
+from collections.abc import Callable
+from hashlib import sha256
 from typing import Any
+from urllib.parse import urlsplit
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.utils.cache import patch_vary_headers
 
 from dashboard.access import Request
+
+VERSION_HEADER = "X-Shown-Version"
+"""What a live part that is asked for again sends back: the version of what it shows."""
+
+SHOWN = ("as", "zoom", "metric")
+"""Parameters of a job's address that choose what its live part shows."""
 
 
 def wants_part(request: Request) -> bool:
@@ -22,6 +31,37 @@ def page_or_fragment(
     response = render(request, name, context, status=status)
     patch_vary_headers(response, ["HX-Request"])
     return response
+
+
+def live_page(
+    request: Request, template: str, part: str, version: str, context: Callable[[], dict[str, Any]]
+) -> HttpResponse:
+    """Render as `page_or_fragment`, or answer 204 without asking for `context` where the browser shows `version`.
+
+    The element of `part` sends back what it shows: hx-headers='{"X-Shown-Version": "{{ version }}"}'.
+    """
+    if wants_part(request) and is_shown(request, version):
+        return HttpResponse(status=204)
+    return page_or_fragment(request, template, part, context() | {"version": version})
+
+
+def page_query(request: Request) -> QueryDict:
+    """Return the query of the page's address, with that of this request, which counts, where htmx asks for a part."""
+    address = urlsplit(request.htmx.current_url or "") if request.htmx else None
+    found = QueryDict(address.query if address is not None else "", mutable=True)
+    for name, values in request.GET.lists():
+        found.setlist(name, values)
+    return found
+
+
+def is_shown(request: Request, version: str) -> bool:
+    """Tell whether the live part that is asked for shows this version already."""
+    return request.headers.get(VERSION_HEADER) == version
+
+
+def version_of(*parts: object) -> str:
+    """Return a short text that differs where any of the parts differ; they need a repr that tells them apart."""
+    return sha256(repr(parts).encode()).hexdigest()[:20]
 
 
 def reload_instead(request: HttpRequest, response: HttpResponse) -> HttpResponse:

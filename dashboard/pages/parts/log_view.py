@@ -1,22 +1,33 @@
-"""The kept log as a page shows it: which lines the address asks for, where an attempt begins, what is new."""
+"""The kept log as a page shows it: the lines that the address selects, where an attempt begins, what is new."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
 from django.db.models import QuerySet
 
-from dashboard.access import Job, JobEvent, LogLine, attempt_beginnings, log_lines, log_replicas
 from dashboard.drawing.figures import duration, utc
+from dashboard.queries.logs import (
+    LEVELS,
+    filter_lines,
+    get_attempt_times,
+    list_replicas,
+    sort_replicas,
+)
 from jobs import timeline
+from jobs.models import Job, JobEvent, LogLine
 from jobs.timeline import Attempt
+
+MAX_WORDS = 200
+LOOKS = {"wrap": "no", "height": "full"}
+"""Parameters of the address that change how the log looks, and the value that does."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A line and what is said above it: that an attempt, or a replica once more, begins here."""
+    """A line and the headings above it: that an attempt begins here, or a replica starts again."""
 
     line: LogLine
     headings: tuple[str, ...]
@@ -24,65 +35,98 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """New lines that stand one after the other, behind one that is shown already."""
+    """New lines in a row, and the line already shown that they follow."""
 
     after: LogLine
     entries: tuple[Entry, ...]
 
 
 class LogView:
-    """The lines of a job that `replica` and `attempt` of an address leave; what they name wrongly counts as not named.
+    """The lines of a job that `replica` and `attempt` of an address select; unknown values select everything.
 
-    `replica` is a name, or the words that several names begin with: `trial 3`. `attempt` is `2`, or with one replica
-    `2.3`: its third start in attempt 2.
+    `replica` is a name, or the first words of several names: `trial 3`. `attempt` is `2`, or with one replica `2.3`:
+    its third start in attempt 2.
     """
 
-    def __init__(self, job: Job, events: Iterable[JobEvent], now: datetime, *, replica: str, attempt: str) -> None:
+    def __init__(
+        self,
+        job: Job,
+        events: Iterable[JobEvent],
+        now: datetime,
+        asked: Mapping[str, str],
+        tries: timeline.Attempts | None = None,
+        replicas: Iterable[str] | None = None,
+    ) -> None:
+        """`tries` and `replicas`: the job's attempts and the names in its log, where they were read already."""
         rows = list(events)
         is_restarted = any(row.kind == JobEvent.Kind.RESTARTED for row in rows)
-        beginnings = attempt_beginnings(job) if is_restarted else []
-        self.job, self.replicas = job, log_replicas(job)
-        self.attempts = timeline.attempts(rows, now, beginnings=beginnings)
+        self.job, self.replicas = job, list_replicas(job) if replicas is None else sort_replicas(replicas)
+        if tries is None or not is_restarted:
+            tries = timeline.attempts(rows, now, **(get_attempt_times(job) if is_restarted else {}))
+        self.attempts = tries
+        replica = asked.get("replica", "")
         self.replica = replica if replica in {*self.replicas, *self.groups, *job.log_sources.values()} else ""
-        self.attempt, self.since, self.until = self._span(attempt)
+        self.attempt, self.since, self.until = self._span(asked.get("attempt", ""))
+        self.words = asked.get("find", "")[:MAX_WORDS].strip()
+        self.level = asked.get("level", "") if asked.get("level") in LEVELS else ""
+        self.looks = {name: value for name, value in LOOKS.items() if asked.get(name) == value}
+        self.middle = self.lines.filter(pk=parse_number(asked.get("line", ""))).first() if asked.get("line") else None
 
     @property
     def groups(self) -> list[str]:
-        """The words that names of several replicas begin with, such as `trial 3`."""
+        """The first words that names of several replicas share, such as `trial 3`."""
         return list(dict.fromkeys(name.rpartition(" ")[0] for name in self.replicas if " " in name))
 
     @property
     def shows_replica(self) -> bool:
-        """Whether a line has to say who wrote it."""
+        """Whether each line names its replica."""
         return len(self.replicas) > 1 and self.replica not in self.replicas
 
     @cached_property
     def lines(self) -> QuerySet[LogLine]:
         """The lines that the filters leave."""
-        return log_lines(self.job, replica=self.replica, since=self.since, until=self.until)
+        return filter_lines(
+            self.job,
+            replica=self.replica,
+            since=self.since,
+            until=self.until,
+            words=self.words,
+            level=self.level,
+        )
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """What an address says to select the same lines in the same look."""
+        found = {"find": self.words, "level": self.level, **self.looks}
+        return {"replica": self.replica, "attempt": self.attempt} | {name: each for name, each in found.items() if each}
 
     @property
     def replica_choices(self) -> list[tuple[str, str]]:
-        """What can be chosen: (value, words)."""
+        """What can be chosen: (value, label)."""
         chosen = [self.replica] if self.replica and self.replica not in self.replicas else []
-        groups = [(name, f"{name}, all of it") for name in dict.fromkeys([*self.groups, *chosen])]
-        names = [(name, "service (Vertex AI itself)" if name == "service" else name) for name in self.replicas]
+        groups = [(name, f"{name}, all replicas") for name in dict.fromkeys([*self.groups, *chosen])]
+        names = [(name, "service (Vertex AI)" if name == "service" else name) for name in self.replicas]
         return [*groups, *names]
+
+    @property
+    def level_choices(self) -> list[tuple[str, str]]:
+        """What can be chosen as the least severity."""
+        return [(level, f"{level.lower()} and above") for level in LEVELS]
 
     @property
     def attempt_choices(self) -> list[tuple[str, str]]:
         """What can be chosen: attempts, and the starts of the chosen replica inside each; () without a restart."""
-        found = []
+        choices = []
         for attempt in self.attempts.whole:
             starts = self.attempts.starts(self.replica, attempt.number)
-            found.append((attempt.key, f"attempt {attempt.key}" + (f": {attempt.cause}" if attempt.cause else "")))
+            choices.append((attempt.key, f"attempt {attempt.key}" + (f": {attempt.cause}" if attempt.cause else "")))
             if len(starts) > 1:
-                found += [(each.key, f"attempt {attempt.key}, start {each.number}") for each in starts]
-        return found if len(found) > 1 else []
+                choices += [(each.key, f"attempt {attempt.key}, start {each.number}") for each in starts]
+        return choices if len(choices) > 1 else []
 
     def entries(self, lines: Sequence[LogLine], before: LogLine | None) -> list[Entry]:
-        """Say above each line what begins there; `before` is the line in front of the first, if there is one."""
-        found = []
+        """Return each line with its headings; `before` is the line in front of the first, if there is one."""
+        entries = []
         starts: dict[str, str] = {}
         last = self.attempts.of(before.timestamp) if before is not None else None
         if before is not None:
@@ -91,20 +135,20 @@ class LogView:
             headings = []
             attempt = self.attempts.of(line.timestamp)
             if attempt != last and len(self.attempts.whole) > 1:
-                headings.append(heading_of(attempt))
+                headings.append(format_heading(attempt))
             start = self.attempts.start_of(line.replica, line.timestamp)
             known = starts.get(line.replica, "" if before is None else start.key)
             if start.number > 1 and known != start.key:
-                headings.append(f"{line.replica} begins again, start {start.number}: {start.cause}")
-            found.append(Entry(line, tuple(headings)))
+                headings.append(f"{line.replica} restarted, start {start.number}: {start.cause}")
+            entries.append(Entry(line, tuple(headings)))
             last, starts[line.replica] = attempt, start.key
-        return found
+        return entries
 
     def runs(self, lines: Sequence[LogLine], before: LogLine | None, *, after: int) -> list[Run] | None:
-        """Return where the lines that came after the one with the number `after` belong among those that are shown.
+        """Return the runs of new lines, those with a number above `after`, among those that are shown.
 
-        `lines` holds both, and begins with one that is shown. None where a new line changes what is said above a line
-        that is shown, so that all has to be drawn anew.
+        `lines` holds both, and begins with one that is shown. None where a new line changes a heading above a line
+        that is shown, so that all has to be drawn again.
         """
         entries = self.entries(lines, before)
         shown = [entry for entry in entries if entry.line.pk <= after]
@@ -114,10 +158,10 @@ class LogView:
 
     @property
     def shape(self) -> str:
-        """Tell, in a few letters, everything on which the lines' surroundings depend."""
-        told = [(each.start, each.cause, each.is_waiting) for each in self.attempts.whole]
+        """Return a hash of everything on which the headings and filters around the lines depend."""
+        attempts = [(each.start, each.cause, each.is_waiting) for each in self.attempts.whole]
         starts = [self.attempts.starts(name, each.number) for name in self.replicas for each in self.attempts.whole]
-        known = repr((told, starts, self.replicas, self.job.log_kept_from))
+        known = repr((attempts, starts, self.replicas, self.job.log_kept_from))
         return hashlib.blake2s(known.encode(), digest_size=6).hexdigest()
 
     def _span(self, attempt: str) -> tuple[str, datetime | None, datetime | None]:
@@ -128,23 +172,28 @@ class LogView:
         return "", None, None
 
 
-def heading_of(attempt: Attempt) -> str:
-    """Return what stands where an attempt begins: its number, why the one before ended, how long machines missed."""
-    words = f"Attempt {attempt.number}"
+def format_heading(attempt: Attempt) -> str:
+    """Return the heading of an attempt: its number, why the one before ended, how long it waited for machines."""
+    heading = f"Attempt {attempt.number}"
     if attempt.start is None:
-        return words
-    words += f" — {attempt.cause}"
+        return heading
+    heading += f" — {attempt.cause}"
     if attempt.is_waiting:
-        return f"{words}, without machines since {utc(attempt.start):%H:%M:%S} UTC"
-    return words if attempt.wait is None else f"{words}, after {duration(attempt.wait)} without machines"
+        return f"{heading}, waiting for machines since {utc(attempt.start):%H:%M:%S} UTC"
+    return heading if attempt.wait is None else f"{heading}, after {duration(attempt.wait)} without machines"
 
 
-def as_text(entries: Iterable[Entry]) -> Iterator[str]:
-    """Yield the lines of a text file; what begins stands after a number sign."""
+def format_text(entries: Iterable[Entry]) -> Iterator[str]:
+    """Yield the lines of a text file; a heading stands after a number sign."""
     for entry in entries:
         yield from (f"# {heading}" for heading in entry.headings)
         line = entry.line
         yield f"{utc(line.timestamp):%Y-%m-%dT%H:%M:%S.%fZ} {line.severity} {line.replica} {line.message}"
+
+
+def parse_number(text: str) -> int:
+    """Return a line's number; 0, which no line has, for anything else."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else 0
 
 
 def _runs(entries: Sequence[Entry], after: int) -> Iterator[Run]:

@@ -1,23 +1,26 @@
-"""Why a job is where it is: the second line under its state in a list."""
+"""The reason for a job's state: the second line under its state in a list."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
-from dashboard.access import Job, program_output, service_errors
-from dashboard.access.pools import Holdings
 from dashboard.pages.parts.stored_spec import spec_of
+from dashboard.queries.jobs import list_events
+from dashboard.queries.logs import get_program_output, list_service_errors
+from dashboard.queries.persistent_resources import Holdings
 from jobs import timeline
 from jobs.catalog import machine
 from jobs.diagnosis import Circumstances, Diagnosis, diagnose, diagnose_expiry, diagnose_output
-from jobs.states import JobState
+from jobs.models import Job, JobEvent
+from jobs.spec.fields import parse_duration
+from jobs.states import WAITING_AT_VERTEX, JobState
 from jobs.strategies import STRATEGIES
+from jobs.strategies.rules.scheduling import DEFAULT_TIMEOUT
 
-FLEX_START_WAIT = timedelta(hours=24)
-"""What Vertex AI uses where maxWaitDuration is absent (Scheduling reference, google-cloud-aiplatform 2.7.0)."""
 ENDED_BADLY = frozenset({JobState.FAILED, JobState.EXPIRED, JobState.SUBMIT_FAILED})
-SHORT = {"over_ask_limit": "may cost more than the team's limit", "cost_unknown": "nobody knows its cost"}
-"""What a list says of the findings of `jobs.policy`: the amounts stand beside it, in the row's cost."""
+SHORT = {"over_ask_limit": "may cost more than the team's limit", "cost_unknown": "cost not known"}
+"""Short texts for the findings of `jobs.policy` in a list: the amounts are in the row's cost."""
 
 
 def error_of(job: Job) -> tuple[int | None, str]:
@@ -28,49 +31,65 @@ def error_of(job: Job) -> tuple[int | None, str]:
 
 
 def diagnosis_of(job: Job) -> Diagnosis | None:
-    """Return what is known about the job's error, if it has one that is known."""
+    """Return the diagnosis of the job's error, None where it has none or its cause is not known."""
+    return _diagnosis(job, circumstances_of(job))
+
+
+def _diagnosis(job: Job, circumstances: Circumstances) -> Diagnosis | None:
     code, message = error_of(job)
     if job.error:
-        return diagnose(code, message, circumstances_of(job))
-    return diagnose_expiry(circumstances_of(job)) if job.state == JobState.EXPIRED else None
+        return diagnose(code, message, circumstances)
+    return diagnose_expiry(circumstances) if job.state == JobState.EXPIRED else None
+
+
+def has_failed(job: Job) -> bool:
+    """Tell whether the job ended badly: also when Vertex AI cancelled it because its timeout was over."""
+    if job.state != JobState.CANCELLED:
+        return job.state in ENDED_BADLY
+    known = diagnosis_of(job)
+    return known is not None and known.cause == "timeout"
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a job failed; `is_from_log`: its error says nothing, so that the service's log has to."""
+    """Why a job failed; `is_from_log`: from the service's log, because its error has no reason."""
 
     diagnosis: Diagnosis
     is_from_log: bool
 
 
-def failure_of(job: Job) -> Failure | None:
+def failure_of(
+    job: Job, events: Sequence[JobEvent] | None = None, errors: Iterable[str] | None = None
+) -> Failure | None:
     """Return why the job failed, from its error or else its log, with what its program printed; None if not known.
 
-    Reads the log, so it is for one job and not for lists.
+    Reads the log, so it is for one job and not for lists. `events` as `list_events` returns them, and `errors` of the
+    service, where they were read already.
     """
-    known, is_from_log = diagnosis_of(job), False
+    circumstances = _with_events(list_events(job) if events is None else events, job, circumstances_of(job))
+    known, is_from_log = _diagnosis(job, circumstances), False
     if known is None:
-        logged = (diagnose(None, message, circumstances_of(job)) for message in service_errors(job))
+        logged = (diagnose(None, message, circumstances) for message in _errors(job, errors))
         known, is_from_log = next((each for each in logged if each is not None and each.cause != "unknown"), None), True
-    if known is not None and known.cause in TOLD_BY_PROGRAM:
+    if known is not None and known.cause in EXPLAINED_BY_OUTPUT:
         known = _with_output(job, known)
     return Failure(known, is_from_log) if known is not None else None
 
 
-TOLD_BY_PROGRAM = frozenset({"user_code", "unknown", "retries_exhausted", "trials_failed", "distributed"})
-"""Causes of which the program's own output may tell more than Vertex AI does."""
+EXPLAINED_BY_OUTPUT = frozenset({"user_code", "unknown", "retries_exhausted", "trials_failed", "distributed"})
+"""Causes that the program's own output may explain better than Vertex AI does."""
 
 
 def _with_output(job: Job, known: Diagnosis) -> Diagnosis:
-    told = diagnose_output(program_output(job), circumstances_of(job))
-    if told is None or told.cause == known.cause:
+    output = diagnose_output(get_program_output(job), circumstances_of(job))
+    if output is None or output.cause == known.cause:
         return known
-    words = " ".join(filter(None, (told.explanation, known.explanation)))
-    return replace(told, explanation=words, retried=known.retried or told.retried, replicas=known.replicas)
+    explanation = " ".join(filter(None, (output.explanation, known.explanation)))
+    return replace(output, explanation=explanation, retried=known.retried or output.retried, replicas=known.replicas)
 
 
 def circumstances_of(job: Job) -> Circumstances:
-    """Return what the job's row and spec tell its diagnosis."""
+    """Return what the diagnosis needs from the job's row and spec."""
     specs = [pool.get("machineSpec") or {} for pool in spec_of(job).get("workerPoolSpecs") or [] if pool]
     strategy = STRATEGIES.get(job.strategy)
     return Circumstances(
@@ -79,7 +98,35 @@ def circumstances_of(job: Job) -> Circumstances:
         restarts=job.restarts,
         restart_limit=strategy.restart_allowance if strategy else 0,
         has_accelerator=any(map(_has_accelerator, specs)) if specs else None,
+        ran=job.ended_at - job.started_at if job.ended_at and job.started_at else None,
+        timeout=timeout_of(job),
+        is_cancel_requested=job.cancel_requested_at is not None,
     )
+
+
+def _errors(job: Job, errors: Iterable[str] | None) -> Iterable[str]:
+    return list_service_errors(job) if errors is None else errors
+
+
+def _with_events(events: Sequence[JobEvent], job: Job, circumstances: Circumstances) -> Circumstances:
+    """Add from the job's events how many restarts of each cause it had, and how it lost its last machine."""
+    limits = timeline.restart_limits(job)
+    lost = next((event.reason for event in events if event.kind == "machines_lost"), "")
+    return replace(
+        circumstances,
+        causes=timeline.restart_causes(events),
+        limits={cause: limits[group] for cause, group in timeline.GROUPS.items()},
+        last_loss=lost,
+    )
+
+
+def timeout_of(job: Job) -> timedelta:
+    """Return how long the job may run; seven days where it does not say (Scheduling reference)."""
+    text = str(spec_of(job).get("scheduling", {}).get("timeout", ""))
+    try:
+        return timedelta(seconds=float(text.removesuffix("s")))
+    except (ValueError, OverflowError):
+        return DEFAULT_TIMEOUT
 
 
 def _has_accelerator(spec: dict[str, Any]) -> bool:
@@ -89,40 +136,63 @@ def _has_accelerator(spec: dict[str, Any]) -> bool:
 
 
 def obstacle_of(job: Job) -> Diagnosis | None:
-    """Return what is known about the step that fails and is repeated, None where its trouble is unknown or none."""
-    known = diagnose(None, job.trouble) if job.trouble else None
+    """Return the diagnosis of the step that fails and is retried, None where there is none or it is not known."""
+    known = diagnose(None, job.last_error) if job.last_error else None
     return known if known is not None and known.cause != "unknown" else None
 
 
 def why(job: Job, held: Holdings | None = None) -> str:
-    """Return what a list says about the state, "" where there is nothing to say; `held` as for `wait_reason`."""
+    """Return the reason that a list shows under the state, "" for none; `held` as for `wait_reason`."""
     if job.state in {JobState.AWAITING_APPROVAL, JobState.REJECTED}:
-        return _approval_words(job)
-    if job.state in ENDED_BADLY:
+        return _approval_reason(job)
+    if has_failed(job):
         known = diagnosis_of(job)
-        return known.title if known else error_of(job)[1]
+        title = known.title if known else error_of(job)[1]
+        return " · ".join(filter(None, (title, job.trials_summary)))
     if reason := timeline.wait_reason(job, held):
-        known = obstacle_of(job) if reason.words == job.trouble else None
+        known = obstacle_of(job) if reason.words == job.last_error else None
         return known.title if known else reason.words
-    return ""
+    if job.state == JobState.RUNNING and job.trial_seconds is not None and not job.trials_running:
+        return f"no trial running · {job.trials_summary}"
+    return job.trials_summary
 
 
-def _approval_words(job: Job) -> str:
+def _approval_reason(job: Job) -> str:
     approval = getattr(job, "approval", None)
     if approval is None:
         return ""
     if approval.decision:
         return f"by {approval.decided_by}" + (f": {approval.comment}" if approval.comment else "")
-    words = [SHORT.get(each.get("code", "")) or str(each.get("message", "")) for each in approval.findings]
-    others = len(words) - 1
-    return (words[0] if words else "") + (f" and {others} more reason{'s' * (others > 1)}" if others > 0 else "")
+    reasons = [SHORT.get(each.get("code", "")) or str(each.get("message", "")) for each in approval.findings]
+    others = len(reasons) - 1
+    return (reasons[0] if reasons else "") + (f" and {others} more reason{'s' * (others > 1)}" if others > 0 else "")
 
 
 def may_wait(job: Job) -> timedelta | None:
-    """Return how long Flex-start lets the job wait; None for other strategies, zero = without end."""
-    if job.strategy != "flex_start":
+    """Return how long the job's strategy lets it wait for machines; None: it sets no limit, zero: without end.
+
+    Reads the stored spec only, because lists show many jobs; a value that cannot be parsed counts as absent.
+    """
+    strategy = STRATEGIES.get(job.strategy)
+    if strategy is None or strategy.default_wait is None:
         return None
-    text = str(spec_of(job).get("scheduling", {}).get("maxWaitDuration", ""))
-    if not text.endswith("s"):
-        return FLEX_START_WAIT
-    return timedelta(seconds=float(text[:-1]))
+    scheduling = spec_of(job).get("scheduling")
+    try:
+        return parse_duration(scheduling.get("maxWaitDuration") if isinstance(scheduling, dict) else None)
+    except ValueError:
+        return strategy.default_wait
+
+
+def gives_up_at(job: Job) -> datetime | None:
+    """Return when a job that waits for its first machines gives up; None where it does not wait or has no limit.
+
+    Vertex AI counts from the job's creation. A limit beyond what a calendar holds is none.
+    """
+    limit = may_wait(job)
+    is_waiting = job.state in WAITING_AT_VERTEX and job.started_at is None
+    if not limit or limit < timedelta() or not is_waiting or job.submitted_at is None:
+        return None
+    try:
+        return job.submitted_at + limit
+    except OverflowError:
+        return None

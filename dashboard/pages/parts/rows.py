@@ -1,4 +1,4 @@
-"""One job as a row of a list: what it is, why it is where it is, how long it waited and what it costs."""
+"""One job as a row of a list: its state with the reason, how long it waited and what it costs."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,17 +7,16 @@ from decimal import Decimal
 
 from django.conf import settings
 
-from dashboard.access import Job, Scope
-from dashboard.access.pools import Holdings
-from dashboard.access.spending import cost_so_far
-from dashboard.pages.parts.reasons import may_wait, why
+from dashboard.pages.parts.reasons import gives_up_at, may_wait, why
+from dashboard.queries.persistent_resources import Holdings
 from jobs import timeline
+from jobs.models import Job, Scope
 from jobs.states import FINISHED, RUNNING, WAITING, JobState
 from jobs.strategies import STRATEGIES, Strategy
 
-MISSED_LOOKS = 3
-"""So many polls may fail before what we know counts as old."""
-GRACE = timedelta(seconds=5)
+MAX_MISSED_POLLS = 3
+"""More failed polls than this make the last known state old."""
+GRACE_PERIOD = timedelta(seconds=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +29,10 @@ class Row:
     why: str
     waited: timedelta | None
     may_wait: timedelta | None
+    gives_up_at: datetime | None
+    wait_share: float
+    """How much of its longest wait is over, 0 to 1; 0 where it has no limit."""
+
     ran: timedelta | None
     restarts_allowed: int
     cost: Decimal | None
@@ -40,7 +43,7 @@ class Row:
 def group_of(state: str) -> str:
     """Return the board's heading for a state."""
     if state == JobState.AWAITING_APPROVAL:
-        return "To approve"
+        return "Awaiting approval"
     if state in WAITING:
         return "Waiting"
     if state in RUNNING:
@@ -51,27 +54,37 @@ def group_of(state: str) -> str:
 def row_of(job: Job, now: datetime, silent: Iterable[Scope] = (), held: Holdings | None = None) -> Row:
     """Return the row of one job; needs owner, team and approval loaded with it.
 
-    `silent`: where Vertex AI is mute; `held`: the persistent resources that its wait is explained with.
+    `silent`: scopes for which Vertex AI does not answer; `held`: who holds the persistent resource it waits for.
     """
-    strategy = STRATEGIES.get(job.strategy)
+    strategy, limit, until = STRATEGIES.get(job.strategy), may_wait(job), gives_up_at(job)
     return Row(
         job=job,
         group=group_of(job.state),
         strategy=strategy.label if strategy else job.strategy,
         why=why(job, held),
         waited=wait_of(job, now),
-        may_wait=may_wait(job) if not job.started_at else None,
+        may_wait=limit if not job.started_at else None,
+        gives_up_at=until,
+        wait_share=1 - (until - now) / limit if until and limit else 0,
         ran=timeline.running(job, now) if job.started_at else None,
         restarts_allowed=restarts_allowed(job, strategy),
-        cost=cost_so_far(job, now),
+        cost=timeline.cost_so_far(job, now),
         has_cost=job.started_at is not None,
         is_stale=is_stale(job, now, silent),
     )
 
 
+def amount_of(job: Job) -> str:
+    """Return the amount that is decided about, as a form sends it back: a decision holds for that amount only."""
+    return "" if job.max_usd is None else str(job.max_usd)
+
+
 def wait_of(job: Job, now: datetime) -> timedelta | None:
-    """Return how long the job waited for its machines, after a restart how long it has waited again."""
-    if job.submitted_at is None:
+    """Return how long the job waited since it was allowed, after a restart how long it has waited again.
+
+    The time in which it could not be submitted, for short quota or too many requests, is part of that.
+    """
+    if job.approved_at is None and job.submitted_at is None:
         return None
     if job.started_at and job.state in WAITING:
         return max(now - job.state_since, timedelta())
@@ -79,16 +92,16 @@ def wait_of(job: Job, now: datetime) -> timedelta | None:
 
 
 def restarts_allowed(job: Job, strategy: Strategy | None) -> int:
-    """Return how many restarts the list shows pips for; 0 where none can or did happen."""
+    """Return how many restarts the list shows dots for; 0 where none can or did happen."""
     if strategy is None or not (strategy.preemptible or job.restarts):
         return 0
     return strategy.restart_allowance
 
 
 def is_stale(job: Job, now: datetime, silent: Iterable[Scope]) -> bool:
-    """Tell whether what we know of an unfinished job is old: its place is mute, or a few polls have passed."""
+    """Return whether the state of an unfinished job is old: Vertex AI does not answer, or polls were missed."""
     if job.is_finished or not job.is_remote or job.seen_at is None:
         return False
     if any((job.project, job.region, job.kind) == (each.project, each.region, each.kind) for each in silent):
         return True
-    return now - job.seen_at > MISSED_LOOKS * settings.POLL_INTERVAL + GRACE
+    return now - job.seen_at > MAX_MISSED_POLLS * settings.POLL_INTERVAL + GRACE_PERIOD

@@ -1,18 +1,18 @@
-"""The board's search box: plain words look in names, `word:value` narrows one column."""
+"""The board's search box: plain words search in names, `column:value` searches in one column."""
 
 import shlex
 from collections.abc import Callable
 
 from django.db.models import Q
 
-from jobs.states import FINISHED, RUNNING, UNSUCCESSFUL, WAITING, JobState
+from jobs.states import FAILURES, FINISHED, RUNNING, SUCCESSFUL, WAITING, JobState
 
 STATE_WORDS: dict[str, frozenset[str]] = {
     "to-approve": frozenset({JobState.AWAITING_APPROVAL}),
     "waiting": WAITING,
     "running": RUNNING,
-    "succeeded": frozenset({JobState.SUCCEEDED, JobState.PARTIALLY_SUCCEEDED}),
-    "failed": UNSUCCESSFUL - {JobState.PARTIALLY_SUCCEEDED, JobState.REJECTED, JobState.CANCELLED},
+    "succeeded": SUCCESSFUL,
+    "failed": FAILURES,
     "finished": FINISHED,
 }
 """Words that stand for several states; a state's own name, in any case, stands for itself."""

@@ -1,18 +1,17 @@
-"""What pages read from a job's stored REST body, whatever its kind, without judging it again."""
+"""What pages read from a job's stored REST body, whatever its kind."""
 
 from typing import Any
 
-from dashboard.access import Job
+from jobs.models import Job
+from jobs.spec.body import custom_job_spec
 
-MOST_LANES = 8
-"""More replicas than this are not drawn one by one; they share their state anyway."""
+MAX_LANES = 8
+"""More replicas than this are not drawn; they share the job's state."""
 
 
 def spec_of(job: Job) -> dict[str, Any]:
     """Return the CustomJobSpec of the body: a custom job's, a trial's, or a pipeline's task inputs; {} for none."""
-    body = job.spec.get("trainingTaskInputs") or job.spec
-    spec = body.get("jobSpec") or body.get("trialJobSpec") or body
-    return spec if isinstance(spec, dict) else {}
+    return custom_job_spec(job.spec)
 
 
 def replica_names(job: Job) -> list[str]:
@@ -20,5 +19,5 @@ def replica_names(job: Job) -> list[str]:
     names: list[str] = []
     for index, pool in enumerate(spec_of(job).get("workerPoolSpecs", [])):
         count = int(pool.get("replicaCount", 1)) if pool else 0
-        names += [f"workerpool{index}-{number}" for number in range(min(count, MOST_LANES))]
-    return names[:MOST_LANES]
+        names += [f"workerpool{index}-{number}" for number in range(min(count, MAX_LANES))]
+    return names[:MAX_LANES]

@@ -10,7 +10,7 @@ function show(root) {
 async function copy(button) {
   const source = document.getElementById(button.dataset.copy);
   const word = button.textContent;
-  await navigator.clipboard.writeText(source.textContent);
+  await navigator.clipboard.writeText(source.value ?? source.textContent);
   button.textContent = "Copied";
   setTimeout(() => { button.textContent = word; }, 1500);
 }

@@ -26,7 +26,7 @@ KNOWN = (
     ),
     Diagnosis(
         "stockout",
-        "No machines free in the region",
+        "Out of capacity in the region",
         "Google had no free machines of this kind. Quota is not the reason. Of a Spot job it can also mean that its"
         " machine was taken back more often than Vertex AI restarts it.",
         "Vertex AI had already tried it up to three times, or six times if it is a Spot job.",

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from jobs.spec import ReservationAffinity, Severity, Submission, quoted
 from jobs.strategies.base import Problem, rule
-from jobs.strategies.rules.holes import is_hole
+from jobs.strategies.rules.placeholders import is_placeholder
 from jobs.strategies.sources import API, RESERVATIONS
 
 KEY = "compute.googleapis.com/reservation-name"
@@ -21,7 +21,7 @@ def affinities(submission: Submission) -> Iterator[tuple[str, ReservationAffinit
             yield submission.pool_path(index, "machineSpec.reservationAffinity"), pool.machine_spec.reservation_affinity
 
 
-@rule(Severity.REFUSE, API, by_strategy=True)
+@rule(Severity.ERROR, API, by_strategy=True)
 def affinity_has_a_type(submission: Submission) -> Iterator[Problem]:
     """A reservation affinity says which sort it is."""
     for path, affinity in affinities(submission):
@@ -33,18 +33,18 @@ def affinity_has_a_type(submission: Submission) -> Iterator[Problem]:
             )
 
 
-@rule(Severity.REFUSE, RESERVATIONS, by_strategy=True)
+@rule(Severity.ERROR, RESERVATIONS, by_strategy=True)
 def specific_reservation_is_named(submission: Submission) -> Iterator[Problem]:
     """A specific reservation is named by the documented key and its full name."""
     for path, affinity in affinities(submission):
         if affinity.reservation_affinity_type != "SPECIFIC_RESERVATION":
             continue
-        if affinity.key != KEY and not is_hole(affinity.key):
+        if affinity.key != KEY and not is_placeholder(affinity.key):
             yield Problem(f"{path}.key", f"The key of a specific reservation is {KEY}.", f"Set key: {KEY}.")
         if not affinity.values:
             yield Problem(f"{path}.values", "No reservation is named.", "Write projects/P/zones/Z/reservations/NAME.")
         for at, name in enumerate(affinity.values[:20]):
-            if not NAME.fullmatch(name[:1000]) and not is_hole(name):
+            if not NAME.fullmatch(name[:1000]) and not is_placeholder(name):
                 yield Problem(
                     f"{path}.values[{at}]",
                     f"{quoted(name)} is no reservation's full name.",
@@ -52,7 +52,7 @@ def specific_reservation_is_named(submission: Submission) -> Iterator[Problem]:
                 )
 
 
-@rule(Severity.REFUSE, API, by_strategy=True)
+@rule(Severity.ERROR, API, by_strategy=True)
 def other_affinities_name_nothing(submission: Submission) -> Iterator[Problem]:
     """Only a specific reservation has a key and values."""
     for path, affinity in affinities(submission):
@@ -65,7 +65,7 @@ def other_affinities_name_nothing(submission: Submission) -> Iterator[Problem]:
             )
 
 
-@rule(Severity.REFUSE, RESERVATIONS, by_strategy=True)
+@rule(Severity.ERROR, RESERVATIONS, by_strategy=True)
 def reservation_is_in_the_region(submission: Submission) -> Iterator[Problem]:
     """The zone of a reservation lies in the job's region."""
     for path, affinity in affinities(submission):

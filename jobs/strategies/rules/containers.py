@@ -3,14 +3,15 @@
 import re
 from collections.abc import Iterator
 
-from jobs.spec import ContainerSpec, PythonPackageSpec, Severity, Submission, quoted
+from jobs.spec import Severity, Submission, quoted
 from jobs.strategies.base import Problem, rule
-from jobs.strategies.rules.holes import is_hole
+from jobs.strategies.rules.placeholders import is_placeholder
+from jobs.strategies.rules.storage import storage_problem
 from jobs.strategies.sources import API, CODE, PIPELINE
 
-MOST_ENV = 100
-MOST_PACKAGES = 100
-LONGEST_ARGS = 100_000
+MAX_ENV = 100
+MAX_PACKAGES = 100
+MAX_ARGS_LENGTH = 100_000
 ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 IMAGE = re.compile(
     r"[a-z0-9][a-z0-9._-]*(?::[0-9]+)?(?:/[a-z0-9][a-z0-9._-]*)*(?::\w[\w.-]{0,127})?(?:@[a-z0-9]+:[0-9a-f]{32,})?",
@@ -21,40 +22,23 @@ OWN_NAMES = frozenset({"CLUSTER_SPEC", "TF_CONFIG"})
 OWN_PREFIXES = ("AIP_", "CLOUD_ML_")
 
 
-def _containers(submission: Submission) -> Iterator[tuple[str, ContainerSpec]]:
-    for index, pool in submission.pools:
-        if pool.container_spec is not None:
-            yield submission.pool_path(index, "containerSpec"), pool.container_spec
-
-
-def _packages(submission: Submission) -> Iterator[tuple[str, PythonPackageSpec]]:
-    for index, pool in submission.pools:
-        if pool.python_package_spec is not None:
-            yield submission.pool_path(index, "pythonPackageSpec"), pool.python_package_spec
-
-
-def _tasks(submission: Submission) -> Iterator[tuple[str, ContainerSpec | PythonPackageSpec]]:
-    yield from _containers(submission)
-    yield from _packages(submission)
-
-
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def container_has_an_image(submission: Submission) -> Iterator[Problem]:
     """A container names its image."""
-    for path, container in _containers(submission):
+    for path, container in submission.containers:
         if not container.image_uri:
             yield Problem(
                 f"{path}.imageUri", "The container names no image.", "Give an Artifact Registry or Docker Hub image."
             )
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def images_are_references(submission: Submission) -> Iterator[Problem]:
     """An image is a reference such as us-docker.pkg.dev/project/repository/image:tag."""
-    images = [(f"{path}.imageUri", found.image_uri) for path, found in _containers(submission)]
-    images += [(f"{path}.executorImageUri", found.executor_image_uri) for path, found in _packages(submission)]
+    images = [(f"{path}.imageUri", found.image_uri) for path, found in submission.containers]
+    images += [(f"{path}.executorImageUri", found.executor_image_uri) for path, found in submission.packages]
     for field, image in images:
-        if image and not IMAGE.fullmatch(image[:1000]) and not is_hole(image):
+        if image and not IMAGE.fullmatch(image[:1000]) and not is_placeholder(image):
             yield Problem(
                 field,
                 f"{quoted(image)} is no image reference.",
@@ -62,10 +46,10 @@ def images_are_references(submission: Submission) -> Iterator[Problem]:
             )
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def package_has_an_executor(submission: Submission) -> Iterator[Problem]:
     """A Python package names the prebuilt image that runs it."""
-    for path, package in _packages(submission):
+    for path, package in submission.packages:
         if not package.executor_image_uri:
             yield Problem(
                 f"{path}.executorImageUri",
@@ -74,10 +58,10 @@ def package_has_an_executor(submission: Submission) -> Iterator[Problem]:
             )
 
 
-@rule(Severity.ADVISE, API)
+@rule(Severity.NOTE, API)
 def executors_are_prebuilt(submission: Submission) -> Iterator[Problem]:
     """The executor of a Python package is one of Google's prebuilt training images."""
-    for path, package in _packages(submission):
+    for path, package in submission.packages:
         image = package.executor_image_uri
         if image and not PREBUILT.match(image):
             yield Problem(
@@ -87,67 +71,63 @@ def executors_are_prebuilt(submission: Submission) -> Iterator[Problem]:
             )
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def package_names_its_files(submission: Submission) -> Iterator[Problem]:
     """A Python package lists at least one package file in Cloud Storage."""
-    for path, package in _packages(submission):
+    for path, package in submission.packages:
         if not package.package_uris:
             yield Problem(
                 f"{path}.packageUris",
                 "No package file is given.",
                 "Upload a source distribution and give its gs:// address.",
             )
-        for index, uri in enumerate(package.package_uris[:MOST_PACKAGES]):
-            if not uri.startswith("gs://") and not is_hole(uri):
-                yield Problem(
-                    f"{path}.packageUris[{index}]",
-                    f"{quoted(uri)} is no Cloud Storage address.",
-                    "Upload the package and give its gs:// address.",
-                )
+        for index, uri in enumerate(package.package_uris[:MAX_PACKAGES]):
+            field = f"{path}.packageUris[{index}]"
+            yield from storage_problem(field, uri, "Upload the package and give its gs:// address.")
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def packages_are_at_most_100(submission: Submission) -> Iterator[Problem]:
     """A Python package lists at most 100 package files."""
-    for path, package in _packages(submission):
-        if len(package.package_uris) > MOST_PACKAGES:
+    for path, package in submission.packages:
+        if len(package.package_uris) > MAX_PACKAGES:
             yield Problem(
                 f"{path}.packageUris",
-                f"{len(package.package_uris)} package files are given; Vertex AI takes at most {MOST_PACKAGES}.",
+                f"{len(package.package_uris)} package files are given; Vertex AI takes at most {MAX_PACKAGES}.",
                 "Build them into fewer packages or into an image.",
             )
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def package_has_a_module(submission: Submission) -> Iterator[Problem]:
     """A Python package names the module to run, in dots."""
-    for path, package in _packages(submission):
+    for path, package in submission.packages:
         module = package.python_module
         if not module:
             yield Problem(f"{path}.pythonModule", "No module is given to run.", "Name it in dots, e.g. trainer.task.")
-        elif ("/" in module or any(sign.isspace() for sign in module)) and not is_hole(module):
+        elif ("/" in module or any(sign.isspace() for sign in module)) and not is_placeholder(module):
             dotted = module.strip().removesuffix(".py").replace("/", ".")
             remedy = f"Write `{dotted}`." if len(dotted) < 100 and " " not in dotted else "Write it in dots."
             yield Problem(f"{path}.pythonModule", f"{quoted(module)} is no module name.", remedy)
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def env_is_at_most_100(submission: Submission) -> Iterator[Problem]:
     """A task has at most 100 environment variables."""
-    for path, task in _tasks(submission):
-        if len(task.env) > MOST_ENV:
+    for path, task in submission.programs:
+        if len(task.env) > MAX_ENV:
             yield Problem(
                 f"{path}.env",
-                f"{len(task.env)} environment variables are given; Vertex AI takes at most {MOST_ENV}.",
+                f"{len(task.env)} environment variables are given; Vertex AI takes at most {MAX_ENV}.",
                 "Put them into a file and read it from Cloud Storage.",
             )
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def env_names_are_identifiers(submission: Submission) -> Iterator[Problem]:
     """The name of an environment variable is a C identifier."""
-    for path, task in _tasks(submission):
-        for index, variable in enumerate(task.env[:MOST_ENV]):
+    for path, task in submission.programs:
+        for index, variable in enumerate(task.env[:MAX_ENV]):
             if not ENV_NAME.fullmatch(variable.name):
                 what = quoted(variable.name) if variable.name else "An empty name"
                 yield Problem(
@@ -157,23 +137,23 @@ def env_names_are_identifiers(submission: Submission) -> Iterator[Problem]:
                 )
 
 
-@rule(Severity.ADVISE, API)
+@rule(Severity.NOTE, API)
 def env_names_are_given_once(submission: Submission) -> Iterator[Problem]:
     """Each environment variable is given once."""
-    for path, task in _tasks(submission):
+    for path, task in submission.programs:
         seen: set[str] = set()
-        for index, variable in enumerate(task.env[:MOST_ENV]):
+        for index, variable in enumerate(task.env[:MAX_ENV]):
             if variable.name in seen:
                 message = f"{quoted(variable.name)} is given more than once; which value counts is not documented."
                 yield Problem(f"{path}.env[{index}].name", message, "Keep one of them.")
             seen.add(variable.name)
 
 
-@rule(Severity.ADVISE, CODE)
+@rule(Severity.NOTE, CODE)
 def env_leaves_vertex_names_alone(submission: Submission) -> Iterator[Problem]:
     """The environment variables that Vertex AI sets itself are not set by the job."""
-    for path, task in _tasks(submission):
-        for index, variable in enumerate(task.env[:MOST_ENV]):
+    for path, task in submission.programs:
+        for index, variable in enumerate(task.env[:MAX_ENV]):
             if variable.name in OWN_NAMES or variable.name.startswith(OWN_PREFIXES):
                 yield Problem(
                     f"{path}.env[{index}].name",
@@ -182,15 +162,15 @@ def env_leaves_vertex_names_alone(submission: Submission) -> Iterator[Problem]:
                 )
 
 
-@rule(Severity.REFUSE, PIPELINE)
+@rule(Severity.ERROR, PIPELINE)
 def args_are_short(submission: Submission) -> Iterator[Problem]:
     """All arguments of a task together have at most 100,000 characters."""
-    for path, task in _tasks(submission):
+    for path, task in submission.programs:
         length = sum(map(len, task.args))
-        if length > LONGEST_ARGS:
+        if length > MAX_ARGS_LENGTH:
             yield Problem(
                 f"{path}.args",
-                f"The arguments have {length:,} characters together; Vertex AI takes at most {LONGEST_ARGS:,}.",
+                f"The arguments have {length:,} characters together; Vertex AI takes at most {MAX_ARGS_LENGTH:,}.",
                 "Put them into a file and pass its address.",
             )
 

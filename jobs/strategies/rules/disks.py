@@ -2,34 +2,34 @@
 
 from collections.abc import Iterator
 
-from jobs.catalog import DISKS, LARGEST_DISK_GB, SMALLEST_DISK_GB, default_disk
+from jobs.catalog import DISKS, MAX_DISK_GB, MIN_DISK_GB, default_disk
 from jobs.spec import Severity, Submission, quoted
 from jobs.spec.shape import nearest
 from jobs.strategies.base import Problem, rule
-from jobs.strategies.rules.holes import is_hole
 from jobs.strategies.rules.machines import known_machines
+from jobs.strategies.rules.placeholders import is_placeholder
 from jobs.strategies.sources import COMPUTE
 
 
-@rule(Severity.REFUSE, COMPUTE)
+@rule(Severity.ERROR, COMPUTE)
 def boot_disk_size_is_in_range(submission: Submission) -> Iterator[Problem]:
     """A boot disk has 100 to 64,000 GB."""
     for index, pool in submission.pools:
         size = pool.disk_spec.size_gb
-        if not SMALLEST_DISK_GB <= size <= LARGEST_DISK_GB:
+        if not MIN_DISK_GB <= size <= MAX_DISK_GB:
             yield Problem(
                 submission.pool_path(index, "diskSpec.bootDiskSizeGb"),
-                f"A boot disk has {SMALLEST_DISK_GB} to {LARGEST_DISK_GB:,} GB, not {size:,}.",
-                f"Set {SMALLEST_DISK_GB if size < SMALLEST_DISK_GB else LARGEST_DISK_GB}.",
+                f"A boot disk has {MIN_DISK_GB} to {MAX_DISK_GB:,} GB, not {size:,}.",
+                f"Set {MIN_DISK_GB if size < MIN_DISK_GB else MAX_DISK_GB}.",
             )
 
 
-@rule(Severity.REFUSE, COMPUTE)
+@rule(Severity.ERROR, COMPUTE)
 def boot_disk_type_is_known(submission: Submission) -> Iterator[Problem]:
     """A boot disk is pd-ssd, pd-standard or hyperdisk-balanced."""
     for index, pool in submission.pools:
         name = pool.disk_spec.boot_disk_type
-        if name and name not in DISKS and not is_hole(name):
+        if name and name not in DISKS and not is_placeholder(name):
             near = nearest(name, DISKS)
             remedy = f"Did you mean `{near}`?" if near else f"Choose {', '.join(DISKS)}."
             yield Problem(
@@ -39,7 +39,7 @@ def boot_disk_type_is_known(submission: Submission) -> Iterator[Problem]:
             )
 
 
-@rule(Severity.ADVISE, COMPUTE)
+@rule(Severity.NOTE, COMPUTE)
 def newest_machines_take_hyperdisk(submission: Submission) -> Iterator[Problem]:
     """N4, A3 Ultra and A4 machines use Hyperdisk."""
     for index, _, found in known_machines(submission):

@@ -1,16 +1,20 @@
 """Rules of machines and their accelerators: what exists, what fits together, what a region has."""
 
 from collections.abc import Iterator
+from decimal import Decimal
 
 from jobs.catalog import ACCELERATORS, MACHINES, TRAINABLE, Machine, accelerators_in, machine, regions_with
 from jobs.catalog.regions import REGIONS
 from jobs.spec import MachineSpec, Severity, Submission, quoted
 from jobs.spec.shape import nearest
 from jobs.strategies.base import Problem, rule
-from jobs.strategies.rules.holes import is_hole
-from jobs.strategies.sources import API, COMPUTE, GCLOUD, K80, LOCATIONS, RESERVATIONS
+from jobs.strategies.rules.placeholders import is_placeholder
+from jobs.strategies.sources import API, COMPUTE, GCLOUD, K80, LOCATIONS, RESERVATIONS, RUNS
 
 POD_CORES = 8
+SMALL_MEMORY_GB = 16
+"""The documentation names n1-standard-4 (15 GB) as an example of the smallest machines."""
+AGENTS_SHARE = Decimal("0.4")
 
 
 def known_machines(submission: Submission) -> Iterator[tuple[int, MachineSpec, Machine]]:
@@ -30,7 +34,7 @@ def region_accelerator(spec: MachineSpec, found: Machine | None) -> str:
     return f"{name}_POD" if is_pod and f"{name}_POD" in ACCELERATORS else name
 
 
-@rule(Severity.REFUSE, GCLOUD)
+@rule(Severity.ERROR, GCLOUD)
 def machine_type_is_given(submission: Submission) -> Iterator[Problem]:
     """Every pool names its machine type."""
     for index, pool in submission.pools:
@@ -42,13 +46,13 @@ def machine_type_is_given(submission: Submission) -> Iterator[Problem]:
             )
 
 
-@rule(Severity.REFUSE, COMPUTE)
+@rule(Severity.ERROR, COMPUTE)
 def machine_type_trains(submission: Submission) -> Iterator[Problem]:
     """The machine type is one of those that training supports."""
     for index, pool in submission.pools:
         name = pool.machine_spec.machine_type
         found = machine(name)
-        if not name or (found is not None and found.trainable) or is_hole(name):
+        if not name or (found is not None and found.trainable) or is_placeholder(name):
             continue
         what = "serves predictions but does not train" if found else "is no machine type that training supports"
         near = nearest(name, TRAINABLE)
@@ -56,7 +60,22 @@ def machine_type_trains(submission: Submission) -> Iterator[Problem]:
         yield Problem(submission.pool_path(index, "machineSpec.machineType"), f"{quoted(name)} {what}.", remedy)
 
 
-@rule(Severity.REFUSE, GCLOUD)
+@rule(Severity.NOTE, RUNS)
+def small_machines_keep_memory(submission: Submission) -> Iterator[Problem]:
+    """On the smallest machines, of up to 16 GB, Vertex AI's agents take up to 40 percent of the memory."""
+    for index, _, found in known_machines(submission):
+        memory = found.memory_gib
+        if found.trainable and memory is not None and memory <= SMALL_MEMORY_GB:
+            left = found.allocatable_gib
+            yield Problem(
+                submission.pool_path(index, "machineSpec.machineType"),
+                f"Of the {memory:g} GB of {found.machine_type}, GKE leaves {left:.1f} GB to programs, and Vertex AI's "
+                f"agents may leave as little as {memory * (1 - AGENTS_SHARE):.1f} GB.",
+                "Choose a machine with more memory if your program needs more.",
+            )
+
+
+@rule(Severity.ERROR, GCLOUD)
 def accelerator_has_type_and_count(submission: Submission) -> Iterator[Problem]:
     """An accelerator has both a type and a count, or neither."""
     for index, pool in submission.pools:
@@ -75,7 +94,7 @@ def accelerator_has_type_and_count(submission: Submission) -> Iterator[Problem]:
             )
 
 
-@rule(Severity.REFUSE, K80)
+@rule(Severity.ERROR, K80)
 def accelerators_are_not_retired(submission: Submission) -> Iterator[Problem]:
     """The accelerator is still supported."""
     for index, pool in submission.pools:
@@ -88,7 +107,7 @@ def accelerators_are_not_retired(submission: Submission) -> Iterator[Problem]:
             )
 
 
-@rule(Severity.REFUSE, COMPUTE)
+@rule(Severity.ERROR, COMPUTE)
 def accelerators_fit_the_machine(submission: Submission) -> Iterator[Problem]:
     """The machine takes this type and number of accelerators."""
     for index, spec, found in known_machines(submission):
@@ -117,7 +136,7 @@ def _fit(found: Machine, name: str, allowed: list[int]) -> str:
     return f"Use {carrier or attaching}." if carrier or attaching else "Choose one from the catalogue."
 
 
-@rule(Severity.ADVISE, COMPUTE)
+@rule(Severity.NOTE, COMPUTE)
 def fixed_accelerators_are_named(submission: Submission) -> Iterator[Problem]:
     """A machine that always carries GPUs still names them."""
     for index, spec, found in known_machines(submission):
@@ -129,7 +148,7 @@ def fixed_accelerators_are_named(submission: Submission) -> Iterator[Problem]:
             )
 
 
-@rule(Severity.REFUSE, LOCATIONS)
+@rule(Severity.ERROR, LOCATIONS)
 def region_has_the_accelerator(submission: Submission) -> Iterator[Problem]:
     """The region offers the accelerator for training."""
     if submission.region not in REGIONS:
@@ -149,7 +168,7 @@ def region_has_the_accelerator(submission: Submission) -> Iterator[Problem]:
         )
 
 
-@rule(Severity.ADVISE, LOCATIONS)
+@rule(Severity.NOTE, LOCATIONS)
 def accelerators_share_a_zone(submission: Submission) -> Iterator[Problem]:
     """Different GPUs in one job must all exist in one zone of the region."""
     kinds = {pool.machine_spec.accelerator for _, pool in submission.pools} - {""}
@@ -161,7 +180,7 @@ def accelerators_share_a_zone(submission: Submission) -> Iterator[Problem]:
         )
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def gpu_partitions_count_one(submission: Submission) -> Iterator[Problem]:
     """A partition of a GPU is asked for with an accelerator count of 1."""
     for index, pool in submission.pools:
@@ -174,7 +193,7 @@ def gpu_partitions_count_one(submission: Submission) -> Iterator[Problem]:
             )
 
 
-@rule(Severity.REFUSE, RESERVATIONS, by_strategy=True)
+@rule(Severity.ERROR, RESERVATIONS, by_strategy=True)
 def gb200_comes_from_a_reservation(submission: Submission) -> Iterator[Problem]:
     """GB200 machines are to be had only from a shared reservation."""
     for index, spec, found in known_machines(submission):
@@ -191,6 +210,7 @@ def gb200_comes_from_a_reservation(submission: Submission) -> Iterator[Problem]:
 RULES = (
     machine_type_is_given,
     machine_type_trains,
+    small_machines_keep_memory,
     accelerator_has_type_and_count,
     accelerators_are_not_retired,
     accelerators_fit_the_machine,

@@ -7,42 +7,42 @@ from jobs.catalog import REGIONS
 from jobs.spec import Message, Severity, Submission, quoted
 from jobs.spec.shape import fields, nearest
 from jobs.strategies.base import Problem, rule
-from jobs.strategies.rules.holes import is_open_place
+from jobs.strategies.rules.placeholders import is_open_place
 from jobs.strategies.sources import API, LABELS, LOCATIONS, TRAINBOARD
 
-LONGEST_DISPLAY_NAME = 128
-LONGEST_LABEL = 64
-MOST_LABELS = 64
+MAX_DISPLAY_NAME = 128
+MAX_LABEL_LENGTH = 64
+MAX_LABELS = 64
 OUR_LABELS = ("trainboard_job", "trainboard_instance")
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def display_name_is_given(submission: Submission) -> Iterator[Problem]:
     """A job has a display name."""
     if not submission.display_name:
         yield Problem("displayName", "The job has no display name.", "Give it one; it need not be unique.")
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def display_name_is_short(submission: Submission) -> Iterator[Problem]:
     """A display name has at most 128 characters."""
     length = len(submission.display_name)
-    if length > LONGEST_DISPLAY_NAME:
+    if length > MAX_DISPLAY_NAME:
         yield Problem(
             "displayName",
-            f"The display name has {length:,} characters; Vertex AI takes at most {LONGEST_DISPLAY_NAME}.",
+            f"The display name has {length:,} characters; Vertex AI takes at most {MAX_DISPLAY_NAME}.",
             "Shorten it.",
         )
 
 
-@rule(Severity.REFUSE, LOCATIONS)
+@rule(Severity.ERROR, LOCATIONS)
 def region_is_given(submission: Submission) -> Iterator[Problem]:
     """A job runs in a region."""
     if not submission.region:
         yield Problem("", "No region is chosen.", "Choose the region where the job runs.")
 
 
-@rule(Severity.REFUSE, LOCATIONS)
+@rule(Severity.ERROR, LOCATIONS)
 def region_trains(submission: Submission) -> Iterator[Problem]:
     """The region is one of the 39 that offer custom training."""
     region = submission.region
@@ -55,9 +55,9 @@ def region_trains(submission: Submission) -> Iterator[Problem]:
         )
 
 
-def _label_trouble(text: str) -> str:
-    if len(text) > LONGEST_LABEL:
-        return f"has {len(text):,} characters; at most {LONGEST_LABEL} are allowed"
+def _label_problem(text: str) -> str:
+    if len(text) > MAX_LABEL_LENGTH:
+        return f"has {len(text):,} characters; at most {MAX_LABEL_LENGTH} are allowed"
     bad = next((sign for sign in text if not (sign in "_-" or sign.isdecimal() or _small(sign))), "")
     return f"holds {quoted(bad)}; only lowercase letters, digits, _ and - are allowed" if bad else ""
 
@@ -67,20 +67,20 @@ def _small(sign: str) -> bool:
     return (sign.isalpha() and sign == sign.lower()) or unicodedata.category(sign) in {"Mn", "Mc"}
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def labels_are_valid(submission: Submission) -> Iterator[Problem]:
     """Label keys and values have at most 64 characters: lowercase letters, digits, underscores, hyphens."""
     for key, value in submission.job.labels.items():
         shown = quoted(key)[1:-1]
         if not key:
             yield Problem("labels", "A label has an empty name.", "Name it or remove it.")
-        if trouble := _label_trouble(key):
-            yield Problem(f"labels[{shown}]", f"The label {quoted(key)} {trouble}.", "Rename the label.")
-        if trouble := _label_trouble(value):
-            yield Problem(f"labels[{shown}]", f"The value of label {quoted(key)} {trouble}.", "Change the value.")
+        if problem := _label_problem(key):
+            yield Problem(f"labels[{shown}]", f"The label {quoted(key)} {problem}.", "Rename the label.")
+        if problem := _label_problem(value):
+            yield Problem(f"labels[{shown}]", f"The value of label {quoted(key)} {problem}.", "Change the value.")
 
 
-@rule(Severity.ADVISE, LABELS)
+@rule(Severity.NOTE, LABELS)
 def label_keys_start_with_a_letter(submission: Submission) -> Iterator[Problem]:
     """Label keys start with a letter, by the convention of all Google Cloud."""
     for key in submission.job.labels:
@@ -92,19 +92,19 @@ def label_keys_start_with_a_letter(submission: Submission) -> Iterator[Problem]:
             )
 
 
-@rule(Severity.ADVISE, LABELS)
+@rule(Severity.NOTE, LABELS)
 def labels_are_at_most_64(submission: Submission) -> Iterator[Problem]:
     """A job has at most 64 labels, two of which Trainboard adds."""
     count = len({*submission.job.labels, *OUR_LABELS})
-    if count > MOST_LABELS:
+    if count > MAX_LABELS:
         yield Problem(
             "labels",
-            f"With Trainboard's own, the job has {count} labels; Google Cloud resources have at most {MOST_LABELS}.",
+            f"With Trainboard's own, the job has {count} labels; Google Cloud resources have at most {MAX_LABELS}.",
             "Remove some.",
         )
 
 
-@rule(Severity.ADVISE, TRAINBOARD)
+@rule(Severity.NOTE, TRAINBOARD)
 def labels_leave_trainboards_alone(submission: Submission) -> Iterator[Problem]:
     """The labels by which Trainboard finds its jobs are set by Trainboard."""
     for key in OUR_LABELS:
@@ -114,7 +114,7 @@ def labels_leave_trainboards_alone(submission: Submission) -> Iterator[Problem]:
             )
 
 
-@rule(Severity.ADVISE, API)
+@rule(Severity.NOTE, API)
 def output_fields_are_left_out(submission: Submission) -> Iterator[Problem]:
     """Fields that Vertex AI fills in are ignored in a request."""
     for name in outputs(submission.job):

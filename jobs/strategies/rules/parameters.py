@@ -8,7 +8,7 @@ from jobs.strategies.base import Problem, rule
 from jobs.strategies.rules.tuning import studies
 from jobs.strategies.sources import API
 
-MOST_DISCRETE = 1000
+MAX_DISCRETE = 1000
 CLOSEST = 1e-10
 LOG_SCALES = frozenset({"UNIT_LOG_SCALE", "UNIT_REVERSE_LOG_SCALE"})
 RANGES = ("double_value_spec", "integer_value_spec", "categorical_value_spec", "discrete_value_spec")
@@ -36,7 +36,7 @@ def low_and_high(parameter: ParameterSpec) -> tuple[float, float] | None:
     return (min(values), max(values)) if values else None
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def parameters_are_named(submission: Submission) -> Iterator[Problem]:
     """A study has parameters, each with an id without spaces, at the top level each its own."""
     for path, study in studies(submission):
@@ -55,7 +55,7 @@ def parameters_are_named(submission: Submission) -> Iterator[Problem]:
             yield Problem(f"{path}.parameterId", message, "It reaches your code as --<parameterId>; use no spaces.")
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def parameters_have_one_range(submission: Submission) -> Iterator[Problem]:
     """A parameter has exactly one of double, integer, categorical or discrete values."""
     for path, parameter in walk(submission):
@@ -69,7 +69,7 @@ def parameters_have_one_range(submission: Submission) -> Iterator[Problem]:
             )
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def parameter_ranges_are_ordered(submission: Submission) -> Iterator[Problem]:
     """The least value of a range is at most the greatest."""
     for path, parameter in walk(submission):
@@ -82,7 +82,7 @@ def parameter_ranges_are_ordered(submission: Submission) -> Iterator[Problem]:
                 yield Problem(f"{path}.{name}.minValue", message, "Exchange them.")
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def discrete_values_ascend(submission: Submission) -> Iterator[Problem]:
     """Discrete values ascend, at least 1e-10 apart, and are at most 1,000; categories are at least one."""
     for path, parameter in walk(submission):
@@ -94,18 +94,18 @@ def discrete_values_ascend(submission: Submission) -> Iterator[Problem]:
         field = f"{path}.discreteValueSpec.values"
         if not values:
             yield Problem(field, "No value is given.", "List the numbers.")
-        if len(values) > MOST_DISCRETE:
+        if len(values) > MAX_DISCRETE:
             yield Problem(
-                field, f"{len(values):,} values are given; at most {MOST_DISCRETE:,} are allowed.", "Use a range."
+                field, f"{len(values):,} values are given; at most {MAX_DISCRETE:,} are allowed.", "Use a range."
             )
-        for at in range(1, min(len(values), MOST_DISCRETE)):
+        for at in range(1, min(len(values), MAX_DISCRETE)):
             if values[at] - values[at - 1] < CLOSEST:
                 message = f"{values[at]} does not come after {values[at - 1]}."
                 yield Problem(f"{field}[{at}]", message, "Sort the values, each once.")
                 break
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def default_values_are_left_out(submission: Submission) -> Iterator[Problem]:
     """Default values exist in Vizier studies only."""
     for path, parameter in walk(submission):
@@ -116,7 +116,7 @@ def default_values_are_left_out(submission: Submission) -> Iterator[Problem]:
                 yield Problem(f"{path}.{alias}.defaultValue", "Tuning jobs have no default values.", "Remove it.")
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def log_scales_are_above_zero(submission: Submission) -> Iterator[Problem]:
     """A parameter on a logarithmic scale has only values above zero, and categories have no scale."""
     for path, parameter in walk(submission):
@@ -128,7 +128,7 @@ def log_scales_are_above_zero(submission: Submission) -> Iterator[Problem]:
             yield Problem(f"{path}.scaleType", "A parameter of words has no scale.", "Remove scaleType.")
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def grid_search_has_no_doubles(submission: Submission) -> Iterator[Problem]:
     """Grid search takes whole, discrete and categorical parameters, no real ones."""
     if not any(study.algorithm == "GRID_SEARCH" for _, study in studies(submission)):
@@ -139,7 +139,7 @@ def grid_search_has_no_doubles(submission: Submission) -> Iterator[Problem]:
             yield Problem(f"{path}.doubleValueSpec", message, "List discrete values, or choose another algorithm.")
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def conditions_match_the_parent(submission: Submission) -> Iterator[Problem]:
     """A conditional parameter names one condition, of its parent's kind, with values that the parent can take."""
     for path, parent in walk(submission):
@@ -153,8 +153,8 @@ def conditions_match_the_parent(submission: Submission) -> Iterator[Problem]:
             if len(given) != 1:
                 message = f"{len(given)} conditions are given; exactly one says when the parameter counts."
                 yield Problem(here, message, "Give the values of the parent.")
-            elif trouble := _mismatch(parent, child):
-                yield Problem(here, trouble, f"Use values of {quoted(parent.parameter_id)}.")
+            elif problem := _mismatch(parent, child):
+                yield Problem(here, problem, f"Use values of {quoted(parent.parameter_id)}.")
 
 
 def _mismatch(parent: ParameterSpec, child: ConditionalParameterSpec) -> str:
@@ -174,7 +174,7 @@ def _mismatch(parent: ParameterSpec, child: ConditionalParameterSpec) -> str:
     return f"The parent cannot take {quoted(odd[0])}." if odd else ""
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def same_named_children_exclude_each_other(submission: Submission) -> Iterator[Problem]:
     """Conditional parameters of one name below one parent count for different values."""
     for path, parent in walk(submission):

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 from jobs.spec import CUSTOM_TASK, TUNING_TASK, Severity, Submission, TrainingPipeline, quoted
 from jobs.strategies.base import Problem, rule
+from jobs.strategies.rules.names import MAX_DISPLAY_NAME
+from jobs.strategies.rules.storage import storage_problem
 from jobs.strategies.sources import API, PIPELINE
 
 MODEL_ID = re.compile(r"[a-z_][a-z0-9_-]{0,62}", re.ASCII)
@@ -17,7 +19,7 @@ def _pipelines(submission: Submission) -> Iterator[TrainingPipeline]:
         yield submission.job
 
 
-@rule(Severity.REFUSE, PIPELINE)
+@rule(Severity.ERROR, PIPELINE)
 def pipeline_names_its_task(submission: Submission) -> Iterator[Problem]:
     """A pipeline names the definition of its task and gives the inputs."""
     for job in _pipelines(submission):
@@ -28,7 +30,7 @@ def pipeline_names_its_task(submission: Submission) -> Iterator[Problem]:
             yield Problem("trainingTaskInputs", "The pipeline has no inputs for its task.", "Give worker pools.")
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def model_id_is_valid(submission: Submission) -> Iterator[Problem]:
     """A model id has at most 63 characters: small letters, digits, _ and -, with no digit or hyphen first."""
     for job in _pipelines(submission):
@@ -37,7 +39,7 @@ def model_id_is_valid(submission: Submission) -> Iterator[Problem]:
             yield Problem("modelId", message, "Use at most 63 small letters, digits, _ and -, starting with a letter.")
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def data_is_split_in_one_way(submission: Submission) -> Iterator[Problem]:
     """A dataset is named, is split in at most one way and exported to at most one place."""
     for job in _pipelines(submission):
@@ -54,7 +56,17 @@ def data_is_split_in_one_way(submission: Submission) -> Iterator[Problem]:
             yield Problem("inputDataConfig", "The data is exported to two places.", "Keep one destination.")
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
+def exported_data_is_in_cloud_storage(submission: Submission) -> Iterator[Problem]:
+    """Data that a pipeline exports to Cloud Storage goes to a folder there."""
+    for job in _pipelines(submission):
+        data = job.input_data_config
+        if data is not None and data.gcs_destination is not None:
+            field, prefix = "inputDataConfig.gcsDestination.outputUriPrefix", data.gcs_destination.output_uri_prefix
+            yield from storage_problem(field, prefix, "Write gs://bucket/folder.")
+
+
+@rule(Severity.ERROR, API)
 def split_fractions_are_fractions(submission: Submission) -> Iterator[Problem]:
     """The fractions of a split are not negative and at most 1 together."""
     for job in _pipelines(submission):
@@ -77,17 +89,17 @@ def split_fractions_are_fractions(submission: Submission) -> Iterator[Problem]:
                 yield Problem(f"inputDataConfig.{name}", message, "Let them be at least 0 and at most 1 together.")
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def uploaded_model_is_named(submission: Submission) -> Iterator[Problem]:
     """A model to upload has a display name of at most 128 characters."""
     for job in _pipelines(submission):
         model = job.model_to_upload
-        if model is not None and not 1 <= len(model.display_name) <= 128:
-            what = "is longer than 128 characters" if model.display_name else "is missing"
+        if model is not None and not 1 <= len(model.display_name) <= MAX_DISPLAY_NAME:
+            what = f"is longer than {MAX_DISPLAY_NAME} characters" if model.display_name else "is missing"
             yield Problem("modelToUpload.displayName", f"The display name of the model {what}.", "Name it.")
 
 
-@rule(Severity.ADVISE, API)
+@rule(Severity.NOTE, API)
 def uploaded_model_comes_from_somewhere(submission: Submission) -> Iterator[Problem]:
     """A model to upload lies in the job's output directory or at an address of its own, and names what serves it."""
     for job in _pipelines(submission):
@@ -105,7 +117,7 @@ def uploaded_model_comes_from_somewhere(submission: Submission) -> Iterator[Prob
             yield Problem("modelToUpload.containerSpec.imageUri", message, "Give its image.")
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def probes_check_in_one_way(submission: Submission) -> Iterator[Problem]:
     """A health probe of the uploaded model checks in at most one way."""
     for job in _pipelines(submission):
@@ -126,6 +138,7 @@ RULES = (
     pipeline_names_its_task,
     model_id_is_valid,
     data_is_split_in_one_way,
+    exported_data_is_in_cloud_storage,
     split_fractions_are_fractions,
     uploaded_model_is_named,
     uploaded_model_comes_from_somewhere,

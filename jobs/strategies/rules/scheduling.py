@@ -6,7 +6,7 @@ from datetime import timedelta
 from jobs.spec import Severity, Submission
 from jobs.spec.fields import write_duration
 from jobs.strategies.base import Problem, is_reserved, rule
-from jobs.strategies.sources import API, FLEX, RESERVATIONS, RUNS, SPOT
+from jobs.strategies.sources import API, PIPELINE_COMPONENTS, RESERVATIONS, RUNS, SPOT
 
 ZERO = timedelta(0)
 DEFAULT_TIMEOUT = timedelta(days=7)
@@ -24,7 +24,7 @@ def _field(submission: Submission, name: str) -> str:
     return submission.spec_field(f"scheduling.{name}")
 
 
-@rule(Severity.REFUSE, API, by_strategy=True)
+@rule(Severity.ERROR, API, by_strategy=True)
 def durations_are_not_negative(submission: Submission) -> Iterator[Problem]:
     """Timeout and maximum wait are not negative, and a timeout is longer than zero."""
     scheduling = submission.job_spec.scheduling
@@ -40,22 +40,23 @@ def durations_are_not_negative(submission: Submission) -> Iterator[Problem]:
         )
 
 
-@rule(Severity.ADVISE, API)
+@rule(Severity.NOTE, API)
 def timeout_is_given(submission: Submission) -> Iterator[Problem]:
     """Without a timeout, a job is ended after seven days."""
     if submission.job_spec.scheduling.timeout is None:
         yield Problem(
             _field(submission, "timeout"),
             "No timeout is given; Vertex AI ends the job after 7 days, and a job that hangs costs until then.",
-            "Set the longest run time that you expect.",
+            "Set the longest run time that you expect; beyond 4 hours, save checkpoints to AIP_CHECKPOINT_DIR.",
         )
 
 
-@rule(Severity.ADVISE, API)
+@rule(Severity.NOTE, API, by_strategy=True)
 def timeout_is_at_most_seven_days(submission: Submission) -> Iterator[Problem]:
-    """A timeout beyond the default of seven days may be refused."""
-    timeout = submission.job_spec.scheduling.timeout
-    if timeout is not None and timeout > DEFAULT_TIMEOUT:
+    """A timeout beyond the default of seven days may be refused; Flex-start has a rule of its own."""
+    scheduling = submission.job_spec.scheduling
+    timeout = scheduling.timeout
+    if timeout is not None and timeout > DEFAULT_TIMEOUT and scheduling.strategy != "FLEX_START":
         yield Problem(
             _field(submission, "timeout"),
             "The timeout is longer than 7 days, the default; whether more is taken is not documented.",
@@ -63,12 +64,12 @@ def timeout_is_at_most_seven_days(submission: Submission) -> Iterator[Problem]:
         )
 
 
-@rule(Severity.ADVISE, RUNS)
+@rule(Severity.NOTE, RUNS)
 def long_runs_save_checkpoints(submission: Submission) -> Iterator[Problem]:
     """A run longer than four hours saves a checkpoint at least every four hours."""
     spec = submission.job_spec
     timeout = spec.scheduling.timeout
-    if timeout is None or timeout > CHECKPOINT_EVERY:
+    if timeout is not None and CHECKPOINT_EVERY < timeout <= DEFAULT_TIMEOUT:  # other rules speak of other timeouts
         place = "" if spec.base_output_directory.output_uri_prefix else "set baseOutputDirectory and "
         yield Problem(
             _field(submission, "timeout"),
@@ -77,7 +78,7 @@ def long_runs_save_checkpoints(submission: Submission) -> Iterator[Problem]:
         )
 
 
-@rule(Severity.ADVISE, API)
+@rule(Severity.NOTE, API)
 def retries_and_restarts_agree(submission: Submission) -> Iterator[Problem]:
     """disableRetries switches restartJobOnWorkerRestart off."""
     scheduling = submission.job_spec.scheduling
@@ -89,19 +90,19 @@ def retries_and_restarts_agree(submission: Submission) -> Iterator[Problem]:
         )
 
 
-@rule(Severity.ADVISE, FLEX, by_strategy=True)
+@rule(Severity.ERROR, PIPELINE_COMPONENTS, by_strategy=True)
 def waiting_belongs_to_flex_start(submission: Submission) -> Iterator[Problem]:
-    """A maximum wait counts for Flex-start only."""
+    """A maximum wait is accepted with Flex-start only."""
     scheduling = submission.job_spec.scheduling
     if scheduling.max_wait_duration is not None and scheduling.strategy != "FLEX_START":
         yield Problem(
             _field(submission, "maxWaitDuration"),
-            "maxWaitDuration counts for FLEX_START only; what it does otherwise is not documented.",
+            "maxWaitDuration is accepted with FLEX_START only.",
             "Remove it, or set strategy: FLEX_START.",
         )
 
 
-@rule(Severity.ADVISE, API, by_strategy=True)
+@rule(Severity.NOTE, API, by_strategy=True)
 def strategy_name_is_current(submission: Submission) -> Iterator[Problem]:
     """LOW_COST and ON_DEMAND are the old names of SPOT and STANDARD."""
     name = submission.job_spec.scheduling.strategy
@@ -109,7 +110,7 @@ def strategy_name_is_current(submission: Submission) -> Iterator[Problem]:
         yield Problem(_field(submission, "strategy"), f"{name} is an old name.", f"Write {CURRENT[name]}.")
 
 
-@rule(Severity.REFUSE, SPOT, by_strategy=True)
+@rule(Severity.ERROR, SPOT, by_strategy=True)
 def spot_needs_no_reservation(submission: Submission) -> Iterator[Problem]:
     """Spot machines do not come from a reservation."""
     if submission.job_spec.scheduling.strategy in SPOT_NAMES:
@@ -121,7 +122,7 @@ def spot_needs_no_reservation(submission: Submission) -> Iterator[Problem]:
             )
 
 
-@rule(Severity.REFUSE, RESERVATIONS, by_strategy=True)
+@rule(Severity.ERROR, RESERVATIONS, by_strategy=True)
 def flex_start_needs_no_reservation(submission: Submission) -> Iterator[Problem]:
     """Flex-start and reservations exclude each other."""
     if submission.job_spec.scheduling.strategy == "FLEX_START":
@@ -133,7 +134,7 @@ def flex_start_needs_no_reservation(submission: Submission) -> Iterator[Problem]
             )
 
 
-@rule(Severity.REFUSE, RESERVATIONS, by_strategy=True)
+@rule(Severity.ERROR, RESERVATIONS, by_strategy=True)
 def persistent_resource_needs_no_reservation(submission: Submission) -> Iterator[Problem]:
     """A job on a persistent resource does not name a reservation."""
     if submission.job_spec.persistent_resource_id:
@@ -145,7 +146,7 @@ def persistent_resource_needs_no_reservation(submission: Submission) -> Iterator
             )
 
 
-@rule(Severity.REFUSE, API, by_strategy=True)
+@rule(Severity.ERROR, API, by_strategy=True)
 def persistent_resource_needs_no_strategy(submission: Submission) -> Iterator[Problem]:
     """A job on a persistent resource provisions nothing, so Spot and Flex-start do not apply."""
     strategy = submission.job_spec.scheduling.strategy
@@ -157,16 +158,20 @@ def persistent_resource_needs_no_strategy(submission: Submission) -> Iterator[Pr
         )
 
 
+EXCLUSIONS = (
+    waiting_belongs_to_flex_start,
+    spot_needs_no_reservation,
+    flex_start_needs_no_reservation,
+    persistent_resource_needs_no_reservation,
+    persistent_resource_needs_no_strategy,
+)
+"""The rules of what belongs to another strategy than the one that a job asks for."""
 RULES = (
     durations_are_not_negative,
     timeout_is_given,
     timeout_is_at_most_seven_days,
     long_runs_save_checkpoints,
     retries_and_restarts_agree,
-    waiting_belongs_to_flex_start,
     strategy_name_is_current,
-    spot_needs_no_reservation,
-    flex_start_needs_no_reservation,
-    persistent_resource_needs_no_reservation,
-    persistent_resource_needs_no_strategy,
+    *EXCLUSIONS,
 )

@@ -10,27 +10,23 @@ from jobs.spec.secrets import env_secrets, holds_mask, word_secrets
 from jobs.strategies.base import Problem, rule
 from jobs.strategies.sources import SECRETS, TRAINBOARD_SECRETS
 
-MAX_TOLD = 20
-"""Places of a job that are told one by one."""
+MAX_PLACES = 20
+"""Places of a job that have a finding each."""
 
 
 def _paths(submission: Submission) -> Iterator[str]:
     """Yield the paths of variables, arguments and command words that look like secrets."""
-    for index, pool in submission.pools:
-        for name, task in (("containerSpec", pool.container_spec), ("pythonPackageSpec", pool.python_package_spec)):
-            if task is None:
-                continue
-            path = submission.pool_path(index, name)
-            env = [{"name": variable.name, "value": variable.value} for variable in task.env]
-            found = [*env_secrets(env, f"{path}.env"), *word_secrets(task.args, f"{path}.args")]
-            found += word_secrets(getattr(task, "command", ()), f"{path}.command")
-            yield from (secret.path for secret in found)
+    for path, task in submission.programs:
+        env = [{"name": variable.name, "value": variable.value} for variable in task.env]
+        found = [*env_secrets(env, f"{path}.env"), *word_secrets(task.args, f"{path}.args")]
+        found += word_secrets(getattr(task, "command", ()), f"{path}.command")
+        yield from (secret.path for secret in found)
 
 
-@rule(Severity.ADVISE, SECRETS)
+@rule(Severity.NOTE, SECRETS)
 def secrets_are_kept_in_secret_manager(submission: Submission) -> Iterator[Problem]:
     """Passwords, keys and tokens are not written into the job, which others in the project can read at Vertex AI."""
-    for path, _ in zip(dict.fromkeys(_paths(submission)), range(MAX_TOLD), strict=False):
+    for path, _ in zip(dict.fromkeys(_paths(submission)), range(MAX_PLACES), strict=False):
         yield Problem(
             path,
             "This looks like a secret. Vertex AI shows a job's specification to everybody who may see jobs in the "
@@ -40,7 +36,7 @@ def secrets_are_kept_in_secret_manager(submission: Submission) -> Iterator[Probl
         )
 
 
-@rule(Severity.REFUSE, TRAINBOARD_SECRETS)
+@rule(Severity.ERROR, TRAINBOARD_SECRETS)
 def hidden_secrets_are_filled_in(submission: Submission) -> Iterator[Problem]:
     """A secret that was hidden when a job was copied is filled in before the copy is submitted."""
     if _may_hold_mask(submission) and holds_mask(rest_body(submission.job)):
@@ -57,14 +53,12 @@ def _may_hold_mask(submission: Submission) -> bool:
 
 def _masked_paths(submission: Submission) -> Iterator[str]:
     """Yield where the mask stands in what the pools run; it may stand elsewhere, too."""
-    for index, pool in submission.pools:
-        for name, task in (("containerSpec", pool.container_spec), ("pythonPackageSpec", pool.python_package_spec)):
-            path = submission.pool_path(index, name)
-            lists = () if task is None else (("env", [variable.value for variable in task.env]), ("args", task.args))
-            for part, texts in (*lists, ("command", getattr(task, "command", ()))):
-                for at, text in enumerate(texts):
-                    if MASK in text:
-                        yield f"{path}.{part}[{at}]" + (".value" if part == "env" else "")
+    for path, task in submission.programs:
+        lists = (("env", [variable.value for variable in task.env]), ("args", task.args))
+        for part, texts in (*lists, ("command", getattr(task, "command", ()))):
+            for at, text in enumerate(texts):
+                if MASK in text:
+                    yield f"{path}.{part}[{at}]" + (".value" if part == "env" else "")
 
 
 def _hidden(path: str) -> Problem:

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from jobs.spec import Severity, Submission, quoted
 from jobs.strategies.base import Problem, rule
-from jobs.strategies.rules.holes import is_hole
+from jobs.strategies.rules.placeholders import is_placeholder
+from jobs.strategies.rules.storage import storage_problem
 from jobs.strategies.sources import API, NFS, TENSORBOARD
 
 EMAIL = re.compile(r"[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+")
@@ -17,18 +18,18 @@ ATTACHMENT = re.compile(r"(?:projects/[^/]+/regions/[^/]+/networkAttachments/)?[
 
 
 def _shaped(field: str, text: str, pattern: re.Pattern[str], example: str, what: str) -> Iterator[Problem]:
-    if text and not pattern.fullmatch(text[:2000]) and not is_hole(text):
+    if text and not pattern.fullmatch(text[:2000]) and not is_placeholder(text):
         yield Problem(field, f"{quoted(text)} is no {what}.", f"Write {example}.")
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def service_account_is_an_address(submission: Submission) -> Iterator[Problem]:
     """A service account is given by its e-mail address."""
     field, example = submission.spec_field("serviceAccount"), "name@project.iam.gserviceaccount.com"
     yield from _shaped(field, submission.job_spec.service_account, EMAIL, example, "e-mail address")
 
 
-@rule(Severity.REFUSE, TENSORBOARD)
+@rule(Severity.ERROR, TENSORBOARD)
 def tensorboard_has_a_service_account(submission: Submission) -> Iterator[Problem]:
     """A job with a TensorBoard runs as a service account of its own."""
     spec = submission.job_spec
@@ -40,7 +41,7 @@ def tensorboard_has_a_service_account(submission: Submission) -> Iterator[Proble
         )
 
 
-@rule(Severity.ADVISE, TENSORBOARD)
+@rule(Severity.NOTE, TENSORBOARD)
 def tensorboard_has_an_output(submission: Submission) -> Iterator[Problem]:
     """A job with a TensorBoard has a base output directory, where the logs go."""
     spec = submission.job_spec
@@ -52,14 +53,14 @@ def tensorboard_has_an_output(submission: Submission) -> Iterator[Problem]:
         )
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def tensorboard_is_a_resource(submission: Submission) -> Iterator[Problem]:
     """A TensorBoard is given by its full name."""
     field, example = submission.spec_field("tensorboard"), "projects/P/locations/R/tensorboards/ID"
     yield from _shaped(field, submission.job_spec.tensorboard, TENSORBOARD_NAME, example, "TensorBoard's name")
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def experiments_are_contexts(submission: Submission) -> Iterator[Problem]:
     """An experiment and its run are given by the full name of their context."""
     spec = submission.job_spec
@@ -72,14 +73,14 @@ def experiments_are_contexts(submission: Submission) -> Iterator[Problem]:
         )
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def network_is_a_resource(submission: Submission) -> Iterator[Problem]:
     """A network is given by its full name."""
     field, example = submission.spec_field("network"), "projects/PROJECT_NUMBER/global/networks/NAME"
     yield from _shaped(field, submission.job_spec.network, NETWORK, example, "network's name")
 
 
-@rule(Severity.ADVISE, API)
+@rule(Severity.NOTE, API)
 def network_has_a_project_number(submission: Submission) -> Iterator[Problem]:
     """A network's name holds the project's number, not its id."""
     found = NETWORK.fullmatch(submission.job_spec.network[:2000])
@@ -91,7 +92,7 @@ def network_has_a_project_number(submission: Submission) -> Iterator[Problem]:
         )
 
 
-@rule(Severity.ADVISE, API)
+@rule(Severity.NOTE, API)
 def ip_ranges_have_a_network(submission: Submission) -> Iterator[Problem]:
     """Reserved IP ranges are ranges of the job's network."""
     spec = submission.job_spec
@@ -103,7 +104,7 @@ def ip_ranges_have_a_network(submission: Submission) -> Iterator[Problem]:
         )
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def private_interface_is_complete(submission: Submission) -> Iterator[Problem]:
     """A Private Service Connect interface names its attachment; its DNS zones end with a dot."""
     interface = submission.job_spec.psc_interface_config
@@ -115,7 +116,7 @@ def private_interface_is_complete(submission: Submission) -> Iterator[Problem]:
         f"{path}.networkAttachment", interface.network_attachment, ATTACHMENT, example, "network attachment"
     )
     for index, zone in enumerate(interface.dns_peering_configs[:20]):
-        if not zone.domain.endswith(".") and not is_hole(zone.domain):
+        if not zone.domain.endswith(".") and not is_placeholder(zone.domain):
             yield Problem(
                 f"{path}.dnsPeeringConfigs[{index}].domain",
                 f"The DNS zone {quoted(zone.domain)} does not end with a dot.",
@@ -123,7 +124,7 @@ def private_interface_is_complete(submission: Submission) -> Iterator[Problem]:
             )
 
 
-@rule(Severity.REFUSE, NFS)
+@rule(Severity.ERROR, NFS)
 def nfs_mounts_are_complete(submission: Submission) -> Iterator[Problem]:
     """An NFS mount has a server, a path from / and a mount point, and the job has a network that reaches it."""
     spec = submission.job_spec
@@ -133,7 +134,7 @@ def nfs_mounts_are_complete(submission: Submission) -> Iterator[Problem]:
             for name, value in (("server", mount.server), ("path", mount.path), ("mountPoint", mount.mount_point)):
                 if not value:
                     yield Problem(f"{path}.{name}", f"The NFS mount has no {name}.", "Give it.")
-            if mount.path and not mount.path.startswith("/") and not is_hole(mount.path):
+            if mount.path and not mount.path.startswith("/") and not is_placeholder(mount.path):
                 yield Problem(
                     f"{path}.path", f"The NFS path {quoted(mount.path)} does not start with /.", "Put / first."
                 )
@@ -146,7 +147,7 @@ def nfs_mounts_are_complete(submission: Submission) -> Iterator[Problem]:
             return
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def lustre_mounts_are_complete(submission: Submission) -> Iterator[Problem]:
     """A Lustre mount has an instance address, a volume handle, a file system and a mount point."""
     for index, pool in submission.pools:
@@ -158,20 +159,16 @@ def lustre_mounts_are_complete(submission: Submission) -> Iterator[Problem]:
                     yield Problem(f"{path}.{name}", f"The Lustre mount has no {name}.", "Give it.")
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def output_is_in_cloud_storage(submission: Submission) -> Iterator[Problem]:
     """The base output directory is a folder in Cloud Storage."""
+    field = submission.spec_field("baseOutputDirectory.outputUriPrefix")
     prefix = submission.job_spec.base_output_directory.output_uri_prefix
-    bucket = prefix.removeprefix("gs://").partition("/")[0]
-    if prefix and not is_hole(prefix) and (not prefix.startswith("gs://") or not bucket):
-        yield Problem(
-            submission.spec_field("baseOutputDirectory.outputUriPrefix"),
-            f"{quoted(prefix)} is no folder in Cloud Storage.",
-            "Write gs://bucket/folder.",
-        )
+    if prefix:
+        yield from storage_problem(field, prefix, "Write gs://bucket/folder.")
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def encryption_key_is_in_the_region(submission: Submission) -> Iterator[Problem]:
     """An encryption key is given by its full name and lies in the job's region."""
     encryption = submission.job.encryption_spec
@@ -183,7 +180,7 @@ def encryption_key_is_in_the_region(submission: Submission) -> Iterator[Problem]
     if not name:
         yield Problem("encryptionSpec.kmsKeyName", "Encryption is asked for without a key.", f"Write {example}.")
     yield from _shaped("encryptionSpec.kmsKeyName", name, KEY, example, "key's name")
-    if found and submission.region and found.group(1) != submission.region and not is_hole(found.group(1)):
+    if found and submission.region and found.group(1) != submission.region and not is_placeholder(found.group(1)):
         yield Problem(
             "encryptionSpec.kmsKeyName",
             f"The key lies in {quoted(found.group(1))}, the job runs in {quoted(submission.region)}.",

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from jobs.catalog import Machine, machine
 from jobs.spec import MachineSpec, Severity, Submission, quoted
 from jobs.strategies.base import Problem, rule
-from jobs.strategies.rules.holes import is_hole
 from jobs.strategies.rules.machines import POD_CORES, known_machines
+from jobs.strategies.rules.placeholders import is_placeholder
 from jobs.strategies.sources import COMPUTE
 
 
@@ -18,7 +18,7 @@ def is_pod(spec: MachineSpec, found: Machine) -> bool:
     return slice_ is not None and slice_.vms > 1
 
 
-@rule(Severity.REFUSE, COMPUTE)
+@rule(Severity.ERROR, COMPUTE)
 def tpu_topology_fits(submission: Submission) -> Iterator[Problem]:
     """A TPU machine has a topology that it can form, and no other machine has one."""
     for index, pool in submission.pools:
@@ -26,7 +26,7 @@ def tpu_topology_fits(submission: Submission) -> Iterator[Problem]:
         found = machine(spec.machine_type)
         path = submission.pool_path(index, "machineSpec.tpuTopology")
         if found is not None and found.topologies:
-            if spec.tpu_topology not in found.topologies and not is_hole(spec.tpu_topology):
+            if spec.tpu_topology not in found.topologies and not is_placeholder(spec.tpu_topology):
                 given = f"not {quoted(spec.tpu_topology)}" if spec.tpu_topology else "and none is given"
                 choices = ", ".join(found.topologies)
                 yield Problem(
@@ -38,7 +38,7 @@ def tpu_topology_fits(submission: Submission) -> Iterator[Problem]:
             )
 
 
-@rule(Severity.REFUSE, COMPUTE)
+@rule(Severity.ERROR, COMPUTE)
 def tpu_pools_have_one_replica(submission: Submission) -> Iterator[Problem]:
     """A pool of TPUs has one replica; its size is the topology or the number of cores."""
     for index, _, found in known_machines(submission):
@@ -51,7 +51,7 @@ def tpu_pools_have_one_replica(submission: Submission) -> Iterator[Problem]:
             )
 
 
-@rule(Severity.REFUSE, COMPUTE)
+@rule(Severity.ERROR, COMPUTE)
 def tpu_jobs_have_one_pool(submission: Submission) -> Iterator[Problem]:
     """A job on TPUs has one worker pool."""
     indexes = [index for index, _, found in known_machines(submission) if found.is_tpu]
@@ -63,7 +63,7 @@ def tpu_jobs_have_one_pool(submission: Submission) -> Iterator[Problem]:
         )
 
 
-@rule(Severity.REFUSE, COMPUTE)
+@rule(Severity.ERROR, COMPUTE)
 def cloud_tpu_names_its_cores(submission: Submission) -> Iterator[Problem]:
     """The machine cloud-tpu says which TPU and how many cores."""
     for index, spec, found in known_machines(submission):

@@ -18,7 +18,7 @@ def studies(submission: Submission) -> Iterator[tuple[str, StudySpec]]:
         yield f"{submission.tuning_path}studySpec", submission.tuning.study_spec
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def metrics_are_named(submission: Submission) -> Iterator[Problem]:
     """A study has metrics, each with an id of its own and without spaces."""
     for path, study in studies(submission):
@@ -38,7 +38,7 @@ def metrics_are_named(submission: Submission) -> Iterator[Problem]:
             seen.add(metric.metric_id)
 
 
-@rule(Severity.ADVISE, API)
+@rule(Severity.NOTE, API)
 def metric_goals_are_given(submission: Submission) -> Iterator[Problem]:
     """Without a goal, a metric is maximised."""
     for path, study in studies(submission):
@@ -48,7 +48,7 @@ def metric_goals_are_given(submission: Submission) -> Iterator[Problem]:
                 yield Problem(f"{path}.metrics[{at}].goal", message, "Set MAXIMIZE or MINIMIZE.")
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def safety_fractions_are_fractions(submission: Submission) -> Iterator[Problem]:
     """The wanted fraction of safe trials lies between 0 and 1."""
     for path, study in studies(submission):
@@ -59,7 +59,7 @@ def safety_fractions_are_fractions(submission: Submission) -> Iterator[Problem]:
                 yield Problem(field, f"{fraction} is no fraction.", "Set 0 to 1.")
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def trials_are_counted(submission: Submission) -> Iterator[Problem]:
     """A tuning job says how many trials it runs in all and at once."""
     tuning = submission.tuning
@@ -71,7 +71,7 @@ def trials_are_counted(submission: Submission) -> Iterator[Problem]:
             yield Problem(f"{path}{name}", f"{name} is {count}; at least one trial runs.", "Set 1 or more.")
 
 
-@rule(Severity.ADVISE, API)
+@rule(Severity.NOTE, API)
 def parallel_trials_are_at_most_all(submission: Submission) -> Iterator[Problem]:
     """No more trials run at once than run in all."""
     tuning = submission.tuning
@@ -83,7 +83,7 @@ def parallel_trials_are_at_most_all(submission: Submission) -> Iterator[Problem]
         )
 
 
-@rule(Severity.REFUSE, TUNING)
+@rule(Severity.ERROR, TUNING)
 def failed_trials_are_at_most_all(submission: Submission) -> Iterator[Problem]:
     """The number of trials that may fail is between 0 and the number of all."""
     tuning = submission.tuning
@@ -95,7 +95,7 @@ def failed_trials_are_at_most_all(submission: Submission) -> Iterator[Problem]:
         )
 
 
-@rule(Severity.ADVISE, TUNING)
+@rule(Severity.NOTE, TUNING)
 def trials_are_enough(submission: Submission) -> Iterator[Problem]:
     """A study has at least ten trials for each parameter."""
     tuning = submission.tuning
@@ -111,7 +111,7 @@ def trials_are_enough(submission: Submission) -> Iterator[Problem]:
         )
 
 
-@rule(Severity.REFUSE, TUNING)
+@rule(Severity.ERROR, TUNING)
 def tuning_has_no_tpus(submission: Submission) -> Iterator[Problem]:
     """Tuning jobs do not run on TPUs."""
     if submission.tuning is None:
@@ -126,7 +126,7 @@ def tuning_has_no_tpus(submission: Submission) -> Iterator[Problem]:
             )
 
 
-@rule(Severity.ADVISE, TUNING)
+@rule(Severity.NOTE, TUNING)
 def tuning_containers_report_metrics(submission: Submission) -> Iterator[Problem]:
     """A container of your own needs cloudml-hypertune to report its metric."""
     if submission.tuning is None:
@@ -141,7 +141,7 @@ def tuning_containers_report_metrics(submission: Submission) -> Iterator[Problem
             )
 
 
-@rule(Severity.ADVISE, API)
+@rule(Severity.NOTE, API)
 def observation_noise_is_left_out(submission: Submission) -> Iterator[Problem]:
     """Observation noise counts in Vizier studies only."""
     for path, study in studies(submission):
@@ -150,7 +150,7 @@ def observation_noise_is_left_out(submission: Submission) -> Iterator[Problem]:
             yield Problem(f"{path}.observationNoise", message, "Remove it.")
 
 
-@rule(Severity.REFUSE, API)
+@rule(Severity.ERROR, API)
 def study_stops_in_one_way(submission: Submission) -> Iterator[Problem]:
     """A study has at most one way of stopping trials early, and each limit of time is a length or a moment."""
     for path, study in studies(submission):

@@ -137,3 +137,24 @@ def test_every_row_names_its_source_and_day() -> None:
     for found in (*MACHINES.values(), *ACCELERATORS.values(), *REGIONS.values(), *DISKS.values()):
         assert found.source
         assert found.read_date is not None
+
+
+@pytest.mark.parametrize(
+    ("machine_type", "gib"),
+    [("n1-standard-4", "12.40"), ("e2-standard-4", "13.30"), ("n1-highmem-2", "10.60"), ("n1-standard-64", "228.34")],
+)
+def test_allocatable_memory_is_what_gke_leaves(machine_type: str, gib: str) -> None:
+    """GKE keeps 25, 20, 10, 6 and 2 percent of the first 4, next 4, 8, 112 GiB and the rest, and 100 MiB."""
+    found = machine(machine_type)
+
+    assert found is not None
+    assert found.allocatable_gib is not None
+    assert round(found.allocatable_gib, 2) == Decimal(gib)
+
+
+def test_every_gpu_says_since_when_cuda_knows_it() -> None:
+    gpus = [each for each in ACCELERATORS.values() if each.kind == "gpu" and each.name != "NVIDIA_TESLA_K80"]
+
+    assert all(each.min_cuda is not None for each in gpus)
+    assert {each.label for each in gpus if each.end_cuda} == {"V100", "P4", "P100"}
+    assert all(each.end_cuda > each.min_cuda for each in gpus if each.min_cuda and each.end_cuda)

@@ -32,13 +32,15 @@ def custom_job(*pools: dict[str, Any], region: str = "us-central1", timeout: str
     return submission("custom_job", {"displayName": "train", "jobSpec": spec}, region)
 
 
-def tuning_job(*pools: dict[str, Any], trials: int, parallel: int) -> Submission:
+def tuning_job(*pools: dict[str, Any], trials: int, parallel: int, timeout: str = "", **more: Any) -> Submission:
     """A tuning job whose trials are made of these pools."""
+    scheduling = {"scheduling": {"timeout": timeout}} if timeout else {}
     body = {
         "displayName": "search",
         "maxTrialCount": trials,
         "parallelTrialCount": parallel,
-        "trialJobSpec": {"workerPoolSpecs": list(pools)},
+        "trialJobSpec": {"workerPoolSpecs": list(pools), **scheduling},
+        **more,
     }
     return submission("hyperparameter_tuning_job", body, "us-central1")
 

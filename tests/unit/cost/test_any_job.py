@@ -7,12 +7,12 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jobs.assessment import Context, Outcome, assess
 from jobs.catalog import MACHINES, REGIONS
-from jobs.cost import offers
-from jobs.policy import Limits, judge
+from jobs.policy import Limits
 from jobs.spec import Submission
-from jobs.strategies import STRATEGIES, strategy_of
-from tests.unit.cost.builders import BOOK, custom_job, known, pool, priced
+from jobs.strategies import STRATEGIES
+from tests.unit.cost.builders import custom_job, known, pool, priced
 
 pools = st.builds(
     pool,
@@ -82,16 +82,12 @@ class TestAnyJob:
             assert (line.source and line.as_of) or line.assumption
 
     @given(jobs, times)
-    def test_gets_an_offer_of_every_strategy(self, job: Submission, expected: timedelta) -> None:
-        made = offers(job, expected=expected, book=BOOK)
+    def test_is_assessed_under_every_strategy(self, job: Submission, expected: timedelta) -> None:
+        limits = Limits(Decimal(10), Decimal(100), ("us-central1",))
 
-        assert [offer.strategy.key for offer in made] == list(STRATEGIES)
-        assert all(offer.eligible != bool(offer.refusals) for offer in made)
+        found = assess(job, Context(limits=limits), expected=expected, compares=True)
 
-    @given(jobs, times)
-    def test_gets_a_decision(self, job: Submission, expected: timedelta) -> None:
-        found = priced(job, strategy_of(job).key, expected)
-
-        decision = judge(job, estimate=found, limits=Limits(Decimal(10), Decimal(100), ("us-central1",)))
-
-        assert (decision.verdict == "allow") <= (job.region == "us-central1" and found.expected_usd is not None)
+        assert [each.strategy.key for each in found.alternatives] in ([], list(STRATEGIES))
+        assert found.estimate is not None
+        is_priced = found.estimate.expected_usd is not None
+        assert (found.outcome is Outcome.ALLOWED) <= (job.region == "us-central1" and is_priced)

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from jobs.cost.estimate import in_words
+from jobs.cost.notes import in_words
 from tests.unit.cost.builders import HOUR, JULY, custom_job, known, pool, priced, tuning_job
 
 N1_PER_HOUR = Decimal("0.21849885") + Decimal("19.55") / 730
@@ -30,7 +30,8 @@ class TestWorkedExamples:
         found = priced(job, strategy, timedelta(hours=hours), JULY)
 
         assert f"{known(found.expected_usd):.{len(usd.partition('.')[2])}f}" == usd, example
-        assert found.low_usd == found.expected_usd == found.high_usd
+        assert round(known(found.low_usd) / known(found.expected_usd), 3) == Decimal("0.5")
+        assert round(known(found.high_usd) / known(found.expected_usd), 3) == 2
 
     def test_of_spot_without_a_preemption_comes_out_per_hour(self) -> None:
         """P4 prices ten hours without restarts."""
@@ -46,7 +47,7 @@ class TestWorkedExamples:
 
         assert (run.usd_per_hour, run.expected_usd, run.low_usd, run.high_usd) == (0, 0, 0, 0)
         assert f"{known(up.expected_usd):.9f}" == "23.546848504"
-        assert "about 0.98 USD an hour" in " ".join(run.notes)
+        assert "about $0.98 an hour" in " ".join(run.notes)
 
     def test_of_tuning_count_every_trial(self) -> None:
         """P7."""
@@ -54,7 +55,42 @@ class TestWorkedExamples:
 
         assert f"{known(found.expected_usd):.9f}" == "2.452796719"
         assert found.usd_per_hour == 4 * N1_PER_HOUR
-        assert found.notes == ("20 trials of 30 minutes each, 4 at a time; every trial is billed.",)
+        assert (found.rounds, found.elapsed_hours) == (5, 2.5)
+        assert found.notes == (
+            "20 trials of 30 minutes each, 4 at a time; every trial is billed. "
+            "In 5 rounds they take about 2.5 hours; a trial that waits costs nothing.",
+        )
+
+
+class TestTuning:
+    def test_takes_as_many_rounds_as_its_trials_need(self) -> None:
+        found = priced(tuning_job(pool(), trials=9, parallel=4), expected=HOUR)
+
+        assert (found.trials, found.rounds, found.elapsed_hours) == (9, 3, 3)
+        assert priced(tuning_job(pool(), trials=3, parallel=8), expected=HOUR).elapsed_hours == 1
+
+    def test_says_what_may_make_it_cheaper(self) -> None:
+        less = {"studySpec": {"medianAutomatedStoppingSpec": {}}, "maxFailedTrialCount": 3}
+
+        notes = priced(tuning_job(pool(), trials=9, parallel=4, **less)).notes
+
+        assert notes[-1] == "It costs less with trials that are stopped early or an end after 3 failed trials."
+
+    def test_has_a_timeout_for_each_trial(self) -> None:
+        found = priced(tuning_job(pool(), trials=8, parallel=4, timeout="7200s"), expected=HOUR)
+
+        assert found.high_usd == 2 * known(found.expected_usd)
+        assert found.notes[-1] == "The upper end is that every trial runs until the timeout, after 2 hours."
+
+    def test_on_spot_tells_the_risk_of_each_trial_and_of_any(self) -> None:
+        found = priced(tuning_job(pool("a2-highgpu-1g", replicas=16), trials=10, parallel=5), "spot", 48 * HOUR)
+
+        billed, chance = found.notes[1:3]
+        assert billed.startswith("In each trial 48 hours of work take about")
+        assert "for each trial and" in chance
+        assert chance.endswith("for any of the 10. The others go on.")
+        assert found.restarts is not None
+        assert found.elapsed_hours == pytest.approx(2 * found.restarts.billed_hours)
 
 
 class TestPools:
@@ -92,11 +128,11 @@ class TestPools:
 
 class TestTimeout:
     def test_ends_the_range(self) -> None:
-        found = priced(custom_job(pool(), timeout="36000s"), expected=2 * HOUR)
+        found = priced(custom_job(pool(), timeout="10800s"), expected=2 * HOUR)
 
-        assert (found.low_usd, found.expected_usd) == (2 * N1_PER_HOUR, 2 * N1_PER_HOUR)
-        assert found.high_usd == 10 * N1_PER_HOUR
-        assert found.notes == ("The upper end is a run until the timeout, after 10 hours.",)
+        assert found.expected_usd == 2 * N1_PER_HOUR
+        assert found.high_usd == 3 * N1_PER_HOUR
+        assert found.notes == ("The upper end is a run until the timeout, after 3 hours.",)
 
     def test_before_the_expected_end_ends_the_job(self) -> None:
         found = priced(custom_job(pool(), timeout="3600s"), expected=5 * HOUR)
@@ -115,7 +151,8 @@ class TestTimeout:
 
         capped, free = priced(job, "spot", 48 * HOUR), priced(custom_job(pool("a2-highgpu-1g")), "spot", 48 * HOUR)
 
-        assert (capped.low_usd, capped.high_usd, capped.notes) == (free.low_usd, free.high_usd, free.notes)
+        assert (capped.low_usd, capped.notes) == (free.low_usd, free.notes)
+        assert 48 * known(capped.usd_per_hour) < known(capped.high_usd) < known(free.high_usd)
 
     def test_bounds_what_may_be_spent(self) -> None:
         short = priced(custom_job(pool("a2-highgpu-1g"), timeout="7200s"), "standard", HOUR)
@@ -124,7 +161,7 @@ class TestTimeout:
 
         assert short.most_usd == 2 * short.usd_per_hour
         assert unbounded.most_usd == 7 * 24 * short.usd_per_hour
-        assert unbounded.high_usd == short.usd_per_hour
+        assert known(unbounded.high_usd) == pytest.approx(2 * short.usd_per_hour, rel=Decimal("0.001"))
 
     def test_of_zero_is_none(self) -> None:
         assert priced(custom_job(pool(), timeout="0s")) == priced(custom_job(pool()))
@@ -135,7 +172,9 @@ class TestSpot:
         found = priced(custom_job(pool("a2-highgpu-1g")), "spot", 24 * HOUR)
 
         bare = 24 * known(found.usd_per_hour)
-        assert bare < known(found.low_usd) < known(found.expected_usd) < known(found.high_usd)
+        assert known(found.low_usd) < bare < known(found.expected_usd) < known(found.high_usd)
+        assert known(found.low_usd) == pytest.approx(bare / 2, rel=Decimal("0.03"))
+        assert known(found.high_usd) > 2 * bare
 
     def test_says_what_it_assumes_and_how_likely_the_job_dies(self) -> None:
         found = priced(

@@ -6,8 +6,10 @@ from itertools import permutations
 
 import pytest
 
-from jobs.catalog import PriceRow
+from jobs.catalog import PriceRow, fee_rows, price_rows
+from jobs.cost import Shape
 from jobs.cost.prices import PriceBook, hourly, line
+from jobs.cost.rates import machine_rate
 
 DAY, LATER = date(2026, 7, 30), date(2026, 9, 17)
 
@@ -82,6 +84,32 @@ class TestBook:
 
         assert spot_of(PriceBook.as_known_on(DAY)) == Decimal("1.92802")
         assert spot_of(PriceBook.load()) == Decimal("2.20401")
+
+    def test_counts_what_the_site_recorded_before_any_file(self) -> None:
+        recorded = {("n1-standard-4", "us-central1", "standard", "compute_engine"): row("3", DAY)}
+        book = PriceBook([row("1", LATER)], (), recorded)
+
+        found = book.price("n1-standard-4", region="us-central1", strategy="standard", basis="compute_engine")
+        assert found
+        assert found.usd_per_hour == 3
+
+    def test_takes_a_recorded_fee_of_all_strategies_before_a_file_s_fee_of_one(self) -> None:
+        fees = [row("2", DAY, strategy="spot", basis="vertex_training")]
+        recorded = {("n1-standard-4", "us-central1", "*", "management_fee"): row("3", DAY)}
+
+        fee = PriceBook((), fees, recorded).fee("n1-standard-4", region="us-central1", strategy="spot")
+
+        assert fee
+        assert fee.usd_per_hour == 3
+
+    def test_gives_no_price_where_the_site_recorded_that_it_is_no_longer_sold(self) -> None:
+        key = ("a2-highgpu-1g", "us-central1", "spot", "compute_engine")
+        recorded = {key: row(None, DAY, resource=key[0], strategy="spot")}
+        book = PriceBook(price_rows(), fee_rows(), recorded)
+
+        assert book.counting(key) is None
+        rate = machine_rate(book, Shape("a2-highgpu-1g"), region="us-central1", price_key="spot")
+        assert rate.usd_per_hour is None  # and not the sum of parts, which are priced there
 
     def test_is_read_once(self) -> None:
         assert PriceBook.load() is PriceBook.load()

@@ -105,7 +105,7 @@ class TestStandard:
 
         assert machine.unit_usd == Decimal("1.15") * Decimal("0.379998")
         assert machine.basis == "compute_engine"
-        assert machine.assumption.startswith("1.15 ×")
+        assert machine.assumption.startswith("Estimate: 1.15 ×")
 
     def test_of_an_a3_leaves_out_its_local_ssd(self) -> None:
         newest = machine_rate(BOOK, Shape("a3-megagpu-8g"), region="us-central1", price_key="standard")
@@ -155,7 +155,7 @@ class TestFee:
         fee = only(rate(Shape("a2-highgpu-1g"), "spot").lines, "management fee on a2-highgpu-1g")
 
         assert fee.unit_usd == Decimal("0.15") * Decimal("3.673385")
-        assert fee.assumption.startswith("15 %")
+        assert fee.assumption.startswith("Estimate: 15 %")
 
     def test_is_not_part_of_the_standard_price(self) -> None:
         assert not [line for line in rate(H100, "standard").lines if line.basis == "management_fee"]
@@ -227,7 +227,7 @@ class TestUnknownPrice:
         cost = rate(Shape("a3-megagpu-8g"), "standard", region="me-central2")
 
         assert cost.usd_per_hour is None
-        assert "In us-central1 such a machine costs 106.65 USD an hour." in cost.notes[-1]
+        assert "In us-central1 such a machine costs $106.65 an hour." in cost.notes[-1]
 
 
 class TestEveryMachineEverywhere:

@@ -86,7 +86,7 @@ class TestStockout:
     def test_suggests_any_region_but_this(self) -> None:
         diagnosis = found(8, "Resources are insufficient in region: us-central1. Please try a different region.")
 
-        assert diagnosis.title == "No machines free in us-central1"
+        assert diagnosis.title == "Out of capacity in us-central1"
         assert diagnosis.suggestions[0] == {"action": "other_region", "avoid": "us-central1"}
         assert {"action": "flex_start"} in diagnosis.suggestions
         assert "six times" in diagnosis.retried

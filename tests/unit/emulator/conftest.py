@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,11 @@ def until(condition: Callable[[], Any], *, seconds: float = 60.0) -> Any:
             return value
         assert time.monotonic() < end, "it did not happen in time"
         threading.Event().wait(0.02)
+
+
+def stamp_of(text: str) -> datetime:
+    """A time as the API and the log write it, to the microsecond."""
+    return datetime.fromisoformat(text[:26].rstrip("Z") + "+00:00")
 
 
 def state(emulator: Running, job: dict[str, Any]) -> str:
@@ -79,8 +85,8 @@ def entries(emulator: Running, job: dict[str, Any], more: str = "") -> list[dict
         body["pageToken"] = page["nextPageToken"]
 
 
-def said(emulator: Running, job: dict[str, Any], task: str = "workerpool0-0") -> list[str]:
-    """What a replica, or `service`, has said as text."""
+def log_texts(emulator: Running, job: dict[str, Any], task: str = "workerpool0-0") -> list[str]:
+    """The text lines in the log of a replica, or of `service`."""
     found = entries(emulator, job, f' AND resource.labels.task_name="{task}"')
     return [entry["textPayload"] for entry in found if "textPayload" in entry]
 

@@ -14,7 +14,7 @@ import pytest
 from emulator.replicas.images import SAMPLES
 from emulator.state.store import Store
 from emulator.testing import Running, running
-from tests.unit.emulator.conftest import JOBS, job_body, python, said, until
+from tests.unit.emulator.conftest import JOBS, job_body, log_texts, python, until
 from tests.unit.emulator.test_command import ROOT
 
 
@@ -151,7 +151,7 @@ class TestCredential:
         with running(tmp_path / "state", demands_credential=True) as emulator:
             job = emulator.call("POST", JOBS, python(code))
 
-            assert until(lambda: said(emulator, job)) == ["200"]
+            assert until(lambda: log_texts(emulator, job)) == ["200"]
 
     def test_is_demanded_by_the_program_when_told_to(self, tmp_path: Path) -> None:
         command = [sys.executable, "-m", "emulator", "--port", "0", "--state", str(tmp_path), "--demand-credential"]
@@ -223,7 +223,7 @@ class TestFiles:
                 emulator = Running(process.stdout.readline().split()[-1], tmp_path)
                 output = {"outputUriPrefix": "gs://team/out"}
                 job = emulator.call("POST", JOBS, python(code, baseOutputDirectory=output))
-                until(lambda: said(emulator, job))
+                until(lambda: log_texts(emulator, job))
                 emulator.call("POST", JOBS, job_body(image=next(iter(SAMPLES))))
                 until(lambda: list((tmp_path / "work").glob("*/*/app/train.py")))
                 until(lambda: not modes(tmp_path), seconds=10)

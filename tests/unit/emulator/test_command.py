@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from emulator.testing import Running
-from tests.unit.emulator.conftest import JOBS, finished, python, said, until
+from tests.unit.emulator.conftest import JOBS, finished, log_texts, python, until
 
 ROOT = Path(__file__).resolve().parents[3]
 LONG = """
@@ -68,6 +69,55 @@ def commands(tmp_path: Path) -> Iterator[Commands]:
         process.stdout.close()
 
 
+def test_grpc_is_told_and_does_not_start_without_its_packages_or_port(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert (
+            refused(tmp_path, "--grpc", port)
+            == f"cannot listen on 127.0.0.1:{port}: [Errno 98] Address already in use\n"
+        )
+    lacking = "import sys; sys.modules['grpc'] = None; from emulator.__main__ import main; sys.exit(main())"
+    command = [sys.executable, "-c", lacking, "--port", "0", "--grpc", "0", "--state", str(tmp_path)]
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=60, check=False)
+    assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)
+    assert "make grpc" in ended.stderr
+
+    command = [sys.executable, "-m", "emulator", "--port", "0", "--grpc", "0", "--state", str(tmp_path / "state")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        line = process.stdout.readline()
+        assert re.fullmatch(rf"gRPC on localhost:\d+, certificate {tmp_path}/state/grpc-certificate.pem\n", line)
+        process.terminate()
+        assert process.wait(20) in (0, -signal.SIGTERM)
+        assert process.stderr.read() == ""
+
+
+def test_sockets_that_a_killed_one_left_are_removed(commands: Commands) -> None:
+    note = commands.state / "grpc-folder"
+    emulator = commands.start("--grpc", "0")
+    until(lambda: emulator.call("GET", "/_emulator/health"))
+    left = Path(note.read_text())
+    commands.end(signal.SIGKILL)
+    assert left.is_dir()
+
+    commands.start("--grpc", "0")
+    fresh = Path(note.read_text())
+    assert not left.exists()
+    assert fresh.is_dir()
+    commands.end(signal.SIGTERM)
+    assert not fresh.exists()
+
+
+def refused(state: Path, *more: str) -> str:
+    """What a start that is refused says."""
+    command = [sys.executable, "-m", "emulator", "--port", "0", "--state", str(state), *more]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    return done.stderr
+
+
 def is_alive(pid: int) -> bool:
     """Tell whether a process runs; a zombie does not."""
     try:
@@ -78,7 +128,7 @@ def is_alive(pid: int) -> bool:
 
 def processes(emulator: Running, job: dict[str, Any]) -> list[int]:
     """The process ids that the newest run of LONG has printed."""
-    lines = until(lambda: said(emulator, job))
+    lines = until(lambda: log_texts(emulator, job))
     return [int(part) for part in lines[-1].split()]
 
 
@@ -103,7 +153,7 @@ class TestKilled:
         emulator = commands.start()
 
         assert finished(emulator, job)["state"] == "JOB_STATE_SUCCEEDED"
-        assert len(said(emulator, job)) == 3
+        assert len(log_texts(emulator, job)) == 3
         assert len(emulator.call("GET", JOBS)["customJobs"]) == 1
 
     def test_a_killed_guard_takes_its_replica_along(self, commands: Commands) -> None:

@@ -12,7 +12,7 @@ POOL = {"machineSpec": {"machineType": "n1-standard-4"}, "containerSpec": {"imag
 
 def read(spec: dict[str, Any], **more: Any) -> dict[str, Any]:
     """Read a custom job with this jobSpec."""
-    return documents.read("CustomJob", {"displayName": "n", "jobSpec": spec, **more}, at="custom_job")
+    return documents.parse("CustomJob", {"displayName": "n", "jobSpec": spec, **more}, at="custom_job")
 
 
 def refusal(spec: dict[str, Any], **more: Any) -> ApiError:
@@ -88,7 +88,7 @@ class TestReading:
     @pytest.mark.parametrize("body", [None, [], "text", 3])
     def test_refuses_a_body_that_is_no_object(self, body: Any) -> None:
         with pytest.raises(ApiError):
-            documents.read("CustomJob", body, at="custom_job")
+            documents.parse("CustomJob", body, at="custom_job")
 
 
 class TestAnswering:
@@ -105,7 +105,7 @@ class TestAnswering:
     @pytest.mark.parametrize("mask", ["name,jobSpec.scheduling", "name,job_spec.scheduling", "customJobs.name"])
     def test_cuts_by_a_mask_in_either_spelling(self, mask: str) -> None:
         job = read({"scheduling": {"timeout": "5s"}, "serviceAccount": "s"}) | {"name": "n"}
-        cut = answers.masked(job, answers.mask_paths("CustomJob", mask, collection="customJobs"))
+        cut = answers.apply_mask(job, answers.mask_paths("CustomJob", mask, collection="customJobs"))
 
         assert cut["name"] == "n"
         assert cut.get("jobSpec", {}) in ({}, {"scheduling": {"timeout": "5s"}})

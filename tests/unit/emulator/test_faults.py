@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from emulator.rehearsal.faults import Faults
+from emulator.scenarios.faults import Faults
 from emulator.testing import Running
 from tests.unit.emulator.conftest import JOBS, job_body
 
@@ -110,19 +110,19 @@ class TestPlans:
 
     def test_counts_and_skips(self) -> None:
         faults = Faults()
-        faults.plan({"kind": "503", "method": "customJobs.*", "after": 1, "times": 2})
+        faults.add({"kind": "503", "method": "customJobs.*", "after": 1, "times": 2})
 
-        struck = [faults.pick("customJobs.get") is not None for _ in range(4)]
+        struck = [faults.find("customJobs.get") is not None for _ in range(4)]
 
         assert struck == [False, True, True, False]
-        assert faults.pick("entries.list") is None
+        assert faults.find("entries.list") is None
 
     def test_probability_is_repeatable(self) -> None:
         runs = []
         for _ in range(2):
             faults = Faults()
-            faults.plan({"kind": "500", "probability": 0.3, "seed": 7})
-            runs.append([faults.pick("x") is not None for _ in range(200)])
+            faults.add({"kind": "500", "probability": 0.3, "seed": 7})
+            runs.append([faults.find("x") is not None for _ in range(200)])
 
         assert runs[0] == runs[1]
         assert 30 < sum(runs[0]) < 90

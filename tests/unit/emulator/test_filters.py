@@ -15,7 +15,7 @@ def holds(text: str, **facts: str) -> bool:
     def test(one: Comparison):  # type: ignore[no-untyped-def]
         return lambda known: known.get(one.field) == one.value
 
-    return filters.compiled(tree, test)(facts)
+    return filters.compile_tree(tree, test)(facts)
 
 
 class TestParsing:

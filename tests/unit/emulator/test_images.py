@@ -10,7 +10,7 @@ import pytest
 from emulator.replicas import images
 from emulator.replicas.images import Images
 from emulator.testing import Running, running
-from tests.unit.emulator.conftest import JOBS, finished, job_body, said
+from tests.unit.emulator.conftest import JOBS, finished, job_body, log_texts
 from tests.unit.emulator.test_command import ROOT
 
 IMAGE = "europe-docker.pkg.dev/my-project/train/task:v1"
@@ -26,11 +26,11 @@ docker.io/library/x:
 """
 
 
-def read(tmp_path: Path, text: str) -> images.Given:
+def read(tmp_path: Path, text: str) -> images.ImageTable:
     """Read a file of this content."""
     file = tmp_path / "images"
     file.write_text(text)
-    return images.read(file)
+    return images.load(file)
 
 
 class TestFile:
@@ -109,8 +109,8 @@ class TestJobs:
             ]
             ended = [finished(emulator, job) for job in jobs]
 
-            assert said(emulator, jobs[0]) == ["entry --epochs 3"]
-            assert said(emulator, jobs[1]) == ["own"]
+            assert log_texts(emulator, jobs[0]) == ["entry --epochs 3"]
+            assert log_texts(emulator, jobs[1]) == ["own"]
             assert ended[2]["error"]["code"] == 9
 
     def test_a_pool_of_reduction_servers_runs_until_the_job_ends(self, real: Running) -> None:
@@ -119,5 +119,5 @@ class TestJobs:
         job = finished(real, real.call("POST", JOBS, job_body(["echo", "trained"], pools=[{}, reducer])))
 
         assert job["state"] == "JOB_STATE_SUCCEEDED"
-        assert said(real, job) == ["trained"]
+        assert log_texts(real, job) == ["trained"]
         assert real.truth(job["name"])["jobs"][0]["attempt"] == 1

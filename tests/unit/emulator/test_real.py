@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from emulator.testing import Running, running
-from tests.unit.emulator.conftest import JOBS, entries, finished, job_body, python, said, until, wait_for
+from tests.unit.emulator.conftest import JOBS, entries, finished, job_body, log_texts, python, until, wait_for
 
 SHOW = "import json, os; print(json.dumps(dict(os.environ)))"
 
@@ -47,15 +47,15 @@ class TestRunning:
     def test_args_follow_the_command(self, real: Running) -> None:
         job = run(real, job_body(["echo"], args=["one", "two words"]))
 
-        assert said(real, job) == ["one two words"]
+        assert log_texts(real, job) == ["one two words"]
 
     def test_a_shell_finds_python(self, real: Running) -> None:
         job = run(real, job_body(["sh", "-c", "python -c 'print(1 + 1)' && python3 -c 'print(2 + 2)'"]))
 
-        assert said(real, job) == ["2", "4"]
+        assert log_texts(real, job) == ["2", "4"]
 
     def test_a_last_line_without_end_is_heard(self, real: Running) -> None:
-        assert said(real, run(real, job_body(["printf", "no newline"]))) == ["no newline"]
+        assert log_texts(real, run(real, job_body(["printf", "no newline"]))) == ["no newline"]
 
     def test_a_failure_carries_the_traceback(self, real: Running) -> None:
         job = run(real, python("raise RuntimeError('broken on purpose')", scheduling={"disableRetries": True}))
@@ -92,7 +92,7 @@ class TestRunning:
         image = "us-docker.pkg.dev/trainboard/samples/penguins:latest"
         job = run(real, job_body(["python", "-c", "import os; print(sorted(os.listdir()))"], image=image))
 
-        assert "'train.py'" in said(real, job)[0]
+        assert "'train.py'" in log_texts(real, job)[0]
 
     def test_a_killed_program_is_taken_for_out_of_memory(self, real: Running) -> None:
         job = run(real, python("import os, signal; os.kill(os.getpid(), signal.SIGKILL)"))
@@ -104,27 +104,38 @@ class TestRunning:
         job = run(real, python("import os; print('run', flush=True); os.abort()"))
 
         assert "non-zero status of 134" in job["error"]["message"]
-        assert said(real, job).count("run") == 4
+        assert log_texts(real, job).count("run") == 4
 
-    def test_a_worker_is_restarted_on_its_host_until_it_succeeds(self, real: Running) -> None:
+    def test_an_evicted_worker_is_restarted_on_its_host(self, real: Running) -> None:
         code = (
-            "import os, pathlib, sys; print(os.environ['HOSTNAME']); runs = pathlib.Path('runs'); "
-            "n = int(runs.read_text()) if runs.exists() else 0; runs.write_text(str(n + 1)); sys.exit(n < 2)"
+            "import os, pathlib, time; print(os.environ['HOSTNAME'], flush=True); runs = pathlib.Path('runs'); "
+            "n = int(runs.read_text()) if runs.exists() else 0; runs.write_text(str(n + 1)); time.sleep(0 if n else 60)"
         )
-        job = run(real, python(code))
+        job = dict(real.call("POST", JOBS, python(code)))
+        until(lambda: log_texts(real, job))
+        real.evict(job["name"])
+        job = wait_for(real, job, "SUCCEEDED", "FAILED")
 
+        first, taken, second = log_texts(real, job)
         assert job["state"] == "JOB_STATE_SUCCEEDED"
-        assert len(said(real, job)) == 3
-        assert len(set(said(real, job))) == 1
+        assert taken.startswith("Terminated by service.")
+        assert first == second
+
+    def test_a_program_that_exits_with_an_error_is_not_tried_again(self, real: Running) -> None:
+        job = run(real, python("import sys; print('run', flush=True); sys.exit(2)"))
+
+        assert "non-zero status of 2" in job["error"]["message"]
+        assert 1 <= log_texts(real, job).count("run") <= 2
+        assert real.truth(job["name"])["jobs"][0]["attempt"] == 1
 
     def test_floods_are_cut_off(self, real: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("emulator.state.logs.ENTRIES_PER_JOB", 500)
-        monkeypatch.setattr("emulator.replicas.processes.ENTRIES_PER_JOB", 500)
+        monkeypatch.setattr("emulator.state.logs.MAX_ENTRIES_PER_JOB", 500)
+        monkeypatch.setattr("emulator.replicas.process_runner.MAX_ENTRIES_PER_JOB", 500)
         job = run(real, python("print('x' * 50 + '\\n', end='') or [print('y' * 60) for _ in range(50_000)]"))
 
         assert job["state"] == "JOB_STATE_SUCCEEDED"
-        assert 450 <= len(said(real, job)) <= 500
-        assert any("the rest of this log is dropped" in line for line in said(real, job, "service"))
+        assert 450 <= len(log_texts(real, job)) <= 500
+        assert any("the rest of this log is dropped" in line for line in log_texts(real, job, "service"))
 
 
 class TestVariables:
@@ -178,7 +189,7 @@ class TestVariables:
         job = run(real, job_body(["printf", "%s\\n"], args=args))
         bucket = f"{real.state.resolve()}/buckets/some-bucket"
 
-        assert said(real, job) == [f"{bucket}/a", f"--x={bucket}/b", *args[2:]]
+        assert log_texts(real, job) == [f"{bucket}/a", f"--x={bucket}/b", *args[2:]]
 
     def test_all_replicas_of_two_pools_know_each_other(self, real: Running) -> None:
         pool = {
@@ -215,18 +226,18 @@ class TestStopping:
 
     def test_cancel_asks_before_it_kills(self, real: Running) -> None:
         job = real.call("POST", JOBS, python(PATIENT.format(seconds=60)))
-        until(lambda: "start" in said(real, job))
+        until(lambda: "start" in log_texts(real, job))
         real.call("POST", f"/v1/{job['name']}:cancel", {})
         ended = finished(real, job)
 
         assert ended["state"] == "JOB_STATE_CANCELLED"
-        assert said(real, job)[-1] == "asked to stop"
+        assert log_texts(real, job)[-1] == "asked to stop"
 
     def test_who_ignores_the_request_is_killed_after_the_grace(self, tmp_path: Path) -> None:
         with running(tmp_path / "state", speed=100_000) as emulator:
             code = "import signal, time; signal.signal(15, signal.SIG_IGN); print('start', flush=True); time.sleep(60)"
             job = emulator.call("POST", JOBS, python(code))
-            until(lambda: "start" in said(emulator, job))
+            until(lambda: "start" in log_texts(emulator, job))
             emulator.call("POST", f"/v1/{job['name']}:cancel", {})
 
             assert finished(emulator, job)["state"] == "JOB_STATE_CANCELLED"
@@ -235,7 +246,7 @@ class TestStopping:
         job = run(real, python(PATIENT.format(seconds=60), scheduling={"timeout": "1s"}))
 
         assert job["state"] == "JOB_STATE_CANCELLED"
-        assert "asked to stop" in said(real, job)
+        assert "asked to stop" in log_texts(real, job)
 
     def test_spot_jobs_are_reclaimed_as_planned(self, tmp_path: Path) -> None:
         with running(tmp_path / "state", reclaim_spot=(0.2, 0.2)) as emulator:
@@ -255,7 +266,7 @@ class TestStopping:
         job = run(real, python("import time; time.sleep(1)", pools=[pool]))
 
         assert job["state"] == "JOB_STATE_SUCCEEDED"
-        assert "asked to stop" in said(real, job, "workerpool1-0")
+        assert "asked to stop" in log_texts(real, job, "workerpool1-0")
 
     def test_leftovers_of_a_replica_end_with_it(self, real: Running, tmp_path: Path) -> None:
         child = "import time; time.sleep(60)"
@@ -265,7 +276,7 @@ class TestStopping:
         )
         job = run(real, python(code))
 
-        assert not Path(f"/proc/{said(real, job)[0]}").exists()
+        assert not Path(f"/proc/{log_texts(real, job)[0]}").exists()
 
 
 class TestAgain:
@@ -280,13 +291,13 @@ class TestAgain:
         )
         with running(tmp_path / "state") as emulator:
             job = emulator.call("POST", JOBS, python(code))
-            until(lambda: "start" in said(emulator, job))
+            until(lambda: "start" in log_texts(emulator, job))
             wait_for(emulator, job, "RUNNING")
         with running(tmp_path / "state") as emulator:
             ended = finished(emulator, job)
 
             assert ended["state"] == "JOB_STATE_SUCCEEDED"
-            assert said(emulator, job).count("start") == 2
+            assert log_texts(emulator, job).count("start") == 2
             truth = emulator.truth(job["name"])["jobs"][0]
             assert [step["state"] for step in truth["history"]].count("JOB_STATE_RUNNING") == 1
 

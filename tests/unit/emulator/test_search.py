@@ -27,7 +27,7 @@ class TestSpace:
         value = space.value_at(parameter, unit)
 
         assert 0.001 <= float(value) <= 10
-        assert space.unit_of(parameter, value) == pytest.approx(unit)
+        assert space.position_of(parameter, value) == pytest.approx(unit)
 
     def test_a_log_scale_is_finer_below_and_a_reverse_one_above(self) -> None:
         middle = {scale: float(space.value_at(DOUBLE | {"scaleType": scale}, 0.5)) for scale in SCALES}
@@ -72,7 +72,7 @@ class TestSearch:
 
     def test_the_default_search_finds_better_points_than_chance(self) -> None:
         def score(point: dict[str, Any]) -> float:
-            place = space.unit_of(DOUBLE, point["x"])
+            place = space.position_of(DOUBLE, point["x"])
             return -((place - 0.3) ** 2) - (point["kind"] != "b")
 
         def late_mean(algorithm: str, seed: str) -> float:
@@ -109,13 +109,13 @@ class TestMeasures:
             '{"global_step": "3", "other": "1"}\nnot json\n{"m": "nan", "global_step": "4"}\n'
         )
 
-        found = measures.read(file, ["m"], started=100.0)
+        found = measures.load(file, ["m"], started=100.0)
 
         assert found == [
             {"stepCount": "1", "metrics": [{"metricId": "m", "value": 0.7}], "elapsedDuration": "0.500s"},
             {"stepCount": "2", "metrics": [{"metricId": "m", "value": 0.5}], "elapsedDuration": "1.500s"},
         ]
-        assert measures.read(tmp_path / "none", ["m"], started=0) == []
+        assert measures.load(tmp_path / "none", ["m"], started=0) == []
 
     @pytest.mark.parametrize(
         ("selection", "goal", "step"),

@@ -7,7 +7,7 @@ import urllib.request
 from pathlib import Path
 
 from emulator.state.records import Job
-from emulator.web.server import address_of, listen, server
+from emulator.web.server import Server, address_of, listen
 from emulator.world import Options, World
 
 SECONDS = 10
@@ -17,7 +17,7 @@ LARGE = 16 * 2**20
 
 def test_a_client_that_reads_no_more_is_cut_off_when_the_server_ends(tmp_path: Path) -> None:
     bound, is_ready = listen("127.0.0.1", 0), threading.Event()
-    made = server(World(Options(state=tmp_path, is_scripted=True)), bound, ready=is_ready.set)
+    made = Server(World(Options(state=tmp_path, is_scripted=True)), bound, ready=is_ready.set)
     made.config.timeout_graceful_shutdown = 0
     thread = threading.Thread(target=made.run, args=([bound],), daemon=True)
     thread.start()

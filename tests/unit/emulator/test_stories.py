@@ -1,12 +1,13 @@
 """Lives told by stories under a clock that the test moves: the documented life of a custom job."""
 
 import urllib.error
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from emulator.testing import Running
-from tests.unit.emulator.conftest import JOBS, entries, job_body, said, state
+from tests.unit.emulator.conftest import JOBS, entries, job_body, log_texts, stamp_of, state
 
 
 def submit(emulator: Running, story: str = "happy", **more: Any) -> dict[str, Any]:
@@ -63,7 +64,7 @@ class TestHappy:
         job = submit(scripted)
         scripted.advance(2_000)
 
-        assert [line.split(".")[0] for line in said(scripted, job, "service")] == [
+        assert [line.split(".")[0] for line in log_texts(scripted, job, "service")] == [
             "Waiting for job to be provisioned",
             "Vertex AI is provisioning job running framework",
             "Vertex AI is setting up this job",
@@ -87,9 +88,9 @@ class TestHappy:
 
 
 class TestFailures:
-    """What is tried again, how often, and what is said in the end."""
+    """What is tried again, how often, and how it ends."""
 
-    def test_worker_restarts_five_times_then_job_retries_three_times(self, scripted: Running) -> None:
+    def test_a_plain_exit_is_final_though_its_container_starts_once_more(self, scripted: Running) -> None:
         job = submit(scripted, "fails")
         scripted.advance(100_000)
         ended = document(scripted, job)
@@ -98,14 +99,60 @@ class TestFailures:
         assert ended["error"]["message"].startswith(
             "The replica workerpool0-0 exited with a non-zero status of 1. Termination reason: Error. \n"
         )
-        assert said(scripted, job).count("Training has started.") == 24
+        assert log_texts(scripted, job).count("Training has started.") == 2
+        assert states(scripted, job) == ["QUEUED", "PENDING", "RUNNING", "FAILED"]
+        assert facts(scripted, job)["attempt"] == 1
+
+    def test_the_log_of_a_failure_is_as_it_was_recorded(self, scripted: Running) -> None:
+        job = submit(scripted, "fails")
+        scripted.advance(100_000)
+        *_, told, torn_down, failed = entries(scripted, job, ' AND resource.labels.task_name="service"')
+        began, ended = (stamp_of(document(scripted, job)[name]) for name in ("startTime", "endTime"))
+
+        assert told["severity"] == "ERROR"
+        assert told["textPayload"].endswith(
+            "RuntimeError: the story says so\n\nTo find out more about why your job exited please check the logs: "
+            f"https://console.cloud.google.com/logs/viewer?project={job['name'].split('/')[1]}"
+            f"&resource=ml_job%2Fjob_id%2F{job['name'].rpartition('/')[2]}&advancedFilter="
+            "resource.type%3D%22ml_job%22%0Aresource.labels.job_id%3D%22" + job["name"].rpartition("/")[2] + "%22"
+        )
+        assert stamp_of(told["timestamp"]) - began == timedelta(seconds=25 + 26), "26 s after the exit"
+        assert [(line["severity"], line["textPayload"]) for line in (torn_down, failed)] == [
+            ("INFO", "Finished tearing down training program."),
+            ("INFO", "Job failed."),
+        ]
+        assert torn_down["timestamp"] == failed["timestamp"]
+        assert ended - stamp_of(told["timestamp"]) > timedelta(minutes=1)
+        assert "Tearing down training program." not in log_texts(scripted, job, "service")
+
+    def test_another_worker_that_ends_meanwhile_changes_nothing(self, scripted: Running) -> None:
+        job = submit(scripted, "fails")
+        scripted.advance(20 + 150 + 30 + 12)
+        scripted.evict(job["name"])
+        scripted.advance(100_000)
+
+        assert states(scripted, job) == ["QUEUED", "PENDING", "RUNNING", "FAILED"]
+        assert "status of 1." in document(scripted, job)["error"]["message"]
+
+    def test_an_evicted_worker_restarts_five_times_then_the_job_retries_three_times(self, scripted: Running) -> None:
+        job = submit(scripted, "always-evicted")
+        scripted.advance(100_000)
+
+        assert log_texts(scripted, job).count("Training has started.") == 24
         assert states(scripted, job) == ["QUEUED", *["PENDING", "RUNNING"] * 4, "FAILED"]
+        assert (facts(scripted, job)["retries"], facts(scripted, job)["workerRestarts"]) == (3, {"workerpool0-0": 5})
+
+    def test_a_worker_restart_is_one_of_the_job_where_the_job_says_so(self, scripted: Running) -> None:
+        job = submit(scripted, "evicted", scheduling={"restartJobOnWorkerRestart": True})
+        scripted.advance(5_000)
+
+        assert states(scripted, job) == ["QUEUED", *["PENDING", "RUNNING"] * 3, "SUCCEEDED"]
 
     def test_disabled_retries_fail_at_once(self, scripted: Running) -> None:
         job = submit(scripted, "fails", scheduling={"disableRetries": True})
         scripted.advance(1_000)
 
-        assert said(scripted, job).count("Training has started.") == 1
+        assert log_texts(scripted, job).count("Training has started.") == 1
         assert states(scripted, job)[-1] == "FAILED"
 
     @pytest.mark.parametrize("story", ["oom", "image", "internal", "stockout", "quota-fails", "fails", "segfault"])
@@ -145,9 +192,10 @@ class TestFailures:
         assert ended["error"]["code"] == 8
         assert ended["updateTime"] > ended["endTime"]
 
-    def test_a_flaky_worker_stays_on_its_machine(self, scripted: Running) -> None:
-        job = submit(scripted, "flaky")
+    def test_an_evicted_worker_stays_on_its_machine(self, scripted: Running) -> None:
+        job = submit(scripted, "evicted")
         scripted.advance(5_000)
+        assert log_texts(scripted, job).count("Training has started.") == 3
 
         assert states(scripted, job) == ["QUEUED", "PENDING", "RUNNING", "SUCCEEDED"]
         machines = {one["labels"].get("compute.googleapis.com/resource_name") for one in entries(scripted, job)}
@@ -172,7 +220,7 @@ class TestFailures:
 
         assert error["code"] == code
         assert words in error["message"]
-        assert said(scripted, job).count("Training has started.") == starts
+        assert log_texts(scripted, job).count("Training has started.") == starts
 
     def test_quota_can_refuse_the_request_itself(self, scripted: Running) -> None:
         with pytest.raises(urllib.error.HTTPError) as refused:
@@ -191,7 +239,7 @@ class TestInterruptions:
         scripted.advance(5_000)
 
         assert states(scripted, job) == ["QUEUED", *["PENDING", "RUNNING"] * 3, "SUCCEEDED"]
-        assert sum(line.startswith("Terminated by service") for line in said(scripted, job)) == 2
+        assert sum(line.startswith("Terminated by service") for line in log_texts(scripted, job)) == 2
 
     def test_the_seventh_preemption_is_a_stockout(self, scripted: Running) -> None:
         job = submit(scripted, "always-preempted", scheduling={"strategy": "SPOT"})
@@ -199,6 +247,35 @@ class TestInterruptions:
 
         assert facts(scripted, job)["preemptions"] == 7
         assert document(scripted, job)["error"]["message"].startswith("Resources are insufficient in region")
+
+    def test_preemptions_and_stockouts_share_six_restarts(self, scripted: Running) -> None:
+        job = submit(scripted, "always-preempted", scheduling={"strategy": "SPOT"})
+        scripted.advance(20 + 150 + 5 + 30)
+        scripted.call("POST", "/_emulator/capacity", {"spot": {"us-central1": {"cpu": 0}}})
+        scripted.advance(30 + 300 + 10)  # reclaimed; none after half a minute, none after five more
+        scripted.call("DELETE", "/_emulator/capacity")
+        scripted.advance(10_000)
+
+        told = facts(scripted, job)
+        assert (told["preemptions"], told["stockouts"]) == (5, 2)
+        assert document(scripted, job)["error"]["message"].startswith("Resources are insufficient in region")
+        assert told["attempt"] == 7
+
+    def test_only_the_worker_that_is_moved_gets_another_machine(self, scripted: Running) -> None:
+        more = job_body()["jobSpec"]["workerPoolSpecs"][0]
+        job = submit(scripted, "happy", pools=[more])
+        scripted.advance(200)
+        scripted.call("POST", "/_emulator/maintenance", {"job": job["name"], "replica": "workerpool1-0"})
+        scripted.advance(5_000)
+
+        machines = {
+            name: {
+                line["labels"]["compute.googleapis.com/resource_name"]
+                for line in entries(scripted, job, f' AND resource.labels.task_name="{name}"')
+            }
+            for name in ("workerpool0-0", "workerpool1-0")
+        }
+        assert {name: len(found) for name, found in machines.items()} == {"workerpool0-0": 1, "workerpool1-0": 2}
 
     def test_only_spot_jobs_can_be_preempted_by_hand(self, scripted: Running) -> None:
         job = submit(scripted)
@@ -226,7 +303,7 @@ class TestInterruptions:
         scripted.advance(5_000)
 
         assert states(scripted, job) == ["QUEUED", "PENDING", "RUNNING", "SUCCEEDED"]
-        assert said(scripted, job).count("Training has started.") == 2
+        assert log_texts(scripted, job).count("Training has started.") == 2
 
     def test_a_stop_signal_that_is_ignored_ends_in_a_kill(self, scripted: Running) -> None:
         job = submit(scripted, "stubborn")

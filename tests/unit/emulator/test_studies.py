@@ -1,5 +1,6 @@
 """Tuning jobs and pipelines under a settable clock, and what is refused."""
 
+import itertools
 import json
 import urllib.error
 import urllib.parse
@@ -147,6 +148,61 @@ class TestStudies:
 
         with refused.value as reply:
             assert words in json.loads(reply.read())["error"]["message"]
+
+
+class TestWaitingTrials:
+    """A trial that was suggested is ACTIVE, whether or not there are machines for its custom job."""
+
+    ONE = {"quotas": {"us-central1": {"custom_model_training_cpus": 4}}}
+
+    def begin(self, emulator: Running, plan: dict[str, Any]) -> dict[str, Any]:
+        emulator.call("POST", "/_emulator/capacity", plan)
+        return dict(emulator.call("POST", STUDIES, study_body(maxTrialCount=4)))
+
+    def jobs(self, emulator: Running, made: dict[str, Any]) -> list[dict[str, Any]]:
+        return [emulator.call("GET", "/v1/" + trial["customJob"]) for trial in get(emulator, made)["trials"]]
+
+    def test_short_quota_keeps_its_custom_job_queued(self, scripted: Running) -> None:
+        made = self.begin(scripted, self.ONE)
+        scripted.advance(300)
+        first, second = self.jobs(scripted, made)
+
+        assert [trial["state"] for trial in get(scripted, made)["trials"]] == ["ACTIVE", "ACTIVE"]
+        assert (first["state"], second["state"]) == ("JOB_STATE_RUNNING", "JOB_STATE_QUEUED")
+        assert "startTime" in first
+        assert "startTime" not in second
+        assert get(scripted, made)["state"] == "JOB_STATE_RUNNING"
+
+    def test_runs_one_after_the_other_where_quota_is_for_one(self, scripted: Running) -> None:
+        made = self.begin(scripted, self.ONE)
+        scripted.advance(10_000)
+
+        runs = sorted((job["startTime"], job["endTime"]) for job in self.jobs(scripted, made))
+        assert get(scripted, made)["state"] == "JOB_STATE_SUCCEEDED"
+        assert len(runs) == 4
+        assert all(before[1] <= after[0] for before, after in itertools.pairwise(runs))
+
+    def test_a_study_of_which_no_trial_has_machines_is_not_running(self, scripted: Running) -> None:
+        long = job_body(["train"], labels={"emulator_script": "long"})
+        other = scripted.call("POST", f"{PARENT}/customJobs", long)
+        scripted.call("POST", "/_emulator/capacity", self.ONE)
+        scripted.advance(100)
+        made = scripted.call("POST", STUDIES, study_body())
+        scripted.advance(600)
+
+        assert get(scripted, other)["state"] == "JOB_STATE_RUNNING"
+        assert [job["state"] for job in self.jobs(scripted, made)] == ["JOB_STATE_QUEUED"] * 2
+        assert get(scripted, made)["state"] == "JOB_STATE_PENDING"
+        assert "startTime" not in get(scripted, made)
+
+    def test_without_machines_it_is_infeasible_and_says_so(self, scripted: Running) -> None:
+        made = self.begin(scripted, {"machines": {"us-central1": {"cpu": 0}}})
+        scripted.advance(20_000)
+        ended = get(scripted, made)
+
+        assert ended["state"] == "JOB_STATE_FAILED"
+        assert "Resources are insufficient" in ended["trials"][0]["infeasibleReason"]
+        assert all("startTime" not in job for job in self.jobs(scripted, made))
 
 
 def pipeline_body(inputs: Any, definition: str = CUSTOM, **more: Any) -> dict[str, Any]:

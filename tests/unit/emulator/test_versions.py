@@ -36,7 +36,7 @@ class TestVersions:
             sample = paths[route].replace("(?P<version>v1|v1beta1|ui)", "{version}")
             assert sample.startswith("/{version}/"), route
         unversioned = {route.method.partition(".")[0] for route in routes.ROUTES if route not in versioned}
-        assert unversioned == {"entries", "token", "storage", "_emulator"}
+        assert unversioned == {"entries", "timeSeries", "token", "storage", "projects", "_emulator"}
 
     def test_a_job_made_in_one_is_there_in_the_other(self, scripted: Running) -> None:
         made = scripted.call("POST", JOBS.replace("/v1/", "/v1beta1/"), job_body(["true"]))

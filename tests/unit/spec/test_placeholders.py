@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobs import convert, strategies
+from jobs import exporter, importer, strategies
 from jobs.spec import Severity
 from jobs.spec.programs import SERVICE, program_placeholders
 
@@ -98,15 +98,15 @@ def test_a_program_s_unresolved_value_is_never_submittable(name: str, written: s
     pool = f'{{"machine_spec": {{"machine_type": "n1-standard-4"}}, "container_spec": {{"image_uri": "a/b", {field}}}}}'
     text = f"aiplatform.CustomJob(display_name='x', worker_pool_specs=[{pool}]).run()"
 
-    reading = convert.read_text(text.replace('["bash", "-c", f"', '["bash", "-c", f\'\'\'').replace('}"]', "}''']"))
+    reading = importer.read_text(text.replace('["bash", "-c", f"', '["bash", "-c", f\'\'\'').replace('}"]', "}''']"))
 
     assert reading.submission is not None, text
-    assert any(finding.severity is Severity.REFUSE for finding in reading.with_rules([], confirmed=())), text
-    again = convert.read_text(convert.write(reading.submission, "rest")).submission
+    assert any(finding.severity is Severity.ERROR for finding in reading.with_rules([], confirmed=())), text
+    again = importer.read_text(exporter.write(reading.submission, "rest")).submission
     assert again is not None
     for each in (reading.submission, again):
         asked = type(each)(each.kind, "p", "us-central1", each.job, confirmed=frozenset())
         assert any(
-            f.severity is Severity.REFUSE and f.code.startswith(("placeholders", "holes"))
+            f.severity is Severity.ERROR and f.code.startswith(("placeholders", "placeholders"))
             for f in strategies.check(asked)
         )

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from jobs.spec import CustomJob, CustomJobSpec, Scheduling, Severity, TuningTaskInputs, read, refuses, rest_body
-from jobs.spec.reading import MOST_FINDINGS
+from jobs.spec import CustomJob, CustomJobSpec, Scheduling, Severity, TuningTaskInputs, has_errors, read, rest_body
+from jobs.spec.reading import MAX_FINDINGS
 
 BODY = {
     "displayName": "train",
@@ -101,7 +101,7 @@ class TestReading:
 
         assert [finding.field for finding in findings] == [field]
         assert words in findings[0].message + findings[0].remedy
-        assert findings[0].severity is Severity.REFUSE
+        assert findings[0].severity is Severity.ERROR
 
     @pytest.mark.parametrize(
         ("given", "meant"),
@@ -131,7 +131,7 @@ class TestReading:
         resource, findings = read("custom_job", body)
 
         assert resource is None
-        assert refuses(findings)
+        assert has_errors(findings)
 
     def test_stops_at_depth_size_and_numbers_beyond_json(self) -> None:
         deep: Any = {}
@@ -149,7 +149,7 @@ class TestReading:
 
         _, findings = read("custom_job", body)
 
-        assert len(findings) == MOST_FINDINGS + 1
+        assert len(findings) == MAX_FINDINGS + 1
         assert "902 more findings" in findings[-1].message
         assert all(len(finding.message) < 400 and len(finding.field) < 200 for finding in findings)
 
@@ -171,8 +171,9 @@ class TestPipelines:
         assert read("training_pipeline", tuning)[0].training_task_inputs == TuningTaskInputs(max_trial_count=4)
         assert read("training_pipeline", custom)[0].training_task_inputs == CustomJobSpec(service_account="a")
 
-    def test_read_inputs_as_what_they_look_like(self) -> None:
-        pipeline, findings = read("training_pipeline", {"trainingTaskInputs": {"studySpec": {}, "trialJobSpec": {}}})
+    @pytest.mark.parametrize("name", ["studySpec", "study_spec", "trialJobSpec", "trial_job_spec"])
+    def test_read_inputs_as_what_they_look_like(self, name: str) -> None:
+        pipeline, findings = read("training_pipeline", {"trainingTaskInputs": {name: {}}})
 
         assert findings == []
         assert isinstance(pipeline.training_task_inputs, TuningTaskInputs)

@@ -14,7 +14,7 @@ from google.protobuf import json_format
 from hypothesis import given, settings
 
 from jobs.spec import KINDS, CustomJobSpec, Submission, TrainingPipeline, read, rest_body
-from jobs.spec.reading import MOST_FINDINGS
+from jobs.spec.reading import MAX_FINDINGS
 from jobs.strategies import STRATEGIES, check
 from tests.support.specs import jobs, json_values, spoilt
 
@@ -125,7 +125,7 @@ def test_no_body_makes_reading_or_judging_raise(drawn: tuple[str, Any]) -> None:
 
     resource, findings = read(kind, body)
 
-    assert len(findings) <= MOST_FINDINGS + 1
+    assert len(findings) <= MAX_FINDINGS + 1
     if resource is not None and kind != "persistent_resource":
         for found in judged(kind, resource):
             findings = findings + found

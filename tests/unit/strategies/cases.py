@@ -20,13 +20,13 @@ POOL = {
 }
 PACKAGE = {
     "executorImageUri": "us-docker.pkg.dev/vertex-ai/training/tf-cpu.2-17.py310:latest",
-    "packageUris": ["gs://b/trainer-1.tar.gz"],
+    "packageUris": ["gs://bucket/trainer-1.tar.gz"],
     "pythonModule": "trainer.task",
 }
 SPEC = {
     "workerPoolSpecs": [POOL],
     "scheduling": {"timeout": "7200s"},
-    "baseOutputDirectory": {"outputUriPrefix": "gs://b/out"},
+    "baseOutputDirectory": {"outputUriPrefix": "gs://bucket/out"},
 }
 STUDY = {
     "metrics": [{"metricId": "accuracy", "goal": "MAXIMIZE"}],
@@ -139,17 +139,22 @@ NAMES: list[Case] = [
         {"labels": {"trainboard_job": "x"}},
     ),
     ("output_fields_are_left_out", "state", {}, {"state": "JOB_STATE_QUEUED"}),
-    ("holes_are_filled", f"{C}.imageUri", {C: {"imageUri": "gcr.io/p/i:V1_RC"}}, {C: {"imageUri": "gcr.io/${P}/i"}}),
-    ("holes_are_filled", f"{M}.machineType", {M: CPU}, {M: {"machineType": "MACHINE_TYPE"}}),
-    ("holes_are_filled", "displayName", {"displayName": "NIGHT_RUN"}, {"displayName": "{{ name }}"}),
     (
-        "holes_are_filled",
+        "placeholders_are_filled",
+        f"{C}.imageUri",
+        {C: {"imageUri": "gcr.io/p/i:V1_RC"}},
+        {C: {"imageUri": "gcr.io/${P}/i"}},
+    ),
+    ("placeholders_are_filled", f"{M}.machineType", {M: CPU}, {M: {"machineType": "MACHINE_TYPE"}}),
+    ("placeholders_are_filled", "displayName", {"displayName": "NIGHT_RUN"}, {"displayName": "{{ name }}"}),
+    (
+        "placeholders_are_filled",
         "jobSpec.baseOutputDirectory.outputUriPrefix",
-        {"jobSpec.baseOutputDirectory.outputUriPrefix": "gs://b/MNIST"},
+        {"jobSpec.baseOutputDirectory.outputUriPrefix": "gs://bucket/MNIST"},
         {"jobSpec.baseOutputDirectory.outputUriPrefix": "gs://YOUR_BUCKET/x"},
     ),
     (
-        "holes_are_filled",
+        "placeholders_are_filled",
         f"{W}.nfsMounts[0].server",
         {f"{W}.nfsMounts": [{"server": "10.0.0.1"}]},
         {f"{W}.nfsMounts": [{"server": "NFS_IP_ADDRESS"}]},
@@ -194,6 +199,12 @@ MACHINES: list[Case] = [
     ("machine_type_is_given", f"{M}.machineType", {}, {M: {}}),
     ("machine_type_trains", f"{M}.machineType", {M: CPU}, {M: {"machineType": "n1-standard-2"}}),
     ("machine_type_trains", f"{M}.machineType", {M: CPU}, {M: {"machineType": "n2d-standard-4"}}),
+    (
+        "small_machines_keep_memory",
+        f"{M}.machineType",
+        {M: {"machineType": "e2-highmem-4"}},
+        {M: {"machineType": "e2-standard-4"}},
+    ),
     ("accelerator_has_type_and_count", f"{M}.acceleratorCount", {}, {f"{M}.acceleratorCount": ABSENT}),
     ("accelerator_has_type_and_count", f"{M}.acceleratorType", {M: CPU}, {f"{M}.acceleratorType": ABSENT}),
     (

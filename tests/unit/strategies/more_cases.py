@@ -35,6 +35,14 @@ from tests.unit.strategies.cases import (
 OUT = "jobSpec.baseOutputDirectory.outputUriPrefix"
 WAIT, TIMEOUT = "jobSpec.scheduling.maxWaitDuration", "jobSpec.scheduling.timeout"
 S = "jobSpec.scheduling"
+PYTHON = {"imageUri": "python:3.11-slim"}
+NVIDIA_117, NVIDIA_118 = ({"imageUri": f"nvidia/cuda:11.{minor}.1-cudnn8-runtime-ubuntu22.04"} for minor in (7, 8))
+NVIDIA_129, NVIDIA_130 = {"imageUri": "gcr.io/p/i:2-cuda12.9"}, {"imageUri": "gcr.io/p/i:3-cu130"}
+TRAINING = "us-docker.pkg.dev/vertex-ai/training"
+GPU_IMAGE = f"{TRAINING}/tf-gpu.2-17.py310:latest"
+TF_11, TF_12 = f"{TRAINING}/tf-gpu.2-14.py310:latest", f"{TRAINING}/tf-gpu.2-15.py310:latest"
+V100 = CPU | {"acceleratorType": "NVIDIA_TESLA_V100", "acceleratorCount": 1}
+B200 = {"machineType": "a4-highgpu-8g", "acceleratorType": "NVIDIA_B200", "acceleratorCount": 8}
 
 
 def env(count: int) -> list[dict[str, str]]:
@@ -55,6 +63,11 @@ TASKS: list[Case] = [
         {f"{C}.imageUri": "python@sha256:" + "a" * 64},
         {f"{C}.imageUri": "a b"},
     ),
+    ("gpus_have_an_image_with_cuda", f"{C}.imageUri", {M: CPU, C: PYTHON}, {C: PYTHON}),
+    ("gpus_have_an_image_with_cuda", f"{Y}.executorImageUri", PY | {f"{Y}.executorImageUri": GPU_IMAGE}, PY),
+    ("cuda_knows_the_gpu", f"{C}.imageUri", {C: NVIDIA_118, M: H100}, {C: NVIDIA_117, M: H100}),
+    ("cuda_knows_the_gpu", f"{C}.imageUri", {C: NVIDIA_129, M: V100}, {C: NVIDIA_130, M: V100}),
+    ("cuda_knows_the_gpu", f"{C}.imageUri", {C: {"imageUri": TF_12}, M: B200}, {C: {"imageUri": TF_11}, M: B200}),
     ("package_has_an_executor", f"{Y}.executorImageUri", PY, PY | {f"{Y}.executorImageUri": ""}),
     ("executors_are_prebuilt", f"{Y}.executorImageUri", PY, PY | {f"{Y}.executorImageUri": "python:3.11"}),
     ("package_names_its_files", f"{Y}.packageUris", PY, PY | {f"{Y}.packageUris": []}),
@@ -62,8 +75,8 @@ TASKS: list[Case] = [
     (
         "packages_are_at_most_100",
         f"{Y}.packageUris",
-        PY | {f"{Y}.packageUris": ["gs://b/x"] * 100},
-        PY | {f"{Y}.packageUris": ["gs://b/x"] * 101},
+        PY | {f"{Y}.packageUris": ["gs://bucket/x"] * 100},
+        PY | {f"{Y}.packageUris": ["gs://bucket/x"] * 101},
     ),
     ("package_has_a_module", f"{Y}.pythonModule", PY, {C: ABSENT, Y: PACKAGE | {"pythonModule": ""}}),
     ("package_has_a_module", f"{Y}.pythonModule", PY, PY | {f"{Y}.pythonModule": "trainer/task.py"}),
@@ -135,8 +148,11 @@ SURROUNDINGS: list[Case] = [
         {f"{W}.lustreMounts": [LUSTRE]},
         {f"{W}.lustreMounts": [LUSTRE | {"filesystem": ""}]},
     ),
-    ("output_is_in_cloud_storage", OUT, {OUT: "gs://b"}, {OUT: "/tmp/out"}),
-    ("output_is_in_cloud_storage", OUT, {OUT: "gs://b/"}, {OUT: "gs://"}),
+    ("output_is_in_cloud_storage", OUT, {OUT: "gs://bucket"}, {OUT: "/tmp/out"}),
+    ("output_is_in_cloud_storage", OUT, {OUT: "gs://bucket/"}, {OUT: "gs://"}),
+    ("output_is_in_cloud_storage", OUT, {OUT: "gs://abc/MNIST"}, {OUT: "gs://b/MNIST"}),
+    ("output_is_in_cloud_storage", OUT, {OUT: f"gs://{'b' * 63}/x"}, {OUT: f"gs://{'b' * 64}/x"}),
+    ("output_is_in_cloud_storage", OUT, {OUT: "gs://${BUCKET}/x"}, {OUT: "gs://bucket-/x"}),
     (
         "encryption_key_is_in_the_region",
         "encryptionSpec.kmsKeyName",
@@ -149,6 +165,7 @@ TIME: list[Case] = [
     ("durations_are_not_negative", WAIT, FLEX | {WAIT: "0s"}, FLEX | {WAIT: "-1s"}),
     ("timeout_is_given", TIMEOUT, {}, {S: ABSENT}),
     ("timeout_is_at_most_seven_days", TIMEOUT, {TIMEOUT: "604800s"}, {TIMEOUT: "604801s"}),
+    ("timeout_is_at_most_seven_days", TIMEOUT, FLEX | {TIMEOUT: "691200s"}, SPOT | {TIMEOUT: "691200s"}),
     ("long_runs_save_checkpoints", TIMEOUT, {TIMEOUT: "14400s"}, {TIMEOUT: "14401s"}),
     (
         "retries_and_restarts_agree",

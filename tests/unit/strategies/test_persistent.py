@@ -31,7 +31,9 @@ def resource(**changes: Any) -> KnownResource:
 
 def codes(changes: dict[str, Any], *known: KnownResource, severities: Severities | None = None) -> dict[str, str]:
     """Return `{code: field}` of what the rules find about a job on pool-1."""
-    return {f.code: f.field for f in check(submission("custom_job", PR | changes), pools=known, severities=severities)}
+    return {
+        f.code: f.field for f in check(submission("custom_job", PR | changes), resources=known, severities=severities)
+    }
 
 
 def test_matching_job_passes() -> None:
@@ -98,8 +100,8 @@ class TestReplicas:
         fits = submission("hyperparameter_tuning_job", changes)
         too_many = submission("hyperparameter_tuning_job", changes | {"parallelTrialCount": 5})
 
-        assert "replicas_fit_the_resource" not in {f.code for f in check(fits, pools=[resource()])}
-        assert "replicas_fit_the_resource" in {f.code for f in check(too_many, pools=[resource()])}
+        assert "replicas_fit_the_resource" not in {f.code for f in check(fits, resources=[resource()])}
+        assert "replicas_fit_the_resource" in {f.code for f in check(too_many, resources=[resource()])}
 
 
 def test_service_account_needs_the_resources_consent() -> None:

@@ -1,13 +1,15 @@
 """Every rule: a sound spec passes, one just beyond its boundary is found at its field."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from jobs.spec import Severity, Submission
-from jobs.strategies import OFF, RULES, STRATEGIES, check, strategy_of
+from jobs.strategies import OFF, RULES, STRATEGIES, check, max_wait, strategy_of
 from tests.unit.strategies import cases, more_cases, tuning_cases
 from tests.unit.strategies.cases import BODIES, Case, submission
+from tests.unit.strategies.more_cases import WAIT
 
 CUSTOM: list[Case] = [
     *cases.NAMES,
@@ -65,7 +67,7 @@ def test_sound_submissions_are_only_advised(kind: str) -> None:
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.code)
 def test_rules_say_what_they_require_and_where_that_comes_from(rule: Any) -> None:
-    assert rule.sentence.endswith(".")
+    assert rule.message.endswith(".")
     assert rule.source.title
     assert rule.source.read >= "2026-01-01"
 
@@ -85,9 +87,11 @@ class TestSeverities:
         judged = submission("custom_job", self.LONG)
         code = "long_runs_save_checkpoints"
 
-        assert [f.severity for f in check(judged) if f.code == code] == [Severity.ADVISE]
-        assert [f.severity for f in check(judged, severities={code: "ask"}) if f.code == code] == [Severity.ASK]
-        assert [f.severity for f in check(judged, severities={code: Severity.REFUSE})] == [Severity.REFUSE]
+        assert [f.severity for f in check(judged) if f.code == code] == [Severity.NOTE]
+        assert [f.severity for f in check(judged, severities={code: "approval"}) if f.code == code] == [
+            Severity.APPROVAL
+        ]
+        assert [f.severity for f in check(judged, severities={code: Severity.ERROR})] == [Severity.ERROR]
         assert check(judged, severities={code: OFF}) == []
 
     def test_that_are_none_change_nothing(self) -> None:
@@ -130,7 +134,7 @@ class TestStrategies:
 
             assert strategy_of(after).key == key
             assert after.machines_summary == changed.machines_summary
-            assert [f.code for f in check(after) if f.severity is Severity.REFUSE] == []
+            assert [f.code for f in check(after) if f.severity is Severity.ERROR] == []
 
     def test_apply_keeps_what_belongs_to_them(self) -> None:
         waiting = submission("custom_job", cases.FLEX | {"jobSpec.scheduling.maxWaitDuration": "0s"})
@@ -164,6 +168,11 @@ class TestStrategies:
         assert (STRATEGIES["spot"].restart_allowance, STRATEGIES["standard"].restart_allowance) == (6, 3)
         assert STRATEGIES["flex_start"].default_wait is not None
         assert STRATEGIES["flex_start"].default_wait.total_seconds() == 86_400
+
+    @pytest.mark.parametrize(("asked", "hours"), [({}, 24), ({WAIT: "3600s"}, 1), ({WAIT: "0s"}, 0)])
+    def test_wait_as_long_as_the_job_says(self, asked: dict[str, Any], hours: int) -> None:
+        assert max_wait(submission("custom_job", cases.FLEX | asked)) == timedelta(hours=hours)
+        assert max_wait(submission("custom_job", asked)) is None
 
     def test_serve_the_machines_that_their_pages_name(self) -> None:
         def served(key: str, machine_type: str) -> bool:

@@ -7,7 +7,8 @@ from hypothesis import given
 
 from jobs import spec
 from jobs.spec import Submission
-from jobs.strategies import OFF, STRATEGIES, Strategy, check, check_each
+from jobs.strategies import OFF, STRATEGIES, Strategy, check, check_each, conflicts, strategy_of
+from jobs.strategies.base import is_reserved
 from tests.support import specs
 from tests.unit.strategies.cases import submission
 from tests.unit.strategies.test_rules import ALL
@@ -56,3 +57,25 @@ def test_the_weights_of_the_site_count_for_what_is_looked_at_once() -> None:
 def test_a_job_that_asks_for_a_strategy_is_what_the_strategy_makes_of_it(drawn: tuple[str, dict[str, Any]]) -> None:
     for strategy, once in asked(submitted(drawn)):
         assert strategy.apply(once) == once
+
+
+def marks(job: Submission) -> tuple[object, ...]:
+    """Return what a job says that belongs to one strategy only."""
+    spec = job.job_spec
+    reserved = [is_reserved(pool.machine_spec) for _, pool in job.pools]
+    key = strategy_of(job).key if spec.scheduling.strategy in {"SPOT", "LOW_COST", "FLEX_START"} else ""
+    return key, spec.scheduling.max_wait_duration, spec.persistent_resource_id, reserved
+
+
+@pytest.mark.parametrize(("kind", "body"), [(case[0], body) for case in ALL for body in case[3:5]])
+def test_what_a_strategy_would_take_out_is_a_conflict(kind: str, body: dict[str, Any]) -> None:
+    job = submission(kind, body)
+
+    assert bool(conflicts(job)) == (marks(strategy_of(job).apply(job)) != marks(job))
+
+
+@given(JOBS)
+def test_of_any_job_nothing_is_taken_out_without_a_conflict(drawn: tuple[str, dict[str, Any]]) -> None:
+    job = submitted(drawn)
+
+    assert conflicts(job) or marks(strategy_of(job).apply(job)) == marks(job)

@@ -131,6 +131,12 @@ PIPELINES: list[Case] = [
     ("model_id_is_valid", "modelId", {"modelId": "m-1"}, {"modelId": "1-m"}),
     ("data_is_split_in_one_way", "inputDataConfig", {}, {"inputDataConfig.predefinedSplit": {"key": "k"}}),
     ("data_is_split_in_one_way", "inputDataConfig.datasetId", {}, {"inputDataConfig.datasetId": ABSENT}),
+    (
+        "exported_data_is_in_cloud_storage",
+        "inputDataConfig.gcsDestination.outputUriPrefix",
+        {"inputDataConfig.gcsDestination": {"outputUriPrefix": "gs://abc"}},
+        {"inputDataConfig.gcsDestination": {"outputUriPrefix": "gs://ab/x"}},
+    ),
     ("split_fractions_are_fractions", FRACTIONS, {}, {f"{FRACTIONS}.testFraction": 0.2}),
     (
         "uploaded_model_is_named",
@@ -142,7 +148,7 @@ PIPELINES: list[Case] = [
     (
         "uploaded_model_comes_from_somewhere",
         "trainingTaskInputs.baseOutputDirectory.outputUriPrefix",
-        {"trainingTaskInputs.baseOutputDirectory": ABSENT, f"{MODEL}.artifactUri": "gs://b/m"},
+        {"trainingTaskInputs.baseOutputDirectory": ABSENT, f"{MODEL}.artifactUri": "gs://bucket/m"},
         {"trainingTaskInputs.baseOutputDirectory": ABSENT},
     ),
     (

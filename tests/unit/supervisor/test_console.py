@@ -2,7 +2,7 @@
 
 import io
 
-from dashboard.management.supervisor.console import LONGEST_LINE, Console
+from dashboard.management.supervisor.console import MAX_LINE_LENGTH, Console
 
 
 class Terminal(io.StringIO):
@@ -38,9 +38,9 @@ def test_does_not_wait_for_the_end_of_an_endless_line() -> None:
     stream = io.StringIO()
     console = Console(["web"], stream)
 
-    console.hear("web", b"x" * (LONGEST_LINE + 1))
+    console.hear("web", b"x" * (MAX_LINE_LENGTH + 1))
 
-    assert len(stream.getvalue()) > LONGEST_LINE
+    assert len(stream.getvalue()) > MAX_LINE_LENGTH
 
 
 def test_shows_bytes_that_are_no_text() -> None:

@@ -51,7 +51,7 @@ def test_it_is_made_once_and_one_that_is_there_is_enough(tmp_path: Path, keeper:
 def test_an_emulator_that_never_answers_is_told_and_given_up(
     tmp_path: Path, keeper: Keeper, said: io.StringIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(machines, "MOST_TRIES", 3)
+    monkeypatch.setattr(machines, "MAX_TRIES", 3)
     watcher = FirstResource(tmp_path / "none")
 
     for _ in range(5):

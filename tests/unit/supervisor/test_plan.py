@@ -9,6 +9,19 @@ import pytest
 
 from dashboard.management.supervisor import plan
 from dashboard.management.supervisor.child import Child
+from emulator import grpc
+
+
+def test_the_emulator_answers_grpc_only_where_it_can(site: plan.Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert plan.emulator(site, port=1, grpc_port=None, speed=1).command.count("--grpc") == 0
+    command = plan.emulator(site, port=1, grpc_port=2, speed=1).command
+    assert command[command.index("--grpc") + 1] == "2"
+
+    assert grpc.is_installed()
+    monkeypatch.setattr("emulator.grpc.PACKAGES", ("grpc", "no_such_package_at_all"))
+    assert not grpc.is_installed()
+    monkeypatch.setattr("emulator.grpc.PACKAGES", ("no_such_package_at_all.inside",))
+    assert not grpc.is_installed()
 
 
 @pytest.fixture

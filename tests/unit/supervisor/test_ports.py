@@ -59,6 +59,15 @@ def test_the_emulator_moves_when_its_port_is_taken(tmp_path: Path, taken: socket
     assert int(note.read_text()) == port
 
 
+def test_the_emulators_second_port_is_another_and_stays_too(tmp_path: Path) -> None:
+    first = ports.remembered(tmp_path / "emulator-port", LOOPBACK)
+
+    second = ports.remembered(tmp_path / "emulator-port", LOOPBACK, besides=first)
+
+    assert second != first
+    assert ports.remembered(tmp_path / "emulator-port", LOOPBACK, besides=first) == second
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "[::1]", "localhost", "::ffff:127.0.0.1"])
 def test_loopback_is_recognised(host: str) -> None:
     assert rehearsal.is_loopback(host)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from jobs.spec import COLLECTIONS
 from jobs.vertex import RemoteJob, Unavailable, VertexError, answers, logs, wire
 
 NAME = "projects/123/locations/us-central1/customJobs/456"
@@ -91,7 +92,7 @@ def test_any_answer_is_an_object_or_an_error(status: int, given_headers: dict[st
 
 
 @settings(deadline=None)
-@given(jobs | values, st.sampled_from(list(wire.KINDS)))
+@given(jobs | values, st.sampled_from(list(COLLECTIONS)))
 def test_any_job_is_read_or_refused(value: Any, kind: str) -> None:
     try:
         found = wire.remote_job(kind, wire.decode(content(value)))

@@ -10,7 +10,8 @@ from typing import Any
 import googleapiclient
 import pytest
 
-from jobs.vertex import RemoteJob, VertexClient, wire
+from jobs.spec import COLLECTIONS
+from jobs.vertex import RemoteJob, VertexClient
 
 DOCUMENTS = Path(googleapiclient.__file__).parent / "discovery_cache" / "documents"
 NAME = "projects/123/locations/us-central1/{}/456"
@@ -89,12 +90,12 @@ def check(asked: Any, method: dict[str, Any], schemas: dict[str, Any]) -> None:
         assert list(faults(asked.body, method["request"], schemas)) == []
 
 
-@pytest.mark.parametrize("kind", wire.KINDS)
+@pytest.mark.parametrize("kind", COLLECTIONS)
 @pytest.mark.parametrize("verb", ["create", "get", "list", "cancel", "delete"])
 def test_verb_is_a_call_of_vertex_ai(
     aiplatform: dict[str, Any], server: Any, client: VertexClient, kind: str, verb: str
 ) -> None:
-    collection = wire.KINDS[kind]
+    collection = COLLECTIONS[kind]
     name = NAME.format(collection)
     where = {"project": "my-project", "region": "us-central1"}
     everything = {"nextPageToken": "t", "name": name}
@@ -114,9 +115,9 @@ def test_verb_is_a_call_of_vertex_ai(
         check(asked, method, aiplatform["schemas"])
 
 
-@pytest.mark.parametrize("kind", wire.KINDS)
+@pytest.mark.parametrize("kind", COLLECTIONS)
 def test_fields_that_are_read_are_fields_of_the_resource(aiplatform: dict[str, Any], kind: str) -> None:
-    singular = wire.KINDS[kind][0].upper() + wire.KINDS[kind][1:-1]
+    singular = COLLECTIONS[kind][0].upper() + COLLECTIONS[kind][1:-1]
     known = set(aiplatform["schemas"][f"GoogleCloudAiplatformV1{singular}"]["properties"])
     read = {re.sub(r"_([a-z])", lambda letter: letter[1].upper(), field) for field in RemoteJob.__slots__}
 
@@ -124,7 +125,7 @@ def test_fields_that_are_read_are_fields_of_the_resource(aiplatform: dict[str, A
 
 
 def test_page_of_each_kind_has_the_key_that_is_read(aiplatform: dict[str, Any]) -> None:
-    for collection in wire.KINDS.values():
+    for collection in COLLECTIONS.values():
         answer = f"GoogleCloudAiplatformV1List{collection[0].upper()}{collection[1:]}Response"
         assert {collection, "nextPageToken"} <= set(aiplatform["schemas"][answer]["properties"])
 

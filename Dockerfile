@@ -1,0 +1,28 @@
+# The image of every process of Trainboard; deploy/start.sh names them. It runs as a user without a name, and needs to
+# write only below /state, so that the root file system can be read-only. tests/journeys/test_image.py follows its steps.
+FROM python:3.12.11-slim-bookworm AS build
+ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+RUN python -m venv --without-pip /opt/venv
+COPY requirements/run.txt /build/run.txt
+RUN python -m pip --python /opt/venv/bin/python install --require-hashes --only-binary :all: --requirement /build/run.txt
+
+FROM python:3.12.11-slim-bookworm
+RUN python -m pip uninstall --yes pip && mkdir /state && chown 10001:10001 /state
+COPY --from=build /opt/venv /opt/venv
+COPY manage.py /app/manage.py
+COPY jobs /app/jobs
+COPY dashboard /app/dashboard
+COPY emulator /app/emulator
+COPY templates /app/templates
+COPY deploy/start.sh deploy/health.py /app/deploy/
+ENV PATH=/opt/venv/bin:/usr/local/bin:/usr/bin:/bin \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONUNBUFFERED=1 \
+    TRAINBOARD_STATE=/state \
+    TRAINBOARD_LOG_FORMAT=json
+WORKDIR /app
+USER 10001:10001
+EXPOSE 8000
+HEALTHCHECK --interval=15s --timeout=5s --start-period=30s CMD ["python", "/app/deploy/health.py"]
+ENTRYPOINT ["sh", "/app/deploy/start.sh"]
+CMD ["web"]

@@ -1,0 +1,227 @@
+"""Every page, sweep and poll at ten thousand jobs and at many more, on PostgreSQL, with Django's admin beside it.
+
+Run as a script; BENCH_ROWS is the number of jobs, 200,000 unless set; a million takes about ten minutes. Prints what
+each page takes at both sizes (median and 95th percentile), their ratio, queries and bytes, and fails if a target is
+missed. Times are those of a request inside Django, without a web server and the network: what this process and its
+database session have computed, so that other programs on the machine count little (by the clock where there is no
+/proc).
+"""
+
+import gc
+import logging
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+from tests.support import postgres  # noqa: E402
+
+STATE = tempfile.TemporaryDirectory(prefix="tb-bench-", dir="/tmp")
+os.environ |= {
+    "TRAINBOARD_TEST_STATE": STATE.name,
+    "DATABASE_URL": postgres.url(Path(STATE.name)),
+    "DJANGO_SETTINGS_MODULE": "tests.settings",
+}
+import django  # noqa: E402
+
+django.setup()
+
+from django.conf import settings  # noqa: E402
+from django.contrib import admin  # noqa: E402
+from django.contrib.auth.models import User  # noqa: E402
+from django.core.management import call_command  # noqa: E402
+from django.db import connection, connections  # noqa: E402
+from django.test import Client, RequestFactory  # noqa: E402
+from django.test.utils import CaptureQueriesContext  # noqa: E402
+
+from jobs import observation, steps  # noqa: E402
+from jobs.clock import database_now  # noqa: E402
+from jobs.models import Installation, Job, Scope  # noqa: E402
+from jobs.observation import feeds, trial_jobs, watched  # noqa: E402
+from jobs.requests import drafts  # noqa: E402
+from jobs.upkeep import repair, watch_spending  # noqa: E402
+from tests.support import many_jobs, multiply_jobs  # noqa: E402
+from tests.support.visits import ADMIN, MANAGER, MAX_QUERIES, MEMBER, further_queries, visits  # noqa: E402
+
+SMALL = 10_000
+LARGE = int(os.environ.get("BENCH_ROWS", "200000"))
+ROUNDS = 12
+PAGE_MS, WORK_MS, MAX_GROWTH, MAX_BYTES = 100, 50, 1.3, 150_000
+NOTICEABLE_MS = 20
+"""Less growth is within what times of a page differ by, or a search that has more to search than the small site has."""
+MIN_ADMIN_RATIO = 10
+"""How many times quicker the history is than the same list in Django's admin with a million jobs, at least."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one thing took: milliseconds (`computed`), queries, bytes."""
+
+    median: float
+    p95: float
+    queries: int = 0
+    size: int = 0
+
+
+def computed() -> float:
+    """Return the milliseconds that this process and its session of the database have computed so far."""
+    assert connection.connection is not None
+    session = Path(f"/proc/{connection.connection.info.backend_pid}/schedstat")
+    if not session.exists():
+        return time.perf_counter() * 1000
+    return time.process_time() * 1000 + int(session.read_text().split()[0]) / 1e6
+
+
+def measure(call: Callable[[], int], rounds: int = ROUNDS) -> Measured:
+    """Time a call, which returns the bytes of its answer; the first two are not counted."""
+    call()
+    with CaptureQueriesContext(connection) as queries:
+        size = call()
+    count, times = len(queries), list[float]()
+    for _ in range(rounds):
+        began = computed()
+        call()
+        times.append(computed() - began)
+    times.sort()
+    return Measured(statistics.median(times), times[round(0.95 * len(times)) - 1], count, size)
+
+
+def pages(world: many_jobs.World) -> dict[str, Callable[[], int]]:
+    """Return a request of every page, with its filters, by its name."""
+    browsers = {name: Client(SERVER_NAME="localhost") for name in (MEMBER, MANAGER, ADMIN)}
+    for name, browser in browsers.items():
+        browser.force_login(User.objects.get(username=name))
+
+    def request(path: str, who: str, *, is_fragment: bool) -> Callable[[], int]:
+        def get() -> int:
+            answer = browsers[who].get(path, headers={"HX-Request": "true"} if is_fragment else {})
+            assert answer.status_code == 200, (path, answer.status_code)
+            return len(answer.content)
+
+        return get
+
+    found = visits(world, database_now())
+    return {str(each): request(each.path, each.who, is_fragment=each.is_fragment) for each in found}
+
+
+def work() -> dict[str, Callable[[], int]]:
+    """Return what beat runs every few seconds, and the reads of one poll, without calls to Vertex AI and a broker."""
+    scope = Scope.objects.filter(kind=Job.Kind.CUSTOM_JOB).order_by("pk")[0]
+
+    def sweep() -> int:
+        now = database_now()
+        Installation.objects.update(swept_at=None)
+        assert steps.begin_sweep(now, interval=settings.SWEEP_INTERVAL)
+        for verb in (repair, observation.watch_resources, watch_spending, drafts.expire, steps.due_jobs):
+            verb(now)
+        for due in (steps.due_scopes, steps.due_discoveries, steps.due_feeds):
+            due(now)
+        return 0
+
+    def poll() -> int:
+        now = database_now()
+        watched.watched_jobs(scope, now)
+        watched.may_have_duplicates(scope, now)
+        trial_jobs.trials_to_ask(scope, now).exists()
+        list(feeds.unread_jobs(scope.project))
+        return 0
+
+    return {"sweep": sweep, "poll of a scope": poll}
+
+
+def peer() -> Callable[[], int]:
+    """Return the list of jobs in Django's admin as it comes: its count, its filters, the newest first."""
+
+    class Plain(admin.ModelAdmin):  # type: ignore[type-arg]
+        list_display = ["display_name", "team", "owner", "strategy", "state", "requested_at", "ended_at"]
+        list_filter = ["team", "strategy", "state"]
+        list_select_related = ["team", "owner"]
+        search_fields = ["display_name"]
+        ordering = ["-requested_at"]
+
+    plain = Plain(Job, admin.site)
+
+    def changelist() -> int:
+        request = RequestFactory().get("/admin/jobs/job/")
+        request.user = User.objects.get(username=ADMIN)
+        return len(plain.changelist_view(request).render().content)
+
+    return changelist
+
+
+def race(*calls: Callable[[], int]) -> list[float]:
+    """Return the median milliseconds of each call by the clock; counting in the admin uses other cores too."""
+    times: list[list[float]] = [[] for _ in calls]
+    for _ in range(5):
+        for call, own in zip(calls, times, strict=True):
+            began = time.perf_counter()
+            call()
+            own.append((time.perf_counter() - began) * 1000)
+    return [statistics.median(own) for own in times]
+
+
+def faults(large: Measured, small: Measured, limit: float, max_queries: int) -> list[str]:
+    """Return which targets are missed, in words."""
+    shows_alike = large.size <= MAX_GROWTH * small.size
+    has_grown = large.median > MAX_GROWTH * small.median and large.median - small.median > NOTICEABLE_MS and shows_alike
+    return [
+        words
+        for words, is_missed in (
+            (f"over {limit} ms", large.p95 > limit),
+            (f"over {max_queries} queries", limit == PAGE_MS and large.queries > max_queries),
+            (f"grew over {MAX_GROWTH} times", has_grown),
+            ("over 150 kB", large.size > MAX_BYTES),
+        )
+        if is_missed
+    ]
+
+
+def show(small: dict[str, Measured], large: dict[str, Measured]) -> bool:
+    """Print a line for each; return whether a target was missed."""
+    sizes = f"{SMALL:>14,}{LARGE:>18,}"
+    print(f"{'milliseconds, median and p95':<56}{sizes}{'ratio':>8}{'queries':>9}{'bytes':>9}")
+    is_missed = False
+    for name, now in large.items():
+        before, limit = small[name], WORK_MS if name in {"sweep", "poll of a scope"} else PAGE_MS
+        max_queries = MAX_QUERIES + further_queries(name)
+        missed = faults(now, before, limit, max_queries)
+        times = f"{before.median:>7.1f}{before.p95:>7.1f}{now.median:>11.1f}{now.p95:>7.1f}"
+        rest = f"{now.median / before.median:>8.2f}{now.queries:>9}{now.size:>9}"
+        print(f"{name:<56}{times}{rest}{'  MISSED: ' * bool(missed)}{', '.join(missed)}")
+        is_missed = is_missed or bool(missed)
+    return is_missed
+
+
+def main() -> int:
+    """Fill the database, measure, multiply it, measure again; return 1 if a target is missed."""
+    logging.disable(logging.INFO)
+    call_command("migrate", verbosity=0)
+    connection.settings_dict["CONN_MAX_AGE"] = 300  # as the site has it
+    world = many_jobs.fill(database_now(), jobs=SMALL)
+    User.objects.create_superuser(ADMIN)
+    multiply_jobs.multiply(1)  # brings the statistics up to date
+    calls = pages(world) | work()
+    gc.collect()
+    gc.freeze()
+    small = {name: measure(call) for name, call in calls.items()}
+    began = time.perf_counter()
+    multiply_jobs.multiply(LARGE // SMALL)
+    print(f"{Job.objects.count():,} jobs were written in {time.perf_counter() - began:.0f} s")
+    large = {name: measure(call) for name, call in calls.items()}
+    is_missed = show(small, large)
+    theirs, ours = race(peer(), calls[f"history, {ADMIN}"])
+    ratio = theirs / ours
+    print(f"the same list in Django's admin: {theirs:,.0f} ms by the clock, {ratio:.1f} times as long as the history")
+    connections.close_all()
+    return 1 if is_missed or (LARGE >= 1_000_000 and ratio < MIN_ADMIN_RATIO) else 0
+
+
+if __name__ == "__main__":
+    with STATE, postgres.running(Path(STATE.name)):
+        sys.exit(main())

@@ -1,0 +1,248 @@
+"""The served site: its history against Flower's list of as many tasks, and a board that a thousand people have open.
+
+Run as a script; BENCH_JOBS is the number of jobs, 100,000 unless set, BENCH_VIEWERS that of viewers. Both servers run
+on loopback with the same jobs and are asked over HTTP, one request at a time; Flower answers with JSON, the site with
+whole pages. Then every viewer asks for the live part of the board every three seconds, as browsers do.
+"""
+
+import asyncio
+import gzip
+import json
+import logging
+import os
+import random
+import re
+import secrets
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from urllib.parse import quote, urlencode
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+from tests.support import postgres  # noqa: E402
+
+STATE = tempfile.TemporaryDirectory(prefix="tb-served-", dir="/tmp")
+os.environ |= {
+    "TRAINBOARD_STATE": f"{STATE.name}/var",
+    "TRAINBOARD_SECRET_KEY": secrets.token_hex(),
+    "TRAINBOARD_LOG_LEVEL": "ERROR",
+    "DATABASE_URL": postgres.url(Path(STATE.name)),
+    "DJANGO_SETTINGS_MODULE": "dashboard.settings",
+}
+import django  # noqa: E402
+
+django.setup()
+
+from django.contrib.auth.models import User  # noqa: E402
+from django.core.management import call_command  # noqa: E402
+from django.db import connections  # noqa: E402
+from django.test import Client  # noqa: E402
+
+from bench._table import Figure, tell  # noqa: E402
+from jobs.clock import database_now  # noqa: E402
+from jobs.models import Job  # noqa: E402
+from tests.support import many_jobs, multiply_jobs  # noqa: E402
+from tests.support.visits import MANAGER, MEMBER  # noqa: E402
+
+JOBS = int(os.environ.get("BENCH_JOBS", "100000"))
+VIEWERS = int(os.environ.get("BENCH_VIEWERS", "1000"))
+SECONDS, INTERVAL, CONNECTIONS = 30, 3.0, 32
+ROUNDS = 10
+MIN_RATIO = 10
+"""How many times quicker than Flower's the site's pages are, at least."""
+MAX_WAIT_MS = 1_000
+"""The 95th percentile of what a viewer waits for an answer."""
+START_SECONDS = 120
+VERSION = re.compile(rb"X-Shown-Version[^0-9a-f]+([0-9a-f]{20})")
+
+
+def free_port() -> int:
+    """Return a port of this machine that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@contextmanager
+def server(port: int, *command: str) -> Iterator[None]:
+    """Run a server and wait until it accepts connections; it is ended afterwards."""
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        ends = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                break
+            except OSError:
+                if process.poll() is not None or time.monotonic() > ends:
+                    raise RuntimeError(f"{command} did not start") from None
+                time.sleep(0.2)
+        yield
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+
+
+def site(port: int) -> tuple[str, ...]:
+    """Return the command that serves the site with two processes, one for each core."""
+    where = ("--host", "127.0.0.1", "--port", str(port), "--workers", "2", "--blocking-threads", "4")
+    return (sys.executable, "-m", "granian", *where, "--interface", "wsgi", "--no-ws", "dashboard.wsgi:application")
+
+
+def flower(port: int, state: Path) -> tuple[str, ...]:
+    """Return the command that serves Flower with a state that was kept; it looks for no worker."""
+    kept = ("--persistent=True", f"--db={state}", f"--max_tasks_in_memory={2 * JOBS}", "--enable_events=False")
+    celery = (sys.executable, "-m", "celery", "--broker=memory://", "flower")
+    return (*celery, "--address=127.0.0.1", f"--port={port}", *kept)
+
+
+def cookie_of(username: str) -> str:
+    """Sign somebody in and return the cookie of the session."""
+    browser = Client()
+    browser.force_login(User.objects.get(username=username))
+    return f"sessionid={browser.cookies['sessionid'].value}"
+
+
+def median_ms(port: int, path: str, headers: Mapping[str, str]) -> float:
+    """Return the median milliseconds of one request after another on one connection; the first two are not counted."""
+    connection, times = HTTPConnection("127.0.0.1", port, timeout=60), []
+    for _ in range(ROUNDS + 2):
+        began = time.perf_counter()
+        connection.request("GET", path, headers=dict(headers))
+        answer = connection.getresponse()
+        answer.read()
+        times.append((time.perf_counter() - began) * 1000)
+        assert answer.status == 200, (path, answer.status)
+    connection.close()
+    return statistics.median(times[2:])
+
+
+def flower_path(start: int, search: str = "") -> str:
+    """Return where Flower's page of tasks gets fifty of them, the newest first."""
+    query = {"draw": 1, "start": start, "length": 50, "search[value]": search}
+    order = {"order[0][column]": 0, "columns[0][data]": "received", "order[0][dir]": "desc"}
+    return f"/tasks/datatable?{urlencode(query | order)}"
+
+
+def race(ours: int, theirs: int, cookie: str) -> list[Figure]:
+    """Return how many times quicker each page of the site is than Flower's list of the same jobs."""
+    deep = Job.objects.order_by("-requested_at", "pk")[int(0.9 * JOBS)]
+    before = quote(f"{deep.requested_at.isoformat()}~{deep.pk}")
+    asked = {
+        "the newest": ("/history/", flower_path(0)),
+        "the 90,000th": (f"/history/?before={before}", flower_path(int(0.9 * JOBS))),
+        "a name": ("/history/?q=bert", flower_path(0, "bert")),
+        "no such name": ("/history/?q=zebra", flower_path(0, "zebra")),
+    }
+    figures = []
+    for what, (mine, peer) in asked.items():
+        one, other = median_ms(ours, mine, {"Cookie": cookie}), median_ms(theirs, peer, {})
+        label = f"{what}: {one:,.0f} ms, Flower {other:,.0f} ms"
+        figures.append(Figure(label, other / one, "times", MIN_RATIO, is_rate=True))
+    return figures
+
+
+def write_tasks(state: Path) -> None:
+    """Give Flower the jobs as tasks."""
+    rows = Job.objects.order_by("requested_at").values_list("pk", "display_name", "state", "requested_at")
+    lines = (
+        json.dumps({"uuid": str(pk), "name": name, "state": state_, "received": at.timestamp()})
+        for pk, name, state_, at in rows.iterator()
+    )
+    command = (sys.executable, "-m", "bench.contenders.flower_state", str(state))
+    subprocess.run(command, input="\n".join(lines), text=True, cwd=ROOT, check=True)
+
+
+class Viewers:
+    """Many browsers that show the board; what they ask for goes over a few connections, as a proxy would send it."""
+
+    def __init__(self, port: int, cookies: list[str]) -> None:
+        self.port, self.cookies = port, cookies
+        self.versions = [""] * VIEWERS
+        self.waits: list[float] = []
+        self.answers: dict[int, int] = {}
+        self.due: asyncio.PriorityQueue[tuple[float, int]] = asyncio.PriorityQueue()
+
+    async def watch(self) -> None:
+        """Let all of them ask until SECONDS are over."""
+        now = time.monotonic()
+        for viewer in range(VIEWERS):
+            self.due.put_nowait((now + random.uniform(0, INTERVAL), viewer))
+        await asyncio.gather(*(self._connection(now + SECONDS) for _ in range(CONNECTIONS)))
+
+    async def _connection(self, ends: float) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        while True:
+            at, viewer = await self.due.get()
+            if at > ends:
+                self.due.put_nowait((at, viewer))
+                break
+            await asyncio.sleep(max(0, at - time.monotonic()))
+            await self._ask(reader, writer, viewer)
+            self.waits.append(time.monotonic() - at)
+            self.due.put_nowait((max(at + INTERVAL, time.monotonic()), viewer))
+        writer.close()
+
+    async def _ask(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, viewer: int) -> None:
+        lines = ("GET / HTTP/1.1", "Host: 127.0.0.1", f"Cookie: {self.cookies[viewer % len(self.cookies)]}")
+        shown = ("HX-Request: true", f"X-Shown-Version: {self.versions[viewer]}", "Accept-Encoding: gzip")
+        writer.write("\r\n".join((*lines, *shown, "", "")).encode())
+        head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+        status = int(head.split(" ", 2)[1])
+        self.answers[status] = self.answers.get(status, 0) + 1
+        size = next(
+            (int(line.partition(":")[2]) for line in head.split("\r\n") if line.startswith("content-length:")), 0
+        )
+        body = await reader.readexactly(size)
+        if found := VERSION.search(gzip.decompress(body) if "content-encoding: gzip" in head else body):
+            self.versions[viewer] = found[1].decode()
+
+
+def watched(port: int, cookies: list[str]) -> list[Figure]:
+    """Return what viewers who keep the board open for half a minute wait for, and what they are answered."""
+    viewers = Viewers(port, cookies)
+    asyncio.run(viewers.watch())
+    waits = sorted(viewers.waits)
+    rate = len(waits) / SECONDS
+    failed = sum(number for status, number in viewers.answers.items() if status not in {200, 204})
+    unchanged = viewers.answers.get(204, 0) / len(waits)
+    return [
+        Figure(f"{VIEWERS:,} viewers: requests a second", rate, "", 0.95 * VIEWERS / INTERVAL, is_rate=True),
+        Figure("what half of them wait", 1000 * statistics.median(waits), "ms"),
+        Figure("what 95 % wait at most", 1000 * waits[int(0.95 * len(waits))], "ms", MAX_WAIT_MS),
+        Figure("answers that say that nothing has changed", 100 * unchanged, "%"),
+        Figure("requests that failed", failed, "", 0),
+    ]
+
+
+def main() -> int:
+    """Fill the database, start both servers, race, then let the viewers watch; return 1 if a target is missed."""
+    logging.disable(logging.INFO)
+    call_command("migrate", verbosity=0)
+    many_jobs.fill(database_now())
+    multiply_jobs.multiply(max(1, JOBS // 10_000))
+    cookie, cookies = cookie_of(MEMBER), [cookie_of(MEMBER), cookie_of(MANAGER)]
+    cookies += [cookie_of(name) for name in User.objects.values_list("username", flat=True)[:200]]
+    state, ours, theirs = Path(STATE.name, "flower"), free_port(), free_port()
+    write_tasks(state)
+    call_command("collectstatic", verbosity=0, interactive=False)
+    with server(ours, *site(ours)):
+        with server(theirs, *flower(theirs, state)):
+            figures = race(ours, theirs, cookie)
+        figures += watched(ours, cookies)
+    connections.close_all()
+    return tell(figures)
+
+
+if __name__ == "__main__":
+    with STATE, postgres.running(Path(STATE.name)):
+        sys.exit(main())

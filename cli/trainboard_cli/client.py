@@ -1,0 +1,190 @@
+"""The API of a Trainboard site as Python functions. Each returns the JSON that the API's page describes.
+
+    client = Client("https://trainboard.example.org", token)
+    job = client.submit({"text": Path("job.yaml").read_text(), "expected_seconds": 7200}, key="nightly-2026-11-23")
+    for page in client.follow_events(job["job"]["id"]):
+        ...
+
+Proxies and certificates come from the environment as `requests` reads it: HTTPS_PROXY, NO_PROXY, REQUESTS_CA_BUNDLE.
+"""
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+import requests
+from requests.auth import AuthBase
+
+from trainboard_cli.errors import NotReached, Refused, TrainboardError
+
+Json = dict[str, Any]
+MAX_TRIES = 6
+FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.5, 20.0
+PASSING = frozenset({429, 502, 503, 504})
+"""Statuses after which the same request may succeed."""
+CONNECT_SECONDS, READ_SECONDS = 10, 60
+WAIT_SECONDS = 20
+"""How long the site may hold a request for events that waits for one."""
+
+
+class BearerAuth(AuthBase):
+    """Sends the token; given as `auth` so that a netrc file does not replace it."""
+
+    def __init__(self, token: str) -> None:
+        self.token = token
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        """Add the header."""
+        request.headers["Authorization"] = f"Bearer {self.token}"
+        return request
+
+
+class Client:
+    """One site and one token. `sleep` waits between tries; `report` is told in a sentence why one is repeated."""
+
+    def __init__(
+        self,
+        url: str,
+        token: str,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        report: Callable[[str], None] = lambda _words: None,
+    ) -> None:
+        self.url, self.sleep, self.report = check_address(url), sleep, report
+        self.session = requests.Session()
+        self.session.auth = BearerAuth(token)
+        self.session.headers.update({"Accept": "application/json", "User-Agent": "trainboard-cli/0.1.0"})
+
+    def get(self, path: str, **parameters: Any) -> Any:
+        """Return the JSON at a path below /api/v1; raise NotReached or Refused."""
+        return self._call("GET", path, {"params": parameters}, is_repeatable=True)
+
+    def post(self, path: str, body: Json, *, key: str = "") -> Any:
+        """Send JSON. With an idempotency key it is sent again if no answer came; without, only if nothing was sent."""
+        headers = {"Idempotency-Key": key} if key else {}
+        return self._call("POST", path, {"json": body, "headers": headers}, is_repeatable=bool(key))
+
+    def me(self) -> Json:
+        """Return whose token this is."""
+        return self._object(self.get("/me"))
+
+    def submit(self, request: Json, *, key: str) -> Json:
+        """Request a job once for each key; return {job, is_repeated, findings}. Raises Refused with findings."""
+        return self._object(self.post("/jobs", request, key=key))
+
+    def assess(self, request: Json) -> Json:
+        """Return what a job would cost under each strategy and what is found about it; nothing is kept."""
+        return self._object(self.post("/assessments", request))
+
+    def job(self, job: str) -> Json:
+        """Return a job in full."""
+        return self._object(self.get(f"/jobs/{job}"))
+
+    def act(self, job: str, verb: str, body: Json | None = None) -> Json:
+        """Cancel, approve or reject a job; return it as it is then."""
+        return self._object(self.post(f"/jobs/{job}/{verb}", body or {}))
+
+    def jobs(self, *, most: int, **filters: Any) -> Iterator[Json]:
+        """Yield at most `most` jobs, the newest first."""
+        cursor = ""
+        while most > 0 and cursor is not None:
+            page = self.get("/jobs", limit=min(most, 200), cursor=cursor, **filters)
+            yield from page["items"][:most]
+            most, cursor = most - len(page["items"]), page["next_cursor"]
+
+    def follow_events(self, job: str, *, after: int = 0) -> Iterator[Json]:
+        """Yield pages of events until the job has ended and its last event was given; empty pages are signs of life."""
+        while True:
+            page = self.get(f"/jobs/{job}/events", after=after, wait=WAIT_SECONDS, limit=500)
+            yield page
+            if page["is_finished"] and not page["items"]:
+                return
+            if not page["items"]:
+                self.sleep(page["poll_after_seconds"])
+            after = page["next_after"]
+
+    def follow_log(self, job: str, *, follow: bool, **filters: Any) -> Iterator[Json]:
+        """Yield lines of the log; with `follow` until no further one can come."""
+        after = 0
+        while True:
+            page = self.get(f"/jobs/{job}/logs", after=after, limit=500, **filters)
+            yield from page["items"]
+            after = page["next_after"]
+            if page["is_complete"] or not (page["has_more"] or follow):
+                return
+            self.sleep(page["poll_after_seconds"])
+
+    def _call(self, method: str, path: str, how: Json, *, is_repeatable: bool) -> Any:
+        """Send a request, again after connection errors and statuses that pass, with longer and longer pauses."""
+        address = f"{self.url}/api/v1{path}"
+        for number in range(1, MAX_TRIES + 1):
+            pause = min(FIRST_PAUSE_SECONDS * 2 ** (number - 1), MAX_PAUSE_SECONDS) * random.uniform(0.75, 1.25)  # noqa: S311
+            try:
+                response = self.session.request(
+                    method, address, timeout=(CONNECT_SECONDS, READ_SECONDS), allow_redirects=False, **how
+                )
+            except requests.exceptions.SSLError as problem:
+                raise NotReached(f"The certificate of {self.url} cannot be checked: {problem}.") from None
+            except (requests.ConnectionError, requests.Timeout) as problem:
+                may_repeat = is_repeatable or isinstance(problem, requests.ConnectTimeout)
+                if number == MAX_TRIES or not may_repeat:
+                    raise NotReached(f"{self.url} does not answer ({type(problem).__name__}).") from None
+                self.report(f"No answer from {self.url}; trying again.")
+            except requests.RequestException as problem:
+                raise NotReached(f"{self.url} cannot be asked: {problem}.") from None
+            else:
+                if response.status_code not in PASSING or number == MAX_TRIES:
+                    return _content(response, self.url)
+                if response.status_code != 429 and not is_repeatable:
+                    return _content(response, self.url)
+                pause = max(pause, _retry_after(response))
+                self.report(f"{self.url} answered {response.status_code}; trying again in {pause:.0f} s.")
+            self.sleep(pause)
+        raise AssertionError("the last try returns or raises")
+
+    @staticmethod
+    def _object(found: Any) -> Json:
+        if not isinstance(found, dict):
+            raise NotReached("The site's answer is not what this version of trainboard expects.")
+        return found
+
+
+def check_address(url: str) -> str:
+    """Return the address of a site without its last slash; raise TrainboardError for one that gives the token away."""
+    parts = urlsplit(url.strip())
+    if parts.scheme not in {"http", "https"} or not parts.netloc:
+        raise TrainboardError(f"{url!r} is no address of a site, such as https://trainboard.example.org.")
+    if parts.scheme == "http" and not _is_loopback(parts.hostname or ""):
+        raise TrainboardError(f"{url} is not encrypted; everybody on the way could read the token. Use https.")
+    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _content(response: requests.Response, url: str) -> Any:
+    """Return the JSON of an answer; raise Refused or NotReached for any other."""
+    status = response.status_code
+    if 300 <= status < 400:
+        raise NotReached(f"{url} sends on to {response.headers.get('Location')}: give that address instead.")
+    try:
+        found = response.json()
+    except ValueError:
+        raise NotReached(f"{url} answered {status}, and not as Trainboard does. Is it the right address?") from None
+    if status >= 500:
+        raise NotReached(f"{url} failed ({status}): {found.get('detail', '') if isinstance(found, dict) else ''}")
+    if status >= 400:
+        raise Refused(status, found if isinstance(found, dict) else {})
+    return found
+
+
+def _retry_after(response: requests.Response) -> float:
+    text = response.headers.get("Retry-After", "")
+    return min(float(text), 120.0) if text.isascii() and text.isdecimal() else 0.0

@@ -1,0 +1,55 @@
+"""What a command line says of a job: files, a run time, a strategy, as the body of a request."""
+
+import argparse
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from trainboard_cli.errors import TrainboardError
+
+UNITS = {"d": 86_400, "h": 3_600, "min": 60, "m": 60, "s": 1}
+LENGTH = re.compile(r"(\d+(?:\.\d+)?)\s*(d|h|min|m|s)\s*")
+STDIN = "-"
+
+
+def seconds_of(text: str) -> int:
+    """Return a length of time in seconds: 2h, 90m, 1h30m, 45s, 2 h 10 min. For argparse."""
+    found, place = 0.0, 0
+    for part in LENGTH.finditer(text.strip()):
+        if part.start() != place:
+            break
+        found, place = found + float(part[1]) * UNITS[part[2]], part.end()
+    if not place or place != len(text.strip()) or not 1 <= found <= 366 * 86_400:
+        raise argparse.ArgumentTypeError(f"{text!r} is no length of time, such as 2h, 90m or 1h30m")
+    return round(found)
+
+
+def request_of(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the body of a request for the file of a command line; raises TrainboardError for one that cannot be read.
+
+    Further files are those that the first one names, under the names that were given.
+    """
+    first, *others = options.files
+    wanted = {
+        "text": _text(first),
+        "files": {name: _text(name) for name in others} | {Path(name).name: _text(name) for name in others},
+        "name": "job" if first == STDIN else Path(first).stem,
+        "team": options.team,
+        "strategy": options.strategy.replace("-", "_"),
+        "region": options.region,
+        "job": options.job,
+        "confirm": options.confirm,
+        "expected_seconds": options.expected,
+    }
+    return {name: value for name, value in wanted.items() if value not in ("", None, [], {})} | {"text": wanted["text"]}
+
+
+def _text(name: str) -> str:
+    try:
+        content = sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
+        return content.decode("utf-8-sig")
+    except OSError as problem:
+        raise TrainboardError(f"{name} cannot be read: {problem.strerror}.") from None
+    except UnicodeDecodeError:
+        raise TrainboardError(f"{name} is not text in UTF-8.") from None

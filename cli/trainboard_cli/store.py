@@ -1,0 +1,97 @@
+"""What is kept between two commands: address and token of a site, and the keys of submissions under way."""
+
+import contextlib
+import json
+import os
+import time
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from trainboard_cli.errors import TrainboardError
+
+MAX_AGE_SECONDS = 7 * 24 * 3600
+"""A submission that was cut off longer ago is not continued."""
+
+
+def load_sign_in() -> tuple[str, str]:
+    """Return (address, token): of TRAINBOARD_URL and TRAINBOARD_TOKEN, else those of `trainboard login`."""
+    url, token = os.environ.get("TRAINBOARD_URL", ""), os.environ.get("TRAINBOARD_TOKEN", "")
+    kept = {} if url and token else _read(_credentials())
+    url, token = url or kept.get("url", ""), token or (kept.get("token", "") if url in {"", kept.get("url")} else "")
+    if not url or not token:
+        raise TrainboardError("Sign in with `trainboard login`, or set TRAINBOARD_URL and TRAINBOARD_TOKEN.")
+    return url, token
+
+
+def save_sign_in(url: str, token: str) -> Path:
+    """Keep an address and a token in a file that only this user can read; return its path."""
+    path = _credentials()
+    _write(path, {"url": url, "token": token})
+    return path
+
+
+class Submission:
+    """The idempotency key of one submission, kept until its outcome was told.
+
+    `content` is all that makes it this submission: the site, the files, the options. A command that was cut off and is
+    repeated finds the key of before, and so the job of before. `done` forgets the key: the next command is a new job.
+    """
+
+    def __init__(self, content: dict[str, Any], *, given: str = "", is_new: bool = False) -> None:
+        fingerprint = sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+        self.path = _folder("XDG_STATE_HOME", ".local/state") / "submissions" / f"{fingerprint[:40]}.json"
+        self.is_given = bool(given)
+        self.key = given or self._kept(is_new=is_new)
+
+    def done(self) -> None:
+        """Forget the key."""
+        if not self.is_given:
+            self.path.unlink(missing_ok=True)
+
+    def _kept(self, *, is_new: bool) -> str:
+        """Return the key that an earlier command kept, else keep a new one; of two at once the first counts."""
+        with contextlib.suppress(OSError):
+            if is_new or time.time() - self.path.stat().st_mtime > MAX_AGE_SECONDS:
+                self.path.unlink()
+        made = self.path.with_suffix(f".{uuid4().hex}")
+        _write(made, {"key": uuid4().hex})
+        with contextlib.suppress(FileExistsError):
+            os.link(made, self.path)
+        made.unlink()
+        key = str(_read(self.path).get("key", ""))
+        if not key:
+            raise TrainboardError(f"{self.path} cannot be read; remove it.")
+        return key
+
+
+def _credentials() -> Path:
+    return _folder("XDG_CONFIG_HOME", ".config") / "credentials.json"
+
+
+def _folder(variable: str, otherwise: str) -> Path:
+    given = os.environ.get(variable, "")
+    return (Path(given) if given else Path.home() / otherwise) / "trainboard"
+
+
+def _read(path: Path) -> dict[str, str]:
+    try:
+        found = json.loads(path.read_text())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as problem:
+        raise TrainboardError(f"{path} cannot be read: {problem}.") from None
+    return found if isinstance(found, dict) else {}
+
+
+def _write(path: Path, content: dict[str, str]) -> None:
+    """Write a file that only this user can read, from its first byte on, and in one step."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        part = path.with_name(f"{path.name}.{uuid4().hex}")
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            json.dump(content, file)
+        part.replace(path)
+    except OSError as problem:
+        raise TrainboardError(f"{path} cannot be written: {problem.strerror}.") from None

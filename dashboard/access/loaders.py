@@ -1,0 +1,127 @@
+"""Loaders: each finds a row that the person may see, or answers 404, so that a stranger learns nothing."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+
+from dashboard.access.roles import Request, can, in_teams_of, teams_of
+from jobs.models import Budget, Draft, Job, PersistentResource, ShownJob, Team, Template, hide_in
+from jobs.models.job import JobQuerySet
+from jobs.models.persistent_resource import PersistentResourceQuerySet
+
+REFUSALS = {
+    "cancel": "Your role in this team lets you look at jobs; an engineer, approver or lead may cancel them.",
+    "decide": "Your role in this team lets you look at its jobs; an approver or lead decides.",
+    "approve": "Your role in this team does not decide about jobs; an approver or lead does.",
+}
+MAX_DIGITS = 18
+"""Digits of a key; a longer one fits no column."""
+
+
+MAX_KEY_LENGTH = 64
+"""Characters of a request key."""
+
+
+def parse_key(text: str) -> int:
+    """Return the key of a row from an address; raise Http404 for anything else."""
+    if not (text.isascii() and text.isdecimal() and len(text) <= MAX_DIGITS):
+        raise Http404("no such row")
+    return int(text)
+
+
+def parse_uuid(text: str) -> UUID:
+    """Return the id of a job from an address; raise Http404 for anything else."""
+    try:
+        return UUID(text)
+    except ValueError:
+        raise Http404("no such job") from None
+
+
+def jobs_of(user: User) -> JobQuerySet:
+    """Return the jobs that `user` may see, with owner, team and last_seen loaded; the caller orders and bounds them.
+
+    Their secrets are hidden, the person's own too; `job_for` shows those.
+    """
+    return ShownJob.objects.filter(in_teams_of(user)).select_related("owner", "team", "last_seen")
+
+
+def job_for(request: Request, pk: UUID, verb: str = "see", *, joined: Sequence[str] = ()) -> Job:
+    """Return the job, or 404 for people outside its team, or 403 for members whose role does not allow `verb`.
+
+    `joined` are rows beside it that the same query reads, such as "metrics".
+    """
+    jobs = jobs_of(request.user).with_silence().select_related("approval__decided_by", *joined)
+    job = get_object_or_404(jobs, pk=pk)
+    if isinstance(job, ShownJob):
+        job.reveal_to(request.user)
+        if approval := getattr(job, "approval", None):
+            hide_in([approval], ["findings"], job)
+    if verb != "see" and not can(request.user, verb, job.team):
+        raise PermissionDenied(REFUSALS[verb])
+    return job
+
+
+def templates_of(user: User) -> QuerySet[Template]:
+    """Return the templates of the teams that `user` sees, by team and name; the caller bounds them."""
+    return (
+        Template.objects.filter(in_teams_of(user))
+        .select_related("team", "created_by")
+        .order_by("team__name", "name", "pk")
+    )
+
+
+def template_for(request: Request, pk: int, verb: str = "see") -> Template:
+    """Return the template, or 404 for people outside its team, or 403 where `verb` asks for more than they may."""
+    template = get_object_or_404(templates_of(request.user), pk=pk)
+    if verb != "see" and not can(request.user, verb, template.team):
+        raise PermissionDenied("Your role in this team lets you look at its templates; an engineer may change them.")
+    return template
+
+
+def draft_for(request: Request, pk: int) -> Draft:
+    """Return the person's own draft for a team that they are still in, or 404."""
+    return get_object_or_404(_drafts_of(request.user), pk=pk, form_key="")
+
+
+def typed_draft_for(request: Request, form_key: str) -> Draft:
+    """Return the person's own draft of the form with this key, for a team that they are still in, or 404."""
+    return get_object_or_404(_drafts_of(request.user).exclude(form_key=""), form_key=form_key[:MAX_KEY_LENGTH])
+
+
+def team_for(request: Request, pk: int, verb: str = "see") -> Team:
+    """Return the team with its policy, or 404 for people outside it, or 403 where they may not do `verb`."""
+    team = next((each for each in teams_of(request.user) if each.pk == pk), None)
+    if team is None:
+        raise Http404("no such team")
+    if verb != "see" and not can(request.user, verb, team):
+        raise PermissionDenied(
+            "Your role in this team lets you look at its settings and budgets; a lead may change them."
+        )
+    return team
+
+
+def _drafts_of(user: User) -> QuerySet[Draft]:
+    return Draft.objects.filter(in_teams_of(user), owner=user).select_related("team")
+
+
+def resources_of(user: User) -> PersistentResourceQuerySet:
+    """Return the persistent resources in the projects of the person's teams, by project, region and id."""
+    return PersistentResource.objects.visible_to(user).order_by("project", "region", "resource_id")
+
+
+def resource_for(request: Request, pk: int) -> PersistentResource:
+    """Return one that Vertex AI still had at the last poll, or 404 for people outside the teams of its project."""
+    return get_object_or_404(resources_of(request.user).existing(), pk=pk)
+
+
+def budget_for(request: Request, pk: int, verb: str = "see") -> Budget:
+    """Return a budget of the person's teams, or 404 for people outside them, or 403 as for `team_for`."""
+    row = get_object_or_404(Budget.objects.filter(in_teams_of(request.user)).select_related("team"), pk=pk)
+    if verb != "see" and not can(request.user, verb, row.team):
+        raise PermissionDenied("Only leads of the team set its budgets.")
+    return row

@@ -1,0 +1,51 @@
+"""Middleware for a site behind Google Identity-Aware Proxy: each request is its signed header's, or is refused."""
+
+import logging
+from collections.abc import Callable
+
+from django.conf import settings
+from django.contrib.auth import login
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+
+from dashboard.access import iap
+from jobs.clock import database_now
+from jobs.people.identities import NotAdmitted, find_user
+
+log = logging.getLogger(__name__)
+HEALTH = frozenset({"/healthz", "/readyz"})
+BACKEND = "dashboard.access.sign_in.SignInBackend"
+"""The backend that finds the person of a session again."""
+
+
+class ProxyMiddleware:
+    """Signs in whom the proxy names, on each request; does nothing unless TRAINBOARD_IAP_AUDIENCE is set.
+
+    It stands after AuthenticationMiddleware. A session of somebody else ends: the header alone says who asks.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Answer, or refuse with 401 what bears no valid header, with 403 whom no account is for."""
+        if not settings.IAP_AUDIENCE or request.path in HEALTH:
+            return self.get_response(request)
+        try:
+            user = find_user(iap.verify(request.META.get(iap.HEADER, "")), now=database_now())
+        except iap.NotVerified as reason:
+            log.warning("refused a request: its token %s", reason)
+            return render(request, "registration/refused.html", {"why": NOT_SIGNED}, status=401)
+        except iap.NoKeys as reason:
+            log.error("refused a request: %s", reason)
+            return render(request, "registration/refused.html", {"why": NO_KEYS}, status=503)
+        except NotAdmitted as reason:
+            return render(request, "registration/refused.html", {"why": str(reason)}, status=403)
+        if not request.user.is_authenticated or request.user.pk != user.pk:
+            login(request, user, backend=BACKEND)
+        return self.get_response(request)
+
+
+NOT_SIGNED = "This site is reached through Google Identity-Aware Proxy, and this request was not signed by it."
+NO_KEYS = "The keys of Google Identity-Aware Proxy cannot be read at the moment. Try again in a minute."

@@ -1,0 +1,48 @@
+"""Each request has an id, which its answer names and every line of the log about it carries."""
+
+import uuid
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from contextvars import ContextVar
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+
+from jobs import context
+
+HEADER = "X-Request-ID"
+_stack: ContextVar[ExitStack] = ContextVar("stack")
+
+
+class RequestIdMiddleware:
+    """Stands first, so that whatever fails behind it is logged with the id."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Take the id of X-Request-ID or traceparent where it is well-formed, else make one."""
+        given = request.headers.get(HEADER, "")
+        request_id = context.request_id_from(given, request.headers.get("traceparent", ""))
+        with ExitStack() as stack:
+            stack.enter_context(context.bind(request_id=request_id))
+            token = _stack.set(stack)
+            try:
+                response = self._get_response(request)
+            finally:
+                _stack.reset(token)
+        response.headers[HEADER] = request_id
+        return response
+
+    def process_view(
+        self, request: HttpRequest, view: Any, _args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> HttpResponse | None:
+        """Bind the person's number, never a name, and the job of the address.
+
+        A view that needs no sign-in is not asked whose it is: that would need the database, which may be gone.
+        """
+        user_id = request.user.pk if getattr(view, "login_required", True) else None
+        pk = kwargs.get("pk")
+        job_id = pk if isinstance(pk, uuid.UUID) else None
+        _stack.get().enter_context(context.bind(user_id=user_id, job_id=job_id))
+        return None

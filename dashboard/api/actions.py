@@ -1,0 +1,87 @@
+"""What changes a job: cancel it, approve it, reject it."""
+
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from http import HTTPStatus
+from uuid import UUID
+
+from ninja import Router, Schema
+from pydantic import ConfigDict, Field
+
+from dashboard.access import Request, job_for
+from dashboard.api.problems import Problem, field_error
+from dashboard.api.records import job_shape
+from dashboard.api.shapes import JobShape
+from dashboard.api.tokens import APPROVE, SUBMIT
+from jobs import requests, steps, tasks
+from jobs.bounds import clean
+from jobs.clock import DatabaseClock, database_now
+from jobs.models import Job
+
+router = Router(tags=["actions"])
+MAX_COMMENT_LENGTH = 2_000
+
+
+class Decision(Schema):
+    """The comment of a decision, and the amount that it is about: the job's `max_usd` as it was read."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    comment: str = Field("", max_length=MAX_COMMENT_LENGTH)
+    max_usd: str | None = Field(
+        None, max_length=30, description="Refuse with 409 where it may cost another amount now."
+    )
+
+
+@router.post("/jobs/{uuid:job_id}/cancel", response={202: JobShape}, auth=SUBMIT, summary="Cancel a job")
+def cancel_job(request: Request, job_id: UUID) -> JobShape:
+    """Ask for the end of a job; its events tell when it has ended. 409 where it has ended or is being cancelled."""
+    job = job_for(request, job_id, "cancel")
+    requests.check_is_ours(job)
+    if not steps.cancel(job, by=request.user, clock=DatabaseClock()):
+        raise Problem(HTTPStatus.CONFLICT, "The job has already ended or is being cancelled.", kind="wrong-state")
+    tasks.nudge_job(job.pk)
+    return _now(request, job_id)
+
+
+@router.post("/jobs/{uuid:job_id}/approve", response=JobShape, auth=APPROVE, summary="Approve a job")
+def approve_job(request: Request, job_id: UUID, body: Decision) -> JobShape:
+    """Vote for a job that awaits approval; it goes on once enough people have.
+
+    403 for one's own and for who does not decide, 409 where it was decided or costs another amount now.
+    """
+    return _decide(request, job_id, body, requests.approve)
+
+
+@router.post("/jobs/{uuid:job_id}/reject", response=JobShape, auth=APPROVE, summary="Reject a job")
+def reject_job(request: Request, job_id: UUID, body: Decision) -> JobShape:
+    """Refuse a job that awaits approval; `comment` is the reason and must be given. Errors as for approving."""
+    return _decide(request, job_id, body, requests.reject)
+
+
+def _decide(request: Request, job_id: UUID, body: Decision, verb: Callable[..., bool]) -> JobShape:
+    job = job_for(request, job_id, "decide")
+    if body.max_usd is not None and _amount(body.max_usd) != job.max_usd:
+        words = f"The job may now cost up to {job.max_usd} USD. Read it again, then decide."
+        raise Problem(HTTPStatus.CONFLICT, words, kind="other-amount")
+    try:
+        is_done = verb(job, by=request.user, comment=clean(body.comment), now=database_now())
+    except ValueError as error:
+        raise field_error("body", "comment", str(error)) from None
+    if not is_done:
+        words = "The job does not await an approval, or you have voted on it."
+        raise Problem(HTTPStatus.CONFLICT, words, kind="wrong-state")
+    tasks.nudge_job(job.pk)
+    return _now(request, job_id)
+
+
+def _amount(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise field_error("body", "max_usd", "It is no amount.") from None
+
+
+def _now(request: Request, job_id: UUID) -> JobShape:
+    job: Job = job_for(request, job_id)
+    return job_shape(request, job, database_now())

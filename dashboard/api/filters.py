@@ -1,0 +1,110 @@
+"""What addresses of the API may ask for: filters, pages and cursors; those of jobs are the history's own."""
+
+from datetime import datetime
+from http import HTTPStatus
+from typing import Any
+
+from django.http import QueryDict
+from ninja import Schema
+from pydantic import Field
+
+from dashboard.api.problems import FieldError, Problem, field_error
+from dashboard.api.waiting import MAX_WAIT_SECONDS
+from dashboard.pages.parts.history_facets import arguments, read_filters, read_form
+from dashboard.queries.logs import LEVELS
+from dashboard.queries.paging import Cursor, parse_cursor
+from jobs.bounds import MAX_MOMENT, MIN_MOMENT, is_storable
+
+MAX_LIMIT = 200
+MAX_PAGE = 500
+MAX_ID = 2**63 - 1
+NEXT = "`next_cursor` of the page before."
+STATES = (
+    "A group (to-approve, waiting, running, succeeded, failed, finished), or = and a state, such as =pending. "
+    "May be repeated: any of them."
+)
+
+
+class JobFilters(Schema):
+    """What the list is narrowed to; a filter that is absent narrows nothing. Days are in UTC."""
+
+    q: str = Field("", max_length=200, description="Part of the name, or an id.")
+    state: list[str] = Field([], description=STATES)
+    strategy: list[str] = Field([], description="Keys of strategies.")
+    owner: list[str] = Field([], description="Names of people.")
+    team: list[str] = Field([], description="Names of teams.")
+    region: list[str] = []
+    accelerator: list[str] = Field([], description="Of jobs that have ended.")
+    since: str = Field("", description="The first day, YYYY-MM-DD.")
+    until: str = Field("", description="The last day, YYYY-MM-DD.")
+    cursor: str = Field("", max_length=120, description=NEXT)
+    limit: int = Field(50, ge=1, le=MAX_LIMIT)
+    by: str = Field("", description="Which moment the days are of: requested (the default) or ended.")
+
+
+class EventFilters(Schema):
+    """Which events, and how long to wait for one."""
+
+    after: int = Field(0, ge=0, le=MAX_ID, description="Only events after this id.")
+    limit: int = Field(100, ge=1, le=MAX_PAGE)
+    wait: int = Field(0, ge=0, le=MAX_WAIT_SECONDS, description="Seconds to wait for one, where there is none yet.")
+
+
+class LogFilters(Schema):
+    """Which lines of a log."""
+
+    after: int = Field(0, ge=0, le=MAX_ID, description="Only lines that were read after this id.")
+    limit: int = Field(200, ge=1, le=MAX_PAGE)
+    since: datetime | None = Field(None, description="Only lines from this moment on (ISO 8601 with a time zone).")
+    replica: str = Field("", max_length=64)
+    level: str = Field("", description="The least severity: INFO, WARNING or ERROR.")
+    q: str = Field("", max_length=200, description="Words that stand in the line.")
+
+
+class PriceFilters(Schema):
+    """Which prices."""
+
+    region: str = Field(..., max_length=40, description="A region that trains, such as us-central1.")
+    q: str = Field("", max_length=100, description="Part of the resource's name.")
+    cursor: str = Field("", max_length=200, description=NEXT)
+    limit: int = Field(200, ge=1, le=MAX_PAGE)
+
+
+def log_arguments(filters: LogFilters) -> dict[str, Any]:
+    """Return the filters as arguments of `list_lines_after`; raise Problem for values that cannot be used."""
+    if filters.level and filters.level not in LEVELS:
+        raise field_error("query", "level", f"It is one of {', '.join(LEVELS)}.")
+    since = filters.since
+    if since is not None and (since.tzinfo is None or not MIN_MOMENT <= since < MAX_MOMENT):
+        raise field_error("query", "since", "It needs a time zone, such as 2026-03-01T09:00:00Z.")
+    if not is_storable(filters.replica + filters.q):
+        raise field_error("query", "q", "It holds a character that no log has.")
+    return {"replica": filters.replica, "since": since, "words": filters.q, "level": filters.level}
+
+
+def cursor_in(text: str) -> Cursor | None:
+    """Return the place of a cursor of the list of jobs, None for none; raise Problem for what no page has given."""
+    cursor = parse_cursor(text)
+    if text and (cursor is None or not MIN_MOMENT <= cursor.at < MAX_MOMENT):
+        raise field_error("query", "cursor", "It is none that a page has given.")
+    return cursor
+
+
+def list_arguments(filters: JobFilters) -> dict[str, Any]:
+    """Return the filters as arguments of `list_history`; raise Problem for values that cannot be used."""
+    address = QueryDict(mutable=True)
+    for name, value in filters.model_dump(exclude={"cursor", "limit"}).items():
+        address.setlist(name, value if isinstance(value, list) else [value])
+    form = read_form(address)
+    if form.errors:
+        errors = [
+            FieldError(place="query", field=name, message=str(words))
+            for name, found in form.errors.items()
+            for words in found
+        ]
+        raise Problem(
+            HTTPStatus.UNPROCESSABLE_ENTITY,
+            "; ".join(f"{each.field}: {each.message}" for each in errors[:5]),
+            errors=errors,
+        )
+    return arguments(*read_filters(form))

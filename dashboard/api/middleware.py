@@ -1,0 +1,48 @@
+"""Makes problems of the errors that Django answers before or beside the API's functions: 404, 405, 413, 500."""
+
+from collections.abc import Callable
+from http import HTTPStatus
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+
+from dashboard.api.problems import MEDIA_TYPE, Problem, answer
+
+PREFIX = "/api/v1/"
+WORDS = {
+    HTTPStatus.NOT_FOUND: "There is nothing at this address that you may see.",
+    HTTPStatus.METHOD_NOT_ALLOWED: "This address does not take this method; the header Allow lists those it takes.",
+    HTTPStatus.INTERNAL_SERVER_ERROR: "A fault of Trainboard ended the request. The site's log has the rest.",
+}
+KEPT = ("Allow", "Retry-After", "WWW-Authenticate")
+
+
+class ProblemMiddleware:
+    """Answers below /api/v1/ with problems wherever the status is an error."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Answer; a body that is too large is refused before it is read."""
+        if not request.path.startswith(PREFIX):
+            return self.get_response(request)
+        if _body_length(request) > (most := settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0):
+            words = f"The body of a request has at most {most:,} bytes."
+            return answer(request, Problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, words))
+        response = self.get_response(request)
+        if response.status_code < HTTPStatus.BAD_REQUEST or response.headers.get("Content-Type") == MEDIA_TYPE:
+            return response
+        return _as_problem(request, response)
+
+
+def _body_length(request: HttpRequest) -> int:
+    length = request.headers.get("Content-Length") or "0"
+    return int(length) if length.isascii() and length.isdecimal() else 0
+
+
+def _as_problem(request: HttpRequest, response: HttpResponseBase) -> HttpResponse:
+    status = HTTPStatus(response.status_code)
+    headers = {name: response.headers[name] for name in KEPT if name in response.headers}
+    return answer(request, Problem(status, WORDS.get(status, status.description or status.phrase), headers=headers))

@@ -1,0 +1,137 @@
+"""Every error of the API is application/problem+json (RFC 9457), with what is wrong and where."""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from http import HTTPStatus
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from ninja import NinjaAPI, Schema
+from ninja.errors import HttpError, ValidationError
+
+from dashboard.api.shapes import FindingShape
+from jobs.errors import NotAllowed, NotPermitted
+from jobs.spec import Finding
+
+MEDIA_TYPE = "application/problem+json"
+TYPES = {
+    "refused": "The job is refused; `findings` say why, each with its field of the REST body and its line of the text.",
+    "unreadable": "The text is no job that can be read; `findings` say where.",
+    "key-reused": "The Idempotency-Key was used before for another request.",
+    "too-many-requests": "The token has made too many requests; try again after the seconds in Retry-After.",
+    "wrong-state": "The job is in a state in which this cannot be done.",
+    "other-amount": "The most that the job may cost has changed since it was read.",
+    "scope": "The token does not have the scope that this needs.",
+}
+"""Types of problems beside those that a status says alone: {name: words}. The type is `/api/#problem-<name>`."""
+
+
+class FieldError(Schema):
+    """What is wrong with one value of the request: `in` is path, query, header or body."""
+
+    place: str
+    field: str
+    message: str
+
+
+class ProblemDetails(Schema):
+    """RFC 9457, section 3.1, with findings about a job and errors of the request."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
+    errors: list[FieldError] = []
+    findings: list[FindingShape] = []
+
+
+class Problem(Exception):
+    """An error that is answered as a problem; `kind` is one of TYPES, or "" where the status says it all."""
+
+    def __init__(
+        self,
+        status: HTTPStatus,
+        detail: str,
+        *,
+        kind: str = "",
+        findings: Iterable[Finding] = (),
+        errors: Iterable[FieldError] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.status, self.detail, self.kind = status, detail, kind
+        self.findings, self.errors, self.headers = list(findings), list(errors), dict(headers or {})
+
+
+def answer(request: HttpRequest, problem: Problem) -> HttpResponse:
+    """Return a problem as a response."""
+    content = {
+        "type": f"/api/#problem-{problem.kind}" if problem.kind else "about:blank",
+        "title": problem.status.phrase,
+        "status": int(problem.status),
+        "detail": problem.detail,
+        "instance": request.path,
+        "errors": [error.model_dump() for error in problem.errors],
+        "findings": [finding.as_dict() for finding in problem.findings],
+    }
+    return JsonResponse(content, status=problem.status, content_type=MEDIA_TYPE, headers=problem.headers)
+
+
+def field_error(place: str, field: str, message: str) -> Problem:
+    """Return the problem of one value of the request that cannot be used."""
+    errors = [FieldError(place=place, field=field, message=message)]
+    return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{field}: {message}", errors=errors)
+
+
+def not_found(words: str = "There is nothing at this address that you may see.") -> Problem:
+    """Return the problem of what does not exist, or is not the caller's to see."""
+    return Problem(HTTPStatus.NOT_FOUND, words)
+
+
+def _from_http_error(error: HttpError) -> Problem:
+    status = HTTPStatus(error.status_code)
+    if status is not HTTPStatus.UNAUTHORIZED:
+        return Problem(status, str(error))
+    words = "Send the header Authorization: Bearer TOKEN with a valid API token of yours."
+    return Problem(status, words, headers={"WWW-Authenticate": "Bearer"})
+
+
+def _from_validation(error: ValidationError) -> Problem:
+    errors = [_field_of(each) for each in error.errors]
+    words = "; ".join(f"{each.field}: {each.message}" for each in errors[:5])
+    return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, words, errors=errors)
+
+
+def _field_of(error: Mapping[str, Any]) -> FieldError:
+    place, *path = (str(part) for part in error["loc"])
+    path = path[1:] if place == "body" and len(path) > 1 else path  # the first names the parameter of the function
+    return FieldError(place=place, field=".".join(path), message=str(error["msg"]))
+
+
+def handle_problems(api: NinjaAPI) -> None:
+    """Answer what the API's functions raise as problems; anything else is a fault of ours, and Django's to report."""
+    unseen = not_found()
+    handlers: dict[type[Exception], Any] = {
+        Problem: lambda problem: problem,
+        Http404: lambda _: unseen,
+        PermissionDenied: lambda error: Problem(HTTPStatus.FORBIDDEN, str(error) or "You may not do this."),
+        NotPermitted: lambda error: Problem(HTTPStatus.FORBIDDEN, str(error)),
+        NotAllowed: lambda error: refused(error.findings),
+        ValidationError: _from_validation,
+        HttpError: _from_http_error,
+    }
+    for kind, convert in handlers.items():
+        api.add_exception_handler(kind, partial(_handle, convert))
+
+
+def _handle(convert: Callable[[Exception], Problem], request: HttpRequest, error: Exception) -> HttpResponse:
+    return answer(request, convert(error))
+
+
+def refused(findings: Iterable[Finding], kind: str = "refused") -> Problem:
+    """Return the problem of a job with errors."""
+    listed = list(findings)
+    words = "; ".join(each.message for each in listed if each.severity == "error") or "The job is refused."
+    return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, words, kind=kind, findings=listed)

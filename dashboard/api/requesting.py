@@ -1,0 +1,146 @@
+"""Assess a job, and request one: once for each Idempotency-Key."""
+
+from datetime import timedelta
+from hashlib import sha256
+from http import HTTPStatus
+from typing import Any
+from uuid import uuid4
+
+from django.http import HttpResponse
+from django.urls import reverse
+from ninja import Header, Router, Schema, Status
+from pydantic import Field
+
+from dashboard.access import Request
+from dashboard.api import jobs, reading
+from dashboard.api.problems import refused
+from dashboard.api.reading import Asked, JobRequest, JobText
+from dashboard.api.records import job_shape, usd
+from dashboard.api.shapes import AlternativeShape, AssessmentShape, FindingShape, Requested
+from dashboard.api.tokens import READ, SUBMIT
+from jobs import requests, spec, tasks
+from jobs.assessment import Alternative, Assessment, assess
+from jobs.clock import database_now
+from jobs.errors import NotAllowed
+from jobs.models import Job, ShownJob
+from jobs.spec import Finding
+from jobs.states import JobState
+from jobs.strategies import strategy_of
+
+router = Router(tags=["requests"])
+MAX_KEY_LENGTH = 255
+
+
+class KeyHeader(Schema):
+    """The header by which a repeated request is known."""
+
+    idempotency_key: str = Field(
+        "", alias="Idempotency-Key", max_length=MAX_KEY_LENGTH, description="The same key requests the job once."
+    )
+
+
+@router.post("/assessments", response=AssessmentShape, auth=READ, summary="Assess a job without requesting it")
+def create_assessment(request: Request, body: JobText) -> AssessmentShape:
+    """Return findings, the estimate and the outcome as the compose page shows them, and the job under each strategy.
+
+    Nothing is kept. Estimates and alternatives need `expected_seconds`.
+    """
+    asked, now = reading.read_asked(request, body), database_now()
+    expected = timedelta(seconds=body.expected_seconds) if body.expected_seconds else None
+    context = requests.load_context(asked.team, asked.submission, now=now)
+    assessment = assess(asked.submission, context, expected=expected, compares=True)
+    return _assessment(asked, assessment, asked.findings(assessment.findings, body.confirm))
+
+
+@jobs.router.post("/jobs", response={200: Requested, 201: Requested}, auth=SUBMIT, summary="Request a job")
+def create_job(
+    request: Request, response: HttpResponse, body: JobRequest, headers: Header[KeyHeader]
+) -> Status[Requested]:
+    """Assess the job and request it: it awaits approval where policy asks for one, else it is submitted.
+
+    201 for a new job; 200 with the job of before when the key was used for the same request before. A job with errors
+    is answered with 422 and its findings; nothing is kept of it.
+    """
+    asked = reading.read_asked(request, body)
+    key = _request_key(headers.idempotency_key)
+    earlier = requests.requested_job(request.user, key)
+    notes = reading.check_readable(asked, body) if earlier is None else []
+    job = earlier or _request(request, asked, body, key)
+    if not _is_same(job, asked, body):
+        raise reading.reused_key()
+    if job.state == JobState.APPROVED:
+        tasks.nudge_job(job.pk)
+    shape = job_shape(request, ShownJob.of(job).reveal_to(request.user), database_now())
+    response["Location"] = reverse("api-v1:get_job", args=[job.pk])
+    result = Requested(job=shape, is_repeated=earlier is not None, findings=_shapes(notes))
+    return Status(HTTPStatus.CREATED if earlier is None else HTTPStatus.OK, result)
+
+
+def _request(request: Request, asked: Asked, body: JobRequest, key: str) -> Job:
+    """Request the job; a refusal's findings are put at their lines."""
+    try:
+        return requests.request_job(
+            submission=asked.submission,
+            team=asked.team,
+            by=request.user,
+            expected=reading.expected_of(body),
+            request_key=key,
+            now=database_now(),
+        )
+    except NotAllowed as refusal:
+        raise refused(asked.located(tuple(refusal.findings))) from None
+
+
+def _request_key(given: str) -> str:
+    """Return what is kept of an Idempotency-Key: a digest, since the column is shorter; a new one where none came."""
+    return f"api-{sha256(given.encode(errors='replace')).hexdigest()[:48]}" if given else f"api-{uuid4().hex}"
+
+
+def _is_same(job: Job, asked: Asked, body: JobRequest) -> bool:
+    """Tell whether a job is the one that is asked for: what was requested with its key never changes."""
+    submission = asked.submission
+    return (
+        job.team_id == asked.team.pk
+        and (job.kind, job.project, job.region) == (submission.kind, submission.project, submission.region)
+        and job.expected_seconds == body.expected_seconds
+        and job.spec == spec.rest_body(submission.job)
+    )
+
+
+def _assessment(asked: Asked, assessment: Assessment, findings: list[Finding]) -> AssessmentShape:
+    submission = assessment.submission
+    is_refused = spec.has_errors(findings)
+    outcome = assessment.outcome and ("refuse" if is_refused else str(assessment.outcome))
+    return AssessmentShape(
+        outcome=outcome,
+        name=submission.display_name,
+        kind=submission.kind,
+        strategy=strategy_of(submission).key,
+        machines=submission.machines_summary,
+        project=submission.project,
+        region=submission.region,
+        findings=_shapes(findings),
+        estimate=assessment.estimate.as_dict() if assessment.estimate else None,
+        max_usd=usd(assessment.max_usd),
+        alternatives=[_alternative(asked, each) for each in assessment.alternatives],
+        body=spec.rest_body(submission.job),
+    )
+
+
+def _alternative(asked: Asked, each: Alternative) -> AlternativeShape:
+    return AlternativeShape(
+        strategy=each.strategy.key,
+        label=each.strategy.label,
+        is_possible=not each.errors,
+        estimate=each.estimate.as_dict(),
+        saving=None if each.saving is None else float(each.saving),
+        findings=_shapes(asked.located(each.findings)),
+    )
+
+
+def _shapes(findings: list[Finding]) -> list[FindingShape]:
+    return [FindingShape(**_values(finding)) for finding in findings]
+
+
+def _values(finding: Finding) -> dict[str, Any]:
+    return finding.as_dict()

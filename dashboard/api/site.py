@@ -1,0 +1,85 @@
+"""The API as one object, its addresses, and its OpenAPI document with every error that an operation may answer."""
+
+from functools import cache
+from typing import Any
+
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.urls import URLPattern, path
+from django.views.decorators.http import require_safe
+from ninja import NinjaAPI
+
+from dashboard.api import actions, facts, jobs, requesting
+from dashboard.api.problems import MEDIA_TYPE, ProblemDetails, handle_problems
+from dashboard.api.tokens import READ
+
+NAMESPACE = "api-v1"
+DESCRIPTION = (
+    "Jobs of your teams for programs: the same rows, rights and assessment as the pages. Every error is a problem "
+    "(RFC 9457). Amounts are US dollars as text, moments ISO 8601."
+)
+ERRORS = {
+    400: "The body is no JSON.",
+    401: "There is no valid token.",
+    403: "The token's scope or its owner's role does not allow this.",
+    404: "There is no such thing that you may see.",
+    405: "The address does not take this method.",
+    409: "The state of the job does not allow this.",
+    413: "The body is too large.",
+    422: "A value of the request, or the job, has errors.",
+    429: "The token has made too many requests.",
+}
+EVERY = (401, 403, 405, 422, 429)
+WITH_BODY = (400, 413)
+
+api = NinjaAPI(
+    title="Trainboard",
+    version="1",
+    description=DESCRIPTION,
+    urls_namespace=NAMESPACE,
+    openapi_url=None,
+    docs_url=None,
+    auth=READ,
+)
+for _router in (facts.router, jobs.router, requesting.router, actions.router):
+    api.add_router("", _router)
+handle_problems(api)
+
+
+def api_urls() -> tuple[list[Any], str, str]:
+    """Return the addresses below /api/v1/. They ask for a token, so Django's middleware need not ask for a session."""
+    patterns, app, namespace = api.urls
+    for pattern in patterns:
+        if isinstance(pattern, URLPattern):
+            login_not_required(pattern.callback)
+    return [path("openapi.json", openapi, name="openapi"), *patterns], app, namespace
+
+
+@login_not_required
+@require_safe
+def openapi(_request: HttpRequest) -> HttpResponse:
+    """Return the OpenAPI document; it tells of no team, so it is for everybody."""
+    return JsonResponse(document())
+
+
+@cache
+def document() -> dict[str, Any]:
+    """Return the OpenAPI 3.1 document, with the problems that each operation may answer."""
+    made: dict[str, Any] = dict(api.get_openapi_schema(path_prefix="api/v1"))
+    schemas = made["components"]["schemas"]
+    problem = ProblemDetails.model_json_schema(ref_template="#/components/schemas/{model}")
+    schemas |= problem.pop("$defs", {})
+    schemas["ProblemDetails"] = problem
+    for address, operations in made["paths"].items():
+        for operation in operations.values():
+            operation["operationId"] = operation["operationId"].rpartition("_dashboard_api_")[2]
+            operation["responses"] |= _errors(address, has_body="requestBody" in operation)
+    return made
+
+
+def _errors(address: str, *, has_body: bool) -> dict[int, Any]:
+    codes = {*EVERY, *(WITH_BODY if has_body else ())}
+    codes |= {404} if "{" in address or has_body else set()
+    codes |= {409} if has_body or address.endswith("/cancel") else set()
+    schema = {"schema": {"$ref": "#/components/schemas/ProblemDetails"}}
+    return {code: {"description": ERRORS[code], "content": {MEDIA_TYPE: schema}} for code in sorted(codes)}

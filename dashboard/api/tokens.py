@@ -1,0 +1,49 @@
+"""Who calls: a personal token in the Authorization header, its scope, and how often it may call."""
+
+import math
+from datetime import timedelta
+from http import HTTPStatus
+
+from django.conf import settings
+from django.http import HttpRequest
+from ninja.security import HttpBearer
+
+from dashboard import rehearsal
+from dashboard.access.known_password import has_known_password
+from dashboard.api.problems import Problem
+from jobs.clock import database_now
+from jobs.models import ApiToken
+from jobs.queue import rate_limit
+from jobs.requests.api_tokens import use_token
+
+
+class BearerToken(HttpBearer):
+    """Authentication by a personal token with a scope. A session's cookie opens nothing here, so CSRF cannot either."""
+
+    def __init__(self, scope: str) -> None:
+        super().__init__()
+        self.scope = scope
+
+    def authenticate(self, request: HttpRequest, token: str) -> ApiToken | None:
+        """Make the token's owner the request's user; None for no valid token. Raises Problem for 403 and 429."""
+        now = database_now()
+        known = use_token(token.strip(), now=now)
+        if known is None or (rehearsal.refusal(request) and has_known_password(known.owner)):
+            return None
+        bucket = rate_limit.Bucket("API", f"token-{known.pk}", "", settings.API_CALLS_PER_MINUTE)
+        if wait := rate_limit.take(bucket, now=now):
+            raise _too_many(wait)
+        if self.scope not in known.scopes:
+            raise Problem(HTTPStatus.FORBIDDEN, f"This token has no scope {self.scope!r}.", kind="scope")
+        request.user = known.owner
+        return known
+
+
+def _too_many(wait: timedelta) -> Problem:
+    seconds = max(math.ceil(wait.total_seconds()), 1)
+    words = f"A token may make {settings.API_CALLS_PER_MINUTE} requests a minute; try again in {seconds} s."
+    headers = {"Retry-After": str(seconds)}
+    return Problem(HTTPStatus.TOO_MANY_REQUESTS, words, kind="too-many-requests", headers=headers)
+
+
+READ, SUBMIT, APPROVE = BearerToken("read"), BearerToken("submit"), BearerToken("approve")

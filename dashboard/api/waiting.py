@@ -1,0 +1,35 @@
+"""Long polling under WSGI: a waiting request holds a thread of its process, so one of them waits at a time.
+
+A web process has four threads (see `dashboard/management/supervisor/plan.py`). One of them may wait for news, for at
+most MAX_WAIT_SECONDS; requests that come meanwhile are answered at once and say when to ask again. So watching never
+takes the threads that pages need, however many people watch. Server-sent events would hold a thread for each of them.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from time import monotonic
+from typing import TypeVar
+
+Item = TypeVar("Item")
+MAX_WAIT_SECONDS = 20
+LOOK_SECONDS = 1.0
+_free = threading.BoundedSemaphore(1)
+_never = threading.Event()
+
+
+def wait_for(look: Callable[[], Sequence[Item]], seconds: float) -> tuple[bool, list[Item]]:
+    """Look again and again until there is something, or the time is over; return it.
+
+    The first value is False, and nothing was looked for, where another request of this process waits already.
+    """
+    if not _free.acquire(blocking=False):
+        return False, []
+    try:
+        end = monotonic() + seconds
+        while (left := end - monotonic()) > 0:
+            _never.wait(min(LOOK_SECONDS, left))
+            if found := look():
+                return True, list(found)
+        return True, []
+    finally:
+        _free.release()

@@ -1,0 +1,78 @@
+"""What an approval is about, as one line of dollars: the range that is expected, the most, and the limit that asks."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from dashboard.drawing.figures import money
+from jobs.models import Job
+
+TRACK_TOP, TRACK_HEIGHT, HEIGHT = 36, 14, 84
+ROOM = Decimal("1.04")
+
+
+def draw_amounts(job: Job) -> SafeString:
+    """Return the chart of a job's estimate; nothing where no price is known."""
+    expected = job.estimate_usd
+    low, high = (_amount(job.estimate.get(name)) for name in ("low_usd", "high_usd"))
+    known = [each for each in (expected, low, high, job.max_usd, job.limit_usd) if each is not None]
+    if expected is None or not known or max(known) <= 0:
+        return SafeString("")
+    scale = max(known) * ROOM
+    low, high = low if low is not None else expected, high if high is not None else expected
+    return format_html(
+        '<svg class="chart amounts" role="img" aria-label="{}" height="{}">'
+        '<rect class="track" y="{}" width="100%" height="{}" rx="3"/>'
+        '<rect class="fill-{}" x="{}%" width="{}%" y="{}" height="{}" rx="3"/>{}'
+        '<rect class="dot" x="{}%" width="3" y="{}" height="26"/>'
+        '<text class="now" x="{}%" y="22" text-anchor="{}">{} expected</text></svg>',
+        _label(job, low, high),
+        HEIGHT,
+        TRACK_TOP,
+        TRACK_HEIGHT,
+        job.strategy,
+        _at(low, scale),
+        max(_at(high, scale) - _at(low, scale), 0.5),
+        TRACK_TOP,
+        TRACK_HEIGHT,
+        format_html_join("", "{}", ((mark,) for mark in _marks(job, scale))),
+        _at(expected, scale),
+        TRACK_TOP - 6,
+        _at(expected, scale),
+        _anchor(_at(expected, scale)),
+        money(expected),
+    )
+
+
+def _marks(job: Job, scale: Decimal) -> Iterator[SafeString]:
+    """Yield the limit that asks and the most that may be spent, each a line with its text below the other's."""
+    marks = [("limit", job.limit_usd, "asks", 66), ("most", job.max_usd, "at most", 80)]
+    for name, usd, word, y in marks:
+        if usd is not None:
+            x = _at(usd, scale)
+            yield format_html(
+                '<line class="{0}-line" x1="{1}%" x2="{1}%" y1="{2}" y2="{3}"/>'
+                '<text x="{1}%" y="{4}" text-anchor="{5}">{6} {7}</text>',
+                name, x, TRACK_TOP - 4, y - 11, y, _anchor(x), money(usd), word,
+            )  # fmt: skip
+
+
+def _at(usd: Decimal, scale: Decimal) -> float:
+    """Return where an amount lies, in percent of the width."""
+    return round(float(usd / scale * 100), 2)
+
+
+def _amount(text: object) -> Decimal | None:
+    return Decimal(text) if isinstance(text, str) and text else None
+
+
+def _anchor(x: float) -> str:
+    return "start" if x < 15 else "end" if x > 85 else "middle"
+
+
+def _label(job: Job, low: Decimal, high: Decimal) -> str:
+    most = f"; at most {money(job.max_usd)}" if job.max_usd is not None else ""
+    limit = f"; a limit of {money(job.limit_usd)} asks" if job.limit_usd is not None else ""
+    return f"Expected {money(job.estimate_usd)}, {money(low)} to {money(high)}{most}{limit}."

@@ -1,0 +1,135 @@
+"""Small charts as SVG: bars over time and ranges with a point. Each has a label in words, and a table has the same.
+
+Across, positions are shares of the width, so that a drawing fits any screen and its text keeps its size; down, they are
+pixels. Colours are classes.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+BARS_HEIGHT, GROUND, TOP = 138, 120, 14
+GAP = 0.3
+"""The space between two bars, as a share of what one has."""
+ROW, NAME_WIDTH = 24, 34.0
+"""Pixels of a row of ranges, and percent of the width that its name has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One bar: its title for those who point at it, and (class, value) of its parts from the ground up."""
+
+    title: str
+    parts: Sequence[tuple[str, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """One row: from `low` to `high` with a point at `middle`, in the chart's unit."""
+
+    name: str
+    look: str
+    low: float
+    middle: float
+    high: float
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A place on an axis and its text."""
+
+    at: float
+    text: str
+
+
+def draw_bars(bars: Sequence[Bar], label: str, top: str, ends: tuple[str, str]) -> SafeString:
+    """Return bars side by side; `top` is what the highest stands for, `ends` the texts under the first and the last."""
+    most = max((sum(value for _, value in bar.parts) for bar in bars), default=0) or 1
+    share = 100 / max(len(bars), 1)
+    return format_html(
+        '<svg class="chart" role="img" aria-label="{}" height="{}"><text y="10">{}</text>'
+        '<line class="grid-line" x2="100%" y1="{}" y2="{}"/>{}<line class="axis-line" x2="100%" y1="{}" y2="{}"/>'
+        '<text y="{}">{}</text><text x="100%" y="{}" text-anchor="end">{}</text></svg>',
+        label,
+        BARS_HEIGHT,
+        top,
+        TOP,
+        TOP,
+        format_html_join("", "{}", ((_bar(bar, place * share, share, most),) for place, bar in enumerate(bars))),
+        GROUND,
+        GROUND,
+        BARS_HEIGHT - 4,
+        ends[0],
+        BARS_HEIGHT - 4,
+        ends[1],
+    )
+
+
+def _bar(bar: Bar, x: float, share: float, most: float) -> SafeString:
+    parts, y = [], float(GROUND)
+    for look, value in bar.parts:
+        height = (GROUND - TOP) * value / most
+        if height > 0:
+            y -= height
+            width = share * (1 - GAP)
+            parts.append(
+                (look, f"{x + share * GAP / 2:.2f}%", f"{width:.2f}%", f"{y:.1f}", f"{max(height - 0.6, 0.4):.1f}")
+            )
+    drawn = format_html_join("", '<rect class="{}" x="{}" width="{}" y="{}" height="{}"/>', parts)
+    return format_html("<g><title>{}</title>{}</g>", bar.title, drawn)
+
+
+def draw_ranges(rows: Sequence[Range], ticks: Sequence[Tick], label: str, *, is_log: bool = False) -> SafeString:
+    """Return rows one below the other on one axis, which reaches from the first tick to the last."""
+    low, high = ticks[0].at, ticks[-1].at
+
+    def across(value: float) -> float:
+        value = min(max(value, low), high)
+        share = math.log(value / low) / math.log(high / low) if is_log else (value - low) / (high - low)
+        return NAME_WIDTH + 1 + (99 - NAME_WIDTH) * share
+
+    foot = len(rows) * ROW
+    return format_html(
+        '<svg class="chart" role="img" aria-label="{}" height="{}">{}{}'
+        '<line class="axis-line" x1="{}%" x2="100%" y1="{}" y2="{}"/>{}</svg>',
+        label,
+        foot + 18,
+        format_html_join(
+            "", '<line class="grid-line" x1="{0}%" x2="{0}%" y2="{1}"/>', ((f"{across(t.at):.2f}", foot) for t in ticks)
+        ),
+        format_html_join("", "{}", ((_range(row, place, across(row.low), across(row.middle), across(row.high)),)
+                                    for place, row in enumerate(rows))),
+        f"{NAME_WIDTH + 1:.0f}",
+        foot,
+        foot,
+        format_html_join(
+            "",
+            '<text x="{}%" y="{}" text-anchor="{}">{}</text>',
+            ((f"{across(t.at):.2f}", foot + 13, _anchor(t, ticks), t.text) for t in ticks),
+        ),
+    )  # fmt: skip
+
+
+def _anchor(tick: Tick, ticks: Sequence[Tick]) -> str:
+    return "start" if tick is ticks[0] else "end" if tick is ticks[-1] else "middle"
+
+
+def _range(row: Range, place: int, low: float, middle: float, high: float) -> SafeString:
+    y = place * ROW
+    name = row.name if len(row.name) <= 16 else f"{row.name[:15]}…"
+    return format_html(
+        '<g><title>{}</title><text class="name" y="{}">{}</text>'
+        '<rect class="{}" x="{}%" width="{}%" y="{}" height="8" rx="4"/>'
+        '<circle class="dot" cx="{}%" cy="{}" r="4"/></g>',
+        row.title, y + 15, name, row.look, f"{low:.2f}", f"{max(high - low, 0.4):.2f}", y + 7, f"{middle:.2f}", y + 11,
+    )  # fmt: skip
+
+
+def round_up(value: float) -> float:
+    """Return 1, 2 or 5 times a power of ten that is at least `value`, a positive number."""
+    power = 10.0 ** math.floor(math.log10(value))
+    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= value * (1 - 1e-9))

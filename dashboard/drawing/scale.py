@@ -1,0 +1,124 @@
+"""Time along the width of a drawing: positions in percent, round hours, the axis below, and the line of now.
+
+Everything that is drawn over time on one page shares one scale, so that a moment lies at one place in all of it.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from dashboard.drawing.figures import utc
+
+STEPS = tuple(
+    timedelta(seconds=seconds)
+    for seconds in (
+        *(1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200),
+        *(10_800, 21_600, 43_200, 86_400, 172_800, 604_800, 1_209_600, 2_592_000),
+    )
+)
+MAX_TICKS = 5
+NEAR_NOW = 6.0
+"""Percent of the width in which an hour leaves its place to the word "now"."""
+ROOM_FOR_AXIS = "w500"
+"""Narrower than this the axis shows every second hour."""
+
+
+class Scale:
+    """Turns moments into percentages of the drawing's width. `now`: where what is still open ends; None is the end."""
+
+    def __init__(self, start: datetime, end: datetime, now: datetime | None = None) -> None:
+        self.start = start
+        self.length = max(end - start, timedelta(seconds=1))
+        self.end = start + self.length
+        self.now = min(now, self.end) if now is not None else self.end
+
+    def at(self, moment: datetime) -> float:
+        """Return where `moment` lies, 0 to 100; moments outside lie at the edge."""
+        return min(100.0, max(0.0, 100 * ((moment - self.start) / self.length)))
+
+    def holds(self, start: datetime, end: datetime | None) -> bool:
+        """Tell whether some of a stretch of time is drawn; `end` None is now."""
+        return start <= self.end and (end or self.now) >= self.start
+
+
+def grid(scale: Scale, height: int) -> SafeString:
+    """Return the lines of the hours through one row of the drawing, in pixels of height."""
+    return format_html_join(
+        "",
+        '<line class="grid-line" x1="{0}%" x2="{0}%" y1="0" y2="{1}"/>',
+        ((percent(scale.at(tick)), height) for tick in ticks(scale)),
+    )
+
+
+def now_line(scale: Scale, height: int) -> SafeString:
+    """Return the line of now; nothing where the drawing ends with it."""
+    if scale.now >= scale.end:
+        return SafeString("")
+    return format_html(
+        '<line class="now-line" x1="{0}%" x2="{0}%" y1="0" y2="{1}"/>', percent(scale.at(scale.now)), height
+    )
+
+
+def axis(scale: Scale, near_now: float = NEAR_NOW) -> SafeString:
+    """Return the hours beside the drawing, and "now" where it lies inside; a narrow drawing needs more room for it."""
+    step = step_of(scale.length)
+    return format_html(
+        '<svg class="times-axis" aria-hidden="true" width="100%" height="16">{}{}</svg>',
+        format_html_join(
+            "",
+            '<text class="{}" x="{}%" y="12" text-anchor="{}">{}</text>',
+            (
+                (ROOM_FOR_AXIS if place % 2 else "", percent(share), _anchor(share), _hour(tick, step))
+                for place, tick in enumerate(ticks(scale))
+                for share in [scale.at(tick)]
+                if not _hides(share, scale, near_now)
+            ),
+        ),
+        _now(scale),
+    )
+
+
+def _now(scale: Scale) -> SafeString:
+    if scale.now >= scale.end:
+        return SafeString("")
+    share = scale.at(scale.now)
+    return format_html('<text class="now" x="{}%" y="12" text-anchor="{}">now</text>', percent(share), _anchor(share))
+
+
+def _hides(share: float, scale: Scale, near_now: float) -> bool:
+    """Tell whether an hour would lie over the word "now"."""
+    return scale.now < scale.end and abs(share - scale.at(scale.now)) < near_now
+
+
+def _anchor(share: float) -> str:
+    """Return how an hour is set beside its tick, so that it stays inside the drawing."""
+    return "start" if share < 4 else "end" if share > 96 else "middle"
+
+
+def step_of(length: timedelta) -> timedelta:
+    """Return the round step that cuts `length` into at most MAX_TICKS pieces."""
+    return next((step for step in STEPS if length / step <= MAX_TICKS), STEPS[-1])
+
+
+def ticks(scale: Scale) -> Iterator[datetime]:
+    """Yield the round moments inside the drawing, counted from midnight UTC on its first day."""
+    step = step_of(scale.length)
+    midnight = scale.start.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    tick = midnight + -(-(scale.start - midnight) // step) * step
+    while tick <= scale.end:
+        yield tick
+        tick += step
+
+
+def _hour(tick: datetime, step: timedelta) -> str:
+    at = utc(tick)
+    if step >= timedelta(days=1):
+        return f"{at.day} {at:%b}"
+    return f"{at:%H:%M:%S}" if step < timedelta(minutes=1) else f"{at:%H:%M}"
+
+
+def percent(share: float) -> str:
+    """Return a share of the width as an attribute takes it, without the sign."""
+    return f"{share:.2f}"

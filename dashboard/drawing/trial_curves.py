@@ -1,0 +1,111 @@
+"""What each trial of a study reported on its way: a line of one metric for each, over steps or over its running time.
+
+Across, points are thousandths of the width; down, they are pixels. The table beside the chart names each trial's first,
+last and best value.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from dashboard.drawing.figures import value_text
+from dashboard.drawing.study_chart import HEIGHT, Scale, plot
+from jobs.models import Trial
+from jobs.timeline import Metric, Study
+
+MAX_TRIALS = 40
+"""Lines that are drawn: those of the trials with the best results."""
+MAX_ACROSS = 1e300
+
+
+@dataclass(frozen=True, slots=True)
+class TrialCurve:
+    """What one trial reported: `points` of (step or seconds, value); `is_best` where no other beats the trial."""
+
+    trial: Trial
+    points: tuple[tuple[float, float], ...]
+    is_best: bool
+    best: float
+
+    @property
+    def first(self) -> float:
+        """The first value."""
+        return self.points[0][1]
+
+    @property
+    def last(self) -> float:
+        """The newest value."""
+        return self.points[-1][1]
+
+
+@dataclass(frozen=True, slots=True)
+class TrialCurves:
+    """The curves of one metric; `by_step`: over steps, else over the seconds that a trial has run."""
+
+    curves: tuple[TrialCurve, ...]
+    by_step: bool
+    left_out: int
+
+
+def curves_of(study: Study, metric: Metric | None) -> TrialCurves | None:
+    """Return the curves of a metric, at most MAX_TRIALS; None where no trial reported two values on its way."""
+    if metric is None:
+        return None
+    told = [(trial, _values(trial, metric)) for trial in study.trials]
+    by_step = all(step is not None for _, values in told for step, _, _ in values)
+    best = max if metric.is_more_better else min
+    found = []
+    for trial, values in told:
+        across = [(step if by_step else seconds, value) for step, seconds, value in values]
+        points = [(float(at), value) for at, value in across if at is not None]
+        if len(points) > 1:
+            found.append(TrialCurve(trial, tuple(sorted(points)), trial in study.best, best(v for _, v in points)))
+    if not found:
+        return None
+    found.sort(key=lambda curve: curve.best, reverse=metric.is_more_better)
+    return TrialCurves(tuple(found[:MAX_TRIALS]), by_step, max(len(found) - MAX_TRIALS, 0))
+
+
+def _values(trial: Trial, metric: Metric) -> list[tuple[int | None, float | None, float]]:
+    rows: Sequence[tuple[int | None, float | None, dict[str, float]]] = trial.measurements or ()
+    return [(step, seconds, metrics[metric.id]) for step, seconds, metrics in rows if metric.id in metrics]
+
+
+def draw_curves(found: TrialCurves | None, metric: Metric | None) -> SafeString:
+    """Return the chart; nothing where there are no curves."""
+    if found is None or metric is None:
+        return SafeString("")
+    scale = Scale([value for curve in found.curves for _, value in curve.points], [1])
+    low = min(min(curve.points[0][0], MAX_ACROSS) for curve in found.curves)
+    high = max(min(curve.points[-1][0], MAX_ACROSS) for curve in found.curves)
+    unit = "step" if found.by_step else "second"
+    label = f"{metric.id} of {len(found.curves)} trials, {unit} {value_text(low)} to {value_text(high)}."
+    curves = format_html(
+        '<svg width="100%" height="{0}" viewBox="0 0 1000 {0}" preserveAspectRatio="none">{1}</svg>',
+        HEIGHT,
+        format_html_join("", "{}", ((_path(curve, scale, low, high),) for curve in reversed(found.curves))),
+    )
+    ends = format_html_join(
+        "",
+        '<text class="axis" x="{}%" y="{}" text-anchor="{}">{}</text>',
+        (
+            (x, HEIGHT - 4, anchor, f"{unit} {value_text(at)}")
+            for x, anchor, at in ((0, "start", low), (100, "end", high))
+        ),
+    )
+    return plot(scale, label, curves, ends)
+
+
+def _path(curve: TrialCurve, scale: Scale, low: float, high: float) -> SafeString:
+    size = high - low or 1.0
+    points = ((1000 * (min(at, MAX_ACROSS) - low) / size, scale.down(value)) for at, value in curve.points)
+    return format_html(
+        '<path class="trial-curve{}" vector-effect="non-scaling-stroke" d="M{}">'
+        "<title>Trial {}: at last {}</title></path>",
+        " best" if curve.is_best else "",
+        "L".join(f"{x:.1f} {y:.1f}" for x, y in points),
+        curve.trial.trial_id,
+        value_text(curve.last),
+    )

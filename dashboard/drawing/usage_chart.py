@@ -1,0 +1,87 @@
+"""Who held the replicas of a persistent resource: a lane for each, its holds as bars, and what was idle hatched.
+
+Across, positions are shares of the width; down, they are pixels. Jobs of other teams have no name.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from dashboard.drawing.figures import duration, percent, utc
+from jobs.models import Job
+from jobs.timeline import Hold, ReplicaLane, Usage
+
+LANE, BAR = 26, 18
+NAMES = 9.0
+"""Percent of the width for the names of the lanes."""
+MIN_NAMED = 9.0
+"""A bar that is as wide as so many percent has the name of its job in it."""
+TICKS = 4
+OTHER = "a job of another team"
+
+
+def draw_usage(usage: Usage, name: str) -> SafeString:
+    """Return the chart of one resource; nothing where it has no replica or no time has passed."""
+    if not usage.lanes or usage.until <= usage.since:
+        return SafeString("")
+    foot = len(usage.lanes) * LANE + 4
+    used = percent(usage.share)
+    label = f"{name}, the last {duration(usage.until - usage.since)}: its replicas were held {used} of the time."
+    return format_html(
+        '<svg class="chart usage" role="img" aria-label="{}" height="{}">{}{}'
+        '<line class="axis-line" x1="{}%" x2="100%" y1="{}" y2="{}"/>{}</svg>',
+        label,
+        foot + 18,
+        format_html_join("", "{}", ((line,) for line in _grid(usage, foot))),
+        format_html_join("", "{}", ((_lane(lane, place, usage),) for place, lane in enumerate(usage.lanes))),
+        NAMES,
+        foot,
+        foot,
+        format_html('<line class="now-line" x1="100%" x2="100%" y2="{}"/>', foot),
+    )  # fmt: skip
+
+
+def _lane(lane: ReplicaLane, place: int, usage: Usage) -> SafeString:
+    y = place * LANE + 4
+    bars = format_html_join("", "{}", ((_hold(hold, y, usage),) for hold in lane.holds))
+    return format_html(
+        '<text y="{}">replica {}</text><rect class="idle" x="{}%" width="{}%" y="{}" height="{}" rx="2"/>{}',
+        y + 13, place, NAMES, 100 - NAMES, y, BAR, bars,
+    )  # fmt: skip
+
+
+def _hold(hold: Hold, y: int, usage: Usage) -> SafeString:
+    start, end = _across(hold.start, usage), _across(hold.end or usage.until, usage)
+    name = name_of(hold.job)
+    title = f"{name}: {utc(hold.start):%H:%M} to {f'{utc(hold.end):%H:%M}' if hold.end else 'now'} UTC"
+    width = max(end - start, 0.15)
+    text = format_html('<text class="on-bar" x="{}%" y="{}">{}</text>', f"{start + 0.5:.2f}", y + 13, name[:18])
+    return format_html(
+        '<g><title>{}</title><rect class="bar-run" x="{}%" width="{}%" y="{}" height="{}" rx="2"/>{}</g>',
+        title, f"{start:.2f}", f"{width:.2f}", y, BAR, text if width >= MIN_NAMED else "",
+    )  # fmt: skip
+
+
+def name_of(job: Job) -> str:
+    """Return the name of a job, or that it is another team's."""
+    return job.display_name if getattr(job, "is_shown", False) else OTHER
+
+
+def _grid(usage: Usage, foot: int) -> Iterator[SafeString]:
+    length = usage.until - usage.since
+    for tick in range(TICKS + 1):
+        at = usage.since + length * tick / TICKS
+        x = f"{_across(at, usage):.2f}"
+        text = "now" if tick == TICKS else f"{utc(at):%H:%M}"
+        anchor = "end" if tick == TICKS else "start" if tick == 0 else "middle"
+        yield format_html(
+            '<line class="grid-line" x1="{0}%" x2="{0}%" y2="{1}"/><text x="{0}%" y="{2}" text-anchor="{3}">{4}</text>',
+            x, foot, foot + 14, anchor, text,
+        )  # fmt: skip
+
+
+def _across(moment: datetime, usage: Usage) -> float:
+    share = max(moment - usage.since, timedelta()) / (usage.until - usage.since)
+    return NAMES + (100 - NAMES) * min(share, 1.0)

@@ -1,0 +1,54 @@
+"""Forms of one's own account: joining by an invitation, and the profile."""
+
+from typing import TYPE_CHECKING
+
+from django import forms
+from django.contrib.auth.forms import UserCreationForm
+from django.contrib.auth.models import User
+
+from dashboard.forms.team_form import ROLES
+
+
+class InviteForm(forms.Form):
+    """Whom a lead invites."""
+
+    email = forms.EmailField(label="E-mail", max_length=254)
+    role = forms.ChoiceField(label="Role", choices=ROLES, initial="engineer")
+
+
+if TYPE_CHECKING:  # Django's forms take type arguments in their stubs only
+    NewUser = UserCreationForm[User]
+    Existing = forms.ModelForm[User]
+else:
+    NewUser = UserCreationForm
+    Existing = forms.ModelForm
+
+
+class JoinForm(NewUser):
+    """A new account for somebody with an invitation."""
+
+    class Meta:
+        model = User
+        fields = ("username",)
+
+
+class ProfileForm(Existing):
+    """The name that others see. An admin changes the address, which sign-ins by a provider are matched with."""
+
+    class Meta:
+        model = User
+        fields = ("first_name", "last_name")
+        labels = {"first_name": "First name", "last_name": "Last name"}
+
+
+class RuleForm(forms.Form):
+    """Who joins which team at the first sign-in by a provider."""
+
+    source = forms.ChoiceField(label="Compare", choices=[("domain", "Domain"), ("group", "Group")])
+    value = forms.CharField(label="With", max_length=255, help_text="Such as example.com, or ml@example.com.")
+    team = forms.ChoiceField(label="Joins")
+    role = forms.ChoiceField(label="As", choices=ROLES, initial="viewer")
+
+    def __init__(self, *args: object, teams: list[tuple[str, str]], **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        self.fields["team"].choices = teams  # type: ignore[attr-defined]

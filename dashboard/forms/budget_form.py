@@ -1,0 +1,72 @@
+"""The form in which a lead sets a budget."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from dashboard.forms.fields.usd import UsdField
+from dashboard.forms.findings import FindingsForm
+from jobs.budget import Passing
+from jobs.budgets import BudgetValues
+
+PERSON, LABEL = "person", "label"
+"""Dimensions of `jobs.models.Dimension` that a budget may be for, beside all jobs."""
+PASSING = (
+    (Passing.WARN, "say so, and let it through"),
+    (Passing.ASK, "ask an approver"),
+    (Passing.STOP, "refuse it"),
+)
+
+
+class BudgetForm(FindingsForm):
+    """What a budget holds jobs against; whom it is for is asked only while it is new."""
+
+    is_final = True
+    version = forms.IntegerField(widget=forms.HiddenInput, required=False)
+    name = forms.CharField(label="Name", max_length=80)
+    applies_to = forms.ChoiceField(label="For", required=False)
+    label = forms.CharField(
+        label="Label", required=False, max_length=200, help_text="Only for “jobs with a label”: key=value."
+    )
+    amount = UsdField("US dollars a month", "A calendar month, UTC. 0 lets only jobs through that cost nothing.")
+    passing = forms.ChoiceField(label="When a job may pass it", choices=PASSING, initial=Passing.ASK)
+    thresholds = forms.CharField(
+        label="Tell people at", initial="50, 80, 100", max_length=60, help_text="Percents of the budget that are spent."
+    )
+    reason = forms.CharField(label="Reason", max_length=200, help_text="Kept with the change, for everybody to read.")
+
+    def __init__(self, *args: Any, people: Sequence[tuple[str, str]] = (), is_new: bool, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if not is_new:
+            del self.fields["applies_to"], self.fields["label"]
+            return
+        members = [(f"{PERSON}:{key}", name) for key, name in people]
+        choices = [("", "all jobs of the team"), (LABEL, "jobs with a label"), ("People", members)]
+        self.fields["applies_to"] = forms.ChoiceField(label="For", required=False, choices=choices)
+
+    def clean_amount(self) -> Any:
+        """An amount has to be given."""
+        if self.cleaned_data["amount"] is None:
+            raise ValidationError("Write an amount, such as 20000.")
+        return self.cleaned_data["amount"]
+
+    def clean_thresholds(self) -> tuple[int, ...]:
+        """Read whole percents with commas between them."""
+        parts = [part.strip().removesuffix("%").strip() for part in self.cleaned_data["thresholds"].split(",")]
+        if not all(part.isascii() and part.isdecimal() and len(part) <= 4 for part in parts if part):
+            raise ValidationError("Write whole percents with commas between them, such as 50, 80, 100.")
+        return tuple(int(part) for part in parts if part)
+
+    @property
+    def values(self) -> BudgetValues:
+        """What was read; only of a valid form."""
+        data = self.cleaned_data
+        return BudgetValues(data["name"], data["amount"], Passing(data["passing"]), data["thresholds"])
+
+    @property
+    def group(self) -> tuple[str, str]:
+        """The dimension and value that a new budget is for."""
+        dimension, _, value = str(self.cleaned_data["applies_to"]).partition(":")
+        return (dimension, self.cleaned_data["label"].strip()) if dimension == LABEL else (dimension, value)

@@ -1,0 +1,78 @@
+"""Conditional parameters: a tree in the body; in the form rows, of which each names its parent and when it counts."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from django.core.exceptions import ValidationError
+
+from dashboard.forms.compose.layout import PARAMETERS
+from dashboard.forms.fields.numbers import parse_number
+
+CHILDREN = "conditionalParameterSpecs"
+CONDITIONS = {"integerValueSpec": "parentIntValues", "categoricalValueSpec": "parentCategoricalValues"}
+"""From the range of a parent to the condition that goes with it."""
+NUMBERS = "parentDiscreteValues"
+"""The condition of every other parent: of one of some numbers, and where a rule has to say that it does not go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A ParameterSpec without the children that have rows of their own.
+
+    `parent` is the id of a parameter above it, "" where the parameter always counts; `values` are the parent's values
+    for which it does, as text.
+    """
+
+    body: Mapping[str, Any]
+    parent: str = ""
+    values: tuple[str, ...] = ()
+
+
+class Tree(NamedTuple):
+    """The tree of some rows, and for each row its path in the form's body."""
+
+    parameters: list[dict[str, Any]]
+    paths: list[str]
+
+
+def rows_of(body: Mapping[str, Any], parent: str = "", values: tuple[str, ...] = ()) -> Iterator[Row]:
+    """Yield the row of a parameter, which counts for `values` of its parent, and then those of its children."""
+    yield Row({name: value for name, value in body.items() if name != CHILDREN}, parent, values)
+    for child in body.get(CHILDREN, []):
+        given = [child[name].get("values", []) for name in (*CONDITIONS.values(), NUMBERS) if name in child]
+        texts = tuple(str(value) for value in given[0]) if given else ()
+        yield from rows_of(child.get("parameterSpec", {}), str(body.get("parameterId", "")), texts)
+
+
+def tree_of(rows: Sequence[Row]) -> Tree:
+    """Return the tree: each row below the nearest one above it that has the id of its parent, or else on its own."""
+    tree = Tree([], [])
+    nearest: dict[object, tuple[dict[str, Any], str]] = {}
+    for row in rows:
+        body = dict(row.body)
+        if row.parent and row.parent in nearest:
+            parent, path = nearest[row.parent]
+            children = parent[CHILDREN] = [*parent.get(CHILDREN, [])]
+            tree.paths.append(f"{path}.{CHILDREN}[{len(children)}].parameterSpec")
+            children.append(_condition(parent, row.values) | {"parameterSpec": body})
+        else:
+            tree.paths.append(f"{PARAMETERS}[{len(tree.parameters)}]")
+            tree.parameters.append(body)
+        nearest[body.get("parameterId")] = body, tree.paths[-1]
+    return tree
+
+
+def _condition(parent: Mapping[str, Any], values: Sequence[str]) -> dict[str, Any]:
+    for spec, condition in CONDITIONS.items():
+        if spec in parent:
+            return {condition: {"values": list(values)} if values else {}}
+    return {NUMBERS: {"values": [_number(value) for value in values]} if values else {}}
+
+
+def _number(text: str) -> int | float | str:
+    """Return the number, or the text that is none, for which the spec has its own words."""
+    try:
+        return parse_number(text)
+    except ValidationError:
+        return text

@@ -1,0 +1,249 @@
+"""The whole compose form: its fields and rows, read into a submission, with every finding at its field."""
+
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+from django import forms
+
+from dashboard.forms.compose import paths
+from dashboard.forms.compose.advanced_form import AdvancedForm
+from dashboard.forms.compose.body import covered_paths, initial_data, write_fields
+from dashboard.forms.compose.conditions import Tree, tree_of
+from dashboard.forms.compose.job_form import KINDS, JobForm
+from dashboard.forms.compose.layout import PARAMETERS, WORKER_POOLS, Layout
+from dashboard.forms.compose.literals import Literal, literals
+from dashboard.forms.compose.pipeline_form import PipelineForm
+from dashboard.forms.compose.rows import Parameters, WorkerPools, row_data
+from dashboard.forms.compose.shown import Shown, Summary, shown, summarize
+from dashboard.forms.compose.sweep_form import SweepForm
+from dashboard.forms.compose.tuning_form import ParameterForm, TuningForm
+from dashboard.forms.compose.worker_pool_form import WorkerPoolForm, reserve
+from dashboard.forms.findings import FindingsForm
+from jobs import spec
+from jobs.spec import Finding, Severity, Submission
+from jobs.spec.paths import join, upward
+from jobs.strategies import STRATEGIES
+
+MAX_PATH_LENGTH = 1000
+MAX_VERSION_DIGITS = 9
+REGION_CODES = ("region_is_given", "region_trains", "region_not_allowed")
+"""Findings about what is not in the body, because it is in the address that the body is sent to."""
+
+
+class Compose:
+    """What a person typed, in its two readings: fields with findings, and the submission that they make.
+
+    `data` is what was posted; without it the form begins with `initial`, as `initial_values` returns it.
+    `is_final` is True for a real submit: only then empty fields are marked in red. `is_new` is True where nobody has
+    typed yet and nothing was filled in: then empty fields are not marked at all. `was_posted` tells that the page is
+    the answer to a post, which no draft has seen yet. Call `read` before anything else.
+    """
+
+    def __init__(
+        self,
+        *,
+        teams: list[tuple[str, str]],
+        data: Mapping[str, Any] | None = None,
+        initial: Mapping[str, Any] | None = None,
+        is_final: bool = False,
+        is_new: bool = False,
+        was_posted: bool = False,
+    ) -> None:
+        self.was_posted = was_posted
+        self.data = data if data is not None else form_data({"team": teams[0][0], **(initial or {})})
+        self.is_final, self.is_new = is_final, is_new
+        self._options = {"is_final": is_final, "is_new": is_new}
+        self.job = JobForm(self.data, teams=teams, **self._options)
+        self.advanced = AdvancedForm(self.data, **self._options)
+        self.sweep = SweepForm(self.data, **self._options)
+        self.pools = WorkerPools(self.data, prefix="pool", form_kwargs=self._row_options)
+        self.whole: list[Finding] = []
+        self.literals: list[Literal] = []
+        self.is_readable = False
+        self.is_from_text = False
+        """Whether it was filled from the text of the request, which then stays as it was typed."""
+        self.text_findings: list[Finding] = []
+
+    @property
+    def draft_version(self) -> int:
+        """How often the form was kept as a draft, as the browser knows it."""
+        text = str(self.data.get("draft_version") or "")
+        return int(text) if text.isascii() and text.isdecimal() and len(text) < MAX_VERSION_DIGITS else 0
+
+    @property
+    def _row_options(self) -> dict[str, Any]:
+        return {"empty_permitted": False, **self._options}
+
+    @cached_property
+    def tuning(self) -> TuningForm:
+        """What a study has once. Forms of other kinds are made when somebody asks: while one types, nobody does."""
+        return TuningForm(self.data, **self._options)
+
+    @cached_property
+    def pipeline(self) -> PipelineForm:
+        """What a pipeline has beside its job."""
+        return PipelineForm(self.data, **self._options)
+
+    @cached_property
+    def parameters(self) -> "forms.BaseFormSet[Any]":
+        """The parameters of a study."""
+        return Parameters(self.data, prefix="parameter", form_kwargs=self._row_options)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """What kind of job the fields describe."""
+        kind = str(self.job["kind"].value() or "custom_job")
+        kind = kind if kind in dict(KINDS) else "custom_job"
+        tunes = kind == "training_pipeline" and self.pipeline["task"].value() == "tuning"
+        return Layout(kind, tunes or kind == "hyperparameter_tuning_job")
+
+    @cached_property
+    def single(self) -> list[FindingsForm]:
+        """The forms that count for the kind of job and are there once; what others hold is kept and not judged."""
+        forms: list[FindingsForm] = [self.job, self.advanced, self.sweep]
+        forms += [self.pipeline] if self.layout.kind == "training_pipeline" else []
+        return forms + ([self.tuning] if self.layout.tunes else [])
+
+    @cached_property
+    def active(self) -> list[FindingsForm]:
+        """The forms that count for the kind of job, rows included."""
+        return [*self.single, *(self.parameters.forms if self.layout.tunes else []), *self.pools.forms]
+
+    def read(self) -> None:
+        """Read every field that counts, and offer in the lists what fits what was read."""
+        formsets: list[forms.BaseFormSet[Any]] = [self.pools, *([self.parameters] if self.layout.tunes else [])]
+        self.is_readable = all([*(form.is_valid() for form in self.single), *(rows.is_valid() for rows in formsets)])
+        self.whole += [
+            Finding("unreadable", Severity.ERROR, "", str(error))
+            for each in formsets
+            for error in each.non_form_errors()
+        ]
+        region = str(self.job["region"].value() or "")
+        for pool in self.pools:
+            pool.fit(region)
+        self.job.fit(frozenset(pool.accelerator for pool in self.pools if pool.accelerator))
+
+    def focus(self, prefix: str) -> None:
+        """Let the page begin at the row of this prefix, where there is one."""
+        for row in (*self.pools, *self.parameters):
+            if row.prefix == prefix:
+                row.begins_at = row.first_field
+
+    @property
+    def may_add_pool(self) -> bool:
+        """Whether Vertex AI takes one more."""
+        return len(self.pools) < self.pools.max_num
+
+    @cached_property
+    def summary(self) -> Summary:
+        """All findings in one list, none before somebody types; ask for it when every finding has been added."""
+        return summarize(self.active, () if self.is_new else self.whole)
+
+    @cached_property
+    def shown(self) -> Shown:
+        """The findings that the page shows at fields now, and where it shows none any more."""
+        return shown(self.active, str(self.data.get("shown") or ""))
+
+    @property
+    def expected(self) -> timedelta | None:
+        """The run time that was read."""
+        return self.job.cleaned_data.get("run_time")
+
+    @property
+    def cap_usd(self) -> Decimal | None:
+        """The cap on what a job costs, where one was read."""
+        return self.job.cleaned_data.get("cap")
+
+    @cached_property
+    def body(self) -> dict[str, Any]:
+        """The REST body that the readable fields make, over what is carried along."""
+        body = deepcopy(self.job.kept)
+        for form in self.single:
+            write_fields(form, body)
+        rows = {WORKER_POOLS: [_pool(form, at) for at, form in enumerate(self.pools)]}
+        if self.job.cleaned_data.get("strategy") == "reservation":
+            reserve(rows[WORKER_POOLS], self.job.cleaned_data.get("reservation", ""))
+        if self.layout.tunes:
+            rows[PARAMETERS] = self.tree.parameters
+        for path, values in rows.items():
+            carried = paths.get(body, path)
+            paths.put(body, path, values if carried is paths.MISSING else [*values, *carried])
+        return self.layout.to_rest(body)
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The parameters with conditional ones below their parents, as they are when everything has been read."""
+        return tree_of([form.row() for form in self.parameters])
+
+    def submission(self, *, project: str) -> Submission | None:
+        """Return what the readable fields ask for, under the chosen strategy; add what could not be used to its field.
+
+        None when no job can be made of the fields at all, which then says so at a field.
+        """
+        values = self.job.cleaned_data
+        job, findings = spec.read(self.layout.kind, self.body)
+        self.add_findings(findings)
+        strategy = STRATEGIES.get(values.get("strategy", ""))
+        if job is None or strategy is None:
+            return None
+        asked = Submission(self.layout.kind, project, values.get("region", ""), job, confirmed=frozenset())
+        self.literals = literals(asked, self.data)
+        return strategy.apply(
+            replace(asked, confirmed=frozenset(each.text for each in self.literals if each.is_confirmed))
+        )
+
+    def add_findings(self, findings: Iterable[Finding]) -> None:
+        """Add each finding to the field that writes its path; what belongs to no field belongs to the whole."""
+        for finding in findings:
+            form, name = self.field_of(finding.code, finding.field)
+            if form is not None:
+                form.add_finding(name, finding)
+            elif finding not in self.whole:
+                self.whole.append(finding)
+
+    def field_of(self, code: str, path: str) -> tuple[FindingsForm | None, str]:
+        """Return the form and the field for a finding's code and path; (None, "") where no field writes it."""
+        if code in REGION_CODES:
+            return self.job, "region"
+        path = path[:MAX_PATH_LENGTH]
+        form, name = self._longest(self.layout.form_path(path)) or self._longest(path) or (None, "")
+        if isinstance(form, WorkerPoolForm) and name in ("affinity", "reservations") and not form["affinity"].value():
+            return self.job, "reservation"
+        return form, name
+
+    def _longest(self, path: str) -> tuple[FindingsForm, str] | None:
+        """Return the field of the longest path that `path` begins with."""
+        if path == WORKER_POOLS:
+            return self.pools[0], "machine_type"
+        tries = map(self._fields_by_path.get, upward(path))
+        return next((each for each in tries if each), None)
+
+    @cached_property
+    def _fields_by_path(self) -> dict[str, tuple[FindingsForm, str]]:
+        at: list[tuple[FindingsForm, str]] = [(form, "") for form in self.single]
+        at += [(form, f"{WORKER_POOLS}[{index}]") for index, form in enumerate(self.pools)]
+        at += list(zip(self.parameters, self.tree.paths, strict=True)) if self.layout.tunes else []
+        found = {
+            join(begin, path): (form, name) for form, begin in at for path, name in covered_paths(type(form)).items()
+        }
+        conditions = (each for each in at if each[1].endswith(".parameterSpec"))
+        return found | {path.removesuffix(".parameterSpec"): (form, "parent_values") for form, path in conditions}
+
+
+def _pool(form: WorkerPoolForm, at: int) -> dict[str, Any]:
+    return deepcopy(form.kept) if at and form.is_skipped else form.to_body()
+
+
+def form_data(initial: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the data of a form that nobody has typed in yet; `initial` as `initial_values` returns it."""
+    pools, parameters = initial.get("pools") or [{}], initial.get("parameters") or [{}]
+    data = row_data("pool", [initial_data(WorkerPoolForm, row) for row in pools])
+    data |= row_data("parameter", [initial_data(ParameterForm, row) for row in parameters])
+    for form in (JobForm, AdvancedForm, SweepForm, TuningForm, PipelineForm):
+        data |= initial_data(form, initial)
+    return data

@@ -1,0 +1,80 @@
+"""Which fields of the page show findings, and which did before; and all findings in one list with where they belong."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from dashboard.forms.findings import FindingsField, FindingsForm
+from jobs.spec import Finding, Severity
+
+FINDS_ID = re.compile(r"id_[a-z0-9_-]{1,80}-finds")
+MAX_IDS = 2_000
+"""Far more than there are fields."""
+MAX_LISTED = 20
+"""Findings of one kind that the page lists."""
+
+
+class Shown(NamedTuple):
+    """The fields that show findings; the ids of their elements, which the browser sends back as `shown`; and the ids of
+    those that it sent but that show nothing any more.
+    """
+
+    fields: list[FindingsField]
+    ids: str
+    cleared_ids: list[str]
+
+
+def shown(forms: Iterable[FindingsForm], before: str) -> Shown:
+    """Return what these forms show; `before` is what the browser sent back."""
+    fields = [field for form in forms for field in form.shown]
+    ids = [field.findings_id for field in fields]
+    cleared = [name for name in before.split()[:MAX_IDS] if name not in ids and FINDS_ID.fullmatch(name)]
+    return Shown(fields, " ".join(ids), cleared)
+
+
+class Located(NamedTuple):
+    """A finding and the field at which it is shown; None where it is about the whole job."""
+
+    field: FindingsField | None
+    finding: Finding
+
+    @property
+    def is_gap(self) -> bool:
+        """Whether it only says that a required field is still empty."""
+        return self.field is not None and self.field.is_waiting and self.finding.severity is Severity.ERROR
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """All findings of a form by severity, each once; `gaps` counts required fields that are merely still empty."""
+
+    errors: Sequence[Located]
+    approvals: Sequence[Located]
+    notes: Sequence[Located]
+    gaps: int
+
+    @property
+    def is_long(self) -> bool:
+        """Whether there are more of a kind than a list shows."""
+        return max(len(self.errors), len(self.approvals), len(self.notes)) > MAX_LISTED
+
+    @property
+    def counts(self) -> str:
+        """The numbers in words: "2 errors, 1 approval, 3 required"; "" where nothing was found."""
+        named = (("error", self.errors), ("approval", self.approvals), ("note", self.notes))
+        words = [f"{len(found)} {name}{'s' if len(found) != 1 else ''}" for name, found in named if found]
+        return ", ".join(words + ([f"{self.gaps} required"] if self.gaps else []))
+
+
+def summarize(forms: Iterable[FindingsForm], whole: Iterable[Finding]) -> Summary:
+    """Return what was found at the fields of these forms and about the whole job."""
+    fields = [field for form in forms for field in form.with_findings()]
+    at_fields = [Located(field, finding) for field in fields for finding in field.findings]
+    gaps = {each.field.findings_id for each in at_fields if each.is_gap and each.field is not None}
+    every = [each for each in at_fields if not each.is_gap] + [Located(None, finding) for finding in whole]
+    errors, approvals, notes = (
+        [each for each in every if each.finding.severity is severity]
+        for severity in (Severity.ERROR, Severity.APPROVAL, Severity.NOTE)
+    )
+    return Summary(errors, approvals, notes, len(gaps))

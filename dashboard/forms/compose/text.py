@@ -1,0 +1,73 @@
+"""The request as text beside the form: whether somebody edited it, and the form filled from what it says."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from dashboard.forms.compose.form import form_data
+from dashboard.forms.compose.initial import initial_values
+from jobs import importer, spec
+from jobs.spec import Finding, Severity, Submission
+
+EDITABLE = ("rest", "gcloud-yaml")
+"""The formats, keys of FORMATS, that are read back while somebody types."""
+KEPT = (
+    "csrfmiddlewaretoken", "request_key", "cloned_from", "team", "region", "run_time", "cap", "written",
+    "draft_version", "seeds", "seed_argument", "argument_lists",
+)  # fmt: skip
+"""Fields that the text says nothing about; the region only where the text names none."""
+SPECS = ("jobSpec", "trialJobSpec", "studySpec", "trainingTaskInputs")
+"""What a text replaces as a whole."""
+
+
+class Filled(NamedTuple):
+    """The data of the form filled from a text, or what keeps the text from being read (data is None)."""
+
+    data: dict[str, Any] | None
+    findings: list[Finding]
+
+
+def text_digest(text: str) -> str:
+    """Return the digest of a text, which goes out with it and comes back; line ends do not count."""
+    return sha256("\n".join(text.strip().splitlines()).encode(errors="replace")).hexdigest()
+
+
+def is_edited(data: Mapping[str, Any]) -> bool:
+    """Tell whether the posted text is another than the site wrote or read last."""
+    text, known = data.get("request_text"), data.get("text_digest")
+    return bool(text and known and text_digest(text) != known)
+
+
+def fill_from_text(
+    data: Mapping[str, Any], current: Submission | None, *, project: str, expected: timedelta | None
+) -> Filled:
+    """Return the form filled from the text that was posted with it.
+
+    What the text cannot hold stays as it is in the form: gcloud's YAML has neither name nor labels, no text has a team
+    and an expected run time. `current` is what the form says so far.
+    """
+    text, region = str(data.get("request_text", "")), str(data.get("region", ""))
+    name = current.display_name if current is not None else str(data.get("name", ""))
+    reading = importer.read_text(text, name=name, project=project, region=region)
+    findings = [each for each in reading.findings if each.code != "placeholder"]
+    if reading.submission is None or reading.left_out or any(each.severity is Severity.ERROR for each in findings):
+        return Filled(None, findings or [_unreadable(reading.left_out)])
+    submission = _with_rest(reading.submission, current) if data.get("written") == "gcloud-yaml" else reading.submission
+    filled = form_data(initial_values(submission, expected=expected) | {"region": submission.region or region})
+    kept = {name: data[name] for name in KEPT if name in data and name != "region"}
+    return Filled(filled | kept | {"request_text": text, "text_digest": text_digest(text)}, findings)
+
+
+def _with_rest(submission: Submission, current: Submission | None) -> Submission:
+    """Add what the current job of the same kind has beside its specs and the text does not say."""
+    if current is None or current.kind != submission.kind:
+        return submission
+    beside = {key: value for key, value in spec.rest_body(current.job).items() if key not in SPECS}
+    job, _ = spec.read(submission.kind, beside | spec.rest_body(submission.job))
+    return submission if job is None else Submission(submission.kind, submission.project, submission.region, job)
+
+
+def _unreadable(left_out: list[str]) -> Finding:
+    what = f"a placeholder stands in {', '.join(left_out[:3])}" if left_out else "no job was found in it"
+    return Finding("unreadable", Severity.ERROR, "", f"The form does not follow the text: {what}.")

@@ -1,0 +1,179 @@
+"""The fields of one worker pool: its machines, its disk, and what runs on them."""
+
+from copy import deepcopy
+from functools import partial
+from typing import Any
+
+from django import forms
+
+from dashboard.forms.compose import fitting, paths
+from dashboard.forms.compose.body import load_fields, write_fields
+from dashboard.forms.compose.carried import CarryingForm
+from dashboard.forms.fields.choices import CountField, OpenChoiceField
+from dashboard.forms.fields.located import IntegerField, LineField, OneOfField
+from dashboard.forms.fields.objects import ObjectsField
+from dashboard.forms.fields.words import EnvField, LinesField, ShellWordsField
+from dashboard.forms.findings import FindingsField
+from jobs.catalog import DISKS, MAX_DISK_GB, machine
+
+MAX_DISK_GB = 1000 * MAX_DISK_GB
+AFFINITY = "machineSpec.reservationAffinity"
+SPECIFIC = "SPECIFIC_RESERVATION"
+RESERVATION_KEY = "compute.googleapis.com/reservation-name"
+"""The key of a SPECIFIC_RESERVATION (REST reference, ReservationAffinity, read 2026-11-21)."""
+AFFINITIES = (
+    ("", "as for the whole job"),
+    (SPECIFIC, "these reservations"),
+    ("ANY_RESERVATION", "any that has room"),
+    ("NO_RESERVATION", "none"),
+)
+
+
+_code = partial(LineField, max_length=4000, is_code=True)
+
+
+def disk_choices() -> list[tuple[str, str]]:
+    """Return the boot disk types."""
+    return [("", "default"), *((name, disk.label) for name, disk in DISKS.items())]
+
+
+class WorkerPoolForm(CarryingForm):
+    """One worker pool. Machines without GPUs of their own may take some; every other brings what it has."""
+
+    first_field = "machine_type"
+
+    machine_type = OpenChoiceField("Machine type", path="machineSpec.machineType", covers=("", "machineSpec"))
+    accelerator_type = OpenChoiceField("Accelerator", path="machineSpec.acceleratorType")
+    accelerator_count = CountField("How many", path="machineSpec.acceleratorCount", min_value=0, max_value=10_000)
+    tpu_topology = OpenChoiceField("TPU topology", path="machineSpec.tpuTopology")
+    replicas = IntegerField("Replicas", path="replicaCount", min_value=0, max_value=1_000_000, initial=1)
+    disk_type = OpenChoiceField("Boot disk", path="diskSpec.bootDiskType", choices=disk_choices, covers=("diskSpec",))
+    disk_gb = IntegerField("Disk size, GB", path="diskSpec.bootDiskSizeGb", min_value=0, max_value=MAX_DISK_GB)
+    affinity = OpenChoiceField(
+        "Reservation of this worker pool",
+        path=f"{AFFINITY}.reservationAffinityType",
+        choices=AFFINITIES,
+        covers=(AFFINITY,),
+    )
+    reservations = LinesField(
+        "Its full name", "projects/P/zones/Z/reservations/NAME, one on each line.", path=f"{AFFINITY}.values"
+    )
+    runs = OneOfField(
+        "What runs",
+        objects={"container": "containerSpec", "package": "pythonPackageSpec"},
+        choices=[("container", "Container"), ("package", "Python package")],
+        initial="container",
+        required=True,
+        widget=forms.RadioSelect,
+    )
+    image = _code("Container image", path="containerSpec.imageUri", covers=("containerSpec",))
+    command = ShellWordsField(
+        "Command", "Replaces the image's entrypoint. Quotes as in a shell.", path="containerSpec.command"
+    )
+    executor_image = _code(
+        "Executor image",
+        "A prebuilt training image of Google's.",
+        path="pythonPackageSpec.executorImageUri",
+        covers=("pythonPackageSpec",),
+    )
+    package_uris = LinesField("Packages", "One gs:// address on each line.", path="pythonPackageSpec.packageUris")
+    module = _code("Python module", path="pythonPackageSpec.pythonModule")
+    args = ShellWordsField("Arguments", "Quotes as in a shell.", path=("containerSpec.args", "pythonPackageSpec.args"))
+    env = EnvField(
+        "Environment variables", "One NAME=value on each line.", path=("containerSpec.env", "pythonPackageSpec.env")
+    )
+    nfs_mounts = ObjectsField(
+        "{server}:{path} {mountPoint}",
+        "NFS shares",
+        "SERVER:/PATH MOUNT_POINT on each line; mounted at /mnt/nfs/MOUNT_POINT. They need a network.",
+        path="nfsMounts",
+    )
+    lustre_mounts = ObjectsField(
+        "{instanceIp} {volumeHandle} {filesystem} {mountPoint}",
+        "Lustre file systems",
+        "ADDRESS VOLUME_HANDLE FILESYSTEM MOUNT_POINT on each line; mounted at /mnt/lustre/MOUNT_POINT.",
+        path="lustreMounts",
+    )
+    skip = forms.BooleanField(label="Skip this worker pool; the others keep their roles", required=False)
+
+    @property
+    def row_label(self) -> str:
+        """What the page calls this worker pool."""
+        return f"Worker pool {str(self.prefix).rpartition('-')[2]}"
+
+    def fit(self, region: str) -> None:
+        """Offer what fits the region and what is chosen so far; remember for what the lists were made."""
+        machine_type, accelerator = (str(self[name].value() or "") for name in ("machine_type", "accelerator_type"))
+        self.fits = "|".join((region, machine_type, accelerator))
+        self.offer("machine_type", fitting.machine_choices(), fitting.missing_machines(region))
+        self.offer("accelerator_type", fitting.accelerator_choices(machine_type), fitting.missing_accelerators(region))
+        self.offer("accelerator_count", fitting.count_choices(machine_type, accelerator))
+        self.offer("tpu_topology", fitting.topology_choices(machine_type))
+
+    def refitted(self) -> list[FindingsField]:
+        """Return the fields whose lists are others than those that the browser has, by what it says of them."""
+        had = str(self.data.get(self.add_prefix("fits"), "")).split("|")
+        now = self.fits.split("|")
+        if len(had) != len(now):
+            had = [""] * len(now)
+        names = ["machine_type"] if had[0] != now[0] else []
+        if had[:2] != now[:2]:
+            names += ["accelerator_type", "tpu_topology"]
+        if had[1:] != now[1:]:
+            names.append("accelerator_count")
+        return self.bound_fields(names)
+
+    @property
+    def accelerator(self) -> str:
+        """What the chosen machine always has or was given; "" for none."""
+        known = machine(str(self["machine_type"].value() or ""))
+        return (known.fixed_accelerator if known else "") or str(self["accelerator_type"].value() or "")
+
+    @property
+    def is_skipped(self) -> bool:
+        """Whether the pool is to be left empty: ticked, or emptied by hand."""
+        values = self.cleaned_data
+        return bool(values.get("skip")) or not any(
+            value for name, value in values.items() if name not in ("runs", "drop_carried")
+        )
+
+    @property
+    def has_mounts(self) -> bool:
+        """Whether a field of the folded part holds something or was refused."""
+        return any(field.value() or field.is_refused for field in self.bound_fields(("nfs_mounts", "lustre_mounts")))
+
+    def to_body(self) -> dict[str, Any]:
+        """Return a WorkerPoolSpec; a machine that always has the same GPUs names them, as Vertex AI asks for."""
+        pool = deepcopy(self.kept)
+        write_fields(self, pool)
+        spec = pool.get("machineSpec", {})
+        known = machine(spec.get("machineType", ""))
+        own = known is not None and known.gpu_attach == "fixed" and known.gpu_type
+        if known is not None and own and not spec.get("acceleratorType") and not spec.get("acceleratorCount"):
+            spec |= {"acceleratorType": known.gpu_type, "acceleratorCount": known.gpu_count}
+        affinity = spec.get("reservationAffinity", {})
+        if affinity.get("reservationAffinityType") == SPECIFIC:
+            affinity.setdefault("key", RESERVATION_KEY)
+        return pool
+
+
+def reserve(pools: list[dict[str, Any]], name: str) -> None:
+    """Take the machines of each pool that says nothing about it from the reservation of the whole job ("" for none)."""
+    for pool in pools if name else ():
+        if pool and paths.get(pool, AFFINITY) is paths.MISSING:
+            paths.put(pool, AFFINITY, {"reservationAffinityType": SPECIFIC, "key": RESERVATION_KEY, "values": [name]})
+
+
+def load_worker_pool(pool: dict[str, Any], *, is_empty: bool = False) -> dict[str, Any]:
+    """Return the initial values of a WorkerPoolSpec, which is used up; GPUs that its machine always has need none."""
+    if is_empty:
+        return {"machine_type": None, "replicas": None, "skip": True, "carried": pool}
+    affinity = pool.get("machineSpec", {}).get("reservationAffinity", {})
+    if affinity.get("reservationAffinityType") == SPECIFIC and affinity.get("key") == RESERVATION_KEY:
+        del affinity["key"]
+    values = load_fields(WorkerPoolForm, pool)
+    known = machine(values["machine_type"] or "")
+    own = known is not None and known.gpu_attach == "fixed" and known.gpu_type
+    if known is not None and own and known.takes(values["accelerator_type"] or "", values["accelerator_count"] or 0):
+        values |= {"accelerator_type": None, "accelerator_count": None}
+    return values | {"carried": pool}

@@ -1,0 +1,39 @@
+"""An amount of US dollars as people write it."""
+
+import re
+from decimal import Decimal
+from typing import Any
+
+from django.core.exceptions import ValidationError
+
+from dashboard.forms.fields.located import LineField
+
+USD = re.compile(r"(?:USD|US\$|\$)?\s*([0-9]{1,12}|[0-9]{1,3}(?:,[0-9]{3}){1,3})(\.[0-9]{1,2})?\s*(?:USD)?", re.ASCII)
+OTHER_CURRENCY = re.compile(r"(?<![^\W\d_])[A-Z]{3}(?![^\W\d_])|[€£¥₹₩]")
+
+
+def parse_usd(text: str) -> Decimal:
+    """Read "20000", "$20,000" or "1234.50"; raise ValidationError for anything else and for other currencies."""
+    if found := USD.fullmatch(text.strip()):
+        return Decimal(found[1].replace(",", "") + (found[2] or ""))
+    if text.strip().startswith(("-", "−")):
+        raise ValidationError("An amount is not below zero.")
+    if OTHER_CURRENCY.search(re.sub(r"USD|US\$", "", text)):
+        raise ValidationError("Amounts are in US dollars, as Trainboard's prices are; write 20000 or $20,000.")
+    raise ValidationError(f"“{text[:40]}” is no amount; write 20000, $20,000 or 1234.50.")
+
+
+class UsdField(LineField):
+    """US dollars in whole cents; None where nothing was written."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, max_length=40, attrs={"inputmode": "decimal", "autocomplete": "off"}, **options)
+
+    def clean(self, value: Any) -> Decimal | None:
+        """Read the amount."""
+        text = super().clean(value)
+        return parse_usd(text) if text else None
+
+    def prepare_value(self, value: Any) -> Any:
+        """Show an amount so that it reads back the same."""
+        return f"{value:.2f}" if isinstance(value, Decimal) else value

@@ -1,0 +1,153 @@
+"""A form whose fields carry findings: what could not be read, and what the rules say, in one list at the field."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from django import forms
+from django.forms.boundfield import BoundField
+
+from dashboard.forms.fields.choices import Select
+from dashboard.forms.fields.located import EMPTY
+from jobs.spec import Finding, Severity
+
+Choices = Sequence[tuple[str, Sequence[tuple[Any, str]]]]
+"""(label of the group or "", its (value, label)s), in their order."""
+
+MAX_AT_FIELD = 10
+"""Findings that one field shows; 4,000 labels may have twice as many."""
+
+
+class FindingsField(BoundField):
+    """A bound field with its findings; what is merely still empty is shown softly until the form is submitted."""
+
+    form: "FindingsForm"
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Return what was found at this field, the worst first."""
+        if not self.errors and not self.form.findings_at(self.name):
+            return []
+        if self.form.is_new and self.value() in EMPTY:
+            return []
+        mine = [Finding("unreadable", Severity.ERROR, "", str(error)) for error in self.errors]
+        return mine + sorted(self.form.findings_at(self.name), key=lambda finding: WEIGHT[finding.severity])
+
+    @property
+    def shown_findings(self) -> list[Finding]:
+        """The first MAX_AT_FIELD of the findings, and where there are more one that counts the others."""
+        found = self.findings
+        if len(found) <= MAX_AT_FIELD:
+            return found
+        more = Finding("more", found[MAX_AT_FIELD].severity, "", f"{len(found) - MAX_AT_FIELD:,} more like these.")
+        return [*found[:MAX_AT_FIELD], more]
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether any finding here refuses."""
+        return any(finding.severity is Severity.ERROR for finding in self.findings)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the field is empty in a form that is still being typed."""
+        return not self.form.is_final and self.value() in EMPTY
+
+    @property
+    def findings_id(self) -> str:
+        """The id of the element that holds the findings."""
+        return f"{self.auto_id}-finds"
+
+    @property
+    def target_id(self) -> str:
+        """The id of the control, of several the first: where a link to this field leads."""
+        return self.id_for_label or f"{self.auto_id}_0"
+
+    @property
+    def full_label(self) -> str:
+        """The label with the row that the field stands in: "Worker pool 1: Machine type"."""
+        return f"{self.form.row_label}: {self.label}" if self.form.row_label else str(self.label)
+
+    @property
+    def help_id(self) -> str:
+        """The id of the element that holds the help text."""
+        return f"{self.auto_id}-help"
+
+    @property
+    def anew(self) -> str:
+        """The control drawn to take the place of the one in the page, for lists that change while one types."""
+        return self.as_widget(attrs={"hx-swap-oob": "true"})
+
+    def build_widget_attrs(self, attrs: dict[str, Any], widget: forms.Widget | None = None) -> dict[str, Any]:
+        """Point the control at its findings and mark it where one refuses."""
+        built = super().build_widget_attrs(attrs, widget)
+        built["aria-describedby"] = f"{self.help_id} {self.findings_id}" if self.help_text else self.findings_id
+        if self.is_refused and not self.is_waiting:
+            built["aria-invalid"] = "true"
+        if self.name == self.form.begins_at:
+            built["autofocus"] = True
+        return built
+
+
+SILENT = ("skip", "drop_carried")
+WEIGHT = {Severity.ERROR: 0, Severity.APPROVAL: 1, Severity.NOTE: 2}
+
+
+class FindingsForm(forms.Form):
+    """A form that findings can be put on.
+
+    `is_final` is True once it is submitted rather than typed in, `is_new` until somebody has typed in it: then nothing
+    is shown at fields that are merely empty. `begins_at` names the field that the page opens at.
+    """
+
+    bound_field_class = FindingsField
+    use_required_attribute = False
+    is_final = False
+    is_new = False
+
+    def __init__(self, *args: Any, is_final: bool | None = None, is_new: bool | None = None, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.is_final = type(self).is_final if is_final is None else is_final
+        self.is_new = type(self).is_new if is_new is None else is_new
+        self.begins_at = ""
+        self._findings: dict[str, dict[str, Finding]] = {}
+
+    @property
+    def row_label(self) -> str:
+        """What the row is called in a form that is one of several rows; else ""."""
+        return ""
+
+    def offer(self, name: str, choices: Choices, reasons: Mapping[str, str] | None = None) -> None:
+        """Let a field offer these choices, and what it holds where that is none of them.
+
+        `reasons` is {value: why it does not fit}.
+        """
+        value = str(self[name].value() or "")
+        values = {str(each) for _, options in choices for each, _ in options}
+        if value not in values:
+            choices = (("", ((value, value or "choose"),)), *choices)
+        widget = self.fields[name].widget
+        assert isinstance(widget, Select)
+        widget.choices = [each for label, options in choices for each in ([(label, options)] if label else options)]
+        widget.reasons = reasons or {}
+
+    @property
+    def shown(self) -> list[FindingsField]:
+        """The fields that have findings, of those that are drawn anew while one types."""
+        return [field for field in self.with_findings() if not field.is_hidden and field.name not in SILENT]
+
+    def with_findings(self) -> list[FindingsField]:
+        """Return the fields that could not be read or have findings, in their order."""
+        names = self.errors.keys() | self._findings.keys()
+        return self.bound_fields([name for name in self.fields if name in names]) if names else []
+
+    def bound_fields(self, names: Iterable[str] | None = None) -> list[FindingsField]:
+        """Return the fields of these names, or all of them in their order."""
+        wanted = self.fields if names is None else names
+        return [field for name in wanted if isinstance(field := self[name], FindingsField)]
+
+    def add_finding(self, name: str, finding: Finding) -> None:
+        """Add a finding to the field `name`; of several with the same message only the first."""
+        self._findings.setdefault(name, {}).setdefault(finding.message, finding)
+
+    def findings_at(self, name: str) -> list[Finding]:
+        """Return what was added to the field `name`."""
+        return list(self._findings.get(name, {}).values())

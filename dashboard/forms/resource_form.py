@@ -1,0 +1,99 @@
+"""A persistent resource with one resource pool, and new sizes of the resource pools of one."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django import forms
+
+from jobs.catalog import ACCELERATORS, REGIONS, TRAINABLE, default_disk, machine
+from jobs.spec import ResourcePool
+
+ID = re.compile(r"[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?")
+MAX_REPLICAS = 1_000
+MAX_COUNT = 16
+
+
+class ResourceForm(forms.Form):
+    """What is needed to create one; `body` is then its REST body."""
+
+    project = forms.ChoiceField(label="Project")
+    region = forms.ChoiceField(label="Region", choices=[(region, region) for region in REGIONS])
+    resource_id = forms.CharField(
+        label="Id", max_length=63, help_text="Lower-case letters, digits and hyphens; jobs name it by this."
+    )
+    machine_type = forms.ChoiceField(label="Machine type", choices=[(name, name) for name in sorted(TRAINABLE)])
+    accelerator_type = forms.ChoiceField(
+        label="Accelerator",
+        required=False,
+        choices=[("", "none, or that of the machine"), *((key, each.label) for key, each in ACCELERATORS.items())],
+    )
+    accelerator_count = forms.IntegerField(
+        label="Accelerators per machine", required=False, min_value=1, max_value=MAX_COUNT
+    )
+    replicas = forms.IntegerField(label="Replicas", min_value=1, max_value=MAX_REPLICAS, initial=1)
+    disk_gb = forms.IntegerField(label="Boot disk, GB", min_value=100, max_value=64_000, initial=100)
+
+    def __init__(self, *given: Any, projects: Iterable[str], **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.fields["project"].choices = [(project, project) for project in projects]  # type: ignore[attr-defined]
+
+    def clean_resource_id(self) -> str:
+        """Refuse an id that Vertex AI does not take."""
+        name: str = self.cleaned_data["resource_id"]
+        if not ID.fullmatch(name):
+            raise forms.ValidationError(
+                "Begin with a letter; then lower-case letters, digits and hyphens, no hyphen last."
+            )
+        return name
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse accelerators that the machine does not take, and a number without a type."""
+        found = super().clean() or self.cleaned_data
+        known, kind = machine(found.get("machine_type", "")), found.get("accelerator_type", "")
+        count = found.get("accelerator_count")
+        if known is None:
+            return found
+        if known.is_tpu:
+            self.add_error("machine_type", "Create one with TPUs with gcloud: it needs a topology.")
+        if bool(kind) != bool(count) and not known.fixed_accelerator:
+            self.add_error("accelerator_count", "Give both an accelerator and how many, or neither.")
+        elif kind and kind != known.fixed_accelerator and count not in known.attachable.get(kind, frozenset()):
+            self.add_error("accelerator_type", f"{known.machine_type} does not take {count} × {kind}.")
+        elif known.fixed_accelerator and kind and count != known.gpu_count:
+            self.add_error("accelerator_count", f"{known.machine_type} has {known.gpu_count}.")
+        return found
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The REST body of the resource."""
+        found = self.cleaned_data
+        known = machine(found["machine_type"])
+        spec: dict[str, Any] = {"machineType": found["machine_type"]}
+        kind = found["accelerator_type"] or (known.fixed_accelerator if known else "")
+        if kind:
+            spec |= {"acceleratorType": kind, "acceleratorCount": found["accelerator_count"] or known.gpu_count}  # type: ignore[union-attr]
+        disk = {"bootDiskType": default_disk(found["machine_type"]), "bootDiskSizeGb": found["disk_gb"]}
+        pool = {"machineSpec": spec, "replicaCount": str(found["replicas"]), "diskSpec": disk}
+        return {"resourcePools": [pool]}
+
+
+class ResizeForm(forms.Form):
+    """A number of replicas for each resource pool that does not scale itself."""
+
+    def __init__(self, *given: Any, pools: Sequence[ResourcePool], **named: Any) -> None:
+        super().__init__(*given, **named)
+        for index, pool in enumerate(pools):
+            if pool.autoscaling_spec is None:
+                self.fields[f"pool-{index}"] = forms.IntegerField(
+                    label=f"Replicas of {pool.machine_spec.machine_type}",
+                    min_value=max(1, pool.used_replica_count),
+                    max_value=MAX_REPLICAS,
+                    initial=pool.replica_count,
+                    help_text=f"{pool.used_replica_count} in use now" if pool.used_replica_count else "",
+                )
+
+    @property
+    def sizes(self) -> dict[int, int]:
+        """The wanted replicas by the index of their pool."""
+        return {int(name.removeprefix("pool-")): size for name, size in self.cleaned_data.items()}

@@ -1,0 +1,56 @@
+"""Forms of the settings of a team."""
+
+from django import forms
+
+from jobs.catalog import REGIONS
+
+ROLES = [("viewer", "Viewer"), ("engineer", "Engineer"), ("approver", "Approver"), ("lead", "Lead")]
+KINDS = [("project", "Project"), ("bucket", "Bucket"), ("service_account", "Service account")]
+REGION_CHOICES = [(name, name) for name in REGIONS]
+
+
+class TeamForm(forms.Form):
+    """A new team."""
+
+    name = forms.CharField(label="Name", max_length=80)
+    project = forms.CharField(label="Default project", max_length=63, help_text="The id of a Google Cloud project.")
+
+
+class MemberForm(forms.Form):
+    """Somebody who has an account and joins the team."""
+
+    name = forms.CharField(label="User name", max_length=254)
+    role = forms.ChoiceField(label="Role", choices=ROLES, initial="engineer")
+
+
+class PlacesForm(forms.Form):
+    """Where the jobs of a team run and write."""
+
+    default_region = forms.ChoiceField(label="Default region", choices=REGION_CHOICES)
+    bucket = forms.CharField(
+        label="Default bucket", required=False, max_length=255, help_text="Such as gs://vision-training."
+    )
+    regions = forms.MultipleChoiceField(
+        label="Allowed regions",
+        required=False,
+        choices=REGION_CHOICES,
+        widget=forms.CheckboxSelectMultiple,
+    )
+
+
+class ProjectForm(forms.Form):
+    """What only a site admin sets."""
+
+    project = forms.CharField(label="Default project", max_length=63)
+
+
+class AllowedForm(forms.Form):
+    """One more project, bucket or service account that a team may use."""
+
+    kind = forms.ChoiceField(label="Kind", choices=KINDS, initial="bucket")
+    name = forms.CharField(label="Name", max_length=255)
+
+    def __init__(self, *args: object, is_admin: bool, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        if not is_admin:
+            self.fields["kind"].choices = [("bucket", "Bucket")]  # type: ignore[attr-defined]

@@ -1,0 +1,86 @@
+"""A thread of each worker and of beat that writes every few seconds that the process runs, and what it counted.
+
+The row says more than a process list does: the process reaches the database, and beat has sent a sweep not long ago.
+"""
+
+import logging
+import socket
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from celery.signals import after_task_publish, worker_ready, worker_shutdown
+from django.db import Error, close_old_connections, connections
+
+logger = logging.getLogger(__name__)
+
+MAX_SILENCE_SECONDS = 60.0
+"""Beat that has sent nothing for so long writes no heartbeat, although its process lives."""
+
+
+class HeartbeatThread:
+    """Writes heartbeats until it is stopped; begins with `start`."""
+
+    def __init__(
+        self, process: str, part: str, *, queues: Sequence[str] = (), runs: Callable[[], bool] = lambda: True
+    ) -> None:
+        """`runs` tells whether the process does its work, and not only lives."""
+        self._process, self._part, self._queues, self._runs = process, part, queues, runs
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End after one last time; returns within a few seconds also when the database does not answer."""
+        self._stop.set()
+        self._thread.join(timeout=3)
+
+    def _run(self) -> None:
+        from jobs.upkeep.heartbeats import INTERVAL_SECONDS  # noqa: PLC0415 - models need Django's apps
+
+        is_over = False
+        while not is_over:
+            self._write()
+            is_over = self._stop.wait(INTERVAL_SECONDS)
+        self._write()
+        connections.close_all()
+
+    def _write(self) -> None:
+        from jobs.clock import database_now  # noqa: PLC0415
+        from jobs.upkeep.heartbeats import record_heartbeat, store_counts  # noqa: PLC0415
+
+        try:
+            close_old_connections()
+            if self._runs():
+                record_heartbeat(self._process, self._part, queues=self._queues, now=database_now())
+            store_counts()
+        except Error as error:  # the next one comes in a few seconds; others see that this one is late
+            logger.warning("no heartbeat could be written: %s", type(error).__name__)
+
+
+def watch_worker() -> None:
+    """Have Celery start the heartbeat of a worker when it is ready, and stop it at the end."""
+    worker_ready.connect(_start_worker, weak=False)
+
+
+def watch_beat() -> None:
+    """Start the heartbeat of beat, which lasts as long as it sends tasks."""
+    sent = [time.monotonic()]
+
+    def note(**_: Any) -> None:
+        sent[0] = time.monotonic()
+
+    after_task_publish.connect(note, weak=False)
+    name = f"beat@{socket.gethostname()}"
+    HeartbeatThread(name, "beat", runs=lambda: time.monotonic() - sent[0] < MAX_SILENCE_SECONDS).start()
+
+
+def _start_worker(*, sender: Any, **_: Any) -> None:
+    queues = sorted(sender.app.amqp.queues.consume_from)
+    thread = HeartbeatThread(str(sender.hostname), "worker", queues=queues)
+    thread.start()
+    worker_shutdown.connect(lambda **_: thread.stop(), weak=False)

@@ -1,0 +1,40 @@
+"""`manage.py doctor`: check everything that has to be right before jobs can run, and say what repairs the rest."""
+
+import argparse
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from django.utils import timezone
+
+from jobs import doctor
+from jobs.clock import database_now
+
+
+class Command(BaseCommand):
+    """Prints one line for each check; the exit code is 1 when one fails, 0 with warnings only."""
+
+    help = "Check credentials, permissions, services, buckets, Redis, database and more; exit 1 when a check fails."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the options."""
+        parser.add_argument("--json", action="store_true", help="one JSON object with all checks instead of lines")
+        parser.add_argument("--all", action="store_true", help="also show the checks that passed, each on its line")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        """Check everything with the credentials of this process."""
+        checks = doctor.examine(database_now(), machine_now=timezone.now)
+        counts = {status.value: sum(each.status is status for each in checks) for status in doctor.Status}
+        if options["json"]:
+            whole = {"counts": counts, "checks": [each.as_dict() for each in checks]}
+            self.stdout.write(json.dumps(whole, ensure_ascii=False, indent=2))
+        else:
+            for each in checks:
+                if options["all"] or each.status is not doctor.Status.PASS:
+                    self.stdout.write(f"{each.status.upper():4}  {each.group}: {each.name}. {each.detail}")
+                    if each.repair:
+                        self.stdout.write(f"      {each.repair}")
+            self.stdout.write(f"{counts['pass']} passed, {counts['warn']} warnings, {counts['fail']} failed.")
+        if counts["fail"]:
+            raise SystemExit(1)

@@ -1,0 +1,76 @@
+"""One's own account: name, password, and the browsers that are signed in."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth import update_session_auth_hash
+from django.contrib.auth.forms import PasswordChangeForm
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST
+
+from dashboard.access import Request
+from dashboard.access.loaders import parse_key
+from dashboard.drawing.browser_names import browser_name
+from dashboard.forms.account_forms import ProfileForm
+from jobs.people import browsers
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def account(request: Request) -> HttpResponse:
+    """Show the account; on POST save the name."""
+    if request.method != "POST":
+        return _page(request)
+    form = ProfileForm(request.POST, instance=request.user)
+    if not form.is_valid():
+        request.user.refresh_from_db()
+        return _page(request, {"profile_form": form}, status=422)
+    form.save()
+    messages.success(request, "Saved.")
+    return redirect("account")
+
+
+@require_POST
+def change_password(request: Request) -> HttpResponse:
+    """Change the password; this browser stays signed in, all others are signed out."""
+    form = PasswordChangeForm(request.user, request.POST)
+    if not (request.user.has_usable_password() and form.is_valid()):
+        return _page(request, {"password_form": form}, status=422)
+    before = str(request.session.session_key)
+    update_session_auth_hash(request, form.save())
+    browsers.replace_session(before, str(request.session.session_key))
+    browsers.sign_out(request.user, keeping=str(request.session.session_key))
+    messages.success(request, "Your password is changed, and every other browser is signed out.")
+    return redirect("account")
+
+
+@require_POST
+def sign_out_browsers(request: Request) -> HttpResponse:
+    """Sign one browser out, or all but this one."""
+    key, here = request.POST.get("browser"), str(request.session.session_key)
+    count = browsers.sign_out(request.user, pk=parse_key(key) if key else None, keeping=here)
+    messages.success(request, f"Browsers signed out: {count}.")
+    return redirect("account")
+
+
+def _password_form(request: Request) -> PasswordChangeForm:
+    """Return Django's form, which is not what the page is for, so it takes no focus."""
+    form = PasswordChangeForm(request.user)
+    form.fields["old_password"].widget.attrs.pop("autofocus", None)
+    return form
+
+
+def _page(request: Request, more: dict[str, Any] | None = None, *, status: int = 200) -> HttpResponse:
+    now, here = timezone.now(), request.session.session_key
+    rows = [
+        (row, browser_name(row.browser), row.session_key == here)
+        for row in browsers.list_browsers(request.user, now=now)
+    ]
+    context = {
+        "profile_form": ProfileForm(instance=request.user),
+        "password_form": _password_form(request) if request.user.has_usable_password() else None,
+        "browsers": rows,
+        "now": now,
+    }
+    return render(request, "account.html", context | (more or {}), status=status)

@@ -1,0 +1,79 @@
+"""The audit log: who changed which setting, when, and from what to what; as a page and as CSV."""
+
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from dashboard.access import Request, teams_where
+from dashboard.access.loaders import parse_key
+from dashboard.forms.audit_form import AuditForm
+from dashboard.pages.parts.csv_file import csv_lines
+from dashboard.queries.audit_log import ACTIONS, Filters, changes_of, iterate_entries, list_entries
+from jobs.clock import database_now
+from jobs.models import Team
+
+HEAD = ("time", "who", "address", "what", "object", "action", "field", "before", "after")
+
+
+@require_safe
+def audit(request: Request) -> HttpResponse:
+    """Show a page of the log: of the whole site for admins, of one team for its leads."""
+    team, teams = _chosen(request)
+    form = AuditForm(request.GET)
+    filters = _filters(form)
+    before = parse_key(request.GET["before"]) if request.GET.get("before") else None
+    page = list_entries(None if team is None else team.pk, filters, before=before)
+    context = {
+        "page": page,
+        "rows": [(entry, changes_of(entry), ACTIONS.get(entry.action, "")) for entry in page.entries],
+        "team": team,
+        "teams": teams,
+        "form": form,
+        "filters": filters,
+        "now": database_now(),
+    }
+    return render(request, "audit_log.html", context)
+
+
+@require_safe
+def audit_csv(request: Request) -> StreamingHttpResponse:
+    """Return the newest entries that the filters choose as a file, one line for each field that changed."""
+    team, _ = _chosen(request)
+    entries = iterate_entries(None if team is None else team.pk, _filters(AuditForm(request.GET)))
+    rows = (row for entry in entries for row in _rows(entry))
+    response = StreamingHttpResponse(csv_lines(HEAD, rows), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = 'attachment; filename="audit-log.csv"'
+    return response
+
+
+def _rows(entry: Any) -> list[tuple[object, ...]]:
+    who = entry.actor.get_username() if entry.actor else ""
+    head = (entry.timestamp, who, entry.remote_addr, entry.content_type.name, entry.object_repr)
+    return [(*head, ACTIONS.get(entry.action, ""), *change) for change in changes_of(entry)]
+
+
+def _filters(form: AuditForm) -> Filters:
+    form.is_valid()
+    values = form.cleaned_data
+    return Filters(values.get("q", ""), values.get("kind", ""), values.get("who", ""))
+
+
+def _chosen(request: Request) -> tuple[Team | None, list[Team]]:
+    """Return the team that is asked for and those that may be; an admin may ask for none of them.
+
+    Raises Http404 for a team of others, PermissionDenied for somebody who leads none.
+    """
+    teams = teams_where(request.user, "manage")
+    if text := request.GET.get("team"):
+        key = parse_key(text)
+        if (team := next((each for each in teams if each.pk == key), None)) is None:
+            raise Http404("no such team")
+        return team, teams
+    if request.user.is_superuser:
+        return None, teams
+    if not teams:
+        raise PermissionDenied("The audit log is for leads of teams and admins of the site.")
+    return teams[0], teams

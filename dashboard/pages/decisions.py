@@ -1,0 +1,99 @@
+"""Decisions about requests: approve, approve up to a cost, or reject one."""
+
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseBadRequest
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST
+
+from dashboard.access import Request, job_for
+from dashboard.pages.parts.rows import amount_of
+from jobs import requests, tasks
+from jobs.clock import database_now
+from jobs.errors import NotAllowed, NotPermitted
+from jobs.models import Job
+from jobs.states import JobState
+
+MAX_COMMENT_LENGTH = 2_000
+PAGES = {"job": "job", "board": "board"}
+"""Where a decision may lead back to, beside the inbox."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a form says: approve or reject, with a comment, and of an approval up to which cost."""
+
+    is_approval: bool
+    comment: str
+    cap_usd: Decimal | None
+
+
+@require_POST
+def decide(request: Request, pk: UUID) -> HttpResponse:
+    """Approve or reject a job, as the pressed button says."""
+    job = job_for(request, pk, "decide")
+    if request.POST.get("decision") not in ("approve", "reject"):
+        return HttpResponseBadRequest("decision must be approve or reject.")
+    if request.POST.get("amount", amount_of(job)) != amount_of(job):
+        messages.warning(request, f"The estimate of {job.display_name} has changed. Check the new amount, then decide.")
+        return redirect("job", job.pk)
+    try:
+        done = _apply(request, job, read_decision(request))
+    except (NotAllowed, NotPermitted) as refusal:
+        messages.error(request, str(refusal))
+        return redirect("job", job.pk)
+    except (ValueError, requests.Changed) as refusal:
+        return _show_again(request, job, str(refusal))
+    _report(request, job, is_done=done)
+    back = request.POST.get("back", "")
+    return redirect("job", job.pk) if back == "job" else redirect(PAGES.get(back, "approvals"))
+
+
+def read_decision(request: Request) -> Decision:
+    """Read the form. Raises ValueError for a cap that is no amount."""
+    comment = request.POST.get("comment", "").replace("\x00", "")[:MAX_COMMENT_LENGTH]
+    text = request.POST.get("cap", "").strip().removeprefix("$").replace(",", "")
+    is_approval = request.POST["decision"] == "approve"
+    try:
+        cap = Decimal(text) if text and is_approval else None
+    except InvalidOperation:
+        raise ValueError("The cap is no amount. Write it in dollars, such as 500 or 1250.50.") from None
+    if cap is not None and (not cap.is_finite() or round(cap, 2) != cap):
+        raise ValueError("The cap is no amount in dollars and cents.")
+    return Decision(is_approval, comment, cap)
+
+
+def _apply(request: Request, job: Job, decision: Decision) -> bool:
+    """Write the vote. Raises NotPermitted, ValueError and Changed as `jobs.requests` does."""
+    answer: dict[str, Any] = {"by": request.user, "comment": decision.comment, "now": database_now()}
+    answer["digest"] = request.POST.get("digest")
+    if decision.is_approval:
+        return requests.approve(job, **answer, cap_usd=decision.cap_usd)
+    return requests.reject(job, **answer)
+
+
+def _report(request: Request, job: Job, *, is_done: bool) -> None:
+    if not is_done:
+        messages.warning(request, f"{job.display_name} was already decided or withdrawn, or you have voted on it.")
+    elif job.state == JobState.AWAITING_APPROVAL:
+        messages.success(request, f"Your approval of {job.display_name} is recorded. It needs another one.")
+    else:
+        tasks.nudge_job(job.pk)
+        word = "Approved" if job.state == JobState.APPROVED else "Rejected"
+        messages.success(request, f"{word} {job.display_name}.")
+
+
+def _show_again(request: Request, job: Job, words: str) -> HttpResponse:
+    """Show the form with what was typed, and what is wrong with it."""
+    context = {
+        "job": job,
+        "approval": getattr(job, "approval", None),
+        "words": words,
+        "typed": request.POST,
+        "back": request.POST.get("back", "inbox"),
+    }
+    return render(request, "approvals/again.html", context, status=422)

@@ -1,0 +1,49 @@
+"""What a worker found when it last checked everything that jobs need; for administrators of the site."""
+
+from itertools import groupby
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from dashboard.access import Request
+from jobs import doctor as checks
+from jobs.clock import database_now
+from jobs.tasks import nudge_examination
+
+ORDER = {checks.Status.FAIL: 0, checks.Status.WARN: 1, checks.Status.PASS: 2}
+
+
+@require_safe
+def doctor(request: Request) -> HttpResponse:
+    """Show the last examination, what fails first; 404 for everybody else."""
+    _check_admin(request)
+    row = checks.last_examination()
+    found = [checks.from_json(each) for each in row.result.get("checks", [])] if row else []
+    to_repair = sorted((each for each in found if each.status is not checks.Status.PASS), key=lambda c: ORDER[c.status])
+    passed = sorted((each for each in found if each.status is checks.Status.PASS), key=lambda c: c.group)
+    context = {
+        "now": database_now(),
+        "row": row,
+        "is_due": row is not None and row.due_at is not None and row.due_at <= database_now(),
+        "to_repair": to_repair,
+        "groups": [(name, list(each)) for name, each in groupby(passed, key=lambda c: c.group)],
+        "counts": {status.value: sum(c.status is status for c in found) for status in checks.Status},
+    }
+    return render(request, "doctor.html", context)
+
+
+@require_POST
+def examine(request: Request) -> HttpResponse:
+    """Ask a worker for an examination now."""
+    _check_admin(request)
+    checks.request_examination(database_now())
+    nudge_examination()
+    messages.success(request, "A worker was asked to check everything; that takes up to a minute.")
+    return redirect("doctor")
+
+
+def _check_admin(request: Request) -> None:
+    if not request.user.is_superuser:
+        raise Http404

@@ -1,0 +1,93 @@
+"""Invitations: a lead makes a link, which is shown once and sent where the site sends e-mail; whoever has it joins."""
+
+import logging
+from smtplib import SMTPException
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import login
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.models import User
+from django.core.mail import send_mail
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from dashboard.access import Request
+from dashboard.access.loaders import parse_key, team_for
+from dashboard.access.proxied import BACKEND
+from dashboard.forms.account_forms import InviteForm, JoinForm
+from dashboard.pages.parts.forbidding import forbidding
+from jobs.clock import database_now
+from jobs.models import Invitation
+from jobs.people import invitations
+from jobs.people.members import NotChanged
+
+log = logging.getLogger(__name__)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def invite(request: Request, pk: int) -> HttpResponse:
+    """Show the open invitations of a team; on POST make one and show its link once, or withdraw one."""
+    team, now = team_for(request, pk, "manage"), database_now()
+    if key := request.POST.get("withdraw"):
+        with forbidding():
+            invitations.withdraw(team, parse_key(key), by=request.user)
+        messages.success(request, "The invitation was withdrawn.")
+        return redirect("team-invitations", team.pk)
+    form, link, fate = InviteForm(request.POST if request.method == "POST" else None), "", ""
+    if form.is_valid():
+        try:
+            with forbidding():
+                row, secret = invitations.invite(team, **form.cleaned_data, by=request.user, now=now)
+        except NotChanged as refusal:
+            form.add_error(None, str(refusal))
+        else:
+            link = _link(request, secret)
+            fate, form = _send(row, link), InviteForm()
+    found = invitations.open_invitations(team, now)[: invitations.MAX_OPEN]
+    context = {"team": team, "form": form, "link": link, "fate": fate, "now": now, "open": found}
+    return render(request, "invitations.html", context, status=422 if form.errors else 200)
+
+
+@login_not_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def join(request: HttpRequest, secret: str) -> HttpResponse:
+    """Let whoever has the link join the team: with the account that is signed in, or with a new one."""
+    row, now = invitations.find_invitation(secret, now=database_now()), database_now()
+    if row is None:
+        return render(request, "join.html", {"problem": invitations.NO_LONGER}, status=410)
+    form = JoinForm(request.POST if request.method == "POST" else None)
+    if request.method != "POST" or not (request.user.is_authenticated or form.is_valid()):
+        context = {"invitation": row, "form": form}
+        return render(request, "join.html", context, status=422 if form.errors else 200)
+    try:
+        if isinstance(request.user, User):
+            invitations.accept(secret, by=request.user, now=now)
+        else:
+            name, password = form.cleaned_data["username"], form.cleaned_data["password1"]
+            login(request, invitations.accept_as(secret, name, password, now=now), backend=BACKEND)
+    except NotChanged as refusal:
+        return render(request, "join.html", {"problem": str(refusal)}, status=410)
+    messages.success(request, f"You are now in {row.team.name}.")
+    return redirect("board")
+
+
+def _link(request: Request, secret: str) -> str:
+    path = reverse("join", args=[secret])
+    return f"{settings.SITE_URL.rstrip('/')}{path}" if settings.SITE_URL else request.build_absolute_uri(path)
+
+
+def _send(row: Invitation, link: str) -> str:
+    """Send the link where the site sends e-mail; return "sent", "failed", or "" where it sends none."""
+    if not settings.SENDS_EMAIL:
+        return ""
+    words = render_to_string("registration/invitation_email.txt", {"invitation": row, "link": link})
+    try:
+        send_mail(f"Join {row.team.name} on Trainboard", words, None, [row.email])
+    except (SMTPException, OSError) as error:
+        log.warning("an invitation could not be sent: %s", error)
+        return "failed"
+    return "sent"

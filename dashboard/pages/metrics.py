@@ -1,0 +1,135 @@
+"""Figures for Prometheus, all read from the database, so that every web process answers with the same ones.
+
+Gauges tell of this moment. Counters and the histogram are what workers counted and added to the database every few
+seconds (`jobs.counts`): no folder that processes share, as prometheus-client's multiprocess mode needs, no port for
+each worker, and no reset when a process starts anew.
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from hmac import compare_digest
+from ipaddress import ip_address
+from statistics import quantiles
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse, HttpResponseForbidden
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+
+from dashboard.access.addresses import client_address
+from dashboard.queries.operations import Operations, get_operations
+from jobs.clock import database_now
+from jobs.counts import SUBMIT_BUCKETS
+from jobs.states import JobState
+
+REFUSAL = (
+    "Send the header Authorization: Bearer TOKEN with the token in TRAINBOARD_METRICS_TOKEN, or ask on loopback.\n"
+)
+
+
+@login_not_required
+@never_cache
+@require_safe
+def metrics(request: HttpRequest) -> HttpResponse:
+    """Return the figures in Prometheus' text format, to whoever knows the token; without one only on loopback."""
+    if not _may_read(request):
+        return HttpResponseForbidden(REFUSAL, content_type="text/plain")
+    registry = CollectorRegistry()
+    registry.register(_Figures(database_now()))
+    return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
+
+
+def _may_read(request: HttpRequest) -> bool:
+    if token := settings.METRICS_TOKEN:
+        given = request.headers.get("Authorization", "")
+        return compare_digest(given.encode(), f"Bearer {token}".encode())
+    if request.headers.get("X-Forwarded-For") or request.headers.get("Forwarded"):
+        return False  # a proxy on this machine asks for somebody elsewhere
+    address = client_address(request)
+    return address is not None and ip_address(address).is_loopback
+
+
+class _Figures:
+    """Collects one moment's figures."""
+
+    def __init__(self, now: datetime) -> None:
+        self.now = now
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield every metric; labels are states that we know, "other" and quantiles, never names of people or jobs."""
+        figures = get_operations(self.now)
+        yield _by_state("trainboard_jobs", "Jobs that have not ended.", figures.active)
+        yield _by_state("trainboard_jobs_ended_in_hour", "Jobs that ended in the last hour.", figures.ended)
+        for name, text, value in _plain(figures):
+            yield GaugeMetricFamily(name, text, value=value)
+        yield _submissions(figures.submit_seconds)
+        yield from _labelled(figures)
+        yield _api_calls(figures.counts.get("api_calls", {}))
+        yield _submit_histogram(figures.counts)
+
+
+def _plain(figures: Operations) -> list[tuple[str, str, float]]:
+    return [
+        ("trainboard_steps_due", "Jobs whose next step is due.", figures.due),
+        ("trainboard_step_due_seconds", "How long the oldest due step has been due.", figures.due_seconds),
+        ("trainboard_observation_age_seconds", "Age of the oldest known state of a job.", figures.unseen_seconds),
+        ("trainboard_observe_lag_seconds", "How long the oldest due poll has been due.", figures.observe_lag_seconds),
+        ("trainboard_scopes_failing", "Places for which Vertex AI does not answer.", figures.failing_scopes),
+        ("trainboard_approvals_open", "Jobs that await an approval.", figures.approvals),
+        ("trainboard_approval_age_seconds", "How long the oldest open approval has waited.", figures.approval_seconds),
+        ("trainboard_messages_waiting", "Messages to receivers that are due and not sent.", figures.messages_waiting),
+        ("trainboard_messages_failed", "Messages that were given up, sent again by nobody.", figures.messages_failed),
+        ("trainboard_usd_per_hour", "What running jobs cost in US dollars an hour.", float(figures.usd_per_hour)),
+    ]
+
+
+def _labelled(figures: Operations) -> Iterator[Metric]:
+    depth = GaugeMetricFamily("trainboard_queue_depth", "Rows whose next step is due.", labels=["kind"])
+    for kind, number in figures.queue_depth.items():
+        depth.add_metric([kind], number)
+    text = "Time since beat, or a worker for each queue, last said that it runs."
+    heartbeats = GaugeMetricFamily("trainboard_heartbeat_age_seconds", text, labels=["part"])
+    for part, age in figures.heartbeat_seconds.items():
+        heartbeats.add_metric([part], age)
+    yield from (depth, heartbeats)
+
+
+def _api_calls(numbers: Mapping[str, float]) -> Metric:
+    text = "Calls to Google's APIs by service and class of the status; none: no answer came."
+    family = CounterMetricFamily("trainboard_api_calls", text, labels=["service", "code"])
+    for labels, number in sorted(numbers.items()):
+        service, _, code = labels.partition("|")
+        family.add_metric([service, code], number)
+    return family
+
+
+def _submit_histogram(counts: Mapping[str, Mapping[str, float]]) -> Metric:
+    text = "Time from the permission to send a job until Vertex AI had it."
+    family = HistogramMetricFamily("trainboard_submission_seconds", text)
+    counted, total, buckets = counts.get("submit_bucket", {}), 0.0, []
+    for bound in [*(f"{each:g}" for each in SUBMIT_BUCKETS), "+Inf"]:
+        total += counted.get(bound, 0.0)
+        buckets.append((bound, total))
+    family.add_metric([], buckets, sum_value=counts.get("submit_seconds", {}).get("", 0.0))
+    return family
+
+
+def _by_state(name: str, text: str, numbers: dict[str, int]) -> Metric:
+    family = GaugeMetricFamily(name, text, labels=["state"])
+    for state in [*JobState, *(set(numbers) - set(JobState))]:
+        if state in numbers:
+            family.add_metric([state], numbers[state])
+    return family
+
+
+def _submissions(seconds: tuple[float, ...]) -> Metric:
+    text = "Time from the permission to send a job until Vertex AI had it, of the last hour."
+    family = GaugeMetricFamily("trainboard_submit_seconds", text, labels=["quantile"])
+    if seconds:
+        cuts = quantiles(seconds, n=100, method="inclusive") if len(seconds) > 1 else [seconds[0]] * 99
+        for share in (50, 95, 99):
+            family.add_metric([str(share / 100)], cuts[share - 1])
+    return family

@@ -1,0 +1,155 @@
+"""A compose form with its assessment, and everything that the page shows of both."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from django.contrib.auth.models import User
+from django.template.loader import render_to_string
+
+from dashboard.drawing.figures import day_of
+from dashboard.forms.compose.form import Compose
+from dashboard.forms.compose.text import EDITABLE, is_edited, text_digest
+from dashboard.pages.parts.strategy_rows import strategy_rows
+from jobs import exporter, known_quotas, observation, requests, strategies
+from jobs.assessment import Assessment, Outcome, assess, has_machines
+from jobs.clock import database_now
+from jobs.models import Team
+from jobs.prices import recent_book
+from jobs.spec import Finding, Submission
+from jobs.strategies import Known, KnownResource, Permission
+
+
+@dataclass(frozen=True, slots=True)
+class AssessedForm:
+    """The team, the submission and its assessment (None while they cannot be made), and the page's context."""
+
+    form: Compose
+    team: Team
+    submission: Submission | None
+    assessment: Assessment | None
+    context: dict[str, Any]
+
+    @property
+    def may_be_requested(self) -> bool:
+        """Whether every field could be read and nothing refuses the job."""
+        outcome = self.assessment.outcome if self.assessment is not None else None
+        return self.form.is_readable and outcome not in (None, Outcome.REFUSED)
+
+
+def assess_form(form: Compose, teams: list[Team], *, by: User, now: datetime) -> AssessedForm:
+    """Read and assess a form; `teams` are those that the person may request jobs in, at least one.
+
+    `by` is held against the budgets of now. `now` is also for how old prices are, and how long a price book is kept.
+    """
+    form.read()
+    team = next((each for each in teams if str(each.pk) == form.job.cleaned_data.get("team")), teams[0])
+    submission = form.submission(project=team.project)
+    resources = _known_resources(form, team)
+    chosen = strategies.STRATEGIES.get(form.job.cleaned_data.get("strategy", ""))
+    assessment, context = None, None
+    sweep_size = max(1, len(form.sweep.arguments))
+    if submission is not None:
+        book = recent_book(now)
+        context = requests.load_context(
+            team, submission, resources=resources, now=now, sweep_size=sweep_size, book=book, by=by
+        )
+        states = known_quotas.recent_quotas(submission.project, submission.region, now=now)
+        context = replace(requests.with_cap(context, team, form.cap_usd), quota_states=states)
+        assessment = assess(submission, context, expected=form.expected, strategy=chosen, compares=True)
+        form.add_findings(assessment.findings)
+    shown = {
+        "form": form,
+        "job": form.job,
+        "team": team,
+        "assessment": assessment,
+        "budgets": context.budgets if context is not None else (),
+        "sweep_size": sweep_size,
+        "has_machines": has_machines(submission),
+        **_strategies(form, assessment),
+        "now": now,
+        "stale_prices": stale_prices(assessment, now),
+        "resources": [(known.resource_id, _words(known)) for known in resources if known.resource.state == "RUNNING"],
+        "by_hand": chosen.console if chosen is not None else "",
+        "permissions": _permissions(strategies.permissions_of(submission)) if submission is not None else "",
+        "request": _request_text(form, submission),
+    }
+    return AssessedForm(form, team, submission, assessment, shown)
+
+
+def _strategies(form: Compose, assessment: Assessment | None) -> dict[str, Any]:
+    """Return the rows of the strategies, each with its radio button."""
+    chosen = str(form.job["strategy"].value() or "")
+    rows = strategy_rows(assessment.alternatives if assessment is not None else (), chosen=chosen)
+    return {
+        "rows": rows,
+        "strategy": strategies.STRATEGIES.get(chosen),
+        "strategy_choices": zip(form.job["strategy"], rows, strict=True),
+        "tells_waits": any(row.wait for row in rows),
+    }
+
+
+def stale_prices(assessment: Assessment | None, now: datetime) -> str:
+    """Say that the prices of an estimate are old; "" where they are not or there is no estimate."""
+    cost = assessment.estimate if assessment is not None else None
+    if cost is None or cost.prices_as_of is None or not cost.has_stale_prices(now.date()):
+        return ""
+    day, age = day_of(cost.prices_as_of.isoformat()), (now.date() - cost.prices_as_of).days
+    return f"{strategies.STRATEGIES[cost.strategy].label} is priced as of {day}, {age} days ago."
+
+
+@lru_cache(maxsize=256)
+def _permissions(needed: tuple[Permission, ...]) -> str:
+    """Draw what the job's accounts need, once for the same needs: most of what one types changes none."""
+    return render_to_string("compose/permissions.html", {"needed": needed})
+
+
+def _known_resources(form: Compose, team: Team) -> Known:
+    """Return the persistent resources of the place, if the job is to run on one; whoever asks has them looked at."""
+    values = form.job.cleaned_data
+    if values.get("strategy") != "persistent":
+        return ()
+    region = values.get("region", "")
+    observation.want_resources([team.project], region=region, now=database_now())
+    return requests.resources_in(team.project, region)
+
+
+def _words(known: KnownResource) -> str:
+    """Say what a resource has, and what of it no job holds: `2 of 4 × a2-highgpu-1g free`."""
+    parts = enumerate(known.resource.resource_pools)
+    return "; ".join(
+        f"{max(0, part.most_replicas - known.used(at))} of {part.most_replicas} × {part.machine_spec.machine_type} free"
+        for at, part in parts
+    )
+
+
+class RequestText(NamedTuple):
+    """The request as text: its digest, whether it can be edited, and whether it is one that was and is not read yet."""
+
+    text: str
+    digest: str
+    is_editable: bool = False
+    is_edited: bool = False
+    findings: Sequence[Finding] = ()
+
+
+def _request_text(form: Compose, submission: Submission | None) -> RequestText:
+    """Return the request in the format that was chosen; a text that a person edits stays as it is."""
+    written = form.job.cleaned_data.get("written", "")
+    if is_edited(form.data):
+        posted = str(form.data["request_text"])
+        return RequestText(
+            posted, str(form.data["text_digest"]), is_editable=True, is_edited=True, findings=form.text_findings
+        )
+    if form.is_from_text:
+        text = str(form.data["request_text"])
+        return RequestText(text, text_digest(text), is_editable=True, findings=form.text_findings)
+    if submission is None:
+        return RequestText("", text_digest(""))
+    try:
+        text = exporter.write(submission, written if written in exporter.FORMATS else "rest")
+    except exporter.NotWritable as reason:
+        return RequestText(str(reason), text_digest(str(reason)))
+    return RequestText(text, text_digest(text), is_editable=written in EDITABLE)

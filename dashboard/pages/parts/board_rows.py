@@ -1,0 +1,182 @@
+"""The rows of the board: what happens next and when, in which group, and what one may do about it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any, cast
+from uuid import UUID
+
+from django.utils.safestring import SafeString
+
+from dashboard.drawing.marks import accelerators_of
+from dashboard.drawing.scale import Scale
+from dashboard.drawing.track import render_track, track_of
+from dashboard.pages.parts.reasons import diagnosis_of, gives_up_at, has_failed, timeout_of
+from dashboard.pages.parts.rows import Row, row_of
+from dashboard.pages.parts.search import STATE_WORDS
+from dashboard.pages.parts.what_now import fixes_of
+from dashboard.queries.persistent_resources import Holdings
+from jobs import timeline
+from jobs.models import Job, JobEvent, Scope
+from jobs.states import FINISHED, RUNNING, WAITING, JobState
+
+FAILED = STATE_WORDS["failed"]
+NEEDS, APPROVAL, WAITS, RUNS, OTHER, ENDED = range(6)
+HEADINGS = ("Needs you", "Awaiting approval", "Waiting", "Running", "In another state", "Just ended")
+GROUPINGS = {"state": "By state", "owner": "By owner", "strategy": "By strategy"}
+SORTS = frozenset({"when", "name", "waited", "cost"})
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """Who looks at the board: what needs them differs from person to person."""
+
+    pk: int
+    approves_in: frozenset[int]
+    """Teams whose jobs the person may approve."""
+    requests_in: frozenset[int]
+    """Teams in which the person may request and cancel jobs."""
+
+    def may_decide(self, job: Job) -> bool:
+        """Whether the person may approve or reject the job: nobody decides about their own."""
+        is_asked = job.state == JobState.AWAITING_APPROVAL
+        return is_asked and job.team_id in self.approves_in and job.owner_id != self.pk
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """A link of a row; `is_main` for the one that the row needs."""
+
+    label: str
+    page: str
+    query: str = ""
+    is_main: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BoardRow:
+    """What the board shows of a job beside its `Row`; templates only format it."""
+
+    row: Row
+    at: datetime
+    at_word: str
+    track: SafeString
+    accelerators: str
+    actions: tuple[Action, ...]
+    may_decide: bool
+    percent: int | None
+    """How much of the training is done by its log; None where no log says so."""
+
+    @property
+    def job(self) -> Job:
+        """The job of the row."""
+        return self.row.job
+
+
+def expected_end(job: Job, now: datetime) -> datetime | None:
+    """Return when a running job is expected to end: by what its log says, else by the run time that was expected.
+
+    None for a job that does not run, and where both are over.
+    """
+    if job.running_since is None:
+        return None
+    metrics = getattr(job, "metrics", None)
+    if metrics is not None and metrics.ends_at is not None and metrics.ends_at > now:
+        return cast("datetime", metrics.ends_at)
+    left = timedelta(seconds=job.expected_seconds) - timeline.running(job, now)
+    return now + left if left > timedelta() else None
+
+
+def next_event(job: Job, now: datetime) -> tuple[datetime, str]:
+    """Return when the next thing happens to a job that has not ended, or the last one happened, and what it is."""
+    if job.state == JobState.AWAITING_APPROVAL:
+        return job.state_since, "asked"
+    if job.state in FINISHED:
+        return job.ended_at or job.state_since, "failed" if job.state in FAILED else "ended"
+    if (end := expected_end(job, now)) is not None:
+        return end, "ends"
+    return job.state_since, "since"
+
+
+def reruns_of(jobs: Iterable[Job]) -> frozenset[UUID]:
+    """Return the jobs that were cloned into one of these."""
+    return frozenset(job.cloned_from_id for job in jobs if job.cloned_from_id)
+
+
+def needs(job: Job, viewer: Viewer, reruns: frozenset[UUID]) -> bool:
+    """Whether a job needs the viewer: a decision, or a look at why their own failed that was not run again since."""
+    has_own_failed = job.state in FAILED and job.owner_id == viewer.pk and job.pk not in reruns
+    return viewer.may_decide(job) or has_own_failed
+
+
+def group_of(job: Job, viewer: Viewer, reruns: frozenset[UUID]) -> int:
+    """Return the place of the job's group in HEADINGS."""
+    if needs(job, viewer, reruns):
+        return NEEDS
+    if job.state == JobState.AWAITING_APPROVAL:
+        return APPROVAL
+    if job.state in FINISHED:
+        return ENDED
+    return WAITS if job.state in WAITING else RUNS if job.state in RUNNING else OTHER
+
+
+def sort_key(job: Job, sort: str, now: datetime) -> Any:
+    """Return what orders jobs within a group: the next event first, the latest end first, or as `sort` says."""
+    if sort == "name":
+        return job.display_name.casefold()
+    if sort == "waited":
+        return -timeline.waited(job, now)
+    if sort == "cost":
+        return -(timeline.cost_so_far(job, now) or job.estimate_usd or Decimal(0))
+    at, _ = next_event(job, now)
+    return -at.timestamp() if job.state in FINISHED else at.timestamp()
+
+
+def board_row(
+    job: Job,
+    viewer: Viewer,
+    scale: Scale,
+    events: Sequence[JobEvent],
+    silent: Iterable[Scope] = (),
+    held: Holdings | None = None,
+) -> BoardRow:
+    """Return the row of a job, read whole; `events` are those since the scale begins."""
+    now, end = scale.now, expected_end(job, scale.now)
+    at, word = next_event(job, now)
+    if word == "since" and job.running_since is not None:
+        at, word = now + max(timeout_of(job) - timeline.running(job, now), timedelta()), "times out"
+    elif word == "since" and (until := gives_up_at(job)) is not None:
+        at, word = until, "gives up" if until > now else "gave up"
+    return BoardRow(
+        row=row_of(job, now, silent, held),
+        at=at,
+        at_word=word,
+        track=render_track(track_of(job, events, scale, end), scale),
+        accelerators=accelerators_of(job.machines),
+        actions=_actions(job, viewer),
+        may_decide=viewer.may_decide(job),
+        percent=_percent_done(job),
+    )
+
+
+def _percent_done(job: Job) -> int | None:
+    metrics = getattr(job, "metrics", None)
+    is_known = metrics is not None and metrics.fraction is not None and job.running_since is not None
+    return round(100 * metrics.fraction) if metrics is not None and is_known else None
+
+
+def _actions(job: Job, viewer: Viewer) -> tuple[Action, ...]:
+    if job.team_id not in viewer.requests_in:
+        return ()
+    if viewer.may_decide(job):
+        return (Action("Reject…", "job"),)
+    if not job.is_finished:
+        is_ours = not job.is_adopted and job.cancel_requested_at is None
+        return (Action("Cancel…", "cancel"),) if is_ours else ()
+    if not has_failed(job):
+        return ()
+    known = diagnosis_of(job)
+    fixes = fixes_of(known) if known else ()
+    query = f"?job={job.pk}" + (f"&fix={fixes[0][0]}" if fixes else "")
+    return (Action("Rerun with fix" if fixes else "Rerun", "compose", query),)

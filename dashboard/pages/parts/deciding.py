@@ -1,0 +1,22 @@
+"""Whether a person may answer the open question about a job, as `jobs.requests` decides it."""
+
+from datetime import datetime
+
+from dashboard.access import Request, can
+from jobs.errors import NotPermitted
+from jobs.models import Job
+from jobs.requests.deciders import Decider
+from jobs.states import JobState
+
+
+def may_decide(request: Request, job: Job, now: datetime) -> bool:
+    """Tell whether the person may answer the open question about the job; no query where there is none."""
+    question = getattr(job, "approval", None)
+    if job.state != JobState.AWAITING_APPROVAL or question is None or not can(request.user, "decide", job.team):
+        return False
+    decider = Decider.load(request.user, [job], now=now)
+    try:
+        decider.represents(job, question)
+    except NotPermitted:
+        return False
+    return all(vote.voter_id != request.user.pk for vote in decider.votes_for(question))

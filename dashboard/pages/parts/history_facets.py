@@ -1,0 +1,126 @@
+"""The filters of the history as they were asked for, and its facets: values to tick, each with its number of jobs."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import QueryDict
+from django.utils.datastructures import MultiValueDict
+
+from dashboard.drawing.marks import strategy_label
+from dashboard.forms.history import HistoryForm
+from dashboard.pages.parts.search import states_for
+from dashboard.queries.history import get_owners
+from dashboard.queries.history_figures import HistoryFigures
+from dashboard.queries.history_filters import FACETS, HistoryFilters
+from jobs.catalog import ACCELERATORS
+
+TITLES = {"owner": "Person"}
+MAX_SHOWN = 8
+UNFINISHED = ("to-approve", "waiting", "running")
+"""Groups of states that are offered beside the states in which jobs ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One value of a facet. `jobs` is None where they are not counted: those that have not ended."""
+
+    value: str
+    label: str
+    jobs: int | None
+    is_chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """A column by which the history is narrowed."""
+
+    name: str
+    title: str
+    choices: list[Choice]
+
+    @property
+    def first(self) -> list[Choice]:
+        """The choices that are always shown."""
+        return self.choices[:MAX_SHOWN]
+
+    @property
+    def rest(self) -> list[Choice]:
+        """The choices that are folded unless one of them is chosen."""
+        return self.choices[MAX_SHOWN:]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether one of the rest is chosen."""
+        return any(choice.is_chosen for choice in self.rest)
+
+
+def read_form(address: QueryDict) -> HistoryForm:
+    """Return the form of an address, checked; values that are empty are as good as absent."""
+    form = HistoryForm(MultiValueDict({name: list(filter(None, values)) for name, values in address.lists()}))
+    form.is_valid()
+    return form
+
+
+def read_filters(form: HistoryForm) -> tuple[HistoryFilters, dict[int, str] | None]:
+    """Return the filters of a form, and the people that were asked for, None for everybody; one query, or none.
+
+    What could not be read narrows nothing.
+    """
+    found = form.cleaned_data
+    names = found.get("owner", ())
+    owners = get_owners(names) if names else None
+    filters = HistoryFilters(
+        name=found.get("q", ""),
+        state=frozenset(state for value in found.get("state", ()) for state in _states(value)),
+        owner=frozenset(owners.values() if owners else names),
+        since=found.get("since"),
+        until=found.get("until"),
+        by_end=found.get("by") == "ended",
+        **{name: frozenset(found.get(name, ())) for name in ("strategy", "accelerator", "region", "team")},
+    )
+    return filters, owners
+
+
+def _states(value: str) -> frozenset[str]:
+    return frozenset({value[1:]}) if value.startswith("=") else states_for(value)
+
+
+def facets_of(figures: HistoryFigures, filters: HistoryFilters) -> list[Facet]:
+    """Return the facets that have more than one value to choose from, or a chosen one."""
+    found = [
+        Facet(name, TITLES.get(name, name.capitalize()), list(_choices(name, figures, filters))) for name in FACETS
+    ]
+    return [facet for facet in found if len(facet.choices) > 1 or any(each.is_chosen for each in facet.choices)]
+
+
+def _choices(name: str, figures: HistoryFigures, filters: HistoryFilters) -> Iterator[Choice]:
+    chosen, counted = filters.values(name), figures.facets[name]
+    grouped: frozenset[str] = frozenset()
+    for group in UNFINISHED if name == "state" else ():
+        states = states_for(group)
+        grouped |= states
+        yield Choice(group, group.replace("to-approve", "awaiting approval"), None, states <= chosen)
+    sign = "=" if name == "state" else ""
+    for value, sums in counted.items():
+        yield Choice(sign + value, label_of(name, value), sums.jobs, value in chosen)
+    for value in sorted(chosen - counted.keys() - grouped):
+        yield Choice(sign + value, label_of(name, value), 0, is_chosen=True)
+
+
+def label_of(facet: str, value: str) -> str:
+    """Return a value of a facet as pages write it."""
+    if facet == "strategy":
+        return strategy_label(value)
+    known = ACCELERATORS.get(value) if facet == "accelerator" else None
+    return known.label if known else value.replace("_", " ") if facet == "state" else value
+
+
+def arguments(filters: HistoryFilters, owners: dict[int, str] | None) -> dict[str, Any]:
+    """Return the filters as arguments of `list_history`."""
+    return {
+        "matching": filters.matching,
+        "within": filters.within,
+        "owners": None if owners is None else list(owners),
+        "column": filters.column,
+    }

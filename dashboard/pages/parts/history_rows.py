@@ -1,0 +1,31 @@
+"""One job as a record of the history's files: plain values, without anything in which a secret may stand."""
+
+from datetime import datetime
+from typing import Any
+
+from dashboard.drawing.figures import iso
+from jobs import timeline
+from jobs.models import Job
+
+COLUMNS = (
+    "id", "name", "team", "person", "kind", "state", "strategy", "machines", "project", "region", "requested_at",
+    "submitted_at", "started_at", "ended_at", "waited_seconds", "ran_seconds", "restarts", "usd_per_hour",
+    "estimate_usd", "cost_usd",
+)  # fmt: skip
+
+
+def as_record(job: Job, now: datetime) -> dict[str, Any]:
+    """Return the record of a job under COLUMNS: moments in ISO 8601 (UTC), money in US dollars, absent ones None."""
+    cost = timeline.cost_so_far(job, now) if job.started_at else None
+    values = (
+        str(job.pk), job.display_name, job.team.name, job.owner.get_username(), job.kind, job.state, job.strategy,
+        job.machines, job.project, job.region, _moment(job.requested_at), _moment(job.submitted_at),
+        _moment(job.started_at), _moment(job.ended_at), round(timeline.waited(job, now).total_seconds()),
+        round(timeline.running(job, now).total_seconds()), job.restarts, job.hourly_usd, job.estimate_usd,
+        None if cost is None else round(cost, 4),
+    )  # fmt: skip
+    return dict(zip(COLUMNS, values, strict=True))
+
+
+def _moment(value: datetime | None) -> str | None:
+    return None if value is None else iso(value)

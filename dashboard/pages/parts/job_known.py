@@ -1,0 +1,54 @@
+"""What a job's page and its log read of the job once: its events, its trials, and what its log tells of attempts."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from dashboard.pages.parts.stored_spec import replica_names
+from dashboard.queries.jobs import EventPage, list_events, list_newest_events
+from dashboard.queries.logs import SERVICE, get_first_lines, get_service_log
+from dashboard.queries.studies import get_study
+from jobs import timeline
+from jobs.models import Job
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A job, and what was read of its events, its trials and its log.
+
+    `tries`: its attempts, None for a tuning job; `replicas` and `errors`: who wrote lines and what the service
+    complained of, None where that part of the log was not read.
+    """
+
+    job: Job
+    newest: EventPage
+    study: timeline.Study | None
+    story: timeline.Story
+    tries: timeline.Attempts | None
+    replicas: frozenset[str] | None = None
+    errors: tuple[str, ...] | None = None
+
+
+def known_of(job: Job, now: datetime) -> Known:
+    """Return what is known of a job, with its timeline; five queries at most.
+
+    The attempts of a tuning job are those of its trials, which the timeline shows.
+    """
+    study, newest = get_study(job), list_newest_events(job)
+    events = list_events(job, newest)
+    if study:
+        lanes = timeline.trial_lanes(job, study, events, now)
+        return Known(job, newest, study, timeline.story(job, events, now, trials=lanes), None)
+    names = replica_names(job)
+    if job.started_at is None:
+        story = timeline.story(job, events, now, replicas=names)
+        return Known(job, newest, None, story, timeline.attempts(events, now))
+    service = get_service_log(job)
+    tries = timeline.attempts(events, now, **service.times)
+    if not names:
+        return Known(job, newest, None, timeline.story(job, events, now, tries=tries), tries, None, service.errors)
+    first = get_first_lines(job, tries)
+    heard = timeline.Heard(
+        service.ends, {key: at for key, at in first.items() if key[0] != SERVICE}, service.torn_down_at
+    )
+    story = timeline.story(job, events, now, replicas=names, tries=tries, heard=heard)
+    return Known(job, newest, None, story, tries, frozenset(name for name, _ in first), service.errors)

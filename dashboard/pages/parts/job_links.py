@@ -1,0 +1,53 @@
+"""Where else a job can be opened: Google's console, its logs, its output folder, TensorBoard.
+
+Addresses of jobs and TensorBoard: `_dashboard_uri` in jobs.py and console_utils.py of google-cloud-aiplatform 2.7.0; of
+a query: "Share a query" (docs.cloud.google.com/logging/docs/view/logs-explorer-interface); of a folder: the console's
+own. Read 2026-11-22.
+"""
+
+from urllib.parse import quote
+
+from dashboard.pages.parts.log_command import filter_of
+from dashboard.pages.parts.stored_spec import spec_of
+from jobs.models import Job
+from jobs.spec.body import output_folder
+
+CONSOLE = "https://console.cloud.google.com"
+MAX_SHELLS = 4
+"""Shells that a page links, of the first replicas; the console has all."""
+PARTS_OF_BOARD = 6
+"""projects/P/locations/L/tensorboards/ID"""
+
+
+def links_of(job: Job, *, may_enter: bool = True) -> list[tuple[str, str]]:
+    """Return (label, address) of each place; [] before Vertex AI has the job.
+
+    An interactive shell has an address only while the job runs; where Vertex AI did not report it, the console's page
+    of the job has it. It acts as the job does, so it is offered only to those who `may_enter`.
+    """
+    if not job.remote_name:
+        return []
+    project, region, number = (quote(part, safe="") for part in (job.project, job.region, job.remote_id))
+    page = f"{CONSOLE}/agent-platform/locations/{region}/training/{number}?project={project}"
+    links = [("Cloud console", page)]
+    if query := filter_of(job):
+        links.append(("Logs Explorer", f"{CONSOLE}/logs/query;query={quote(query, safe='')}?project={project}"))
+    if folder := output_folder(job.spec).removeprefix("gs://").rstrip("/"):
+        links.append(("Output folder", f"{CONSOLE}/storage/browser/{quote(folder, safe='/')}?project={project}"))
+    if board := _tensorboard(job):
+        links.append(("TensorBoard", board))
+    if spec_of(job).get("enableWebAccess") is True and job.running_since is not None and may_enter:
+        shells = sorted((job.web_access_uris or {}).items())[:MAX_SHELLS]
+        links += [(f"Interactive shell: {name}", uri) for name, uri in shells]
+        links += [] if shells else [("Interactive shell, in the console", page)]
+    return links
+
+
+def _tensorboard(job: Job) -> str:
+    """Return the address of the experiment that Vertex AI makes for a custom job; "" without a TensorBoard."""
+    board = spec_of(job).get("tensorboard")
+    parts = board.split("/") if isinstance(board, str) else []
+    if len(parts) != PARTS_OF_BOARD or job.kind != Job.Kind.CUSTOM_JOB:
+        return ""
+    name = "+".join(quote(part, safe="") for part in (*parts, "experiments", job.remote_id))
+    return f"https://{quote(parts[3], safe='')}.tensorboard.googleusercontent.com/experiment/{name}"

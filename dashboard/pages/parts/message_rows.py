@@ -1,0 +1,30 @@
+"""Messages in lists."""
+
+from dataclasses import dataclass
+
+from jobs.messages import headline_of
+from jobs.models import Delivery
+
+LOOKS = {
+    "failed": "bad", "rejected": "bad", "over_approved": "bad", "cap": "bad", "approval_expired": "bad",
+    "done": "ok", "approved": "ok", "started": "run", "waiting_long": "wait", "restarted": "again",
+    "approval_needed": "ask", "approval_reminder": "ask", "cancelled": "halt",
+}  # fmt: skip
+"""The shape beside a kind; others have that of what is neither good nor bad."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A delivery with the subject of its message and the shape of its kind."""
+
+    delivery: Delivery
+    headline: str
+    look: str
+
+
+def row_of(delivery: Delivery) -> Row:
+    """Return a delivery as a list shows it."""
+    message = delivery.message
+    is_preemption = message.event is not None and message.event.reason == "preempted"
+    look = "bolt" if message.kind == "restarted" and is_preemption else LOOKS.get(message.kind, "odd")
+    return Row(delivery, headline_of(message), look)

@@ -1,0 +1,26 @@
+"""A forgotten password: Django's own views, which say clearly where the site sends no e-mail."""
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.views import PasswordResetView
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.utils.decorators import method_decorator
+
+
+@method_decorator(login_not_required, name="dispatch")
+class PasswordReset(PasswordResetView):
+    """Asks for the address and sends the link; the answer is the same whether an account has it or not."""
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Answer as Django does; without e-mail, say who can help."""
+        if not settings.SENDS_EMAIL:
+            return _without_email(request)
+        return super().dispatch(request, *args, **kwargs)
+
+
+def _without_email(request: HttpRequest) -> HttpResponse:
+    return render(request, "registration/no_email.html")

@@ -1,0 +1,98 @@
+"""People of the site, for its admins: open and close accounts, make password links, and the rules of first sign-ins."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.contrib.auth.tokens import default_token_generator
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
+from django.views.decorators.http import require_POST, require_safe
+
+from dashboard.access import Request, teams_of
+from dashboard.access.loaders import parse_key
+from dashboard.forms.account_forms import RuleForm
+from dashboard.queries.people import find_person, list_people, list_rules
+from jobs.people import accounts
+from jobs.people.members import NotChanged
+
+DONE = {
+    "activate": "{} can sign in again.",
+    "deactivate": "{} cannot sign in any more.",
+    "make_admin": "{} is an admin of the site now.",
+    "remove_admin": "{} is no admin any more.",
+    "link": "The next sign-in with the e-mail address of {} takes the account over.",
+}
+
+
+@require_safe
+def people(request: Request) -> HttpResponse:
+    """List accounts by name, and the rules."""
+    _check_admin(request)
+    return _page(request)
+
+
+@require_POST
+def change_person(request: Request, pk: int) -> HttpResponse:
+    """Change an account, or make a link with which its owner chooses a password; the link is shown once."""
+    _check_admin(request)
+    if (user := find_person(pk)) is None:
+        raise Http404("no such account")
+    do = request.POST.get("do", "")
+    if do == "password":
+        return _page(request, {"link": _password_link(request, user), "link_of": user})
+    try:
+        accounts.change_account(pk, do, by=request.user)
+    except NotChanged as refusal:
+        messages.error(request, str(refusal))
+    else:
+        messages.success(request, DONE[do].format(user.get_username()))
+    return redirect("people")
+
+
+@require_POST
+def change_rules(request: Request) -> HttpResponse:
+    """Add a rule of first sign-ins, or remove one."""
+    _check_admin(request)
+    if key := request.POST.get("remove"):
+        accounts.remove_rule(parse_key(key), by=request.user)
+        messages.success(request, "The rule was removed. Who joined by it stays a member.")
+        return redirect("people")
+    form = RuleForm(request.POST, teams=_team_choices(request))
+    if form.is_valid():
+        values = form.cleaned_data
+        team = next(each for each in teams_of(request.user) if str(each.pk) == values["team"])
+        try:
+            accounts.add_rule(values["source"], values["value"], team, values["role"], by=request.user)
+        except NotChanged as refusal:
+            form.add_error(None, str(refusal))
+        else:
+            messages.success(request, "The rule was added. It counts for people who sign in for the first time.")
+            return redirect("people")
+    return _page(request, {"form": form}, status=422)
+
+
+def _check_admin(request: Request) -> None:
+    if not request.user.is_superuser:
+        raise PermissionDenied("The people of the site are for its admins.")
+
+
+def _team_choices(request: Request) -> list[tuple[str, str]]:
+    return [(str(team.pk), team.name) for team in teams_of(request.user)]
+
+
+def _password_link(request: Request, user: User) -> str:
+    key, token = urlsafe_base64_encode(force_bytes(user.pk)), default_token_generator.make_token(user)
+    return request.build_absolute_uri(reverse("password_reset_confirm", args=[key, token]))
+
+
+def _page(request: Request, more: dict[str, Any] | None = None, *, status: int = 200) -> HttpResponse:
+    search = request.GET.get("q", "")[:100].strip()
+    found, older = list_people(search, after=request.GET.get("after", "")[:150])
+    form = RuleForm(teams=_team_choices(request))
+    context = {"people": found, "next": older, "search": search, "rules": list_rules(), "form": form}
+    return render(request, "people.html", context | (more or {}), status=status)

@@ -1,0 +1,215 @@
+"""The page of persistent resources: those of the person's projects, what they have, who uses it and what it costs."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.db.models import Q
+from django.http import HttpResponse
+from django.views.decorators.http import require_safe
+
+from dashboard.access import Request, teams_of, teams_where
+from dashboard.access.loaders import resources_of
+from dashboard.pages.parts.fragments import page_or_fragment
+from dashboard.queries.persistent_resources import (
+    get_holdings,
+    list_changes,
+    list_resource_scopes,
+    list_resources,
+)
+from jobs import cost, observation, timeline
+from jobs.clock import database_now
+from jobs.models import Job, PersistentResource, Scope
+from jobs.prices import recent_book
+from jobs.spec import ResourcePool
+from jobs.timeline import Holding
+
+PAGE_SIZE = 25
+PERIOD = timedelta(hours=24)
+"""Of which the page shows who held what."""
+GONE_PERIOD = timedelta(days=7)
+"""How long one that is gone is still listed."""
+MAX_AGE = timedelta(minutes=10)
+"""Twice the longest poll interval: what was last seen before that is shown as old."""
+MAX_SHARES = 8
+"""Jobs whose share of the bill one card lists."""
+TRANSIENT = frozenset({"PROVISIONING", "STOPPING", "REBOOTING", "UPDATING"})
+
+
+@dataclass(frozen=True, slots=True)
+class PoolRow:
+    """One resource pool: `size` replicas now, autoscaled from `least` to `most`.
+
+    `usd_per_hour` is for all replicas, None where no price is known, by prices of which the oldest is `prices_as_of`.
+    """
+
+    index: int
+    resource_pool: ResourcePool
+    used: int
+    size: int
+    least: int | None
+    most: int
+    usd_per_hour: Decimal | None
+    prices_as_of: date | None
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One persistent resource. Jobs carry how many replicas they hold; `others` are replicas that no job shown holds.
+
+    `hidden_waiting` counts the waiting jobs that the person may not see. `is_old`: it was not seen for a while.
+    """
+
+    resource: PersistentResource
+    pools: tuple[PoolRow, ...]
+    usd_per_hour: Decimal | None
+    running: tuple[tuple[Job, int], ...]
+    others: int
+    waiting: tuple[Job, ...]
+    hidden_waiting: int
+    error: str
+    may_compose: bool
+    may_change: bool
+    is_old: bool
+    usage: timeline.Usage
+    idle_usd: Decimal | None
+    """What the idle time of its replicas in the period cost; None where no price is known."""
+    bill: timeline.ResourceBill | None
+    """What the period cost, shared out; None where no price is known."""
+    shares: tuple[tuple[Job, Decimal], ...]
+    """The most expensive shares of jobs that the person may see; `rest_usd` are those of all other jobs."""
+    rest_usd: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """Figures of the resources of one page; amounts are None where a price is not known."""
+
+    resources: int
+    usd_per_hour: Decimal | None
+    idle_usd: Decimal | None
+    used: int
+    size: int
+    waiting: int
+
+
+@require_safe
+def persistent_resources(request: Request) -> HttpResponse:
+    """Show the page; htmx asks for its live part again and again."""
+    now = database_now()
+    scopes = list_resource_scopes(request.user)
+    observation.want_resources({scope.project for scope in scopes}, now=now)
+    return page_or_fragment(request, "persistent_resources.html", "live", resources_context(request, scopes, now))
+
+
+def resources_context(request: Request, scopes: list[Scope], now: datetime) -> dict[str, Any]:
+    """Return the cards of one page, what is gone, and the scopes that were polled."""
+    rows = resources_of(request.user).filter(Q(gone_at=None) | Q(gone_at__gte=now - GONE_PERIOD))
+    listed = list_resources(rows, request.GET.get("page", ""), PAGE_SIZE)
+    held, used = get_holdings(request.user, listed.rows, now - PERIOD, now)
+    book = recent_book(now)
+    cards = [_card(request, holding, book, used[key], now) for key, holding in held.items()]
+    return {
+        "now": now,
+        "page": listed.page,
+        "cards": cards,
+        "changes": list_changes(request.user, now),
+        "may_change": bool(teams_where(request.user, "approve")),
+        "strip": _strip(cards),
+        "period": PERIOD,
+        "gone": listed.gone,
+        "scopes": scopes,
+        "silent": [scope for scope in scopes if scope.failing_since is not None],
+        "odd": [scope for scope in scopes if scope.failing_since is None and scope.last_error],
+        "looked_at": min((scope.answered_at for scope in scopes if scope.answered_at), default=None),
+        "team": next(iter(teams_of(request.user)), None),
+        "is_quiet": not any(card.running or card.waiting or card.resource.state in TRANSIENT for card in cards),
+    }
+
+
+def _strip(cards: Sequence[Card]) -> Strip:
+    pools = [pool for card in cards for pool in card.pools]
+    return Strip(
+        resources=len(cards),
+        usd_per_hour=_sum(card.usd_per_hour for card in cards),
+        idle_usd=_sum(card.idle_usd for card in cards),
+        used=sum(pool.used for pool in pools),
+        size=sum(pool.size for pool in pools),
+        waiting=sum(len(card.waiting) + card.hidden_waiting for card in cards),
+    )
+
+
+def _card(request: Request, held: Holding, book: cost.PriceBook, used: timeline.Usage, now: datetime) -> Card:
+    pools = tuple(_pool_row(held, index, book) for index in range(len(held.resource_pools)))
+    shown = {job: sum(counts.values()) for job, counts in held.running.items() if _is_shown(job)}
+    waiting = [job for job in held.waiting if _is_shown(job)]
+    bill = timeline.resource_bill(used, {pool.index: _replica_usd(pool) for pool in pools}) if pools else None
+    shares = tuple(share for share in bill.shares if _is_shown(share[0]))[:MAX_SHARES] if bill else ()
+    return Card(
+        resource=held.resource,
+        pools=pools,
+        usd_per_hour=_sum(pool.usd_per_hour for pool in pools) if pools else None,
+        running=tuple(shown.items()),
+        others=max(0, sum(pool.used for pool in pools) - sum(shown.values())),
+        waiting=tuple(waiting),
+        hidden_waiting=len(held.waiting) - len(waiting),
+        error=_error(held.resource),
+        may_compose=_may(request, "request", held.resource),
+        may_change=_may(request, "approve", held.resource),
+        is_old=now - held.resource.seen_at > MAX_AGE,
+        usage=used,
+        idle_usd=bill.idle if bill else None,
+        bill=bill,
+        shares=shares,
+        rest_usd=sum((usd for job, usd in bill.shares if (job, usd) not in shares), Decimal(0)) if bill else Decimal(0),
+    )
+
+
+def _replica_usd(pool: PoolRow) -> Decimal | None:
+    """Return what one replica of a pool costs an hour; 0 where it has none."""
+    if pool.usd_per_hour is None:
+        return None
+    return pool.usd_per_hour / pool.size if pool.size else Decimal(0)
+
+
+def _may(request: Request, verb: str, resource: PersistentResource) -> bool:
+    return any(team.project == resource.project for team in teams_where(request.user, verb))
+
+
+def _is_shown(job: Job) -> bool:
+    return bool(getattr(job, "is_shown", False))
+
+
+def _pool_row(held: Holding, index: int, book: cost.PriceBook) -> PoolRow:
+    pool = held.resource_pools[index]
+    scaling = pool.autoscaling_spec
+    least = scaling.min_replica_count if scaling is not None else None
+    size = max(0, pool.replica_count if pool.replica_count is not None else least or 0)
+    shape = cost.shape_of(pool.machine_spec, pool.disk_spec)
+    rate = cost.hourly(book, shape, region=held.resource.region, price_key="standard")
+    return PoolRow(
+        index=index,
+        resource_pool=pool,
+        used=held.used(index),
+        size=size,
+        least=least,
+        most=pool.most_replicas,
+        usd_per_hour=None if rate.usd_per_hour is None else rate.usd_per_hour * size,
+        prices_as_of=rate.prices_as_of,
+    )
+
+
+def _sum(amounts: Iterable[Decimal | None]) -> Decimal | None:
+    """Return the sum, or None where one of them is not known."""
+    listed = list(amounts)
+    known = [amount for amount in listed if amount is not None]
+    return sum(known, Decimal(0)) if len(known) == len(listed) else None
+
+
+def _error(row: PersistentResource) -> str:
+    """Return the message of its error: a google.rpc.Status, present in STOPPING and ERROR only."""
+    error = row.body.get("error") if isinstance(row.body, dict) else None
+    message = error.get("message") if isinstance(error, dict) else error
+    return str(message or "")[:1000]

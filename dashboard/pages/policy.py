@@ -1,0 +1,152 @@
+"""The policy of a team: everybody in the team reads it; its leads edit it, test it on past jobs and save versions."""
+
+from dataclasses import asdict
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from dashboard.access import Request, can, teams_of
+from dashboard.forms.policy_form import Rules, TermsForm
+from dashboard.queries.policies import get_version, list_versions, rules_in, sentences
+from jobs.clock import database_now
+from jobs.errors import NotPermitted
+from jobs.models import PolicyVersion, Team
+from jobs.policy import rules_of
+from jobs.policy_rules import MAX_RULES, Rule
+from jobs.requests.policy_test import MAX_JOBS, try_rules
+from jobs.requests.policy_versions import (
+    SavedMeanwhile,
+    Terms,
+    current_version,
+    first_terms,
+    limits_of,
+    save_policy,
+    terms_of,
+)
+
+MAX_SHOWN = 50
+"""Jobs that a test lists."""
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def policy(request: Request) -> HttpResponse:
+    """Show the policy of a team; on POST add a rule to the form, test the draft, or save it."""
+    team = _team(request)
+    if request.method == "POST":
+        if not can(request.user, "set_policy", team):
+            raise PermissionDenied("Only leads of the team change its policy.")
+        return _posted(request, team)
+    if "version" in request.GET:
+        return _version(request, team)
+    version = current_version(team)
+    return _page(request, team, version, *_forms(rules_of(limits_of(team)), version, first_terms(team)))
+
+
+def _team(request: Request) -> Team:
+    """Return the team that the address names, else the person's first; 404 for one that they do not belong to."""
+    teams = teams_of(request.user)
+    wanted = request.POST.get("team") or request.GET.get("team", "")
+    team = next((each for each in teams if str(each.pk) == wanted), None) if wanted else next(iter(teams), None)
+    if team is None:
+        raise Http404("no such team")
+    return team
+
+
+def _forms(rules: tuple[Rule, ...], version: PolicyVersion | None, first: Terms) -> tuple[Any, TermsForm]:
+    """Return the forms as they begin: the rules that count now."""
+    initial = [rule.model_dump() | {"ORDER": number} for number, rule in enumerate(rules, 1)]
+    terms = asdict(terms_of(version) if version is not None else first)
+    return Rules(initial=initial, prefix="rule"), TermsForm(
+        initial=terms | {"base": version.number if version is not None else 0}
+    )
+
+
+def _posted(request: Request, team: Team) -> HttpResponse:
+    version, action = current_version(team), request.POST.get("action", "test")
+    if action == "add":
+        return _page(request, team, version, Rules(_with_row(request.POST), prefix="rule"), TermsForm(request.POST))
+    rows: Any = Rules(request.POST, prefix="rule")
+    form = TermsForm(request.POST)
+    if not (rows.is_valid() and form.is_valid()):
+        return _page(request, team, version, rows, form, status=422)
+    rules = rows.rules()
+    if action == "save":
+        return _save(request, team, rules, rows, form)
+    changes = _changes(rules_of(limits_of(team)), rules)
+    return _page(request, team, version, rows, form, test=try_rules(team, rules), changes=changes)
+
+
+def _save(request: Request, team: Team, rules: tuple[Rule, ...], rows: Any, form: TermsForm) -> HttpResponse:
+    terms, now = dict(form.cleaned_data), database_now()
+    base, note = terms.pop("base"), terms.pop("note")
+    try:
+        saved = save_policy(team, rules, Terms(**terms), base=base, by=request.user, note=note, now=now)
+    except NotPermitted as refusal:
+        raise PermissionDenied(str(refusal)) from None
+    except SavedMeanwhile as conflict:
+        number = conflict.current.number if conflict.current is not None else 0
+        again = TermsForm(request.POST | {"base": str(number)})
+        changes = _changes(rules_in(conflict.current) if conflict.current is not None else (), rules)
+        return _page(request, team, conflict.current, rows, again, status=409, refusal=str(conflict), changes=changes)
+    except ValueError as refusal:
+        return _page(request, team, current_version(team), rows, form, status=422, refusal=str(refusal))
+    messages.success(request, f"Policy {saved.number} of {team} counts from now on.")
+    return redirect(f"{reverse('policy')}?team={team.pk}&version={saved.number}")
+
+
+def _with_row(posted: QueryDict) -> QueryDict:
+    """Return what was posted with an empty rule at its end, as far as there may be one more."""
+    data = posted.copy()
+    count = data.get("rule-TOTAL_FORMS", "0")
+    number = int(count) if count.isascii() and count.isdecimal() and len(count) < 4 else 0
+    if number < MAX_RULES:
+        data["rule-TOTAL_FORMS"] = str(number + 1)
+        data |= {f"rule-{number}-outcome": "ask", f"rule-{number}-ORDER": str(number + 1)}
+    return data
+
+
+def _version(request: Request, team: Team) -> HttpResponse:
+    """Show a version as it was saved, and what it changed."""
+    version = get_version(team, request.GET["version"])
+    before = get_version(team, str(version.number - 1)) if version.number > 1 else None
+    changes = _changes(rules_in(before) if before is not None else (), rules_in(version))
+    context = {"rules": sentences(rules_in(version)), "changes": changes, "version": version, "before": before}
+    shown = {"team": team, "versions": list_versions(team), "now": database_now(), "terms": terms_of(version)}
+    return render(request, "policy/version.html", context | shown)
+
+
+def _changes(before: tuple[Rule, ...], after: tuple[Rule, ...]) -> dict[str, list[str]]:
+    """Return the rules that were taken away and those that were added, as people read them."""
+    old, new = sentences(before), sentences(after)
+    return {"removed": [each for each in old if each not in new], "added": [each for each in new if each not in old]}
+
+
+def _page(
+    request: Request,
+    team: Team,
+    version: PolicyVersion | None,
+    rows: Any,
+    form: TermsForm,
+    *,
+    status: int = 200,
+    **extra: Any,
+) -> HttpResponse:
+    context = {
+        "team": team,
+        "teams": teams_of(request.user),
+        "version": version,
+        "versions": list_versions(team),
+        "rules": sentences(rules_in(version) if version is not None else rules_of(limits_of(team))),
+        "may_edit": can(request.user, "set_policy", team),
+        "rows": rows,
+        "form": form,
+        "max_jobs": MAX_JOBS,
+        "max_shown": MAX_SHOWN,
+        "now": database_now(),
+    }
+    return render(request, "policy.html", context | extra, status=status)

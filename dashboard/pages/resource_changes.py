@@ -1,0 +1,98 @@
+"""Changes of persistent resources: forms and questions that say what each means, before a worker sends them."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from dashboard.access import Request, teams_where
+from dashboard.access.loaders import resource_for
+from dashboard.forms.resource_form import ResizeForm, ResourceForm
+from jobs import cost, spec, tasks, timeline
+from jobs.clock import database_now
+from jobs.models import PersistentResource, Team
+from jobs.prices import current_book
+from jobs.submission import ask_for_change, resize_body
+
+NO_TEAM = "Only approvers and leads of a team change persistent resources."
+ACTIONS = ("resize", "reboot", "delete")
+HOURS_PER_MONTH = 730
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def create(request: Request) -> HttpResponse:
+    """Show the form of a new persistent resource, or its cost, and have it created."""
+    teams = teams_where(request.user, "approve")
+    if not teams:
+        raise PermissionDenied(NO_TEAM)
+    projects = sorted({team.project for team in teams})
+    initial = {"project": teams[0].project, "region": teams[0].default_region}
+    form = ResourceForm(request.POST or None, projects=projects, initial=initial)
+    if request.method == "POST" and form.is_valid() and "create" in request.POST:
+        team = next(team for team in teams if team.project == form.cleaned_data["project"])
+        region, name = form.cleaned_data["region"], form.cleaned_data["resource_id"]
+        return _ask(request, "create", team, region, name, form.body)
+    is_priced = form.is_bound and form.is_valid()
+    hourly = _hourly(form.body, form.cleaned_data["region"]) if is_priced else None
+    context = {"form": form, "is_priced": is_priced} | _costs(hourly)
+    return render(request, "resource_create.html", context, status=422 if form.is_bound and not is_priced else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def change(request: Request, pk: int, action: str) -> HttpResponse:
+    """Say what a change of a persistent resource means, and have it made."""
+    resource = resource_for(request, pk)
+    team = next((team for team in teams_where(request.user, "approve") if team.project == resource.project), None)
+    if action not in ACTIONS:
+        raise Http404
+    if team is None:
+        raise PermissionDenied(NO_TEAM)
+    known = timeline.known_resource(resource)
+    pools = known.resource.resource_pools if known else ()
+    form = ResizeForm(request.POST or None, pools=pools) if action == "resize" else None
+    if request.method == "POST" and (form is None or form.is_valid()):
+        body = resize_body(resource, form.sizes) if form is not None else {}
+        return _ask(request, action, team, resource.region, resource.resource_id, body)
+    context = _context(resource, action, database_now()) | {"form": form}
+    return render(request, "resource_change.html", context, status=422 if request.method == "POST" else 200)
+
+
+def _context(resource: PersistentResource, action: str, now: datetime) -> dict[str, Any]:
+    hourly = _hourly(resource.body, resource.region)
+    return {"resource": resource, "action": action, "now": now} | _costs(hourly)
+
+
+def _ask(request: Request, action: str, team: Team, region: str, name: str, body: dict[str, Any]) -> HttpResponse:
+    asked = ask_for_change(
+        action, team=team, region=region, resource_id=name, by=request.user, now=database_now(), body=body
+    )
+    if asked is None:
+        messages.warning(request, f"Another change of {name} is open; wait until Vertex AI has answered it.")
+    else:
+        tasks.nudge_resource_change(asked.pk)
+        messages.success(request, f"Vertex AI will be asked to {action} {name}.")
+    return redirect("persistent-resources")
+
+
+def _hourly(body: dict[str, Any], region: str) -> Decimal | None:
+    """Return what a resource costs an hour with the replicas of its body, None where no price is known."""
+    known, _ = spec.read("persistent_resource", body)
+    if known is None:
+        return None
+    total, book = Decimal(0), current_book()
+    for pool in known.resource_pools:
+        shape = cost.shape_of(pool.machine_spec, pool.disk_spec)
+        rate = cost.hourly(book, shape, region=region, price_key="standard").usd_per_hour
+        if rate is None:
+            return None
+        total += rate * (pool.replica_count or 0)
+    return total
+
+
+def _costs(hourly: Decimal | None) -> dict[str, Any]:
+    return {"usd_per_hour": hourly, "usd_per_month": None if hourly is None else hourly * HOURS_PER_MONTH}

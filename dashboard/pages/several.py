@@ -1,0 +1,166 @@
+"""Cancelling, approving or running again several jobs at once: what each of them means first, then the doing."""
+
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseBadRequest
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from dashboard.access import Request, can, jobs_of
+from dashboard.access.loaders import parse_uuid
+from dashboard.pages.parts.deciding import may_decide
+from dashboard.pages.parts.rows import Row, amount_of, row_of
+from jobs import requests, steps, tasks
+from jobs.clock import DatabaseClock, database_now
+from jobs.errors import NotAllowed, NotPermitted
+from jobs.models import Job, ShownJob
+from jobs.states import JobState
+
+MAX_JOBS = 100
+MAX_KEY_LENGTH = 36
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A chosen job: `refusal` says why the action cannot be done to it, "" where it can."""
+
+    job: Job
+    row: Row
+    refusal: str
+    usd: Decimal | None
+    """The most that the action lets be spent; None where no price is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Something that can be done to several jobs."""
+
+    title: str
+    button: str
+    done: str
+    refusal: Callable[[Request, Job], str]
+    act: Callable[[Request, Job, str, datetime], bool]
+    is_paid: bool = False
+
+
+def _may_not_cancel(request: Request, job: Job) -> str:
+    if not can(request.user, "cancel", job.team):
+        return "your role does not cancel jobs"
+    if job.is_adopted:
+        return "it is an external job, read only"
+    return "it has ended" if job.is_finished else ""
+
+
+def _may_not_approve(request: Request, job: Job) -> str:
+    if job.state != JobState.AWAITING_APPROVAL:
+        return "it is not awaiting an approval"
+    if job.owner_id == request.user.pk:
+        return "you requested it"
+    return "" if may_decide(request, job, database_now()) else "you do not decide about it, or have voted on it"
+
+
+def _may_not_rerun(request: Request, job: Job) -> str:
+    if not can(request.user, "request", job.team):
+        return "your role does not request jobs"
+    return "" if job.is_finished else "it has not ended"
+
+
+def _cancel(request: Request, job: Job, _key: str, _now: datetime) -> bool:
+    return steps.cancel(job, by=request.user, clock=DatabaseClock())
+
+
+def _approve(request: Request, job: Job, amount: str, now: datetime) -> bool:
+    if amount != amount_of(job):  # its estimate has changed since the page was shown
+        return False
+    digest = request.POST.get(f"digest-{job.pk}")
+    try:
+        return requests.approve(job, by=request.user, comment="", now=now, digest=digest)
+    except requests.Changed:
+        return False
+
+
+def _rerun(request: Request, job: Job, key: str, now: datetime) -> bool:
+    requests.request_job(
+        submission=requests.submission_of(job),
+        team=job.team,
+        by=request.user,
+        expected=timedelta(seconds=job.expected_seconds),
+        request_key=f"{key}-{job.pk.hex[:24]}",
+        now=now,
+        cloned_from=job,
+        cap_usd=job.cap_usd,
+    )
+    return True
+
+
+ACTIONS = {
+    "cancel": Action(
+        "Cancel these jobs?", "Cancel the jobs", "Requested the cancellation of", _may_not_cancel, _cancel
+    ),
+    "approve": Action("Approve these jobs?", "Approve", "Approved", _may_not_approve, _approve, is_paid=True),
+    "rerun": Action("Run these jobs again?", "Run again", "Requested", _may_not_rerun, _rerun, is_paid=True),
+}
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def several(request: Request) -> HttpResponse:
+    """Show what the `action` means for each chosen `job`; on POST do it."""
+    query = request.POST if request.method == "POST" else request.GET
+    action = ACTIONS.get(query.get("action", ""))
+    if action is None:
+        return HttpResponseBadRequest("action must be cancel, approve or rerun.")
+    choices = _choices(request, action, query.getlist("job"), database_now())
+    if request.method == "POST":
+        _do(request, action, [choice.job for choice in choices if not choice.refusal])
+        return redirect("board")
+    possible = [choice for choice in choices if not choice.refusal]
+    context = {
+        "action": action,
+        "name": query["action"],
+        "choices": choices,
+        "possible": possible,
+        "usd": sum((choice.usd or Decimal(0) for choice in possible), Decimal(0)),
+        "unpriced": sum(choice.usd is None for choice in possible),
+        "key": uuid.uuid4().hex,
+    }
+    return render(request, "several.html", context)
+
+
+def _choices(request: Request, action: Action, keys: Sequence[str], now: datetime) -> list[Choice]:
+    """Return the chosen jobs that the person may see, at most MAX_JOBS; others are as if they did not exist."""
+    wanted = [parse_uuid(key) for key in dict.fromkeys(keys[:MAX_JOBS])]
+    jobs = jobs_of(request.user).select_related("approval__decided_by").filter(pk__in=wanted)
+    choices = []
+    for job in jobs.order_by("display_name", "pk"):
+        if isinstance(job, ShownJob):
+            job.reveal_to(request.user)
+        choices.append(Choice(job, row_of(job, now), action.refusal(request, job), job.max_usd))
+    return choices
+
+
+def _do(request: Request, action: Action, jobs: Sequence[Job]) -> None:
+    """Do the action to each job; one that cannot be done keeps no other from it, and the page says which."""
+    key = request.POST.get("key", "")[:MAX_KEY_LENGTH]
+    done: list[str] = []
+    for job in jobs:
+        argument = request.POST.get(f"amount-{job.pk}", "") if action is ACTIONS["approve"] else key
+        try:
+            is_done = action.act(request, job, argument, database_now())
+        except NotPermitted as refusal:
+            messages.error(request, f"{job.display_name}: {refusal}")
+            continue
+        except NotAllowed as refusal:
+            messages.error(request, f"{job.display_name}: {refusal.findings[0].message}")
+            continue
+        if is_done:
+            tasks.nudge_job(job.pk)
+            done.append(job.display_name)
+        else:
+            messages.warning(request, f"{job.display_name} has changed meanwhile; nothing was done to it.")
+    if done:
+        messages.success(request, f"{action.done} {len(done)} job{'s' * (len(done) > 1)}: {', '.join(done)}.")

@@ -1,0 +1,92 @@
+"""The spend page: what a month has cost against its budgets, what burns now, by what it was spent; and as CSV."""
+
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from dashboard.access import Request, teams_of, teams_where
+from dashboard.access.loaders import parse_key
+from dashboard.pages.parts.csv_file import csv_file
+from dashboard.queries.budgets import applies_to
+from dashboard.queries.spend import MonthView, get_month, last_day
+from jobs.budgets import month_of
+from jobs.clock import database_now
+from jobs.models import Team
+from jobs.strategies import STRATEGIES
+
+DIMENSIONS = {"person": "Person", "strategy": "Strategy", "machine": "Machine", "label": "Label"}
+FIRST_MONTH = date(2015, 1, 1)
+HEAD = ("month", "grouped_by", "value", "usd", "jobs", "usd_month_before")
+
+
+@require_safe
+def spend(request: Request) -> HttpResponse:
+    """Show a month of the person's teams, or of the one that the address names."""
+    now, teams, chosen = _asked(request)
+    of, month = _dimension(request, teams, chosen), _month(request.GET.get("month", ""), now)
+    shown = [chosen] if chosen else teams
+    view = get_month(shown, month, of, now)
+    own = next((line for line in view.budgets if line.budget.dimension == "" and len(shown) == 1), None)
+    context = {
+        "now": now,
+        "teams": teams,
+        "chosen": chosen,
+        "view": view,
+        "of": of,
+        "dimensions": ({"team": "Team"} if len(shown) > 1 else {}) | DIMENSIONS,
+        "labels": {key: each.label for key, each in STRATEGIES.items()},
+        "most": max((row.usd for row in view.groups), default=0),
+        "own": own,
+        "budgets": [(line, applies_to(line.budget)) for line in view.budgets],
+        "leading": [team for team in teams_where(request.user, "set_policy") if team in shown],
+        "earlier": month_of(month - timedelta(days=1)) if month > FIRST_MONTH else None,
+        "later": last_day(month) + timedelta(days=1) if not view.is_current else None,
+    }
+    return render(request, "spend.html", context)
+
+
+@require_safe
+def spend_csv(request: Request) -> HttpResponse:
+    """Send the month as a table: a row for each group of every dimension, in US dollars."""
+    now, teams, chosen = _asked(request)
+    month = _month(request.GET.get("month", ""), now)
+    shown = [chosen] if chosen else teams
+    views = ((of, get_month(shown, month, of, now)) for of in ("team", *DIMENSIONS))
+    return csv_file(f"spend-{month:%Y-%m}.csv", HEAD, _records(views))
+
+
+def _records(views: Iterator[tuple[str, MonthView]]) -> Iterator[tuple[Any, ...]]:
+    for of, view in views:
+        for row in view.groups:
+            yield (f"{view.month:%Y-%m}", of, row.name or row.value, row.usd, row.jobs, row.before_usd)
+
+
+def _asked(request: Request) -> tuple[datetime, list[Team], Team | None]:
+    """Return the time, the person's teams and the one that is asked for; the only one where there is no other."""
+    teams, name = teams_of(request.user), request.GET.get("team", "")
+    if not teams:
+        raise Http404("no team")
+    chosen = next((team for team in teams if team.pk == parse_key(name)), None) if name else None
+    if name and chosen is None:
+        raise Http404("no such team")
+    return database_now(), teams, chosen or (teams[0] if len(teams) == 1 else None)
+
+
+def _dimension(request: Request, teams: list[Team], chosen: Team | None) -> str:
+    of = request.GET.get("of", "")
+    if of in DIMENSIONS or (of == "team" and chosen is None and len(teams) > 1):
+        return of
+    return "person"
+
+
+def _month(text: str, now: datetime) -> date:
+    """Return the month that an address names as 2026-11; this one for anything else and for what is to come."""
+    try:
+        asked = datetime.strptime(text, "%Y-%m").date()  # noqa: DTZ007 - a month has no time zone
+    except ValueError:
+        return month_of(now)
+    return max(min(asked, month_of(now)), FIRST_MONTH)

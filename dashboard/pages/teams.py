@@ -1,0 +1,151 @@
+"""Teams and their settings: members and roles, where jobs run and write, and what of Google Cloud a team may use."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from dashboard.access import Request, can
+from dashboard.access.loaders import parse_key, team_for
+from dashboard.forms.team_form import ROLES, AllowedForm, MemberForm, PlacesForm, ProjectForm, TeamForm
+from dashboard.pages.parts.forbidding import forbidding
+from dashboard.queries.teams import MAX_TEAMS, find_allowed, list_allowed, list_members, list_teams
+from jobs.models import Team
+from jobs.people import members, team_settings
+from jobs.people.members import NotChanged
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def teams(request: Request) -> HttpResponse:
+    """List the teams of the person; an admin sees all and creates one."""
+    form = TeamForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and not request.user.is_superuser:
+        raise PermissionDenied("Only an admin of this site creates teams.")
+    if form.is_valid():
+        try:
+            made = team_settings.create_team(**form.cleaned_data, by=request.user)
+        except NotChanged as refusal:
+            form.add_error(None, str(refusal))
+        else:
+            messages.success(request, f"{made.name} is created. Add its people now.")
+            return redirect("team", made.pk)
+    search = request.GET.get("q", "")[:100].strip()
+    found = list_teams(request.user, search)
+    context = {"teams": found, "search": search, "form": form, "is_full": len(found) == MAX_TEAMS}
+    return render(request, "teams.html", context, status=422 if form.errors else 200)
+
+
+@require_safe
+def team(request: Request, pk: int) -> HttpResponse:
+    """Show the settings of a team; members who may not change them see them, too."""
+    return _page(request, team_for(request, pk))
+
+
+@require_POST
+def change_members(request: Request, pk: int) -> HttpResponse:
+    """Add a member, give one another role, or remove one; everybody may leave."""
+    found, do = team_for(request, pk), request.POST.get("do")
+    if do == "add":
+        form = MemberForm(request.POST)
+        return _apply(
+            request, found, "member_form", form, lambda data: members.add_member(found, **data, by=request.user)
+        )
+    key = parse_key(request.POST.get("member", ""))
+    try:
+        with forbidding():
+            has_left = _change_member(request, found, key, removes=do == "remove")
+    except NotChanged as refusal:
+        messages.error(request, str(refusal))
+    else:
+        if has_left:
+            return redirect("teams")
+    return redirect("team", found.pk)
+
+
+def _change_member(request: Request, team: Team, key: int, *, removes: bool) -> bool:
+    """Do what was asked; return whether the person has left and cannot see the team any more."""
+    if not removes:
+        member = members.set_role(team, key, request.POST.get("role", ""), by=request.user)
+        messages.success(request, f"{member.user.get_username()} is now {member.role} of {team.name}.")
+        return False
+    member = members.remove_member(team, key, by=request.user)
+    messages.success(request, f"{member.user.get_username()} is no longer in {team.name}.")
+    return member.user_id == request.user.pk and not request.user.is_superuser
+
+
+@require_POST
+def change_places(request: Request, pk: int) -> HttpResponse:
+    """Set where jobs run and write."""
+    found = team_for(request, pk, "manage")
+
+    def act(data: dict[str, Any]) -> None:
+        places = team_settings.Places(data["default_region"], data["bucket"], tuple(data["regions"]))
+        team_settings.set_places(found, places, by=request.user)
+
+    return _apply(request, found, "places_form", PlacesForm(request.POST), act)
+
+
+@require_POST
+def change_project(request: Request, pk: int) -> HttpResponse:
+    """Set the default project; site admins only."""
+    found = team_for(request, pk, "manage")
+    if not request.user.is_superuser:
+        raise PermissionDenied("Only a site admin sets the project of a team.")
+    form = ProjectForm(request.POST)
+    return _apply(
+        request, found, "project_form", form, lambda data: team_settings.set_project(found, **data, by=request.user)
+    )
+
+
+@require_POST
+def change_allowed(request: Request, pk: int) -> HttpResponse:
+    """Allow the team one more project, bucket or service account, or take one away."""
+    found = team_for(request, pk, "manage")
+    if key := request.POST.get("remove"):
+        if (row := find_allowed(found, parse_key(key))) is None:
+            raise Http404("no such row")
+        with forbidding():
+            team_settings.disallow(row, by=request.user)
+        messages.success(request, f"{row.name} is no longer allowed.")
+        return redirect("team", found.pk)
+    form = AllowedForm(request.POST, is_admin=request.user.is_superuser)
+    return _apply(
+        request, found, "allowed_form", form, lambda data: team_settings.allow(found, **data, by=request.user)
+    )
+
+
+def _apply(request: Request, team: Team, name: str, form: Any, act: Callable[[dict[str, Any]], Any]) -> HttpResponse:
+    """Do what a form asks and show the settings anew; where it cannot be done, the form as it was typed."""
+    if form.is_valid():
+        try:
+            with forbidding():
+                act(form.cleaned_data)
+        except NotChanged as refusal:
+            form.add_error(None, str(refusal))
+        else:
+            messages.success(request, "Saved.")
+            return redirect("team", team.pk)
+    return _page(request, team, {name: form}, status=422)
+
+
+def _page(request: Request, team: Team, forms: dict[str, Any] | None = None, *, status: int = 200) -> HttpResponse:
+    policy = getattr(team, "policy", None)
+    places = {"default_region": team.default_region, "bucket": team.bucket, "regions": policy.regions if policy else []}
+    context = {
+        "team": team,
+        "policy": policy,
+        "members": list_members(team),
+        "allowed": list_allowed(team),
+        "roles": ROLES,
+        "may_manage": can(request.user, "manage", team),
+        "is_admin": request.user.is_superuser,
+        "member_form": MemberForm(),
+        "places_form": PlacesForm(initial=places),
+        "project_form": ProjectForm(initial={"project": team.project}),
+        "allowed_form": AllowedForm(is_admin=request.user.is_superuser),
+    }
+    return render(request, "team.html", context | (forms or {}), status=status)

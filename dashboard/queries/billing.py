@@ -1,0 +1,59 @@
+"""What the page of Cloud Billing reads: the newest import of a team, its sums by month and currency, and its jobs."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.db.models import Count, F, Q, QuerySet, Sum
+from django.db.models.functions import Abs
+
+from jobs.models import BilledAmount, BillingImport, Team
+
+MAX_ROWS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Billed:
+    """An import: sums of each month and currency, and the rows with the largest differences of each sort."""
+
+    row: BillingImport
+    months: list[dict[str, object]]
+    jobs: list[BilledAmount]
+    unknown: list[BilledAmount]
+    unlabelled: list[BilledAmount]
+
+
+def get_billed(team: Team) -> Billed | None:
+    """Return the newest import of a team, None where there is none; five queries."""
+    row = BillingImport.objects.filter(team=team).select_related("by").first()
+    if row is None:
+        return None
+    amounts = BilledAmount.objects.filter(billing_import=row)
+    named = amounts.filter(job__isnull=False).select_related("job")
+    other = amounts.filter(job=None).order_by("-cost", "pk")
+    return Billed(
+        row,
+        list(_months(amounts)),
+        list(named.order_by(Abs("difference_usd").desc(nulls_last=True), "pk")[:MAX_ROWS]),
+        list(other.exclude(label="")[:MAX_ROWS]),
+        list(other.filter(label="")[:MAX_ROWS]),
+    )
+
+
+def _months(amounts: QuerySet[BilledAmount]) -> Iterator[dict[str, object]]:
+    ours = Q(job__isnull=False)
+    rows = amounts.values("month", "currency").annotate(
+        billed=Sum("cost", filter=ours),
+        taken_off=Sum("credits"),
+        taxes=Sum("tax"),
+        ours=Sum("ours_usd"),
+        difference=Sum("difference_usd"),
+        unmatched=Sum("cost", filter=~ours),
+        count=Count("job", distinct=True),
+    )
+    yield from map(dict, rows.order_by("-month", "currency"))
+
+
+def iterate_billed(row: BillingImport) -> Iterator[BilledAmount]:
+    """Yield every amount of an import, in portions as they are read."""
+    rows = BilledAmount.objects.filter(billing_import=row).select_related("job")
+    return rows.order_by("month", "currency", F("job").asc(nulls_last=True), "pk").iterator(chunk_size=1_000)

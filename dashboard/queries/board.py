@@ -1,0 +1,105 @@
+"""What the board reads: jobs that have not ended and those that have just ended.
+
+A job has ended where `ended_at` is set (`jobs.timeline.facts`), so an index on that column finds both kinds, however
+many jobs there ever were.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db.models import Count, Max, Q, QuerySet, Sum
+
+from dashboard.access import jobs_of
+from dashboard.queries.spending import COLUMNS as SPENDING_COLUMNS
+from dashboard.queries.spending import began_before
+from jobs.models import Job, JobEvent
+from jobs.models.job import JobQuerySet
+
+COLUMNS = (
+    *SPENDING_COLUMNS, "team", "owner", "kind", "display_name", "region", "strategy", "machines",
+    "state_since", "requested_at", "approved_at", "submitted_at", "expected_seconds", "estimate_usd", "max_usd",
+    "cloned_from", "metrics__ends_at", "cancel_requested_at", "over_approved_at", "restarts", "failures",
+)  # fmt: skip
+"""What orders, groups and counts the jobs of the board; the rows that are drawn are read whole."""
+DRAWN = (JobEvent.Kind.STATE, JobEvent.Kind.RESTARTED, JobEvent.Kind.MACHINES_LOST, JobEvent.Kind.EXPLAINED)
+EVENT_COLUMNS = ("job", "kind", "from_state", "to_state", "occurred_at", "reason", "detail", "once_key", "message")
+DEFERRED = ("metrics__record", "metrics__usage", "metrics__checkpoints")
+MAX_JOBS = 2_000
+"""Jobs of one board; of more, those that changed last."""
+MAX_EVENTS = 4_000
+"""Events of all rows of one page: fifty rows with eighty changes each in the hours that are drawn."""
+
+
+def jobs_on_board(user: User, who: str) -> JobQuerySet:
+    """Return the jobs of `who`: "mine", "all", or the id of a team; never those that the person may not see."""
+    jobs = jobs_of(user)
+    if who == "mine":
+        return jobs.filter(owner=user)
+    return jobs if who == "all" else jobs.filter(team=int(who))
+
+
+def list_board(jobs: QuerySet[Job], ended_since: datetime, *, with_owners: bool = False) -> list[Job]:
+    """Return the jobs that have not ended, or ended at or after `ended_since`, with COLUMNS; one query.
+
+    `with_owners` loads the name of each owner, which costs as much again as the job itself.
+    """
+    rows = _on_board(jobs, ended_since).select_related(None).select_related("metrics").only(*COLUMNS)
+    if with_owners:
+        rows = rows.select_related("owner").only(*COLUMNS, "owner__username")
+    return list(rows.order_by("-state_since")[:MAX_JOBS])
+
+
+NEWEST = ("state_since", "ended_at", "requested_at", "cancel_requested_at", "trials_counted_at", "over_approved_at")
+SUMS = ("restarts", "failures")
+"""Columns of which one moves on with everything that the board shows of a job."""
+
+
+def get_board_state(
+    jobs: QuerySet[Job], ended_since: datetime, listed: Sequence[Job] | None = None
+) -> tuple[object, ...]:
+    """Return values of which at least one differs after any job of the board has changed.
+
+    One query; none where `listed`, what `list_board` returned, is all of them.
+    """
+    if listed is not None and len(listed) < MAX_JOBS:
+        newest = (max(filter(None, (getattr(job, name) for job in listed)), default=None) for name in NEWEST)
+        return (len(listed), *newest, *(sum(getattr(job, name) for job in listed) for name in SUMS))
+    on_board = _on_board(jobs, ended_since).select_related(None)
+    figures = on_board.aggregate(Count("pk"), *map(Max, NEWEST), *(Sum(name, default=0) for name in SUMS))
+    return tuple(figures.values())
+
+
+def load_jobs(jobs: JobQuerySet, keys: Sequence[UUID]) -> list[Job]:
+    """Return the jobs with these keys and their approvals, in the order of the keys; one query."""
+    loaded = jobs.with_silence().select_related("approval__decided_by", "metrics")
+    found = {job.pk: job for job in loaded.filter(pk__in=keys).defer(*DEFERRED)}
+    return [found[key] for key in keys if key in found]
+
+
+def list_board_events(
+    rows: Iterable[Job], since: datetime, billed: Iterable[Job], day: datetime
+) -> tuple[dict[UUID, list[JobEvent]], dict[UUID, list[JobEvent]]]:
+    """Return the changes of state and restarts of each of `rows` since a moment, and what `sum_spending` needs.
+
+    That are the changes of state since `day` of those `billed` jobs that began before it. All in order; one query.
+    """
+    drawn: dict[UUID, list[JobEvent]] = {job.pk: [] for job in rows}
+    changes: dict[UUID, list[JobEvent]] = {job.pk: [] for job in began_before(billed, day)}
+    of_rows = JobEvent.objects.filter(job__in=list(drawn), kind__in=DRAWN, occurred_at__gte=since)
+    newest = of_rows.order_by("-occurred_at", "-pk").values("pk")[:MAX_EVENTS]
+    events = JobEvent.objects.filter(pk__in=newest).only(*EVENT_COLUMNS)
+    if changes:
+        counted = JobEvent.objects.filter(job__in=list(changes), kind=JobEvent.Kind.STATE, occurred_at__gte=day)
+        events = events.union(counted.only(*EVENT_COLUMNS))
+    for event in sorted(events, key=lambda each: (each.occurred_at, each.pk)):
+        if event.job_id in drawn and event.occurred_at >= since:
+            drawn[event.job_id].append(event)
+        if event.job_id in changes and event.kind == JobEvent.Kind.STATE and event.occurred_at >= day:
+            changes[event.job_id].append(event)
+    return drawn, changes
+
+
+def _on_board(jobs: QuerySet[Job], ended_since: datetime) -> QuerySet[Job]:
+    return jobs.filter(Q(ended_at=None) | Q(ended_at__gte=ended_since))

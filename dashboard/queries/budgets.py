@@ -1,0 +1,75 @@
+"""What the pages of budgets read: the budgets of a team with their history."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.models import User
+
+from dashboard.queries.spend import BudgetLine, list_budgets
+from jobs.models import Budget, BudgetChange, BudgetNotice, Dimension, Team
+
+MAX_CHANGES = 100
+MAX_NOTICES = 50
+MAX_PEOPLE = 500
+FIELDS = {"name": "name", "amount_usd": "amount", "passing": "when passed", "thresholds": "told at", "closed": "closed"}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of a budget with its fields in words."""
+
+    row: BudgetChange
+    words: str
+
+
+def list_team_budgets(teams: Sequence[Team], now: datetime) -> list[tuple[BudgetLine, str]]:
+    """Return the open budgets of teams, each with whom it is for in words; two queries."""
+    lines = list_budgets(teams, now)
+    people = _names(line.budget for line in lines)
+    return [(line, applies_to(line.budget, people)) for line in lines]
+
+
+def applies_to(row: Budget, people: dict[str, str] | None = None) -> str:
+    """Say which jobs count against a budget."""
+    if row.dimension == Dimension.PERSON:
+        return f"jobs of {(_names([row]) if people is None else people).get(row.value, 'somebody who left')}"
+    return f"jobs with the label {row.value}" if row.dimension == Dimension.LABEL else "all jobs of the team"
+
+
+def _names(rows: Any) -> dict[str, str]:
+    keys = [int(row.value) for row in rows if row.dimension == Dimension.PERSON and row.value.isdecimal()]
+    return (
+        {str(pk): name for pk, name in User.objects.filter(pk__in=keys).values_list("pk", "username")} if keys else {}
+    )
+
+
+def list_changes(row: Budget) -> list[Change]:
+    """Return the newest changes of a budget; one query."""
+    rows = BudgetChange.objects.filter(budget=row).select_related("by").order_by("-id")[:MAX_CHANGES]
+    return [Change(each, "; ".join(_words(name, *pair) for name, pair in each.fields.items())) for each in rows]
+
+
+def _words(name: str, before: Any, after: Any) -> str:
+    if name == "closed":
+        return "closed"
+    old, new = (_value(name, each) for each in (before, after))
+    return f"{FIELDS.get(name, name)} {new}" if before is None else f"{FIELDS.get(name, name)} {old} → {new}"
+
+
+def _value(name: str, value: Any) -> str:
+    if name == "amount_usd" and value is not None:
+        return f"${float(value):,.2f}"
+    return ", ".join(f"{each} %" for each in value) if isinstance(value, list) else str(value)
+
+
+def list_notices(row: Budget) -> list[BudgetNotice]:
+    """Return the newest notices of a budget; one query."""
+    return list(BudgetNotice.objects.filter(budget=row).order_by("-at", "-pk")[:MAX_NOTICES])
+
+
+def list_people(team: Team) -> list[tuple[str, str]]:
+    """Return the keys and names of a team's members, by name; one query."""
+    people = team.members.order_by("username").values_list("pk", "username")[:MAX_PEOPLE]
+    return [(str(pk), name) for pk, name in people]

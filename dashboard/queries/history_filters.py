@@ -1,0 +1,96 @@
+"""What the history is narrowed to, as conditions for its list of jobs and for its figures."""
+
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Self
+from uuid import UUID
+
+from django.db.models import Q
+
+FACETS = {
+    "state": "outcome",
+    "strategy": "strategy",
+    "accelerator": "accelerator",
+    "region": "region",
+    "owner": "owner__username",
+    "team": "team__name",
+}
+"""From each facet of the page to the column of the figures."""
+NO_ACCELERATOR = "none"
+"""Stands for the empty text, which an address cannot tell from no filter."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryFilters:
+    """Values of each facet, any of which is wanted; none of them narrows nothing. Days are in UTC."""
+
+    name: str = ""
+    state: frozenset[str] = frozenset()
+    strategy: frozenset[str] = frozenset()
+    accelerator: frozenset[str] = frozenset()
+    region: frozenset[str] = frozenset()
+    owner: frozenset[str] = frozenset()
+    team: frozenset[str] = frozenset()
+    since: date | None = None
+    until: date | None = None
+    by_end: bool = False
+    """Whether the days are those of the job's end, not of its request."""
+
+    def values(self, facet: str) -> frozenset[str]:
+        """Return the values of one facet."""
+        found: frozenset[str] = getattr(self, facet)
+        return found
+
+    def without(self, facet: str) -> Self:
+        """Return the filters without one facet."""
+        return replace(self, **{facet: frozenset()})  # type: ignore[arg-type]
+
+    @property
+    def key(self) -> UUID | None:
+        """The id of a job where that was typed in the place of a name."""
+        try:
+            return UUID(self.name.strip())
+        except ValueError:
+            return None
+
+    @property
+    def column(self) -> str:
+        """The moment by which jobs are ordered and to which the days apply."""
+        return "ended_at" if self.by_end and (self.since or self.until) else "requested_at"
+
+    @property
+    def within(self) -> Q:
+        """The condition that an index of jobs serves: a range of `column`, or an id."""
+        condition = Q(pk=self.key) if self.key else Q()
+        if self.since:
+            condition &= Q(**{f"{self.column}__gte": datetime.combine(self.since, time(), UTC)})
+        if self.until:
+            condition &= Q(**{f"{self.column}__lt": datetime.combine(self.until + timedelta(days=1), time(), UTC)})
+        return condition
+
+    @property
+    def matching(self) -> Q:
+        """The condition that is checked job by job. Of an accelerator only jobs that have ended are found."""
+        condition = Q() if self.key or not self.name else Q(display_name__icontains=self.name)
+        for facet in ("state", "strategy", "region"):
+            if wanted := self.values(facet):
+                condition &= Q(**{f"{facet}__in": sorted(wanted)})
+        if self.team:
+            condition &= Q(team__name__in=sorted(self.team))
+        if self.accelerator:
+            condition &= Q(figures__accelerator__in=_accelerators(self.accelerator))
+        return condition
+
+    @property
+    def of_figures(self) -> Q:
+        """The condition for rows of figures; names and days are not among their columns."""
+        condition = Q()
+        for facet, column in FACETS.items():
+            if wanted := self.values(facet):
+                values = _accelerators(wanted) if facet == "accelerator" else sorted(wanted)
+                condition &= Q(**{f"{column}__in": values})
+        return condition
+
+
+def _accelerators(wanted: frozenset[str]) -> list[str]:
+    return sorted("" if value == NO_ACCELERATOR else value for value in wanted)

@@ -1,0 +1,201 @@
+"""The kept log of a job: its lines by replica and time, and what they say of attempts and exits."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Case, Min, OuterRef, Q, QuerySet, Subquery, Value, When
+
+from jobs.diagnosis import read_exits
+from jobs.models import Job, LogFeed, LogLine, ShownJob, hide_in
+from jobs.timeline import ATTEMPT_BEGINS, ATTEMPT_RUNS, EXIT, LAST_WORDS, TAKEN, Attempts, ReplicaEnd
+from jobs.vertex.logs import TAKEN_AWAY
+
+SERVICE = "service"
+"""The replica that stands for Vertex AI's own lines."""
+SEVERITIES = ("DEFAULT", "DEBUG", "INFO", "NOTICE", "WARNING", "ERROR", "CRITICAL", "ALERT", "EMERGENCY")
+"""google.logging.type.LogSeverity, the least first (logging/type/log_severity.proto, read 2026-11-22)."""
+LEVELS = ("INFO", "WARNING", "ERROR")
+"""Severities that a page offers as the least one."""
+TEARING_DOWN = "Tearing down training program."
+"""What the service writes when the program of a job has exited with code 0 (vertex-facts 10.4)."""
+MAX_ENDS = 400
+"""Lines that tell ends: eight replicas in as many attempts as Vertex AI grants have fewer."""
+MAX_TELLING = 1_000
+"""Lines of the service that one request reads: the ends, and two lines for each attempt."""
+MAX_ERRORS = 5
+"""Newest errors of the service; the very last often says no more than that the job failed."""
+MAX_OUTPUT_LINES = 200
+"""Lines of programs that are searched for the reason of a failure."""
+
+
+def filter_lines(
+    job: Job,
+    *,
+    replica: str = "",
+    since: datetime | None = None,
+    until: datetime | None = None,
+    words: str = "",
+    level: str = "",
+) -> QuerySet[LogLine]:
+    """Return the kept lines from `since` on and before `until`, oldest first; the caller bounds them.
+
+    `replica` is one replica, the first words of the names of several, or "" for all. `words` stand in the message;
+    `level` is the least severity, one of LEVELS, or "" for all.
+    """
+    wanted = Q()
+    if words:
+        wanted &= Q(message__icontains=words)
+    if level in LEVELS:
+        wanted &= Q(severity__in=SEVERITIES[SEVERITIES.index(level) :])
+    if replica:
+        wanted &= Q(replica=replica) | Q(replica__startswith=f"{replica} ")
+    if since is not None:
+        wanted &= Q(timestamp__gte=since)
+    if until is not None:
+        wanted &= Q(timestamp__lt=until)
+    return job.log_lines.filter(wanted).order_by("timestamp", "pk")
+
+
+def filter_lines_from(lines: QuerySet[LogLine], first: LogLine) -> QuerySet[LogLine]:
+    """Return a line and all after it; the caller bounds them."""
+    return lines.filter(Q(timestamp__gt=first.timestamp) | Q(timestamp=first.timestamp, pk__gte=first.pk))
+
+
+def list_lines_after(job: Job, after: int, limit: int, **chosen: Any) -> list[LogLine]:
+    """Return at most `limit` kept lines that were read after the one with the number `after`, in that order; one query.
+
+    `chosen` as for `filter_lines`. Secrets that the viewer may not see are hidden.
+    """
+    lines = list(filter_lines(job, **chosen).filter(pk__gt=after).order_by("pk")[:limit])
+    hide_in(lines, ["message"], job)
+    return lines
+
+
+def get_line_before(lines: QuerySet[LogLine], first: LogLine) -> LogLine | None:
+    """Return the line right before one; None where it is the first; one query."""
+    return lines.filter(Q(timestamp__lt=first.timestamp) | Q(timestamp=first.timestamp, pk__lt=first.pk)).last()
+
+
+def list_lines_around(lines: QuerySet[LogLine], middle: LogLine, limit: int) -> list[LogLine]:
+    """Return at most `limit` lines, half of them before one, oldest first; two queries."""
+    is_before = Q(timestamp__lt=middle.timestamp) | Q(timestamp=middle.timestamp, pk__lt=middle.pk)
+    before = list(lines.filter(is_before).reverse()[: limit // 2])[::-1]
+    return before + list(filter_lines_from(lines, middle)[: limit - len(before)])
+
+
+def list_newest_lines(lines: QuerySet[LogLine], limit: int) -> list[LogLine]:
+    """Return the newest `limit` of the lines, oldest of them first; one query."""
+    return list(lines.reverse()[:limit])[::-1]
+
+
+def list_replicas(job: Job) -> list[str]:
+    """Return the names of the replicas that wrote lines, trial 2 before trial 10; one query."""
+    return sort_replicas(job.log_lines.order_by().values_list("replica", flat=True).distinct())
+
+
+def sort_replicas(names: Iterable[str]) -> list[str]:
+    """Return the names of replicas in order, trial 2 before trial 10."""
+    return sorted(
+        names, key=lambda name: [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)]
+    )
+
+
+def list_service_errors(job: Job) -> list[str]:
+    """Return the newest errors that the service itself logged, the newest first; one query."""
+    lines = job.log_lines.filter(replica=SERVICE, severity="ERROR").order_by("-timestamp", "-pk")
+    messages = list(lines.values_list("message", flat=True)[:MAX_ERRORS])
+    return [_hide_secrets(job, message) for message in messages]
+
+
+def get_program_output(job: Job) -> str:
+    """Return the newest lines that the job's replicas wrote, the oldest first, as one text; one query."""
+    lines = job.log_lines.exclude(replica=SERVICE).order_by("-timestamp", "-pk")
+    messages = list(lines.values_list("message", flat=True)[:MAX_OUTPUT_LINES])[::-1]
+    return "\n".join(_hide_secrets(job, message) for message in messages)
+
+
+def _hide_secrets(job: Job, message: str) -> str:
+    return str(job.hide(message)) if isinstance(job, ShownJob) else message
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceLog:
+    """What the service's lines in the kept log tell of a job.
+
+    `times`: when attempts begin and run, as arguments of `timeline.attempts`; `ends` of replicas in order of time;
+    `torn_down_at`: when the service last began to tear the job down; `errors`: its newest errors, the newest first,
+    None where there were more lines than are read.
+    """
+
+    times: dict[str, list[datetime]]
+    ends: tuple[ReplicaEnd, ...] = ()
+    torn_down_at: datetime | None = None
+    errors: tuple[str, ...] | None = ()
+
+
+def get_service_log(job: Job) -> ServiceLog:
+    """Return what the service logged of attempts and ends; one query, at most MAX_TELLING lines."""
+    names = {ATTEMPT_BEGINS: "beginnings", ATTEMPT_RUNS: "runs"}
+    is_error = Q(replica=SERVICE, severity="ERROR")
+    is_telling = is_error | Q(replica=SERVICE, message__in=[TEARING_DOWN, *names])
+    rows = job.log_lines.filter(replica=OuterRef("replica"), timestamp__gt=OuterRef("timestamp"))
+    later = rows.exclude(message__startswith=TAKEN_AWAY).order_by("timestamp").values("timestamp")
+    again_at = Case(When(message__startswith=TAKEN_AWAY, then=Subquery(later[:1])))
+    lines = job.log_lines.filter(is_telling | Q(message__startswith=TAKEN_AWAY)).order_by("timestamp", "pk")
+    told = list(lines.values_list("replica", "timestamp", "message", again_at, "severity")[:MAX_TELLING])
+    times: dict[str, list[datetime]] = {name: [] for name in names.values()}
+    for replica, at, message, *_ in told:
+        if replica == SERVICE and message in names:
+            times[names[message]].append(at)
+    ends = [line[:4] for line in told if line[2] not in names][:MAX_ENDS]
+    errors = [line[2] for line in told if line[0] == SERVICE and line[4] == "ERROR"][: -MAX_ERRORS - 1 : -1]
+    return ServiceLog(
+        times,
+        tuple(end for line in ends for end in _parse_ends(*line)),
+        max((line[1] for line in told if line[2] == TEARING_DOWN), default=None),
+        tuple(_hide_secrets(job, message) for message in errors) if len(told) < MAX_TELLING else None,
+    )
+
+
+def get_attempt_times(job: Job) -> dict[str, list[datetime]]:
+    """Return when the service logged that attempts begin and run, as arguments of `timeline.attempts`; one query.
+
+    As many lines as the job has attempts.
+    """
+    names = {ATTEMPT_BEGINS: "beginnings", ATTEMPT_RUNS: "runs"}
+    times: dict[str, list[datetime]] = {name: [] for name in names.values()}
+    lines = job.log_lines.filter(replica=SERVICE, message__in=names).order_by("timestamp")
+    for message, at in lines.values_list("message", "timestamp"):
+        times[names[message]].append(at)
+    return times
+
+
+def get_first_lines(job: Job, tries: Attempts) -> dict[tuple[str, int], datetime]:
+    """Return when each replica first wrote in each attempt: {(replica, number of the attempt): moment}; one query."""
+    begun = [(attempt.start + LAST_WORDS, attempt.number) for attempt in reversed(tries.whole[1:]) if attempt.start]
+    number = Case(*(When(timestamp__gte=at, then=Value(each)) for at, each in begun), default=Value(1))
+    written = job.log_lines.annotate(attempt=number).order_by()
+    first = written.values_list("replica", "attempt").annotate(first=Min("timestamp"))
+    return {(replica, attempt): at for replica, attempt, at in first}
+
+
+def _parse_ends(replica: str, at: datetime, message: str, again_at: datetime | None) -> Iterator[ReplicaEnd]:
+    """Yield the ends that a line reports: its replica was stopped, or replicas exited with a code."""
+    if message.startswith(TAKEN_AWAY):
+        yield ReplicaEnd(replica, at, TAKEN, f"Vertex AI stopped {replica}.", again_at)
+        return
+    for end in read_exits(message)[1]:
+        yield ReplicaEnd(end.replica, at, EXIT, end.words)
+
+
+def get_failing_log_feed(job: Job) -> LogFeed | None:
+    """Return the log feed of the project while Cloud Logging does not answer, else None.
+
+    One query; none for a log that was read to its end, and where the job was loaded `with_silence` and it answers.
+    """
+    if job.log_complete or not job.remote_name or not getattr(job, "is_feed_silent", True):
+        return None
+    return LogFeed.objects.filter(project=job.project, failing_since__isnull=False).first()

@@ -1,0 +1,94 @@
+"""Messages as pages show them: a person's inbox, the channels of their teams, and what could not be delivered."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+from django.db.models import Count, Prefetch, QuerySet
+
+from dashboard.access import in_teams_of, teams_where
+from dashboard.queries.paging import Cursor
+from jobs.models import Channel, Delivery, Job, JobEvent, Message, Team, Via
+
+PAGE_SIZE = 50
+MAX_COUNTED = 100
+State = Delivery.State
+
+
+@dataclass(frozen=True, slots=True)
+class MessagePage:
+    """One page of deliveries; `older` is the cursor of the next one, "" on the last page."""
+
+    rows: list[Delivery]
+    older: str
+    is_first: bool
+
+
+def list_inbox(user: User, after: Cursor | None, *, unread_only: bool = False) -> MessagePage:
+    """Return a page of what a person was told in the browser, newest first, of teams that they are in; five queries."""
+    rows = _inbox(user)
+    return _page(rows.filter(read_at=None) if unread_only else rows, "created_at", after)
+
+
+def get_message(user: User, pk: int) -> Delivery | None:
+    """Return a message of a person's inbox; None for one of somebody else or of a team that they have left."""
+    return _inbox(user).filter(pk=pk).first()
+
+
+def count_unread(user: User) -> int:
+    """Return how many messages a person has not read, at most MAX_COUNTED; one query on an index."""
+    mine = Delivery.objects.filter(in_teams_of(user), person=user, via=Via.BROWSER, read_at=None)
+    return mine.order_by()[:MAX_COUNTED].count()
+
+
+def list_channels(teams: Sequence[Team]) -> list[Channel]:
+    """Return the channels of teams by team and name; one query."""
+    rows = Channel.objects.filter(team__in=teams).select_related("team", "created_by")
+    return list(rows.order_by("team__name", "name", "pk"))
+
+
+def count_waiting(channels: Sequence[Channel]) -> dict[int, int]:
+    """Return {channel: deliveries that wait}; one query on an index of what waits."""
+    rows = Delivery.objects.filter(channel__in=channels, state=State.WAITING)
+    return dict(rows.order_by().values_list("channel").annotate(Count("pk")))
+
+
+def count_undelivered(user: User) -> int:
+    """Return how much was given up in the teams that a person leads, at most MAX_COUNTED; one query on an index."""
+    return undelivered_of(user).order_by()[:MAX_COUNTED].count()
+
+
+def list_newest(channel: Channel, limit: int = 10) -> list[Delivery]:
+    """Return the newest deliveries to a channel; five queries."""
+    return list(_with_messages(Delivery.objects.filter(channel=channel)).order_by("-id")[:limit])
+
+
+def list_undelivered(user: User, after: Cursor | None) -> MessagePage:
+    """Return a page of what was given up in the teams that a person leads, newest first; eight queries."""
+    rows = _with_messages(undelivered_of(user)).prefetch_related("person", "channel", "team")
+    return _page(rows, "ended_at", after)
+
+
+def undelivered_of(user: User) -> QuerySet[Delivery]:
+    """Return what was given up in the teams that a person leads; the caller orders and bounds it."""
+    return Delivery.objects.filter(team__in=teams_where(user, "set_policy"), state=State.DEAD)
+
+
+def _inbox(user: User) -> QuerySet[Delivery]:
+    return _with_messages(Delivery.objects.filter(in_teams_of(user), person=user, via=Via.BROWSER))
+
+
+def _with_messages(rows: QuerySet[Delivery]) -> QuerySet[Delivery]:
+    """Load what a headline is made of, by the keys of the rows: joins of large tables may be read as a whole."""
+    jobs = Prefetch("job", Job.objects.defer("spec", "estimate"))
+    events = Prefetch("event", JobEvent.objects.only("pk", "reason"))
+    return rows.prefetch_related(Prefetch("message", Message.objects.prefetch_related("team", jobs, events)))
+
+
+def _page(rows: QuerySet[Delivery], column: str, after: Cursor | None) -> MessagePage:
+    if after is not None:
+        rows = rows.filter(after.after(column))
+    found = list(rows.order_by(f"-{column}", "pk")[: PAGE_SIZE + 1])
+    last = found[PAGE_SIZE - 1] if len(found) > PAGE_SIZE else None
+    older = str(Cursor(getattr(last, column), last.pk)) if last is not None else ""
+    return MessagePage(found[:PAGE_SIZE], older, after is None)

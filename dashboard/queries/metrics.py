@@ -1,0 +1,39 @@
+"""What was read from a job's log and output folder: metrics, progress, checkpoints."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from jobs import timeline
+from jobs.metrics import Record, Series, Totals
+from jobs.models import Job, JobMetrics, ShownJob
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What is known of a job's training; empty where its log was not read or tells nothing."""
+
+    record: Record = field(default_factory=Record)
+    row: JobMetrics | None = None
+    checkpoints: tuple[datetime, ...] = ()
+    usage: Record = field(default_factory=Record)
+
+    @property
+    def series(self) -> list[Series]:
+        """The metrics that have a value, in the order in which they first came."""
+        return [each for each in self.record.series if each.last is not None]
+
+
+def get_measured(job: Job) -> Measured:
+    """Return what is known of a job's training, with names as its viewer may see them.
+
+    One query; none where the job was loaded with its metrics.
+    """
+    row: JobMetrics | None = getattr(job, "metrics", None)
+    if row is None:
+        return Measured()
+    record = Record.load(row.record, Totals())
+    if isinstance(job, ShownJob):
+        for series in record.series:
+            series.name = job.hide(series.name)
+        row.checkpoints_error = job.hide(row.checkpoints_error)
+    return Measured(record, row, tuple(timeline.moments_of(row.checkpoints)), Record.load(row.usage, Totals()))

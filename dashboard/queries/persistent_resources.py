@@ -1,0 +1,127 @@
+"""Persistent resources: where they are polled, and which jobs hold how much of them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.core.paginator import Page, Paginator
+from django.db.models import BooleanField, ExpressionWrapper, F, Q, QuerySet
+
+from dashboard.access import in_teams_of, teams_of
+from jobs import timeline
+from jobs.models import Job, PersistentResource, ResourceChange, Scope
+from jobs.models.persistent_resource import PersistentResourceQuerySet
+from jobs.states import RUNNING, WAITING_AT_VERTEX
+from jobs.strategies.persistent import STRATEGY
+from jobs.timeline import Holding, Usage
+
+Holdings = dict[tuple[str, str, str], Holding]
+"""{(project, region, id): who holds how much of the resource}; jobs that the person may not see have is_shown False."""
+COLUMNS = ("display_name", "kind", "project", "region", "state", "strategy", "spec", "team_id")
+CHANGES_SHOWN = timedelta(days=1)
+MAX_CHANGES = 20
+HOLDS = WAITING_AT_VERTEX | RUNNING
+"""States of jobs that hold replicas or wait for them."""
+MAX_JOBS = 2_000
+"""Jobs that are looked at for who holds and held what."""
+MAX_RESOURCES = 2_000
+"""Persistent resources of one person's projects that are listed, in pages."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResourcePage:
+    """One page of the persistent resources that exist: the paginator's `page`, its rows, and those that are gone."""
+
+    page: "Page[int]"
+    rows: list[PersistentResource]
+    gone: list[PersistentResource]
+
+
+def list_resource_scopes(user: User) -> list[Scope]:
+    """Return the scopes in which persistent resources of the person's teams are polled, by project and region.
+
+    One query.
+    """
+    projects = {team.project for team in teams_of(user)}
+    scopes = Scope.objects.filter(kind=Scope.Kind.PERSISTENT_RESOURCE, project__in=projects)
+    return list(scopes.order_by("project", "region"))
+
+
+def list_resources(rows: PersistentResourceQuerySet, page: str, page_size: int) -> ResourcePage:
+    """Return one page of the persistent resources that exist, and those that are gone, the newest end first.
+
+    Two queries: which there are, at most MAX_RESOURCES, and those that are shown.
+    """
+    keys = list(rows.values_list("pk", "gone_at")[:MAX_RESOURCES])
+    paginator = Paginator([pk for pk, gone_at in keys if gone_at is None], page_size)
+    shown = paginator.get_page(page)
+    ends = sorted(((gone_at, -pk) for pk, gone_at in keys if gone_at is not None), reverse=True)[:page_size]
+    wanted = [*shown.object_list, *(-pk for _, pk in ends)]
+    found = {row.pk: row for row in rows.filter(pk__in=wanted)} if wanted else {}
+    listed = [[found[pk] for pk in pks if pk in found] for pks in (shown.object_list, [-pk for _, pk in ends])]
+    return ResourcePage(shown, *listed)
+
+
+def get_holdings_for(user: User, jobs: Iterable[Job]) -> Holdings:
+    """Return who holds the persistent resources where any of these jobs waits for one: two queries, or none."""
+    waiting = [job for job in jobs if job.strategy == STRATEGY.key and job.state in WAITING_AT_VERTEX]
+    scopes = {(job.project, job.region) for job in waiting}
+    if not scopes:
+        return {}
+    return timeline.holdings(PersistentResource.objects.filter(_in_scopes(scopes)), _list_jobs_on(user, scopes))
+
+
+def get_holdings(
+    user: User, resources: Sequence[PersistentResource], since: datetime, now: datetime
+) -> tuple[Holdings, dict[tuple[str, str, str], Usage]]:
+    """Return who holds these persistent resources, and who held each since then; one query, none for no resource.
+
+    At most MAX_JOBS jobs are looked at: those that have not ended, then the newest ends; they are annotated with
+    whether the person may see them.
+    """
+    scopes = {(row.project, row.region) for row in resources if row.gone_at is None}
+    jobs: list[Job] = []
+    if scopes:
+        ran = Q(ended_at=None) | Q(ended_at__gte=since, started_at__isnull=False)
+        rows = _using(user, scopes).filter(ran, kind__in=Job.Kind.values).only(*COLUMNS, "started_at", "ended_at")
+        jobs = list(rows.order_by(F("ended_at").desc(nulls_first=True), "-started_at", "pk")[:MAX_JOBS])
+    on = sorted((job for job in jobs if job.ended_at is None and job.state in HOLDS), key=_order_on)
+    held = timeline.holdings(resources, on)
+    ran_on: dict[tuple[str, str, str], list[Job]] = {key: [] for key in held}
+    for job in sorted((job for job in jobs if job.started_at), key=lambda job: (job.started_at, job.pk), reverse=True):
+        ran_on.get((job.project, job.region, timeline.resource_id_of(job)), []).append(job)
+    return held, {key: timeline.usage(holding, ran_on[key], since, now) for key, holding in held.items()}
+
+
+def _order_on(job: Job) -> tuple[bool, datetime | None, UUID]:
+    return job.started_at is None, job.started_at, job.pk
+
+
+def list_changes(user: User, now: datetime) -> list[ResourceChange]:
+    """Return the changes of persistent resources of the person's projects that are open or ended lately; one query."""
+    projects = {team.project for team in teams_of(user)}
+    recent = Q(ended_at=None) | Q(ended_at__gte=now - CHANGES_SHOWN)
+    changes = ResourceChange.objects.filter(recent, project__in=projects, asked_at__gte=now - 2 * CHANGES_SHOWN)
+    return list(changes.select_related("asked_by").order_by("-asked_at", "pk")[:MAX_CHANGES])
+
+
+def _list_jobs_on(user: User, scopes: set[tuple[str, str]]) -> list[Job]:
+    """Return the jobs that use a persistent resource there, annotated with whether the person may see them."""
+    if not scopes:
+        return []
+    using = _using(user, scopes).filter(ended_at=None, state__in=HOLDS)
+    return list(using.only(*COLUMNS).order_by("started_at", "pk"))
+
+
+def _using(user: User, scopes: set[tuple[str, str]]) -> QuerySet[Job]:
+    mine = ExpressionWrapper(in_teams_of(user) or Q(pk__isnull=False), BooleanField())
+    return Job.objects.filter(_in_scopes(scopes), strategy=STRATEGY.key).annotate(is_shown=mine)
+
+
+def _in_scopes(scopes: set[tuple[str, str]]) -> Q:
+    wanted = Q()
+    for project, region in sorted(scopes):
+        wanted |= Q(project=project, region=region)
+    return wanted

@@ -1,0 +1,34 @@
+"""The versions of a team's policy."""
+
+from django.http import Http404
+
+from jobs.models import PolicyVersion, Team
+from jobs.policy_rules import RULES, Rule, describe
+
+MAX_VERSIONS = 50
+
+
+def list_versions(team: Team) -> list[PolicyVersion]:
+    """Return the newest versions of a team's policy with who saved them; one query."""
+    rows = PolicyVersion.objects.filter(team=team).select_related("saved_by").defer("rules")
+    return list(rows.order_by("-number")[:MAX_VERSIONS])
+
+
+def get_version(team: Team, number: str) -> PolicyVersion:
+    """Return the version of that number; raise Http404 where there is none."""
+    if not (number.isascii() and number.isdecimal() and len(number) < 9):
+        raise Http404("no such version")
+    found = PolicyVersion.objects.filter(team=team, number=int(number)).select_related("saved_by").first()
+    if found is None:
+        raise Http404("no such version")
+    return found
+
+
+def rules_in(version: PolicyVersion) -> tuple[Rule, ...]:
+    """Return the rules of a version."""
+    return RULES.validate_python(version.rules)
+
+
+def sentences(rules: tuple[Rule, ...]) -> list[str]:
+    """Return each rule as people read it, with its words for the requester."""
+    return [f"{describe(rule)}. {rule.words}".strip() for rule in rules]

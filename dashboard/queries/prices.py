@@ -1,0 +1,95 @@
+"""The price book as a table: the prices of a region, those that are missing, and the history of one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from jobs.catalog import PriceRow
+from jobs.cost import price_keys
+from jobs.cost.age import is_stale
+from jobs.cost.prices import Key, PriceBook, hourly
+from jobs.models import Price
+from jobs.prices.book import row_of
+from jobs.strategies import STRATEGIES
+
+MAX_HISTORY = 100
+
+
+@dataclass(frozen=True, slots=True)
+class PriceLine:
+    """A row of the price book with what a page says about it; `recorded` is the row of this site, if it is one."""
+
+    row: PriceRow
+    recorded: Price | None = None
+
+    @property
+    def usd(self) -> str:
+        """USD an hour with all its digits; "" where there is no price."""
+        amount = hourly(self.row)
+        return "" if amount is None else f"{amount:.9f}".rstrip("0").rstrip(".")
+
+
+@dataclass(frozen=True, slots=True)
+class KeyLine:
+    """A key and the row that counts for it; None where no price is known."""
+
+    key: Key
+    line: PriceLine | None
+
+    @property
+    def name(self) -> str:
+        """The key as an address has it: resource/strategy/basis."""
+        resource, _, strategy, basis = self.key
+        return f"{resource}/{strategy}/{basis}"
+
+    @property
+    def resource(self) -> str:
+        """What the price is for."""
+        return self.key[0]
+
+    @property
+    def strategy(self) -> str:
+        """The strategy's label, or that it is for all of them."""
+        return STRATEGIES[self.key[2]].label if self.key[2] in STRATEGIES else "every strategy"
+
+    @property
+    def basis(self) -> str:
+        """Whose price it is."""
+        return str(Price.Basis(self.key[3]).label)
+
+
+def list_keys(book: PriceBook, *, region: str, text: str, show: str, today: date) -> list[KeyLine]:
+    """Return the keys of a region whose resource holds `text`, in the order of the catalogue; no query.
+
+    `show`: "known" for those with a price, "missing" for those without, "old" for prices of more than 90 days or
+    without a day.
+    """
+    found = []
+    for key in price_keys.keys_in(region):
+        if text.lower() not in key[0].lower():
+            continue
+        row = book.counting(key)
+        if _is_shown(row, show, today):
+            found.append(KeyLine(key, None if row is None else PriceLine(row)))
+    return found
+
+
+def key_in(region: str, name: str) -> Key | None:
+    """Return the key that `KeyLine.name` names, or None."""
+    resource, _, rest = name.partition("/")
+    key = (resource, region, *rest.split("/"))
+    return next((each for each in price_keys.keys_in(region) if each == key), None)
+
+
+def list_history(book: PriceBook, key: Key) -> Sequence[PriceLine]:
+    """Return every row of a key: what this site has recorded, newest first, then the data files; one query."""
+    resource, region, strategy, basis = key
+    recorded = Price.objects.filter(resource=resource, region=region, strategy=strategy, basis=basis)
+    newest = recorded.select_related("recorded_by").order_by("-id")[:MAX_HISTORY]
+    return [*(PriceLine(row_of(each), each) for each in newest), *(PriceLine(row) for row in book.listed(key))]
+
+
+def _is_shown(row: PriceRow | None, show: str, today: date) -> bool:
+    if show == "missing" or row is None:
+        return show == "missing" and row is None
+    return show != "old" or row.as_of is None or is_stale(row.as_of, today)

@@ -1,0 +1,85 @@
+"""Whether the site can do its work: each part on its own, in a few words without addresses; three short queries."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+from redis import Redis, RedisError
+
+from jobs.clock import database_now
+from jobs.models import Heartbeat, Scope
+
+OK = "ok"
+NO_ANSWER = "does not answer"
+REDIS_PATIENCE_SECONDS = 0.5
+MAX_HEARTBEAT_AGE = timedelta(seconds=45)
+"""A process writes one every ten seconds; it may miss three."""
+MIN_OBSERVE_LAG = timedelta(minutes=1)
+"""Observation is late when a poll has been due for this long, or for four intervals where those are longer."""
+PARTS = ("database", "migrations", "redis", "worker", "beat", "observation")
+NEEDED = frozenset({"database", "migrations"})
+"""Without these no page can be shown, so a web process must get no traffic. Whatever else fails, pages show what is
+known, and taking every web process away would hide the failure and repair nothing."""
+
+
+def get_readiness() -> dict[str, str]:
+    """Return "ok" or what is wrong for each of `PARTS`; what hangs on a database that does not answer is "unknown"."""
+    parts = dict.fromkeys(PARTS, "unknown") | {"redis": redis_state()}
+    try:
+        now = database_now()
+        parts["database"] = OK
+        if (migrations := _migrations()) != OK:
+            return parts | {"migrations": migrations}
+        rows = list(Heartbeat.objects.values_list("part", "queues", "at"))
+        fresh = [(part, queues) for part, queues, at in rows if now - at <= MAX_HEARTBEAT_AGE]
+        late = observe_lag(now)
+    except DatabaseError:
+        return parts | {"database": NO_ANSWER}
+    return parts | {
+        "migrations": OK,
+        "worker": _workers(fresh),
+        "beat": OK if any(part == Heartbeat.Part.BEAT for part, _ in fresh) else "no beat has been heard of lately",
+        "observation": OK if late <= allowed_lag() else f"late by {late.total_seconds():.0f} s",
+    }
+
+
+def observe_lag(now: datetime) -> timedelta:
+    """Return how long the oldest due poll of a scope has been due; zero where none is."""
+    due = Scope.objects.filter(due_at__lte=now).order_by("due_at").values_list("due_at", flat=True).first()
+    return now - due if due is not None else timedelta()
+
+
+def allowed_lag() -> timedelta:
+    """Return how late a poll may be before observation counts as late."""
+    return max(MIN_OBSERVE_LAG, 4 * settings.POLL_INTERVAL)
+
+
+def queues_served(fresh: Sequence[tuple[str, str]]) -> set[str]:
+    """Return the queues that some worker takes tasks from; `fresh` are part and queues of recent heartbeats."""
+    return {queue for part, queues in fresh if part == Heartbeat.Part.WORKER for queue in queues.split(",") if queue}
+
+
+def redis_state() -> str:
+    """Return "ok" or "does not answer"; without Redis jobs still move, a few seconds later."""
+    patience = REDIS_PATIENCE_SECONDS
+    client = Redis.from_url(settings.REDIS_URL, socket_connect_timeout=patience, socket_timeout=patience)
+    try:
+        client.ping()
+    except RedisError:
+        return NO_ANSWER
+    finally:
+        client.close()
+    return OK
+
+
+def _workers(fresh: Sequence[tuple[str, str]]) -> str:
+    missing = [queue.name for queue in settings.CELERY_TASK_QUEUES if queue.name not in queues_served(fresh)]
+    return f"no worker for {' and '.join(missing)}" if missing else OK
+
+
+def _migrations() -> str:
+    executor = MigrationExecutor(connection)
+    missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    return f"{len(missing)} migrations are not applied" if missing else OK

@@ -1,0 +1,208 @@
+"""What the spend page reads: kept sums of months and days, what is committed, and what burns now. Bounded by groups.
+
+Months and days are UTC, money is US dollars without tax.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+
+from django.contrib.auth.models import User
+from django.db.models import Sum
+
+from dashboard.queries.forecast import Forecast, forecast_month
+from jobs import timeline
+from jobs.budget import BudgetLeft
+from jobs.budgets import left_of, month_of, with_sums
+from jobs.models import Budget, Committed, DaySpend, Dimension, Job, MonthFigures, MonthSpend, Team
+
+MAX_GROUPS = 40
+"""Rows of one table: the groups that cost most."""
+MAX_BURNING = 2_000
+"""Running jobs that are added up; of more, those that run longest."""
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSpend:
+    """What one group cost in the month, in how many jobs, and in the month before."""
+
+    value: str
+    name: str
+    usd: Decimal
+    jobs: int
+    before_usd: Decimal
+
+
+@dataclass(slots=True)
+class Burn:
+    """US dollars an hour of what runs now, by strategy; `unpriced` running jobs have no known price."""
+
+    jobs: int = 0
+    unpriced: int = 0
+    by_strategy: dict[str, Decimal] = field(default_factory=dict)
+
+    @property
+    def usd(self) -> Decimal:
+        """All strategies together."""
+        return sum(self.by_strategy.values(), Decimal(0))
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetLine:
+    """A budget with what is left of it in the month, and its share that is spent, in percent; None of a zero budget."""
+
+    budget: Budget
+    left: BudgetLeft
+
+    @property
+    def spent_percent(self) -> int | None:
+        """What is spent of it."""
+        return int(self.left.spent_usd * 100 / self.left.limit_usd) if self.left.limit_usd else None
+
+    @property
+    def committed_percent(self) -> int | None:
+        """What is committed of it."""
+        return int(self.left.committed_usd * 100 / self.left.limit_usd) if self.left.limit_usd else None
+
+
+@dataclass(frozen=True, slots=True)
+class MonthView:
+    """One month of some teams. `days` has every day of it that has begun, `before` every day of the month before."""
+
+    month: date
+    is_current: bool
+    usd: Decimal
+    jobs: int
+    before_usd: Decimal
+    committed_usd: Decimal
+    days: dict[date, dict[str, Decimal]]
+    before: dict[date, Decimal]
+    groups: Sequence[GroupSpend]
+    budgets: Sequence[BudgetLine]
+    burn: Burn
+    saved_usd: Decimal
+    preemptions: int
+    forecast: Forecast | None
+
+
+def last_day(month: date) -> date:
+    """Return the last day of a month."""
+    return (month + timedelta(days=31)).replace(day=1) - DAY
+
+
+def get_month(teams: Sequence[Team], month: date, of: str, now: datetime) -> MonthView:
+    """Return a month of these teams, with its groups by the dimension `of`; ten queries at most."""
+    keys = [team.pk for team in teams]
+    before = month_of(month - DAY)
+    days = _list_days(keys, before, last_day(month))
+    totals = _list_totals(keys, month, before)
+    (usd, jobs), (before_usd, _) = totals[month], totals[before]
+    is_current = month == month_of(now)
+    begun = [month + DAY * at for at in range((min(last_day(month), now.date()) - month).days + 1)]
+    burn = _get_burn(keys) if is_current else Burn()
+    shown = {day: days.get(day, {}) for day in begun}
+    saved, preemptions = _get_saved(keys, month)
+    return MonthView(
+        month=month,
+        is_current=is_current,
+        usd=usd,
+        jobs=jobs,
+        before_usd=before_usd,
+        committed_usd=_get_committed(keys) if is_current else Decimal(0),
+        days=shown,
+        before={day: sum(found.values(), Decimal(0)) for day, found in days.items() if day < month},
+        groups=_list_groups(teams, month, before, of),
+        budgets=list_budgets(teams, now) if is_current else (),
+        burn=burn,
+        saved_usd=saved,
+        preemptions=preemptions,
+        forecast=forecast_month({day: sum(each.values(), Decimal(0)) for day, each in shown.items()}, now)
+        if is_current
+        else None,
+    )
+
+
+def list_budgets(teams: Sequence[Team], now: datetime) -> list[BudgetLine]:
+    """Return the open budgets of teams with what is left of them in the month of `now`; one query."""
+    rows = with_sums(Budget.objects.filter(team__in=teams, closed_at=None), now).select_related("team")
+    return [BudgetLine(row, left_of(row, now)) for row in rows]
+
+
+def _usd(cents: int | None) -> Decimal:
+    return Decimal(cents or 0) / 100
+
+
+def _list_days(keys: Sequence[int], since: date, until: date) -> dict[date, dict[str, Decimal]]:
+    rows = DaySpend.objects.filter(team__in=keys, day__gte=since, day__lte=until)
+    found: dict[date, dict[str, Decimal]] = {}
+    for row in rows.values("day", "strategy").annotate(sum=Sum("cents")).order_by("day"):
+        if row["sum"]:
+            found.setdefault(row["day"], {})[row["strategy"]] = _usd(row["sum"])
+    return found
+
+
+def _list_totals(keys: Sequence[int], *months: date) -> dict[date, tuple[Decimal, int]]:
+    rows = MonthSpend.objects.filter(team__in=keys, month__in=months, dimension=Dimension.ALL)
+    found = {row["month"]: row for row in rows.values("month").annotate(sum=Sum("cents"), count=Sum("jobs"))}
+    return {
+        month: (_usd(found[month]["sum"]), found[month]["count"]) if month in found else (Decimal(0), 0)
+        for month in months
+    }
+
+
+def _list_groups(teams: Sequence[Team], month: date, before: date, of: str) -> list[GroupSpend]:
+    """Return the groups that cost most; `of` is a Dimension or "team". Two queries, for people one more."""
+    column, dimension = ("team", Dimension.ALL) if of == "team" else ("value", of)
+    rows = MonthSpend.objects.filter(team__in=teams, dimension=dimension)
+    summed = rows.filter(month=month).values(column).annotate(sum=Sum("cents"), count=Sum("jobs"))
+    top = [row for row in summed.order_by("-sum", column)[:MAX_GROUPS] if row["sum"]]
+    values = [row[column] for row in top]
+    earlier = rows.filter(month=before, **{f"{column}__in": values}).values(column).annotate(sum=Sum("cents"))
+    past = {row[column]: row["sum"] for row in earlier}
+    names = _names(of, values, teams)
+    return [
+        GroupSpend(
+            str(row[column]), names.get(row[column], ""), _usd(row["sum"]), row["count"], _usd(past.get(row[column]))
+        )
+        for row in top
+    ]
+
+
+def _names(of: str, values: Sequence[str], teams: Sequence[Team]) -> dict[str, str]:
+    if of == Dimension.PERSON:
+        people = User.objects.filter(pk__in=[int(value) for value in values if value.isdecimal()])
+        return {str(pk): name for pk, name in people.values_list("pk", "username")}
+    if of == "team":
+        return {team.pk: team.name for team in teams}  # type: ignore[misc]  # the values are keys of teams then
+    return {value: value or "none" for value in values}
+
+
+def _get_committed(keys: Sequence[int]) -> Decimal:
+    rows = Committed.objects.filter(team__in=keys, dimension=Dimension.ALL)
+    return _usd(rows.aggregate(sum=Sum("cents"))["sum"])
+
+
+def _get_saved(keys: Sequence[int], month: date) -> tuple[Decimal, int]:
+    rows = MonthFigures.objects.filter(team__in=keys, month=month)
+    found = rows.aggregate(saved=Sum("saved_cents"), preemptions=Sum("preemptions"))
+    return _usd(found["saved"]), found["preemptions"] or 0
+
+
+def _get_burn(keys: Sequence[int]) -> Burn:
+    """Add up what runs now: of a tuning job the trials that run."""
+    running = Job.objects.unfinished().filter(team__in=keys, started_at__isnull=False).order_by("started_at", "pk")
+    columns = ("strategy", "hourly_usd", "running_since", "parallel_trials", "trial_seconds", "trials_running", "kind")
+    burn = Burn()
+    for job in running.only(*columns)[:MAX_BURNING]:
+        tunes = job.trial_seconds is not None
+        if not (job.trials_running if tunes else job.running_since):
+            continue
+        burn.jobs += 1
+        if job.hourly_usd is None:
+            burn.unpriced += 1
+            continue
+        price = (timeline.trial_price(job) or Decimal(0)) * job.trials_running if tunes else job.hourly_usd
+        burn.by_strategy[job.strategy] = burn.by_strategy.get(job.strategy, Decimal(0)) + price
+    return burn

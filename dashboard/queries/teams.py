@@ -1,0 +1,40 @@
+"""Teams for their settings pages: those of a person, the members of one, and what it may use."""
+
+from collections.abc import Sequence
+
+from django.contrib.auth.models import User
+from django.db.models import Count
+
+from dashboard.access import teams_of
+from jobs.models import AllowedResource, Membership, Team
+
+MAX_TEAMS = 200
+MAX_MEMBERS = 500
+
+
+def list_teams(user: User, text: str = "") -> Sequence[Team]:
+    """Return the teams of a person, of an admin all whose name or project holds `text`, by name, with `people`."""
+    found = (
+        Team.objects.all() if user.is_superuser else Team.objects.filter(pk__in=[each.pk for each in teams_of(user)])
+    )
+    if text:
+        found = found.filter(name__icontains=text) | found.filter(project__icontains=text)
+    return list(found.annotate(people=Count("memberships")).order_by("name")[:MAX_TEAMS])
+
+
+def list_members(team: Team) -> Sequence[Membership]:
+    """Return the members of a team with their people, by name."""
+    return list(Membership.objects.filter(team=team).select_related("user").order_by("user__username")[:MAX_MEMBERS])
+
+
+def list_allowed(team: Team) -> dict[str, list[AllowedResource]]:
+    """Return {kind: the rows that allow something of it}, every kind in its order."""
+    rows: dict[str, list[AllowedResource]] = {kind: [] for kind in AllowedResource.Kind.values}
+    for row in AllowedResource.objects.filter(team=team).order_by("kind", "name"):
+        rows[row.kind].append(row)
+    return rows
+
+
+def find_allowed(team: Team, pk: int) -> AllowedResource | None:
+    """Return what a team may use by its key, with the team; None where it has no such row."""
+    return AllowedResource.objects.filter(team=team, pk=pk).select_related("team").first()

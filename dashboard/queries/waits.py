@@ -1,0 +1,68 @@
+"""How long jobs of a team waited for their machines, and a job's place in Trainboard's own queue."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from statistics import median
+
+from jobs import timeline
+from jobs.models import Job
+from jobs.states import JobState
+
+LOOK_BACK = timedelta(days=90)
+MAX_JOBS = 200
+"""Newest jobs of the team in that time that are looked at."""
+BODIES = ("spec", "estimate", "error", "log_sources", "web_access_uris", "last_error")
+"""Columns of a job that are long and tell nothing of its wait."""
+MIN_ALIKE = 3
+"""Fewer jobs of the same machines and region than this say too little; then those of the strategy count."""
+
+
+@dataclass(frozen=True, slots=True)
+class PastWaits:
+    """The waits of earlier jobs: the middle one, the shortest, the longest, and which jobs they were."""
+
+    count: int
+    median: timedelta
+    shortest: timedelta
+    longest: timedelta
+    of: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePlace:
+    """A job's place among those of its team that wait to be sent, from 1, and how many wait in all."""
+
+    place: int
+    of_team: int
+    of_all: int
+
+
+def get_past_waits(job: Job, now: datetime) -> PastWaits | None:
+    """Return how long the team's jobs of the same strategy, machines and region waited; None where none ran. One query.
+
+    Only the team's own jobs count, so nothing of other teams is told.
+    """
+    jobs = Job.objects.filter(team=job.team_id, strategy=job.strategy, requested_at__gte=now - LOOK_BACK)
+    ran = jobs.filter(started_at__isnull=False).exclude(pk=job.pk).defer(*BODIES)
+    started = list(ran.order_by("-requested_at", "pk")[:MAX_JOBS])
+    alike = [each for each in started if (each.machines, each.region) == (job.machines, job.region)]
+    if len(alike) >= MIN_ALIKE:
+        return _summarize(alike, now, "with the same strategy, machines and region")
+    return _summarize(started, now, "with the same strategy") if started else None
+
+
+def _summarize(jobs: Sequence[Job], now: datetime, of: str) -> PastWaits:
+    waits = sorted(timeline.waited(job, now) for job in jobs)
+    middle = timedelta(seconds=median(wait.total_seconds() for wait in waits))
+    return PastWaits(len(waits), middle, waits[0], waits[-1], of)
+
+
+def get_queue_place(job: Job) -> QueuePlace | None:
+    """Return the place of a job that waits to be sent; None for any other. Three counts over jobs that are due."""
+    if job.state != JobState.APPROVED:
+        return None
+    waiting = Job.objects.filter(due_at__isnull=False, state=JobState.APPROVED, cancel_requested_at=None)
+    ours = waiting.filter(team=job.team_id)
+    place = ours.filter(requested_at__lt=job.requested_at).count() + 1
+    return QueuePlace(place, max(ours.count(), place), max(waiting.count(), place))

@@ -1,0 +1,74 @@
+"""What a job's life needs from elsewhere: machines, a runner for its replicas, and an observer of its progress."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from emulator.protocol.documents import Document
+from emulator.state.records import Job
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """The answer to a request for machines.
+
+    "yes", "wait" (stays QUEUED), "wait-pending" (waits in PENDING), "stockout", or "never" with an outcome.
+    is_ready: the machines are there already and need no provisioning.
+    """
+
+    answer: str
+    outcome: Document | None = None
+    is_ready: bool = False
+
+
+class Capacity(Protocol):
+    """Allocates machines to jobs."""
+
+    def allocate(self, job: Job) -> Allocation:
+        """Allocate all machines of a job, if they are free."""
+
+    def release(self, job: Job) -> None:
+        """Release a job's machines."""
+
+    def max_wait_seconds(self, job: Job) -> float | None:
+        """Return after how many seconds of waiting the job fails; None = never."""
+
+    def reclaim_seconds(self, job: Job) -> float | None:
+        """Return after how many seconds of running a Spot job's machines are reclaimed; None = not at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a replica ended. code: exit status, 128+n for signals; tail: the end of its output."""
+
+    code: int
+    reason: str = "Error"
+    tail: str = ""
+
+
+class ReplicaRunner(Protocol):
+    """Runs replicas, as processes or by a story. It calls `Engine.exited` when a replica has ended."""
+
+    def start_error(self, job: Job) -> Document | None:
+        """Return the outcome if the job can never start (an image that cannot be pulled), else None."""
+
+    def start(self, job: Job, replica: str) -> None:
+        """Start a replica."""
+
+    def stop(self, job: Job, replica: str) -> None:
+        """Send SIGTERM."""
+
+    def kill(self, job: Job, replica: str) -> None:
+        """Send SIGKILL."""
+
+
+class Observer(Protocol):
+    """Gets a call when something happens to a job, for the tuning job or pipeline that made it."""
+
+    def job_started(self, job: Job) -> None:
+        """Handle a job that has entered RUNNING."""
+
+    def job_ended(self, job: Job) -> None:
+        """Handle a job whose public state has become final."""
+
+    def check_trial(self, job: Job) -> bool:
+        """Read the metrics of a running trial; return whether to check it again."""

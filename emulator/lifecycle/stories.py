@@ -1,0 +1,75 @@
+"""Stories: what happens to a job that has no processes, for tests with a settable clock.
+
+The state of such a job follows from its story and the clock. `scenarios.story_rules` chooses the story of a job and
+`scenarios.story_runner` runs its replicas.
+"""
+
+from dataclasses import dataclass
+
+from emulator.state.records import Job
+
+
+@dataclass(frozen=True, kw_only=True)
+class Story:
+    """What happens to a job. Times are seconds of the clock."""
+
+    summary: str = ""
+    run_seconds: float = 600.0
+    exit_code: int = 0
+    failures: int = 1_000
+    """How many attempts end with `exit_code`, before one succeeds."""
+    exit_seconds: float = 30.0
+    """How long a replica runs before it ends with `exit_code`."""
+    queue_seconds: float | None = None
+    preempt_after: tuple[float, ...] = ()
+    evictions: int = 0
+    """How often the primary replica is evicted, each time after `exit_seconds`."""
+    events: tuple[tuple[float, str], ...] = ()
+    """What happens while the first attempt runs: (seconds, "move", "break", "strange" or "usual")."""
+    capacity: str = "real"
+    """What it gets: "real" capacity, a "stockout", or "refused" by quota at the create call, or later ("quota")."""
+    image_is_missing: bool = False
+    error_seconds: float = 0.0
+    """How long after the end of the job its error becomes public."""
+    ignores_term: bool = False
+    wins_over_cancel: bool = False
+
+
+STORIES: dict[str, Story] = {
+    "happy": Story(summary="Queues, is provisioned, runs ten minutes, succeeds."),
+    "short": Story(summary="Like happy, but runs one second.", run_seconds=1),
+    "long": Story(summary="Like happy, but runs for 30 days, unless its timeout ends it.", run_seconds=2_592_000),
+    "slow-queue": Story(summary="Waits two hours in QUEUED, then happy.", queue_seconds=7_200),
+    "stockout": Story(summary="No machines, however often it is retried: fails with STOCKOUT.", capacity="stockout"),
+    "preempted": Story(summary="Reclaimed after 120 s, twice, then happy.", preempt_after=(120, 120)),
+    "preempted-once": Story(summary="Reclaimed after 20 s, then runs one second.", preempt_after=(20,), run_seconds=1),
+    "always-preempted": Story(summary="Reclaimed after 60 s each time, until it fails.", preempt_after=(60,) * 7),
+    "quota": Story(summary="Refused on create: 429 with the quota metrics.", capacity="refused"),
+    "quota-fails": Story(summary="Accepted, then fails on quota.", capacity="quota"),
+    "fails": Story(summary="Exit 1: FAILED, though its container may start once more before.", exit_code=1),
+    "evicted": Story(summary="Evicted twice, started again on its machine, then happy.", evictions=2),
+    "always-evicted": Story(
+        summary="Evicted every 30 s: five restarts of the worker in each of four attempts, then FAILED.",
+        evictions=1_000,
+    ),
+    "segfault": Story(summary="Exit 139 every time: three retries of the job, then FAILED.", exit_code=139),
+    "oom": Story(summary="Killed for memory: FAILED at once.", exit_code=137),
+    "late-error": Story(summary="Like oom, but its error follows a minute later.", exit_code=137, error_seconds=60),
+    "image": Story(summary="The image cannot be pulled: FAILED.", image_is_missing=True),
+    "internal": Story(summary="Internal error three times: FAILED.", events=((60, "break"),)),
+    "maintenance": Story(summary="Its worker is moved once, then happy.", events=((120, "move"),)),
+    "stubborn": Story(summary="Ignores SIGTERM; a cancel takes the whole grace.", ignores_term=True),
+    "cancel-races": Story(summary="Ends with success while it is being cancelled.", wins_over_cancel=True),
+    "strange": Story(
+        summary="Shows a state that no document knows for a minute, then happy.",
+        events=((60, "strange"), (120, "usual")),
+    ),
+}
+
+
+NO_STORY = Story()
+
+
+def story_of(job: Job) -> Story:
+    """Return the story of a job; one without anything special for a job that runs as processes."""
+    return STORIES[job.story] if job.story else NO_STORY

@@ -1,0 +1,80 @@
+"""What an account may do and which services are on: testIamPermissions of projects, buckets and accounts, batchGet.
+
+Everything is allowed and on, until the control plane denies permissions or disables services (`/_emulator/access`).
+Sources: the discovery documents of cloudresourcemanager v3, storage v1, iam v1 and serviceusage v1 in
+google-api-python-client 2.202.0, read 2026-11-23.
+"""
+
+from typing import Any
+
+from emulator.protocol.calls import Call
+from emulator.protocol.documents import Document
+from emulator.protocol.errors import invalid
+from emulator.protocol.names import project_number
+from emulator.world import World
+
+MAX_SERVICES = 30
+"""That one batchGet may name (serviceusage v1, BatchGetServicesRequest)."""
+
+
+def test_project_permissions(world: World, call: Call) -> Document:
+    """Return those of the named permissions that the caller has in a project."""
+    return _granted(world, _permissions(call))
+
+
+def test_account_permissions(world: World, call: Call) -> Document:
+    """Return those of the named permissions that the caller has on a service account."""
+    return _granted(world, _permissions(call))
+
+
+def test_bucket_permissions(world: World, call: Call) -> Document:
+    """Return those of the named permissions that the caller has on a bucket; the query names them."""
+    world.buckets.bucket(call.params["bucket"])
+    return {"kind": "storage#testIamPermissionsResponse", **_granted(world, call.all("permissions"))}
+
+
+def get_services(world: World, call: Call) -> Document:
+    """Return the state of the named services in a project."""
+    names = call.all("names")
+    if not names or len(names) > MAX_SERVICES:
+        raise invalid(f"Request contains an invalid argument: names must have 1 to {MAX_SERVICES} items.")
+    project = f"projects/{project_number(call.params['project'])}"
+    return {"services": [_service(world, project, name.rpartition("/")[2]) for name in names]}
+
+
+def show_access(world: World, call: Call) -> Document:  # noqa: ARG001
+    """Return what is denied and disabled."""
+    return {"deny": sorted(world.denied), "disable": sorted(world.disabled)}
+
+
+def change_access(world: World, call: Call) -> Document:
+    """Take `{"deny": [permission], "disable": [service]}` in place of what was denied and disabled before."""
+    body = call.json()
+    known = {"deny", "disable"}
+    if not isinstance(body, dict) or set(body) - known or not all(_is_texts(value) for value in body.values()):
+        raise invalid("The body must be a JSON object with deny and disable, which are lists of text.")
+    world.denied = frozenset(body.get("deny", ()))
+    world.disabled = frozenset(body.get("disable", ()))
+    return show_access(world, call)
+
+
+def _permissions(call: Call) -> list[str]:
+    body = call.json()
+    named = body.get("permissions") if isinstance(body, dict) else None
+    if not _is_texts(named) or not named or any("*" in each for each in named):
+        raise invalid("Request contains an invalid argument: permissions must name permissions without wildcards.")
+    return list(named)
+
+
+def _granted(world: World, named: list[str]) -> Document:
+    held = [each for each in named if each not in world.denied]
+    return {"permissions": held} if held else {}
+
+
+def _service(world: World, project: str, service: str) -> Document:
+    state = "DISABLED" if service in world.disabled else "ENABLED"
+    return {"name": f"{project}/services/{service}", "parent": project, "state": state, "config": {"name": service}}
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)

@@ -1,0 +1,51 @@
+"""What of Google Cloud a team may use: the findings against a job that uses something else. Pure."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jobs import spec
+from jobs.spec import Finding, Severity, Submission
+from jobs.spec.body import custom_job_spec, output_folder
+from jobs.spec.cloud_storage import bucket_of
+
+SOURCE = "settings of the team"
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What a team may use. Empty `buckets` or `service_accounts`: any; `projects` holds at least the default one."""
+
+    projects: frozenset[str]
+    buckets: frozenset[str] = frozenset()
+    service_accounts: frozenset[str] = frozenset()
+
+
+def check(submission: Submission, allowed: Allowed) -> tuple[Finding, ...]:
+    """Return an error for the project, the service account and the output bucket that the team may not use.
+
+    A job's program may still reach whatever its service account may: only what the request itself names is known.
+    """
+    return tuple(_findings(submission, allowed))
+
+
+def _findings(submission: Submission, allowed: Allowed) -> Iterator[Finding]:
+    body = spec.rest_body(submission.job)
+    if submission.project not in allowed.projects:
+        yield _finding("project_not_allowed", "project", submission.project, allowed.projects)
+    account = custom_job_spec(body).get("serviceAccount")
+    if allowed.service_accounts and isinstance(account, str) and account not in allowed.service_accounts:
+        yield _finding("service_account_not_allowed", "service account", account, allowed.service_accounts)
+    bucket = bucket_of(output_folder(body))
+    if allowed.buckets and bucket and bucket not in allowed.buckets:
+        yield _finding("bucket_not_allowed", "bucket", bucket, allowed.buckets)
+
+
+def _finding(code: str, what: str, name: str, names: frozenset[str]) -> Finding:
+    return Finding(
+        code=code,
+        severity=Severity.ERROR,
+        field="",
+        message=f"The team may not use the {what} {name[:200] or 'without a name'}.",
+        remedy=f"Choose {', '.join(sorted(names)[:10])}, or have it added to the team’s settings.",
+        source=SOURCE,
+    )

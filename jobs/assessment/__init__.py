@@ -1,0 +1,30 @@
+"""Everything known about a submission before it is sent: findings, an estimate for each strategy, and the outcome.
+
+`assess` is the only judge. The compose page, imports, `jobspec check`, requests and the last look before a job is sent
+all call it; they differ only in the context that they load.
+"""
+
+from jobs.assessment.assess import (
+    MAX_USD,
+    Alternative,
+    Assessment,
+    Outcome,
+    assess,
+    has_machines,
+    of_severity,
+    outcome_of,
+)
+from jobs.assessment.context import Context, IdenticalJob
+
+__all__ = [
+    "MAX_USD",
+    "Alternative",
+    "Assessment",
+    "Context",
+    "IdenticalJob",
+    "Outcome",
+    "assess",
+    "has_machines",
+    "of_severity",
+    "outcome_of",
+]

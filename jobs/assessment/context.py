@@ -1,0 +1,60 @@
+"""What an assessment rests on besides the submission; each caller loads what it knows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from decimal import Decimal
+from typing import NamedTuple
+
+from jobs.allowed_resources import Allowed
+from jobs.budget import BudgetLeft
+from jobs.cost import Estimate, PriceBook, QuotaState, estimate
+from jobs.cost.learned import NOT_LEARNED, Learned
+from jobs.policy import Limits
+from jobs.spec import Submission
+from jobs.strategies import Known, Severities, Strategy
+
+
+class IdenticalJob(NamedTuple):
+    """A job of the team that asks for exactly the same: its name and state."""
+
+    display_name: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What an assessment rests on besides the submission; the defaults are those of a spec that nobody requests."""
+
+    limits: Limits | None = None
+    """Those of a team; None: nobody's, and there is no outcome."""
+    severities: Severities = field(default_factory=dict)
+    """What the site has set for rules, `{code: severity or "off"}`."""
+    resources: Known = ()
+    """The persistent resources of the project and region."""
+    identical: tuple[IdenticalJob, ...] = ()
+    """Jobs of the team that ask for the same and have not ended, or not long ago."""
+    sweep_size: int = 1
+    """Jobs that are judged together because they were requested together; they cost the same."""
+    book: PriceBook = field(default_factory=PriceBook.load)
+    allowed: Allowed | None = None
+    """What of Google Cloud the team may use; None: anything."""
+    budgets: tuple[BudgetLeft, ...] = ()
+    """Those that the job counts against, without what it is itself committed for."""
+    budget_jobs: int | None = None
+    """Jobs of the sweep that are held against the budgets together; None: all."""
+    learned: Mapping[str, Learned] = field(default_factory=dict)
+    """What ended jobs of the team tell, by the key of their strategy."""
+    submitter: str = ""
+    """The name of who requests the job."""
+    quota_states: Mapping[str, QuotaState] = field(default_factory=dict)
+    """Limits and use of the project's quotas in the region, by metric."""
+    cap_usd: Decimal | None = None
+    """The most that each job shall cost."""
+    cap_cancels: bool = True
+    """Whether a job is cancelled when it has cost its cap; else people are told."""
+
+    def estimate(self, submission: Submission, strategy: Strategy, expected: timedelta) -> Estimate:
+        """Return what a submission costs under a strategy."""
+        learned = self.learned.get(strategy.key, NOT_LEARNED)
+        return estimate(submission, strategy=strategy, expected=expected, book=self.book, learned=learned)

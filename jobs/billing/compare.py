@@ -1,0 +1,159 @@
+"""Comparing an export of Cloud Billing with the jobs of a team, month by month."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import NamedTuple
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Q
+
+from jobs.billing.reader import BadExport, BilledRow, read_rows
+from jobs.budgets import cents_by_month
+from jobs.cost import CENT
+from jobs.errors import NotPermitted
+from jobs.models import BilledAmount, BillingImport, JobSpend, Membership, Role, Team
+
+MAX_ROWS = 2_000_000
+MAX_KEYS = 300_000
+"""Jobs and services of one import, each in a month and currency."""
+PORTION = 500
+USD = "USD"
+
+
+class Key(NamedTuple):
+    """What amounts are added up for; `service` only where no job is named."""
+
+    month: date
+    currency: str
+    job: str
+    service: str
+
+
+@dataclass(slots=True)
+class Sums:
+    """Amounts in one currency."""
+
+    cost: Decimal = Decimal(0)
+    credits: Decimal = Decimal(0)
+    tax: Decimal = Decimal(0)
+    rows: int = 0
+
+
+@dataclass(slots=True)
+class Read:
+    """A file added up; `passed_over` rows belong to other projects and name no job."""
+
+    sums: dict[Key, Sums]
+    rows: int = 0
+    passed_over: int = 0
+
+
+def import_billing(team: Team, lines: Iterable[str], *, name: str, by: User, now: datetime) -> BillingImport:
+    """Read an export, compare it with the team's jobs and keep the result in place of the last one.
+
+    Raises NotPermitted unless `by` leads the team, BadExport with nothing written for a file that cannot be read.
+    """
+    leads = Membership.objects.filter(team=team, user=by, role=Role.LEAD)
+    if not by.is_superuser and not leads.exists():
+        raise NotPermitted("Only leads of the team import what was billed.")
+    read = add_up(read_rows(lines), project=team.project)
+    if not read.rows:
+        raise BadExport("The file has no rows.")
+    with transaction.atomic():
+        Team.objects.select_for_update().get(pk=team.pk)
+        BillingImport.objects.filter(team=team).delete()
+        row = BillingImport.objects.create(
+            team=team, name=name[:200], by=by, at=now, rows=read.rows, passed_over=read.passed_over
+        )
+        BilledAmount.objects.bulk_create(_amounts(row, read), batch_size=PORTION)
+    return row
+
+
+def add_up(rows: Iterable[BilledRow], *, project: str) -> Read:
+    """Add the rows up by job, month and currency; memory grows with the jobs, not with the rows."""
+    read = Read({})
+    for row in rows:
+        read.rows += 1
+        if read.rows > MAX_ROWS:
+            raise BadExport(f"The file has more than {MAX_ROWS:,} rows; export one month of one project.")
+        if not row.job and row.project not in ("", project):
+            read.passed_over += 1
+            continue
+        key = Key(row.month, row.currency, row.job, "" if row.job else row.service)
+        sums = read.sums.setdefault(key, Sums())
+        if len(read.sums) > MAX_KEYS:
+            raise BadExport(f"The file names more than {MAX_KEYS:,} jobs; export one month of one project.")
+        sums.rows += 1
+        sums.credits += row.credits
+        if row.is_tax:
+            sums.tax += row.cost
+        else:
+            sums.cost += row.cost
+    return read
+
+
+def _amounts(row: BillingImport, read: Read) -> Iterator[BilledAmount]:
+    seen: set[tuple[UUID, date]] = set()
+    ordered = sorted(read.sums)
+    for begin in range(0, len(ordered), PORTION):
+        keys = ordered[begin : begin + PORTION]
+        ours = _ours(row.team, keys)
+        for key in keys:
+            pk = _uuid(key.job)
+            months = ours.get(pk) if pk else None
+            if pk and months is not None:
+                seen.add((pk, key.month))
+            yield _amount(row, key, read.sums[key], pk if months is not None else None, months)
+    yield from _not_billed(row, {key.month for key in read.sums}, seen)
+
+
+def _ours(team: Team, keys: Sequence[Key]) -> dict[UUID, dict[date, int]]:
+    """Return {job of the team: {month: cents}} of those that the keys name."""
+    pks = {pk for key in keys if (pk := _uuid(key.job))}
+    return {row.pk: cents_by_month(row) for row in JobSpend.objects.filter(team=team, pk__in=pks)} if pks else {}
+
+
+def _amount(row: BillingImport, key: Key, sums: Sums, pk: UUID | None, months: dict[date, int] | None) -> BilledAmount:
+    ours = None if months is None else Decimal(months.get(key.month, 0)) / 100
+    is_comparable = ours is not None and key.currency == USD
+    return BilledAmount(
+        billing_import=row,
+        month=key.month,
+        currency=key.currency,
+        job_id=pk,
+        label=key.job,
+        service=key.service,
+        cost=sums.cost,
+        credits=sums.credits,
+        tax=sums.tax,
+        rows=sums.rows,
+        ours_usd=ours,
+        difference_usd=sums.cost.quantize(CENT) - ours if is_comparable and ours is not None else None,
+    )
+
+
+def _not_billed(row: BillingImport, months: set[date], seen: set[tuple[UUID, date]]) -> Iterator[BilledAmount]:
+    """Yield what the team's jobs cost here in the months of the file and was not billed."""
+    for month in sorted(months):
+        end = (month + timedelta(days=32)).replace(day=1)
+        ran = JobSpend.objects.filter(team=row.team, job__started_at__date__lt=end)
+        ran = ran.filter(Q(job__ended_at=None) | Q(job__ended_at__date__gte=month))
+        for spend in ran.iterator(chunk_size=PORTION):
+            cents = cents_by_month(spend)[month]
+            if cents and (spend.pk, month) not in seen:
+                usd = Decimal(cents) / 100
+                yield BilledAmount(
+                    billing_import=row, month=month, currency=USD, job_id=spend.pk, label=str(spend.pk),
+                    ours_usd=usd, difference_usd=-usd,
+                )  # fmt: skip
+
+
+def _uuid(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None

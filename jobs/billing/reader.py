@@ -1,0 +1,133 @@
+"""Reading a CSV of the Cloud Billing export's table in BigQuery, row by row. Pure.
+
+The table `gcp_billing_export_v1_<account>` has nested columns (docs.cloud.google.com/billing/docs/how-to/
+export-data-bigquery-tables/standard-usage, read 2026-11-23), which no CSV holds, so that a query writes arrays as JSON:
+`QUERY` below is one. A name may have a dot or an underscore (`invoice.month` or `invoice_month`).
+"""
+
+import csv
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal, InvalidOperation
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from jobs.connection import JOB_LABEL
+
+PACIFIC = ZoneInfo("America/Los_Angeles")
+"""The time zone in which an invoice's month ends."""
+QUERY = """SELECT usage_start_time, cost, currency, cost_type, invoice.month AS invoice_month, project.id AS project_id,
+  service.description AS service_description, TO_JSON_STRING(labels) AS labels, TO_JSON_STRING(credits) AS credits
+FROM `PROJECT.DATASET.gcp_billing_export_v1_ACCOUNT` WHERE invoice.month = "202611\""""
+REQUIRED = ("usage_start_time", "cost", "currency", "labels")
+MAX_AMOUNT = Decimal(10) ** 12
+MAX_FIELD = 1_000_000
+TAX = "tax"
+
+
+class BadExport(ValueError):
+    """The file is no such export; the message says in which line and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class BilledRow:
+    """One row: amounts in `currency`, its month by US Pacific time, and the job that its label names, else ""."""
+
+    month: date
+    currency: str
+    cost: Decimal
+    credits: Decimal
+    is_tax: bool
+    job: str
+    project: str
+    service: str
+
+
+def read_rows(lines: Iterable[str]) -> Iterator[BilledRow]:
+    """Yield the rows of a file as they are read; raise BadExport at the first line that cannot be."""
+    csv.field_size_limit(MAX_FIELD)
+    reader = csv.reader(lines, strict=True)
+    try:
+        head = [name.strip().lower().replace(".", "_") for name in next(reader, [])]
+        missing = [name for name in REQUIRED if name not in head]
+        if missing:
+            raise BadExport(f"Line 1 lacks the column {', '.join(missing)}. Export the table with the query below.")
+        for cells in reader:
+            if not cells:
+                continue
+            if len(cells) != len(head):
+                raise BadExport(f"Line {reader.line_num} has {len(cells)} cells, and line 1 has {len(head)}.")
+            yield _row(dict(zip(head, cells, strict=True)), reader.line_num)
+    except csv.Error as error:
+        raise BadExport(f"Line {reader.line_num} is no CSV: {error}.") from None
+    except UnicodeDecodeError:
+        raise BadExport(f"After line {reader.line_num} the file is no UTF-8 text.") from None
+
+
+def _row(cells: dict[str, str], line: int) -> BilledRow:
+    currency = cells["currency"].strip().upper()
+    if len(currency) != 3 or not currency.isascii() or not currency.isalpha():
+        raise BadExport(f"Line {line}: “{cells['currency'][:20]}” is no currency such as USD.")
+    return BilledRow(
+        month=_month(cells, line),
+        currency=currency,
+        cost=_amount(cells["cost"], "cost", line),
+        credits=_credits(cells.get("credits", ""), line),
+        is_tax=cells.get("cost_type", "").strip().lower() == TAX,
+        job=_job(cells["labels"], line),
+        project=cells.get("project_id", "").strip(),
+        service=cells.get("service_description", "").strip()[:120],
+    )
+
+
+def _month(cells: dict[str, str], line: int) -> date:
+    if named := cells.get("invoice_month", "").strip():
+        try:
+            return datetime.strptime(named, "%Y%m").replace(tzinfo=UTC).date()
+        except ValueError:
+            raise BadExport(f"Line {line}: “{named[:20]}” is no month such as 202611.") from None
+    text = cells["usage_start_time"].strip().replace(" UTC", "+00:00").replace("Z", "+00:00")
+    try:
+        moment = datetime.fromisoformat(text)
+        moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+        return moment.astimezone(PACIFIC).date().replace(day=1)
+    except (ValueError, OverflowError):
+        raise BadExport(f"Line {line}: “{text[:40]}” is no time such as 2026-11-03 08:00:00 UTC.") from None
+
+
+def _amount(text: Any, name: str, line: int) -> Decimal:
+    try:
+        amount = Decimal(str(text).strip())
+    except InvalidOperation:
+        amount = Decimal("NaN")
+    if not amount.is_finite() or abs(amount) >= MAX_AMOUNT:
+        raise BadExport(f"Line {line}: “{str(text)[:40]}” in the column {name} is no amount.")
+    return amount
+
+
+def _credits(text: str, line: int) -> Decimal:
+    """Add up the credits, which are below zero; a number alone is their sum."""
+    found = _json(text, "credits", line) if text.strip() else []
+    if isinstance(found, list) and all(isinstance(each, dict) for each in found):
+        return sum((_amount(each.get("amount", 0), "credits", line) for each in found), Decimal(0))
+    return _amount(found, "credits", line)
+
+
+def _job(text: str, line: int) -> str:
+    """Return the value of our label; "" where there is none."""
+    found = _json(text, "labels", line) if text.strip() else []
+    if isinstance(found, dict):
+        return str(found.get(JOB_LABEL, ""))[:63]
+    if not isinstance(found, list):
+        raise BadExport(f"Line {line}: the column labels is no list of keys and values.")
+    values = [each.get("value") for each in found if isinstance(each, dict) and each.get("key") == JOB_LABEL]
+    return str(values[0])[:63] if values else ""
+
+
+def _json(text: str, name: str, line: int) -> Any:
+    try:
+        return json.loads(text, parse_float=Decimal, parse_int=Decimal)
+    except (ValueError, RecursionError):
+        raise BadExport(f"Line {line}: the column {name} is no JSON; write it with TO_JSON_STRING.") from None

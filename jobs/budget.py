@@ -1,0 +1,114 @@
+"""What is left of the budgets that a job counts against, and what they have against the job. Pure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from enum import StrEnum
+
+from jobs.cost import format_usd, round_up
+from jobs.spec import Finding, Severity
+
+SOURCE = "budget of the team"
+
+
+class Passing(StrEnum):
+    """What becomes of a job that may pass a budget; the values are stored."""
+
+    WARN = "warn"
+    """It is told."""
+    ASK = "ask"
+    """An approver decides."""
+    STOP = "stop"
+    """The job is refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetLeft:
+    """One budget in one calendar month (UTC), in US dollars.
+
+    `spent_usd` is what jobs have cost in the month, `committed_usd` what jobs that were allowed and have not ended may
+    still cost: their most until the timeout, or their cap, less what they have cost.
+    """
+
+    name: str
+    month: date
+    """Its first day."""
+    limit_usd: Decimal
+    spent_usd: Decimal
+    committed_usd: Decimal
+    passing: Passing = Passing.WARN
+
+    @property
+    def left_usd(self) -> Decimal:
+        """What further jobs may cost; below zero where more is spent and committed than the budget has."""
+        return self.limit_usd - self.spent_usd - self.committed_usd
+
+    @property
+    def over_usd(self) -> Decimal:
+        """How much more is spent and committed than the budget has; zero where it is not passed."""
+        return max(-self.left_usd, Decimal(0))
+
+
+SEVERITIES = {Passing.WARN: Severity.NOTE, Passing.ASK: Severity.APPROVAL, Passing.STOP: Severity.ERROR}
+
+
+def check(most_usd: Decimal | None, budgets: Iterable[BudgetLeft]) -> tuple[Finding, ...]:
+    """Return what budgets have against a request that may cost `most_usd`, None where nobody can say how much.
+
+    Of a sweep it is the most that all its jobs may cost together. What costs nothing passes no budget.
+    """
+    return tuple(found for each in budgets if (found := _check(most_usd, each)) is not None)
+
+
+def _check(most_usd: Decimal | None, budget: BudgetLeft) -> Finding | None:
+    if most_usd is None:
+        severity = Severity.NOTE if budget.passing is Passing.WARN else Severity.APPROVAL
+        message = f"Nobody can say what it will cost, so it is not held against {_name(budget)}."
+        return Finding("budget_cost_unknown", severity, "", message, source=SOURCE)
+    most_usd = round_up(most_usd)
+    if not most_usd or most_usd <= budget.left_usd:
+        return None
+    message = f"It may cost {format_usd(most_usd)}, and of {_name(budget)} {_left(budget)}."
+    remedy = "Set a shorter timeout or a cap on its cost, or wait until other jobs have ended."
+    return Finding("over_budget", SEVERITIES[budget.passing], "", message, remedy, source=SOURCE)
+
+
+MAX_CAP_USD = Decimal(10) ** 11
+
+
+def is_usable_cap(cap_usd: Decimal) -> bool:
+    """Tell whether an amount can be the cap of a job."""
+    return cap_usd.is_finite() and 0 < cap_usd < MAX_CAP_USD
+
+
+def check_cap(
+    cap_usd: Decimal | None, low_usd: Decimal | None, expected_usd: Decimal | None, *, cancels: bool
+) -> tuple[Finding, ...]:
+    """Return what a cap on the cost of a job says of it, beside what it is expected to cost."""
+    if cap_usd is None:
+        return ()
+    if not is_usable_cap(cap_usd):
+        return (Finding("cap_not_usable", Severity.ERROR, "", "A cap is an amount above $0.00.", "Write another one."),)
+    if low_usd is None or expected_usd is None:
+        words = "Nobody knows the price of this job, so its cap cannot be kept."
+        return (Finding("cap_without_price", Severity.NOTE, "", words),)
+    what = "it is cancelled" if cancels else "people are told, and it goes on, as the team's policy says"
+    least = low_usd if cap_usd < low_usd else expected_usd
+    if cap_usd >= least:
+        return ()
+    words = f"It is expected to cost at least {format_usd(least)}, more than its cap of {format_usd(cap_usd)}."
+    return (Finding("cap_below_estimate", Severity.NOTE, "", words, f"When it has cost its cap, {what}."),)
+
+
+def _name(budget: BudgetLeft) -> str:
+    return f"the budget “{budget.name}” for {budget.month:%B %Y}"
+
+
+def _left(budget: BudgetLeft) -> str:
+    """Say what is left and where the rest is."""
+    limit, spent, committed = (format_usd(usd) for usd in (budget.limit_usd, budget.spent_usd, budget.committed_usd))
+    of = f"of {limit}, {spent} are spent and {committed} committed"
+    if budget.left_usd >= 0:
+        return f"{format_usd(budget.left_usd)} is left: {of}"
+    return f"nothing is left: {of}, {format_usd(-budget.left_usd)} too much"

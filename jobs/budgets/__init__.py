@@ -1,0 +1,31 @@
+"""Budgets: what jobs cost and may cost, as kept sums; what is left; reserving it; and who changes a budget."""
+
+from jobs.budgets.drift import find_drift, mend_drift
+from jobs.budgets.groups import month_of
+from jobs.budgets.left import left_for_job, left_for_submission, left_of, with_sums
+from jobs.budgets.record import cents_by_month, lock_teams, record_spend
+from jobs.budgets.reserve import check_and_reserve, hold_budgets, reserve
+from jobs.budgets.settings import BudgetValues, change_budget, close_budget, create_budget
+from jobs.budgets.watch import record_all, watch_budgets
+
+__all__ = [
+    "BudgetValues",
+    "cents_by_month",
+    "change_budget",
+    "check_and_reserve",
+    "close_budget",
+    "create_budget",
+    "find_drift",
+    "hold_budgets",
+    "left_for_job",
+    "left_for_submission",
+    "left_of",
+    "lock_teams",
+    "mend_drift",
+    "month_of",
+    "record_all",
+    "record_spend",
+    "reserve",
+    "watch_budgets",
+    "with_sums",
+]

@@ -1,0 +1,61 @@
+"""Comparing the kept sums of spending with the rows that they are made of, and making them equal again."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from django.db import transaction
+
+from jobs.budgets.record import MODELS, Sums, lock_teams, sums_of
+from jobs.models import JobSpend, Team
+
+PORTION = 1_000
+
+
+def find_drift() -> Iterator[tuple[Team, str]]:
+    """Yield each team whose kept sums are not those of its jobs, with words for people; nothing when all is well."""
+    for team in Team.objects.order_by("pk"):
+        with transaction.atomic():
+            lock_teams([team.pk])
+            for model, sums in _counted(team).items():
+                if wrong := _differences(model, team, sums):
+                    yield team, f"{len(wrong)} sums of {model._meta.verbose_name_plural} differ from those of its jobs."
+
+
+def mend_drift() -> int:
+    """Make the kept sums those of the jobs; return how many sums differed."""
+    count = 0
+    for team in Team.objects.order_by("pk"):
+        with transaction.atomic():
+            lock_teams([team.pk])
+            for model, sums in _counted(team).items():
+                for key, values in _differences(model, team, sums).items():
+                    named = dict(zip(MODELS[model], key, strict=True))
+                    count += 1
+                    model.objects.update_or_create(**named, defaults=values)
+    return count
+
+
+def _counted(team: Team) -> dict[Any, Sums]:
+    """Return the sums of the team's jobs for each model, from their rows."""
+    found: dict[Any, Sums] = {model: {} for model in MODELS}
+    for row in JobSpend.objects.filter(team=team).iterator(chunk_size=PORTION):
+        for model, sums in sums_of((), [row]).items():
+            for key, added in sums.items():
+                found[model].setdefault(key, Counter()).update(added)
+    return found
+
+
+def _differences(model: Any, team: Team, sums: Sums) -> dict[tuple[Any, ...], dict[str, int]]:
+    """Return {columns that name a row: its right sums} of the rows that hold others."""
+    names, columns = MODELS[model], [each for each in ("cents", "jobs") if hasattr(model, each)]
+    kept = {
+        tuple(row[name] for name in names): {each: row[each] for each in columns}
+        for row in model.objects.filter(team=team).values(*names, *columns)
+    }
+    wrong = {}
+    for key in kept.keys() | sums.keys():
+        right = {each: sums.get(key, Counter())[each] for each in columns}
+        if kept.get(key, dict.fromkeys(columns, 0)) != right:
+            wrong[key] = right
+    return wrong

@@ -1,0 +1,80 @@
+"""What is left of a team's budgets for jobs of certain groups; one query."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
+
+from django.contrib.auth.models import User
+from django.db.models import BigIntegerField, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+
+from jobs.budget import BudgetLeft, Passing
+from jobs.budgets.groups import Group, groups_of, groups_of_job, month_of
+from jobs.budgets.record import cents_by_month
+from jobs.models import Budget, Committed, Job, JobSpend, MonthSpend, Team
+from jobs.spec import Submission, rest_body
+from jobs.strategies import strategy_of
+
+
+def left_for(team_id: int, groups: Sequence[Group], now: datetime) -> tuple[BudgetLeft, ...]:
+    """Return the team's open budgets against which jobs of these groups count, in the month of `now`."""
+    wanted = set(groups)
+    rows = with_sums(Budget.objects.filter(team=team_id, closed_at=None), now)
+    return tuple(left_of(row, now) for row in rows if (row.dimension, row.value) in wanted)
+
+
+def left_for_submission(
+    team: Team, by: User | None, submission: Submission | None, now: datetime | None
+) -> tuple[BudgetLeft, ...]:
+    """Return the budgets against which a submission counts that `by` requests; none where one of the three is None."""
+    if by is None or submission is None or now is None:
+        return ()
+    return left_for(team.pk, _groups(by.pk, submission), now)
+
+
+def left_for_job(job: Job, now: datetime) -> tuple[BudgetLeft, ...]:
+    """Return the budgets against which a job counts, without what it is itself spent and committed for."""
+    found = left_for(job.team_id, groups_of_job(job), now)
+    own = JobSpend.objects.filter(pk=job.pk).first() if found else None
+    if own is None:
+        return found
+    spent = Decimal(cents_by_month(own)[month_of(now)]) / 100
+    committed = Decimal(own.committed_cents) / 100
+    return tuple(
+        BudgetLeft(
+            each.name,
+            each.month,
+            each.limit_usd,
+            each.spent_usd - spent,
+            each.committed_usd - committed,
+            each.passing,
+        )
+        for each in found
+    )
+
+
+def with_sums(budgets: QuerySet[Budget], now: datetime) -> QuerySet[Budget]:
+    """Annotate budgets with `spent_cents` of the month of `now` and `committed_cents`; the team's own first."""
+    group = {name: OuterRef(name) for name in ("team", "dimension", "value")}
+    spent = MonthSpend.objects.filter(**group, month=month_of(now)).values("cents")
+    committed = Committed.objects.filter(**group).values("cents")
+    sums = {
+        name: Coalesce(Subquery(rows[:1]), 0, output_field=BigIntegerField())
+        for name, rows in (("spent_cents", spent), ("committed_cents", committed))
+    }
+    return budgets.annotate(**sums).order_by("dimension", "name", "pk")
+
+
+def left_of(row: Budget, now: datetime) -> BudgetLeft:
+    """Return what is left of a budget of `with_sums`."""
+    spent, committed = (Decimal(getattr(row, name)) / 100 for name in ("spent_cents", "committed_cents"))
+    return BudgetLeft(row.name, month_of(now), row.amount_usd, spent, committed, Passing(row.passing))
+
+
+def _groups(owner_id: int, submission: Submission) -> list[Group]:
+    return groups_of(
+        owner_id=owner_id,
+        strategy=strategy_of(submission).key,
+        machines=submission.machines_summary,
+        labels=rest_body(submission.job).get("labels"),
+    )

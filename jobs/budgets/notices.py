@@ -1,0 +1,63 @@
+"""Telling that a share of a budget is spent: a row for each share, written once, which messages are made from."""
+
+from datetime import datetime
+from decimal import Decimal
+
+from django.db import transaction
+
+from jobs import outbox
+from jobs.budget import BudgetLeft
+from jobs.budgets.left import left_of, with_sums
+from jobs.cost import format_usd
+from jobs.models import Budget, BudgetNotice, Message
+
+
+def record_notices(now: datetime) -> int:
+    """Write a notice for each share of a budget that is spent and was not told yet; return how many.
+
+    Of several shares that are passed at once all are written; a budget of zero has none, as nothing is a share of it.
+    A budget that was changed is told about anew.
+    """
+    budgets = {row.pk: row for row in with_sums(Budget.objects.filter(closed_at=None, amount_usd__gt=0), now)}
+    due = [
+        _notice(row, left, percent, now)
+        for row in budgets.values()
+        for left in [left_of(row, now)]
+        for percent in row.thresholds
+        if left.spent_usd * 100 >= row.amount_usd * percent
+    ]
+    if not due:
+        return 0
+    told = BudgetNotice.objects.filter(month=due[0].month, budget__in=budgets)
+    known = set(told.values_list("budget_id", "percent", "amount_usd"))
+    new = [each for each in due if (each.budget_id, each.percent, each.amount_usd) not in known]
+    with transaction.atomic():
+        BudgetNotice.objects.bulk_create(new, ignore_conflicts=True)  # another worker may be at it
+        for notice in new:
+            _announce(notice, now)
+    return len(new)
+
+
+def _announce(notice: BudgetNotice, now: datetime) -> None:
+    """Write the message to the leads of the team."""
+    key = f"budget:{notice.budget_id}:{notice.month.isoformat()}:{notice.percent}:{notice.amount_usd}"
+    detail = {"text": notice.message, "path": "/spend/", "next": "Look at what spends it on the page Spend."}
+    outbox.announce(Message.Kind.BUDGET, team=notice.team, once_key=key, now=now, detail=detail)
+
+
+def _notice(row: Budget, left: BudgetLeft, percent: int, now: datetime) -> BudgetNotice:
+    share = int(left.spent_usd * Decimal(100) / left.limit_usd)
+    message = (
+        f"{share} % of the budget “{row.name}” for {left.month:%B %Y} is spent: {format_usd(left.spent_usd)} of "
+        f"{format_usd(left.limit_usd)}. Jobs that were allowed may cost {format_usd(left.committed_usd)} more."
+    )
+    return BudgetNotice(
+        budget=row,
+        team_id=row.team_id,
+        month=left.month,
+        percent=percent,
+        amount_usd=row.amount_usd,
+        spent_usd=left.spent_usd,
+        message=message,
+        at=now,
+    )

@@ -1,0 +1,143 @@
+"""Bringing the sums of spending up to date with jobs: what they have cost by day, and what they may still cost.
+
+The row of a job says what it has added to every sum, so recording it again adds only the difference, and a step that
+was cut short or done twice changes nothing.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime
+from typing import Any
+from uuid import UUID
+
+from django.db.models import F
+
+from jobs import timeline
+from jobs.budgets.groups import ALL, groups_of_job, month_of
+from jobs.models import Committed, DaySpend, Dimension, Job, JobEvent, JobSpend, MonthSpend, Trial
+from jobs.states import JobState
+
+Sums = dict[tuple[Any, ...], Counter[str]]
+"""From the columns that name a row to what is added to its sums."""
+MODELS: dict[Any, tuple[str, ...]] = {
+    Committed: ("team_id", "dimension", "value"),
+    MonthSpend: ("team_id", "month", "dimension", "value"),
+    DaySpend: ("team_id", "day", "strategy"),
+}
+"""The models of sums, in the order in which they are locked, with the columns that name a row."""
+UPDATED = ["team", "groups", "days", "committed_cents", "is_open", "recorded_at"]
+
+
+def record_spend(jobs: Sequence[Job], now: datetime) -> None:
+    """Record jobs whose rows the caller has locked, or has written, in its transaction; five queries and the sums.
+
+    The caller has locked their teams before. Sums are locked in one order: commitments, months, days; each by team
+    and group.
+    """
+    before = JobSpend.objects.in_bulk([job.pk for job in jobs])
+    changes, trials = _list_changes(jobs, now), _list_trials(jobs, now)
+    after = [_spend_of(job, changes.get(job.pk, ()), trials.get(job.pk, ()), now) for job in jobs]
+    JobSpend.objects.bulk_create(after, update_conflicts=True, unique_fields=["job"], update_fields=UPDATED)
+    for model, sums in sums_of(before.values(), after).items():
+        _add(model, MODELS[model], sums)
+
+
+def sums_of(before: Iterable[JobSpend], after: Iterable[JobSpend]) -> dict[Any, Sums]:
+    """Return by how much the sums of each model change when rows become others."""
+    return {model: count(before, after) for model, count in zip(MODELS, (_commitments, _months, _days), strict=True)}
+
+
+def _list_changes(jobs: Sequence[Job], now: datetime) -> dict[UUID, list[JobEvent]]:
+    """Return the state events of the jobs that ran on several days."""
+    long = [job.pk for job in jobs if job.trial_seconds is None and len(timeline.days_of(job, now)) > 1]
+    found: dict[UUID, list[JobEvent]] = {pk: [] for pk in long}
+    events = JobEvent.objects.filter(job__in=long, kind=JobEvent.Kind.STATE).defer("message", "detail")
+    for event in events.order_by("job", "id") if long else ():
+        found[event.job_id].append(event)
+    return found
+
+
+def _list_trials(jobs: Sequence[Job], now: datetime) -> dict[UUID, list[Trial]]:
+    long = [job.pk for job in jobs if job.trial_seconds is not None and len(timeline.days_of(job, now)) > 1]
+    found: dict[UUID, list[Trial]] = {pk: [] for pk in long}
+    for trial in Trial.objects.filter(job__in=long) if long else ():
+        found[trial.job_id].append(trial)
+    return found
+
+
+def _spend_of(job: Job, changes: Sequence[JobEvent], trials: Sequence[Trial], now: datetime) -> JobSpend:
+    days = timeline.cents_by_day(job, changes, trials, now)
+    is_allowed = not job.is_finished and job.state != JobState.AWAITING_APPROVAL and job.max_usd is not None
+    return JobSpend(
+        job=job,
+        team_id=job.team_id,
+        groups=groups_of_job(job),
+        days={day.isoformat(): cents for day, cents in days.items()},
+        committed_cents=max(0, int((job.max_usd or 0) * 100) - sum(days.values())) if is_allowed else 0,
+        is_open=not job.is_finished,
+        recorded_at=now,
+    )
+
+
+def _signed(before: Iterable[JobSpend], after: Iterable[JobSpend]) -> Iterable[tuple[int, JobSpend]]:
+    yield from ((-1, row) for row in before)
+    yield from ((1, row) for row in after)
+
+
+def _commitments(before: Iterable[JobSpend], after: Iterable[JobSpend]) -> Sums:
+    sums: Sums = {}
+    for sign, row in _signed(before, after):
+        for dimension, value in row.groups:
+            sums.setdefault((row.team_id, dimension, value), Counter())["cents"] += sign * row.committed_cents
+    return sums
+
+
+def _months(before: Iterable[JobSpend], after: Iterable[JobSpend]) -> Sums:
+    sums: Sums = {}
+    for sign, row in _signed(before, after):
+        for month, cents in cents_by_month(row).items():
+            for dimension, value in row.groups:
+                counted = sums.setdefault((row.team_id, month, dimension, value), Counter())
+                counted["cents"] += sign * cents
+                counted["jobs"] += sign
+    return sums
+
+
+def cents_by_month(row: JobSpend) -> Counter[date]:
+    """Return {first day of a month: US cents} of what a job cost."""
+    months: Counter[date] = Counter()
+    for day, cents in row.days.items():
+        months[month_of(date.fromisoformat(day))] += cents
+    return months
+
+
+def _days(before: Iterable[JobSpend], after: Iterable[JobSpend]) -> Sums:
+    sums: Sums = {}
+    for sign, row in _signed(before, after):
+        strategy = next((value for dimension, value in row.groups if dimension == Dimension.STRATEGY), "")
+        for day, cents in row.days.items():
+            sums.setdefault((row.team_id, date.fromisoformat(day), strategy), Counter())["cents"] += sign * cents
+    return sums
+
+
+def _add(model: Any, names: tuple[str, ...], sums: Sums) -> None:
+    """Add to rows, made where they are missing; always in the same order, so that two cannot wait for each other."""
+    changed = [(key, added) for key, added in sorted(sums.items()) if any(added.values())]
+    rows = [dict(zip(names, key, strict=True)) for key, _ in changed]
+    model.objects.bulk_create([model(**row) for row in rows], ignore_conflicts=True)
+    for row, (_, added) in zip(rows, changed, strict=True):
+        model.objects.filter(**row).update(**{name: F(name) + value for name, value in added.items() if value})
+
+
+def lock_teams(team_ids: Iterable[int]) -> None:
+    """Hold what the teams have committed until the transaction ends, before any row of a job is locked.
+
+    Whoever records spending holds it, so what is left of a budget stays what it was when it was read.
+    """
+    dimension, value = ALL
+    for team_id in sorted(set(team_ids)):
+        held = Committed.objects.select_for_update().filter(team=team_id, dimension=dimension, value=value)
+        if not held:
+            row = Committed(team_id=team_id, dimension=dimension, value=value)
+            Committed.objects.bulk_create([row], ignore_conflicts=True)
+            held.get()

@@ -1,0 +1,139 @@
+"""Leads of a team set its budgets; every change is kept with who made it and why."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+
+from jobs.bounds import is_storable
+from jobs.budget import Passing
+from jobs.errors import NotPermitted
+from jobs.models import Budget, BudgetChange, Dimension, Membership, Role, Team
+from jobs.models.spend import MAX_VALUE_LENGTH
+
+MAX_USD = Decimal(10) ** 11
+MAX_BUDGETS = 50
+"""Open budgets of one team; each request is held against all that fit it."""
+MAX_PERCENT = 500
+CHANGED = "Somebody else has changed this budget meanwhile. Look at it again, then repeat your change."
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetValues:
+    """What a lead sets: US dollars for each calendar month (UTC), and what happens to a job that would pass them.
+
+    `thresholds` are the percents at which people are told.
+    """
+
+    name: str
+    amount_usd: Decimal
+    passing: Passing
+    thresholds: tuple[int, ...] = (50, 80, 100)
+
+    def as_columns(self) -> dict[str, Any]:
+        """Return the columns of a row."""
+        return {
+            "name": self.name.strip(),
+            "amount_usd": self.amount_usd,
+            "passing": str(self.passing),
+            "thresholds": sorted(set(self.thresholds)),
+        }
+
+
+def create_budget(
+    team: Team, values: BudgetValues, *, dimension: str = "", value: str = "", by: User, reason: str, now: datetime
+) -> Budget:
+    """Hold the team's jobs against a new budget: all of them, one person's, or those with one label.
+
+    Raises NotPermitted unless `by` leads the team, ValueError with words for people for what cannot be a budget.
+    """
+    _check_leads(by, team.pk)
+    _check(values, reason)
+    _check_group(team, dimension, value)
+    if Budget.objects.filter(team=team, closed_at=None).count() >= MAX_BUDGETS:
+        raise ValueError(f"A team has at most {MAX_BUDGETS} budgets.")
+    columns = values.as_columns()
+    try:
+        with transaction.atomic():
+            row = Budget.objects.create(team=team, dimension=dimension, value=value, created_at=now, **columns)
+            _record(row, dict.fromkeys(columns), columns, by=by, reason=reason, now=now)
+    except IntegrityError:
+        raise ValueError("There is a budget for these jobs already. Change that one.") from None
+    return row
+
+
+def change_budget(pk: int, values: BudgetValues, *, version: int, by: User, reason: str, now: datetime) -> None:
+    """Change an open budget; `version` is the one that the person has seen. Raises as `create_budget` does."""
+    _check(values, reason)
+    columns = values.as_columns()
+    with transaction.atomic():
+        row = _locked(pk, version, by)
+        before = {name: getattr(row, name) for name in columns}
+        Budget.objects.filter(pk=pk).update(**columns, version=version + 1)
+        _record(row, before, columns, by=by, reason=reason, now=now)
+
+
+def close_budget(pk: int, *, version: int, by: User, reason: str, now: datetime) -> None:
+    """Hold no more jobs against a budget; it stays in the history. Raises as `create_budget` does."""
+    _check_reason(reason)
+    with transaction.atomic():
+        row = _locked(pk, version, by)
+        Budget.objects.filter(pk=pk).update(closed_at=now, version=version + 1)
+        _record(row, {"closed": False}, {"closed": True}, by=by, reason=reason, now=now)
+
+
+def _locked(pk: int, version: int, by: User) -> Budget:
+    row = Budget.objects.select_for_update().get(pk=pk)
+    _check_leads(by, row.team_id)
+    if row.closed_at is not None or row.version != version:
+        raise ValueError(CHANGED)
+    return row
+
+
+def _record(
+    row: Budget, before: dict[str, Any], after: dict[str, Any], *, by: User, reason: str, now: datetime
+) -> None:
+    fields = {name: [_json(before[name]), _json(after[name])] for name in after if before[name] != after[name]}
+    BudgetChange.objects.create(budget=row, by=by, at=now, fields=fields, reason=reason.strip()[:200])
+
+
+def _json(value: Any) -> Any:
+    return str(value) if isinstance(value, Decimal) else value
+
+
+def _check_leads(by: User, team_id: int) -> None:
+    leads = Membership.objects.filter(team=team_id, user=by, role=Role.LEAD)
+    if not by.is_superuser and not leads.exists():
+        raise NotPermitted("Only leads of the team set its budgets.")
+
+
+def _check(values: BudgetValues, reason: str) -> None:
+    if not values.name.strip() or not is_storable(values.name):
+        raise ValueError("A budget needs a name.")
+    if not values.amount_usd.is_finite() or not 0 <= values.amount_usd < MAX_USD:
+        raise ValueError("A budget is an amount from $0.00 up to $99,999,999,999.99.")
+    if values.amount_usd != round(values.amount_usd, 2):
+        raise ValueError("A budget is an amount in whole cents.")
+    if not all(0 < percent <= MAX_PERCENT for percent in values.thresholds):
+        raise ValueError(f"A share of the budget is 1 to {MAX_PERCENT} percent.")
+    _check_reason(reason)
+
+
+def _check_reason(reason: str) -> None:
+    if not reason.strip() or not is_storable(reason):
+        raise ValueError("A change of a budget needs a reason.")
+
+
+def _check_group(team: Team, dimension: str, value: str) -> None:
+    if dimension == Dimension.ALL:
+        is_known = value == ""
+    elif dimension == Dimension.PERSON:
+        is_known = value.isdecimal() and Membership.objects.filter(team=team, user=int(value)).exists()
+    else:
+        key, sign, _ = value.partition("=")
+        is_known = dimension == Dimension.LABEL and bool(key and sign) and len(value) <= MAX_VALUE_LENGTH
+    if not is_known or not is_storable(value):
+        raise ValueError("A budget is for all jobs of the team, for a member of it, or for one label as key=value.")

@@ -1,0 +1,50 @@
+"""Keeping the sums of spending up to date while jobs run, and finding what no step has recorded."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from jobs.budgets.notices import record_notices
+from jobs.budgets.record import lock_teams, record_spend
+from jobs.models import Job, JobSpend
+from jobs.states import JobState
+
+PORTION = 200
+"""Jobs of one transaction: a fraction of a second, so that no worker waits for long."""
+INTERVAL = timedelta(minutes=5)
+"""Between two looks at what a running job has cost. What it may cost in all was committed, so nothing is overspent."""
+
+
+def watch_budgets(now: datetime) -> int:
+    """Record up to PORTION jobs that need it, and the notices that follow; return how many jobs.
+
+    These are running jobs that were not recorded for a while, jobs that wait for another approval and are committed
+    no more, and jobs of ours that no step has recorded, as adopted ones or those of the version before.
+    """
+    old = Q(recorded_at__lte=now - INTERVAL) | Q(recorded_at__gt=now + INTERVAL)  # the clock may have been set back
+    running = Q(job__started_at__isnull=False) & old
+    asked_again = Q(job__state=JobState.AWAITING_APPROVAL, committed_cents__gt=0)
+    due = JobSpend.objects.filter(running | asked_again, is_open=True).order_by("recorded_at", "job")
+    keys = list(due.values_list("pk", flat=True)[:PORTION])
+    unknown = Job.objects.unfinished().filter(spend=None).exclude(state=JobState.AWAITING_APPROVAL)
+    keys += unknown.order_by("pk").values_list("pk", flat=True)[: PORTION - len(keys)]
+    count = _record(Job.objects.filter(pk__in=keys), now) if keys else 0
+    record_notices(now)
+    return count
+
+
+def record_all(now: datetime) -> Iterator[int]:
+    """Record every job that has cost something and that no step has recorded; yield after each portion how many."""
+    missing = Job.objects.filter(spend=None).exclude(state=JobState.AWAITING_APPROVAL)
+    while keys := list(missing.order_by("pk").values_list("pk", flat=True)[:PORTION]):
+        yield _record(Job.objects.filter(pk__in=keys), now)
+
+
+def _record(jobs: QuerySet[Job], now: datetime) -> int:
+    with transaction.atomic():
+        lock_teams(jobs.values_list("team_id", flat=True))
+        rows = list(jobs.select_for_update(no_key=True).order_by("pk").defer("estimate", "error", "log_sources"))
+        record_spend(rows, now)
+    return len(rows)

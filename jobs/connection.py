@@ -1,0 +1,53 @@
+"""The client that this process uses: endpoint and instance come from Django's settings."""
+
+from datetime import timedelta
+from functools import lru_cache
+
+from django.conf import settings
+
+from jobs.vertex import BillingClient, PlatformClient, Timeout, VertexClient
+from jobs.vertex.auth import is_plain
+from jobs.vertex.billing import DEFAULT_ENDPOINT as BILLING_ENDPOINT
+
+JOB_LABEL = "trainboard_job"
+INSTANCE_LABEL = "trainboard_instance"
+MAX_CALL = timedelta(seconds=30)
+"""The time limit of one call with all of its pages: connecting, sending and reading."""
+
+
+def client() -> VertexClient:
+    """Return the client for the configured endpoints; its sessions are kept per thread."""
+    return _client(
+        endpoint=settings.VERTEX_ENDPOINT,
+        logging_endpoint=settings.LOGGING_ENDPOINT,
+        storage_endpoint=settings.STORAGE_ENDPOINT,
+        monitoring_endpoint=settings.MONITORING_ENDPOINT,
+        token_file=settings.VERTEX_TOKEN_FILE,
+    )
+
+
+@lru_cache(maxsize=4)
+def _client(**addresses: str) -> VertexClient:
+    timeout = Timeout(connect=5, read=20, total=MAX_CALL.total_seconds())
+    return VertexClient(timeout=timeout, **addresses)
+
+
+def platform_client() -> PlatformClient:
+    """Return a client of the APIs that tell of permissions, services and quotas; its calls are short."""
+    return PlatformClient(
+        endpoint=settings.VERTEX_ENDPOINT,
+        storage_endpoint=settings.STORAGE_ENDPOINT,
+        monitoring_endpoint=settings.MONITORING_ENDPOINT,
+        token_file=settings.VERTEX_TOKEN_FILE,
+        timeout=Timeout(connect=3, read=8, total=10),
+    )
+
+
+def billing_client() -> BillingClient | None:
+    """Return a client of the Cloud Billing Catalog, or None where this site calls nobody outside.
+
+    That is where Vertex AI is called over plain HTTP, which only an emulator answers, and no endpoint is set.
+    """
+    endpoint = settings.BILLING_ENDPOINT or ("" if is_plain(settings.VERTEX_ENDPOINT) else BILLING_ENDPOINT)
+    timeout = Timeout(connect=5, read=20, total=25)  # of each page: less than a claim lasts
+    return BillingClient(endpoint=endpoint, timeout=timeout) if endpoint else None

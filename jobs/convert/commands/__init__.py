@@ -1,1 +1,0 @@
-"""Commands of a shell: gcloud and curl, read without running anything."""

@@ -1,1 +1,0 @@
-"""Python that uses google-cloud-aiplatform: parsed, never run."""

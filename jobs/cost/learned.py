@@ -1,0 +1,185 @@
+"""What the ended jobs of a team tell of the next one: its run time, its wait and its preemptions. Pure.
+
+Each figure is learned in three steps, from the general to the particular: all of the team's jobs of the strategy, then
+those on the same machine in the same region, then those of about the same hour of the day. What one step learned is the
+prior of the next one, with the weight of a few jobs only, so that a few jobs of one's own say more than many others.
+docs/cost.md, section 8, gives the method and its sources.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from datetime import date
+
+from jobs.cost.distributions import HIGH, LOW, Gamma, Spread, student_quantile
+from jobs.cost.restarts import LIKELY
+from jobs.spec import Submission
+
+MILLI = 1000
+"""Logarithms are kept in whole thousandths."""
+MAX_RUN_LOG = round(math.log(10) * MILLI)
+"""A run that took more than ten times longer or shorter than expected counts as ten times: one absurd time, or a clock
+that jumped, must not widen every range."""
+WAIT_OFFSET_SECONDS = 15.0
+"""Seconds that are added to a wait before its logarithm is taken, so that no wait at all has one."""
+PRIOR_WEIGHT = 4.0
+"""Jobs for which what is known beforehand counts."""
+STEP_WEIGHTS = (4.0, 4.0, 16.0)
+"""Jobs for which what is known before each step counts: machines differ more than hours of the day."""
+MAX_FREEDOM = 30.0
+"""How much a time scatters differs less from machine to machine than its middle, so it counts for more jobs."""
+RUN_FACTOR, RUN_WEIGHT = 2.0, 2.0
+"""Without jobs of the team, a run is taken to last between half and twice what was expected, in 9 of 10 cases. No
+figure for this is published: it is ours, and its middle counts for two jobs."""
+MAX_EVENTS, MAX_HOURS = 4.0, 1000.0
+"""The most that preemptions of other machines, or of other hours, weigh."""
+USUAL_WAIT, WAIT_FACTOR, WAIT_WEIGHT = 120.0, 4.0, 0.5
+"""Seconds, how many times shorter or longer, and for how many jobs the first counts. No figure is published, so they
+weigh little, and no wait is told before a job was seen."""
+
+
+def _prior(usual: float, factor: float, weight: float) -> Spread:
+    """Return a time between `usual` / `factor` and `usual` × `factor` in 9 of 10 cases."""
+    deviation = math.log(factor) / student_quantile(HIGH, PRIOR_WEIGHT)
+    return Spread(math.log(usual), deviation**2 / (1 + 1 / weight), weight, PRIOR_WEIGHT)
+
+
+RUN_PRIOR = _prior(1.0, RUN_FACTOR, RUN_WEIGHT)
+WAIT_PRIOR = _prior(USUAL_WAIT + WAIT_OFFSET_SECONDS, WAIT_FACTOR, WAIT_WEIGHT)
+RATE_PRIOR = Gamma(1.0, 1 / LIKELY.rate)
+"""The documented rate of preemptions, with the weight of a single one: it was published for other machines, and a copy
+of the same text differs from it by seven times (docs/cost.md, section 5)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Sums over ended jobs, as `jobs.models.LearnedFigures` keeps them.
+
+    `run_logs` and `run_squares` are of ln(useful run time / expected run time) of `runs` jobs that succeeded,
+    `wait_logs` and `wait_squares` of ln(wait + 15 s) of `waits` jobs, in thousandths. `machine_seconds` is the
+    time in which their machines could be preempted, times the machines. `inside` of `estimated` jobs cost what lay in
+    their range.
+    """
+
+    runs: int = 0
+    run_logs: int = 0
+    run_squares: int = 0
+    waits: int = 0
+    wait_logs: int = 0
+    wait_squares: int = 0
+    machine_seconds: int = 0
+    preemptions: int = 0
+    lost_seconds: int = 0
+    estimated: int = 0
+    inside: int = 0
+
+    def minus(self, part: "Sums") -> "Sums":
+        """Return the sums without those of `part`, which they contain."""
+        return Sums(*(getattr(self, name) - getattr(part, name) for name in NAMES))
+
+    @property
+    def machine_hours(self) -> float:
+        """Hours in which machines could be preempted, times the machines."""
+        return self.machine_seconds / 3600
+
+
+NAMES = tuple(field.name for field in fields(Sums))
+NOTHING = Sums()
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """The sums that an estimate under one strategy rests on; each contains the one after it.
+
+    `team`: all of the team's jobs of the strategy. `alike`: those on the same machine in the same region, the first of
+    which ended in the month of `since`. `hour`: those of them that were sent within an hour of the time of day.
+    """
+
+    team: Sums = NOTHING
+    alike: Sums = NOTHING
+    hour: Sums = NOTHING
+    machine: str = ""
+    region: str = ""
+    since: date | None = None
+
+    @property
+    def steps(self) -> Sequence[Sums]:
+        """The sums from the general to the particular, none of them in two."""
+        return self.team.minus(self.alike), self.alike.minus(self.hour), self.hour
+
+    def run_factor(self) -> Spread:
+        """Return the logarithm of how much longer than expected a run takes."""
+        return _learn(RUN_PRIOR, [(each.runs, each.run_logs, each.run_squares) for each in self.steps])
+
+    def wait(self) -> "Wait | None":
+        """Return how long a job waits for its machines; None where no job of the strategy was seen to wait."""
+        if not self.team.waits:
+            return None
+        found = _learn(WAIT_PRIOR, [(each.waits, each.wait_logs, each.wait_squares) for each in self.steps])
+        low, usual, high = (
+            max(math.exp(min(logarithm, MAX_WAIT_LOG)) - WAIT_OFFSET_SECONDS, 0.0)
+            for logarithm in (found.quantile(LOW), found.centre, found.quantile(HIGH))
+        )
+        return Wait(low, usual, high, self.alike.waits or self.team.waits)
+
+    def rate(self, *, is_short: bool) -> Gamma:
+        """Return the preemptions per hour of one machine; the hour of the day counts for a short run only."""
+        team, alike, hour = self.steps
+        found = RATE_PRIOR.seen(team.preemptions, team.machine_hours)
+        steps = (alike, hour) if is_short else (self.alike,)
+        for each in steps:
+            found = found.at_most(shape=MAX_EVENTS, hours=MAX_HOURS).seen(each.preemptions, each.machine_hours)
+        return found
+
+    def loss(self, usual: float) -> float:
+        """Return the hours that a preemption costs, where a model without history says `usual`."""
+        seen = self.alike if self.alike.preemptions else self.team
+        return (PRIOR_WEIGHT * usual + seen.lost_seconds / 3600) / (PRIOR_WEIGHT + seen.preemptions)
+
+
+def _learn(prior: Spread, steps: Sequence[tuple[int, int, int]]) -> Spread:
+    """Return what is known after each step's (count, sum, sum of squares), in thousandths."""
+    for weight, (count, total, squares) in zip(STEP_WEIGHTS, steps, strict=True):
+        prior = prior.at_most(weight, freedom=MAX_FREEDOM).seen(count, total / MILLI, squares / MILLI**2)
+    return prior
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Seconds from the submission to the first run: the 5th percentile, the usual wait and the 95th percentile."""
+
+    low: float
+    usual: float
+    high: float
+    jobs: int
+    """Jobs on the same machine in the region; where there is none, of the strategy."""
+
+
+MAX_WAIT_LOG = math.log(30 * 24 * 3600)
+NOT_LEARNED = Learned()
+
+
+def machine_of(submission: Submission) -> str:
+    """Return what a job is alike by: the machine of its first worker pool, with the GPUs that are attached to it."""
+    for _, pool in submission.pools:
+        machine = pool.machine_spec
+        attached = machine.machine_type.startswith("n1-") and machine.accelerator
+        gpus = f" with {machine.accelerator_count} × {machine.accelerator}" if attached else ""
+        return f"{machine.machine_type}{gpus}"
+    return ""
+
+
+def run_log(useful_seconds: float, expected_seconds: float) -> int:
+    """Return the logarithm of how much longer than expected a run took, in thousandths, cut at ten times.
+
+    Raises ValueError unless both are above zero: a run of no time tells nothing.
+    """
+    if not (useful_seconds > 0 and expected_seconds > 0):
+        raise ValueError("a run time must be above zero")
+    found = round(math.log(useful_seconds / expected_seconds) * MILLI)
+    return max(-MAX_RUN_LOG, min(found, MAX_RUN_LOG))
+
+
+def wait_log(seconds: float) -> int:
+    """Return the logarithm of a wait and 15 seconds, in thousandths; one below zero, as clocks make it, counts as 0."""
+    return round(min(math.log(max(seconds, 0.0) + WAIT_OFFSET_SECONDS), MAX_WAIT_LOG) * MILLI)

@@ -1,0 +1,94 @@
+"""What an estimate says in words: how trials, restarts and the timeout make its figures."""
+
+import math
+from datetime import timedelta
+
+from jobs.cost.actual import HOUR
+from jobs.cost.forecast import Forecast
+from jobs.cost.restarts import CHECKPOINT_HOURS, LIKELY_HIGH
+from jobs.cost.trials import rounds
+from jobs.spec import StudySpec, Submission
+from jobs.strategies.rules.scheduling import DEFAULT_TIMEOUT
+
+HARDLY_ANY = 0.05
+"""Preemptions; fewer would be told as 0.0."""
+MIN_CHANCE = 0.0001
+"""A smaller one would be told as 0.00%."""
+
+
+def tuning_notes(submission: Submission, hours: float, billed_hours: float) -> list[str]:
+    """Say how a tuning job's time and cost follow from its trials, and what may make them less."""
+    tuning = submission.tuning
+    if tuning is None:
+        return []
+    trials, parallel = submission.trials, submission.parallel_trials
+    count = rounds(trials, parallel)
+    notes = [f"{trials} trials of {in_words(hours)} each, {parallel} at a time; every trial is billed."]
+    if math.isfinite(billed_hours):
+        times = f"{count} rounds" if count > 1 else "one round"
+        notes[0] += f" In {times} they take about {in_words(billed_hours * count)}; a trial that waits costs nothing."
+    less = ["trials that are stopped early"] if _stops_early(tuning.study_spec) else []
+    less += [f"an end after {tuning.max_failed_trial_count} failed trials"] if tuning.max_failed_trial_count > 0 else []
+    return [*notes, f"It costs less with {' or '.join(less)}."] if less else notes
+
+
+def _stops_early(study: StudySpec) -> bool:
+    ways = (study.decay_curve_stopping_spec, study.median_automated_stopping_spec, study.convex_automated_stopping_spec)
+    return any(way is not None for way in ways)
+
+
+def timeout_notes(submission: Submission, expected: timedelta, timeout: timedelta | None, high: float) -> list[str]:
+    """Say what the timeout does to the range, whose upper end would else be `high` hours; each trial has its own."""
+    is_trial = submission.tuning is not None
+    applies = timeout or DEFAULT_TIMEOUT
+    of_each = "each trial" if is_trial else "the job"
+    if expected > applies:
+        whose = "timeout" if timeout else "default timeout"
+        return [f"The {whose} ends {of_each} after {in_words(applies / HOUR)}, before the expected end."]
+    if timeout and timeout / HOUR == high:
+        runs = "that every trial runs" if is_trial else "a run"
+        return [f"The upper end is {runs} until the timeout, after {in_words(timeout / HOUR)}."]
+    return []
+
+
+def restart_notes(found: Forecast, hours: float, allowed: int, submission: Submission) -> list[str]:
+    """Say what was assumed about preemptions, and how likely the job, or a trial of it, dies of them."""
+    assert found.outlooks is not None
+    least, middle, most = found.outlooks
+    few, _, many = found.assumptions
+    shares = f"{_percent(few.daily_share)} to {_percent(many.daily_share)}"
+    is_documented = many is LIKELY_HIGH
+    assumed = (
+        f"{'Assumed' if is_documented else 'By your jobs'}: {shares} of the machines are preempted within a day, each "
+        f"restart loses {few.restart * 60:.0f} to {many.restart * 60:.0f} minutes, and the training saves a checkpoint "
+        f"every {in_words(min(middle.interval_hours, hours))}, which takes {CHECKPOINT_HOURS * 60:.0f} minute."
+    )
+    if not math.isfinite(middle.billed_hours):
+        return [assumed, "With that many machines it would hardly ever finish."]
+    times = f"{middle.preemptions:.1f} preemptions" if middle.preemptions >= HARDLY_ANY else "hardly a preemption"
+    gone = _chance(1 - least.survival, 1 - most.survival)
+    billed = f"{in_words(hours)} of work take about {in_words(middle.billed_hours)} of billed time with {times}"
+    chance = f"The chance of more than {allowed} preemptions, after which Vertex AI gives the"
+    if submission.tuning is None:
+        return [assumed, f"{billed}.", f"{chance} job up, is {gone}."]
+    trials = submission.trials
+    any_gone = _chance(1 - least.survival**trials, 1 - most.survival**trials)
+    every = f"{chance} trial up, is {gone} for each trial and {any_gone} for any of the {trials}."
+    return [assumed, f"In each trial {billed}.", f"{every} The others go on."]
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}" if share >= 0.01 else f"{share:.1%}"
+
+
+def _chance(least: float, most: float) -> str:
+    if most < MIN_CHANCE:
+        return f"below {MIN_CHANCE:.2%}"
+    return " to ".join(dict.fromkeys((f"{least:.2%}", f"{most:.2%}")))
+
+
+def in_words(hours: float) -> str:
+    """Write a length of time for people: seconds below two minutes, minutes below two hours, else hours."""
+    if hours < 2 / 60:
+        return f"{hours * 3600:.0f} seconds"
+    return f"{hours * 60:.0f} minutes" if hours < 2 else f"{hours:.1f} hours".replace(".0 ", " ")

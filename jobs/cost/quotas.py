@@ -1,0 +1,120 @@
+"""What a job draws on the quotas of its project and region."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from shlex import quote
+
+from jobs.catalog import ACCELERATORS, machine
+from jobs.spec import MachineSpec, Submission
+from jobs.strategies import Strategy
+
+DEVICE_CORES = 8
+"""A TPU v2 or v3 of more cores is a Pod, which has a quota metric of its own."""
+SHARED_CPU_QUOTA = frozenset({"n1", "e2"})
+"""Series that share the quota metric `...cpus`; every other series has one of its own."""
+
+
+UNLIMITED = -1
+CONSOLE = "aiplatform.googleapis.com"
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaState:
+    """What Google said last of a metric in a region: its limit (-1: none), what is used (None: not said), and when."""
+
+    metric: str
+    limit: int
+    used: int | None
+    quota_id: str
+    read_at: datetime
+
+    @property
+    def free(self) -> int | None:
+        """How much was left; None where there is no limit or nobody said what is used."""
+        return None if self.limit == UNLIMITED or self.used is None else max(self.limit - self.used, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """How much of a quota a job needs; `amount` is in vCPUs, GPUs or TPU chips, None where that is not known.
+
+    `is_allowed` is False where a project has none of it until it asks for some.
+    """
+
+    metric: str
+    amount: int | None
+    is_allowed: bool = True
+    state: QuotaState | None = None
+
+    @property
+    def is_short(self) -> bool:
+        """Whether more is needed than was free, or than the limit where nobody said what is used."""
+        if self.state is None or self.amount is None or self.state.limit == UNLIMITED:
+            return False
+        return self.amount > (self.state.limit if self.state.free is None else self.state.free)
+
+
+def with_states(needed: Iterable[Quota], states: Mapping[str, QuotaState]) -> tuple[Quota, ...]:
+    """Return the quotas with what is known of each; a limit that was read decides whether a project has any."""
+    return tuple(
+        replace(each, state=state, is_allowed=state.limit != 0) if (state := states.get(each.metric)) else each
+        for each in needed
+    )
+
+
+def increase_command(quota: Quota, *, project: str, region: str) -> str:
+    """Return the gcloud command that asks for a limit with which the job fits; "" where the quota has no known id.
+
+    Source: `gcloud beta quotas preferences create`, gcloud reference, read 2026-11-23.
+    """
+    if quota.state is None or not quota.state.quota_id or quota.amount is None:
+        return ""
+    value = (quota.state.used or 0) + quota.amount
+    return (
+        f"gcloud beta quotas preferences create --service={CONSOLE} --quota-id={quote(quota.state.quota_id)}"
+        f" --project={quote(project)} --dimensions=region={quote(region)} --preferred-value={value}"
+    )
+
+
+def quotas(submission: Submission, strategy: Strategy) -> tuple[Quota, ...]:
+    """Return what a job draws on quotas: one metric per CPU family and accelerator, in the order of its pools.
+
+    Source: 429 answers of Vertex AI for N1, E2 and the GPUs up to H100; the names for other CPU families, newer GPUs
+    and TPUs follow the same pattern and are not verified (2026-11-21). The defaults of preemptible metrics are not
+    documented.
+    """
+    if not strategy.quota:
+        return ()
+    found: dict[str, Quota] = {}
+    for _, pool in submission.pools:
+        machines = max(pool.replicas, 0) * submission.parallel_trials
+        for each in _quotas(pool.machine_spec, strategy.quota, machines):
+            before = found.get(each.metric)
+            amount = _sum(before.amount, each.amount) if before is not None else each.amount
+            found[each.metric] = replace(each, amount=amount)
+    return tuple(found.values())
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
+
+
+def _quotas(spec: MachineSpec, begin: str, machines: int) -> Iterator[Quota]:
+    """Yield what so many machines need; metrics end like `a2_cpus` and `nvidia_a100_gpus`."""
+    row = machine(spec.machine_type)
+    if row is None:
+        return
+    if not row.is_tpu:
+        end = "cpus" if row.series in SHARED_CPU_QUOTA else f"{row.series}_cpus"
+        yield Quota(begin + end, None if row.vcpu is None else row.vcpu * machines)
+    name = row.fixed_accelerator or spec.accelerator
+    pod = row.is_tpu and spec.accelerator_count > DEVICE_CORES
+    accelerator = ACCELERATORS.get(f"{name}_POD" if pod else name)
+    if accelerator is not None and accelerator.quota:
+        count = row.gpu_count if row.gpu_attach == "fixed" and row.gpu_type else spec.accelerator_count
+        if row.is_tpu:
+            slice_ = row.topologies.get(spec.tpu_topology)
+            count = slice_.chips if slice_ is not None else 0
+        is_allowed = accelerator.has_default_quota or "preemptible" in begin
+        yield Quota(begin + accelerator.quota, count * machines or None, is_allowed)

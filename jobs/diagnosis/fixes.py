@@ -1,0 +1,231 @@
+"""Apply what a diagnosis suggests to a copy of the job: each fix changes one thing and names it. Pure."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from jobs.catalog import MACHINES, MAX_DISK_GB, REGIONS, TRAINABLE, Machine, accelerators_in, machine
+from jobs.spec import MachineSpec, Submission, WorkerPoolSpec
+from jobs.strategies import STRATEGIES, max_wait, strategy_of
+from jobs.strategies.rules.scheduling import DEFAULT_TIMEOUT
+
+Fix = Callable[[Submission, Mapping[str, Any]], tuple[Submission, str]]
+LARGER_DISK_GB = 200
+GPUS = (
+    "NVIDIA_TESLA_T4",
+    "NVIDIA_L4",
+    "NVIDIA_TESLA_A100",
+    "NVIDIA_A100_80GB",
+    "NVIDIA_H100_80GB",
+    "NVIDIA_H200_141GB",
+    "NVIDIA_B200",
+)
+"""GPUs by the memory of one: 16, 24, 40, 80, 80, 141 and 180 GB (Compute Engine documentation, "GPU machine types")."""
+NOTHING = "Nothing fitting was found, so it is unchanged."
+
+
+def apply_fix(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
+    """Return the submission with the change that a suggestion of a diagnosis names, and the change in words."""
+    fix = FIXES.get(str(suggestion.get("action")))
+    return fix(submission, suggestion) if fix else (submission, "")
+
+
+def next_machine_size(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
+    """Give the pools that ran out of memory the next larger machine of their series."""
+    wanted = {str(name).removeprefix("workerpool") for name in suggestion.get("pools", ())}
+
+    def larger(index: int, pool: WorkerPoolSpec) -> MachineSpec | None:
+        if wanted and str(index) not in wanted:
+            return None
+        now = machine(pool.machine_spec.machine_type)
+        found = _next_size(now, pool.machine_spec) if now else None
+        return _with(pool.machine_spec, found) if found else None
+
+    return _with_machines(submission, larger)
+
+
+def _next_size(now: Machine, spec: MachineSpec) -> Machine | None:
+    """Return the machine of the series with the least memory above that of `now` that takes what is attached."""
+    series = [found for found in map(MACHINES.__getitem__, TRAINABLE) if found.series == now.series]
+    larger = [
+        found
+        for found in series
+        if (found.memory_gib or 0) > (now.memory_gib or 0)
+        and found.gpu_type == now.gpu_type
+        and (now.gpu_attach == "fixed" or not spec.accelerator or found.takes(spec.accelerator, spec.accelerator_count))
+    ]
+    return min(larger, key=lambda found: (found.memory_gib or 0, found.vcpu or 0, found.machine_type), default=None)
+
+
+def bigger_gpu(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
+    """Give every pool the next GPU with more memory that the region has."""
+    del suggestion
+    return _with_machines(submission, lambda _, pool: _other_gpu(submission.region, pool.machine_spec, smaller=False))
+
+
+def other_accelerator(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
+    """Give every pool another GPU that the region has, the next larger or else the next smaller one."""
+    del suggestion
+    return _with_machines(submission, lambda _, pool: _other_gpu(submission.region, pool.machine_spec, smaller=True))
+
+
+def _other_gpu(region: str, spec: MachineSpec, *, smaller: bool) -> MachineSpec | None:
+    now = machine(spec.machine_type)
+    gpu = (now.fixed_accelerator if now else "") or spec.accelerator
+    if gpu not in GPUS:
+        return None
+    at, count = GPUS.index(gpu), spec.accelerator_count or (now.gpu_count if now else 0) or 1
+    for name in (*GPUS[at + 1 :], *(reversed(GPUS[:at]) if smaller else ())):
+        fits = [MACHINES[kind] for kind in TRAINABLE if MACHINES[kind].gpu_type == name]
+        fits = [found for found in fits if found.gpu_count >= count] if name in accelerators_in(region) else []
+        if fits:
+            return _with(spec, min(fits, key=lambda found: (found.gpu_count, found.vcpu or 0)))
+    return None
+
+
+def _with(spec: MachineSpec, found: Machine) -> MachineSpec:
+    """Return the machine spec with another machine; what it always carries is named, what was attached stays."""
+    if found.gpu_attach == "fixed" and found.gpu_type:
+        kept = {"accelerator_type": found.gpu_type, "accelerator_count": found.gpu_count}
+        return spec.but(machine_type=found.machine_type, **kept)
+    return spec.but(machine_type=found.machine_type)
+
+
+def _with_machines(
+    submission: Submission, change: Callable[[int, WorkerPoolSpec], MachineSpec | None]
+) -> tuple[Submission, str]:
+    changes = {index: new for index, pool in submission.pools if (new := change(index, pool)) is not None}
+    if not changes:
+        return submission, NOTHING
+    before = submission.job_spec.worker_pool_specs
+    pools = tuple(
+        pool.but(machine_spec=changes.get(i, pool.machine_spec)) if i in changes else pool
+        for i, pool in enumerate(before)
+    )
+    words = [
+        f"worker pool {i} has {new.machine_type} instead of {before[i].machine_spec.machine_type}"
+        for i, new in changes.items()
+    ]
+    return _with_pools(submission, pools), f"Changed: {', '.join(words)}."
+
+
+def _with_pools(submission: Submission, pools: tuple[WorkerPoolSpec, ...]) -> Submission:
+    return submission.with_job_spec(submission.job_spec.but(worker_pool_specs=pools))
+
+
+def more_disk(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
+    """Double the boot disks."""
+    del suggestion
+    pools, sizes = [], []
+    for pool in submission.job_spec.worker_pool_specs:
+        if pool.is_empty:
+            pools.append(pool)
+            continue
+        sizes.append(min(MAX_DISK_GB, max(LARGER_DISK_GB, 2 * pool.disk_spec.size_gb)))
+        pools.append(pool.but(disk_spec=pool.disk_spec.but(boot_disk_size_gb=sizes[-1])))
+    if not sizes:
+        return submission, NOTHING
+    words = " and ".join(f"{size} GB" for size in dict.fromkeys(sizes))
+    return _with_pools(submission, tuple(pools)), f"Changed: boot disks of {words}."
+
+
+def other_region(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
+    """Go to another region that has the job's accelerators, on the same continent if there is one."""
+    avoid = {submission.region, str(suggestion.get("avoid", ""))}
+    wanted = {name for _, pool in submission.pools if (name := _accelerator(pool.machine_spec))}
+    found = [name for name in REGIONS if name not in avoid and wanted <= accelerators_in(name)]
+    if not found:
+        return submission, NOTHING
+    near = submission.region.partition("-")[0]
+    region = min(found, key=lambda name: (name.partition("-")[0] != near, name))
+    return replace(submission, region=region), f"Changed: it runs in {region} instead of {submission.region}."
+
+
+def _accelerator(spec: MachineSpec) -> str:
+    known = machine(spec.machine_type)
+    return (known.fixed_accelerator if known else "") or spec.accelerator
+
+
+def flex_start(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
+    """Let Flex-start wait for the machines."""
+    del suggestion
+    return STRATEGIES["flex_start"].apply(submission), "Changed: Flex-start waits for its machines."
+
+
+def spot(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
+    """Take Spot machines, which may be free where others are not."""
+    del suggestion
+    return _if_changed(submission, STRATEGIES["spot"].apply(submission), "it asks for Spot machines.")
+
+
+def standard(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
+    """Take machines on demand, which are not taken back."""
+    del suggestion
+    return _if_changed(submission, STRATEGIES["standard"].apply(submission), "it asks for machines on demand.")
+
+
+def own_machines(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
+    """Run on machines of the job's own instead of those of a persistent resource."""
+    del suggestion
+    if not submission.job_spec.persistent_resource_id:
+        return submission, NOTHING
+    return STRATEGIES["standard"].apply(submission), "Changed: it runs on machines of its own."
+
+
+def _if_changed(before: Submission, after: Submission, words: str) -> tuple[Submission, str]:
+    return (after, f"Changed: {words}") if after != before else (before, NOTHING)
+
+
+def longer_wait(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
+    """Let Flex-start wait twice as long for its machines; a wait without end stays so."""
+    del suggestion
+    wait = max_wait(STRATEGIES["flex_start"].apply(submission))
+    if not wait:
+        return submission, NOTHING
+    doubled = 2 * wait
+    return _with_wait(submission, doubled), f"Changed: it waits up to {doubled / timedelta(hours=1):g} hours."
+
+
+def endless_wait(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
+    """Let Flex-start wait for its machines without end, which maxWaitDuration 0 means."""
+    del suggestion
+    return _if_changed(submission, _with_wait(submission, timedelta()), "it waits for its machines without end.")
+
+
+def _with_wait(submission: Submission, wait: timedelta) -> Submission:
+    """Return the submission under Flex-start, to which alone maxWaitDuration applies, with that wait."""
+    flexible = STRATEGIES["flex_start"].apply(submission)
+    spec = flexible.job_spec
+    return flexible.with_job_spec(spec.but(scheduling=spec.scheduling.but(max_wait_duration=wait)))
+
+
+def longer_timeout(submission: Submission, suggestion: Mapping[str, Any]) -> tuple[Submission, str]:
+    """Double the timeout, as far as the strategy allows."""
+    del suggestion
+    spec, most = submission.job_spec, strategy_of(submission).longest_run
+    timeout = 2 * (spec.scheduling.timeout or DEFAULT_TIMEOUT)
+    timeout = min(timeout, most) if most is not None else timeout
+    changed = spec.but(scheduling=spec.scheduling.but(timeout=timeout))
+    hours = f"{timeout / timedelta(hours=1):g}"
+    return submission.with_job_spec(changed), f"Changed: it is stopped after {hours} hours."
+
+
+FIXES: Mapping[str, Fix] = {
+    found.__name__: found
+    for found in (
+        next_machine_size,
+        bigger_gpu,
+        other_accelerator,
+        more_disk,
+        other_region,
+        flex_start,
+        spot,
+        standard,
+        own_machines,
+        longer_wait,
+        endless_wait,
+        longer_timeout,
+    )
+}
+"""{action of a suggestion: what does it}; the actions that are missing change nothing, so a plain copy serves them."""

@@ -1,0 +1,15 @@
+"""Everything that has to be right before jobs can run, checked one by one, each with the command that repairs it."""
+
+from jobs.doctor.report import Check, Status, from_json
+from jobs.doctor.run import UPKEEP, examine, examine_when_due, last_examination, request_examination
+
+__all__ = [
+    "UPKEEP",
+    "Check",
+    "Status",
+    "examine",
+    "examine_when_due",
+    "from_json",
+    "last_examination",
+    "request_examination",
+]

@@ -1,0 +1,68 @@
+"""The permissions that Trainboard's own account uses, each with the role that grants it and what needs it.
+
+Sources: "Access control with IAM" (Vertex AI, Cloud Logging, Cloud Monitoring, Cloud Quotas; docs.cloud.google.com,
+read 2026-11-22), the same as jobs/strategies/permissions.py and docs/running.md.
+"""
+
+from dataclasses import dataclass
+
+USER, ADMIN = "roles/aiplatform.user", "roles/aiplatform.admin"
+NEEDED, OPTIONAL = "needed", "optional"
+KINDS = ("customJobs", "hyperparameterTuningJobs", "trainingPipelines")
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectPermission:
+    """A permission in a project. Without one that is optional a part of Trainboard is missing and jobs run."""
+
+    name: str
+    role: str
+    what: str
+    need: str = NEEDED
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether jobs cannot run without it."""
+        return self.need == NEEDED
+
+
+PERMISSIONS = (
+    *(
+        ProjectPermission(f"aiplatform.{kind}.{verb}", USER, f"{verb} jobs in {kind}")
+        for kind in KINDS
+        for verb in ("create", "get", "list", "cancel", "delete")
+    ),
+    *(
+        ProjectPermission(f"aiplatform.persistentResources.{verb}", USER, "show persistent resources")
+        for verb in ("get", "list")
+    ),
+    *(
+        ProjectPermission(f"aiplatform.persistentResources.{verb}", ADMIN, "change persistent resources", need=OPTIONAL)
+        for verb in ("create", "update", "delete")
+    ),
+    ProjectPermission("logging.logEntries.list", "roles/logging.viewer", "read logs and explain restarts"),
+    ProjectPermission("monitoring.timeSeries.list", "roles/monitoring.viewer", "show what machines use", need=OPTIONAL),
+    ProjectPermission(
+        "cloudquotas.quotas.get", "roles/cloudquotas.viewer", "show quotas beside strategies", need=OPTIONAL
+    ),
+    ProjectPermission(
+        "serviceusage.services.get", "roles/serviceusage.serviceUsageViewer", "check services", need=OPTIONAL
+    ),
+)
+SERVICES = {
+    "aiplatform.googleapis.com": True,
+    "logging.googleapis.com": True,
+    "storage.googleapis.com": True,
+    "iam.googleapis.com": False,
+    "monitoring.googleapis.com": False,
+    "cloudquotas.googleapis.com": False,
+    "cloudbilling.googleapis.com": False,
+}
+"""Services to whether jobs need them; the others make a page say less."""
+BUCKET_PERMISSIONS = {
+    "storage.objects.list": "roles/storage.objectViewer",
+    "storage.buckets.get": "roles/storage.bucketViewer",
+}
+"""Of the bucket that a team's jobs write to: what Trainboard itself reads there, and the role that grants it."""
+ACT_AS = "iam.serviceAccounts.actAs"
+ACT_AS_ROLE = "roles/iam.serviceAccountUser"

@@ -1,0 +1,98 @@
+"""Runs the checks, each on its own: what one raises is its result, and no other check is left out."""
+
+import logging
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+from functools import partial
+
+from jobs.connection import client, platform_client
+from jobs.doctor import google as google_checks
+from jobs.doctor import site
+from jobs.doctor.report import Check, failed
+from jobs.models import Upkeep
+from jobs.observation.guard import guarded
+from jobs.queue import claims
+from jobs.vertex import VertexError, at_most
+
+logger = logging.getLogger(__name__)
+
+UPKEEP = "doctor"
+"""Name of the row that holds the last examination by a worker."""
+INTERVAL = timedelta(hours=1)
+MAX_SECONDS = 60
+"""All calls to Google together; a check that begins later says that there was no time left."""
+CHECKS_OF_SITE = (
+    site.check_database,
+    site.check_migrations,
+    site.check_redis,
+    site.check_processes,
+    site.check_prices,
+    site.check_quotas,
+    site.check_disk,
+    site.check_email,
+)
+CHECKS_OF_GOOGLE = (
+    google_checks.check_credentials,
+    google_checks.check_clock,
+    google_checks.check_services,
+    google_checks.check_permissions,
+    google_checks.check_regions,
+    google_checks.check_buckets,
+    google_checks.check_service_accounts,
+)
+
+
+def examine(now: datetime, *, machine_now: Callable[[], datetime]) -> list[Check]:
+    """Return the result of every check, made by this process with its credentials; at most about a minute.
+
+    `now` is the database's time, `machine_now` this machine's. Changes nothing.
+    """
+    found: list[Check] = []
+    for check in (*CHECKS_OF_SITE, partial(site.check_clock, machine_now=machine_now)):
+        found += _made(_name(check), partial(check, now))
+    google = google_checks.Google(platform_client(), client(), now)
+    with at_most(MAX_SECONDS):
+        for each in CHECKS_OF_GOOGLE:
+            found += _made(_name(each), partial(each, google))
+    return found
+
+
+def examine_when_due(now: datetime, *, machine_now: Callable[[], datetime]) -> None:
+    """Make the hourly examination, or the one that somebody asked for, and keep its result for the page."""
+    row, _ = Upkeep.objects.get_or_create(name=UPKEEP, defaults={"due_at": now})
+    held = claims.claim_poll(Upkeep, row.pk, now)
+    if held is None:
+        return
+    with guarded(held, now=now):
+        result = {"checks": [each.as_dict() for each in examine(now, machine_now=machine_now)]}
+        claims.release_poll(held, due_at=now + INTERVAL, answered_at=now, result=result)
+
+
+def request_examination(now: datetime) -> None:
+    """Have a worker make an examination soon."""
+    row, _ = Upkeep.objects.get_or_create(name=UPKEEP, defaults={"due_at": now})
+    Upkeep.objects.filter(pk=row.pk, due_at__gt=now).update(due_at=now)
+
+
+def last_examination() -> Upkeep | None:
+    """Return the row with the last examination; None where there was none."""
+    return Upkeep.objects.filter(name=UPKEEP).first()
+
+
+def _made(name: str, check: Callable[[], Iterable[Check]]) -> list[Check]:
+    """Return what a check yields; what it raises follows what it had found before."""
+    found: list[Check] = []
+    try:
+        for each in check():
+            found.append(each)  # noqa: PERF402 - what came before an error counts
+    except VertexError as error:
+        found.append(failed("Google", name, str(error)))
+    except Exception as error:
+        logger.exception("the check of %s ended unexpectedly", name)
+        found.append(failed("This site", name, f"The check itself failed: {type(error).__name__}."))
+    return found
+
+
+def _name(check: Callable[..., object]) -> str:
+    function = check.func if isinstance(check, partial) else check
+    return str(function.__name__).removeprefix("check_").replace("_", " ")

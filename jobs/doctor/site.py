@@ -1,0 +1,179 @@
+"""Checks of this site: database, Redis, processes, clocks, prices, disk space and e-mail."""
+
+import shutil
+import smtplib
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from django.db.models import F
+from redis import Redis, RedisError
+
+from jobs import prices
+from jobs.connection import billing_client
+from jobs.cost.age import MAX_PRICE_AGE
+from jobs.doctor.report import Check, Status, failed, passed, warned
+from jobs.models import Heartbeat, QuotaReading, Upkeep
+from jobs.upkeep import quota_reading
+
+GROUP = "This site"
+MIN_POSTGRES = 130_000
+PATIENCE_SECONDS = 3
+MAX_CLOCK_ERROR = timedelta(seconds=2)
+MAX_HEARTBEAT_AGE = timedelta(seconds=45)
+MAX_IMPORT_AGE = timedelta(days=2)
+"""Prices are read once a day."""
+MAX_QUOTA_AGE = timedelta(days=1)
+MAX_NAMED = 10
+WARN_BYTES, FAIL_BYTES = 2**30, 2**27
+
+
+def check_database(_now: datetime) -> Iterator[Check]:
+    """Check the database's version and the settings on which Trainboard relies."""
+    if connection.vendor == "postgresql":
+        yield from _postgres()
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT sqlite_version()")
+        version = str(cursor.fetchone()[0])
+        cursor.execute("PRAGMA journal_mode")
+        journal = str(cursor.fetchone()[0])
+        cursor.execute("PRAGMA synchronous")
+        synchronous = int(cursor.fetchone()[0])
+    yield passed(GROUP, "database", f"SQLite {version}, which serves one machine.")
+    words = f"journal_mode={journal}, synchronous={synchronous}"
+    is_safe = journal in ("wal", "memory") and synchronous >= 2
+    yield Check(GROUP, "database settings", Status.PASS if is_safe else Status.FAIL, words)
+
+
+def _postgres() -> Iterator[Check]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_setting('server_version'), current_setting('server_version_num')::int")
+        version, number = cursor.fetchone()
+        names = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
+        cursor.execute(f"SELECT {', '.join(f'current_setting({name!r})' for name in names)}")
+        limits = dict(zip(names, cursor.fetchone(), strict=True))
+    status = Status.PASS if number >= MIN_POSTGRES else Status.FAIL
+    yield Check(GROUP, "database", status, f"PostgreSQL {version}; 13 or newer is needed.")
+    for name, value in limits.items():
+        if value == "0":
+            yield warned(
+                GROUP, name, "There is no limit.", f"ALTER ROLE {connection.settings_dict['USER']} SET {name} = '30s'"
+            )
+        else:
+            yield passed(GROUP, name, value)
+
+
+def check_migrations(_now: datetime) -> Iterator[Check]:
+    """Check that the database has all migrations."""
+    executor = MigrationExecutor(connection)
+    missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    if missing:
+        yield failed(GROUP, "migrations", f"{len(missing)} are not applied.", "python manage.py migrate")
+    else:
+        yield passed(GROUP, "migrations", "All are applied.")
+
+
+def check_redis(_now: datetime) -> Iterator[Check]:
+    """Check that Redis answers."""
+    client = Redis.from_url(
+        settings.REDIS_URL, socket_connect_timeout=PATIENCE_SECONDS, socket_timeout=PATIENCE_SECONDS
+    )
+    try:
+        client.ping()
+    except RedisError as error:
+        words = f"It does not answer ({type(error).__name__}); jobs move on later than they could. See REDIS_URL."
+        yield failed(GROUP, "Redis", words)
+    else:
+        yield passed(GROUP, "Redis", "It answers.")
+    finally:
+        client.close()
+
+
+def check_processes(now: datetime) -> Iterator[Check]:
+    """Check that beat and a worker for each queue have been heard of lately."""
+    rows = Heartbeat.objects.filter(at__gt=now - MAX_HEARTBEAT_AGE).values_list("part", "queues")
+    fresh = {(part, queue) for part, queues in rows for queue in queues.split(",")}
+    parts = [(f"worker for {each.name}", ("worker", each.name)) for each in settings.CELERY_TASK_QUEUES]
+    commands = {
+        "worker": "celery -A dashboard.celery worker --pool threads --queues ",
+        "beat": "celery -A dashboard.celery beat",
+    }
+    for name, key in [*parts, ("beat", ("beat", ""))]:
+        if key in fresh:
+            yield passed(GROUP, name, "It runs.")
+        else:
+            yield failed(GROUP, name, "None has been heard of for 45 s.", commands[key[0]] + key[1])
+
+
+def check_clock(now: datetime, machine_now: Callable[[], datetime]) -> Iterator[Check]:
+    """Check this machine's clock against the database's, which decides."""
+    apart = abs(machine_now() - now)
+    words = f"This machine's clock and the database's are {apart.total_seconds():.1f} s apart; the database's decides."
+    yield (
+        passed(GROUP, "clock", words)
+        if apart <= MAX_CLOCK_ERROR
+        else warned(GROUP, "clock", words, "sudo chronyc makestep")
+    )
+
+
+def check_prices(now: datetime) -> Iterator[Check]:
+    """Check how old the prices are that estimates rest on."""
+    if billing_client() is None:
+        yield passed(GROUP, "prices", "Nothing is imported with an emulator.")
+        return
+    row = prices.last_import()
+    repair = "python manage.py import_prices"
+    if row is None or row.answered_at is None:
+        yield warned(GROUP, "prices", "Google's price list has not been read yet.", repair)
+    elif now - row.answered_at > MAX_IMPORT_AGE:
+        days = (now - row.answered_at).days
+        is_old = now - row.answered_at > MAX_PRICE_AGE
+        words = f"Google's price list was last read {days} days ago: {row.last_error}"
+        yield Check(GROUP, "prices", Status.FAIL if is_old else Status.WARN, words, repair)
+    else:
+        yield passed(GROUP, "prices", "Google's price list was read in the last two days.")
+
+
+def check_quotas(now: datetime) -> Iterator[Check]:
+    """Check that limits and use of the training quotas are read, and name those that are used up."""
+    row = Upkeep.objects.filter(name=quota_reading.UPKEEP).first()
+    if row is None or row.answered_at is None:
+        words = f"They have not been read yet. {row.last_error if row is not None else ''}".strip()
+        yield warned(GROUP, "quotas", words, "gcloud services enable cloudquotas.googleapis.com")
+    elif row.last_error:
+        yield warned(GROUP, "quotas", f"They could not be read everywhere: {row.last_error}")
+    else:
+        read = QuotaReading.objects.filter(read_at__gte=now - MAX_QUOTA_AGE)
+        full = read.filter(limit__gt=0, used__gte=F("limit")).order_by("project", "region", "metric")
+        names = [f"{each.metric} in {each.project}, {each.region}" for each in full[:MAX_NAMED]]
+        words = f"Used up: {'; '.join(names)}." if names else f"{read.count()} are read, none of them is used up."
+        yield (warned if names else passed)(GROUP, "quotas", words)
+
+
+def check_disk(_now: datetime) -> Iterator[Check]:
+    """Check the space beside an SQLite database; there is nothing to check with another one."""
+    if settings.SQLITE_FILE is None:
+        return
+    free = shutil.disk_usage(settings.SQLITE_FILE.parent).free
+    words = f"{free / 2**30:.1f} GiB are free where the database is."
+    status = Status.PASS if free > WARN_BYTES else Status.WARN if free > FAIL_BYTES else Status.FAIL
+    yield Check(GROUP, "disk", status, words, "" if status is Status.PASS else "python manage.py prune")
+
+
+def check_email(_now: datetime) -> Iterator[Check]:
+    """Check that the mail server answers, where the site has one."""
+    if not settings.EMAIL_BACKEND.endswith("smtp.EmailBackend") or settings.EMAIL_HOST == "localhost":
+        yield passed(GROUP, "e-mail", "No mail server is set, so no message is sent by e-mail.")
+        return
+    host = f"{settings.EMAIL_HOST}:{settings.EMAIL_PORT}"
+    maker = smtplib.SMTP_SSL if settings.EMAIL_USE_SSL else smtplib.SMTP
+    try:
+        with maker(settings.EMAIL_HOST, settings.EMAIL_PORT, timeout=PATIENCE_SECONDS) as server:
+            server.noop()
+    except (OSError, smtplib.SMTPException) as error:
+        yield failed(GROUP, "e-mail", f"{host} does not answer: {type(error).__name__}.")
+    else:
+        yield passed(GROUP, "e-mail", f"{host} answers.")

@@ -1,0 +1,33 @@
+"""What a verb raises when it will not do as asked, with words for people.
+
+NotAllowed    the job is refused; `findings` say why
+NotPermitted  this person may not do this to this job
+Unexpected    a fault of ours ended a look at Vertex AI; its words are for people, the log has the rest
+"""
+
+from collections.abc import Sequence
+
+from jobs.spec import Finding
+from jobs.vertex import VertexError
+
+
+class NotAllowed(Exception):
+    """The job is refused. `findings` are all of its assessment, and at least one is an error."""
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        super().__init__("; ".join(finding.message for finding in findings))
+        self.findings = findings
+
+
+class NotPermitted(Exception):
+    """This person may not do this; the message says why and who may."""
+
+
+class Unexpected(VertexError):
+    """A look ended with an error that nobody foresaw; `claims.release_failed` lets its place back off."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(
+            f"Trainboard could not go on because of an unexpected error ({type(error).__name__}); it tries again by "
+            "itself. The log of the worker tells more."
+        )

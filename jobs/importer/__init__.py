@@ -1,0 +1,10 @@
+"""Text to jobs: reads gcloud YAML, REST JSON, gcloud and curl commands and SDK Python.
+
+`read_text` detects the format and never raises. Data flows one way: detect, read, normalize, check against the spec.
+"""
+
+from jobs.importer.detect import MAX_BYTES
+from jobs.importer.reading import read_text
+from jobs.importer.result import Reading
+
+__all__ = ["MAX_BYTES", "Reading", "read_text"]

@@ -1,0 +1,188 @@
+"""Jobs that a text carries inside something else: steps of workflows, strings of programs, files that scripts write.
+
+Asked only where a text is no job by itself. Every part keeps the lines that it has in the text.
+"""
+
+import ast
+import re
+import shlex
+import textwrap
+from collections.abc import Iterator
+
+from jobs.importer.containers.markdown import (
+    MAX_PARTS,
+    Part,
+    commands_in_sentences,
+    configs_in_prose,
+    indented_blocks,
+    is_page,
+    on_line,
+)
+from jobs.importer.containers.notebook import commands_in
+from jobs.importer.detect import CONFIG, CREATE, CURL, detect_format, is_document
+from jobs.importer.nodes import Node, Notes, is_unknown
+from jobs.importer.python.parsing import ERRORS, parse
+from jobs.importer.python.program import Program
+from jobs.importer.readers.documents import NO_JOBS, looks_like
+from jobs.importer.sdk_names import makes_a_job
+from jobs.importer.syntax.json_text import read_json
+from jobs.importer.syntax.shell import Shell
+from jobs.importer.syntax.yaml_text import read_yaml
+from jobs.spec import quoted
+
+AT_MARGIN = re.compile(
+    r"^(?:from[ \t]+\S+[ \t]+import\b|import[ \t]+\w|def[ \t]+\w+\(|class[ \t]+\w+[(:])", re.MULTILINE
+)
+"""What begins a statement at the margin: the text is a program, whose indents are no blocks of a page."""
+VARIABLE = re.compile(r"\$?\{(\w+)\}|\$(\w+)")
+MAX_NODES, MAX_DEPTH, MAX_WORDS = 20_000, 20, 500
+MAX_GUESSED, MAX_FILLED = 100_000, 200_000
+
+
+def embedded_parts(format_key: str, text: str, shell: str, *, is_broken: bool) -> Iterator[Part]:
+    """Yield the parts of a text in which a job may be, the likeliest first.
+
+    `shell` are the commands of a notebook. With `is_broken`, the text could not be read to its end in its format, so
+    that it may have another one.
+    """
+    if is_document(format_key):
+        yield from _in_documents(format_key, text)
+    if format_key == "python":
+        yield from _in_program(text, shell or commands_in(text))
+    if shell:
+        yield from _in_shell(shell)
+    if format_key == "rest" or len(text) > MAX_GUESSED or not (is_broken or format_key == "python"):
+        return
+    if is_broken and is_page(text) and not (format_key == "python" and AT_MARGIN.search(text)):
+        yield from indented_blocks(text)
+        yield from configs_in_prose(text)
+    if format_key != "gcloud" and CREATE.search(text):
+        yield Part("gcloud", text, "")
+    if format_key not in ("curl", "gcloud") and CURL.search(text):
+        yield Part("curl", text, "")
+    if format_key != "python":
+        yield from commands_in_sentences(text)
+        yield from _in_shell(text)
+        if makes_a_job(text):
+            yield Part("python", text, "")
+        yield from _in_program(text, commands_in(text))
+
+
+def _in_shell(text: str) -> Iterator[Part]:
+    """Yield the jobs in files that a script, or a notebook's cell, writes."""
+    shell = Shell(text)
+    for _ in shell.commands():
+        pass
+    for name, word in list(shell.documents.items())[:MAX_PARTS]:
+        if CONFIG.search(word.text) or makes_a_job(word.text):
+            where = f", in the file {quoted(name)} that is written here"
+            yield Part(detect_format(word.text), on_line(word.line, word.text), where)
+    for word in shell.bodies[:MAX_PARTS]:
+        if CONFIG.search(word.text):
+            body = on_line(word.line, textwrap.dedent(word.text))
+            format_key, where = detect_format(body), ", in a text that is given here"
+            yield Part(format_key, body, where)
+            yield from (part._replace(where=where) for part in _in_documents(format_key, body))
+
+
+def _in_documents(format_key: str, text: str) -> Iterator[Part]:
+    """Yield commands in steps of workflows and manifests, and jobs deep in documents that describe nothing else."""
+    notes = Notes()
+    documents = (
+        read_json(text, notes) if format_key == "rest" else read_yaml(text, notes) if is_document(format_key) else []
+    )
+    waiting = [(node, 0, False) for node in reversed(documents)]
+    seen = parts = 0
+    while waiting and seen < MAX_NODES and parts < MAX_PARTS:
+        node, depth, is_other = waiting.pop()
+        seen += 1
+        part = _of_node(node, depth)
+        if part is not None and not (is_other and part.node is not None):
+            parts += 1
+            yield part
+        elif depth < MAX_DEPTH and not node.is_scalar:
+            is_other = is_other or any(node.get(name) for name in NO_JOBS)
+            items = node.value if isinstance(node.value, list) else node.value.values()
+            waiting.extend((item, depth + 1, is_other) for item in reversed(items))
+
+
+def _of_node(node: Node, depth: int) -> Part | None:
+    where = f", in line {node.line} of another document"
+    if isinstance(node.value, str) and CREATE.search(node.value):
+        return Part("gcloud", on_line(node.line + ("\n" in node.value), node.value), where)
+    if isinstance(node.value, list):
+        command = _command_of([item.text() for item in node.value if item.is_scalar])
+        return Part("gcloud", on_line(node.line, command), where) if command else None
+    is_job = depth and looks_like(node) in ("job", "spec", "tuning", "pipeline")
+    return Part("", "", where, node=node) if is_job else None
+
+
+def _command_of(words: list[str]) -> str:
+    """Return the command that a list of words is, as steps of Cloud Build and subprocess take it."""
+    kinds = {"custom-jobs", "hp-tuning-jobs"}
+    if "create" not in words or not kinds & set(words) or len(words) > MAX_WORDS:
+        return ""
+    return shlex.join(words[words.index("gcloud") :] if "gcloud" in words else ["gcloud", *words])
+
+
+def _in_program(text: str, shell: str) -> Iterator[Part]:
+    """Yield the commands of a program: a notebook's, those in its texts and lists; then configs in its texts."""
+    program = Program(Notes())
+    texts: list[tuple[int, str]] = []
+    try:
+        tree = parse(text).tree
+        program.follow(tree)
+        texts = [(line, _grown(held, program)) for line, held in _texts(tree, program)]
+    except ERRORS:
+        pass  # what is known so far serves the shell's commands
+    configs = [(line, held) for line, held in texts if CONFIG.search(held) and not CREATE.search(held)]
+    config = configs[0][1] if configs else None
+    if CREATE.search(shell):
+        yield Part("gcloud", _filled(shell, program), ", in a notebook's commands", config)
+    for line, held in texts:
+        if CREATE.search(held):
+            yield Part("gcloud", on_line(line, held), f", in a text of the program, line {line}", config)
+    for line, held in configs:
+        yield Part(detect_format(held), on_line(line, held), f", in a text of the program, line {line}")
+
+
+def _texts(tree: ast.Module, program: Program) -> Iterator[tuple[int, str]]:
+    """Yield the texts of a program that mention jobs, with their lines, each text whole."""
+    parts = 0
+    inner: set[ast.AST] = set()
+    for expression in ast.walk(tree):
+        if parts >= MAX_PARTS:
+            return
+        if expression in inner or not isinstance(expression, ast.Constant | ast.JoinedStr | ast.List | ast.Tuple):
+            continue
+        if isinstance(expression, ast.Constant | ast.JoinedStr):
+            inner.update(ast.iter_child_nodes(expression))
+        node = program.values.evaluate(expression)
+        held = node.value if isinstance(node.value, str) else ""
+        if isinstance(node.value, list):
+            held = _command_of([item.text() for item in node.value if item.is_scalar])
+        if CREATE.search(held) or CONFIG.search(held):
+            parts += 1
+            yield expression.lineno, held
+
+
+def _grown(held: str, program: Program) -> str:
+    """Return the text that a config becomes where the program adds to it: the longest that a name is bound to."""
+    values = [node.value for node in program.values.names.values()] if CONFIG.search(held) else []
+    return max([held, *(value for value in values if isinstance(value, str) and value.startswith(held))], key=len)
+
+
+def _filled(shell: str, program: Program) -> str:
+    """Put what names of the program are bound to into a notebook's commands, as IPython does."""
+    size = 0
+
+    def replacement(match: re.Match[str]) -> str:
+        nonlocal size
+        node = program.values.names.get(match[1] or match[2])
+        if node is None or not isinstance(node.value, str | int) or is_unknown(node) or size >= MAX_FILLED:
+            return match[0]
+        text = node.text()
+        size += len(text)
+        return text if text and "\n" not in text else match[0]
+
+    return VARIABLE.sub(replacement, shell)

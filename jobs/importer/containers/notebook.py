@@ -1,0 +1,95 @@
+"""Notebooks: the Python of the cells and the shell of their commands, each line at its place in the file.
+
+Source: nbformat's documentation, "The Notebook file format"; IPython's manual, "Built-in magic commands", read
+2026-11-21.
+"""
+
+import re
+from typing import NamedTuple
+
+from jobs.importer.nodes import Node, Notes
+from jobs.importer.syntax.json_text import read_json
+
+PYTHON_MAGICS = frozenset({"%%time", "%%timeit", "%%capture", "%%prun"})
+SHELL_MAGICS = frozenset({"%%bash", "%%sh", "%%script", "%%system", "%%!"})
+FILE_MAGICS = frozenset({"%%writefile", "%%file"})
+COMMAND = re.compile(r"[ \t]*(?:!|%sx[ \t]|%system[ \t])[ \t]*(?=\S)")
+END = "END_OF_CELL"
+MAX_CELLS = 2_000
+
+
+class Notebook(NamedTuple):
+    """The two programs that a notebook holds, each line with the number that it has in the file.
+
+    Where several lines of a cell stand on one line of the file, they follow one another.
+    """
+
+    python: str
+    shell: str
+
+
+def read_notebook(text: str) -> Notebook | None:
+    """Return the programs of a notebook's file; None for any other text."""
+    notes = Notes()
+    documents = read_json(text, notes) if '"cells"' in text and '"nbformat"' in text else []
+    cells = documents[0].get("cells") if documents and not notes.has("unreadable_json") else None
+    if cells is None or not isinstance(cells.value, list):
+        return None
+    python: list[str] = []
+    shell: list[str] = []
+    for cell in cells.value[:MAX_CELLS]:
+        kind, source = cell.get("cell_type"), cell.get("source")
+        if kind is not None and kind.value == "code" and source is not None:
+            _add_cell(python, shell, _lines(source))
+    return Notebook("\n".join(python), "\n".join(shell))
+
+
+def commands_in(text: str) -> str:
+    """Return the shell commands among the lines of a notebook's Python, each on its line."""
+    return "\n".join(_commands(text.split("\n")))
+
+
+def _lines(source: Node) -> list[tuple[str, int]]:
+    """Return the lines of a cell, each with its line in the file, from 0."""
+    texts = source.value if isinstance(source.value, list) else [source]
+    lines: list[tuple[str, int]] = []
+    for node in texts:
+        parts = node.text().removesuffix("\n").split("\n")
+        lines.extend((part, node.line - 1) for part in parts)
+    return lines or [("", 0)]
+
+
+def _add_cell(python: list[str], shell: list[str], numbered: list[tuple[str, int]]) -> None:
+    """Add the lines of a cell to the program that it is part of."""
+    lines = [line for line, _ in numbered]
+    first = next((number for number, line in enumerate(lines) if line.strip()), 0)
+    words = lines[first].split()
+    magic = words[0] if words and words[0].startswith("%%") else ""
+    rest = [*[""] * (first + 1), *lines[first + 1 :]]
+    if not magic or magic in PYTHON_MAGICS:
+        own = rest if magic else lines
+        _place(python, own, numbered)
+        _place(shell, _commands(own), numbered)
+    elif magic in FILE_MAGICS and len(words) > 1:
+        rest[first] = f"cat > {words[-1]} <<'{END}'"
+        _place(shell, [*rest, END], numbered)
+    elif magic in SHELL_MAGICS:
+        _place(shell, rest, numbered)
+
+
+def _place(program: list[str], lines: list[str], numbered: list[tuple[str, int]]) -> None:
+    """Append lines, each at its line of the file unless the program is beyond that already."""
+    for number, line in enumerate(lines):
+        at = numbered[number][1] if number < len(numbered) else 0
+        program.extend([""] * (at - len(program)))
+        program.append(line)
+
+
+def _commands(lines: list[str]) -> list[str]:
+    commands: list[str] = []
+    continues = False
+    for line in lines:
+        command = COMMAND.match(line)
+        commands.append(line[command.end() :] if command is not None else line if continues else "")
+        continues = commands[-1].rstrip().endswith("\\")
+    return commands

@@ -1,0 +1,139 @@
+"""Bytes to text, the format that a text is in, and why a text holds no job."""
+
+import re
+
+from jobs.importer.nodes import SUPPORTED, Notes
+from jobs.importer.sdk_names import looks_like_python, makes_a_job
+
+MAX_BYTES = 2 * 1024 * 1024
+ENCODINGS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+INDENT = re.compile(r"^[ \t]*[\u00a0\u200b\ufeff\x0c][\u00a0\u200b\ufeff\x0c \t]*", re.MULTILINE)
+VISIBLE = {ord("\u00a0"): " ", ord("\u200b"): None, ord("\ufeff"): None, ord("\x0c"): " "}
+"""Characters that look like blanks, as web pages and chats insert them."""
+COMMENT = re.compile(r"^[ \t]*#[^\n]*\n?", re.MULTILINE)
+CREATE = re.compile(r"\b(?:custom-jobs|hp-tuning-jobs)[ \t\\`^\n]+create\b")
+FORMER_CREATE = re.compile(r"\bgcloud[ \t]+(?:(?:alpha|beta)[ \t]+)?(?:ai-platform|ml-engine)[ \t]+jobs[ \t]+submit\b")
+CURL = re.compile(r"^[ \t]*(?:(?:[$!%][ \t]*)?curl[ \t\\]|Invoke-(?:WebRequest|RestMethod)\b)", re.MULTILINE)
+JSON = re.compile(r"(?:\s|//[^\n]*\n|#[^\n]*\n|/\*.*?\*/)*[{\[]", re.DOTALL)
+YAML_KEY = re.compile(r"[ \t]*(?:-[ \t]+)?['\"]?[A-Za-z_][\w-]*['\"]?[ \t]*:(?:[ \t]|$)")
+PYTHON = re.compile(r"^[ \t]*(?:from[ \t]+\S+[ \t]+import\b|import[ \t]+\w|def[ \t]+\w+\(|class[ \t]+\w)", re.MULTILINE)
+BOUND = re.compile(r"^[ \t]*\w+[ \t]*(?::[^=\n]{1,200})?=[ \t]*(?:dict\(|[\[{])", re.MULTILINE)
+SDK_FIELD = re.compile(r"\b(?:machine_spec|machineSpec|worker_pool_specs|workerPoolSpecs|study_spec)\b")
+CONFIG = re.compile(
+    r"^[ \t]*['\"]?(?:workerPoolSpecs|worker_pool_specs|trialJobSpec|jobSpec)['\"]?[ \t]*:", re.MULTILINE
+)
+HEADING = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?\n)*")
+FENCE = re.compile(r"[ \t]*(?:```+[^`\n]*|~~~+[^\n]*)$")
+FENCE_END = re.compile(r"[ \t]*(?:```+|~~~+)[ \t]*")
+FIRST_LINES = (
+    ("gcloud", re.compile(r"[ \t$!%]*gcloud[ \t]")),
+    ("curl", re.compile(r"[ \t$!%]*curl[ \t\\]")),
+    ("python", re.compile(r"(?:from[ \t]+[\w.]+[ \t]+import|import[ \t]+\w|dict\(|\([ \t]*(?:[\[{(]|dict\(|$))")),
+    ("gcloud-yaml", YAML_KEY),
+    ("gcloud-yaml", re.compile(r"(?:-[ \t]|---|%YAML)")),
+)
+MAX_EXPLAINED = 500_000
+FIELD = re.compile(
+    r"^[ \t]*(?:-[ \t]+)?['\"]?(?:worker_?pool_?specs?|(?:trial_?)?job_?spec|machine_?spec|container_?spec|study_?spec"
+    r"|python_?package_?spec|image_?uri)['\"]?[ \t]*:",
+    re.MULTILINE | re.IGNORECASE,
+)
+
+
+def decode(given: str | bytes, notes: Notes) -> str | None:
+    """Return the text with `\\n` at line ends and without byte order mark; None when it is no text, which is noted."""
+    if len(given) > MAX_BYTES:
+        notes.error("too_large", None, f"The text is larger than {MAX_BYTES // 1024 // 1024} MiB.", "Give one job.")
+        return None
+    text = _decoded(given) if isinstance(given, bytes) else given
+    if text is None or "\0" in text:
+        notes.error("not_text", None, "This is no text but binary data.", SUPPORTED)
+        return None
+    if any("\ud800" <= sign <= "\udfff" for sign in text):
+        notes.error("not_text", None, "The text holds half characters (lone surrogates).", "Save it as UTF-8.")
+        return None
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    if not text.strip():
+        notes.error("empty", None, "There is nothing to read.", SUPPORTED)
+        return None
+    if (indent := INDENT.search(text)) is not None:
+        line = text.count("\n", 0, indent.start()) + 1
+        notes.note("invisible_blanks", line, "Indents hold blanks of another sort; they are read as blanks.")
+    return INDENT.sub(lambda indent: indent[0].translate(VISIBLE), text)
+
+
+def _decoded(given: bytes) -> str | None:
+    encoding = next((name for mark, name in ENCODINGS if given.startswith(mark)), "utf-8")
+    try:
+        return given.decode(encoding)
+    except UnicodeDecodeError:
+        return None
+
+
+def detect_format(text: str) -> str:
+    """Return rest, gcloud-yaml, gcloud, curl or python."""
+    bare = COMMENT.sub("", text)
+    if JSON.match(text) and not text.lstrip().startswith(("{{", "{%")):
+        return "rest"
+    first = next((line for line in bare.split("\n") if line.strip()), "")
+    for name, pattern in FIRST_LINES:
+        if pattern.match(first):
+            return name
+    if makes_a_job(bare) or ((looks_like_python(bare) or SDK_FIELD.search(bare)) and PYTHON.search(bare)):
+        return "python"
+    if "gcloud" in bare and CREATE.search(bare):
+        return "gcloud"
+    if CURL.search(bare):
+        return "curl"
+    return "python" if BOUND.search(bare) and SDK_FIELD.search(bare) else "gcloud-yaml"
+
+
+def is_document(name: str) -> bool:
+    """Tell whether a format describes a job instead of making it."""
+    return name in ("rest", "gcloud-yaml")
+
+
+def names_a_job(text: str) -> bool:
+    """Tell whether a text shows a job, and does not only speak of Vertex AI."""
+    return bool(CREATE.search(text) or SDK_FIELD.search(text) or CONFIG.search(text) or makes_a_job(text))
+
+
+def heading_of(text: str) -> str:
+    """Return the blank and comment lines with which a text begins."""
+    heading = HEADING.match(text)
+    return heading[0] if heading else ""
+
+
+def without_magic(text: str) -> str:
+    """Empty the line with which a notebook's cell such as `%%writefile job.yaml` begins."""
+    return re.sub(r"\A(\s*)%%[^\n]*", r"\1", text)
+
+
+def explain(text: str, started: int, notes: Notes) -> None:
+    """Replace the notes since `started` on a text without a job where a more exact reason is known."""
+    if len(text) > MAX_EXPLAINED:
+        return
+    own = Notes(notes.findings[started:])
+    kept, remedy = [], SUPPORTED
+    if (former := FORMER_CREATE.search(text)) is not None:
+        place, message = former.start(), "This is a command of AI Platform Training, which Google has shut down."
+    elif (command := _commented(text)) and all(note.code in ("no_job", "unreadable_yaml") for note in own.findings):
+        place, message, remedy = (
+            command.start(),
+            "The command that creates a job is a comment.",
+            "Remove the comment signs.",
+        )
+    elif own.has("unreadable_yaml") and not FIELD.search(text):
+        place, message = 0, "No job was found in this text."
+        kept = [note for note in own.findings if note.code not in ("no_job", "unreadable_yaml")]
+    else:
+        return
+    notes.findings[started:] = kept
+    notes.error("no_job", text.count("\n", 0, place) + 1, message, remedy)
+
+
+def _commented(text: str) -> re.Match[str] | None:
+    """Return the first comment with a command that creates a job, where all such commands are comments."""
+    comments = (comment for comment in COMMENT.finditer(text) if "gcloud" in comment[0] and CREATE.search(comment[0]))
+    first = next(comments, None)
+    return None if first is None or CREATE.search(COMMENT.sub("", text)) else first

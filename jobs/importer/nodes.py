@@ -1,0 +1,232 @@
+"""What every reader returns: values with their lines, drafts of jobs, and the findings of reading."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+from jobs.spec import Finding, Severity
+from jobs.spec.paths import steps
+from jobs.spec.reading import MAX_DEPTH, MAX_FINDINGS, MAX_VALUES
+
+SOURCE = "Trainboard's importer (docs/import.md)"
+READ = "2026-11-21"
+SUPPORTED = "Give YAML, JSON, a gcloud or curl command, or Python with the Vertex AI SDK."
+LARGE_TEXT = 50_000
+Path = list[str | int]
+
+
+@dataclass(slots=True)
+class Node:
+    """A value with the line of its name or beginning, from 1.
+
+    `value` is `{name: Node}`, `[Node]`, text, a number, true, false or None. `raw` is how a number or a word such as
+    `no` was written, for fields that want text.
+    """
+
+    value: Any
+    line: int
+    raw: str = ""
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether the node holds neither a mapping nor a list."""
+        return not isinstance(self.value, dict | list)
+
+    @property
+    def entries(self) -> dict[str, "Node"]:
+        """The entries of a mapping; none for anything else."""
+        return self.value if isinstance(self.value, dict) else {}
+
+    def get(self, *names: str) -> "Node | None":
+        """Return the first of the named entries that a mapping has, in whatever case the names are written."""
+        for name in names:
+            if (key := self.key(name)) is not None:
+                return self.entries[key]
+        return None
+
+    def key(self, name: str) -> str | None:
+        """Return the name as a mapping has it, e.g. `job_spec` for `jobSpec`; None where it has none."""
+        if name in self.entries:
+            return name
+        wanted = folded(name)
+        return next((key for key in self.entries if folded(key) == wanted), None)
+
+    def text(self) -> str:
+        """Return a scalar as text, as it was written."""
+        if isinstance(self.value, str):
+            return self.value
+        if self.value is None or not self.is_scalar:
+            return self.raw
+        return self.raw or (str(self.value).lower() if isinstance(self.value, bool) else str(self.value))
+
+
+class Draft(NamedTuple):
+    """A job as it was read, not yet checked: `kind` as in jobs.spec.KINDS, `form` for people.
+
+    `unseen` are the paths of what stands in a file that is not part of the text, `notes` the findings of reading it.
+    """
+
+    kind: str
+    body: Node
+    form: str
+    project: str = ""
+    region: str = ""
+    unseen: tuple[str, ...] = ()
+    notes: "Notes | None" = None
+
+
+@dataclass
+class Notes:
+    """Collects findings while a text is read; beyond MAX_FINDINGS they are only counted."""
+
+    findings: list[Finding] = field(default_factory=list)
+    left_out: int = 0
+
+    def error(self, code: str, line: int | None, message: str, remedy: str = "", path: str = "") -> None:
+        """Add an error: the text is not a valid job."""
+        self._add(Finding(code, Severity.ERROR, path, message, remedy, SOURCE, READ, line), 2 * MAX_FINDINGS)
+
+    def note(self, code: str, line: int | None, message: str, remedy: str = "", path: str = "") -> None:
+        """Add advice: the text was read in a way that a person should know."""
+        self._add(Finding(code, Severity.NOTE, path, message, remedy, SOURCE, READ, line), MAX_FINDINGS)
+
+    def extend(self, other: "Notes | None") -> None:
+        """Add the findings of other notes."""
+        if other is not None:
+            self.findings.extend(other.findings)
+            self.left_out += other.left_out
+
+    def has(self, *codes: str) -> bool:
+        """Tell whether a finding has one of these codes."""
+        return any(finding.code in codes for finding in self.findings)
+
+    def result(self) -> list[Finding]:
+        """Return the findings, with one more that counts those left out."""
+        if not self.left_out:
+            return self.findings
+        message = f"{self.left_out} more remarks of the importer are not shown."
+        return [*self.findings, Finding("more_findings", Severity.NOTE, "", message)]
+
+    def _add(self, finding: Finding, most: int) -> None:
+        if len(self.findings) >= most:
+            self.left_out += 1
+        elif finding not in self.findings:  # a function that is called twice is read twice
+            self.findings.append(finding)
+
+
+@dataclass(frozen=True)
+class Files:
+    """The texts of files that may be named in another text, by their names.
+
+    `otherwise` is the text for a name that none of them has; `used` collects the names of those that were named,
+    `missing` the names that none has.
+    """
+
+    texts: Mapping[str, str]
+    otherwise: str | None = None
+    used: set[str] = field(default_factory=set)
+    missing: set[str] = field(default_factory=set)
+
+    def get(self, name: str) -> str | None:
+        """Return the text of the file of this name; a name that only a run knows means the only file."""
+        same = [each for each in self.texts if each == name]
+        same = same or [each for each in self.texts if PurePath(each).name == PurePath(name).name]
+        same = same or (list(self.texts) if "${" in name else [])
+        if len(same) != 1:
+            self.missing.add(name)
+            return self.otherwise
+        self.used.add(same[0])
+        return self.texts[same[0]]
+
+
+def max_jobs(text: str) -> int:
+    """Return how many jobs of a text are read: of a large one only two, to show that there are more."""
+    return 20 if len(text) <= LARGE_TEXT else 2
+
+
+def node_of(value: Any, line: int) -> Node:
+    """Wrap JSON-able values, all on one line; nodes inside stay as they are."""
+    if isinstance(value, Node):
+        return value
+    if isinstance(value, dict):
+        return Node({key: node_of(item, line) for key, item in value.items()}, line)
+    if isinstance(value, list | tuple):
+        return Node([node_of(item, line) for item in value], line)
+    return Node(value, line)
+
+
+def plain(node: Node) -> Any:
+    """Return the JSON value of a node; the node has to be within the limits, see `exceeded_limit`."""
+    if isinstance(node.value, dict):
+        return {name: plain(item) for name, item in node.value.items()}
+    return [plain(item) for item in node.value] if isinstance(node.value, list) else node.value
+
+
+def exceeded_limit(node: Node) -> str:
+    """Return a message if a tree exceeds a limit when its shared parts are copied, else "". Takes bounded time."""
+    waiting: list[tuple[Node, int]] = [(node, 0)]
+    seen = 0
+    while waiting:
+        current, depth = waiting.pop()
+        seen += 1
+        if depth > MAX_DEPTH:
+            return f"It is nested more than {MAX_DEPTH} levels deep."
+        if seen > MAX_VALUES or len(waiting) > 2 * MAX_VALUES:
+            return f"Written out, it holds more than {MAX_VALUES:,} values."
+        if not current.is_scalar:
+            items = current.value.values() if isinstance(current.value, dict) else current.value
+            waiting.extend((item, depth + 1) for item in items)
+    return ""
+
+
+def line_at(node: Node, path: str) -> int:
+    """Return the line of the field at `path` (API names), or of the nearest thing above it that was written."""
+    line = node.line
+    for step in steps(path[:2000]):
+        inner = node.get(str(step))
+        if isinstance(node.value, list) and isinstance(step, int) and step < len(node.value):
+            inner = node.value[step]
+        if inner is None:
+            break
+        node, line = inner, inner.line
+    return line
+
+
+def set_at(holder: Node, path: Path, node: Node) -> bool:
+    """Set the value at a path of names and indexes below a node; False where there is no such path."""
+    for step, follows in zip(path, [*path[1:], None], strict=True):
+        held = holder.value
+        if isinstance(held, list) and isinstance(step, int) and step < len(held):
+            if follows is None:
+                held[step] = node
+            holder = held[step]
+        elif isinstance(held, dict) and isinstance(step, str):
+            name = holder.key(step) or step
+            if follows is None:
+                held[name] = node
+            holder = held.setdefault(name, Node({}, node.line))
+        else:
+            return False
+    return True
+
+
+def is_unknown(node: Node) -> bool:
+    """Tell whether a value that a program gives is a placeholder or a text with one in it."""
+    return isinstance(node.value, str) and "${" in node.value
+
+
+def is_open(node: Node | None) -> bool:
+    """Tell whether a value is not known, or None."""
+    return node is None or node.value is None or is_unknown(node)
+
+
+def camel(name: str) -> str:
+    """Return a name as the API writes it, e.g. `machineType` for `machine_type` and `machine-type`."""
+    first, *rest = name.replace("-", "_").split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def folded(name: str) -> str:
+    """Return a name without case, underscores and hyphens, in which `worker_pool_specs` is `workerPoolSpecs`."""
+    return name.replace("_", "").replace("-", "").lower()

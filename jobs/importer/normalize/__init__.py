@@ -1,0 +1,1 @@
+"""What people write, brought to what the API takes."""

@@ -1,0 +1,209 @@
+"""Brings a job as people write it to what the API takes, field by field along the typed spec, and notes each change.
+
+Numbers in text fields become text as written, one value where a list belongs becomes a list of one, seconds become
+durations, fields that Vertex AI fills in are dropped, and placeholders are named. The name and the trial counts that
+gcloud's config files leave out are added. The rest is left to `jobs.spec.read`.
+"""
+
+import re
+from typing import Any
+
+from jobs.importer.nodes import Draft, Node, Notes, node_of
+from jobs.importer.syntax.yaml_text import surprises
+from jobs.spec import CustomJobSpec, EnvVar, Message, TuningTaskInputs, quoted
+from jobs.spec.paths import join, steps
+from jobs.spec.placeholders import PROGRAM, has_mark, holds_placeholder, is_program
+from jobs.spec.programs import program_placeholders
+from jobs.spec.shape import Slot, slots
+
+MAX_UNKNOWN, MAX_NAME = 200, 128
+BRACED = re.compile(r"[A-Za-z_][\w.-]*")
+
+
+class Normalizer:
+    """Walks a body along the spec; `placeholders` collects their paths, with the texts that are kept of them."""
+
+    def __init__(self, notes: Notes) -> None:
+        self.notes = notes
+        self.placeholders: dict[str, str] = {}
+        self.unknown = 0
+
+    def message(self, model: type[Message], node: Node, path: str = "") -> Node:
+        """Return a message of type `model` normalized; what is no mapping is returned as it is."""
+        if not isinstance(node.value, dict):
+            return node
+        known = slots(model)
+        entries: dict[str, Node] = {}
+        for name, item in node.value.items():
+            slot = known.get(name) or known.get(name.removesuffix("_"))
+            if slot is None:
+                if self._keeps_unknown(name, item, path):
+                    entries[name] = item
+                continue
+            here = join(path, slot.alias)
+            if slot.output and model.__name__ not in ("Trial", "Model"):
+                message = f"{slot.alias} is filled in by Vertex AI; it is left out."
+                self.notes.note("output_field", item.line, message, path=here)
+            elif item.value is None:
+                self.notes.note("empty_value", item.line, f"{slot.alias} has no value; it is left out.", path=here)
+            elif (value := self._field(slot, item, here, node)) is not None:
+                entries[name if name in known else slot.name] = value
+        if is_program(model):
+            self._program(Node(entries, node.line), path)
+        return Node(entries, node.line)
+
+    def _program(self, program: Node, path: str) -> None:
+        """Record the placeholders in command, args and env, which are recognised together."""
+        words = {name: program.entries.get(name) for name in ("command", "args", "env")}
+        items = {name: node.value if node and isinstance(node.value, list) else [] for name, node in words.items()}
+        command, args = ([item.text() for item in items[name]] for name in ("command", "args"))
+        named = [[item.entries.get(name) for name in ("name", "value")] for item in items["env"]]
+        env = [(name.text() if name else "", value.text() if value else "") for name, value in named]
+        for place, text in program_placeholders(command, args, env):
+            name, index, *_ = steps(place)
+            line = items[str(name)][int(index)].line
+            self._record_placeholder(text, line, f"{path}.{place}", is_kept=True)
+
+    def _keeps_unknown(self, name: str, node: Node, path: str) -> bool:
+        """Count an unknown field; return whether it is kept, so that it is refused by name."""
+        self.unknown += 1
+        if self.unknown == MAX_UNKNOWN + 1:
+            message = f"From {quoted(name)} on, fields that Vertex AI does not know are no longer looked at."
+            self.notes.error("more_unknown_fields", node.line, message, "", path)
+        return self.unknown <= MAX_UNKNOWN
+
+    def _field(self, slot: Slot, node: Node, path: str, around: Node) -> Node | None:
+        if slot.mapping:
+            return self._mapping(slot, node, path)
+        if not slot.many:
+            return self._one(slot, node, path, around)
+        if slot.model is EnvVar and isinstance(node.value, dict) and not {"name", "value"} & set(node.value):
+            message = "env must be a list of name and value; the names and values are read as such a list."
+            self.notes.error("env_as_mapping", node.line, message, "Write - name: A and value: b.", path)
+            pairs = [node_of({"name": name, "value": item}, item.line) for name, item in node.value.items()]
+            node = Node(pairs, node.line)
+        if not isinstance(node.value, list):
+            if slot.model is not None and self._is_placeholder(slot, node, path):
+                return None
+            message = f"{slot.alias} is a list in the API; the single value is read as a list of one."
+            self.notes.note("single_value", node.line, message, "Put a hyphen or [ ] around it.", path)
+            node = Node([node], node.line)
+        return Node([self._item(slot, item, f"{path}[{n}]", around) for n, item in enumerate(node.value)], node.line)
+
+    def _item(self, slot: Slot, node: Node, path: str, around: Node) -> Node:
+        empty = Node({} if slot.model is not None else node.value, node.line)
+        is_skipped = node.value is None and slot.model is not None
+        return empty if is_skipped else self._one(slot, node, path, around) or empty
+
+    def _one(self, slot: Slot, node: Node, path: str, around: Node) -> Node | None:
+        """Normalize one value; None for a placeholder in a field that takes no text."""
+        if slot.kind.name == "task":
+            return self.message(_task_model(node, around), node, path)
+        if slot.kind.name == "free":
+            return node
+        if slot.model is not None:
+            return None if self._is_placeholder(slot, node, path) else self.message(slot.model, node, path)
+        node = _unbracketed(node)
+        if slot.kind.name == "duration":
+            node = self._duration(slot, node, path)
+        if slot.kind.name == "text":
+            node = self._text(slot, node, path)
+        elif node.raw:
+            for surprise in surprises(node):
+                self.notes.note("yaml_number", node.line, surprise, "Write it as a plain decimal number.", path)
+        is_placeholder = self._is_placeholder(slot, node, path)
+        is_kept = slot.kind.name == "text" and slot.name != "training_task_definition"
+        return node if is_kept or not is_placeholder else None
+
+    def _is_placeholder(self, slot: Slot, node: Node, path: str) -> bool:
+        if not isinstance(node.value, str) or slot.name in PROGRAM or not holds_placeholder(slot, node.value):
+            return False
+        self._record_placeholder(node.value, node.line, path, is_kept=slot.kind.name == "text")
+        return True
+
+    def _record_placeholder(self, text: str, line: int, path: str, *, is_kept: bool) -> None:
+        self.placeholders[path] = text if is_kept else ""
+        message = f"{quoted(text)} is a placeholder" + ("." if is_kept else "; it is left out until it is filled.")
+        self.notes.note("placeholder", line, message, "Put the real value there before submitting.", path)
+
+    def _text(self, slot: Slot, node: Node, path: str) -> Node:
+        if isinstance(node.value, str) or not node.is_scalar:
+            return node
+        text = node.text() or "null"
+        message = f"{slot.alias} holds text in the API; {quoted(text)} without quotes is read as text, as written."
+        self.notes.note("number_as_text", node.line, message, "Put it in quotes.", path)
+        return Node(text, node.line)
+
+    def _duration(self, slot: Slot, node: Node, path: str) -> Node:
+        """Return seconds as a duration, whether given as a number, as digits, or as a proto's seconds and nanos."""
+        value = node.value
+        if isinstance(value, dict) and set(value) <= {"seconds", "nanos"}:
+            return Node(_of_parts(node), node.line)
+        if isinstance(value, float):
+            value = f"{value:.9f}".rstrip("0").rstrip(".")
+        is_digits = isinstance(value, str) and re.fullmatch(r"-?[0-9]+(?:\.[0-9]+)?", value)
+        if type(value) is not int and not (is_digits and (node.value is not value or value.isdecimal())):
+            return node
+        written = f"{value}s"
+        message = f"{slot.alias} is seconds with an s in the API; {quoted(node.value)} is read as {quoted(written)}."
+        self.notes.note("seconds_without_s", node.line, message, f'Write "{written}".', path)
+        return Node(written, node.line)
+
+    def _mapping(self, slot: Slot, node: Node, path: str) -> Node | None:
+        if not isinstance(node.value, dict):
+            return None if self._is_placeholder(slot, node, path) else node
+        entries: dict[str, Node] = {}
+        for name, item in node.value.items():
+            here = f"{path}[{quoted(name)[1:-1]}]"
+            entries[name] = self._text(slot, item, here) if item.value is not None else Node("", item.line)
+            if not self._is_placeholder(slot, Node(name, item.line), here):
+                self._is_placeholder(slot, entries[name], here)
+        return Node(entries, node.line)
+
+
+def _task_model(node: Node, around: Node) -> type[Message]:
+    """Return what a pipeline's inputs are, as `jobs.spec.read` decides it."""
+    definition = around.get("trainingTaskDefinition")
+    named = definition.value if definition is not None and isinstance(definition.value, str) else ""
+    is_tuning = node.get("studySpec", "trialJobSpec") is not None and "custom_task" not in named
+    return TuningTaskInputs if is_tuning or "hyperparameter_tuning" in named else CustomJobSpec
+
+
+def _unbracketed(node: Node) -> Node:
+    """Read [NAME] and {NAME}, which YAML takes for a list and a mapping, as placeholders."""
+    if isinstance(node.value, list) and len(node.value) == 1 and has_mark(f"[{node.value[0].text()}]"):
+        return Node(f"[{node.value[0].text()}]", node.line)
+    name, held = next(iter(node.entries.items()), ("", None))
+    is_braced = len(node.entries) == 1 and held is not None and held.value is None and BRACED.fullmatch(name)
+    return Node("{" + name + "}", node.line) if is_braced else node
+
+
+def _of_parts(node: Node) -> Any:
+    """Return a proto's seconds and nanos as a duration; what is no number is returned as it is."""
+    held = [node.entries.get(name, Node(0, node.line)).value for name in ("seconds", "nanos")]
+    values = [int(value) if isinstance(value, str) and value.isdecimal() else value for value in held]
+    if not all(isinstance(value, int) and 0 <= value < 10**12 for value in values):
+        return node.value
+    return f"{values[0]}{f'.{values[1]:09d}'.rstrip('0') if values[1] else ''}s"
+
+
+def add_defaults(tree: Node, draft: Draft, format_key: str, name: str, notes: Notes) -> Node:
+    """Return the tree with the name that the caller gives and the trial counts that gcloud takes, where it has none.
+
+    Only what gcloud's config files leave out is put in, and the name of a value that a program hands to a tool.
+    """
+    is_value = "the Python value" in draft.form
+    if not isinstance(tree.value, dict) or not (is_value or "a bare" in draft.form or format_key == "gcloud-yaml"):
+        return tree
+    entries = dict(tree.value)
+    if draft.kind == "hyperparameter_tuning_job" and not is_value:
+        for field in ("maxTrialCount", "parallelTrialCount"):
+            if tree.get(field) is None:
+                message = f"{field} is not given; gcloud takes 1 unless a flag sets it."
+                notes.note("count_assumed", None, message, f"Give {field}.", field)
+                entries[field] = Node(1, tree.line)
+    if name and tree.get("displayName") is None:
+        message = f"The file gives no display name, which gcloud takes as a flag; {quoted(name)} is taken."
+        notes.note("name_assumed", None, message, "Give displayName beside jobSpec.", "displayName")
+        entries = {"displayName": Node(name[:MAX_NAME], tree.line), **entries}
+    return Node(entries, tree.line)

@@ -1,0 +1,59 @@
+"""The calls of a program that make jobs, each with the call that runs it and what is set in its request."""
+
+import ast
+from dataclasses import dataclass, field
+
+from jobs.importer.nodes import Node, Path
+from jobs.importer.python.operations import name_of
+from jobs.importer.sdk_names import CREATES
+
+RESOURCES = ("_gca_resource", "gca_resource")
+"""Where the SDK's classes keep the request that they send."""
+
+
+@dataclass
+class JobCall:
+    """A call that makes a job, with the arguments of the call that runs it.
+
+    `name` is what the job is bound to; `function` is the function that makes it and was not called yet; `edits` are
+    the fields that are set in the request. With `is_open`, some of the arguments are not known.
+    """
+
+    maker: str
+    args: Node
+    run: Node | None = None
+    name: str = ""
+    is_open: bool = False
+    function: str = ""
+    edits: list[tuple[Path, Node]] = field(default_factory=list)
+
+    def uses(self, inner: "JobCall") -> bool:
+        """Tell whether this is a tuning job that runs the custom job `inner`, or a client's call that sends it."""
+        sent: Node | None = None
+        if self.maker in CREATES:
+            sent = (self.args.get("request") or self.args).get(CREATES[self.maker])
+        elif self.maker == "HyperparameterTuningJob":
+            sent = self.args.get("custom_job")
+        return sent is not None and sent.value is inner.args.value
+
+
+def call_of(calls: list[JobCall], owner: ast.expr) -> JobCall | None:
+    """Return the latest job call that the `owner` of `owner.run(...)` is or is bound to."""
+    name = name_of(owner)
+    return next(
+        (
+            made
+            for made in reversed(calls)
+            if (name and made.name == name) or (isinstance(owner, ast.Call) and made.args.line == owner.lineno)
+        ),
+        None,
+    )
+
+
+def add_edit(calls: list[JobCall], name: str, path: Path, node: Node) -> bool:
+    """Add a field that is set in the request of the job that `name` is bound to; False where it is none."""
+    made = next((made for made in reversed(calls) if made.name == name), None)
+    if made is None or path[0] not in RESOURCES:
+        return False
+    made.edits.append((path[1:], node))
+    return True

@@ -1,0 +1,131 @@
+"""Text to a Python syntax tree, without parts that are not Python: commands of notebooks, other languages, cut lines.
+
+Nothing is run. Source: IPython's manual, "Built-in magic commands" and "System shell access", read 2026-11-21.
+"""
+
+import ast
+import contextlib
+import re
+import textwrap
+import warnings
+from typing import NamedTuple
+
+COMMAND = re.compile(r"([ \t]*)(?:!(?!=)|%(?=[A-Za-z%]))")
+OUTPUT = re.compile(r"([ \t]*[A-Za-z_][\w.,\[\]\"' \t]*=[ \t]*)(?:!|%(?=[A-Za-z]))")
+CONTINUES = re.compile(r"[ \t)\]}#]|$|(?:elif|else|except|finally)\b")
+UNFILLED = re.compile(r"(\b\w+[ \t]*(?<![=!<>])=)(?=[ \t]*(?:[,)#]|$))")
+"""What a lesson leaves for its readers to fill in: `name = # TODO`, `name=,`."""
+UNFINISHED = ("was never closed", "unterminated triple-quoted", "unexpected EOF", "expected an indented block")
+MAX_GAPS, MAX_LESSON = 20, 100_000
+MAX_STATEMENT_PARTS, MAX_PARSED, MAX_LEFT_OUT = 60, 1_000_000, 20
+ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
+"""What Python's own parser raises for a text that it does not take."""
+
+
+class LeftOut(NamedTuple):
+    """A part of the text that is no Python: its line, why, and its text."""
+
+    line: int
+    reason: str
+    text: str
+
+
+class Parsed(NamedTuple):
+    """A program, and what of the text is not in it."""
+
+    tree: ast.Module
+    left_out: list[LeftOut]
+
+
+def parse(text: str) -> Parsed:
+    """Parse a program without its parts that are not Python. Raises SyntaxError where nothing else remains."""
+    try:
+        return Parsed(_parse(text), [])
+    except SyntaxError as error:
+        first = error
+    without = without_commands(text)
+    with contextlib.suppress(SyntaxError):
+        return Parsed(_parse_filled(without), [])
+    parsed = _parse_in_parts(without)
+    if not parsed.tree.body:
+        raise first
+    return parsed
+
+
+def is_program(text: str) -> bool:
+    """Tell whether a text is Python from its first line to its last, a notebook's commands apart."""
+    try:
+        _parse(without_commands(text))
+    except ERRORS:
+        return False
+    return True
+
+
+def without_commands(text: str) -> str:
+    """Replace the lines that are a notebook's own commands; every other line keeps its number."""
+    is_indented = all(line[0] in " \t" for line in text.split("\n") if line.strip())
+    lines = (textwrap.dedent(text) if is_indented else text).split("\n")
+    number = 0
+    while number < len(lines):
+        command, output = COMMAND.match(lines[number]), OUTPUT.match(lines[number])
+        if command is not None or output is not None:
+            while lines[number].rstrip().endswith("\\") and number + 1 < len(lines):
+                lines[number] = ""
+                number += 1
+            lines[number] = f"{output[1]}shell()" if output is not None else f"{command[1] if command else ''}pass"
+        number += 1
+    return "\n".join(lines)
+
+
+def _parse(text: str) -> ast.Module:
+    """Parse without a word about what Python warns of, such as odd escapes."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
+
+
+def _parse_filled(text: str) -> ast.Module:
+    """Parse a program with `...` in the gaps that a lesson leaves; only lines that are no Python are looked at."""
+    lines = text.split("\n")
+    for _ in range(MAX_GAPS if len(text) <= MAX_LESSON else 1):
+        try:
+            return _parse("\n".join(lines))
+        except SyntaxError as error:
+            at = min(error.lineno or 1, len(lines)) - 1
+            filled = UNFILLED.sub(r"\1 ...", lines[at])
+            if filled == lines[at]:
+                raise
+            lines[at] = filled
+    return _parse("\n".join(lines))
+
+
+def _parse_in_parts(text: str) -> Parsed:
+    """Parse statement by statement; statements begin on lines without indent."""
+    lines = text.split("\n")
+    starts = [number for number, line in enumerate(lines) if number == 0 or _begins(lines[number - 1], line)]
+    ends = [*starts[1:], len(lines)]
+    parsed, budget, at = Parsed(ast.Module([], []), []), MAX_PARSED, 0
+    while at < len(starts):
+        reason, taken, where = "it is too long to be looked through", 1, starts[at] + 1
+        for size in range(1, min(MAX_STATEMENT_PARTS, len(starts) - at) + 1):
+            part = "\n".join(lines[starts[at] : ends[at + size - 1]])
+            budget -= len(part)
+            if budget < 0:
+                break
+            try:
+                parsed.tree.body.extend(ast.increment_lineno(_parse(part), starts[at]).body)
+            except SyntaxError as error:
+                reason, where = error.msg or "it cannot be parsed", starts[at] + (error.lineno or 1)
+                if not any(sign in reason for sign in UNFINISHED):
+                    break
+            else:
+                reason, taken = "", size
+                break
+        if reason and len(parsed.left_out) < MAX_LEFT_OUT:
+            parsed.left_out.append(LeftOut(where, reason, "\n".join(lines[starts[at] : ends[at]])))
+        at += taken
+    return parsed
+
+
+def _begins(before: str, line: str) -> bool:
+    return not CONTINUES.match(line) and not before.rstrip().endswith("\\") and not before.startswith("@")

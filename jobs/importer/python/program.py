@@ -1,0 +1,244 @@
+"""What a program makes: its statements are read in order, and its own functions where they are called. Nothing is run.
+
+Names are bound to what is known of their values. Source: google-cloud-aiplatform 2.7.0, read 2026-11-21.
+"""
+
+import ast
+from dataclasses import dataclass
+from functools import partial
+
+from jobs.importer.nodes import Node, Notes, Path, is_open, set_at
+from jobs.importer.python.evaluator import Evaluator
+from jobs.importer.python.functions import CommandLine, Function, bound, defaults, new_object, scope
+from jobs.importer.python.job_calls import JobCall, add_edit, call_of
+from jobs.importer.python.operations import MAX_ITEMS, bind_target, last_name, name_of
+from jobs.importer.sdk_names import MAKERS, MESSAGE_FIELDS, POSITIONS
+
+MAX_CALLS, MAX_CALL_DEPTH = 100, 6
+RUNS = ("run", "submit")
+PARSERS = ("parse_args", "parse_known_args")
+
+
+@dataclass
+class Frame:
+    """A function whose body is being read, and the first value that it returns."""
+
+    function: Function
+    returned: Node | None = None
+
+
+class Program:
+    """Reads a program; its own functions at most MAX_CALLS times and MAX_CALL_DEPTH deep.
+
+    `values` holds what names are bound to at the end, `job_calls` the calls that make jobs, `places` the project and
+    location of init(), `given` the first mapping or list that each function returns.
+    """
+
+    def __init__(self, notes: Notes) -> None:
+        self.values = Evaluator(notes)
+        self.command_line = CommandLine(notes)
+        self.values.procedures |= dict.fromkeys(PARSERS, self.command_line.parse)
+        self.job_calls: list[JobCall] = []
+        self.places = {"project": "", "location": ""}
+        self.given: dict[str, Node] = {}
+        self.making: dict[str, Function] = {}
+        self.frames: list[Frame] = []
+        self.passed_over: list[list[ast.stmt]] = []
+        self.calls = MAX_CALLS
+
+    def follow(self, tree: ast.Module) -> None:
+        """Read the whole program once, and branches that are not taken only if no other makes a job."""
+        self._walk(tree.body)
+        while self.passed_over and not self.job_calls:
+            self._walk(self.passed_over.pop(0))
+
+    def _walk(self, statements: list[ast.stmt]) -> None:
+        for statement in statements:
+            match statement:
+                case ast.FunctionDef() | ast.AsyncFunctionDef():
+                    self._define(statement)
+                case ast.ClassDef():
+                    self._define_class(statement)
+                case ast.If():
+                    self._choose(statement)
+                case ast.Assign(targets=targets, value=value):
+                    self._assign(targets, value)
+                case ast.AnnAssign(target=target, value=ast.expr() as value):
+                    self._assign([target], value)
+                case ast.AugAssign(target=ast.Name() as target):
+                    joined = ast.BinOp(target, statement.op, statement.value)
+                    self._assign([target], ast.copy_location(joined, statement))
+                case ast.Expr(value=value) | ast.Return(value=ast.expr() as value):
+                    self._evaluate_alone(value, is_return=isinstance(statement, ast.Return))
+                case _:
+                    self._walk_blocks(statement)
+
+    def _walk_blocks(self, statement: ast.stmt) -> None:
+        """Read the blocks of a loop, a with or a try; what happens after an error hides nothing that was known."""
+        for block in ("body", "orelse", "finalbody"):
+            self._walk(getattr(statement, block, []))
+        before = dict(self.values.names)
+        for handler in getattr(statement, "handlers", []):
+            self._walk(handler.body)
+        names = self.values.names
+        names |= {name: node for name, node in before.items() if not is_open(node) or is_open(names.get(name))}
+
+    def _choose(self, statement: ast.If) -> None:
+        """Follow the branch that is taken, where that is known; else both, and the first decides the values of names.
+
+        None in a branch that may not be taken does not hide what a name was bound to before, nor does a value that is
+        not known hide one that is.
+        """
+        taken = self.values.truth(statement.test)
+        if taken is not None:
+            self._walk(statement.body if taken else statement.orelse)
+            self.passed_over.append(statement.orelse if taken else statement.body)
+            return
+        before = dict(self.values.names)
+        self._walk(statement.body)
+        first, self.values.names = self.values.names, dict(before)
+        self._walk(statement.orelse)
+        for name, node in first.items():
+            held, other = before.get(name), self.values.names.get(name)
+            is_changed = held is not node and not (node.value is None and name in before)
+            if is_changed and not (is_open(node) and other is not held and not is_open(other)):
+                self.values.names[name] = node
+
+    def _assign(self, targets: list[ast.expr], value: ast.expr) -> None:
+        self._carry_out(value, name_of(targets[0]))
+        node = self.values.evaluate(value)
+        for target in targets:
+            name = name_of(target)
+            if isinstance(target, ast.Attribute | ast.Subscript) and self._set_field(target, node):
+                continue
+            if isinstance(target, ast.Tuple | ast.List):
+                for inner in target.elts:
+                    self.values.names.pop(name_of(inner), None)
+                self.values.names |= bind_target(target, node) or {}
+            elif name:
+                self.values.names[name] = node
+
+    def _evaluate_alone(self, value: ast.expr, *, is_return: bool) -> None:
+        """Carry out a statement that is an expression; a value at the end of a notebook's cell is bound to `it`."""
+        self._carry_out(value, "")
+        if is_return and self.frames:
+            frame, node = self.frames[-1], self.values.evaluate(value)
+            frame.returned = frame.returned or node
+            if not node.is_scalar and node.value:
+                self.given.setdefault(frame.function.name, node)
+        elif isinstance(value, ast.Dict | ast.List | ast.Tuple) or (
+            isinstance(value, ast.Call) and name_of(value.func) == "dict"
+        ):
+            self.values.names.setdefault("it", self.values.evaluate(value))
+
+    def _set_field(self, target: ast.expr, node: Node) -> bool:
+        """Set a field of what a name is bound to, as in `job.job_spec.network = "n"`; False where there is none."""
+        path: Path = []
+        owner = target
+        while isinstance(owner, ast.Attribute | ast.Subscript) and not (path and name_of(owner) in self.values.names):
+            path.insert(0, owner.attr if isinstance(owner, ast.Attribute) else self.values.evaluate(owner.slice).value)
+            owner = owner.value
+        name, node = name_of(owner), Node(node.value, target.lineno, node.raw)
+        if name and add_edit(self.job_calls, name, path, node):
+            return True
+        holder = self.values.names.get(name)
+        return holder is not None and set_at(holder, path, node)
+
+    def _carry_out(self, expression: ast.expr, name: str) -> None:
+        """Carry out the calls of an expression that make, run or change something, inner ones first."""
+        for call in reversed([node for node in ast.walk(expression) if isinstance(node, ast.Call)]):
+            called, owner = last_name(call.func), call.func.value if isinstance(call.func, ast.Attribute) else None
+            if called in MAKERS and self._make(call, called, name):
+                continue
+            if (function := self.making.get(called)) is not None:
+                self.values.done[call] = self._enter(function, call) or self.values.unknown(call)
+            elif called in RUNS and owner is not None:
+                if (made := call_of(self.job_calls, owner)) is not None:
+                    made.run = made.run or self.values.arguments(call)
+            elif called in ("append", "extend", "update") and owner is not None and call.args:
+                _grow(called, self.values.evaluate(owner), self.values.evaluate(call.args[0]))
+            elif called == "add_argument" and call.args:
+                flags = [self.values.evaluate(flag).text() for flag in call.args]
+                self.command_line.add(flags, self.values.arguments(call).entries)
+            elif (
+                called == "setattr" and len(call.args) == 3 and (attribute := self.values.evaluate(call.args[1])).value
+            ):
+                setting = ast.copy_location(ast.Attribute(call.args[0], attribute.text()), call)
+                self._set_field(setting, self.values.evaluate(call.args[2]))
+            elif called == "init":
+                given = self.values.arguments(call).entries
+                self.places |= {name: given[name].text() for name in self.places if name in given and given[name].value}
+
+    def _make(self, call: ast.Call, maker: str, name: str) -> bool:
+        """Add a call that makes a job; False for a message that only has a job's name."""
+        args = self.values.arguments(call)
+        for word, value in zip(POSITIONS.get(maker, ()), call.args, strict=False):
+            args.value[word] = self.values.evaluate(value)
+        if MESSAGE_FIELDS.get(maker, frozenset()) & set(args.value):
+            return False
+        is_open = any(word.arg is None and self.values.evaluate(word.value).is_scalar for word in call.keywords)
+        self.job_calls.append(JobCall(maker, args, name=name, is_open=is_open))
+        self.values.done[call] = args
+        return True
+
+    def _define(self, function: Function) -> None:
+        """Read a function with the defaults of its parameters, before any call of it.
+
+        The names that it binds stay known; jobs of its calls will replace those that it makes here.
+        """
+        if function.name not in PARSERS:
+            self.values.procedures[function.name] = partial(self._value_of_call, function)
+        called = {last_name(node.func) for node in ast.walk(function) if isinstance(node, ast.Call)}
+        self.making |= {function.name: function} if called & {*MAKERS, *RUNS} else {}
+        first, names = len(self.job_calls), self.values.names
+        parameters = defaults(function, self.values)
+        self.values.names = scope(names, parameters)
+        self._within(function)
+        restored = {name: node for name, node in names.items() if name in parameters}
+        self.values.names = restored | self.values.names | restored
+        for made in self.job_calls[first:]:
+            made.function = made.function or function.name
+
+    def _define_class(self, statement: ast.ClassDef) -> None:
+        """Bind a class to its attributes, from which its objects start."""
+        before = dict(self.values.names)
+        self._walk(statement.body)
+        own = {name: node for name, node in self.values.names.items() if before.get(name) is not node}
+        attributes = self.values.names[statement.name] = Node(own, statement.lineno)
+        self.values.procedures[statement.name] = partial(new_object, self.values, attributes)
+
+    def _within(self, function: Function) -> Node | None:
+        self.frames.append(Frame(function))
+        self._walk(function.body)
+        return self.frames.pop().returned
+
+    def _value_of_call(self, function: Function, call: ast.Call) -> Node | None:
+        """Return what a function of the program gives; jobs that it makes do not count."""
+        made = self.job_calls
+        node = self._enter(function, call)
+        self.job_calls = made
+        return node
+
+    def _enter(self, function: Function, call: ast.Call) -> Node | None:
+        """Read a function as it is called; the jobs that it makes take the place of those without a call."""
+        if self.calls <= 0 or len(self.frames) >= MAX_CALL_DEPTH:
+            return None
+        self.calls -= 1
+        names, done = self.values.names, self.values.done
+        self.values.names, self.values.done = bound(function, call, self.values), {}
+        self.job_calls = [made for made in self.job_calls if made.function != function.name]
+        node = self._within(function)
+        self.values.names, self.values.done = names, done
+        return node
+
+
+def _grow(method: str, holder: Node, value: Node) -> None:
+    """Add to a list or a mapping what append, extend or update adds."""
+    if holder.is_scalar or len(holder.value) > MAX_ITEMS:
+        return
+    if isinstance(holder.value, list) and method == "append":
+        holder.value.append(value)
+    elif isinstance(holder.value, list) and isinstance(value.value, list):
+        holder.value.extend(value.value)
+    elif isinstance(holder.value, dict) and isinstance(value.value, dict):
+        holder.value.update(value.value)

@@ -1,0 +1,1 @@
+"""One reader for each format: what it describes becomes drafts of jobs."""

@@ -1,0 +1,96 @@
+"""Jobs of curl and PowerShell commands: the body of the request that they post, with the place in its address."""
+
+import itertools
+import re
+
+from jobs.importer.nodes import Draft, Files, Node, Notes, max_jobs
+from jobs.importer.readers.documents import identify, looks_like, refuse_document
+from jobs.importer.syntax.json_text import read_json
+from jobs.importer.syntax.shell import Command, Shell
+from jobs.importer.syntax.shell_words import Word
+from jobs.spec import COLLECTIONS, quoted
+
+KIND = {collection: kind for kind, collection in COLLECTIONS.items()}
+ADDRESS = re.compile(rf"projects/([^/]+)/locations/([^/]+)/({'|'.join(KIND)})\b(?![/:])")
+DATA = frozenset({"-d", "--data", "--data-raw", "--data-binary", "--data-ascii", "--json", "-Body", "-InFile"})
+SENDERS = frozenset({"curl", "Invoke-WebRequest", "Invoke-RestMethod"})
+HERE_STRING = re.compile(
+    r"(?:\$(\w+)[ \t]*=[ \t]*)?@['\"]\n(.*?\n)['\"]@(?:[ \t]*\|[ \t]*Out-File[ \t]+(?:-FilePath[ \t]+)?(\S+))?",
+    re.DOTALL,
+)
+
+
+def read_curl(text: str, notes: Notes, files: Files) -> list[Draft]:
+    """Return the jobs that the curl commands of a text create; `files` are those that they may name."""
+    shell = _shell(text)
+    drafts: list[Draft] = []
+    for command in shell.commands():
+        sends = any(word.text.lstrip("!%$ ") in SENDERS for word in command.words)
+        address = next((m for word in command.words if (m := ADDRESS.search(word.text))), None)
+        data = _data(command)
+        if not sends or (address is None and data is None):
+            continue
+        own = Notes()
+        body = _body(command, data, shell.documents, files, own)
+        document = next(iter(read_json(body.text, own, body.line)), None) if body is not None else None
+        project, region, collection = address.groups() if address else ("", "", "")
+        draft = _draft(document, collection, own) if document is not None else None
+        if draft is not None:
+            form = f"a curl command that posts {draft.form}"
+            drafts.append(draft._replace(form=form, project=project, region=region, notes=own))
+            continue
+        if document is not None:
+            refuse_document(document, "Give a command that creates a job.", own)
+        notes.findings.extend(own.findings)
+    return drafts[: max_jobs(text)]
+
+
+def _shell(text: str) -> Shell:
+    """Return the shell for a text; PowerShell's here-strings become variables and files of it."""
+    end = max(text.rfind("\n'@"), text.rfind('\n"@'))  # behind the last end there is none
+    held_in = f"{text[:end]}{text[end:].partition(chr(10) * 2)[0]}" if end > 0 else ""
+    shell = Shell(HERE_STRING.sub(lambda held: "\n" * held[0].count("\n"), held_in) + text[len(held_in) :])
+    for held in itertools.islice(HERE_STRING.finditer(held_in), max_jobs(text)):
+        line = text.count("\n", 0, held.start(2)) + 1
+        shell.variables[held[1] or ""], shell.first_lines[held[2]] = held[2], line
+        shell.documents[(held[3] or "").removeprefix("./")] = Word(held[2], line)
+    return shell
+
+
+def _draft(node: Node, collection: str, notes: Notes) -> Draft | None:
+    """Return the body as the resource that the address names, unless its fields are of another."""
+    is_plain = isinstance(node.value, dict) and looks_like(node) in ("", "job", "tuning", "pipeline")
+    if collection and is_plain:
+        return Draft(KIND[collection], node, f"one of the {collection}")
+    return identify(node, notes)
+
+
+def _data(command: Command) -> Word | None:
+    """Return the word that gives the body, or `@` and the name of its file."""
+    for word, following in itertools.zip_longest(command.words, command.words[1:]):
+        name, equals, value = word.text.partition("=")
+        if word.text in DATA and following is not None:
+            return Word(f"@{following.text}", following.line) if word.text == "-InFile" else following
+        if equals and name in DATA:
+            return Word(value, word.line)
+        if word.text.startswith("-d") and len(word.text) > 2:
+            return Word(word.text[2:], word.line)
+    return None
+
+
+def _body(command: Command, data: Word | None, documents: dict[str, Word], files: Files, notes: Notes) -> Word | None:
+    if data is None:
+        notes.error("no_body", command.words[0].line, "The curl command sends no body.", "Give it with -d.")
+        return None
+    if not data.text.startswith("@"):
+        return Word(data.text, documents[""].line) if "" in documents and data.text == documents[""].text else data
+    name = data.text[1:]
+    if name in ("-", "/dev/stdin") and command.document is not None:
+        return command.document
+    if (document := documents.get(name.removeprefix("./"))) is not None:
+        return document
+    if (text := files.get(name)) is not None:
+        return Word(text, data.line)
+    message = f"The job itself is in the file {quoted(name)}, which is not part of this text."
+    notes.error("config_elsewhere", data.line, message, "Give that file.")
+    return None

@@ -1,0 +1,186 @@
+"""Jobs of YAML and JSON documents, in the forms in which people write them, with or without wrappers.
+
+Source of the forms: 539 published specs; gcloud's `--config` help; the REST reference, read 2026-11-21.
+"""
+
+from jobs.importer.nodes import Draft, Node, Notes, exceeded_limit, folded, max_jobs
+from jobs.importer.readers.sdk_jobs import custom_job
+from jobs.importer.syntax.json_text import read_json
+from jobs.importer.syntax.yaml_text import read_yaml
+from jobs.spec import KINDS, CustomJob, CustomJobSpec, quoted
+from jobs.spec.shape import slots
+
+SPEC_NAMES = frozenset(folded(name) for name in slots(CustomJobSpec))
+JOB_NAMES = frozenset(folded(name) for name in slots(CustomJob)) - SPEC_NAMES
+PLACE_NAMES = {"project": "project", "projectid": "project", "region": "region", "location": "region"}
+SDK_NAMES = frozenset({"stagingbucket", "baseoutputdir", "encryptionspeckeyname", "schedulingstrategy"})
+MAX_WRAP_DEPTH, MAX_WRAPPED = 4, 50
+FORMS = {
+    "pipeline": set(
+        "trainingtaskdefinition trainingtaskinputs inputdataconfig modeltoupload modelid parentmodel".split()
+    ),
+    "tuning": {"studyspec", "trialjobspec"},
+    "job": {"jobspec"},
+    "spec": {"workerpoolspecs"},
+    "pool": {"machinespec", "containerspec", "pythonpackagespec"},
+}
+"""Forms, and the names by which each is recognised."""
+SPEC_ONLY = frozenset(
+    "scheduling baseoutputdirectory workerpoolspec workerpools reservedipranges persistentresourceid".split()
+)
+"""Names that only a job spec has, also where its pools are missing or misspelt."""
+UNKNOWN = "No job was found in this document: it has no workerPoolSpecs, jobSpec or the like."
+KIND = {"pipeline": "training_pipeline", "tuning": "hyperparameter_tuning_job", "job": "custom_job"}
+NO_JOBS = {
+    "traininginput": "describes a job of AI Platform Training, which Google has shut down",
+    "scaletier": "describes a job of AI Platform Training, which Google has shut down",
+    "resourcepools": "describes a persistent resource, not a job",
+    "pipelinespec": "describes a pipeline job of Vertex AI Pipelines, not a training job",
+    "pipelineinfo": "describes a pipeline of Vertex AI Pipelines, not a training job",
+    "apiversion": "is a Kubernetes manifest, not a job of Vertex AI",
+    "deployedmodels": "describes an endpoint, not a job",
+    "nasjobspec": "describes a NAS job (neural architecture search), which Trainboard does not run",
+    "dedicatedresources": "describes a deployment or a batch prediction, not a training job",
+    "nbformat": "is a notebook in which no job was found",
+}
+
+
+def read_documents(text: str, notes: Notes, *, is_json: bool) -> list[Draft]:
+    """Return the jobs that the documents of a JSON or YAML text describe."""
+    documents = _listed_jobs(read_json(text, notes) if is_json else read_yaml(text, notes))
+    drafts: list[Draft] = []
+    for document in documents[: max_jobs(text)]:
+        own = Notes()
+        if (draft := identify(document, own)) is not None:
+            drafts.append(draft._replace(notes=own))
+        else:
+            notes.findings.extend(own.findings)
+    if documents and not drafts:
+        refuse_document(documents[0], "Give a CustomJob or one of its siblings.", notes)
+    return drafts
+
+
+def read_config(text: str, line: int, notes: Notes) -> Draft | None:
+    """Return what the text of gcloud's --config describes; its first line has the number `line`."""
+    is_json = text.lstrip().startswith("{")
+    documents = read_json(text, notes, line) if is_json else read_yaml("\n" * (line - 1) + text, notes)
+    if not documents:
+        return None
+    document = documents[0]
+    draft = identify(document, notes)
+    if draft is None and isinstance(document.value, dict) and not exceeded_limit(document):
+        return Draft("custom_job", Node({"jobSpec": document}, document.line), "what should be a CustomJobSpec")
+    return draft
+
+
+def refuse_document(node: Node, remedy: str, notes: Notes) -> None:
+    """Refuse a document that holds no job, with what it describes where that is known."""
+    description = next((text for name, text in NO_JOBS.items() if node.get(name) is not None), "")
+    message = f"This {description}." if description else UNKNOWN
+    notes.error("no_job", node.line, message, remedy)
+
+
+def looks_like(node: Node) -> str:
+    """Return the form of a value: one of FORMS, pools, or calls for the SDK's arguments; nothing for any other."""
+    if isinstance(node.value, list):
+        items = [item for item in node.value[:MAX_WRAPPED] if isinstance(item.value, dict)]
+        is_whole = len(items) == len(node.value[:MAX_WRAPPED])
+        return "pools" if is_whole and any(looks_like(item) == "pool" for item in items) else ""
+    names = {folded(name) for name in node.entries}
+    form = next((form for form, known in FORMS.items() if names & known), "")
+    if form == "spec" and names & SDK_NAMES and "displayname" in names:
+        return "calls"
+    if form:
+        return form
+    if names & SPEC_ONLY and not names & {"spec", "run"}:
+        return "spec"
+    return "job" if names and names <= JOB_NAMES and names & {"displayname", "labels"} else ""
+
+
+def identify(node: Node, notes: Notes, depth: int = 0, inside: str = "") -> Draft | None:
+    """Return the job in a document, without wrappers; None if there is none."""
+    if depth == 0 and (message := exceeded_limit(node)):
+        notes.error("too_much", node.line, message, "Give one job.")
+        return None
+    form = looks_like(node)
+    if form == "pipeline" and (job := _documented_job(node, notes)) is not None:
+        return Draft("custom_job", job, "a CustomJob as documentation shows it" + inside)
+    if form in KIND:
+        return Draft(KIND[form], node, f"a {KINDS[KIND[form]].__name__}{inside}")
+    if form == "calls":
+        return custom_job(node, None, notes)
+    if form == "spec":
+        return _of_spec(node, notes, "a bare CustomJobSpec, which gcloud's --config takes" + inside)
+    if form in ("pools", "pool"):
+        pools = node if form == "pools" else Node([node], node.line)
+        words = "a bare list of worker pools" if form == "pools" else "a bare worker pool"
+        return _of_spec(Node({"workerPoolSpecs": pools}, node.line), notes, words + inside)
+    return _unwrap(node, notes, depth) if depth < MAX_WRAP_DEPTH else None
+
+
+def _listed_jobs(documents: list[Node]) -> list[Node]:
+    """Take lists of jobs apart, so that each job counts as a document of its own."""
+    listed: list[Node] = []
+    for document in documents:
+        items = document.value if isinstance(document.value, list) and len(document.value) > 1 else []
+        is_list = items and all(looks_like(item) in ("job", "spec", "tuning", "pipeline", "calls") for item in items)
+        listed.extend(items if is_list else [document])
+    return listed
+
+
+def _documented_job(node: Node, notes: Notes) -> Node | None:
+    """Read the answers that Google's pages show for custom jobs, where jobSpec stands as trainingTaskInputs."""
+    name, inputs = node.get("name"), node.key("trainingTaskInputs")
+    if name is None or "/customJobs/" not in name.text() or node.get("trainingTaskDefinition") or inputs is None:
+        return None
+    message = (
+        f"{quoted(inputs)} of a custom job is read as jobSpec; Google's pages show it so, the API does not take it."
+    )
+    notes.note("shown_otherwise", node.value[inputs].line, message, "Write jobSpec.", "jobSpec")
+    return Node({"jobSpec" if key == inputs else key: item for key, item in node.value.items()}, node.line)
+
+
+def _of_spec(spec: Node, notes: Notes, form: str) -> Draft:
+    """Make a CustomJob of a bare spec; fields that belong above it are moved there and refused."""
+    inner: dict[str, Node] = {}
+    outer: dict[str, Node] = {}
+    places = {"project": "", "region": ""}
+    for name, item in spec.value.items():
+        place = PLACE_NAMES.get(folded(name))
+        if folded(name) in JOB_NAMES:
+            outer[name] = item
+            message = f"{quoted(name)} is no field of a CustomJobSpec; it is taken as the job's own."
+            remedy = "Put it beside a jobSpec, or give it to gcloud as a flag."
+            notes.error("misplaced", item.line, message, remedy, quoted(name)[1:-1])
+        elif place and isinstance(item.value, str):
+            places[place] = item.value
+            message = f"{quoted(name)} is no field of a CustomJobSpec; it is taken as where the job runs."
+            notes.error("misplaced", item.line, message, "gcloud takes it as a flag, REST in the address.", name)
+        else:
+            inner[name] = item
+    body = Node({**outer, "jobSpec": Node(inner, spec.line)}, spec.line)
+    return Draft("custom_job", body, form, places["project"], places["region"])
+
+
+def _unwrap(node: Node, notes: Notes, depth: int) -> Draft | None:
+    if isinstance(node.value, list) and len(node.value) == 1:
+        return identify(node.value[0], notes, depth + 1, ", in a list")
+    entries = list(node.entries.items())[:MAX_WRAPPED]
+    if any(folded(name) in NO_JOBS for name, _ in entries):
+        return None
+    spec, run = node.entries.get("spec"), node.entries.get("run")
+    if spec is not None and run is not None and looks_like(spec) in ("spec", "calls") and isinstance(run.value, dict):
+        return custom_job(spec, run, notes)
+    for name, item in entries:
+        own = Notes()
+        draft = None if item.is_scalar else identify(item, own, depth + 1, f", inside {quoted(name)}")
+        if draft is None:
+            continue
+        for other, left in node.value.items():
+            if other != name and left.value is not None:
+                message = f"{quoted(other)} beside {quoted(name)} is not carried; the job is read from the latter."
+                note = notes.error if folded(other) in SPEC_NAMES | JOB_NAMES else notes.note
+                note("not_carried", left.line, message, "", quoted(other)[1:-1])
+        notes.extend(own)
+        return draft
+    return None

@@ -1,0 +1,187 @@
+"""gcloud commands and config files to jobs: `gcloud ai custom-jobs create` and `hp-tuning-jobs create`.
+
+Source: gcloud's reference, "gcloud ai custom-jobs create" and "gcloud ai hp-tuning-jobs create", read 2026-11-21. A
+flag wins over the same field of the config file; counts that are not given are 1.
+"""
+
+import re
+from typing import NamedTuple
+
+from jobs.importer.detect import COMMENT, CREATE, heading_of
+from jobs.importer.nodes import Draft, Files, Node, Notes, camel, folded, max_jobs, node_of
+from jobs.importer.readers import gcloud_flags as flags
+from jobs.importer.readers.documents import read_documents
+from jobs.importer.readers.gcloud_flags import Flags, key_name, load_config, read_flags, split_pairs
+from jobs.importer.readers.gcloud_pools import pools_of_flags, with_flags
+from jobs.importer.syntax.shell import Command, Shell, refuse_unclosed
+from jobs.importer.syntax.shell_words import Word
+from jobs.spec import CustomJobSpec, quoted
+from jobs.spec.shape import fields
+
+KIND = {"custom-jobs": "custom_job", "hp-tuning-jobs": "hyperparameter_tuning_job"}
+ALGORITHMS = {"grid-search": "GRID_SEARCH", "random-search": "RANDOM_SEARCH", "algorithm-unspecified": ""}
+UNSEEN = {
+    "custom_job": ("jobSpec.workerPoolSpecs", "jobSpec.scheduling", "jobSpec.baseOutputDirectory"),
+    "hyperparameter_tuning_job": ("studySpec", "trialJobSpec", "maxTrialCount", "parallelTrialCount"),
+}
+"""What a config file holds that is not part of the text, or that could not be read."""
+FLAGS_ONLY = ("displayName", "labels", "encryptionSpec")
+"""What a config file cannot hold, and gcloud takes as flags."""
+START = re.compile(r"(?:[@+-]*|\S*/)gcloud(?:\.cmd)?")
+
+
+class Call(NamedTuple):
+    """A gcloud command that creates a job: its kind, the words after `create`, its line, its here-document."""
+
+    kind: str
+    words: list[Word]
+    line: int
+    document: Word | None
+
+
+def read_gcloud(text: str, notes: Notes, files: Files) -> list[Draft]:
+    """Return the jobs that the gcloud commands of a text create; `files` are those that they may name."""
+    shell = Shell(text)
+    calls = [call for command in shell.commands() if (call := _call(command)) is not None]
+    if not calls:
+        refuse_unclosed(shell, notes)
+    calls = [call for call in calls if call.words] or calls  # a bare name of the command is a sentence about it
+    drafts: list[Draft] = []
+    for call in calls[: max_jobs(text)]:
+        own = Notes()
+        given = read_flags(call.words, own)
+        config = load_config(given, call.document, shell, files, own)
+        drafts.append(_job(call, given, config, own)._replace(notes=own))
+    return drafts
+
+
+def read_gcloud_yaml(text: str, notes: Notes) -> list[Draft]:
+    """Return the jobs of a YAML text; the first is completed from the command in the comment at its head."""
+    drafts = read_documents(text, notes, is_json=False)
+    heading = heading_of(text)
+    command = re.sub(r"^[ \t]*#+ ?", "", heading, flags=re.MULTILINE)
+    is_command = CREATE.search(command) is not None
+    comment = COMMENT.search(text, len(heading) if is_command else 0)
+    if drafts and comment is not None:
+        notes.note("comments", text.count("\n", 0, comment.start()) + 1, "Comments are not kept.")
+    if drafts and is_command and (shown := read_gcloud(command, Notes(), Files({}))):
+        drafts[0] = _with_command(drafts[0], shown[0])
+    return drafts
+
+
+def _with_command(draft: Draft, command: Draft) -> Draft:
+    if not isinstance(draft.body.value, dict) or command.kind != draft.kind:
+        return draft
+    taken = {name: node for name, node in command.body.value.items() if name in FLAGS_ONLY and not draft.body.get(name)}
+    notes = Notes()
+    if taken or command.region or command.project:
+        message = "The command in the comment at the head is read, too: it gives what the file itself cannot hold."
+        notes.note("command_in_comment", 1, message)
+    notes.extend(draft.notes)
+    project, region = draft.project or command.project, draft.region or command.region
+    body = Node({**taken, **draft.body.value}, draft.body.line)
+    return draft._replace(body=body, project=project, region=region, notes=notes)
+
+
+def _call(command: Command) -> Call | None:
+    words = [word.text.lstrip("!%$ ") for word in command.words]
+    start = next((place for place, word in enumerate(words) if START.fullmatch(word)), None)
+    if start is None:
+        return None
+    named = [(place, word) for place, word in enumerate(words[start + 1 :], start + 1) if not word.startswith("-")]
+    names = [word for _, word in named if word not in ("alpha", "beta")]
+    line = command.words[start].line
+    if len(names) < 3 or names[0] != "ai" or names[1] not in KIND or names[2] != "create":
+        return None
+    create = next(place for place, word in named if word == "create")
+    given = [word for word in command.words[start + 1 : create] if word.text.startswith("-")]
+    given += command.words[create + 1 :]
+    if given and not any(word.text.startswith("-") or flags.DASH.match(word.text) for word in given):
+        return None  # a sentence that mentions the command
+    return Call(KIND[names[1]], given, line, command.document)
+
+
+def _job(call: Call, given: Flags, config: Draft | None, notes: Notes) -> Draft:
+    """Return the job of a command: what its config file holds, changed by its flags."""
+    if config is not None and config.kind != call.kind:
+        message = "The config file describes another kind of job than the command creates."
+        notes.error("other_kind", call.line, message)
+        config = None
+    is_tuning, is_unseen = (
+        call.kind != "custom_job",
+        notes.has("config_elsewhere", "unreadable_yaml", "unreadable_json"),
+    )
+    body = Node(dict(config.body.value) if config is not None else {}, call.line)
+    key = body.key("trialJobSpec") or body.key("jobSpec")
+    held = body.value[key] if key else Node({}, call.line)
+    spec = Node(dict(held.entries), held.line)
+    for name, words in given.items():
+        if not _set_field(name, words, body, spec, notes, is_tuning=is_tuning):
+            remedy = _config_field(name) or flags.nearest_flag(name)
+            notes.error("unknown_flag", words[-1].line, f"gcloud has no flag --{quoted(name)[1:-1]} for this.", remedy)
+    if not is_tuning:
+        _set_pools(spec, given, notes, is_unseen=is_unseen)
+    if kms := key_name(given):
+        body.value["encryptionSpec"] = node_of({"kmsKeyName": kms.text}, kms.line)
+    if spec.value or key or not is_tuning:
+        body.value[key or ("trialJobSpec" if is_tuning else "jobSpec")] = spec
+    for name in map(camel, flags.COUNTS) if is_tuning and not is_unseen else ():
+        if body.get(name) is None:
+            notes.note("count_assumed", call.line, f"{name} is not given; gcloud takes 1.", "", name)
+            body.value[name] = Node(1, call.line)
+    form = f"a gcloud command{f', with {config.form} as its config' if config is not None else ''}"
+    project, region = (
+        given[name][-1].text if name in given else getattr(config, name, "") for name in ("project", "region")
+    )
+    return Draft(call.kind, body, form, project, region, UNSEEN[call.kind] if is_unseen else ())
+
+
+def _set_field(name: str, words: list[Word], body: Node, spec: Node, notes: Notes, *, is_tuning: bool) -> bool:
+    """Set the field of a flag; False for a flag that the command does not have."""
+    word, base = words[-1], name.removeprefix("no-")
+    if name == "display-name":
+        body.value["displayName"] = Node(word.text, word.line)
+    elif name == "labels":
+        labels = {key: node for item in words for key, node in split_pairs(item, notes)}
+        body.value["labels"] = Node(labels, word.line)
+    elif name in flags.SPEC_FLAGS:
+        spec.value[camel(name)] = Node(word.text, word.line)
+    elif base in flags.SWITCHES:
+        is_on = (word.text.lower() not in ("false", "no", "0")) == (base == name)
+        spec.value[camel(base)] = Node(is_on, word.line)
+    elif is_tuning and name in flags.COUNTS:
+        body.value[camel(name)] = Node(int(word.text) if word.text.isdecimal() else word.text, word.line, word.text)
+    elif is_tuning and name == "algorithm":
+        algorithm = ALGORITHMS.get(word.text.lower().replace("_", "-"), word.text)
+        study = body.key("studySpec") or "studySpec"
+        if algorithm:
+            entries = body.value[study].entries if study in body.value else {}
+            body.value[study] = Node({**entries, "algorithm": Node(algorithm, word.line)}, word.line)
+    else:
+        return name in flags.WITHOUT_VALUE | flags.WITH_VALUE or (not is_tuning and name in flags.LISTS)
+    return True
+
+
+def _config_field(name: str) -> str:
+    """Return the advice to use the config file for a field that gcloud has no flag for; nothing for other names."""
+    if name in flags.LISTS:
+        return "Put it into the config file, below trialJobSpec."
+    field = next((field.alias for field in fields(CustomJobSpec) if folded(field.alias) == folded(name)), "")
+    return f"Put `{field}` into the config file." if field else ""
+
+
+def _set_pools(spec: Node, given: Flags, notes: Notes, *, is_unseen: bool) -> None:
+    """Set the worker pools that flags give, or apply to those of the config file what flags give to all."""
+    key, pools = spec.key("workerPoolSpecs"), pools_of_flags(given, notes)
+    if pools is not None:
+        spec.value.pop("worker_pool_specs", None)
+        spec.value["workerPoolSpecs"] = pools
+    elif key is not None:
+        spec.value[key] = with_flags(spec.value[key], given)
+    else:
+        note = notes.note if is_unseen else notes.error
+        why = "replaces what that file gives" if is_unseen else "applies to worker pools, and there are none"
+        for name in ("args", "command", "--"):
+            if name in given:
+                message = f"--{name.strip('-') or '--'} {why}; it is not carried."
+                note("not_carried", given[name][0].line, message, "Put it into the config file.")

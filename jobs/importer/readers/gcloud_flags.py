@@ -1,0 +1,138 @@
+"""The flags of gcloud's two create commands, how their lists are split, and where `--config` comes from.
+
+Source: gcloud's reference, `ai custom-jobs create`, `ai hp-tuning-jobs create`, `topic escaping`, read 2026-11-21.
+"""
+
+import re
+from collections.abc import Iterator
+
+from jobs.importer.nodes import Draft, Files, Node, Notes
+from jobs.importer.readers.documents import read_config
+from jobs.importer.syntax.shell import Shell
+from jobs.importer.syntax.shell_words import Word
+from jobs.spec import quoted
+from jobs.spec.shape import nearest
+
+Flags = dict[str, list[Word]]
+SPEC_FLAGS = ("service-account", "network", "persistent-resource-id")
+SWITCHES = ("enable-web-access", "enable-dashboard-access")
+COUNTS = ("max-trial-count", "parallel-trial-count")
+LISTS = frozenset({"args", "command", "python-package-uris", "--", "worker-pool-spec"})
+OWN = (*SPEC_FLAGS, *SWITCHES, *COUNTS, *LISTS, *"display-name labels config region project algorithm".split())
+WITHOUT_VALUE = frozenset("quiet stream-logs log-http user-output-enabled no-user-output-enabled async help".split())
+WITH_VALUE = frozenset(
+    """account access-token-file billing-project configuration flags-file flatten format impersonate-service-account
+    trace-token verbosity kms-key kms-keyring kms-location kms-project config project region""".split()
+)
+"""Flags that do not change the fields of the job; config, key, project and region are read elsewhere."""
+KEY_PARTS = ("kms-keyring", "kms-location", "kms-project")
+DELIMITED = re.compile(r"\^([^^]+)\^")
+DASH = re.compile(r"(?=-{0,2}[\u2010-\u2015])[\u2010-\u2015-]{1,3}(?=[a-z])")
+
+
+def read_flags(words: list[Word], notes: Notes) -> Flags:
+    """Return `{flag: [its values]}` of a command's words; `--` takes the rest as arguments of the program."""
+    given: Flags = {}
+    waiting = list(reversed(words))
+    while waiting:
+        word = _with_hyphens(waiting.pop(), notes)
+        if word.text == "--":
+            if waiting:
+                notes.note("words_after_dashes", word.line, "What follows -- is read as arguments of the program.")
+                given.setdefault("--", []).extend(reversed(waiting))
+            break
+        if not word.text.startswith("--"):
+            if word.text.strip():
+                notes.note("stray_word", word.line, f"{quoted(word.text)} belongs to no flag and is not carried.")
+            continue
+        name, equals, value = word.text[2:].partition("=")
+        name = name.replace("_", "-")
+        if equals:
+            given.setdefault(name, []).append(word.part(len(word.text) - len(value)))
+        elif name.removeprefix("no-") in SWITCHES or name in WITHOUT_VALUE:
+            given.setdefault(name, []).append(Word("", word.line))
+        elif waiting and (name in LISTS or not waiting[-1].text.startswith("--")):
+            given.setdefault(name, []).append(waiting.pop())
+        else:
+            notes.error("flag_without_value", word.line, f"The flag --{quoted(name)[1:-1]} has no value.")
+    return given
+
+
+def _with_hyphens(word: Word, notes: Notes) -> Word:
+    """Read the dash that pages and editors make of two hyphens; gcloud itself does not."""
+    dash = DASH.match(word.text)
+    if dash is None:
+        return word
+    message = f"{quoted(word.text)} begins with a dash where gcloud takes two hyphens; it is read as a flag."
+    notes.error("odd_dash", word.line, message, "Write --.")
+    return Word(f"--{word.text[dash.end() :]}", word.line, [place + 2 - dash.end() for place in word.breaks])
+
+
+def nearest_flag(name: str) -> str:
+    """Return "Did you mean" for a wrong flag, or an empty string."""
+    near = nearest(name, [flag for flag in OWN if flag != "--"])
+    return f"Did you mean `--{near}`?" if near else ""
+
+
+def split_list(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the items of a list, each with its place: split at commas, or at the mark in `^mark^a:b`."""
+    delimited = DELIMITED.match(text)
+    mark, place = (delimited[1], delimited.end()) if delimited else (",", 0)
+    for item in text[place:].split(mark) if text[place:] else []:
+        yield place + (len(item) - len(item.lstrip())), item.strip() if mark == "," else item
+        place += len(item) + len(mark)
+
+
+def split_pairs(word: Word, notes: Notes) -> Iterator[tuple[str, Node]]:
+    """Yield the names and values of `a=b,c=d`."""
+    for place, item in split_list(word.text):
+        name, equals, value = item.partition("=")
+        if equals:
+            yield name, Node(value, word.line_at(place))
+        elif item.strip():
+            message = f"{quoted(item)} is no name=value."
+            notes.error("no_pair", word.line_at(place), message, "Write name=value,name=value.")
+
+
+def load_config(given: Flags, document: Word | None, shell: Shell, files: Files, notes: Notes) -> Draft | None:
+    """Return the job of `--config`, from a here-document or a file; adds an error if it is missing."""
+    words = given.get("config")
+    if not words and document is None:
+        return None
+    word = words[-1] if words else Word("-", 1)
+    is_piped = word.text in ("/dev/stdin", "-")
+    if document is None or not (is_piped or word.text == ""):
+        document = shell.documents.get(word.text.removeprefix("./"))
+    if document is not None:
+        return read_config(document.text, document.line, notes)
+    text = files.get(word.text)
+    if text is None:
+        where = "comes from another command" if is_piped else f"is in the file {quoted(word.text)}"
+        message = f"The job itself {where}, which is not part of this text."
+        remedy = "Give that file; the name, region and flags are read from the command."
+        notes.error("config_elsewhere", word.line, message, remedy)
+        return None
+    own = Notes()
+    draft = read_config(text, 1, own)
+    for finding in own.result():
+        message = f"In {quoted(word.text)}, line {finding.line}: {finding.message}"
+        note = notes.error if finding.severity == "error" else notes.note
+        note(finding.code, word.line, message, finding.remedy, finding.field)
+    return None if draft is None else draft._replace(body=_on_line(draft.body, word.line))
+
+
+def _on_line(node: Node, line: int) -> Node:
+    if isinstance(node.value, dict):
+        return Node({name: _on_line(item, line) for name, item in node.value.items()}, line)
+    if isinstance(node.value, list):
+        return Node([_on_line(item, line) for item in node.value], line)
+    return Node(node.value, line, node.raw)
+
+
+def key_name(given: Flags) -> Word | None:
+    """Return the full name of the key that --kms-key and its parts give."""
+    key = given.get("kms-key", [None])[-1]
+    if key is None or not given.keys() & set(KEY_PARTS):
+        return key
+    ring, location, project = (given[name][-1].text if name in given else f"${{{name}}}" for name in KEY_PARTS)
+    return Word(f"projects/{project}/locations/{location}/keyRings/{ring}/cryptoKeys/{key.text}", key.line)

@@ -1,0 +1,168 @@
+"""The worker pools of a gcloud command: `--worker-pool-spec`, and for all pools `--args`, `--command` and packages.
+
+Source: gcloud's reference, "gcloud ai custom-jobs create", read 2026-11-21.
+"""
+
+import re
+from typing import Any
+
+from jobs.importer.nodes import Node, Notes, camel, node_of
+from jobs.importer.readers.gcloud_flags import Flags, split_list
+from jobs.importer.syntax.shell_words import Word
+from jobs.spec import quoted
+from jobs.spec.shape import nearest
+
+MACHINE = {name: camel(name) for name in ("machine-type", "accelerator-type", "accelerator-count", "tpu-topology")}
+DISK = {"boot-disk-type": "bootDiskType", "boot-disk-size": "bootDiskSizeGb"}
+AFFINITY = {name: camel(name) for name in ("reservation-affinity-type", "key", "values")}
+TASK = ("container-image-uri", "executor-image-uri", "output-image-uri", "python-module")
+LOCAL = ("local-package-path", "script", "requirements", "extra-packages", "extra-dirs")
+LISTS = {"command": "command", "args": "args", "python-package-uris": "packageUris"}
+KEYS = ("replica-count", *MACHINE, *DISK, *AFFINITY, *TASK, *LOCAL)
+BUILT_IMAGE = "${BUILT_IMAGE}"
+PLACEHOLDER = re.compile(r"\$?\{[^{}]*\}|\$\w+|<[^<>]*>|\{\{[^{}]*\}\}")
+ENUMS = ("accelerator-type", "reservation-affinity-type")
+"""Keys whose values gcloud takes in small letters with hyphens, too."""
+COUNTS = ("replica-count", "accelerator-count", "boot-disk-size")
+MEANT = dict.fromkeys(("custom-image-uri", "image-uri", "image", "container-uri"), "container-image-uri")
+MEANT |= {"gpu-type": "accelerator-type", "gpu-count": "accelerator-count", "count": "replica-count"}
+"""Invented keys for which the nearest spelling is not the right key."""
+Entries = dict[str, Node]
+
+
+def pools_of_flags(given: Flags, notes: Notes) -> Node | None:
+    """Return the list of worker pools, or None when the command gives none."""
+    specs = given.get("worker-pool-spec")
+    if not specs:
+        if "python-package-uris" in given:
+            message = "--python-package-uris applies to pools of --worker-pool-spec only; it is not carried."
+            note = notes.note if "config" in given else notes.error
+            line = given["python-package-uris"][0].line
+            note("not_carried", line, message, "Put packageUris into the config file.")
+        return None
+    pools = []
+    built: Node | None = None
+    for index, spec in enumerate(specs):
+        entries = _entries(spec, notes)
+        if index == 0 and "local-package-path" in entries:
+            built = entries.get("output-image-uri", Node(BUILT_IMAGE, spec.line))
+        image = built and Node(built.value, spec.line)
+        pools.append(_pool(entries, spec, given, image, notes) if entries else Node({}, spec.line))
+    return Node(pools, specs[0].line)
+
+
+def with_flags(pools: Node, given: Flags) -> Node:
+    """Return the pools of a config file with the arguments and the command that the flags give to all of them."""
+    if isinstance(pools.value, list):
+        return Node([with_flags(pool, given) for pool in pools.value], pools.line)
+    changed = dict(pools.entries)
+    for task, names in (("containerSpec", ("command", "args")), ("pythonPackageSpec", ("args",))):
+        key = pools.key(task)
+        if key is not None and isinstance(changed[key].value, dict):
+            changed[key] = Node(changed[key].value | _lists(given, *names), changed[key].line)
+    return Node(changed, pools.line) if isinstance(pools.value, dict) else pools
+
+
+def _entries(spec: Word, notes: Notes) -> Entries:
+    """Return the names and values of one --worker-pool-spec, by the names that gcloud knows."""
+    entries: Entries = {}
+    last, text = "", spec.text.strip()
+    for place, item in split_list(text[1:-1] if re.fullmatch(r"\{.*=.*\}", text, re.DOTALL) else text):
+        name, equals, value = item.partition("=")
+        line, name = spec.line_at(place), name.strip()
+        if not equals and last == "values" and item:
+            entries[last] = Node(f"{entries[last].value},{item}", entries[last].line)
+        elif not equals and PLACEHOLDER.fullmatch(item):
+            message = f"{quoted(item)} is a placeholder; the pool is read without what it stands for."
+            notes.note("placeholder", line, message, "Put the real pairs there before submitting.")
+        elif not equals and item:
+            remedy = "Separate the pairs by commas, without blanks, in one word."
+            notes.error("no_pair", line, f"{quoted(item)} in --worker-pool-spec is no name=value.", remedy)
+        elif equals:
+            last = _add_pair(entries, name, Node(value.strip().strip("'\""), line), notes) or last
+    return entries
+
+
+def _add_pair(entries: Entries, name: str, node: Node, notes: Notes) -> str:
+    """Add a value under the nearest key; return that key if the value was added."""
+    known = name if name in KEYS else MEANT.get(name) or nearest(name, KEYS)
+    if name not in KEYS:
+        remedy = f"Did you mean `{known}`?" if known else f"Use one of {', '.join(KEYS)}."
+        notes.error("unknown_key", node.line, f"--worker-pool-spec has no key {quoted(name)}.", remedy)
+    if known in entries:
+        message = f"{known} is given twice in one --worker-pool-spec."
+        notes.error("given_twice", node.line, message, "Keep one of them.")
+        return ""
+    if known in ENUMS and re.fullmatch(r"[a-z][a-z0-9_-]*", node.value):
+        node = Node(node.value.upper().replace("-", "_"), node.line)
+    digits = node.value.removesuffix("GB") if known == "boot-disk-size" else node.value
+    if known in COUNTS and digits.isascii() and digits.isdecimal() and len(digits) < 20:
+        node = Node(int(digits), node.line, node.value)
+    if known:
+        entries[known] = node
+    return known
+
+
+def _pool(entries: Entries, spec: Word, given: Flags, built: Node | None, notes: Notes) -> Node:
+    machine = {field: entries[name] for name, field in MACHINE.items() if name in entries}
+    if "acceleratorType" in machine and "acceleratorCount" not in machine:
+        machine["acceleratorCount"] = Node(1, machine["acceleratorType"].line)
+    if "accelerator-count" in entries and "accelerator-type" not in entries:
+        notes.error("no_accelerator", spec.line, "accelerator-count is given without accelerator-type.", "Give both.")
+    if "machine-type" not in entries:
+        notes.error("no_machine", spec.line, "machine-type is missing, which gcloud requires.", "Give machine-type.")
+    affinity = {field: entries[name] for name, field in AFFINITY.items() if name in entries}
+    if "values" in affinity:
+        items = [item for item in affinity["values"].value.replace(";", ",").split(",") if item]
+        affinity["values"] = node_of(items, affinity["values"].line)
+    if affinity:
+        machine["reservationAffinity"] = Node(affinity, spec.line)
+    pool: dict[str, Any] = {"machineSpec": machine, "replicaCount": entries.get("replica-count", 1)}
+    if disk := {field: entries[name] for name, field in DISK.items() if name in entries}:
+        pool["diskSpec"] = disk
+    return node_of(pool | _task(entries, spec, given, built, notes), spec.line)
+
+
+def _task(entries: Entries, spec: Word, given: Flags, built: Node | None, notes: Notes) -> Entries:
+    """Return what the pool runs: an image, one that gcloud builds of local code, or a package."""
+    image, executor = entries.get("container-image-uri"), entries.get("executor-image-uri")
+    other = "executor-image-uri" if executor is not None else "local-package-path"
+    if image is not None and other in entries:
+        message = f"container-image-uri and {other} are given both."
+        notes.error("two_images", image.line, message, "Give exactly one of them.")
+    elif built is None and image is None and executor is None:
+        notes.error("no_image", spec.line, "Neither container-image-uri nor executor-image-uri is given.", "Give one.")
+    if built is not None and (local := [name for name in LOCAL if name in entries]):
+        message = f"gcloud builds an image of the code on your disk ({', '.join(local)}); Trainboard cannot see that."
+        remedy = "Build and push the image, and give its address as containerSpec.imageUri."
+        notes.note("local_code", entries[local[0]].line, message, remedy)
+    if built is None and executor is not None:
+        if "command" in given:
+            message = "--command applies to container images only; with an executor image it is not carried."
+            notes.error("not_carried", given["command"][0].line, message)
+        module = {"pythonModule": entries["python-module"]} if "python-module" in entries else {}
+        task = {"executorImageUri": executor} | module | _lists(given, "python-package-uris", "args")
+        return {"pythonPackageSpec": _on_first_line(task)}
+    shown = built or image
+    task = {"imageUri": shown} if shown is not None else {}
+    if not task and "command" not in given:
+        return {}
+    return {"containerSpec": _on_first_line(task | _lists(given, "command", "args"))}
+
+
+def _on_first_line(task: Entries) -> Node:
+    return Node(task, min((node.line for node in task.values()), default=1))
+
+
+def _lists(given: Flags, *names: str) -> Entries:
+    """Return the lists of words that flags give to all pools."""
+    lists: Entries = {}
+    for name in names:
+        items = [
+            Node(item, word.line_at(place)) for word in given.get(name, ()) for place, item in split_list(word.text)
+        ]
+        if name == "args":
+            items += [Node(word.text, word.line) for word in given.get("--", ())]
+        if items:
+            lists[LISTS[name]] = Node(items, items[0].line)
+    return lists

@@ -1,0 +1,158 @@
+"""SDK Python to jobs: the calls of a program that make one, each turned into the request that it sends.
+
+Source: google-cloud-aiplatform 2.7.0; google-cloud-pipeline-components 2, read 2026-11-21.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from jobs.importer.nodes import Draft, Node, Notes, folded, set_at
+from jobs.importer.python.job_calls import JobCall
+from jobs.importer.python.parsing import LeftOut, parse
+from jobs.importer.python.program import Program
+from jobs.importer.readers.documents import PLACE_NAMES, identify
+from jobs.importer.readers.sdk_jobs import custom_job, local_script, tuning_job
+from jobs.importer.readers.sdk_pipelines import job_of_operator, training_job
+from jobs.importer.sdk_names import CREATES, MESSAGE_FIELDS, OPERATORS, TRAINING, makes_a_job, other_job
+from jobs.spec import Severity, quoted
+
+PARENT = re.compile(r"projects/(.+?)/locations/([^/]+)")
+POOLS = re.compile(r"\bworker_?pool_?specs?\b", re.IGNORECASE)
+MAX_LENGTH, MAX_JOBS = 500_000, 20
+UNSEEN = ("displayName", "jobSpec", "trialJobSpec", "studySpec", "maxTrialCount", "parallelTrialCount")
+"""What `**names` that are not known here may give."""
+KIND = {"CustomJob": "custom_job", "HyperparameterTuningJob": "hyperparameter_tuning_job"}
+
+
+def read_program(text: str, notes: Notes) -> list[Draft]:
+    """Return the jobs that a program makes; what is no Python is noted."""
+    if len(text) > MAX_LENGTH:
+        notes.error("too_large", None, f"Python is read up to {MAX_LENGTH:,} characters.", "Give only the job.")
+        return []
+    program = Program(notes)
+    try:
+        tree, left_out = parse(text)
+        program.follow(tree)
+        drafts = list(_drafts(program, notes))
+    except SyntaxError as error:
+        _refuse_syntax(error.msg or "it cannot be parsed", error.lineno, notes)
+        return []
+    except (RecursionError, MemoryError, ValueError):
+        notes.error("unreadable_python", None, "The Python is nested too deep to be read.", "Give only the job.")
+        return []
+    _report_left_out(left_out, bool(drafts), notes)
+    if not drafts and (other := other_job(text)) is not None:
+        message = f"This makes {other[0]}, which Trainboard does not run."
+        line = text.count("\n", 0, other[1]) + 1
+        notes.error("no_job", line, message, "Give a custom, tuning or training job.")
+    return drafts
+
+
+def _refuse_syntax(reason: str, line: int | None, notes: Notes) -> None:
+    notes.error("unreadable_python", line, f"This is no Python 3: {quoted(reason)}.", "Give the whole statement.")
+
+
+def _report_left_out(left_out: list[LeftOut], has_jobs: bool, notes: Notes) -> None:
+    """Report what was no Python: refused where it was to make a job and no other part made one."""
+    meant = [part for part in left_out if makes_a_job(part.text) or POOLS.search(part.text)]
+    if not has_jobs and meant:
+        _refuse_syntax(meant[0].reason, meant[0].line, notes)
+    elif has_jobs and left_out:
+        others = f", and {len(left_out) - 1} more parts below," if len(left_out) > 1 else ""
+        message = f"What stands here{others} is no Python 3 and is left out: {quoted(left_out[0].reason)}."
+        notes.note("left_out", left_out[0].line, message)
+
+
+def _drafts(program: Program, notes: Notes) -> Iterator[Draft]:
+    """Yield the jobs that the calls of a program make, those that are run first; else one that a name is bound to."""
+    inner = {id(one.args) for one in program.job_calls for other in program.job_calls if other.uses(one)}
+    ready = [one for one in program.job_calls if id(one.args) not in inner]
+    ready.sort(key=lambda one: one.run is None and one.maker in ("CustomJob", *TRAINING))
+    if not ready and (bound := _bound_job(program, notes)) is not None:
+        yield bound
+    for one in ready[:MAX_JOBS]:
+        own = Notes()
+        draft = _draft(one, program, own)
+        if draft is None:
+            notes.extend(own)
+            continue
+        if lost := [node.line for path, node in one.edits if not set_at(draft.body, path, node)]:
+            message = "A field of the request is set in a way that is not followed."
+            own.error("not_carried", lost[0], message, "Give it to the job or to run().")
+        yield draft._replace(unseen=UNSEEN if one.is_open else draft.unseen, notes=own)
+
+
+def _draft(made: JobCall, program: Program, notes: Notes) -> Draft | None:
+    maker, args = made.maker, made.args
+    if maker in CREATES:
+        return _created(made, program, notes)
+    if MESSAGE_FIELDS.get(maker, frozenset()) & set(args.entries):
+        return Draft(KIND[maker], args, f"Python that makes a {maker}")
+    if isinstance(args.value, dict):
+        places = {name: Node(place, args.line) for name, place in program.places.items() if place}
+        args = Node(places | args.value, args.line)
+    if maker in TRAINING:
+        return training_job(maker, args, made.run, notes)
+    if maker == "HyperparameterTuningJob":
+        is_local = any(other.maker == "from_local_script" and made.uses(other) for other in program.job_calls)
+        return tuning_job(args, made.run, notes, is_local_script=is_local)
+    if maker in OPERATORS:
+        return job_of_operator(maker, args, notes)
+    return (local_script if maker == "from_local_script" else custom_job)(args, made.run, notes)
+
+
+def _created(made: JobCall, program: Program, notes: Notes) -> Draft | None:
+    """Read `client.create_custom_job(parent=..., custom_job=...)`, also with `request={...}`."""
+    kind = CREATES[made.maker]
+    request = made.args.get("request") or made.args
+    body, parent = request.get(kind), request.get("parent")
+    if body is None or not isinstance(body.value, dict):
+        held = _bound_job(program, notes)
+        if held is not None and held.kind == kind and _has_pools(held) and "a bare worker pool" not in held.form:
+            return held
+        notes.error("unknown_job", made.args.line, f"The {kind} is not made in this text.")
+        return None
+    place = PARENT.search(parent.text()) if parent is not None else None
+    project, region = place.groups() if place else program.places.values()
+    return Draft(kind, body, f"Python that calls {made.maker}", project, region)
+
+
+def _bound_job(program: Program, notes: Notes) -> Draft | None:
+    """Read a job, or its pools, that a name is bound to where no call uses it; one that has pools before others."""
+    first: tuple[Draft, Notes] | None = None
+    for name, node in (*reversed(program.values.names.items()), *program.given.items()):
+        if node.is_scalar:
+            continue
+        if name in ("worker_pool_specs", "WORKER_POOL_SPECS") and isinstance(node.value, list) and node.value:
+            node = Node({"workerPoolSpecs": node}, node.line)
+        own = Notes()
+        places = {
+            PLACE_NAMES[folded(key)]: item.text() for key, item in node.entries.items() if folded(key) in PLACE_NAMES
+        }
+        if places and node.get("jobSpec", "trialJobSpec"):  # tools that send a job for a program keep them beside it
+            node = Node({key: item for key, item in node.value.items() if folded(key) not in PLACE_NAMES}, node.line)
+        draft = identify(node, own)
+        if draft is None:
+            continue
+        draft = draft._replace(form=f"the Python value {quoted(name)}, {draft.form}")
+        project, region = places.get("project", draft.project), places.get("region", draft.region)
+        draft = draft._replace(project=project, region=region)
+        first = first or (draft, own)
+        if _has_pools(draft) and "a bare" not in draft.form:
+            first = draft, own
+            break
+    if first is None:
+        return None
+    # Tools that take a job's spec as a value, such as TFX, keep the project beside the pools.
+    for note in first[1].findings:
+        is_place = note.code == "misplaced" and folded(note.field) in PLACE_NAMES
+        notes.findings.append(replace(note, severity=Severity.NOTE) if is_place else note)
+    return first[0]
+
+
+def _has_pools(draft: Draft) -> bool:
+    """Tell whether a job has worker pools, or a placeholder instead of them."""
+    spec = draft.body.get("jobSpec", "trialJobSpec", "trainingTaskInputs")
+    inner = spec.get("trialJobSpec") if spec is not None else None
+    return any(part is not None and part.get("workerPoolSpecs") for part in (draft.body, spec, inner))

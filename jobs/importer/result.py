@@ -1,0 +1,121 @@
+"""The result of reading a text: a job, findings at their lines, and what is still required."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from jobs.importer.nodes import Draft, Node, Notes, line_at
+from jobs.spec import Finding, Severity, Submission, quoted
+
+UNREAD = frozenset({"wrong_type", "unknown_task"})
+"""Codes of findings about values that are left out completely."""
+MAX_LISTED = 10
+
+
+class JobName(NamedTuple):
+    """A job of a text: its display name, and the line on which it begins."""
+
+    name: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The job that was read from a text.
+
+    `format` is a key of FORMATS or "" where nothing could be read; `form` describes the text for people; `body` is the
+    REST body; `placeholders` maps the paths of placeholders to the texts that are kept of them ("" for what is left
+    out); `unseen` are the paths of what another file holds. `jobs` lists all jobs of the text, of which this is one;
+    `used_files` are the names of the given files that the text names, `missing_files` the names that it gives of
+    others. `submission` is complete only if no finding refuses.
+    """
+
+    format: str
+    form: str
+    kind: str
+    submission: Submission | None
+    body: dict[str, Any]
+    findings: tuple[Finding, ...]
+    placeholders: dict[str, str] = field(default_factory=dict)
+    unseen: tuple[str, ...] = ()
+    jobs: tuple[JobName, ...] = ()
+    used_files: frozenset[str] = frozenset()
+    missing_files: frozenset[str] = frozenset()
+    tree: Node | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def left_out(self) -> list[str]:
+        """The paths of placeholders that the body cannot hold as text: numbers, enums, objects."""
+        return [path for path, text in self.placeholders.items() if not text]
+
+    def line_of(self, path: str) -> int | None:
+        """Return the line on which a field of the body was written, or the nearest thing around it."""
+        return None if self.tree is None else line_at(self.tree, path)
+
+    def located(self, finding: Finding) -> Finding:
+        """Return a finding with its line, where it has none."""
+        return finding if finding.line is not None else replace(finding, line=self.line_of(finding.field))
+
+    def with_rules(self, findings: Iterable[Finding], confirmed: Collection[str] | None = None) -> list[Finding]:
+        """Return the reading's own findings, then those of rules, with lines.
+
+        What a rule refuses only because of a placeholder is advice: the reading's own findings name what is required.
+        They refuse where `confirmed` is given, except for texts in it, which a person confirmed as literal. Findings of
+        rules about placeholders, values that could not be read and values in other files are left out.
+        """
+        refused = {finding.field for finding in self.findings if finding.severity is Severity.ERROR and finding.field}
+        silent = refused.union(self.placeholders)
+        unread = [finding.field for finding in self.findings if finding.code in UNREAD and finding.field]
+        outside = (*self.unseen, *unread)
+        relevant = [rule for rule in findings if rule.field not in silent and not _within(rule.field, outside)]
+        own = [self._refused(finding, confirmed) for finding in self.findings]
+        return [*own, *(self._softened(self.located(finding)) for finding in relevant)]
+
+    def _refused(self, finding: Finding, confirmed: Collection[str] | None) -> Finding:
+        is_confirmed = confirmed is None or (self.placeholders.get(finding.field) or None) in confirmed
+        return finding if finding.code != "placeholder" or is_confirmed else replace(finding, severity=Severity.ERROR)
+
+    def _softened(self, finding: Finding) -> Finding:
+        is_open = any(_touches(finding.field, path) for path in self.placeholders)
+        return replace(finding, severity=Severity.NOTE) if is_open else finding
+
+
+def choose(drafts: list[Draft], job: str, notes: Notes) -> Draft | None:
+    """Return the job of this number or name, the first where neither is given; its own notes are added to `notes`.
+
+    A number or name that none of the jobs has is refused.
+    """
+    jobs, at = job_names(drafts), 0
+    if job and drafts:
+        same = [place for place, each in enumerate(jobs) if each.name == job]
+        at = same[0] if len(same) == 1 else int(job) - 1 if job.isascii() and job.isdecimal() and len(job) < 6 else -1
+    if drafts and not 0 <= at < len(drafts):
+        shown = ", ".join(f"{place} {quoted(each.name)}" for place, each in enumerate(jobs[:MAX_LISTED], 1))
+        message = f"The text has no job {quoted(job)}; it has {shown}."
+        notes.error("no_such_job", None, message, "Choose one of them.")
+        return None
+    for place, other in enumerate(jobs):
+        if place != at:
+            message = f"Another job begins here: number {place + 1}, {quoted(other.name)}; one is read at a time."
+            notes.note("further_job", other.line, message, "Choose the one that is meant.")
+    chosen = drafts[at] if drafts else None
+    notes.extend(chosen.notes if chosen is not None else None)
+    return chosen
+
+
+def job_names(drafts: list[Draft]) -> tuple[JobName, ...]:
+    """Return the jobs of a text as people name them."""
+    names = [(draft.body.get("displayName"), draft.body.line) for draft in drafts]
+    return tuple(JobName(name.text() if name is not None else "", line) for name, line in names)
+
+
+def _within(path: str, others: Iterable[str]) -> bool:
+    return any(path == other or path.startswith((f"{other}.", f"{other}[")) for other in others)
+
+
+def _touches(path: str, placeholder: str) -> bool:
+    """Tell whether a finding may come from the placeholder: it is there, around it, or of the same machine."""
+    if not path or _within(placeholder, [path]) or path.startswith(f"{placeholder}."):
+        return bool(path)
+    parent = placeholder.rpartition(".")[0]
+    return parent.endswith(("machineSpec", "diskSpec")) and path.startswith(parent)

@@ -1,0 +1,66 @@
+"""The calls of the SDK that make a job, and the names by which a program that has them is known.
+
+Source: google-cloud-aiplatform 2.7.0; Kubeflow's google-cloud-pipeline-components; Airflow's Google provider, read
+2026-11-21.
+"""
+
+import re
+
+from jobs.spec import COLLECTIONS
+
+TRAINING = ("CustomContainerTrainingJob", "CustomPythonPackageTrainingJob", "CustomTrainingJob")
+CREATES = {f"create_{kind}": kind for kind in COLLECTIONS}
+"""Methods of the generated clients, with the kind of job, which is also the name of their argument."""
+OPERATORS = {
+    "CreateCustomContainerTrainingJobOperator": "CustomContainerTrainingJob",
+    "CreateCustomPythonPackageTrainingJobOperator": "CustomPythonPackageTrainingJob",
+    "CreateCustomTrainingJobOperator": "CustomTrainingJob",
+    "CustomContainerTrainingJobRunOp": "CustomContainerTrainingJob",
+    "CustomPythonPackageTrainingJobRunOp": "CustomPythonPackageTrainingJob",
+    "CreateHyperparameterTuningJobOperator": "HyperparameterTuningJob",
+    "HyperparameterTuningJobRunOp": "HyperparameterTuningJob",
+}
+"""Operators of Airflow and components of Kubeflow, with the class that each of them calls and runs."""
+MESSAGE_FIELDS = {
+    "CustomJob": frozenset({"job_spec"}),
+    "HyperparameterTuningJob": frozenset({"trial_job_spec", "study_spec"}),
+}
+"""Fields of the messages of the generated clients, which are named as the SDK's classes are."""
+POSITIONS = {
+    "CustomJob": ("display_name", "worker_pool_specs", "base_output_dir"),
+    "from_local_script": ("display_name", "script_path", "container_uri"),
+    "HyperparameterTuningJob": ("display_name", "custom_job", "metric_spec", "parameter_spec", "max_trial_count"),
+    "CustomContainerTrainingJob": ("display_name", "container_uri", "command"),
+    "CustomTrainingJob": ("display_name", "script_path", "container_uri"),
+    "CustomPythonPackageTrainingJob": ("display_name", "python_package_gcs_uri", "python_module_name", "container_uri"),
+    **{name: ("parent", kind) for name, kind in CREATES.items()},
+}
+MAKERS = frozenset({*POSITIONS, "CustomTrainingJobOp", *OPERATORS})
+HINT = re.compile(
+    rf"\b(?:{'|'.join(sorted(MAKERS))})\s*\(|\baiplatform\b|\bworker_pool_specs?\b\s*(?::[^=\n]{{1,200}})?="
+)
+MAKES = re.compile(rf"\b(?:{'|'.join(sorted(MAKERS))})\s*\(")
+OTHERS = (
+    ("a component of a pipeline", re.compile(r"\bcreate_custom_training_job_(?:op_)?from_component\s*\(")),
+    ("a NAS job (neural architecture search)", re.compile(r"(?<!def )\bcreate_nas_job\s*\(")),
+    ("an AutoML job", re.compile(r"\bAutoML\w{1,40}TrainingJob(?:RunOp|Operator)?\s*\(")),
+    ("a batch prediction", re.compile(r"\b(?:create_batch_prediction_job|BatchPredictionJob\.create)\s*\(")),
+    ("a pipeline of Vertex AI Pipelines", re.compile(r"\b(?:PipelineJob|create_pipeline_job)\s*\(")),
+)
+"""Jobs of Vertex AI that train no code of one's own, and the calls that make them."""
+
+
+def looks_like_python(text: str) -> bool:
+    """Tell whether a text names what the SDK's programs name."""
+    return bool(HINT.search(text))
+
+
+def makes_a_job(text: str) -> bool:
+    """Tell whether a text calls what makes a job in the SDK."""
+    return bool(MAKES.search(text))
+
+
+def other_job(text: str) -> tuple[str, int] | None:
+    """Return what a program makes that is a job of another sort, and the place of the call; None for other programs."""
+    calls = ((name, pattern.search(text)) for name, pattern in OTHERS)
+    return next(((name, call.start()) for name, call in calls if call is not None), None)

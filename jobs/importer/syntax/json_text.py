@@ -1,0 +1,224 @@
+"""JSON to nodes, with lines. Reads what documentation shows too, and notes where it is no JSON: comments, commas too
+many or too few, unquoted placeholders, single quotes, text after the end.
+"""
+
+import json
+import re
+
+from jobs.importer.nodes import Node, Notes
+from jobs.spec import quoted
+from jobs.spec.reading import MAX_DEPTH
+
+BLANK = re.compile(r"[ \t\n\r\x0b\x0c\u00a0]+")
+COMMENT = re.compile(r"//[^\n]*|#[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+TEXT = {'"': re.compile(r'"((?:[^"\\\n]|\\.)*)"', re.DOTALL), "'": re.compile(r"'((?:[^'\\\n]|\\.)*)'", re.DOTALL)}
+NAME = re.compile(r'"[\w-]{1,80}"[ \t]*:')
+NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?=[\s,\]}]|\Z)")
+WORD = re.compile(r"(?:\$?\{\{?[^{}\n]*\}\}?|[^,\[\]{}:\"'\s])(?:\$?\{\{?[^{}\n]*\}\}?|[^,\[\]{}:\"'\n])*")
+WORDS = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
+MAX_NUMBER_LENGTH, MAX_EARLY = 320, 8
+
+
+class Broken(Exception):
+    """The JSON cannot be read beyond a line; `so_far` is what was read of the value."""
+
+    def __init__(self, message: str, line: int, remedy: str = "") -> None:
+        super().__init__(message)
+        self.line, self.remedy = line, remedy
+        self.so_far: Node | None = None
+
+
+def read_json(text: str, notes: Notes, first_line: int = 1) -> list[Node]:
+    """Return the values of a JSON text, one after another; stops with a note where nothing more can be read."""
+    reader = Reader(text, notes, first_line)
+    values: list[Node] = []
+    try:
+        while reader.skip():
+            values.append(reader.value(0))
+            if reader.skip() and reader.sign not in "{[":
+                rest = text[reader.at :].strip().partition("\n")[0]
+                message = f"The text after the end of the JSON, {quoted(rest)}, is not read."
+                notes.note("trailing_text", reader.line(), message)
+                break
+    except Broken as error:
+        notes.error("unreadable_json", error.line, str(error), error.remedy)
+        values.extend([error.so_far] if error.so_far is not None else [])
+    return values
+
+
+class Reader:
+    """Walks through the text once."""
+
+    def __init__(self, text: str, notes: Notes, first_line: int) -> None:
+        self.text, self.notes, self.at = text, notes, 0
+        self.counted, self.lines = 0, first_line
+        self.advised: set[str] = set()
+        self.early = 0
+
+    @property
+    def sign(self) -> str:
+        """The next character; nothing at the end."""
+        return self.text[self.at : self.at + 1]
+
+    def line(self) -> int:
+        """Return the line of the current place."""
+        self.lines += self.text.count("\n", self.counted, self.at)
+        self.counted = self.at
+        return self.lines
+
+    def note(self, code: str, message: str, remedy: str = "") -> None:
+        """Note what is no JSON, once for each sort of it."""
+        if code not in self.advised:
+            self.advised.add(code)
+            self.notes.note(code, self.line(), message, remedy)
+
+    def skip(self) -> bool:
+        """Skip blanks and comments; return whether anything follows."""
+        while passed := BLANK.match(self.text, self.at) or COMMENT.match(self.text, self.at):
+            if passed.re is COMMENT:
+                self.note("comments", "JSON has no comments; they are not kept.")
+            self.at = passed.end()
+        return self.at < len(self.text)
+
+    def value(self, depth: int) -> Node:
+        """Read one value; the place is at its first character."""
+        line, sign = self.line(), self.sign
+        if depth > MAX_DEPTH:
+            raise Broken(f"It is nested more than {MAX_DEPTH} levels deep.", line)
+        if sign == "{" and not self.text.startswith("{{", self.at):
+            return self._object(line, depth)
+        if sign == "[":
+            return self._list(line, depth)
+        if sign in TEXT:
+            return Node(self._string(), line)
+        if number := NUMBER.match(self.text, self.at):
+            self.at = number.end()
+            return Node(_number(number[0]), line, number[0])
+        return self._word(line)
+
+    def _object(self, line: int, depth: int) -> Node:
+        entries: dict[str, Node] = {}
+        self.at += 1
+        try:
+            is_first = True
+            while self._inside("}", line, is_first=is_first):
+                self._entry(entries, depth)
+                is_first = False
+        except Broken as error:
+            error.so_far = Node(entries, line)
+            raise
+        return Node(entries, line)
+
+    def _entry(self, entries: dict[str, Node], depth: int) -> None:
+        """Read a name and its value; what was read of a broken value is kept."""
+        here = self.line()
+        name = self._string() if self.sign in TEXT else self._word(here).text()
+        if self.skip() and self.sign == '"':
+            message = f"A quote closes the name {quoted(name)} that none opens."
+            self.note("stray_quote", message, "Quote it on both sides.")
+            self.at += 1
+        if self.skip() and self.sign in ",}":
+            message = f"{quoted(name)} stands where a name and a value belong; it is not carried."
+            self.notes.note("not_carried", here, message, "Write the fields there.")
+            return
+        if self.sign != ":":
+            raise Broken(f"A colon is missing after the name {quoted(name)}.", self.line())
+        self.at += 1
+        if not self.skip():
+            raise Broken(f"The value of {quoted(name)} is missing.", self.line())
+        try:
+            node = self.value(depth + 1)
+        except Broken as error:
+            if error.so_far is not None:
+                entries.setdefault(name, error.so_far)
+            raise
+        if name in entries:
+            message = f"{quoted(name)} is given twice, first on line {entries[name].line}; the first is read."
+            self.notes.error("given_twice", here, message, "Keep one of them.")
+        else:
+            entries[name] = Node(node.value, here, node.raw)
+
+    def _list(self, line: int, depth: int) -> Node:
+        items: list[Node] = []
+        self.at += 1
+        try:
+            while self._inside("]", line, is_first=not items):
+                if not (items and self._goes_on(items[-1], depth)):
+                    items.append(self.value(depth + 1))
+        except Broken as error:
+            items.extend([error.so_far] if error.so_far is not None else [])
+            error.so_far = Node(items, line)
+            raise
+        return Node(items, line)
+
+    def _goes_on(self, before: Node, depth: int) -> bool:
+        """Read on in the object before, where a name follows its brace, as on Google's page on Spot VMs."""
+        if not isinstance(before.value, dict) or not NAME.match(self.text, self.at) or self.early >= MAX_EARLY:
+            return False
+        self.early += 1
+        self.note("early_brace", "A brace closes the object before too early; what follows is read as part of it.")
+        self._entry(before.value, depth)
+        while self._inside("}", before.line, is_first=False):
+            self._entry(before.value, depth)
+        return True
+
+    def _inside(self, end: str, start: int, *, is_first: bool) -> bool:
+        """Step to the next entry; False after the end of the object or list."""
+        commas, is_whole = 0, True
+        while self.skip():
+            if self.sign == ",":
+                commas += 1
+                self.at += 1
+            elif self.text.startswith("...", self.at):
+                self.note("left_out", "The dots stand for something that is left out; they are not read.")
+                self.at += 3
+                is_whole = False
+            elif self.sign != end and self.sign in "}]:":
+                raise Broken(f"{quoted(self.sign)} does not fit here.", self.line(), f"Close with {end} first?")
+            else:
+                is_end = self.sign == end
+                wanted = 0 if is_end or is_first else 1
+                if is_whole and commas < wanted:
+                    self.note("missing_comma", "A comma is missing before this.", "JSON wants one between two entries.")
+                elif is_whole and commas > wanted:
+                    self.note("stray_comma", "A comma before this separates nothing.", "JSON allows none here.")
+                self.at += is_end
+                return not is_end
+        raise Broken(f"The text ends before the {end} of what begins on line {start}.", self.line())
+
+    def _string(self) -> str:
+        quote = self.sign
+        text = TEXT[quote].match(self.text, self.at)
+        if text is None:
+            raise Broken("A text in quotes does not end on its line.", self.line(), "Close the quotes.")
+        inner = text[1]
+        if quote == "'":
+            self.note("single_quotes", 'JSON quotes text with "; single quotes are read all the same.')
+            inner = inner.replace("\\'", "'").replace('"', '\\"')
+        self.at = text.end()
+        try:
+            return str(json.loads(f'"{inner}"'))
+        except ValueError:
+            self.note("odd_escape", "A text holds an escape that JSON does not know; it is kept as written.")
+            return text[1]
+
+    def _word(self, line: int) -> Node:
+        match = WORD.match(self.text, self.at)
+        if match is None:
+            raise Broken(f"{quoted(self.sign)} does not fit here.", line)
+        word = re.split(r"\s(?://|#)", match[0])[0].rstrip()
+        self.at += len(word)
+        if word not in WORDS:
+            self.note("unquoted", f"{quoted(word)} stands without quotes, which JSON does not allow.", "Quote it.")
+        elif word[0].isupper():
+            self.note("python_word", f"{word} is Python; JSON writes it small.")
+        return Node(WORDS.get(word, word), line, word)
+
+
+def _number(text: str) -> int | float | str:
+    if len(text) > MAX_NUMBER_LENGTH:
+        return text
+    if re.fullmatch(r"-?[0-9]+", text):
+        return int(text)
+    number = float(text)
+    return number if abs(number) < float("inf") else text

@@ -1,1 +1,0 @@
-"""What Vertex AI and its logs say, and how often they are asked; answers become events."""

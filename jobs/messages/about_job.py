@@ -1,0 +1,160 @@
+"""What a message says about a job: what happened, why, what it has cost, and what to do next."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from jobs import timeline
+from jobs.cost import CENT, format_usd
+from jobs.diagnosis import Diagnosis, diagnose
+from jobs.messages.parts import Parts
+from jobs.models import Approval, Job, JobEvent, Message, ShownJob
+from jobs.states import JobState
+from jobs.strategies import STRATEGIES
+
+Kind = Message.Kind
+ASKS = frozenset({Kind.APPROVAL_NEEDED, Kind.APPROVAL_REMINDER})
+TITLES: dict[str, str] = {
+    Kind.APPROVAL_NEEDED: "Approval needed",
+    Kind.APPROVAL_REMINDER: "Approval still needed",
+    Kind.APPROVAL_EXPIRED: "Approval expired",
+    Kind.APPROVED: "Approved",
+    Kind.REJECTED: "Rejected",
+    Kind.STARTED: "Started",
+    Kind.RESTARTED: "Restarted",
+    Kind.WAITING_LONG: "Still waiting",
+    Kind.FAILED: "Failed",
+    Kind.DONE: "Succeeded",
+    Kind.CANCELLED: "Cancelled",
+    Kind.OVER_APPROVED: "Costs more than approved",
+    Kind.CAP: "Near its cap",
+}
+NEXT: dict[str, str] = {
+    Kind.APPROVAL_NEEDED: "Approve or reject it on the approvals page; you sign in there first.",
+    Kind.APPROVAL_REMINDER: "Approve or reject it on the approvals page; you sign in there first.",
+    Kind.APPROVAL_EXPIRED: "Submit it again if it is still needed.",
+    Kind.APPROVED: "Nothing is left to do: Trainboard submits it.",
+    Kind.REJECTED: "Change the job and submit it again, or ask the approver.",
+    Kind.STARTED: "Watch its log and cost on its page.",
+    Kind.RESTARTED: "It goes on by itself, from its last checkpoint if it has one.",
+    Kind.WAITING_LONG: "Wait, or cancel it and submit it in another region or under another strategy.",
+    Kind.OVER_APPROVED: "Cancel it, or let it go on.",
+    Kind.CAP: "Cancel it, or let it go on; at its cap it is cancelled unless the team's policy says otherwise.",
+}
+
+
+def parts_of(message: Message, now: datetime) -> Parts:
+    """Return the texts of a message about a job, without the job's secrets; at most three queries."""
+    assert message.job is not None
+    job = ShownJob.of(message.job)
+    name, cost = job.display_name, timeline.cost_so_far(job, now)
+    known = _diagnosis(job) if message.kind == Kind.FAILED else None
+    why = known.explanation if known is not None else _why(message, job)
+    remedy = known.remedy if known is not None else str(message.detail.get("next") or NEXT.get(message.kind, ""))
+    return Parts(
+        _subject(message, job, known),
+        (job.hide(why), job.hide(remedy)),
+        _facts(job, cost),
+        _links(message, job, name),
+        _data(job, cost, known),
+    )
+
+
+def headline(message: Message) -> str:
+    """Return the subject of a message about a job; no query."""
+    assert message.job is not None
+    return _subject(message, message.job, _diagnosis(message.job) if message.kind == Kind.FAILED else None)
+
+
+def path_of(message: Message) -> str:
+    """Return the path of the page where a message leads."""
+    return f"/approvals/?job={message.job_id}" if message.kind in ASKS else f"/jobs/{message.job_id}/"
+
+
+def _subject(message: Message, job: Job, known: Diagnosis | None) -> str:
+    title = TITLES.get(message.kind, message.get_kind_display())
+    name = job.display_name
+    if message.kind in ASKS and job.max_usd is not None:
+        return f"{title}: {name} may cost up to {format_usd(job.max_usd)}"
+    if message.kind == Kind.FAILED and known is not None:
+        return f"{title}: {name} – {known.title}"
+    if message.kind == Kind.RESTARTED and message.event is not None and message.event.reason == "preempted":
+        return f"Preempted: {name}"
+    if message.kind == Kind.CAP and message.event is not None and message.event.kind == JobEvent.Kind.CAP_REACHED:
+        return f"Cap reached: {name}"
+    if message.kind == Kind.DONE and job.state == JobState.PARTIALLY_SUCCEEDED:
+        return f"Succeeded in part: {name}"
+    return f"{title}: {name}"
+
+
+def _why(message: Message, job: Job) -> str:
+    if message.kind in ASKS:
+        approval = Approval.objects.filter(job=job.pk).first()
+        found = [str(each.get("message", "")) for each in approval.findings] if approval is not None else []
+        if found:
+            return " ".join(dict.fromkeys(found))
+    if message.detail.get("text"):
+        return str(message.detail["text"])
+    return message.event.message if message.event is not None else ""
+
+
+def _diagnosis(job: Job) -> Diagnosis | None:
+    error: dict[str, Any] = job.error or {}
+    if not error:
+        return None
+    code = error.get("code")
+    return diagnose(code if isinstance(code, int) else None, str(error.get("message", "")))
+
+
+def _facts(job: Job, cost: Decimal | None) -> tuple[tuple[str, str], ...]:
+    together = Job.objects.filter(sweep=job.sweep).count() if job.sweep is not None else 1
+    label = STRATEGIES[job.strategy].label if job.strategy in STRATEGIES else job.strategy
+    spent = format_usd(cost.quantize(CENT)) if cost is not None and job.started_at is not None else ""
+    return (
+        ("Job", job.display_name),
+        ("Jobs of the sweep", str(together) if together > 1 else ""),
+        ("Team", job.team.name),
+        ("Requested by", job.owner.get_username()),
+        ("State", state_words(job.state)),
+        ("Cost so far", spent),
+        ("May cost up to", format_usd(job.max_usd) if job.max_usd is not None and job.ended_at is None else ""),
+        ("Strategy", label),
+        ("Machines", job.machines),
+        ("Region", job.region),
+    )
+
+
+def state_words(state: str) -> str:
+    """Return a state as people read it: "awaiting approval"."""
+    return state.replace("_", " ") if state in set(JobState) else state
+
+
+def _links(message: Message, job: Job, name: str) -> tuple[tuple[str, str], ...]:
+    page = (f"Open {name}", f"/jobs/{job.pk}/")
+    if message.kind in ASKS:
+        return (("Review and approve", f"/approvals/?job={job.pk}"), page)
+    if message.kind == Kind.FAILED:
+        return (page, ("Submit it again, changed", f"/jobs/new/?job={job.pk}"))
+    return (page,)
+
+
+def _data(job: Job, cost: Decimal | None, known: Diagnosis | None) -> dict[str, Any]:
+    return {
+        "job": {
+            "id": str(job.pk),
+            "name": job.display_name,
+            "team": job.team.name,
+            "requested_by": job.owner.get_username(),
+            "state": job.state,
+            "strategy": job.strategy,
+            "region": job.region,
+            "remote_name": job.remote_name,
+        },
+        "cost_so_far": _amount(cost),
+        "max_cost": _amount(job.max_usd),
+        **({"diagnosis": {"cause": known.cause, "title": known.title}} if known is not None else {}),
+    }
+
+
+def _amount(usd: Decimal | None) -> dict[str, str] | None:
+    return None if usd is None else {"amount": f"{usd.quantize(CENT)}", "currency": "USD"}

@@ -1,0 +1,100 @@
+"""What a message says, as plain text without any markup; each way of sending writes it in its own.
+
+A message is read by whoever can read its channel, so secrets of a job are hidden from all, its owner included.
+"""
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+
+from jobs.messages import about_job, about_team
+from jobs.messages.parts import Parts
+from jobs.models import Message
+
+MAX_SUBJECT = 150
+MAX_TEXT = 1_500
+MAX_IN_DIGEST = 50
+"""Messages that a summary lists; it counts the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """One message, or the summary of several. All text is on single lines, without control characters."""
+
+    uid: str
+    kind: str
+    subject: str
+    lines: tuple[str, ...]
+    facts: tuple[tuple[str, str], ...]
+    links: tuple[tuple[str, str], ...]
+    """(label, absolute address); none where the site does not know its own address."""
+    thread: str
+    """The same for all messages of a job."""
+    data: dict[str, Any] = field(default_factory=dict)
+    """What a webhook tells beside the texts: ids, state, amounts as text with their currency."""
+
+
+def content_of(message: Message, now: datetime) -> Content:
+    """Return what a message says as of now; its job and event are loaded."""
+    parts = about_job.parts_of(message, now) if message.job is not None else about_team.parts_of(message)
+    return Content(
+        uid=f"msg_{message.uid.hex}",
+        kind=message.kind,
+        subject=clean(parts.subject, MAX_SUBJECT),
+        lines=tuple(clean(line, MAX_TEXT) for line in parts.lines if line),
+        facts=tuple((label, clean(value, MAX_SUBJECT)) for label, value in parts.facts if value),
+        links=_links(parts),
+        thread=str(message.job_id or f"team-{message.team_id}"),
+        data={"occurred_at": message.occurred_at.isoformat(), **parts.data},
+    )
+
+
+def headline_of(message: Message) -> str:
+    """Return what a message says in one line; no query where its job and team are loaded."""
+    about = about_job if message.job is not None else about_team
+    return clean(about.headline(message), MAX_SUBJECT)
+
+
+def path_of(message: Message) -> str:
+    """Return the path of the page where a message leads."""
+    return about_job.path_of(message) if message.job_id is not None else about_team.path_of(message)
+
+
+def digest_of(contents: Sequence[Content]) -> Content:
+    """Return the summary of several messages, oldest first: a line and a link for each."""
+    count = len(contents)
+    lines = [content.subject for content in contents[:MAX_IN_DIGEST]]
+    if count > MAX_IN_DIGEST:
+        lines.append(f"and {count - MAX_IN_DIGEST} more")
+    links = [(content.subject, content.links[0][1]) for content in contents[:MAX_IN_DIGEST] if content.links]
+    return Content(
+        uid=contents[0].uid,
+        kind="digest",
+        subject=f"{count} messages from Trainboard",
+        lines=tuple(lines),
+        facts=(),
+        links=tuple(links),
+        thread="digest",
+        data={"messages": [{"id": each.uid, "kind": each.kind, "subject": each.subject} for each in contents]},
+    )
+
+
+def _links(parts: Parts) -> tuple[tuple[str, str], ...]:
+    base = settings.SITE_URL
+    return tuple((label, f"{base}{path}") for label, path in parts.links) if base else ()
+
+
+def clean(text: str, limit: int) -> str:
+    """Return text on one line, without control, format and half characters, cut to `limit` characters.
+
+    Format characters (Unicode category Cf) turn the direction of what follows or hide between letters, so that a name
+    could pass for another. Line breaks would begin a header or a line of markup of their own.
+    """
+    kept = "".join(" " if unicodedata.category(each) in {"Cc", "Zl", "Zp"} else each for each in text)
+    shown = "".join(each for each in kept if unicodedata.category(each) not in {"Cf", "Cs", "Co", "Cn"})
+    tidy = " ".join(shown.split())
+    return tidy if len(tidy) <= limit else f"{tidy[: limit - 1]}…"

@@ -1,0 +1,117 @@
+"""One POST to a receiver outside: to a checked address, without redirects or proxies, and with an end to everything.
+
+The connection goes to the IP address that was checked, so a name that resolves to another one a moment later changes
+nothing; TLS verifies the certificate for the name all the same (urllib3's `server_hostname` and `assert_hostname`).
+Nothing of the answer but its status is read, so a receiver can neither hold a worker nor show anything of itself here.
+"""
+
+from datetime import timedelta
+from typing import Any
+
+import requests
+from django.conf import settings
+
+from jobs.messages.addresses import NotReachable, Resolve, Target, resolve_name, target_of
+from jobs.vertex.deadline import BoundedAdapter, at_most
+
+MAX_SECONDS = 10.0
+"""For connecting, sending and the answer together."""
+USER_AGENT = "Trainboard-Messages/1"
+
+
+class SendFailed(Exception):
+    """A message was not accepted; the words are for the team's leads and hold nothing of the answer.
+
+    `is_down`: the receiver as a whole does not answer, so nothing else is worth trying now. `retry_after`: the pause
+    that it asked for. `is_final`: trying again is pointless.
+    """
+
+    def __init__(
+        self, words: str, *, is_down: bool = False, is_final: bool = False, retry_after: timedelta | None = None
+    ) -> None:
+        super().__init__(words)
+        self.is_down, self.is_final, self.retry_after = is_down, is_final, retry_after
+
+
+class _ToAddress(BoundedAdapter):
+    """Connects to an IP address and verifies the certificate for the name."""
+
+    def __init__(self, target: Target) -> None:
+        self._names = {"server_hostname": target.name, "assert_hostname": target.name} if target.is_secure else {}
+        super().__init__()
+
+    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        """Make the pools with the name beside the address."""
+        super().init_poolmanager(*args, **kwargs, **self._names)
+
+
+def post(
+    url: str,
+    body: bytes,
+    headers: dict[str, str],
+    *,
+    resolve: Resolve = resolve_name,
+    seconds: float = MAX_SECONDS,
+    verify: bool | str = True,
+) -> None:
+    """Send a body; return when the receiver answers with 2xx, raise SendFailed in every other case.
+
+    `verify` is a file with the certificates of other authorities than the public ones.
+    """
+    try:
+        target = target_of(url, allows_loopback=settings.MESSAGES_ALLOW_LOOPBACK, resolve=resolve)
+    except NotReachable as refusal:
+        raise SendFailed(str(refusal), is_down=True) from None
+    answer = _answer(target, body, headers, seconds, verify)
+    if 200 <= answer.status_code < 300:
+        return
+    if 300 <= answer.status_code < 400:
+        raise SendFailed(f"The server redirects (status {answer.status_code}); redirects are not followed.")
+    is_down = answer.status_code == 429 or answer.status_code >= 500
+    words = f"The server answered with status {answer.status_code}."
+    raise SendFailed(words, is_down=is_down, retry_after=_retry_after(answer.headers.get("Retry-After", "")))
+
+
+def _answer(
+    target: Target, body: bytes, headers: dict[str, str], seconds: float, verify: bool | str
+) -> requests.Response:
+    """Send the request and return the answer, of whose body nothing was read."""
+    with requests.Session() as session, at_most(seconds):
+        session.trust_env = False  # neither proxies nor passwords of the worker's environment
+        session.mount("https://", _ToAddress(target))
+        session.mount("http://", _ToAddress(target))
+        sent = {"Content-Type": "application/json; charset=utf-8", "User-Agent": USER_AGENT, "Host": target.host}
+        try:
+            with session.post(
+                target.url,
+                data=body,
+                headers=sent | headers,
+                timeout=seconds,
+                allow_redirects=False,
+                stream=True,
+                verify=verify,
+            ) as answer:
+                return answer
+        except requests.exceptions.SSLError:
+            raise SendFailed("The certificate of the server is not valid for its name.", is_down=True) from None
+        except requests.exceptions.Timeout:
+            raise SendFailed(f"The server did not answer within {seconds:g} s.", is_down=True) from None
+        except (requests.exceptions.RequestException, OSError) as error:
+            late = f"The server did not answer within {seconds:g} s."
+            words = late if _is_late(error) else "The server cannot be reached, or ended the connection."
+            raise SendFailed(words, is_down=True) from None
+
+
+def _is_late(error: BaseException) -> bool:
+    """Whether a timeout is among the causes of an error."""
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, TimeoutError) or "timed out" in str(seen):
+            return True
+        seen = seen.__cause__ or seen.__context__
+    return False
+
+
+def _retry_after(text: str) -> timedelta | None:
+    """Return the pause of a Retry-After header in seconds; None for none, and for a date."""
+    return timedelta(seconds=int(text)) if text.isascii() and text.isdecimal() and len(text) <= 6 else None

@@ -1,0 +1,112 @@
+"""Decides who gets a message, and writes a delivery for each person and channel."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from jobs.messages import kinds
+from jobs.messages.schedule import GIVE_UP_AFTER, next_digest
+from jobs.models import Channel, Delivery, Membership, Message, MessagePreference, Via
+
+AT_ONCE = 500
+"""Messages routed by one sweep; the next one finds the rest."""
+MAX_AGE = timedelta(days=2)
+"""What happened longer ago, such as an end that was seen late, is told in the browser only."""
+
+
+@dataclass(frozen=True, slots=True)
+class _People:
+    """The active members of the teams and their preferences, and the channels that are not paused."""
+
+    members: dict[int, list[Membership]]
+    preferences: dict[int, MessagePreference]
+    channels: dict[int, list[Channel]]
+
+
+def route(now: datetime) -> int:
+    """Write the deliveries of the messages that have none yet; return how many messages. A repetition adds nothing."""
+    with transaction.atomic():
+        rows = Message.objects.select_for_update(of=("self",), skip_locked=True).filter(routed_at=None)
+        messages = list(rows.select_related("job").defer("job__spec", "job__estimate").order_by("id")[:AT_ONCE])
+        if not messages:
+            return 0
+        people = _people({message.team_id for message in messages})
+        deliveries = [each for message in messages for each in _deliveries(message, people, now)]
+        Delivery.objects.bulk_create(deliveries, ignore_conflicts=True)
+        Message.objects.filter(pk__in=[message.pk for message in messages]).update(routed_at=now)
+    return len(messages)
+
+
+def _people(teams: set[int]) -> _People:
+    members, channels = defaultdict(list), defaultdict(list)
+    rows = Membership.objects.filter(team__in=teams, user__is_active=True).select_related("user").order_by("pk")
+    for row in rows:
+        members[row.team_id].append(row)
+    for channel in Channel.objects.filter(team__in=teams, paused_at=None).order_by("pk"):
+        channels[channel.team_id].append(channel)
+    users = {row.user_id for rows in members.values() for row in rows}
+    preferences = {each.user_id: each for each in MessagePreference.objects.filter(user__in=users)}
+    return _People(members, preferences, channels)
+
+
+def _deliveries(message: Message, people: _People, now: datetime) -> Iterator[Delivery]:
+    is_old = now - message.occurred_at > MAX_AGE
+    for member in people.members[message.team_id]:
+        preference = people.preferences.get(member.user_id)
+        if not _is_told(message, member, preference):
+            continue
+        for via in kinds.ways(message.kind, preference):
+            digest = preference.digest if preference is not None and via == Via.EMAIL else ""
+            if via == Via.BROWSER or (not is_old and may_be_mailed(member.user)):
+                yield new_delivery(message, now, via=via, digest=digest, person=member.user)
+    for channel in people.channels[message.team_id]:
+        if message.kind in channel.kinds and not is_old:
+            yield new_delivery(message, now, via=channel.via, digest=channel.digest, channel=channel)
+
+
+def _is_told(message: Message, member: Membership, preference: MessagePreference | None) -> bool:
+    """Whether a member wants to know; nobody is told what they did themselves."""
+    if message.kind not in kinds.ABOUT or (message.actor_id == member.user_id and message.actor_id is not None):
+        return False
+    is_owner = message.job is not None and message.job.owner_id == member.user_id
+    if kinds.concerns(message.kind, role=member.role, is_owner=is_owner):
+        return True
+    if is_owner or preference is None or not preference.about_others:
+        return False
+    return kinds.ABOUT[message.kind].is_of_job
+
+
+def may_be_mailed(user: User) -> bool:
+    """Tell whether the site sends e-mail and the person has an address."""
+    return bool(settings.SENDS_EMAIL and user.email)
+
+
+def new_delivery(message: Message, now: datetime, *, via: str, digest: str = "", **to: Any) -> Delivery:
+    """Return an unsaved delivery to a `person` or a `channel`; in the browser it is sent as soon as it is written."""
+    due_at = next_digest(now, digest)
+    is_shown = via == Via.BROWSER
+    return Delivery(
+        message=message,
+        team_id=message.team_id,
+        job_id=message.job_id,
+        via=via,
+        state=Delivery.State.SENT if is_shown else Delivery.State.WAITING,
+        ended_at=now if is_shown else None,
+        is_digest=bool(digest),
+        created_at=now,
+        due_at=due_at,
+        give_up_at=due_at + GIVE_UP_AFTER,
+        **to,
+    )
+
+
+def queue_for(messages: Iterable[Message], channel: Channel, now: datetime) -> None:
+    """Write deliveries of messages to one channel, whatever kinds it wants."""
+    rows = [new_delivery(message, now, via=channel.via, channel=channel) for message in messages]
+    Delivery.objects.bulk_create(rows, ignore_conflicts=True)

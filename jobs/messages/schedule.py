@@ -1,0 +1,39 @@
+"""When messages are sent: digests, pauses between attempts, and when to give up. Pure."""
+
+from datetime import datetime, timedelta
+
+from jobs.clock import backoff
+from jobs.models import Digest
+
+DIGEST_HOUR = 7
+"""UTC: the daily summary is there when Europe begins to work, and in the night of America."""
+FIRST_PAUSE = timedelta(seconds=30)
+MAX_PAUSE = timedelta(hours=1)
+GIVE_UP_AFTER = timedelta(hours=30)
+"""A receiver that is down for a whole day, and some hours of the next, misses nothing."""
+MAX_RETRY_AFTER = timedelta(hours=6)
+"""The longest pause that a receiver may ask for."""
+
+
+def next_digest(now: datetime, digest: str) -> datetime:
+    """Return when a message of now is sent: at once, at the next full hour, or at the next DIGEST_HOUR."""
+    hour = now.replace(minute=0, second=0, microsecond=0)
+    if digest == Digest.HOURLY:
+        return hour + timedelta(hours=1)
+    if digest == Digest.DAILY:
+        today = hour.replace(hour=DIGEST_HOUR)
+        return today if today > now else today + timedelta(days=1)
+    return now
+
+
+def next_attempt(now: datetime, failures: int, *, jitter: float, asked: timedelta | None = None) -> datetime:
+    """Return when to try again after so many failures in a row, the last one included.
+
+    The pause doubles from 30 seconds to an hour. `jitter` from 0 to 1 shortens it by up to a quarter, so that what
+    failed together does not come back together. `asked` is the pause that the receiver asked for, kept to at most six
+    hours; jitter comes on top of it.
+    """
+    if asked is not None:
+        pause = min(max(asked, timedelta(seconds=1)), MAX_RETRY_AFTER)
+        return now + pause * (1 + jitter / 10)
+    return now + backoff(FIRST_PAUSE, max(failures - 1, 0), MAX_PAUSE) * (1 - jitter / 4)

@@ -1,0 +1,35 @@
+"""Jobs that wait long are told about, each once."""
+
+from datetime import datetime, timedelta
+
+from django.db.models import Exists, F, OuterRef, Q
+
+from jobs import outbox
+from jobs.models import Job, Message
+from jobs.states import WAITING
+from jobs.strategies import flex_start
+
+LONG = timedelta(hours=1)
+LONG_IN_QUEUE = timedelta(hours=6)
+"""Under Flex-start a job is meant to wait."""
+AT_ONCE = 200
+"""Jobs told by one sweep; the next one finds the rest."""
+
+
+def watch_waits(now: datetime) -> int:
+    """Announce the jobs that have waited for long in one state and were not announced; return how many."""
+    told = Message.objects.filter(job=OuterRef("pk"), kind=Message.Kind.WAITING_LONG)
+    by_strategy = Q(strategy=flex_start.STRATEGY.key, state_since__lte=now - LONG_IN_QUEUE)
+    long = by_strategy | (~Q(strategy=flex_start.STRATEGY.key) & Q(state_since__lte=now - LONG))
+    unfinished = Job.objects.unfinished().filter(long, state__in=WAITING, started_at=None)
+    jobs = unfinished.exclude(Exists(told)).select_related("team").defer("spec", "estimate")
+    return sum(_announce(job, now) for job in jobs.order_by(F("state_since"), "pk")[:AT_ONCE])
+
+
+def _announce(job: Job, now: datetime) -> bool:
+    hours = int((now - job.state_since).total_seconds() // 3600)
+    span = f"{hours} hour{'' if hours == 1 else 's'}"
+    text = f"It has been {job.state.replace('_', ' ')} for {span}. Nothing is billed while it waits."
+    key = f"waiting_long:{job.pk}"
+    detail = {"text": text}
+    return outbox.announce(Message.Kind.WAITING_LONG, team=job.team, once_key=key, now=now, job=job, detail=detail)

@@ -1,0 +1,24 @@
+"""Figures that training programs write into their logs: read from lines, kept thinned, and what they say of progress.
+
+Pure: a text becomes a `Reading`, readings become a `Record` that is stored as JSON, a record tells progress.
+"""
+
+from jobs.metrics.lines import Reading, read_line
+from jobs.metrics.progress import Progress, Run, lost_seconds, progress
+from jobs.metrics.record import MAX_POINTS, Point, Record, Series
+from jobs.metrics.totals import Totals, totals_of
+
+__all__ = [
+    "MAX_POINTS",
+    "Point",
+    "Progress",
+    "Reading",
+    "Record",
+    "Run",
+    "Series",
+    "Totals",
+    "lost_seconds",
+    "progress",
+    "read_line",
+    "totals_of",
+]

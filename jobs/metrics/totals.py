@@ -1,0 +1,58 @@
+"""How many epochs or steps a job is to make, where its arguments say so. Pure."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from jobs.metrics.objects import number_of
+
+_FLAG = re.compile(
+    r"--?(?:(?:max|num|n|total|train)[-_]?)*(?:(epochs?)|(steps?|updates?|iterations?|iters?|(?:boost[-_])?rounds?))\Z",
+    re.IGNORECASE,
+)
+WORD_LISTS = ("args", "command")
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What the arguments say; None where they do not."""
+
+    epochs: int | None = None
+    steps: int | None = None
+
+
+def totals_of(spec: Any) -> Totals:
+    """Return the epochs and steps that the arguments of a REST body ask for, such as `--epochs=40` or `--max_steps 9`.
+
+    The first of each counts.
+    """
+    epochs, steps = None, None
+    for is_epochs, count in _counts(list(_words(spec))):
+        if is_epochs:
+            epochs = epochs or count
+        else:
+            steps = steps or count
+    return Totals(epochs, steps)
+
+
+def _counts(words: list[str]) -> Iterator[tuple[bool, int]]:
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        flag, sign, value = word.partition("=")
+        found = _FLAG.match(flag)
+        number = number_of(value if sign else following)
+        if found is not None and number is not None and number >= 1:
+            yield found[1] is not None, int(number)
+
+
+def _words(value: Any) -> Iterator[str]:
+    """Yield the words of all lists of arguments, and those of a shell's one long argument."""
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            if name in WORD_LISTS and isinstance(item, list):
+                yield from (part for word in item if isinstance(word, str) for part in word.split())
+            else:
+                yield from _words(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _words(item)

@@ -1,0 +1,99 @@
+"""Accounts beyond Django's own user: profiles, identities of sign-in providers, invitations, signed-in browsers."""
+
+from django.conf import settings
+from django.db import models
+
+from jobs.models.team import Role, Team
+
+
+class Profile(models.Model):
+    """What Trainboard keeps of a person beside Django's user."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="profile"
+    )
+    links_next_sign_in = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="The next sign-in by a provider with this person's e-mail address takes the account over.",
+    )
+
+    def __str__(self) -> str:
+        return f"profile of {self.user}"
+
+
+class Identity(models.Model):
+    """One person at one sign-in provider, by the subject that the provider never gives to anybody else."""
+
+    provider = models.CharField(max_length=40)
+    subject = models.CharField(max_length=255)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="identities")
+    created_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name_plural = "identities"
+        constraints = [models.UniqueConstraint(fields=["provider", "subject"], name="one_user_per_identity")]
+
+    def __str__(self) -> str:
+        return f"{self.user} at {self.provider}"
+
+
+class SignInRule(models.Model):
+    """Whoever signs in for the first time with this domain or group joins this team."""
+
+    class Source(models.TextChoices):
+        """What of a sign-in is compared."""
+
+        DOMAIN = "domain", "domain"
+        GROUP = "group", "group"
+
+    source = models.CharField(max_length=10, choices=Source.choices)
+    value = models.CharField(max_length=255)
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="sign_in_rules")
+    role = models.CharField(max_length=10, choices=Role.choices)
+
+    class Meta:
+        ordering = ["source", "value"]
+        constraints = [models.UniqueConstraint(fields=["source", "value", "team"], name="one_sign_in_rule_per_team")]
+
+    def __str__(self) -> str:
+        return f"{self.source} {self.value} joins {self.team} as {self.role}"
+
+
+class Invitation(models.Model):
+    """A link that lets one person join a team, once; only the digest of its secret is kept."""
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="invitations")
+    email = models.EmailField()
+    role = models.CharField(max_length=10, choices=Role.choices)
+    digest = models.CharField(max_length=64, unique=True)
+    invited_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    invited_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    accepted_at = models.DateTimeField(null=True, blank=True)
+    accepted_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+
+    class Meta:
+        indexes = [models.Index(fields=["team", "-id"], name="invitation_of_team")]
+
+    def __str__(self) -> str:
+        return f"{self.email} to {self.team} as {self.role}"
+
+
+class SignedInBrowser(models.Model):
+    """One session of a person: which browser, from where, and when it was last seen."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="browsers")
+    session_key = models.CharField(max_length=40, unique=True)
+    browser = models.CharField(max_length=200, blank=True)
+    address = models.CharField(max_length=64, blank=True)
+    signed_in_at = models.DateTimeField()
+    seen_at = models.DateTimeField()
+
+    class Meta:
+        indexes = [models.Index(fields=["user", "-seen_at"], name="browser_of_user")]
+
+    def __str__(self) -> str:
+        return f"a browser of {self.user}"

@@ -1,0 +1,100 @@
+"""What a team may spend in a calendar month, who set it, and whom it was told that a share is spent."""
+
+from typing import Any, NoReturn
+
+from django.conf import settings
+from django.core.validators import MinValueValidator
+from django.db import models
+from django.db.models import Q
+
+from jobs.budget import Passing
+from jobs.models.spend import Dimension, Group
+from jobs.models.team import Team
+
+
+def default_thresholds() -> list[int]:
+    """Return the shares of a budget, in percent, at which people are told unless a lead says otherwise."""
+    return [50, 80, 100]
+
+
+class Budget(Group):
+    """The US dollars that a team, one person in it or the jobs with one label may spend in each month (UTC)."""
+
+    name = models.CharField(max_length=80)
+    amount_usd = models.DecimalField(max_digits=14, decimal_places=2, validators=[MinValueValidator(0)])
+    passing = models.CharField(max_length=4, choices=[(str(each), str(each)) for each in Passing])
+    thresholds = models.JSONField(default=default_thresholds, help_text="Percents at which people are told.")
+    created_at = models.DateTimeField()
+    closed_at = models.DateTimeField(null=True, blank=True, help_text="No job is held against it since then.")
+    version = models.PositiveIntegerField(default=1, help_text="Grows with each change; a form says which it read.")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["team", "dimension", "value"], condition=Q(closed_at=None), name="one_open_budget_per_group"
+            ),
+            models.CheckConstraint(condition=Q(amount_usd__gte=0), name="budget_not_negative"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.team}"
+
+    @property
+    def is_for_person(self) -> bool:
+        """Whether it is that of one person."""
+        return self.dimension == Dimension.PERSON
+
+
+class AppendOnly(models.Model):
+    """A row that is written once and never changed."""
+
+    class Meta:
+        abstract = True
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Write the row once; refuse to change it."""
+        if not self._state.adding:
+            raise TypeError("this row is never changed")
+        super().save(*args, **kwargs)
+
+    def delete(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Refuse: it tells what happened."""
+        raise TypeError("this row is never deleted")
+
+
+class BudgetChange(AppendOnly):
+    """One change of a budget: who made it, when, and each field before and after."""
+
+    budget = models.ForeignKey(Budget, on_delete=models.CASCADE, related_name="changes")
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField()
+    fields = models.JSONField(help_text="{field: [before, after]}; before is null where the budget is new.")
+    reason = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["budget", "-id"], name="budget_change_newest")]
+
+    def __str__(self) -> str:
+        return f"change of {self.budget_id} at {self.at}"
+
+
+class BudgetNotice(AppendOnly):
+    """That a share of a budget was spent in a month, written once; whoever sends messages reads these rows."""
+
+    budget = models.ForeignKey(Budget, on_delete=models.CASCADE, related_name="notices")
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+", db_index=False)
+    month = models.DateField(help_text="Its first day, UTC.")
+    percent = models.PositiveIntegerField()
+    amount_usd = models.DecimalField(max_digits=14, decimal_places=2, help_text="The budget at that time.")
+    spent_usd = models.DecimalField(max_digits=16, decimal_places=2)
+    message = models.TextField()
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["budget", "month", "percent", "amount_usd"], name="one_notice_per_share")
+        ]
+        indexes = [models.Index(fields=["team", "-at"], name="budget_notice_newest")]
+
+    def __str__(self) -> str:
+        return self.message

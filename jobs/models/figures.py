@@ -1,0 +1,131 @@
+"""What came of jobs that have ended, as figures that can be summed: of one job, and of all that ended in a month.
+
+`jobs.upkeep.figures` writes both in one transaction. Money is in whole cents and time in whole seconds, because sums of
+integers are exact on every database.
+"""
+
+from django.conf import settings
+from django.db import models
+
+from jobs.models.job import Job
+from jobs.models.team import Team
+
+GROUPED = ("team", "owner", "strategy", "region", "accelerator", "outcome", "wait_bucket")
+SUMMED = (
+    "jobs", "unpriced", "cents", "saved_cents", "seconds", "preemptions", "lost_cents", "estimated", "inside",
+)  # fmt: skip
+LEARNED = (
+    "runs", "run_logs", "run_squares", "waits", "wait_logs", "wait_squares",
+    "machine_seconds", "preemptions", "lost_seconds", "estimated", "inside",
+)  # fmt: skip
+"""What estimates learn from; `jobs.cost.learned.Sums` says what each is."""
+VERSION = 1
+"""Of what the figures of a job hold: those of an earlier one are counted again (`jobs.upkeep.figures`)."""
+ALL_HOURS = -1
+
+
+class Figures(models.Model):
+    """The columns by which jobs are grouped, then those that are summed."""
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+", db_index=False)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
+    strategy = models.CharField(max_length=32)
+    region = models.CharField(max_length=40)
+    accelerator = models.CharField(max_length=64, blank=True, help_text="The one it has most of; empty: none.")
+    outcome = models.CharField(max_length=64, help_text="The state in which it ended.")
+    wait_bucket = models.SmallIntegerField(help_text="See jobs.timeline.wait_bucket; -1: it never ran.")
+
+    jobs = models.PositiveIntegerField(default=0)
+    unpriced = models.PositiveIntegerField(default=0, help_text="Jobs that ran and have no known price.")
+    cents = models.BigIntegerField(default=0, help_text="What they cost, in US cents.")
+    saved_cents = models.BigIntegerField(
+        default=0, help_text="What the same work would have cost more under Standard, in US cents."
+    )
+    lost_cents = models.BigIntegerField(
+        default=0, db_default=0, help_text="What work cost that preemptions undid, in US cents."
+    )
+    estimated = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="Jobs that succeeded and had a range of costs before."
+    )
+    inside = models.PositiveIntegerField(default=0, db_default=0, help_text="Those of them that cost what it said.")
+    seconds = models.BigIntegerField(default=0, help_text="Time in which the machines worked.")
+    preemptions = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        abstract = True
+
+
+class JobFigures(Figures):
+    """The figures of one job that has ended; `jobs` is 1."""
+
+    job = models.OneToOneField(Job, on_delete=models.CASCADE, primary_key=True, related_name="figures")
+    ended_on = models.DateField(help_text="UTC")
+    learned = models.JSONField(
+        default=dict, db_default={}, blank=True, help_text="What it has added to LearnedFigures; {}: nothing."
+    )
+    version = models.PositiveSmallIntegerField(default=VERSION, db_default=0)
+
+    class Meta:
+        verbose_name_plural = "figures of jobs"
+        indexes = [
+            models.Index(fields=["team", "ended_on"], name="figures_of_days"),
+            models.Index(fields=["job"], condition=models.Q(version__lt=VERSION), name="figures_to_renew"),
+        ]
+
+    def __str__(self) -> str:
+        return f"figures of job {self.job_id}"
+
+
+class MonthFigures(Figures):
+    """The sum of the figures of all jobs that ended in a month and agree in every column that is not summed."""
+
+    month = models.DateField(help_text="Its first day, UTC.")
+
+    class Meta:
+        verbose_name_plural = "figures of months"
+        constraints = [
+            models.UniqueConstraint(fields=["team", "month", *GROUPED[1:]], name="one_sum_per_group"),
+        ]
+
+    def __str__(self) -> str:
+        return f"figures of {self.team}, {self.month:%Y-%m}"
+
+
+class LearnedFigures(models.Model):
+    """Sums over the jobs of a team that ended in a month, for estimates: see `jobs.cost.learned`.
+
+    One row for each machine, region and hour of the day (UTC) in which they were sent, and one without these three
+    (`hour` is ALL_HOURS) over all of them.
+    """
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+", db_index=False)
+    region = models.CharField(max_length=40, blank=True)
+    machine = models.CharField(max_length=160, blank=True, help_text="Of the first worker pool, with attached GPUs.")
+    month = models.DateField(help_text="Its first day, UTC.")
+    strategy = models.CharField(max_length=32)
+    tunes = models.BooleanField(help_text="Whether they are tuning jobs.")
+    hour = models.SmallIntegerField()
+
+    runs = models.BigIntegerField(default=0)
+    run_logs = models.BigIntegerField(default=0)
+    run_squares = models.BigIntegerField(default=0)
+    waits = models.BigIntegerField(default=0)
+    wait_logs = models.BigIntegerField(default=0)
+    wait_squares = models.BigIntegerField(default=0)
+    machine_seconds = models.BigIntegerField(default=0)
+    preemptions = models.BigIntegerField(default=0)
+    lost_seconds = models.BigIntegerField(default=0)
+    estimated = models.BigIntegerField(default=0)
+    inside = models.BigIntegerField(default=0)
+
+    class Meta:
+        verbose_name_plural = "learned figures"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["team", "region", "machine", "month", "strategy", "tunes", "hour"],
+                name="one_sum_to_learn_from",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"learned from {self.strategy} jobs of {self.team}, {self.month:%Y-%m}"

@@ -1,0 +1,31 @@
+"""The indexes of jobs: with a million of them, every query of a page and of a sweep begins in one."""
+
+from django.db.models import Index, Q
+
+JOB_INDEXES = [
+    Index(fields=["team", "-requested_at", "id"], name="job_history"),
+    Index(fields=["due_at", "id"], condition=Q(due_at__isnull=False), name="job_due"),
+    Index(fields=["ended_at"], condition=Q(approved_usd__isnull=False), name="job_spending"),
+    Index(fields=["id"], condition=Q(is_counted=False), name="job_to_count"),
+    Index(fields=["-requested_at", "id"], name="job_newest"),
+    Index(fields=["owner", "-requested_at", "id"], name="job_newest_of_owner"),
+    Index(fields=["team", "display_name", "state", "-requested_at", "id"], name="job_name"),
+    Index(fields=["-ended_at", "id"], name="job_ended"),
+    Index(fields=["team", "-ended_at", "id"], name="job_ended_of_team"),
+    Index(fields=["project", "region", "kind", "ended_at"], name="job_ended_in_scope"),
+    Index(fields=["team", "state", "-state_since", "id"], condition=Q(ended_at=None), name="job_unfinished"),
+    Index(fields=["claimed_until"], condition=Q(claim__isnull=False), name="job_claimed"),
+    Index(
+        fields=["project", "submitted_at", "id"],
+        condition=Q(log_complete=False, submitted_at__isnull=False),
+        name="job_unread_log",
+    ),
+    Index(
+        fields=["requested_at", "id"],
+        condition=Q(deletion_requested_at__isnull=False, deleted_at=None),
+        name="job_to_delete",
+    ),
+    Index(fields=["team", "region", "-started_at"], condition=Q(started_at__isnull=False), name="job_waits"),
+    Index(fields=["team", "spec_digest", "-requested_at", "id"], name="job_identical"),
+    Index(fields=["sweep"], condition=Q(sweep__isnull=False), name="job_sweep"),
+]

@@ -1,0 +1,122 @@
+"""What people are told: messages, and their deliveries to people and to the channels of teams."""
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from jobs.models.channel import Channel, Via
+from jobs.models.event import JobEvent
+from jobs.models.job import Job
+from jobs.models.team import Team
+
+
+class Message(models.Model):
+    """One thing worth telling, written in the transaction in which it happened; `once_key` makes a repetition harmless.
+
+    Its text is made when it is shown or sent, from the rows as they are then.
+    """
+
+    class Kind(models.TextChoices):
+        """What it tells."""
+
+        APPROVAL_NEEDED = "approval_needed", "Approval needed"
+        APPROVAL_REMINDER = "approval_reminder", "Approval still needed"
+        APPROVAL_EXPIRED = "approval_expired", "Approval expired"
+        APPROVED = "approved", "Approved"
+        REJECTED = "rejected", "Rejected"
+        STARTED = "started", "Started"
+        RESTARTED = "restarted", "Preempted or restarted"
+        WAITING_LONG = "waiting_long", "Waiting long"
+        FAILED = "failed", "Failed"
+        DONE = "done", "Succeeded"
+        CANCELLED = "cancelled", "Cancelled"
+        OVER_APPROVED = "over_approved", "Cost more than approved"
+        BUDGET = "budget", "Budget"
+        CAP = "cap", "Cap reached"
+        PRICE_STALE = "price_stale", "Prices are old"
+        MONTHLY_REPORT = "monthly_report", "Monthly report of spend"
+        TEST = "test", "Test"
+
+    uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False, help_text="Its id at every receiver.")
+    kind = models.CharField(max_length=24, choices=Kind.choices)
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="messages")
+    job = models.ForeignKey(
+        Job, on_delete=models.PROTECT, related_name="messages", null=True, blank=True, db_index=False
+    )
+    event = models.ForeignKey(JobEvent, on_delete=models.PROTECT, related_name="+", null=True, blank=True)
+    actor = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", null=True, blank=True
+    )
+    once_key = models.CharField(max_length=200, unique=True)
+    detail = models.JSONField(default=dict, blank=True)
+    occurred_at = models.DateTimeField()
+    created_at = models.DateTimeField()
+    routed_at = models.DateTimeField(null=True, blank=True, help_text="When its deliveries were written.")
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["id"], condition=Q(routed_at=None), name="message_to_route"),
+            models.Index(fields=["job", "kind"], name="message_of_job"),
+            models.Index(fields=["created_at"], name="message_age"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()}, {self.once_key}"
+
+
+class Delivery(models.Model):
+    """A message on its way to one person or one channel. In the browser it is delivered when it is written."""
+
+    class State(models.TextChoices):
+        """Where it is."""
+
+        WAITING = "waiting", "waiting"
+        SENT = "sent", "sent"
+        DEAD = "dead", "not delivered"
+        DROPPED = "dropped", "dropped"
+
+    message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="deliveries", db_index=False)
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+", db_index=False)
+    job = models.ForeignKey(Job, on_delete=models.PROTECT, related_name="+", null=True, blank=True, db_index=False)
+    person = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", null=True, blank=True, db_index=False
+    )
+    channel = models.ForeignKey(
+        Channel, on_delete=models.CASCADE, related_name="deliveries", null=True, blank=True, db_index=False
+    )
+    via = models.CharField(max_length=16, choices=Via.choices)
+    state = models.CharField(max_length=16, choices=State.choices, default=State.WAITING)
+    is_digest = models.BooleanField(default=False, help_text="Sent together with others that are due.")
+    created_at = models.DateTimeField()
+    due_at = models.DateTimeField(help_text="When it is tried next.")
+    give_up_at = models.DateTimeField(help_text="A failure after this is the last one.")
+    claim = models.UUIDField(null=True, blank=True)
+    claimed_until = models.DateTimeField(null=True, blank=True)
+    failures = models.PositiveIntegerField(default=0)
+    last_error = models.CharField(max_length=300, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True, help_text="When it was sent, dropped or given up.")
+    read_at = models.DateTimeField(null=True, blank=True, help_text="In the browser: when it was read.")
+
+    class Meta:
+        verbose_name_plural = "deliveries"
+        constraints = [
+            models.UniqueConstraint(fields=["message", "person", "via"], name="one_delivery_per_person_and_way"),
+            models.UniqueConstraint(fields=["message", "channel"], name="one_delivery_per_channel"),
+        ]
+        indexes = [
+            models.Index(
+                fields=["due_at", "id"], condition=Q(state="waiting", person__isnull=False), name="delivery_due_person"
+            ),
+            models.Index(fields=["channel", "due_at", "id"], condition=Q(state="waiting"), name="delivery_due_channel"),
+            models.Index(fields=["job", "id"], condition=Q(state="waiting"), name="delivery_order"),
+            models.Index(fields=["person", "-created_at", "id"], condition=Q(via="browser"), name="delivery_inbox"),
+            models.Index(fields=["person"], condition=Q(via="browser", read_at=None), name="delivery_unread"),
+            models.Index(fields=["team", "-ended_at", "id"], condition=Q(state="dead"), name="delivery_dead"),
+            models.Index(fields=["channel", "-id"], name="delivery_of_channel"),
+            models.Index(fields=["person"], condition=Q(state="waiting"), name="delivery_waiting_person"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.message} by {self.via}: {self.state}"

@@ -1,0 +1,20 @@
+"""What Vertex AI and its logs report becomes states and events; jobs made elsewhere are discovered and adopted."""
+
+from jobs.observation.adopt import adopt, submission_in
+from jobs.observation.discovery import discover, hint_of, request_discovery
+from jobs.observation.feeds import read_feed, want_log
+from jobs.observation.persistent_resources import want_resources, watch_resources
+from jobs.observation.watched import ERROR_WINDOW
+
+__all__ = [
+    "ERROR_WINDOW",
+    "adopt",
+    "discover",
+    "hint_of",
+    "read_feed",
+    "request_discovery",
+    "submission_in",
+    "want_log",
+    "want_resources",
+    "watch_resources",
+]

@@ -1,0 +1,172 @@
+"""A job that was made outside Trainboard gets a row here and is followed from then on, read-only.
+
+Its past is taken from what Vertex AI tells, and the span in which nobody watched is told as such. It never was in a
+state of ours: its first state is the one that it was found in, or the start of its first run.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+
+from jobs import cost, spec, strategies, transitions, vertex
+from jobs.connection import INSTANCE_LABEL, JOB_LABEL
+from jobs.errors import NotPermitted
+from jobs.models import ExternalJob, Job, JobEvent, Team
+from jobs.observation.discovery import check_may_adopt
+from jobs.observation.feeds import WANTED_FOR
+from jobs.observation.record import number, record
+from jobs.observation.seen import mark_seen
+from jobs.observation.set_aside import Aside
+from jobs.prices import current_book
+from jobs.queue import claims
+from jobs.requests.request import storable
+from jobs.spec.shape import fields
+from jobs.storable import fit
+
+UUID_FORM = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+HOUR = timedelta(hours=1)
+MAX_EVENTS = 20
+
+
+class CannotAdopt(NotPermitted):
+    """The job cannot become a row here."""
+
+
+def adopt(external: ExternalJob, *, team: Team, by: User, now: datetime) -> Job:
+    """Follow a job that a discovery found, for `team`; return the first row when it was adopted before.
+
+    Raises NotPermitted for whom is no engineer, approver or lead of a team whose project it is, and for a job that
+    another team has adopted. Raises CannotAdopt for one whose description makes it impossible; it is set aside.
+    """
+    check_may_adopt(project=external.discovery.project, team=team, by=by)
+    aside = Aside(f"adoption from {external.discovery.project}/{external.discovery.region}", now=now)
+    with aside.item(external.remote_name):
+        return _adopt_once(external, team, by, now)
+    raise CannotAdopt("It cannot be adopted, since its description cannot be kept; an administrator sees why.")
+
+
+def _adopt_once(external: ExternalJob, team: Team, by: User, now: datetime) -> Job:
+    remote = vertex.remote_job(external.kind, external.body)
+    _check_has_no_request(remote)
+    try:
+        with transaction.atomic():
+            return _known(remote, team) or _adopt(external, remote, team, by, now)
+    except IntegrityError:  # two people adopted it at the same time
+        known = _known(remote, team)
+        if known is None:
+            raise
+        return known
+
+
+def _check_has_no_request(remote: vertex.RemoteJob) -> None:
+    """Raise NotPermitted for a job that a request of ours made: that follows it, or cancels it as a second one."""
+    label = remote.labels.get(JOB_LABEL, "")
+    is_ours = remote.labels.get(INSTANCE_LABEL) == settings.INSTANCE
+    if is_ours and UUID_FORM.fullmatch(label) and Job.objects.filter(pk=label, is_adopted=False).exists():
+        raise NotPermitted("It was made by a request of this Trainboard, which follows it by itself.")
+
+
+def _known(remote: vertex.RemoteJob, team: Team) -> Job | None:
+    job = Job.objects.filter(remote_name=remote.name).first()
+    if job is None:
+        return None
+    ExternalJob.objects.filter(remote_name=remote.name).delete()
+    if job.team_id != team.pk:
+        raise NotPermitted("Another team follows this job already.")
+    return job
+
+
+def _adopt(external: ExternalJob, remote: vertex.RemoteJob, team: Team, by: User, now: datetime) -> Job:
+    read_at = external.discovery.answered_at or now
+    body = body_of(external.kind, external.body)
+    job, findings = _row(external, remote, body, team=team, by=by, now=now)
+    words = f"{by.get_username()} adopted {number(remote)}, which was made outside Trainboard: it is only watched."
+    if is_unreadable(findings):
+        words += " Its description is nested too deeply or too large to be read, so only its name is kept."
+    elif findings:
+        words += " Parts of its description are unknown here; they are kept, and a clone leaves them out."
+    transitions.record_event(
+        job,
+        JobEvent.Kind.ADOPTED,
+        now=now,
+        actor=by,
+        message=words,
+        once_key="adopted",
+        detail={"remote_name": remote.name, "not_read": [each.as_dict() for each in findings[:MAX_EVENTS]]},
+    )
+    record(job, remote, now=read_at)
+    ExternalJob.objects.filter(remote_name=remote.name).delete()
+    claims.wake_scope(project=job.project, region=job.region, kind=job.kind, due_at=now)
+    claims.wake_feed(job.project, due_at=now)
+    return job
+
+
+def body_of(kind: str, raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the body as it would be requested: without what Vertex AI fills in, with fields that nobody knows here."""
+    filled_in = {slot.alias for slot in fields(spec.KINDS[kind]) if slot.output}
+    return {name: value for name, value in raw.items() if name not in filled_in}
+
+
+def submission_in(external: ExternalJob) -> tuple[spec.Submission, list[spec.Finding]]:
+    """Read what a found job asks for, as far as it is known here, and what could not be read of it.
+
+    Of a body that is nested too deeply or too large nothing is read.
+    """
+    read, findings = spec.read(external.kind, body_of(external.kind, external.body))
+    if read is None:
+        read, _ = spec.read(external.kind, {})
+    place = external.discovery
+    return spec.Submission(kind=external.kind, project=place.project, region=place.region, job=read), findings
+
+
+def is_unreadable(findings: list[spec.Finding]) -> bool:
+    """Tell whether nothing at all could be read."""
+    return any(finding.code == "unreadable_body" for finding in findings)
+
+
+def _row(
+    external: ExternalJob, remote: vertex.RemoteJob, body: dict[str, Any], *, team: Team, by: User, now: datetime
+) -> tuple[Job, list[spec.Finding]]:
+    """Write the row, and return what of its body could not be read; nobody expects anything of its run time or cost."""
+    place = external.discovery
+    submission, findings = submission_in(external)
+    if is_unreadable(findings):
+        body = {"displayName": external.display_name}
+    strategy = strategies.strategy_of(submission)
+    price = cost.estimate(submission, strategy=strategy, expected=HOUR, book=current_book())
+    price = replace(price, hours=0.0, expected_usd=None, low_usd=None, high_usd=None, restarts=None)
+    created_at = remote.create_time or remote.start_time or external.discovery.answered_at or now
+    created_at = min(created_at, now)
+    job = Job(
+        team=team,
+        owner=by,
+        kind=external.kind,
+        display_name=external.display_name,
+        project=place.project,
+        region=place.region,
+        strategy=strategy.key,
+        machines=submission.machines_summary,
+        spec=body,
+        request_key=f"adopted:{sha256(remote.name.encode()).hexdigest()[:40]}",
+        is_adopted=True,
+        expected_seconds=0,
+        hourly_usd=storable(price.usd_per_hour),
+        estimate=price.as_dict(),
+        remote_name=remote.name,
+        state="",
+        state_since=created_at,
+        requested_at=created_at,
+        submitted_at=created_at,
+        log_wanted_until=now + WANTED_FOR,
+    )
+    fit(job)
+    job.save(force_insert=True)
+    mark_seen([job.pk], now=created_at)
+    return job, findings

@@ -1,0 +1,105 @@
+"""What ended an attempt of a job: from the lines that were logged in it, else from the error of the job."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from jobs import strategies
+from jobs.diagnosis import diagnose, read_exits
+from jobs.diagnosis.exits import NOT_PERMANENT, TRANSIENT, Exit
+from jobs.models import Job, LogLine
+from jobs.timeline import ATTEMPT_RUNS
+from jobs.vertex.logs import SERVICE, TAKEN_AWAY
+
+WORDS = {
+    "preempted": "Compute Engine {}took the Spot machine back; Vertex AI restarts the job.",
+    "stockout": "The region {}was out of capacity; Vertex AI tries the job again.",
+    "internal": "An internal error of Vertex AI {}ended the attempt; it restarts the job.",
+    "job_retry": "A replica {}kept failing; Vertex AI restarts the whole job.",
+    "worker_restart": "A replica {}had to be started again, and restartJobOnWorkerRestart restarts the whole job then.",
+    "unknown": "The job went back to preparing; Vertex AI restarts it and does not say why.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why an attempt ended. `is_certain`: a line says so; else it is what most likely was."""
+
+    reason: str
+    message: str
+    is_certain: bool = True
+    exit_code: int | None = None
+
+
+def cause_of(job: Job, lines: Sequence[LogLine], *, has_run: bool, is_logged: bool) -> Cause:
+    """Return why an attempt ended, of which these are the telling lines; the last word counts.
+
+    `has_run`: Vertex AI reported that the attempt was running. `is_logged`: its whole log is known, up to the first
+    line of the next attempt; before that a machine that was taken away may not have been the last word.
+    """
+    has_run = has_run or any(line.message == ATTEMPT_RUNS for line in lines)
+    for line in reversed(lines):
+        if line.message.startswith(TAKEN_AWAY):
+            return _known(_taken_away(job)) if is_logged else _likely(job, has_run=has_run)
+        if line.replica == SERVICE and line.severity == "ERROR":
+            found = _of_message(job, line.message, has_run=has_run)
+            if found is not None:
+                return found
+    return _likely(job, has_run=has_run)
+
+
+def is_spot(job: Job) -> bool:
+    """Tell whether the job's machines may be taken back at any time."""
+    strategy = strategies.STRATEGIES.get(job.strategy)
+    return strategy is not None and strategy.preemptible
+
+
+def _taken_away(job: Job) -> str:
+    if is_spot(job):
+        return "preempted"
+    return "worker_restart" if _restarts_with_worker(job) else "unknown"
+
+
+def _of_message(job: Job, message: str, *, has_run: bool) -> Cause | None:
+    """Read what the service says of an attempt that ended; under Spot STOCKOUT also stands for a preemption."""
+    known = diagnose(None, message)
+    cause = known.cause if known is not None else "unknown"
+    if cause in {"stockout", "preempted"}:
+        return _known("preempted" if is_spot(job) and has_run else "stockout")
+    if cause == "internal":
+        return _known("internal")
+    ends = read_exits(message)[1]
+    return _of_exit(ends[0]) if ends else None
+
+
+def _of_exit(end: Exit) -> Cause:
+    if end.reason.lower() in NOT_PERMANENT:
+        return _known("job_retry")
+    return Cause("job_retry", f"{end.words} Vertex AI restarts the whole job.", exit_code=end.code)
+
+
+def _likely(job: Job, *, has_run: bool) -> Cause:
+    """Guess where no line says why: by the strategy, or by the error with which the job ended after all restarts."""
+    reason = "unknown"
+    if is_spot(job):
+        reason = "preempted" if has_run else "stockout"
+    elif job.error:
+        message = str(job.error.get("message", ""))
+        known = diagnose(job.error.get("code"), message)
+        if known is not None and known.cause in {"stockout", "internal"}:
+            reason = known.cause
+        elif any(end.code in TRANSIENT for end in read_exits(message)[1]):
+            reason = "job_retry"
+    message = WORDS[reason].format("most likely ")
+    return Cause(reason, message, is_certain=False)
+
+
+def _known(reason: str) -> Cause:
+    return Cause(reason, WORDS[reason].format(""))
+
+
+def _restarts_with_worker(job: Job) -> bool:
+    body = job.spec
+    for name in ("trainingTaskInputs", "jobSpec", "trialJobSpec", "scheduling"):
+        inner = body.get(name) if isinstance(body, dict) else None
+        body = inner if isinstance(inner, dict) else body
+    return isinstance(body, dict) and body.get("restartJobOnWorkerRestart") is True

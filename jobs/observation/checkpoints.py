@@ -1,0 +1,51 @@
+"""The checkpoints in a job's output folder are listed while it runs and somebody looks; nothing is read or written.
+
+What goes wrong is written beside the job's metrics and never changes what is believed of the job.
+"""
+
+from datetime import datetime, timedelta
+
+from jobs import bounds, vertex
+from jobs.connection import client
+from jobs.metrics.checkpoints import checkpoints_in
+from jobs.models import Job, JobMetrics
+from jobs.observation import cadence
+from jobs.spec.body import output_folder
+
+MAX_OBJECTS = 3_000
+PAUSE = timedelta(minutes=1)
+MAX_NAME_CHARACTERS = 400
+FOLDERS = ("checkpoints", "")
+"""Below the output folder: where AIP_CHECKPOINT_DIR points, and where that is empty all of it."""
+
+
+def list_checkpoints(job: Job, *, now: datetime) -> None:
+    """List the checkpoints of a job that runs, at most once a minute, and keep the newest.
+
+    A tuning job has none: each of its trials has a folder of its own.
+    """
+    folder = output_folder(job.spec).rstrip("/")
+    if not folder or job.started_at is None or job.trial_seconds is not None:
+        return
+    kept = JobMetrics.objects.filter(job=job).first() or JobMetrics(job=job)
+    if kept.checkpoints_read_at is not None and now - kept.checkpoints_read_at < PAUSE:
+        return
+    kept.checkpoints_read_at, kept.checkpoints_error = now, ""
+    try:
+        with vertex.at_most(cadence.PROBE_SECONDS):
+            kept.checkpoints = _list(folder)
+    except vertex.VertexError as error:
+        kept.checkpoints_error = bounds.bounded(f"The output folder could not be listed: {error}", 500)
+    if kept._state.adding:
+        kept.save()
+    else:
+        kept.save(update_fields=["checkpoints", "checkpoints_read_at", "checkpoints_error"])
+
+
+def _list(folder: str) -> list[tuple[float, str, int]]:
+    for below in FOLDERS:
+        files = client().objects(f"{folder}/{below}", limit=MAX_OBJECTS)
+        found = checkpoints_in((each.updated, each.name, each.size) for each in files)
+        if found:
+            return [(at.timestamp(), bounds.bounded(name, MAX_NAME_CHARACTERS), size) for at, name, size in found]
+    return []

@@ -1,0 +1,223 @@
+"""Which jobs of a project and region Trainboard has no row for: looked for by a worker when somebody asks.
+
+A discovery lists all three kinds without our label and keeps what it finds as rows of `ExternalJob`, all at once at its
+end, so that one that fails leaves the findings of the last. It is asked for, never repeated by itself.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from functools import partial
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from jobs import spec, vertex
+from jobs.connection import INSTANCE_LABEL, client
+from jobs.errors import NotPermitted
+from jobs.models import Discovery, ExternalJob, Job, Membership, Role, Team
+from jobs.observation import cadence
+from jobs.observation.guard import guarded
+from jobs.observation.set_aside import Aside
+from jobs.queue import claims, rate_limit
+from jobs.spec.shape import fields
+from jobs.vertex import wire
+
+REACH = timedelta(days=30)
+"""Jobs that were made before are left out."""
+MAX_JOBS = 2_000
+"""Of one discovery; Vertex AI lists the newest first, though it does not promise to."""
+MAX_PAGES = 50
+"""Of one kind: our own jobs are in the list as well."""
+MAX_GETS = 100
+"""One for each tuning job; the trials of further ones are listed like other custom jobs."""
+PAGE_TRIES = 3
+MAX_FAILURES = 6
+"""In a row; then somebody has to ask again."""
+AT_ONCE = 200
+TOLD = ("name", "state", "createTime", "startTime", "endTime", "updateTime", "error")
+"""What adoption reads beside the body itself."""
+MORE_TOLD: dict[str, tuple[str, ...]] = {Job.Kind.PIPELINE: ("trainingTaskMetadata",)}
+RUNS_INSIDE = {"backingCustomJob": Job.Kind.CUSTOM_JOB, "backingHyperparameterTuningJob": Job.Kind.TUNING_JOB}
+"""From a field of a pipeline's metadata to the kind of the job that does its work (vertex-facts 3)."""
+
+
+def check_may_adopt(*, project: str, by: User, team: Team | None = None) -> None:
+    """Raise NotPermitted for whom may not adopt jobs of `project` into `team`, or into any team when it is None."""
+    teams = Team.objects.filter(project=project)
+    teams = teams if team is None else teams.filter(pk=team.pk)
+    if not teams.exists():
+        raise NotPermitted(f"{project} is not the project of {team or 'any team'}.")
+    engineers = Membership.objects.filter(user=by, team__in=teams, role__in=[Role.ENGINEER, Role.APPROVER, Role.LEAD])
+    if not by.is_superuser and not engineers.exists():
+        whose = team or f"a team whose project is {project}"
+        raise NotPermitted(f"Only engineers, approvers and leads of {whose} adopt jobs from there.")
+
+
+def request_discovery(*, project: str, region: str, by: User, now: datetime) -> Discovery:
+    """Let a worker look for jobs in a region that were made outside Trainboard; raises NotPermitted."""
+    check_may_adopt(project=project, by=by)
+    asked = {"asked_by": by, "asked_at": now, "reaches_back_to": now - REACH, "due_at": now}
+    fresh = {"failures": 0, "failing_since": None, "last_error": ""}
+    discovery, _ = Discovery.objects.update_or_create(project=project, region=region, defaults=asked | fresh)
+    return discovery
+
+
+def discover(discovery_id: int, *, now: datetime) -> None:
+    """Make one discovery that is due; does nothing when it is not, or another worker is at it."""
+    row = claims.claim_poll(Discovery, discovery_id, now)
+    if row is None:
+        return
+    with guarded(row, now=now) as look:
+        walk = Walk(row, now)
+        found = walk.find()
+        _write(row, found, walk, now)
+    if look.failure is not None:
+        is_hopeless = isinstance(look.failure, vertex.Refused | vertex.NotFound | vertex.PermissionDenied)
+        most = 1 if is_hopeless else MAX_FAILURES
+        Discovery.objects.filter(pk=row.pk, claim=None, failures__gte=most).update(due_at=None)
+
+
+class Walk:
+    """One walk through the lists of a region. `last_error`: what was left out, in words, empty when nothing was."""
+
+    def __init__(self, row: Discovery, now: datetime) -> None:
+        self._row = row
+        self._watch = cadence.Stopwatch(now)
+        self._spend = partial(rate_limit.spend, rate_limit.reads(row.project, row.region), now=now)
+        self._inside = _inside_followed(row)
+        self._gets_left = MAX_GETS
+        self.aside = Aside(str(row), now=now)
+        self.last_error = ""
+
+    def find(self) -> list[ExternalJob]:
+        """Return what nobody follows, pipelines first, since they tell which other jobs only do their work."""
+        found: list[ExternalJob] = []
+        for kind in (Job.Kind.PIPELINE, Job.Kind.TUNING_JOB, Job.Kind.CUSTOM_JOB):
+            for page in self._pages(kind):
+                found += self._with_trials(kind, self._external(kind, page))
+                if len(found) >= MAX_JOBS:
+                    self._cut()
+                    return found[:MAX_JOBS]
+        return found
+
+    def _pages(self, kind: str) -> Iterator[list[vertex.RemoteJob]]:
+        row = self._row
+        pages = client().pages(
+            kind,
+            project=row.project,
+            region=row.region,
+            filter=f"createTime>={vertex.quoted(vertex.timestamp(row.reaches_back_to))}",
+            fields=fields_of(kind),
+            before_page=self._spend,
+            tries=PAGE_TRIES,
+            on_odd=lambda item, reason: self.aside.put(wire.text(wire.mapping(item).get("name")), reason),
+        )
+        for _ in range(MAX_PAGES):
+            with vertex.at_most(cadence.PATIENCE_SECONDS):
+                page = next(pages, None)
+            if page is None:
+                return
+            claims.keep_poll(row, now=self._watch.now)
+            yield page
+            if self._watch.has_run_out:
+                break
+        self._cut()
+
+    def _external(self, kind: str, page: list[vertex.RemoteJob]) -> Iterator[ExternalJob]:
+        """Those of a page that have no row of ours and do not merely do the work of another job."""
+        followed = _followed(remote.name for remote in page)
+        for remote in page:
+            if remote.name in followed:
+                continue
+            metadata = remote.raw.get("trainingTaskMetadata")
+            if isinstance(metadata, dict):
+                self._inside |= {(inner, _number(str(metadata.get(field)))) for field, inner in RUNS_INSIDE.items()}
+            if (kind, _number(remote.name)) not in self._inside:
+                yield _row(self._row, kind, remote)
+
+    def _with_trials(self, kind: str, rows: Iterable[ExternalJob]) -> Iterator[ExternalJob]:
+        """Ask for each tuning job by name, since a list leaves out its trials, which run as custom jobs."""
+        for row in rows:
+            if kind == Job.Kind.TUNING_JOB and self._gets_left:
+                self._gets_left -= 1
+                self._spend()
+                with suppress(vertex.NotFound), vertex.at_most(cadence.PATIENCE_SECONDS):
+                    row.body |= {"trials": client().get(kind, row.remote_name).raw.get("trials", [])}
+                trials = row.body.get("trials")
+                trials = map(wire.mapping, trials if isinstance(trials, list) else [])
+                self._inside |= {(Job.Kind.CUSTOM_JOB, _number(str(trial.get("customJob")))) for trial in trials}
+            yield row
+
+    def _cut(self) -> None:
+        self.last_error = (
+            f"There is more than was looked through: a discovery ends at {MAX_JOBS:,} found jobs, at {MAX_PAGES} pages "
+            "of a kind and after a minute and a half."
+        )
+
+
+def fields_of(kind: str) -> tuple[str, ...]:
+    """Return the fields that are asked for: the body of a request of this kind, and what Vertex AI says of its life."""
+    body = (slot.alias for slot in fields(spec.KINDS[kind]) if not slot.output)
+    return (*TOLD, *MORE_TOLD.get(kind, ()), *body)
+
+
+def hint_of(external: ExternalJob) -> str:
+    """Say what its labels tell about where a job comes from, or nothing."""
+    labels = external.body.get("labels")
+    instance = labels.get(INSTANCE_LABEL) if isinstance(labels, dict) else None
+    if instance == settings.INSTANCE:
+        return "This Trainboard made it and has no row for it, as after its database was restored."
+    return f"Another Trainboard made it: {instance}." if instance else ""
+
+
+def _inside_followed(row: Discovery) -> set[tuple[str, str]]:
+    """Kind and number of the jobs that do the work of pipelines and tuning jobs that we follow."""
+    parents = Job.objects.filter(project=row.project, region=row.region).exclude(kind=Job.Kind.CUSTOM_JOB)
+    numbers = {number for sources in parents.values_list("log_sources", flat=True).iterator() for number in sources}
+    return {(kind, number) for number in numbers for kind in RUNS_INSIDE.values()}
+
+
+def _followed(names: Iterable[str]) -> set[str]:
+    return set(Job.objects.filter(remote_name__in=list(names)).values_list("remote_name", flat=True))
+
+
+def _number(name: str) -> str:
+    return name.rpartition("/")[2]
+
+
+def _row(row: Discovery, kind: str, remote: vertex.RemoteJob) -> ExternalJob:
+    return ExternalJob(
+        discovery=row,
+        kind=kind,
+        remote_name=remote.name,
+        display_name=remote.display_name,
+        state=remote.state,
+        created_at=remote.create_time,
+        body=remote.raw,
+    )
+
+
+def _write(row: Discovery, found: list[ExternalJob], walk: Walk, now: datetime) -> None:
+    """Replace what the last discovery found, in one transaction that another worker's cannot mix with."""
+    with transaction.atomic():
+        claims.keep_poll(row, now=now)
+        names, followed = [external.remote_name for external in found], set()
+        for first in range(0, len(names), AT_ONCE):
+            followed |= _followed(names[first : first + AT_ONCE])
+        row.found.all().delete()
+        left = [external for external in found if external.remote_name not in followed]
+        walk.aside.store(left, _insert, name=lambda external: external.remote_name)
+        last_error = " ".join(filter(None, [walk.last_error, walk.aside.words]))
+        claims.release_poll(row, due_at=None, answered_at=now, last_error=last_error)
+
+
+def _insert(rows: Sequence[ExternalJob]) -> None:
+    ExternalJob.objects.bulk_create(
+        rows,
+        batch_size=AT_ONCE,
+        update_conflicts=True,
+        unique_fields=["remote_name"],
+        update_fields=["discovery", "kind", "display_name", "state", "created_at", "body"],
+    )

@@ -1,0 +1,56 @@
+"""Metrics and progress are read from the lines that a job's programs wrote, when these are kept.
+
+Which lines are in the record is known by their ids, so a worker that was killed in between loses and repeats none.
+Secrets are hidden before a line is read.
+"""
+
+import math
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from jobs import bounds
+from jobs.metrics import Reading, Record, progress, read_line, totals_of
+from jobs.models import Job, JobMetrics, LogLine
+from jobs.spec.secret_names import is_secret_name
+from jobs.spec.secrets import Masker
+from jobs.vertex.logs import SERVICE
+
+MAX_LINES = 5_000
+"""Lines that one look folds; more than are kept of a job."""
+
+
+def fold_new_lines(job: Job) -> None:
+    """Take the job's new lines into its metrics; writes the row only where a line was new. Three queries."""
+    kept = JobMetrics.objects.filter(job=job).first() or JobMetrics(job=job)
+    lines = LogLine.objects.filter(job=job, pk__gt=kept.last_line).order_by("timestamp", "pk")
+    rows = list(lines.values_list("pk", "timestamp", "replica", "message")[:MAX_LINES])
+    if not rows:
+        return
+    record, masker = Record.load(kept.record, totals_of(job.spec)), Masker(job.spec)
+    for _, at, replica, message in rows:
+        if replica.rpartition(" ")[2] != SERVICE:
+            record.take(_read_hidden(message, masker), at.timestamp(), replica, owner=replica.rpartition(" ")[0])
+    kept.last_line = max(pk for pk, *_ in rows)
+    kept.record = record.as_json()
+    _note_progress(kept, record)
+    kept.save()
+
+
+def _read_hidden(message: str, masker: Masker) -> Reading:
+    """Read a line without its secrets; a number behind a secret's name is no metric either."""
+    reading = read_line(message)
+    if reading.is_empty:
+        return reading
+    reading = read_line(masker.hide(message))
+    return replace(reading, values={name: each for name, each in reading.values.items() if not is_secret_name(name)})
+
+
+def _note_progress(kept: JobMetrics, record: Record) -> None:
+    found = progress(record.runs)
+    if found is None:
+        return
+    kept.fraction, kept.fraction_at = found.fraction, datetime.fromtimestamp(found.at, UTC)
+    kept.ends_at = None
+    if found.seconds_left is not None and math.isfinite(found.seconds_left) and found.seconds_left < 10**9:
+        ends_at = kept.fraction_at + timedelta(seconds=found.seconds_left)
+        kept.ends_at = ends_at if bounds.is_moment(ends_at) else None

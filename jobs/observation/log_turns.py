@@ -1,0 +1,48 @@
+"""Whose log is read next: those that somebody looks at or that have just ended, then running ones in turns.
+
+The board shows progress and expected ends from the newest lines of every running job, so each gets a turn. Cloud
+Logging allows about sixty reads a minute and project; turns take at most a part of them, so that a log that
+somebody looks at stays quick.
+"""
+
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db.models import F, Q
+
+from jobs.models import Job
+from jobs.models.job import JobQuerySet
+
+TAILS_PER_LOOK = 20
+TURNS_SHARE = 4
+"""Turns take at most a fourth of the reads that a minute allows."""
+TURN_INTERVAL = timedelta(minutes=2)
+"""A job has its next turn after that at the earliest."""
+
+
+def wanted(unread: JobQuerySet, now: datetime) -> list[Job]:
+    """Return the jobs whose own lines are wanted, those read longest ago first; two queries."""
+    is_wanted = Q(log_wanted_until__gt=now) | Q(ended_at__isnull=False)
+    jobs = unread.filter(is_wanted).order_by("log_cursor_at", "pk")
+    never_read, read = jobs.filter(log_cursor_at=None), jobs.exclude(log_cursor_at=None)
+    return [*never_read[:TAILS_PER_LOOK], *read[:TAILS_PER_LOOK]][:TAILS_PER_LOOK]
+
+
+def next_turns(unread: JobQuerySet, now: datetime, room: int) -> list[Job]:
+    """Return running jobs at whose logs nobody looks and whose turn it is, at most `room`; one query, or none.
+
+    Those come first that were asked for longest ago.
+    """
+    minutes = settings.POLL_INTERVAL / timedelta(minutes=1)
+    count = min(room, max(1, int(settings.LOG_READS_PER_MINUTE * minutes / TURNS_SHARE)))
+    if count <= 0:
+        return []
+    is_due = Q(log_read_at=None) | Q(log_read_at__lte=now - TURN_INTERVAL)
+    unwatched = Q(log_wanted_until=None) | Q(log_wanted_until__lte=now)
+    running = unread.filter(is_due, unwatched, running_since__isnull=False, ended_at=None)
+    return list(running.order_by(F("log_read_at").asc(nulls_first=True), "pk")[:count])
+
+
+def is_watched(job: Job, now: datetime) -> bool:
+    """Tell whether somebody looks at the job's log; a turn reads its lines alone."""
+    return job.log_wanted_until is not None and job.log_wanted_until > now

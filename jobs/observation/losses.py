@@ -1,0 +1,77 @@
+"""The loss that ends a Spot job: Vertex AI restarts it six times, and the seventh loss is no restart."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from jobs import transitions
+from jobs.diagnosis import diagnose
+from jobs.models import Job, JobEvent, LogLine
+from jobs.observation.causes import is_spot
+from jobs.states import JobState
+from jobs.timeline import BILLABLE
+from jobs.timeline.retry_budget import CAPACITY, GROUPS, restart_causes, restart_limits
+from jobs.vertex.logs import SERVICE, TAKEN_AWAY
+
+ORDINALS = "zeroth first second third fourth fifth sixth seventh eighth ninth tenth".split()
+COUNTS = "none one two three four five six seven eight nine ten".split()
+LAST_OF = {
+    "capacity": "It was the last of {} restarts: the job does not survive another loss of its machines.",
+    "retries": "It was the last of {} retries: the job does not survive another such failure.",
+    "internal": "It was the last of {} retries: the job does not survive another internal error.",
+}
+
+
+def last_restart_words(job: Job, events: Sequence[JobEvent], reason: str) -> str:
+    """Return the sentence for a restart with which an allowance is used up, "" for any other; `events` lack it yet."""
+    group = GROUPS.get(reason, "")
+    used = sum(count for cause, count in restart_causes(events).items() if GROUPS.get(cause) == group) + 1
+    limit = restart_limits(job).get(group)
+    return LAST_OF[group].format(_word(limit, COUNTS)) if limit is not None and used == limit else ""
+
+
+def record_last_loss(job: Job, events: Sequence[JobEvent], lines: Sequence[LogLine], now: datetime) -> None:
+    """Record the loss with which a Spot job failed, once: at the time that the log tells, else that of the end."""
+    if job.state != JobState.FAILED or not is_spot(job) or not _is_loss(job.error):
+        return
+    causes = restart_causes(events)
+    losses = {cause: causes[cause] for cause, group in GROUPS.items() if group == CAPACITY}
+    restarted = [row.occurred_at for row in events if row.kind == JobEvent.Kind.RESTARTED and not row.detail["replica"]]
+    since = max(restarted, default=job.submitted_at or job.requested_at)
+    taken = next((line for line in lines if line.timestamp > since and line.message.startswith(TAKEN_AWAY)), None)
+    was_running = any(row.from_state in BILLABLE and row.to_state == JobState.FAILED for row in events)
+    reason = "preempted" if taken is not None or was_running else "stockout"
+    line_of_loss = taken or next((line for line in reversed(lines) if _names_loss(line, since)), None)
+    transitions.record_event(
+        job,
+        JobEvent.Kind.MACHINES_LOST,
+        now=now,
+        occurred_at=line_of_loss.timestamp if line_of_loss is not None else job.ended_at,
+        reason=reason,
+        message=_words(reason, sum(losses.values()), restart_limits(job)[CAPACITY]),
+        detail={"replica": "", "restarts": losses},
+        once_key="machines_lost",
+    )
+
+
+def _is_loss(error: object) -> bool:
+    if not isinstance(error, dict):
+        return False
+    known = diagnose(error.get("code"), str(error.get("message", "")))
+    return known is not None and known.cause in {"stockout", "preempted"}
+
+
+def _names_loss(line: LogLine, since: datetime) -> bool:
+    is_error = line.replica == SERVICE and line.severity == "ERROR" and line.timestamp > since
+    return is_error and _is_loss({"message": line.message})
+
+
+def _words(reason: str, used: int, limit: int) -> str:
+    what = "Compute Engine took the Spot machine back" if reason == "preempted" else "The region was out of capacity"
+    if used >= limit:
+        end = f"its {_word(limit, COUNTS)} restarts were used, so Vertex AI ended it"
+        return f"{what}: the {_word(used + 1, ORDINALS)} loss of the job; {end}."
+    return f"{what}; Vertex AI ended the job, of whose restarts {_word(used, COUNTS)} of {limit} had been seen."
+
+
+def _word(number: int, words: Sequence[str]) -> str:
+    return words[number] if number < len(words) else str(number)

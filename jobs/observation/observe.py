@@ -1,0 +1,249 @@
+"""Look at all jobs of one scope at once and record what Vertex AI says.
+
+One list call answers for a hundred active jobs of a project, region and kind. A job of ours that is missing from the
+list has ended, so it is asked for by name. Whatever goes wrong in the outside world is written on the scope, never on a
+job's state: the board then shows how old our knowledge is.
+
+Most answers say nothing new. Those cost one UPDATE for each page; only a job about which there is news is loaded.
+"""
+
+import uuid
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from functools import partial
+from typing import NamedTuple
+
+from django.conf import settings
+from django.db import transaction
+
+from jobs import vertex
+from jobs.connection import INSTANCE_LABEL, client
+from jobs.models import Job, Scope
+from jobs.observation import cadence
+from jobs.observation.behind import poll_behind_ended, poll_trials
+from jobs.observation.guard import guarded
+from jobs.observation.news import Known, has_just_ended, is_news, may_be_restarting
+from jobs.observation.record import record, record_absence
+from jobs.observation.restarts import reconcile
+from jobs.observation.seen import mark_seen
+from jobs.observation.set_aside import Aside
+from jobs.observation.trial_jobs import trials_to_ask
+from jobs.observation.watched import may_have_duplicates, place_of, watched_jobs
+from jobs.queue import claims, rate_limit
+from jobs.states import JobState
+from jobs.vertex import wire
+
+FIELDS = ("name", "state", "createTime", "startTime", "endTime", "updateTime", "error", "labels")
+"""What `record` reads of a job that has been submitted, and the labels, which tell whose it is."""
+MORE_FIELDS = {"custom_job": ("webAccessUris",), "training_pipeline": ("trainingTaskMetadata",)}
+JOB_ENDED = ("JOB_STATE_SUCCEEDED", "JOB_STATE_FAILED", "JOB_STATE_CANCELLED", "JOB_STATE_EXPIRED")
+PIPELINE_ENDED = ("PIPELINE_STATE_SUCCEEDED", "PIPELINE_STATE_FAILED", "PIPELINE_STATE_CANCELLED")
+PAGE_TRIES = 3
+SEEN_TOGETHER = 2_000
+SEEN_WITHIN = timedelta(seconds=2)
+ANOTHER_PROBE = timedelta(seconds=2)
+
+
+class Listed(NamedTuple):
+    """The active jobs that carry our label and that no row follows; `is_complete`: every page was read."""
+
+    unmatched: list[vertex.RemoteJob]
+    is_complete: bool
+
+
+def observe(scope_id: int, *, now: datetime) -> Listed | None:
+    """Poll one scope and plan the next poll; return what it listed that no row follows.
+
+    None when it is not due, another worker is at it, or Vertex AI did not answer.
+    """
+    scope = claims.claim_poll(Scope, scope_id, now)
+    if scope is None:
+        return None
+    listed = None
+    with guarded(scope, now=now):  # which may end the block early
+        listed = _observe(scope, now)
+    return listed  # noqa: RET504
+
+
+def _observe(scope: Scope, now: datetime) -> Listed | None:
+    watched = {job.remote_name: job for job in watched_jobs(scope, now)}
+    if not (watched or may_have_duplicates(scope, now) or trials_to_ask(scope, now).exists()):
+        claims.release_poll(scope, due_at=None, answered_at=scope.answered_at)
+        return None
+    with cadence.turn(scope.failures) as patience:
+        if not patience:
+            claims.postpone_poll(scope, due_at=now + ANOTHER_PROBE)
+            return None
+        poll = Poll(scope, watched, patience, now)
+        last_error = poll.take()
+    claims.wake_feed(scope.project, due_at=now)
+    pause = (last_error and last_error.retry_after) or cadence.pause(watched.values())
+    due_at = now if poll.is_cut_short else now + pause
+    claims.release_poll(scope, due_at=due_at, answered_at=now, last_error=str(last_error or poll.aside.words))
+    return Listed(poll.unmatched, is_complete=poll.is_list_complete)
+
+
+class Poll:
+    """One poll of one scope. `is_cut_short`: it took too long, and some jobs have not been asked for.
+
+    `unmatched`: the jobs of the list that carry our label and that no row follows.
+    """
+
+    def __init__(self, scope: Scope, watched: dict[str, Known], patience: float, now: datetime) -> None:
+        self._scope, self._watched, self._patience, self._now = scope, watched, patience, now
+        self._spend = partial(rate_limit.spend, rate_limit.reads(scope.project, scope.region), now=now)
+        self._watch = cadence.Stopwatch(now, jobs_count=len(watched))
+        self._without_news: list[uuid.UUID] = []
+        self._written_at = now
+        self.aside = Aside(str(scope), now=now)
+        self.is_cut_short = False
+        self.is_list_complete = False
+        self.unmatched: list[vertex.RemoteJob] = []
+
+    def take(self) -> vertex.VertexError | None:
+        """One list for the active ones, one get for each of ours that it does not hold.
+
+        A list leaves out the trials of tuning jobs, so each of those is asked for by name. A get that fails does not
+        keep the others from being asked; the last such failure is returned. Raises that of the list, and that of the
+        gets where all of them failed, since the place then does not answer.
+        """
+        missing = dict(self._watched)
+        try:
+            last_error = self._take(missing)
+        finally:
+            self._write_seen()
+        if self._scope.kind == Job.Kind.CUSTOM_JOB or isinstance(last_error, rate_limit.OverRateLimit):
+            return last_error
+        of_trials = poll_trials(self._scope, self._watch, get=self._get, aside=self.aside, now=self._now)
+        return last_error or of_trials
+
+    def _take(self, missing: dict[str, Known]) -> vertex.VertexError | None:
+        if self._scope.kind != Job.Kind.TUNING_JOB:
+            self._list(missing)
+            return None if self.is_cut_short else self._ask_for(missing)
+        last_error = self._ask_for(missing)  # a list leaves out the trials
+        if not (self.is_cut_short or isinstance(last_error, rate_limit.OverRateLimit)):
+            self._list({})
+        return last_error
+
+    def _list(self, missing: dict[str, Known]) -> None:
+        """Read the list of active jobs; take those that it holds from `missing`, and write what it says of them."""
+        for page in self._pages():
+            self.unmatched += [remote for remote in page if remote.name not in self._watched and _is_ours(remote)]
+            self._apply([remote for remote in page if missing.pop(remote.name, None)])
+            if self._watch.has_run_out:
+                self.is_cut_short = True
+                return
+        self.is_list_complete = True
+
+    def _ask_for(self, missing: dict[str, Known]) -> vertex.VertexError | None:
+        """Ask for each by name, until the time of a look or our budget is used up; see `take` for failures.
+
+        Those that were not heard of for longest come first, so that the next look goes on where this one ended.
+        """
+        last_error: vertex.VertexError | None = None
+        answers_count = len(self._watched) - len(missing)
+        for known in missing.values():
+            if not known.is_asked_for:
+                continue
+            if self._watch.has_run_out:
+                self.is_cut_short = True
+                break
+            try:
+                self._ask(known)
+                answers_count += 1
+            except rate_limit.OverRateLimit as error:
+                return error
+            except vertex.VertexError as error:
+                last_error = error
+        if last_error is not None and not answers_count:
+            raise last_error
+        return last_error
+
+    def _pages(self) -> Iterator[list[vertex.RemoteJob]]:
+        """The active jobs of this instance; each page has to come within the patience.
+
+        While adopted jobs are watched, which lack our label, it is every active job of the region.
+        """
+        scope = self._scope
+        ended = PIPELINE_ENDED if scope.kind == Job.Kind.PIPELINE else JOB_ENDED
+        terms = [f'state!="{state}"' for state in ended]
+        if not Job.objects.remote().filter(**place_of(scope), is_adopted=True).exists():
+            terms.insert(0, f'labels.{INSTANCE_LABEL}="{settings.INSTANCE}"')
+        pages = client().pages(
+            scope.kind,
+            project=scope.project,
+            region=scope.region,
+            filter=" AND ".join(terms),
+            fields=(*FIELDS, *MORE_FIELDS.get(scope.kind, ())),
+            before_page=self._spend,
+            tries=PAGE_TRIES,
+            on_odd=lambda item, reason: self.aside.put(wire.text(wire.mapping(item).get("name")), reason),
+        )
+        while True:
+            with vertex.at_most(self._patience):
+                page = next(pages, None)
+            if page is None:
+                return
+            yield page
+
+    def _ask(self, known: Known) -> None:
+        """Ask for one job by name."""
+        try:
+            remote = self._get(self._scope.kind, known.remote_name)
+        except vertex.NotFound:
+            with self.aside.item(known.remote_name):
+                self._keep_claim()
+                record_absence(Job.objects.select_related("last_seen").get(pk=known.pk), now=self._now)
+        else:
+            self._apply([remote])
+
+    def _get(self, kind: str, name: str) -> vertex.RemoteJob:
+        self._spend()
+        self._keep_claim()
+        with vertex.at_most(self._patience):
+            return client().get(kind, name)
+
+    def _apply(self, answers: list[vertex.RemoteJob]) -> None:
+        """Write what the answers say: one transaction for each with news, one UPDATE for hundreds of the others."""
+        news = []
+        for remote in answers:
+            known = self._watched[remote.name]
+            if self._scope.kind != Job.Kind.CUSTOM_JOB or is_news(known, remote):
+                news.append((known, remote))
+            else:
+                self._without_news.append(known.pk)
+        if len(self._without_news) >= SEEN_TOGETHER or self._watch.now - self._written_at > SEEN_WITHIN:
+            self._write_seen()
+        for known, remote in news:
+            if self._scope.kind == Job.Kind.PIPELINE and has_just_ended(known, remote):
+                poll_behind_ended(known.pk, self._get, self.aside, self._now)
+            with self.aside.item(known.remote_name):
+                self._keep_claim()
+                job = Job.objects.select_related("last_seen").get(pk=known.pk)
+                if job.remote_name != remote.name:  # the row was replaced by an older copy meanwhile
+                    continue
+                record(job, remote, now=self._now)
+                self._find_restarts(known, job)
+
+    def _write_seen(self) -> None:
+        if not self._without_news:
+            return
+        with transaction.atomic():
+            self._keep_claim()
+            mark_seen(self._without_news, now=self._now)
+        self._without_news, self._written_at = [], self._watch.now
+
+    def _find_restarts(self, known: Known, job: Job) -> None:
+        """A job that has not run before, or now runs for the first time, has no restart; logs are the feed's."""
+        has_run = known.has_started or (job.started_at is not None and job.state != JobState.RUNNING)
+        if has_run and (job.state != known.state or may_be_restarting(known)):
+            with self.aside.item(f"restarts of {known.remote_name}"):
+                reconcile(job, now=self._now)
+
+    def _keep_claim(self) -> None:
+        claims.keep_poll(self._scope, now=self._watch.now)
+
+
+def _is_ours(remote: vertex.RemoteJob) -> bool:
+    return remote.labels.get(INSTANCE_LABEL) == settings.INSTANCE

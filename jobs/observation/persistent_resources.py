@@ -1,0 +1,207 @@
+"""Look at all persistent resources of one project and region at once, and keep what Vertex AI says as rows.
+
+Their list knows no filter and no mask and is short: one call tells everything. A resource that a complete list does not
+hold is gone; its row stays. Whatever fails is written on the scope, and the rows stay as they were.
+"""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import QuerySet
+
+from jobs import storable, vertex
+from jobs.catalog import REGIONS
+from jobs.connection import client
+from jobs.models import Job, PersistentResource, Scope, Team
+from jobs.observation import cadence
+from jobs.observation.guard import guarded
+from jobs.observation.observe import ANOTHER_PROBE, PAGE_TRIES
+from jobs.observation.set_aside import Aside
+from jobs.queue import claims, rate_limit
+from jobs.states import RUNNING, WAITING
+from jobs.strategies.persistent import STRATEGY
+
+KIND = Scope.Kind.PERSISTENT_RESOURCE
+IDLE_PAUSE = timedelta(minutes=5)
+"""Between two looks at a place where no job of ours uses a persistent resource and at which nobody looks."""
+USING = WAITING | RUNNING
+TOLD = ("display_name", "state", "state_since", "body", "seen_at", "gone_at")
+"""Columns that an answer with news writes."""
+Place = tuple[str, str]
+"""Project and region."""
+
+
+def observe_resources(scope_id: int, *, now: datetime) -> None:
+    """Look at one scope and plan the next look; does nothing when it is not due or another worker is at it."""
+    scope = claims.claim_poll(Scope, scope_id, now)
+    if scope is None:
+        return
+    with guarded(scope, now=now):
+        _look(scope, now)
+
+
+def _look(scope: Scope, now: datetime) -> None:
+    _watch_regions_of_jobs(scope.project, now)
+    with cadence.turn(scope.failures) as patience:
+        if not patience:
+            claims.postpone_poll(scope, due_at=now + ANOTHER_PROBE)
+            return
+        listed = _list(scope, patience, now)
+    found = {each.resource_id: each for each in listed if each is not None}
+    odd, aside = listed.count(None), Aside(str(scope), now=now)
+    _keep(scope, found, aside, is_complete=not odd, now=now)
+    last_error = f"{odd} entries of the list are no persistent resources and were left out." if odd else aside.words
+    claims.release_poll(scope, due_at=_next_poll(scope, now), answered_at=now, last_error=last_error)
+
+
+def watch_resources(now: datetime) -> int:
+    """Make sure that the places of all teams are looked at; return how many were not. Two small queries.
+
+    A team's places are its project in its usual region and in those that its policy lists. Regions in which only a job
+    uses a persistent resource are woken with the job, and made sure of by every look at its project.
+    """
+    watched = set(Scope.objects.filter(kind=KIND, due_at__isnull=False).values_list("project", "region"))
+    missing = sorted(_places_of(Team.objects.all()) - watched)
+    for place in missing:
+        _wake(place, now)
+    return len(missing)
+
+
+def want_resources(projects: Collection[str], *, region: str = "", now: datetime) -> None:
+    """Look soon, because somebody looks at the resources of these projects (in one region, where it is given).
+
+    Writes at most once for each poll interval, and nothing where Vertex AI fails: there the pauses hold.
+    """
+    if not region.isprintable():  # a form takes any text for it
+        return
+    rows = _scopes(projects, region)
+    if region in REGIONS and not rows:
+        for project in projects:
+            _wake((project, region), now)
+    for row in rows:
+        if _may_poll_again(row, now):  # and still may when it is written
+            Scope.objects.filter(pk=row.pk, due_at=row.due_at, failures=0).update(due_at=now)
+
+
+def _scopes(projects: Collection[str], region: str) -> list[Scope]:
+    scopes = Scope.objects.filter(kind=KIND, project__in=projects)
+    return list(scopes.filter(region=region) if region else scopes)
+
+
+def _may_poll_again(row: Scope, now: datetime) -> bool:
+    """Tell whether the last answer is old, nothing failed since, and no look is due already."""
+    is_old = row.answered_at is None or row.answered_at < now - settings.POLL_INTERVAL
+    return is_old and not row.failures and (row.due_at is None or row.due_at > now)
+
+
+def _list(scope: Scope, patience: float, now: datetime) -> list[vertex.RemoteResource | None]:
+    """Every page; each has to come within the patience, and the claim is held on."""
+    watch = cadence.Stopwatch(now)
+    pages = client().persistent_resources(
+        project=scope.project,
+        region=scope.region,
+        before_page=partial(rate_limit.spend, rate_limit.reads(scope.project, scope.region), now=now),
+        tries=PAGE_TRIES,
+    )
+    listed: list[vertex.RemoteResource | None] = []
+    while True:
+        with vertex.at_most(patience):
+            page = next(pages, None)
+        if page is None:
+            return listed
+        listed += page
+        claims.keep_poll(scope, now=watch.now)
+
+
+def _keep(
+    scope: Scope, found: dict[str, vertex.RemoteResource], aside: Aside, *, is_complete: bool, now: datetime
+) -> None:
+    """Write what was listed; raises ClaimLost, with nothing written, when another worker has taken the scope over."""
+    with transaction.atomic():
+        claims.keep_poll(scope, now=now)
+        rows = {
+            row.resource_id: row
+            for row in PersistentResource.objects.filter(project=scope.project, region=scope.region)
+        }
+        updated = [_updated_row(scope, rows.get(each.resource_id), each, now) for each in found.values()]
+        news = [row for row in updated if _is_news(row, rows.get(row.resource_id))]
+        aside.store(news, _write, name=lambda row: row.resource_id)
+        same = found.keys() - {row.resource_id for row in news}
+        PersistentResource.objects.filter(pk__in=[rows[name].pk for name in same]).update(seen_at=now)
+        if is_complete:
+            missing = [row.pk for name, row in rows.items() if name not in found and row.gone_at is None]
+            PersistentResource.objects.filter(pk__in=missing).update(gone_at=now)
+
+
+def _write(rows: Sequence[PersistentResource]) -> None:
+    key = ["project", "region", "resource_id"]
+    PersistentResource.objects.bulk_create(rows, update_conflicts=True, unique_fields=key, update_fields=TOLD)
+
+
+def _updated_row(
+    scope: Scope, known: PersistentResource | None, remote: vertex.RemoteResource, now: datetime
+) -> PersistentResource:
+    """The row as the answer has it; one that came back after it was gone begins anew."""
+    state = remote.state
+    is_same = known is not None and known.gone_at is None and known.state == state
+    row = PersistentResource(
+        project=scope.project,
+        region=scope.region,
+        resource_id=remote.resource_id,
+        display_name=remote.display_name,
+        state=state,
+        state_since=known.state_since if known is not None and is_same else now,
+        body=remote.raw,
+        seen_at=now,
+        gone_at=None,
+    )
+    storable.fit(row)  # before it is compared with what was kept
+    return row
+
+
+def _is_news(row: PersistentResource, known: PersistentResource | None) -> bool:
+    """Whether an answer says anything but that the resource is still what it was."""
+    return known is None or any(getattr(row, name) != getattr(known, name) for name in TOLD if name != "seen_at")
+
+
+def _next_poll(scope: Scope, now: datetime) -> datetime | None:
+    """Soon while jobs of ours use a resource there, seldom while a team's, never where nobody asks any more."""
+    if _jobs_on_resources(scope.project).filter(region=scope.region).exists():
+        return now + settings.POLL_INTERVAL
+    is_a_teams = (scope.project, scope.region) in _places_of(Team.objects.filter(project=scope.project))
+    return now + max(IDLE_PAUSE, settings.POLL_INTERVAL) if is_a_teams else None
+
+
+def _jobs_on_resources(project: str) -> QuerySet[Job]:
+    """Return the jobs of a project that use a persistent resource or soon will."""
+    return Job.objects.unfinished().filter(strategy=STRATEGY.key, project=project, state__in=USING)
+
+
+def _watch_regions_of_jobs(project: str, now: datetime) -> None:
+    used = set(_jobs_on_resources(project).order_by().values_list("region", flat=True))
+    if not used:
+        return
+    watched = Scope.objects.filter(project=project, kind=KIND, due_at__isnull=False)
+    for region in sorted(used.difference(watched.values_list("region", flat=True))):
+        _wake((project, region), now)
+
+
+def _places_of(teams: QuerySet[Team]) -> set[Place]:
+    rows = teams.values_list("project", "default_region", "policy__regions")
+    return {(project, region) for project, usual, listed in rows for region in _regions(usual, listed)}
+
+
+def _regions(usual: str, listed: object) -> set[str]:
+    """A policy's list is written by hand: what is no region of ours is left out."""
+    named = (
+        {each for each in listed if isinstance(each, str) and each in REGIONS} if isinstance(listed, list) else set()
+    )
+    return named | {usual} - {""}
+
+
+def _wake(place: Place, now: datetime) -> None:
+    project, region = place
+    claims.wake_scope(project=project, region=region, kind=KIND, due_at=now)

@@ -1,0 +1,207 @@
+"""One answer of Vertex AI about one job becomes events: each state that can be known, none invented.
+
+Answers repeat, arrive late and skip states. A repeated answer changes nothing; an answer older than one already used is
+dropped; a start that nobody saw is taken from `startTime`; a stretch in which nobody looked is recorded as such.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+
+from jobs import states, storable, timeline, transitions, vertex
+from jobs.diagnosis import diagnose
+from jobs.models import Job, JobEvent, LastSeen
+from jobs.observation.seen import mark_seen
+from jobs.observation.sources import source_columns, web_access
+from jobs.observation.trial_jobs import count_trials
+from jobs.observation.trials import record_trials
+from jobs.states import FINISHED, JobState
+
+BLIND_AFTER = timedelta(minutes=3)
+"""A longer gap between two answers is shown as not observed: a restart could hide in it."""
+LOST_AFTER = timedelta(minutes=10)
+MAX_AHEAD = timedelta(days=1)
+"""A time further in the future is not believed: as `updateTime` it would make every later answer look stale."""
+
+SENTENCES = {
+    JobState.QUEUED: "Vertex AI queued the job.",
+    JobState.PENDING: "Vertex AI is preparing machines.",
+    JobState.RUNNING: "All replicas are running.",
+    JobState.CANCELLING: "Vertex AI is cancelling the job.",
+    JobState.SUCCEEDED: "The job succeeded: its primary replica exited with code 0.",
+    JobState.CANCELLED: "The job was cancelled at Vertex AI.",
+    JobState.EXPIRED: "Vertex AI let the job expire.",
+}
+STARTED = {False: "All replicas were running", True: "The first trial was running"}
+OF_TUNING = SENTENCES | {
+    JobState.PENDING: "Vertex AI is preparing the first trials.",
+    JobState.RUNNING: "The first trial is running.",
+    JobState.SUCCEEDED: "The tuning job succeeded.",
+}
+
+
+def record(job: Job, remote: vertex.RemoteJob, *, now: datetime, **columns: Any) -> None:
+    """Bring the job up to what Vertex AI says; `columns` are written with the first change.
+
+    The caller holds the claim. Writes nothing but that it was seen when the answer says nothing new.
+    """
+    if _is_stale(job, remote, now):
+        return
+    with transaction.atomic():
+        _note_blindness(job, remote, now)
+        has_news = record_trials(job, remote, now=now)  # before the state, whose event tells what came of them
+        before = job.state
+        has_begun = job.started_at is not None or states.from_vertex(remote.state) == JobState.RUNNING
+        if _believed(remote.start_time, now) and not has_begun:
+            columns = _backfill_start(job, remote, now, columns)
+        _follow(job, remote, now, columns)
+        _learn_error(job, remote, now)
+        if has_news or job.state != before:
+            count_trials(job, now=now)
+        columns = source_columns(job, remote) | {"web_access_uris": web_access(remote)}
+        columns |= {"remote_updated_at": _believed(remote.update_time, now) or job.remote_updated_at}
+        columns = storable.fit_columns(Job, columns)
+        if any(getattr(job, name) != value for name, value in columns.items()):
+            Job.objects.filter(pk=job.pk).update(**columns)
+            for name, value in columns.items():
+                setattr(job, name, value)
+        mark_seen([job.pk], now=now)
+        job.last_seen = LastSeen(job=job, at=now)
+
+
+def record_absence(job: Job, *, now: datetime) -> None:
+    """Vertex AI says that it does not know the job: write it down, and give the job up when it says so for long.
+
+    A 404 can pass (a wrong region host, a lagging read), so the state changes only after `LOST_AFTER` in which no
+    answer showed the job.
+    """
+    once_key = f"not_found:{job.seen_at and job.seen_at.isoformat()}"
+    transitions.record_event(
+        job,
+        JobEvent.Kind.STEP_FAILED,
+        now=now,
+        reason="not_found",
+        message="Vertex AI does not know this job; it may have been deleted there.",
+        once_key=once_key,
+    )
+    since = job.events.get(once_key=once_key).recorded_at
+    if now - since > LOST_AFTER:
+        transitions.transition(
+            job,
+            JobState.LOST,
+            now=now,
+            reason="not_found",
+            message="Vertex AI no longer knows this job, so nobody saw how it ended.",
+        )
+
+
+def number(remote: vertex.RemoteJob) -> str:
+    """The job's number at Vertex AI: the last part of its name."""
+    return remote.name.rpartition("/")[2]
+
+
+def _believed(moment: datetime | None, now: datetime) -> datetime | None:
+    """Return a time that Vertex AI told, None when it lies too far in the future."""
+    return moment if moment is not None and moment <= now + MAX_AHEAD else None
+
+
+def _is_stale(job: Job, remote: vertex.RemoteJob, now: datetime) -> bool:
+    known, reported = _believed(job.remote_updated_at, now), _believed(remote.update_time, now)
+    return known is not None and reported is not None and reported < known
+
+
+def _note_blindness(job: Job, remote: vertex.RemoteJob, now: datetime) -> None:
+    if job.seen_at is None or now - job.seen_at <= BLIND_AFTER:
+        return
+    transitions.record_event(
+        job,
+        JobEvent.Kind.UNSEEN,
+        now=now,
+        occurred_at=max(job.seen_at, min(now, _believed(remote.end_time, now) or now)),
+        message="Nobody looked for a while: a restart in that time would not have been seen.",
+        once_key=f"unseen:{job.seen_at.isoformat()}",
+        detail={"from": job.seen_at.isoformat()},
+    )
+
+
+def _backfill_start(job: Job, remote: vertex.RemoteJob, now: datetime, columns: dict[str, Any]) -> dict[str, Any]:
+    moved = transitions.transition(
+        job,
+        JobState.RUNNING,
+        now=now,
+        occurred_at=remote.start_time,
+        reason="backfilled",
+        message=f"{STARTED[timeline.study_spec(job) is not None]} (learned later, from its start time).",
+        **columns,
+    )
+    return {} if moved else columns
+
+
+def _follow(job: Job, remote: vertex.RemoteJob, now: datetime, columns: dict[str, Any]) -> None:
+    after = states.from_vertex(remote.state)
+    occurred_at = _moment(job, remote, after, now) or now
+    transitions.transition(
+        job,
+        after,
+        now=now,
+        occurred_at=occurred_at,
+        reason="observed",
+        message=_message(job, after, remote) if after != job.state else "",
+        detail={"remote_name": remote.name, "remote_state": remote.state},
+        error=remote.error or job.error,
+        remote_updated_at=_believed(remote.update_time, now) or job.remote_updated_at,
+        **columns,
+    )
+
+
+def _learn_error(job: Job, remote: vertex.RemoteJob, now: datetime) -> None:
+    """The error of a failed job may come in a later answer than the state."""
+    if not remote.error or job.error == remote.error:
+        return
+    transitions.record_event(
+        job,
+        JobEvent.Kind.ERROR_LEARNED,
+        now=now,
+        message=f"Vertex AI gave the reason: {_first_line(remote)}",
+        once_key="error",
+        detail={"error": remote.error},
+        error=remote.error,
+    )
+
+
+def _moment(job: Job, remote: vertex.RemoteJob, after: str, now: datetime) -> datetime | None:
+    """When the state began, as far as Vertex AI tells."""
+    updated = _believed(remote.update_time, now)
+    if after == JobState.RUNNING and job.started_at is None:
+        return _believed(remote.start_time, now) or updated
+    if after in FINISHED:
+        return _believed(remote.end_time, now) or updated
+    return updated or _believed(remote.create_time, now)
+
+
+def _message(job: Job, after: str, remote: vertex.RemoteJob) -> str:
+    study = timeline.study(job, job.trials.all()) if after in FINISHED else None
+    known = {str(state): text for state, text in (OF_TUNING if timeline.study_spec(job) else SENTENCES).items()}
+    if after == JobState.FAILED:
+        reason = _first_line(remote)
+        words = f"The job failed: {reason}" if reason else "The job failed; Vertex AI has not given a reason yet."
+    elif after == JobState.CANCELLED and _is_timeout(remote):
+        words = f"Vertex AI stopped the job because its timeout was over: {_first_line(remote)}"
+    else:
+        words = known.get(after, f"Vertex AI reported the state {remote.state or 'nothing'}.")
+    if study is None or not study.trials:
+        return words
+    came = f"{timeline.summary(study)}."
+    return " ".join(filter(None, (words, came, timeline.failures(study) if after == JobState.FAILED else "")))
+
+
+def _is_timeout(remote: vertex.RemoteJob) -> bool:
+    error = remote.error or {}
+    known = diagnose(error.get("code"), str(error.get("message", "")))
+    return known is not None and known.cause == "timeout"
+
+
+def _first_line(remote: vertex.RemoteJob) -> str:
+    message = str((remote.error or {}).get("message", "")).strip()
+    return message.partition("\n")[0]

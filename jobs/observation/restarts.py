@@ -1,0 +1,217 @@
+"""Which restarts a job had, each recorded once, with its cause and what it was learned from.
+
+Vertex AI has no field for attempts (vertex-facts 6.2), so two sources are joined. *States*: a job that goes back from
+RUNNING to PENDING or QUEUED was restarted. *The service's log*: the line with which every attempt begins repeats, and
+the end of a replica is told. A poll can miss the first, a log can be late or unreadable, so each restart is taken from
+whichever tells it, and what both tell counts once: two moments within `SAME` of each other are one restart.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import Q
+
+from jobs import transitions
+from jobs.diagnosis import read_exits
+from jobs.diagnosis.exits import NOT_PERMANENT
+from jobs.models import Job, JobEvent, LogLine
+from jobs.observation.causes import Cause, cause_of, is_spot
+from jobs.observation.losses import last_restart_words, record_last_loss
+from jobs.states import WAITING_AT_VERTEX
+from jobs.timeline import BILLABLE
+from jobs.timeline.attempts import ATTEMPT_BEGINS, SAME
+from jobs.vertex.logs import TAKEN_AWAY
+
+PATIENCE = timedelta(seconds=30)
+"""How long a restart that only the state tells waits for the log to say why, while the job waits for machines."""
+STOP_GRACE = timedelta(seconds=30)
+"""A replica that is taken away goes on writing for at most so long."""
+GRACE = timedelta(seconds=45)
+"""After this, with what is logged late, it is clear what became of a replica that was taken away."""
+SHORTLY = timedelta(seconds=5)
+"""Lines that belong to an end may carry a time a little after it."""
+OF_REPLICA = {
+    "worker_restart": "{} was stopped by Vertex AI, as by an eviction, and started again on its machine.",
+    "maintenance": "{} was moved to another machine by maintenance and started again there.",
+    "replica_unknown": "{} was stopped by Vertex AI and started again; the log does not tell on which machine.",
+    "preempted": "Compute Engine took the Spot machine of {} back; Vertex AI restarts the trial.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """One restart: of the whole job where `replica` is empty, else of that replica. `learned_at`: from its state."""
+
+    at: datetime
+    reason: str
+    message: str
+    replica: str = ""
+    exit_code: int | None = None
+    is_certain: bool = True
+    learned_at: datetime | None = None
+
+
+def reconcile(job: Job, *, now: datetime) -> None:
+    """Record the restarts that states and log tell and that no event holds yet, and causes learned since.
+
+    Observer and log reader may both call it, also at once: the job's row is locked and read again, and repeating it is
+    harmless. `job` itself stays as it is.
+    """
+    with transaction.atomic():
+        _reconcile(Job.objects.select_for_update().get(pk=job.pk), now)
+
+
+def _reconcile(job: Job, now: datetime) -> None:
+    events = list(job.events.telling().order_by("id"))
+    telling = Q(replica="service") | Q(message__startswith=TAKEN_AWAY)
+    lines = list(LogLine.objects.filter(telling, job=job).order_by("timestamp", "pk"))
+    whole = _whole_restarts(job, events, lines)
+    parts = _replica_restarts(job, lines, [restart.at for restart in whole], now)
+    unmatched = [event for event in events if event.kind == JobEvent.Kind.RESTARTED]
+    waits = job.state in WAITING_AT_VERTEX
+    for restart in [*whole, *parts]:
+        level = [event for event in unmatched if event.detail.get("replica", "") == restart.replica]
+        same = _nearest(restart.at, level)
+        if same is None and (restart.is_certain or not waits or now - (restart.learned_at or restart.at) > PATIENCE):
+            _record(job, restart, now)
+        elif same is not None:
+            unmatched.remove(same)
+            _explain(job, same, restart, now)
+    record_last_loss(job, list(job.events.telling().order_by("id")), lines, now)
+
+
+def _whole_restarts(job: Job, events: Sequence[JobEvent], lines: Sequence[LogLine]) -> list[Restart]:
+    """Restarts of the whole job: the state went back, or an attempt began again in the service's log."""
+    back = [event for event in events if event.from_state in BILLABLE and event.to_state in WAITING_AT_VERTEX]
+    moments: list[tuple[datetime, datetime | None, bool]] = []
+    for line in _later_attempts(job, lines):
+        same = _nearest(line.timestamp, back)
+        if same is not None:
+            back.remove(same)
+        at, learned_at = (same.occurred_at, same.recorded_at) if same is not None else (line.timestamp, None)
+        moments.append((at, learned_at, True))
+    moments += [(event.occurred_at, event.recorded_at, False) for event in back]
+    since = job.submitted_at or job.requested_at
+    found = []
+    for moment, learned_at, is_logged in sorted(moments, key=lambda each: each[0]):
+        nearby = [line for line in lines if since < line.timestamp <= moment + SHORTLY]
+        nearby = [
+            line for line in nearby if not line.message.startswith(TAKEN_AWAY) or moment - line.timestamp <= GRACE
+        ]
+        cause = cause_of(job, nearby, has_run=learned_at is not None, is_logged=is_logged)
+        found.append(_whole(moment, cause, learned_at))
+        since = moment
+    return found
+
+
+def _later_attempts(job: Job, lines: Sequence[LogLine]) -> list[LogLine]:
+    """The lines with which the second attempt and every later one begin.
+
+    Of a log that was not read from its beginning, the first line kept may be that of a later attempt: it then comes
+    after the job ran for the first time.
+    """
+    begins = [line for line in lines if line.message == ATTEMPT_BEGINS]
+    is_first_kept = not begins or job.started_at is None or begins[0].timestamp <= job.started_at
+    return begins[1:] if is_first_kept else begins
+
+
+def _whole(at: datetime, cause: Cause, learned_at: datetime | None) -> Restart:
+    return Restart(
+        at,
+        cause.reason,
+        cause.message,
+        exit_code=cause.exit_code,
+        is_certain=cause.is_certain,
+        learned_at=learned_at,
+    )
+
+
+def _replica_restarts(job: Job, lines: Sequence[LogLine], whole: Sequence[datetime], now: datetime) -> list[Restart]:
+    """Restarts of single replicas: one was taken away, and wrote again before the job was restarted or ended.
+
+    A replica that is taken away together with the whole job still writes in its grace, so what becomes of it is decided
+    when that is over. An exit code is an error of the program, which is final for the job: what its container writes
+    when it starts once more is no restart.
+    """
+    found: list[Restart] = []
+    for line in lines:
+        later = [moment for moment in whole if moment >= line.timestamp - SHORTLY]
+        until = min([*later, job.ended_at or datetime.max.replace(tzinfo=line.timestamp.tzinfo)])
+        if line.message.startswith(TAKEN_AWAY):
+            if now - line.timestamp > GRACE and until - line.timestamp > STOP_GRACE + SHORTLY:
+                found += _taken_away(job, line, until)
+        elif line.severity == "ERROR":
+            found += _evicted(job, line, until)
+    return found
+
+
+def _taken_away(job: Job, line: LogLine, until: datetime) -> Iterable[Restart]:
+    """The restart of a replica whose machine was taken away: there, on another one, or with the trial that it runs."""
+    again = _lines_after(job, line.replica, line.timestamp, until)
+    moved = next((each for each in again if line.machine and each.machine not in {"", line.machine}), None)
+    if moved is None and not any(each.timestamp - line.timestamp > STOP_GRACE for each in again):
+        return
+    reason = "maintenance" if moved is not None else "worker_restart" if line.machine else "replica_unknown"
+    trial = line.replica.rpartition(" ")[0]
+    if trial and trial in job.log_sources.values() and is_spot(job):
+        reason = "preempted"
+    words = OF_REPLICA[reason].format(line.replica)
+    yield Restart(line.timestamp, reason, words, replica=line.replica)
+
+
+def _evicted(job: Job, line: LogLine, until: datetime) -> Iterable[Restart]:
+    """Restarts of replicas of which the service says that they ended for a reason that is not permanent."""
+    for end in read_exits(line.message)[1]:
+        again = _lines_after(job, end.replica, line.timestamp, until) if end.reason.lower() in NOT_PERMANENT else []
+        if again:
+            words = f"{end.replica} ended ({end.reason}); Vertex AI started it again."
+            yield Restart(line.timestamp, "worker_restart", words, end.replica, end.code)
+
+
+def _lines_after(job: Job, replica: str, after: datetime, before: datetime) -> list[LogLine]:
+    """The first lines that tell whether a replica goes on, and where: one for each machine, and one after its grace."""
+    lines = LogLine.objects.filter(job=job, replica=replica, timestamp__gt=after, timestamp__lt=before)
+    lines = lines.order_by("timestamp", "pk")
+    first = lines.exclude(message__startswith=TAKEN_AWAY).first()
+    later = lines.filter(timestamp__gt=after + STOP_GRACE).first()
+    elsewhere = lines.exclude(machine="").exclude(machine=first.machine).first() if first is not None else None
+    return sorted({line for line in (first, later, elsewhere) if line is not None}, key=lambda line: line.timestamp)
+
+
+def _nearest(moment: datetime, events: Sequence[JobEvent]) -> JobEvent | None:
+    """The event closest to a moment, if it is close enough to be the same thing."""
+    near = [event for event in events if abs(event.occurred_at - moment) <= SAME]
+    return min(near, key=lambda event: abs(event.occurred_at - moment), default=None)
+
+
+def _record(job: Job, restart: Restart, now: datetime) -> None:
+    detail = {"replica": restart.replica, "exit_code": restart.exit_code, "is_certain": restart.is_certain}
+    last = "" if restart.replica else last_restart_words(job, list(job.events.telling().order_by("id")), restart.reason)
+    transitions.record_event(
+        job,
+        JobEvent.Kind.RESTARTED,
+        now=now,
+        occurred_at=restart.at,
+        reason=restart.reason,
+        message=f"{restart.message} {last}".rstrip(),
+        detail=detail,
+        once_key=f"restart:{restart.replica}:{restart.at.isoformat()}",
+    )
+
+
+def _explain(job: Job, event: JobEvent, restart: Restart, now: datetime) -> None:
+    """A cause that the log told after the restart was recorded is an event of its own; history stays as it was."""
+    if event.detail.get("is_certain", True) or not restart.is_certain:
+        return
+    transitions.record_event(
+        job,
+        JobEvent.Kind.EXPLAINED,
+        now=now,
+        occurred_at=event.occurred_at,
+        reason=restart.reason,
+        message=f"The log tells the cause of a restart. {restart.message}",
+        detail={"restart": event.once_key},
+        once_key=f"explained:{event.once_key}"[:120],
+    )

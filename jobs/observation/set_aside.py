@@ -1,0 +1,117 @@
+"""One item that cannot be stored or read is set aside with its reason and never stops its neighbours.
+
+`Aside` is used for one look at one place. What fails for the whole place, such as a call of Vertex AI, a claim that was
+lost or a database that does not answer, is passed on: only what is wrong with one item ends here.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TypeVar
+
+from django.db import InterfaceError, OperationalError, models, transaction
+from django.db.models import F
+
+from jobs import bounds, storable, vertex
+from jobs.errors import NotPermitted
+from jobs.models import SetAsideItem
+from jobs.queue.claims import ClaimLost
+
+logger = logging.getLogger(__name__)
+
+MAX_ITEMS = 2_000
+"""Rows that are kept; the ones that were met longest ago go first."""
+MAX_NEW_ITEMS = 100
+"""Of one look; further ones are only counted."""
+MAX_REASON_CHARACTERS = 1_000
+OF_THE_WHOLE = (vertex.VertexError, ClaimLost, NotPermitted, OperationalError, InterfaceError)
+"""What is not wrong with one item: the place, the database or the person."""
+
+Row = TypeVar("Row", bound=models.Model)
+
+
+class Aside:
+    """What one look at one place sets aside; `count` says how many items."""
+
+    def __init__(self, place: str, *, now: datetime) -> None:
+        self._place, self._now = place, now
+        self.count = 0
+
+    @property
+    def words(self) -> str:
+        """What to write on the place's row, or nothing."""
+        if not self.count:
+            return ""
+        items = "1 item" if self.count == 1 else f"{self.count:,} items"
+        return f"{items} could not be read or stored and were left out; an administrator sees why in “Set aside items”."
+
+    def put(self, item: str, reason: str, *, is_kept: bool = False) -> bool:
+        """Write down that an item was left out, or with `is_kept` that it was stored with parts cut.
+
+        Returns whether it was met for the first time.
+        """
+        self.count += not is_kept
+        return self.count <= MAX_NEW_ITEMS and _write(self._place, item, reason, is_kept, self._now)
+
+    @contextmanager
+    def item(self, name: str) -> Iterator[None]:
+        """Run a block for one item in a savepoint of its own: what goes wrong with the item ends only the block."""
+        try:
+            with transaction.atomic():
+                yield
+        except OF_THE_WHOLE:
+            raise
+        except Exception as error:
+            if self.put(name, f"{type(error).__name__}: {error}"):
+                logger.exception("set aside %r of %s", name, self._place)
+            else:
+                logger.warning("set aside %r of %s again: %s", name, self._place, type(error).__name__)
+
+    def store(
+        self, rows: Sequence[Row], write: Callable[[Sequence[Row]], object], *, name: Callable[[Row], str]
+    ) -> None:
+        """Write rows in bulk with `write`, each made to fit; where that fails, one by one, each on its own.
+
+        `name` says what a row is called.
+        """
+        for row in rows:
+            if cuts := storable.fit(row):
+                self.put(name(row), f"Stored with parts changed to fit: {', '.join(cuts)}.", is_kept=True)
+        try:
+            with transaction.atomic():
+                write(rows)
+        except OF_THE_WHOLE:
+            raise
+        except Exception:  # noqa: BLE001 whatever it was, each row is now tried alone and tells it
+            for row in rows:
+                with self.item(name(row)):
+                    write([row])
+
+
+def _write(place: str, item: str, reason: str, is_kept: bool, now: datetime) -> bool:
+    met = SetAsideItem(
+        place=place,
+        item=item or "without a name",
+        reason=bounds.bounded(reason, MAX_REASON_CHARACTERS),
+        is_kept=is_kept,
+        first_at=now,
+        last_at=now,
+    )
+    storable.fit(met)
+    with transaction.atomic():
+        known = SetAsideItem.objects.filter(place=met.place, item=met.item)
+        again = {"count": F("count") + 1, "last_at": now, "reason": met.reason, "is_kept": is_kept}
+        is_new = not known.update(**again)
+        if is_new:
+            SetAsideItem.objects.bulk_create([met], ignore_conflicts=True)
+            _bound()
+    return is_new
+
+
+def _bound() -> None:
+    """Delete what is too much, the longest unmet first."""
+    newest = SetAsideItem.objects.order_by("-last_at", "-pk").values_list("pk", flat=True)
+    too_many = list(newest[MAX_ITEMS : MAX_ITEMS + MAX_NEW_ITEMS])
+    if too_many:
+        SetAsideItem.objects.filter(pk__in=too_many).delete()

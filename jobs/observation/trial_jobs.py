@@ -1,0 +1,147 @@
+"""The custom jobs of trials: only their states tell when a trial had machines, and so what it cost.
+
+A tuning job says of a trial that waits for machines and of one that runs alike that it is ACTIVE. So the custom job of
+each trial is asked for by name, those first that were asked for longest ago, until it has ended; of hundreds at once
+each look asks for a part. A call that fails changes nothing of what is known.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F, Q, QuerySet
+
+from jobs import states, storable, timeline, vertex
+from jobs.models import Job, Scope, Trial
+from jobs.observation.set_aside import Aside
+from jobs.queue import rate_limit
+from jobs.states import FINISHED, JobState
+from jobs.timeline.trial_time import ENDED
+from jobs.vertex import RemoteJob
+
+AT_ONCE = 50
+"""Custom jobs that one look asks for: with a look every ten seconds half of the read quota of a region."""
+SETTLED_WITHIN = timedelta(minutes=10)
+"""How long after the end of a tuning job the custom jobs of its trials are asked for that could not be before."""
+MAX_STATES = 100
+"""Changes of one custom job that are kept; six restarts of each kind bring fewer."""
+MAX_AHEAD = timedelta(minutes=10)
+"""A time that lies further ahead of ours is not believed."""
+COLUMNS = ("job_states", "job_error", "job_asked_at", "job_is_settled")
+
+
+def trials_to_ask(scope: Scope, now: datetime) -> QuerySet[Trial]:
+    """Return the trials of a scope's jobs whose custom job may still have news, asked for longest ago first."""
+    is_open = Q(job__ended_at=None) | Q(job__ended_at__gt=now - SETTLED_WITHIN)
+    place = {"job__project": scope.project, "job__region": scope.region, "job__kind": scope.kind}
+    found = Trial.objects.filter(is_open, **place, job_is_settled=False).exclude(custom_job="")
+    return found.order_by(F("job_asked_at").asc(nulls_first=True), "pk")
+
+
+def poll_trial_jobs(
+    scope: Scope, *, get: Callable[[str], RemoteJob], has_run_out: Callable[[], bool], aside: Aside, now: datetime
+) -> vertex.VertexError | None:
+    """Ask for custom jobs of trials by their names with `get`, and record their states; return the last failure.
+
+    Ends early when the budget or the time of the look is used up. The caller holds the claim.
+    """
+    answers: dict[UUID, list[tuple[int, RemoteJob | None]]] = {}
+    last_error: vertex.VertexError | None = None
+    for pk, job, name in trials_to_ask(scope, now).values_list("pk", "job", "custom_job")[:AT_ONCE]:
+        if has_run_out():
+            break
+        try:
+            answers.setdefault(job, []).append((pk, get(name)))
+        except vertex.NotFound:
+            answers[job].append((pk, None))
+        except rate_limit.OverRateLimit as error:
+            last_error = error
+            break
+        except vertex.VertexError as error:
+            last_error = error
+    for job, answer in answers.items():
+        with aside.item(f"custom jobs of the trials of {job}"):
+            _record(job, answer, now)
+    return last_error
+
+
+def _record(job: UUID, answers: Sequence[tuple[int, RemoteJob | None]], now: datetime) -> None:
+    with transaction.atomic():
+        locked = Job.objects.select_for_update().get(pk=job)
+        rows = Trial.objects.in_bulk([pk for pk, _ in answers])
+        for pk, remote in answers:
+            record_answer(rows[pk], remote, now)
+            storable.fit(rows[pk])
+        Trial.objects.bulk_update(rows.values(), COLUMNS, batch_size=100)
+        if answers:
+            count_trials(locked, now=now)
+
+
+def record_answer(trial: Trial, remote: RemoteJob | None, now: datetime) -> None:
+    """Bring a trial up to what was answered about its custom job; None: Vertex AI does not know it.
+
+    A job that is not known may only be so for a moment, so that the trial of one is settled when it has ended itself.
+    """
+    trial.job_asked_at = now
+    if remote is None:
+        trial.job_is_settled = trial.state in ENDED
+        return
+    changes = [(state, datetime.fromisoformat(at)) for state, at in trial.job_states or ()]
+    updated, state = _believed(remote.update_time, now), states.from_vertex(remote.state)
+    if changes and updated is not None and updated < changes[-1][1]:
+        return  # an older answer than one that was used
+    changes = _with(changes, remote, state, now)
+    trial.job_states = [[each, at.isoformat()] for each, at in changes]
+    trial.job_error = str((remote.error or {}).get("message", ""))
+    trial.job_is_settled = state in FINISHED
+
+
+def _with(
+    changes: list[tuple[str, datetime]], remote: RemoteJob, state: str, now: datetime
+) -> list[tuple[str, datetime]]:
+    """Return the changes of state with what an answer adds; the first start is known also when nobody saw it."""
+    started, created = _believed(remote.start_time, now), _believed(remote.create_time, now)
+    updated = _believed(remote.update_time, now)
+    news: list[tuple[str, datetime]] = []
+    if not changes and created is not None:
+        news.append((JobState.QUEUED if state == JobState.QUEUED and started is None else "", created))
+    has_run = any(each == JobState.RUNNING for each, _ in changes)
+    if started is not None and not has_run:
+        news.append((JobState.RUNNING, started))
+    last = next((each for each, _ in reversed([*changes, *news])), None)
+    if state != last:
+        ended = _believed(remote.end_time, now) if state in FINISHED else None
+        news.append((state, ended or updated or now))
+    for each, at in news:
+        is_kept = len(changes) < MAX_STATES or each in FINISHED
+        changes = [*changes, (each, max([at, *(before for _, before in changes[-1:])]))] if is_kept else changes
+    return changes
+
+
+def _believed(moment: datetime | None, now: datetime) -> datetime | None:
+    return moment if moment is not None and moment <= now + MAX_AHEAD else None
+
+
+def count_trials(job: Job, *, now: datetime) -> None:
+    """Write what lists show of a tuning job's trials into its row: their machine time until `now`, and their summary.
+
+    The caller has written the trials and holds the job's row.
+    """
+    found = timeline.study(job, job.trials.all())
+    if found is None:
+        return
+    until = min(job.ended_at or now, now)
+    counted = timeline.trial_time(found.trials, until)
+    columns = {
+        "parallel_trials": timeline.parallel_trials(job),
+        "trial_seconds": counted.total.total_seconds(),
+        "trials_running": counted.running,
+        "trials_counted_at": until,
+        "trials_summary": timeline.summary(found),
+        "is_counted": False,
+    }
+    columns = storable.fit_columns(Job, columns)
+    Job.objects.filter(pk=job.pk).update(**columns)
+    for name, value in columns.items():
+        setattr(job, name, value)

@@ -1,0 +1,170 @@
+"""The trials of a tuning job as Vertex AI tells them: one row each, written only where something changed.
+
+Only an answer about one job holds `trials[]`; lists leave it out (vertex-facts 2.1), so an answer without it says
+nothing about trials and no row is ever removed. An entry that cannot be read or stored is set aside and takes no other
+with it. A trial that has ended is only changed by an answer that also says that it has ended.
+"""
+
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from jobs import storable
+from jobs.models import Job, Trial
+from jobs.observation.set_aside import Aside
+from jobs.spec.fields import parse_duration
+from jobs.timeline.trial_time import ENDED
+from jobs.vertex import RemoteJob, wire
+
+UNSPECIFIED = "STATE_UNSPECIFIED"
+"""proto3 JSON leaves the default out."""
+COLUMNS = (
+    "state", "parameters", "metrics", "step_count", "measurements", "started_at", "ended_at", "infeasible_reason",
+    "custom_job",
+)  # fmt: skip
+MAX_ID_LENGTH = MAX_STATE_LENGTH = 32
+MAX_NAME_LENGTH = 255
+MAX_MEASUREMENTS = 100
+"""Of one trial; of more, the last and every second of the others are kept."""
+MAX_INTEGER = 2**63 - 1
+"""What the columns hold; Vertex AI documents no limits."""
+
+
+def record_trials(job: Job, remote: RemoteJob, *, now: datetime) -> bool:
+    """Keep what an answer says of each trial and return whether that is news; then the trials have to be counted.
+
+    The caller holds the claim and has dropped answers that are stale. Costs one SELECT, and one INSERT and one UPDATE
+    where there is news.
+    """
+    aside = Aside(f"trials of job {job.pk}", now=now)
+    reported = {trial.trial_id: trial for trial in read_trials(remote.raw.get("trials"), on_odd=aside.put)}
+    for trial in reported.values():
+        storable.fit(trial)  # before it is compared with what was kept
+    if not reported:
+        return False
+    known = {trial.trial_id: trial for trial in Trial.objects.filter(job=job, trial_id__in=list(reported))}
+    new, changed = [], []
+    for trial_id, trial in reported.items():
+        row = known.get(trial_id)
+        if row is None:
+            trial.job = job
+            new.append(trial)
+        elif _take_over(row, trial):
+            changed.append(row)
+    aside.store(new, _insert, name=_name)
+    aside.store(changed, _update, name=_name)
+    return bool(new or changed)
+
+
+def _insert(rows: Sequence[Trial]) -> None:
+    Trial.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def _update(rows: Sequence[Trial]) -> None:
+    Trial.objects.bulk_update(rows, COLUMNS, batch_size=100)
+
+
+def _name(row: Trial) -> str:
+    return f"trial {row.trial_id}"
+
+
+def read_trials(entries: object, *, on_odd: Callable[[str, str], object] = lambda *_: None) -> Iterator[Trial]:
+    """Read `trials[]` into rows that belong to no job yet; one without an id or a state is given to `on_odd`."""
+    for index, trial in enumerate(map(wire.mapping, _entries(entries))):
+        trial_id = _trial_id(trial)
+        state = _text(trial.get("state", UNSPECIFIED))
+        if not trial_id or not 0 < len(state) <= MAX_STATE_LENGTH:
+            on_odd(f"entry {index}", "It is no trial: it has no number, or no state, that can be kept.")
+            continue
+        final = wire.mapping(trial.get("finalMeasurement"))
+        yield Trial(
+            trial_id=trial_id,
+            state=state,
+            parameters=_parameters(trial.get("parameters")),
+            metrics=_metrics(final.get("metrics")),
+            step_count=_whole(final.get("stepCount")),
+            measurements=_measurements(trial.get("measurements")),
+            started_at=wire.moment(trial.get("startTime")),
+            ended_at=wire.moment(trial.get("endTime")),
+            infeasible_reason=_text(trial.get("infeasibleReason")),
+            custom_job=_text(trial.get("customJob"))[:MAX_NAME_LENGTH],
+        )
+
+
+def _take_over(row: Trial, reported: Trial) -> bool:
+    """Bring a row up to what was told; False when that is nothing new, or takes back an end."""
+    if row.state in ENDED and reported.state not in ENDED:
+        return False
+    news = {name: getattr(reported, name) for name in COLUMNS if getattr(reported, name) != getattr(row, name)}
+    for name, value in news.items():
+        setattr(row, name, value)
+    return bool(news)
+
+
+def _trial_id(trial: Mapping[str, Any]) -> str:
+    """The number of a trial, from 1; it also ends the trial's name."""
+    number = trial.get("id") or _text(trial.get("name")).rpartition("/")[2]
+    found = str(number) if isinstance(number, str | int) else ""
+    return found if len(found) <= MAX_ID_LENGTH else ""
+
+
+def _parameters(entries: object) -> dict[str, float | str]:
+    """The value of each parameter: a number, or a word of a categorical one."""
+    pairs = _pairs(entries, "parameterId", None)
+    return {name: value for name, value in pairs if _is_number(value) or isinstance(value, str)}
+
+
+def _metrics(entries: object) -> dict[str, float]:
+    """The value of each metric. proto3 JSON leaves out a zero; a value such as "NaN" cannot be compared and is none."""
+    return {name: float(value) for name, value in _pairs(entries, "metricId", 0.0) if _is_number(value)}
+
+
+def _measurements(entries: object) -> list[list[Any]] | None:
+    """Return the measurements in their order as the column keeps them, of many every second; None where none is told.
+
+    Vertex AI orders them by step and time (Trial.measurements, trial.proto, read 2026-11-22).
+    """
+    found: list[list[Any]] = [
+        [_whole(entry.get("stepCount")), _seconds(entry.get("elapsedDuration")), metrics]
+        for entry in map(wire.mapping, _entries(entries))
+        if (metrics := _metrics(entry.get("metrics")))
+    ]
+    while len(found) > MAX_MEASUREMENTS:
+        found = [*found[:-1:2], found[-1]]
+    return found or None
+
+
+def _seconds(value: object) -> float | None:
+    try:
+        return parse_duration(value).total_seconds()
+    except (ValueError, OverflowError):
+        return None
+
+
+def _pairs(entries: object, key: str, missing: object) -> Iterator[tuple[str, Any]]:
+    for pair in map(wire.mapping, _entries(entries)):
+        if name := _text(pair.get(key)):
+            yield name, pair.get("value", missing)
+
+
+def _entries(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _is_number(value: object) -> bool:
+    """Whether it is a number that a double holds."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return math.isfinite(value) if isinstance(value, float) else abs(value) <= sys.float_info.max
+
+
+def _whole(value: object) -> int | None:
+    """An int64, which JSON carries as text."""
+    number = wire.whole(value)
+    return number if number is not None and abs(number) <= MAX_INTEGER else None
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,106 @@
+"""Writes messages in the transaction of what they tell, so that none is lost and none tells what was rolled back.
+
+A cursor over the events would be cheaper by one INSERT, but numbers of events are given before their transactions
+commit: a reader that has passed number 12 would never see number 11 if that commits later, and only PostgreSQL could
+say how long to wait for it. Here the event and its message commit together, and `routed_at` says what is still to be
+done, whatever order rows appear in. It costs one INSERT for about three events of a job: at 300 submissions a minute,
+15 a second. Who gets a message is decided later by `jobs.messages.route`, outside of the job's transaction.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from jobs.models import Job, JobEvent, Message, Team
+from jobs.states import JobState
+
+Kind = Message.Kind
+ENDS = {
+    JobState.SUCCEEDED: Kind.DONE,
+    JobState.PARTIALLY_SUCCEEDED: Kind.DONE,
+    JobState.FAILED: Kind.FAILED,
+    JobState.EXPIRED: Kind.FAILED,
+    JobState.SUBMIT_FAILED: Kind.FAILED,
+    JobState.LOST: Kind.FAILED,
+    JobState.CANCELLED: Kind.CANCELLED,
+    JobState.REJECTED: Kind.REJECTED,
+}
+EVENTS = {
+    JobEvent.Kind.RESTARTED: Kind.RESTARTED,
+    JobEvent.Kind.OVER_APPROVED: Kind.OVER_APPROVED,
+    JobEvent.Kind.REMINDED: Kind.APPROVAL_REMINDER,
+    JobEvent.Kind.CAP_NEAR: Kind.CAP,
+    JobEvent.Kind.CAP_REACHED: Kind.CAP,
+}
+"""Events without a change of state that are told. The source of another kind of message is a line here."""
+APPROVAL_EXPIRED = "approval_expired"
+"""The reason of the event with which a request that nobody answered ends (`jobs.upkeep.approvals`)."""
+FOR_ALL_OF_A_SWEEP = frozenset(
+    {Kind.APPROVAL_NEEDED, Kind.APPROVAL_REMINDER, Kind.APPROVAL_EXPIRED, Kind.APPROVED, Kind.REJECTED}
+)
+"""Told once of jobs that are requested and decided about together."""
+
+
+def record_event(event: JobEvent, job: Job) -> None:
+    """Write the message of an event that was just saved, if it has one; `job` is the row before the event."""
+    kind = kind_of(event, job)
+    if kind is None:
+        return
+    together = job.sweep is not None and kind in FOR_ALL_OF_A_SWEEP
+    key = f"{kind}:sweep:{job.sweep}:{event.occurred_at.isoformat()}" if together else f"event:{event.pk}"
+    message = _message(kind, job.team_id, key, event.occurred_at, event.recorded_at)
+    message.job, message.event, message.actor_id = job, event, _actor(event, kind)
+    Message.objects.bulk_create([message], ignore_conflicts=True)
+
+
+def _actor(event: JobEvent, kind: str) -> int | None:
+    """Return who did it, who need not be told; the end of a cancelled job is due to whoever asked for it."""
+    if kind != Kind.CANCELLED:
+        return event.actor_id
+    asked = JobEvent.objects.filter(job=event.job_id, kind=JobEvent.Kind.CANCEL_REQUESTED).order_by("-id")
+    return asked.values_list("actor", flat=True).first()
+
+
+def announce(
+    kind: str,
+    *,
+    team: Team,
+    once_key: str,
+    now: datetime,
+    job: Job | None = None,
+    detail: dict[str, Any] | None = None,
+) -> bool:
+    """Write a message that no event tells; return False when `once_key` was announced before.
+
+    `detail` is JSON: {"text": one sentence, "next": what to do} is shown as it is, and a kind may define more.
+    """
+    if Message.objects.filter(once_key=once_key).exists():
+        return False
+    message = _message(kind, team.pk, once_key, now, now)
+    message.job, message.detail = job, detail or {}
+    Message.objects.bulk_create([message], ignore_conflicts=True)
+    return True
+
+
+def kind_of(event: JobEvent, job: Job) -> Message.Kind | None:
+    """Return what an event tells people, None for most; `job` is the row before the event.
+
+    A job that was allowed at once, or that was adopted in whatever state it had, is no news.
+    """
+    if event.kind != JobEvent.Kind.STATE:
+        of_one_replica = event.kind == JobEvent.Kind.RESTARTED and event.detail.get("replica")
+        return None if of_one_replica else EVENTS.get(JobEvent.Kind(event.kind))
+    if event.to_state == JobState.AWAITING_APPROVAL:
+        return Kind.APPROVAL_NEEDED
+    if event.from_state == "" or event.reason == "superseded":
+        return None
+    if event.to_state == JobState.APPROVED:
+        return Kind.APPROVED if event.from_state == JobState.AWAITING_APPROVAL else None
+    if event.reason == APPROVAL_EXPIRED:
+        return Kind.APPROVAL_EXPIRED
+    if event.to_state == JobState.RUNNING:
+        return Kind.STARTED if job.started_at is None else None
+    return ENDS.get(JobState(event.to_state)) if event.to_state in set(JobState) else None
+
+
+def _message(kind: str, team: int, once_key: str, occurred_at: datetime, created_at: datetime) -> Message:
+    return Message(kind=kind, team_id=team, once_key=once_key, occurred_at=occurred_at, created_at=created_at)

@@ -1,0 +1,58 @@
+"""Accounts as site admins see them: opened, deactivated, made admin; and the rules of first sign-ins."""
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+
+from jobs.models import Profile, Role, SignInRule, Team
+from jobs.people.members import NotChanged
+from jobs.people.rights import check_is_admin
+
+ACTIONS = ("activate", "deactivate", "make_admin", "remove_admin", "link")
+MAX_RULES = 500
+
+
+@transaction.atomic
+def change_account(user_id: int, action: str, *, by: User) -> User:
+    """Do one of ACTIONS to an account; raises NotPermitted unless `by` is a site admin, NotChanged where it cannot be.
+
+    `link` lets the next sign-in by a provider with the account's e-mail address take it over, once.
+    """
+    check_is_admin(by)
+    user = User.objects.select_for_update().filter(pk=user_id).first()
+    if user is None or action not in ACTIONS:
+        raise NotChanged("There is no such account or action.")
+    if user.pk == by.pk and action in ("deactivate", "remove_admin"):
+        raise NotChanged("Ask another admin to do this to your own account, so that the site keeps one.")
+    if action == "link":
+        profile, _ = Profile.objects.get_or_create(user=user)
+        profile.links_next_sign_in = True
+        profile.save(update_fields=["links_next_sign_in"])
+    elif action in ("activate", "deactivate"):
+        user.is_active = action == "activate"
+        user.save(update_fields=["is_active"])
+    else:
+        user.is_superuser = user.is_staff = action == "make_admin"
+        user.save(update_fields=["is_superuser", "is_staff"])
+    return user
+
+
+def add_rule(source: str, value: str, team: Team, role: str, *, by: User) -> SignInRule:
+    """Let whoever signs in first with this domain or group join a team; raises NotPermitted, NotChanged."""
+    check_is_admin(by)
+    value = value.strip().lower() if source == SignInRule.Source.DOMAIN else value.strip()
+    if source not in SignInRule.Source.values or role not in Role.values or not value or len(value) > 255:
+        raise NotChanged("A rule needs a domain or a group, a team and a role.")
+    if SignInRule.objects.count() >= MAX_RULES:
+        raise NotChanged(f"There are at most {MAX_RULES} rules.")
+    try:
+        with transaction.atomic():
+            return SignInRule.objects.create(source=source, value=value, team=team, role=role)
+    except IntegrityError:
+        raise NotChanged(f"There is a rule for {value} and {team.name} already.") from None
+
+
+def remove_rule(pk: int, *, by: User) -> None:
+    """Remove a rule; who has joined by it stays. Raises NotPermitted unless `by` is a site admin."""
+    check_is_admin(by)
+    for rule in SignInRule.objects.filter(pk=pk):
+        rule.delete()

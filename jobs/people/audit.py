@@ -1,0 +1,106 @@
+"""The audit log: every change of a setting is kept with who made it, from where, and from what to what.
+
+django-auditlog writes an entry in the transaction of each `save` and `delete` of a model that is listed here; changes
+by `update` and `bulk_create` write none, so settings are changed row by row.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from auditlog.models import LogEntry
+from auditlog.registry import auditlog
+from auditlog.signals import post_log, pre_log
+from django.contrib.auth.models import User
+from django.db.models import Model
+from django.db.models.signals import pre_save
+
+from jobs.models import (
+    AllowedResource,
+    ApiToken,
+    AuditedTeam,
+    BudgetChange,
+    Channel,
+    Deputy,
+    Identity,
+    Invitation,
+    Membership,
+    Policy,
+    PolicyVersion,
+    Price,
+    Profile,
+    RetentionSetting,
+    RuleSetting,
+    SignInRule,
+    Team,
+)
+
+_acting: ContextVar[tuple[User | None, str | None]] = ContextVar("acting", default=(None, None))
+HIDDEN = "(hidden)"
+NOT_LOGGED: dict[type[Model], set[str]] = {
+    ApiToken: {"digest", "last_used_at"},
+    Channel: {
+        *("address", "secret", "old_secret"),
+        *("claimed_until", "held_until", "failures", "last_error", "last_sent_at"),
+    },
+    Invitation: {"digest"},
+    User: {"last_login", "date_joined"},
+}
+"""Columns that are secret, or that workers write."""
+
+
+def register() -> None:
+    """Have the changes of every setting logged; once, when the app is ready."""
+    for model in (
+        *(Team, Membership, Policy, AllowedResource, RuleSetting, Price, RetentionSetting),
+        *(Identity, Invitation, Profile, SignInRule),
+        *(ApiToken, BudgetChange, Channel, Deputy, PolicyVersion),
+    ):
+        auditlog.register(model, include_fields=_logged(model))
+    auditlog.register(
+        User, include_fields=_logged(User), mask_fields=["password"], mask_callable="jobs.people.audit.hide"
+    )
+    pre_log.connect(_is_logged, sender=Price, dispatch_uid="audit.is_logged")
+    pre_save.connect(_add_actor, sender=LogEntry, dispatch_uid="audit.add_actor")
+    post_log.connect(_add_team, dispatch_uid="audit.add_team")
+
+
+def _logged(model: type[Model]) -> list[str]:
+    """Return the columns of a model that are logged: not its number, and nothing that points at it."""
+    left_out = NOT_LOGGED.get(model, set()) | {"id"}
+    return [field.name for field in model._meta.concrete_fields if field.name not in left_out]
+
+
+@contextmanager
+def acting(user: User | None, address: str | None) -> Iterator[None]:
+    """Name `user`, who came from the network address `address`, as the author of changes made inside."""
+    token = _acting.set((user, address))
+    try:
+        yield
+    finally:
+        _acting.reset(token)
+
+
+def hide(_value: str) -> str:
+    """Return what stands in the log for a password, before and after a change."""
+    return HIDDEN
+
+
+def _is_logged(instance: Price, **_: Any) -> bool:
+    """Leave out the daily import, thousands of rows that name their own source and day."""
+    return instance.origin == Price.Origin.PERSON
+
+
+def _add_actor(instance: LogEntry, **_: Any) -> None:
+    user, address = _acting.get()
+    if instance.actor is None and user is not None and user.pk is not None:
+        instance.actor, instance.actor_email = user, user.email
+    instance.remote_addr = address
+
+
+def _add_team(instance: Model, log_entry: LogEntry | None, **_: Any) -> None:
+    about = instance.budget if isinstance(instance, BudgetChange) else instance
+    team = about.pk if isinstance(about, Team) else getattr(about, "team_id", None)
+    if log_entry is not None and team is not None:
+        AuditedTeam.objects.create(entry=log_entry, team=team)

@@ -1,0 +1,114 @@
+"""Invitations: a lead invites an e-mail address to a team; whoever has the link joins once, until it expires."""
+
+import hashlib
+import secrets
+from datetime import datetime, timedelta
+
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+
+from jobs.errors import NotPermitted
+from jobs.models import Invitation, Membership, Role, Team
+from jobs.people.members import NotChanged
+from jobs.people.rights import check_is_lead
+
+LIFETIME = timedelta(days=7)
+MAX_OPEN = 100
+"""Open invitations of one team."""
+MAX_SECRET = 100
+NO_LONGER = "This invitation has been used, has expired or was withdrawn. Ask a lead of the team for a new one."
+
+
+def invite(team: Team, email: str, role: str, *, by: User, now: datetime) -> tuple[Invitation, str]:
+    """Return a new invitation and the secret of its link, which is kept nowhere.
+
+    Raises NotPermitted unless `by` is a lead, NotChanged for what is no address or role.
+    """
+    check_is_lead(by, team)
+    if role not in Role.values:
+        raise NotChanged(f"A role is one of {', '.join(Role.values)}.")
+    email = email.strip().lower()
+    try:
+        validate_email(email)
+    except ValidationError:
+        raise NotChanged(f"“{email[:100]}” is no e-mail address.") from None
+    if open_invitations(team, now).count() >= MAX_OPEN:
+        raise NotChanged(f"A team has at most {MAX_OPEN} open invitations: withdraw one first.")
+    secret = secrets.token_urlsafe(32)
+    row = Invitation.objects.create(
+        team=team, email=email, role=role, digest=_digest(secret), invited_by=by, invited_at=now,
+        expires_at=now + LIFETIME,
+    )  # fmt: skip
+    return row, secret
+
+
+def open_invitations(team: Team, now: datetime) -> QuerySet[Invitation]:
+    """Return the invitations that can still be accepted, newest first."""
+    rows = Invitation.objects.filter(team=team, accepted_at=None, expires_at__gt=now)
+    return rows.select_related("invited_by").order_by("-pk")
+
+
+def withdraw(team: Team, pk: int, *, by: User) -> None:
+    """Delete an invitation that nobody has accepted; raises NotPermitted unless `by` is a lead."""
+    check_is_lead(by, team)
+    with transaction.atomic():
+        row = Invitation.objects.select_for_update().filter(pk=pk, team=team, accepted_at=None).first()
+        if row is not None:
+            row.delete()
+
+
+def find_invitation(secret: str, *, now: datetime) -> Invitation | None:
+    """Return the invitation of a link that can be accepted now, None for any other."""
+    rows = Invitation.objects.select_related("team", "invited_by")
+    row = rows.filter(digest=_digest(secret[:MAX_SECRET]), accepted_at=None, expires_at__gt=now).first()
+    return row if row is not None and _still_stands(row) else None
+
+
+@transaction.atomic
+def accept(secret: str, *, by: User, now: datetime) -> Membership:
+    """Let a person join; of two who use a link at once, one does. Raises NotChanged where it cannot be used any more.
+
+    Somebody who is a member already keeps the role, and the link is used all the same.
+    """
+    digest = _digest(secret[:MAX_SECRET])
+    row = Invitation.objects.select_for_update().filter(digest=digest, accepted_at=None, expires_at__gt=now).first()
+    if row is None or not _still_stands(row):
+        raise NotChanged(NO_LONGER)
+    row.accepted_at, row.accepted_by = now, by
+    row.save(update_fields=["accepted_at", "accepted_by"])
+    member, _ = Membership.objects.get_or_create(team=row.team, user=by, defaults={"role": row.role})
+    return member
+
+
+@transaction.atomic
+def accept_as(secret: str, name: str, password: str, *, now: datetime) -> User:
+    """Create the account of somebody new and let it join, both or neither; raises NotChanged as `accept` does.
+
+    The caller has checked name and password with the site's validators. The address is the invited one.
+    """
+    row = find_invitation(secret, now=now)
+    if row is None:
+        raise NotChanged(NO_LONGER)
+    try:
+        with transaction.atomic():
+            user = User.objects.create_user(name, email=row.email, password=password)
+    except IntegrityError:
+        raise NotChanged(f"Somebody has just taken the name {name}: open the link again and choose another.") from None
+    accept(secret, by=user, now=now)
+    return user
+
+
+def _still_stands(row: Invitation) -> bool:
+    """Tell whether who invited may still do so: a lead who has left takes open invitations along."""
+    try:
+        check_is_lead(row.invited_by, row.team)
+    except NotPermitted:
+        return False
+    return True
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode(errors="replace")).hexdigest()

@@ -1,0 +1,84 @@
+"""Members of a team: added, given another role, removed. A team that has leads keeps at least one."""
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+
+from jobs.models import Membership, Role, Team
+from jobs.people.rights import check_is_lead
+
+LAST_LEAD = "This is the last lead of the team: make somebody else a lead first."
+
+
+class NotChanged(ValueError):
+    """The change cannot be made; the message says why and what to do."""
+
+
+def add_member(team: Team, name: str, role: str, *, by: User) -> Membership:
+    """Add the person with this user name; return the membership.
+
+    Raises NotPermitted unless `by` is a lead, NotChanged for an unknown person or role and for a member.
+    """
+    check_is_lead(by, team)
+    _check_role(role)
+    user = _find(name.strip())
+    try:
+        with transaction.atomic():
+            return Membership.objects.create(team=team, user=user, role=role)
+    except IntegrityError:
+        raise NotChanged(f"{user.get_username()} is already a member; change the role below.") from None
+
+
+def set_role(team: Team, member_id: int, role: str, *, by: User) -> Membership:
+    """Give a member another role; raises NotPermitted or NotChanged."""
+    check_is_lead(by, team)
+    _check_role(role)
+    with transaction.atomic():
+        member = _locked(team, member_id)
+        if member.role == Role.LEAD and role != Role.LEAD:
+            _check_other_lead(team, member)
+        member.role = role
+        member.save(update_fields=["role"])
+    return member
+
+
+def remove_member(team: Team, member_id: int, *, by: User) -> Membership:
+    """Remove a member, or let one leave; raises NotPermitted or NotChanged."""
+    with transaction.atomic():
+        member = _locked(team, member_id)
+        if member.user_id != by.pk:
+            check_is_lead(by, team)
+        if member.role == Role.LEAD:
+            _check_other_lead(team, member)
+        member.delete()
+    return member
+
+
+def _locked(team: Team, member_id: int) -> Membership:
+    """Return the member while the team is locked, so that two leads who leave at once are seen one after the other.
+
+    SQLite's transactions that write are one after the other anyway (jobs/database.py).
+    """
+    Team.objects.select_for_update().get(pk=team.pk)
+    member = Membership.objects.select_related("user", "team").filter(pk=member_id, team=team).first()
+    if member is None:
+        raise NotChanged("This person is not in the team any more.")
+    return member
+
+
+def _check_other_lead(team: Team, member: Membership) -> None:
+    leads = Membership.objects.filter(team=team, role=Role.LEAD, user__is_active=True)
+    if not leads.exclude(pk=member.pk).exists():
+        raise NotChanged(LAST_LEAD)
+
+
+def _check_role(role: str) -> None:
+    if role not in Role.values:
+        raise NotChanged(f"A role is one of {', '.join(Role.values)}.")
+
+
+def _find(name: str) -> User:
+    """Return the active person with this user name; an e-mail address that nobody has checked names nobody."""
+    found = User.objects.filter(is_active=True, username=name).first()
+    if found is None:
+        raise NotChanged(f"Nobody here is called “{name[:150]}”. Invite people who have no account yet.")
+    return found

@@ -1,0 +1,131 @@
+"""Settings of a team: where its jobs run and write, and what of Google Cloud it may use.
+
+Leads set what concerns their own team only. Projects and service accounts are set by site admins: the credentials of
+Trainboard may reach those of other teams, too.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+
+from jobs.catalog import REGIONS
+from jobs.models import AllowedResource, Policy, Team
+from jobs.people.members import NotChanged
+from jobs.people.rights import check_is_admin, check_is_lead
+from jobs.spec.cloud_storage import SCHEME, bucket_of, is_bucket
+
+PROJECT = re.compile(r"(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]", re.ASCII)
+"""A project id, with its domain where it has one (cloud.google.com/resource-manager/docs)."""
+SERVICE_ACCOUNT = re.compile(r"[a-z0-9][a-z0-9-]{0,61}[a-z0-9]@[a-z0-9.-]{1,150}\.gserviceaccount\.com", re.ASCII)
+MAX_ROWS = 100
+"""Allowed projects, buckets and service accounts of one team."""
+KINDS_OF_ADMINS = frozenset({AllowedResource.Kind.PROJECT, AllowedResource.Kind.SERVICE_ACCOUNT})
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the jobs of a team run and write; `regions` empty means every region."""
+
+    default_region: str
+    bucket: str
+    regions: tuple[str, ...]
+
+
+def create_team(name: str, project: str, *, by: User) -> Team:
+    """Create a team.
+
+    Raises NotPermitted unless `by` is a site admin, NotChanged for a name or project that cannot be used.
+    """
+    check_is_admin(by)
+    name = " ".join(name.split())
+    if not name or not name.isprintable() or len(name) > 80:
+        raise NotChanged("A team needs a name of at most 80 characters.")
+    _check_name(AllowedResource.Kind.PROJECT, project)
+    try:
+        with transaction.atomic():
+            return Team.objects.create(name=name, project=project)
+    except IntegrityError:
+        raise NotChanged(f"There is a team called {name} already.") from None
+
+
+@transaction.atomic
+def set_places(team: Team, places: Places, *, by: User) -> None:
+    """Set a team's default region, default bucket and allowed regions.
+
+    Raises NotPermitted unless `by` is a lead, NotChanged for a region or bucket that cannot be used.
+    """
+    check_is_lead(by, team)
+    unknown = [region for region in (places.default_region, *places.regions) if region not in REGIONS]
+    if unknown:
+        raise NotChanged(f"Vertex AI has no region “{unknown[0][:40]}”.")
+    if places.regions and places.default_region not in places.regions:
+        raise NotChanged(f"The default region {places.default_region} is not one of the allowed regions.")
+    if places.bucket and not (places.bucket.startswith(SCHEME) and is_bucket(bucket_of(places.bucket))):
+        raise NotChanged("The default bucket begins with gs:// and the name of a bucket, such as gs://vision-training.")
+    team = Team.objects.select_for_update().get(pk=team.pk)
+    team.default_region, team.bucket = places.default_region, places.bucket
+    team.save(update_fields=["default_region", "bucket"])
+    policy, _ = Policy.objects.get_or_create(team=team)
+    if policy.regions != list(places.regions):
+        policy.regions = list(places.regions)
+        policy.save(update_fields=["regions"])
+
+
+@transaction.atomic
+def set_project(team: Team, project: str, *, by: User) -> None:
+    """Set a team's default project; raises NotPermitted unless `by` is a site admin, NotChanged for no project id."""
+    check_is_admin(by)
+    _check_name(AllowedResource.Kind.PROJECT, project)
+    team = Team.objects.select_for_update().get(pk=team.pk)
+    team.project = project
+    team.save(update_fields=["project"])
+
+
+def allow(team: Team, kind: str, name: str, *, by: User) -> AllowedResource:
+    """Allow a team one more project, bucket or service account.
+
+    Raises NotPermitted unless `by` is a lead, for projects and accounts a site admin; NotChanged for a name that cannot
+    be one or is allowed already.
+    """
+    if kind not in AllowedResource.Kind.values:
+        raise NotChanged(f"What is allowed is one of {', '.join(AllowedResource.Kind.values)}.")
+    _check_may_allow(by, team, kind)
+    name = name.strip().removeprefix(SCHEME).rstrip("/") if kind == AllowedResource.Kind.BUCKET else name.strip()
+    _check_name(kind, name)
+    if AllowedResource.objects.filter(team=team).count() >= MAX_ROWS:
+        raise NotChanged(f"A team has at most {MAX_ROWS} allowed projects, buckets and service accounts.")
+    try:
+        with transaction.atomic():
+            return AllowedResource.objects.create(team=team, kind=kind, name=name)
+    except IntegrityError:
+        raise NotChanged(f"{name} is allowed already.") from None
+
+
+def disallow(row: AllowedResource, *, by: User) -> None:
+    """Take one project, bucket or service account away; raises NotPermitted as `allow` does."""
+    _check_may_allow(by, row.team, row.kind)
+    row.delete()
+
+
+def _check_may_allow(by: User, team: Team, kind: str) -> None:
+    if kind in KINDS_OF_ADMINS:
+        check_is_admin(by)
+    else:
+        check_is_lead(by, team)
+
+
+def _check_name(kind: str, name: str) -> None:
+    checks: dict[str, tuple[Callable[[str], object], str]] = {
+        AllowedResource.Kind.PROJECT: (PROJECT.fullmatch, "A project is named by its id, such as vision-research."),
+        AllowedResource.Kind.BUCKET: (is_bucket, "A bucket is named such as vision-training, without a folder."),
+        AllowedResource.Kind.SERVICE_ACCOUNT: (
+            SERVICE_ACCOUNT.fullmatch,
+            "A service account is an address such as trainer@vision-research.iam.gserviceaccount.com.",
+        ),
+    }
+    is_right, words = checks[AllowedResource.Kind(kind)]
+    if len(name) > 255 or not is_right(name):
+        raise NotChanged(words)

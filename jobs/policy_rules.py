@@ -1,0 +1,235 @@
+"""The rules of a team's policy as values: what a rule looks at, whether it matches a job, and how it reads. Pure."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from jobs.budget import BudgetLeft
+from jobs.catalog import machine
+from jobs.cost import Estimate, format_usd
+from jobs.spec import Submission
+from jobs.strategies import strategy_of
+
+MAX_RULES = 30
+MAX_USD = Decimal(10) ** 10
+Usd = Annotated[Decimal, Field(ge=0, lt=MAX_USD, allow_inf_nan=False)]
+Words = tuple[Annotated[str, Field(min_length=1, max_length=200)], ...]
+Basis = Literal["low", "expected", "high", "most"]
+BASES: dict[str, str] = {
+    "most": "may cost",
+    "expected": "is expected to cost",
+    "high": "costs, by the high end of its estimate,",
+    "low": "costs, by the low end of its estimate,",
+}
+ROLES = ("approver", "lead")
+"""Roles whose members may decide; a lead may wherever an approver may."""
+
+
+class Rule(BaseModel):
+    """One rule. Every condition that is given has to hold; a rule without conditions matches every job.
+
+    `outcome`: "allow", "ask" and "refuse" decide, of which the first rule that matches counts. "require" refuses a
+    job that lacks what the rule requires, and decides nothing else. Amounts are USD, those of all jobs of a sweep
+    together; `hours_over` is the run time of one run.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    outcome: Literal["allow", "ask", "refuse", "require"]
+    cost_basis: Basis = "most"
+    cost_over: Usd | None = None
+    cost_unknown: bool = False
+    gpus_over: Annotated[int, Field(ge=0, lt=10**9)] | None = None
+    gpu_types: Words = ()
+    strategies: Words = ()
+    kinds: Words = ()
+    regions: Words = ()
+    in_other_regions: bool = False
+    """Whether it matches every region but `regions`."""
+    hours_over: Annotated[Decimal, Field(ge=0, lt=10**6, allow_inf_nan=False)] | None = None
+    budget_left_under: Usd | None = None
+    """Whether a budget that the job counts against has less left than this once the job has cost its most."""
+    labels: Words = ()
+    """Each is `key` or `key=value`; one of them is enough."""
+    submitters: Words = ()
+    """Names under which people sign in; one of them is enough."""
+    approvals: Annotated[int, Field(ge=1, le=10)] = 1
+    role: Literal["approver", "lead"] = "approver"
+    approvers: Words = ()
+    """Names of the people who may decide; empty: everybody with the role."""
+    require_labels: Words = ()
+    """Keys that the job has to carry."""
+    require_service_account: bool = False
+    require_network: bool = False
+    require_encryption: bool = False
+    require_timeout: bool = False
+    words: Annotated[str, Field(max_length=500)] = ""
+    """What the requester reads."""
+
+
+RULES: TypeAdapter[tuple[Rule, ...]] = TypeAdapter(Annotated[tuple[Rule, ...], Field(max_length=MAX_RULES)])
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What rules look at of one job, or of the jobs of a sweep together. USD is None where it is not known."""
+
+    low: Decimal | None
+    expected: Decimal | None
+    high: Decimal | None
+    most: Decimal | None
+    gpus: int
+    gpu_types: frozenset[str]
+    strategy: str
+    kind: str
+    region: str
+    hours: float
+    labels: dict[str, str]
+    submitter: str
+    budget_left: Decimal | None = None
+    """The least that a budget has left after the job, None where it counts against none or its most is not known."""
+    has_budget: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON: amounts as text, as a judgement keeps them."""
+        amounts = {name: getattr(self, name) for name in ("low", "expected", "high", "most")}
+        return {f"{name}_usd": None if usd is None else str(usd) for name, usd in amounts.items()} | {
+            "gpus": self.gpus,
+            "gpu_types": sorted(self.gpu_types),
+            "strategy": self.strategy,
+            "kind": self.kind,
+            "region": self.region,
+            "hours": self.hours,
+            "submitter": self.submitter,
+            "budget_left_usd": None if self.budget_left is None else str(self.budget_left),
+        }
+
+
+def facts_of(
+    submission: Submission,
+    estimate: Estimate,
+    *,
+    jobs: int = 1,
+    submitter: str = "",
+    budgets: Sequence[BudgetLeft] = (),
+) -> Facts:
+    """Return what rules look at; `estimate` is that of one of the `jobs`, which were requested by `submitter`."""
+    total, types, gpus = estimate.times(jobs), set(), 0
+    most = total.most_usd
+    left = min((each.left_usd - most for each in budgets), default=None) if most is not None else None
+    for _, pool in submission.pools:
+        row = machine(pool.machine_spec.machine_type)
+        fixed = row.fixed_accelerator if row is not None else ""
+        name = fixed or pool.machine_spec.accelerator
+        count = row.gpu_count if row is not None and fixed else pool.machine_spec.accelerator_count
+        if name and count:
+            types.add(name)
+            gpus += count * max(pool.replicas, 0)
+    return Facts(
+        total.low_usd, total.expected_usd, total.high_usd, total.most_usd,
+        gpus * submission.parallel_trials * jobs, frozenset(types), strategy_of(submission).key, submission.kind,
+        submission.region, estimate.hours, dict(submission.job.labels), submitter, left, bool(budgets),
+    )  # fmt: skip
+
+
+def matches(rule: Rule, facts: Facts) -> bool:
+    """Tell whether every condition of a rule holds for a job."""
+    return (
+        _cost_matches(rule, facts)
+        and (rule.gpus_over is None or facts.gpus > rule.gpus_over)
+        and (not rule.gpu_types or not facts.gpu_types.isdisjoint(rule.gpu_types))
+        and (not rule.strategies or facts.strategy in rule.strategies)
+        and (not rule.kinds or facts.kind in rule.kinds)
+        and (not rule.regions or (facts.region in rule.regions) != rule.in_other_regions)
+        and (rule.budget_left_under is None or _leaves_less(rule.budget_left_under, facts))
+        and (rule.hours_over is None or Decimal(facts.hours) > rule.hours_over)
+        and (not rule.labels or any(_has_label(each, facts.labels) for each in rule.labels))
+        and (not rule.submitters or facts.submitter in rule.submitters)
+    )
+
+
+def _cost_matches(rule: Rule, facts: Facts) -> bool:
+    if rule.cost_unknown and facts.expected is not None and facts.most is not None:
+        return False
+    return rule.cost_over is None or is_over(rule.cost_basis, rule.cost_over, facts)
+
+
+def is_over(basis: Basis, usd: Decimal, facts: Facts) -> bool:
+    """Tell whether an amount of a job is known to be more than `usd`; one that is unknown is at least what is known."""
+    order = ("low", "expected", "high", "most")
+    known = [getattr(facts, name) for name in order[: order.index(basis) + 1]]
+    return any(amount is not None and amount > usd for amount in (known if known[-1] is None else known[-1:]))
+
+
+def _leaves_less(usd: Decimal, facts: Facts) -> bool:
+    """Tell whether a budget has less than `usd` left after the job; a job of unknown cost may leave nothing."""
+    return facts.has_budget and (facts.budget_left is None or facts.budget_left < usd)
+
+
+def _has_label(wanted: str, labels: dict[str, str]) -> bool:
+    key, is_pair, value = wanted.partition("=")
+    return key in labels and (not is_pair or labels[key] == value)
+
+
+# ---------------------------------------------------------------- how a rule reads
+def describe(rule: Rule) -> str:
+    """Return the rule as one sentence, for example "Ask 2 leads if a job may cost over $500.00, on Spot"."""
+    conditions = ", ".join(_conditions(rule))
+    when = f" if a job {conditions}" if conditions else " every job" if rule.outcome in ("allow", "refuse") else ""
+    return f"{_outcome(rule)}{when}"
+
+
+def _outcome(rule: Rule) -> str:
+    if rule.outcome == "ask":
+        return f"Ask {who_decides(rule)}"
+    if rule.outcome == "require":
+        return f"Require {', '.join(_requirements(rule)) or 'nothing'}"
+    return rule.outcome.capitalize()
+
+
+def who_decides(rule: Rule) -> str:
+    """Return who has to approve, for example "2 of lena, sam" or "1 approver or lead"."""
+    if rule.approvers:
+        return f"{rule.approvals} of {', '.join(rule.approvers)}"
+    who = "lead" if rule.role == "lead" else "approver or lead"
+    plural = who.replace("approver", "approvers").replace("lead", "leads")
+    return f"{rule.approvals} {who if rule.approvals == 1 else plural}"
+
+
+def _requirements(rule: Rule) -> Iterable[str]:
+    if rule.require_labels:
+        yield f"the label{'s' if len(rule.require_labels) > 1 else ''} {', '.join(rule.require_labels)}"
+    for is_required, what in (
+        (rule.require_service_account, "a service account"),
+        (rule.require_network, "a network"),
+        (rule.require_encryption, "an encryption key"),
+        (rule.require_timeout, "a timeout"),
+    ):
+        if is_required:
+            yield what
+
+
+def _conditions(rule: Rule) -> Iterable[str]:
+    if rule.cost_unknown:
+        yield "has a cost that is not known"
+    if rule.cost_over is not None:
+        yield f"{BASES[rule.cost_basis]} over {format_usd(rule.cost_over)}"
+    if rule.gpus_over is not None:
+        yield f"has over {rule.gpus_over} accelerators"
+    for words, begin in (
+        (rule.gpu_types, "uses"),
+        (rule.strategies, "runs under"),
+        (tuple(kind.replace("_", " ") for kind in rule.kinds), "is a"),
+        (rule.regions, "runs outside" if rule.in_other_regions else "runs in"),
+        (rule.labels, "has the label"),
+        (rule.submitters, "is requested by"),
+    ):
+        if words:
+            yield f"{begin} {' or '.join(words)}"
+    if rule.budget_left_under is not None:
+        yield f"leaves less than {format_usd(rule.budget_left_under)} of a budget"
+    if rule.hours_over is not None:
+        yield f"runs for over {rule.hours_over.normalize():f} h"

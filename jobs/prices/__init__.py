@@ -1,0 +1,20 @@
+"""The prices that this site has recorded: the book with them in it, and the verbs that record new ones."""
+
+from jobs.prices.book import current_book, recent_book
+from jobs.prices.imports import plan_import, read_catalog, record_import
+from jobs.prices.proposals import Proposal, accept, last_import, proposals, store_proposals
+from jobs.prices.record import record_price
+
+__all__ = [
+    "Proposal",
+    "accept",
+    "current_book",
+    "last_import",
+    "plan_import",
+    "proposals",
+    "read_catalog",
+    "recent_book",
+    "record_import",
+    "record_price",
+    "store_proposals",
+]

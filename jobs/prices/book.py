@@ -1,0 +1,74 @@
+"""The price book of this site: the catalogue's data files and the rows that people and imports have recorded."""
+
+import threading
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any
+
+from jobs.catalog import PriceRow, fee_rows, price_rows
+from jobs.cost import PriceBook
+from jobs.cost.prices import Key
+from jobs.models import Price
+
+_lock = threading.Lock()
+_COLUMNS = ("id", "recorded_at", "resource", "region", "strategy", "usd_per_hour")
+_Newest = tuple[Any, ...]
+_NONE: _Newest = ()
+_known: tuple[_Newest, dict[Key, PriceRow]] = (_NONE, {})
+"""The newest row read, and the newest row of every key; kept by each process."""
+_books: dict[_Newest, PriceBook] = {}
+"""The book of those rows; at most one, and none before it is first asked for."""
+
+RECENT = timedelta(seconds=10)
+_recent: tuple[datetime, PriceBook] | None = None
+
+
+def current_book() -> PriceBook:
+    """Return the book as it is now; one query on an index, and more after somebody has recorded a price.
+
+    Rows are recorded one transaction after the other (`jobs.prices.record`), so that no lower number appears later.
+    """
+    global _known
+    newest = Price.objects.order_by("-id").values_list(*_COLUMNS).first() or _NONE
+    if newest == _NONE:
+        return PriceBook.load()
+    with _lock:
+        if newest not in _books:
+            last, rows = _known
+            if not last or not Price.objects.filter(**dict(zip(_COLUMNS, last, strict=True))).exists():
+                last, rows = (0,), {}  # the first time, or a database that was restored
+            _known = newest, rows | _newest(Price.objects.filter(id__gt=last[0]).order_by("id").iterator())
+            _books.clear()
+            _books[newest] = PriceBook(price_rows(), fee_rows(), _known[1])
+        return _books[newest]
+
+
+def recent_book(now: datetime) -> PriceBook:
+    """Return the book as it was at most `RECENT` ago: for previews, which are drawn again with every key.
+
+    What is requested, approved or sent is judged by `current_book`.
+    """
+    global _recent
+    if _recent is None or not timedelta() <= now - _recent[0] <= RECENT:
+        _recent = now, current_book()
+    return _recent[1]
+
+
+def row_of(price: Price) -> PriceRow:
+    """Return a recorded price as the price book holds it."""
+    return PriceRow(
+        region=price.region,
+        resource=price.resource,
+        strategy=price.strategy,
+        usd_per_hour=price.usd_per_hour,
+        basis=price.basis,
+        source=price.source,
+        as_of=price.as_of,
+        note=price.note,
+        is_official=price.is_official,
+        origin=price.origin,
+    )
+
+
+def _newest(prices: Iterable[Price]) -> dict[Key, PriceRow]:
+    return {(each.resource, each.region, each.strategy, each.basis): row_of(each) for each in prices}

@@ -1,0 +1,69 @@
+"""Imports of the Cloud Billing Catalog: what would change, and writing it."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from decimal import Decimal
+
+from django.contrib.auth.models import User
+from django.db.models import Max
+
+from jobs.cost.machine_sums import rows_of
+from jobs.cost.price_changes import Change, Comparison, compare
+from jobs.cost.prices import Key
+from jobs.cost.sku_patterns import SERVICES
+from jobs.cost.skus import Reading
+from jobs.models import Price
+from jobs.prices.book import current_book
+from jobs.prices.record import add
+from jobs.vertex import BillingClient
+from jobs.vertex.caller import BeforePage, nothing
+
+KEY = ("resource", "region", "strategy", "basis")
+
+
+def read_catalog(client: BillingClient, *, before_page: BeforePage = nothing) -> Reading:
+    """Read the SKUs of every service that training is billed by; raises VertexError."""
+    reading = Reading()
+    for service in SERVICES.values():
+        for page in client.skus(service, before_page=before_page):
+            reading.add(page)
+    return reading
+
+
+def plan_import(reading: Reading, *, now: datetime, confirmed: Iterable[str] = ()) -> Comparison:
+    """Compare what was read with the book; `confirmed` are names of changes that count whatever the doubt."""
+    rows = rows_of(reading.prices(), as_of=now.date())
+    return compare(current_book(), rows, imported=_last_imported(), confirmed=confirmed)
+
+
+def record_import(changes: Iterable[Change], *, reason: str, by: User | None, now: datetime) -> int:
+    """Write changes as new rows and return how many; `by` is None for the daily task."""
+    return add(
+        [
+            Price(
+                region=each.row.region,
+                resource=each.row.resource,
+                strategy=each.row.strategy,
+                basis=each.row.basis,
+                usd_per_hour=each.row.usd_per_hour,
+                source=each.row.source,
+                source_url="https://cloud.google.com/billing/docs/reference/rest/v1/services.skus/list",
+                as_of=each.row.as_of or now.date(),
+                is_official=True,
+                note=each.row.note,
+                origin=Price.Origin.IMPORT,
+                reason=reason[:200],
+                recorded_by=by,
+                recorded_at=now,
+            )
+            for each in changes
+        ],
+        now=now,
+    )
+
+
+def _last_imported() -> dict[Key, Decimal | None]:
+    imports = Price.objects.filter(origin=Price.Origin.IMPORT)
+    newest = imports.order_by().values(*KEY).annotate(newest=Max("id")).values("newest")
+    rows = imports.filter(id__in=newest).values_list(*KEY, "usd_per_hour")
+    return {(resource, region, strategy, basis): usd for resource, region, strategy, basis, usd in rows}

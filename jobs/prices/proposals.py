@@ -1,0 +1,88 @@
+"""What the daily import found and did not write by itself: changes that an admin accepts, or leaves."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from jobs.catalog import PriceRow
+from jobs.cost.price_changes import Change
+from jobs.errors import NotPermitted
+from jobs.models import Upkeep
+from jobs.prices.imports import record_import
+from jobs.prices.record import UPKEEP
+
+MAX_PROPOSALS = 200
+"""That are kept; an import finds the others again the next day."""
+_TEXTS = ("region", "resource", "strategy", "basis", "source", "note")
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A change and the day of the import that found it."""
+
+    change: Change
+    found_on: date
+
+
+def store_proposals(changes: Iterable[Change]) -> list[dict[str, Any]]:
+    """Return changes as JSON for the row of the import."""
+    kept = sorted(changes, key=lambda change: change.name)[:MAX_PROPOSALS]
+    return [
+        {name: getattr(each.row, name) for name in _TEXTS}
+        | {
+            "usd": str(each.row.usd_per_hour),
+            "old_usd": str(each.old.usd_per_hour) if each.old else "",
+            "as_of": str(each.row.as_of),
+            "doubt": each.doubt,
+        }
+        for each in kept
+    ]
+
+
+def last_import() -> Upkeep | None:
+    """Return when Google's price list was read last, with what result or error; None where it never was."""
+    return Upkeep.objects.filter(name=UPKEEP).first()
+
+
+def proposals(row: Upkeep | None) -> list[Proposal]:
+    """Return what the last import left to an admin, sorted by name."""
+    return [_proposal(each) for each in (row.result.get("proposals", []) if row else [])]
+
+
+def accept(names: Iterable[str], *, reason: str, by: User, now: datetime) -> int:
+    """Write the proposals with these names as prices; return how many there still were.
+
+    Raises NotPermitted unless `by` is a site admin, ValueError without a reason.
+    """
+    if not by.is_superuser:
+        raise NotPermitted("Only an admin of this site records prices.")
+    if not reason.strip():
+        raise ValueError("Accepting prices needs a reason.")
+    wanted = frozenset(names)
+    with transaction.atomic():
+        row = Upkeep.objects.select_for_update().filter(name=UPKEEP).first()
+        kept = row.result.get("proposals", []) if row else []
+        chosen = [each for each in map(_proposal, kept) if each.change.name in wanted]
+        if row is None or not chosen:
+            return 0
+        row.result["proposals"] = [each for each in kept if _proposal(each).change.name not in wanted]
+        row.save(update_fields=["result"])
+        return record_import((each.change for each in chosen), reason=reason.strip(), by=by, now=now)
+
+
+def _proposal(kept: dict[str, Any]) -> Proposal:
+    day = date.fromisoformat(kept["as_of"])
+    row = PriceRow(
+        **{name: kept[name] for name in _TEXTS},
+        usd_per_hour=Decimal(kept["usd"]),
+        as_of=day,
+        is_official=True,
+        origin="import",
+    )
+    old = replace(row, usd_per_hour=Decimal(kept["old_usd"])) if kept["old_usd"] not in ("", "None") else None
+    return Proposal(Change(row, old, kept["doubt"]), day)

@@ -1,0 +1,107 @@
+"""Claims: one worker at a time holds a row while it talks to Vertex AI.
+
+A claim is a token with an end. The end frees rows of a worker that died; the token makes a worker that was late notice
+that somebody else has taken over, so that it drops what it learned.
+"""
+
+import uuid
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+from django.conf import settings
+from django.db.models import Q, QuerySet
+
+from jobs.clock import backoff
+from jobs.models import Job, LogFeed, Scope
+from jobs.models.poll_target import PollTarget
+from jobs.queue.rate_limit import OverRateLimit
+from jobs.vertex import VertexError
+
+Kind = TypeVar("Kind", bound=PollTarget)
+
+LEASE = timedelta(seconds=30)
+"""Longer than a step usually takes. One that takes longer is harmless: its answer is dropped and asked for again."""
+
+JOB_LEASE = timedelta(seconds=45)
+"""Of a job: longer than a whole call may take, so that a create has ended before another worker may begin."""
+
+MAX_PAUSE = timedelta(minutes=5)
+
+
+class ClaimLost(Exception):
+    """Another worker has taken the row over; what was learned since is dropped."""
+
+
+def claim_job(job_id: uuid.UUID | str, now: datetime) -> Job | None:
+    """Take the job for one step; None when it is gone, not due or held by another worker."""
+    token = uuid.uuid4()
+    taken = Job.objects.due(now).filter(pk=job_id).order_by().update(claim=token, claimed_until=now + JOB_LEASE)
+    return Job.objects.select_related("team").filter(pk=job_id, claim=token).first() if taken else None
+
+
+def claim_poll(row: type[Kind], pk: int, now: datetime) -> Kind | None:
+    """Take a scope or a feed for one look; None when it is not due or held by another worker."""
+    token = uuid.uuid4()
+    rows: QuerySet[Kind] = row.objects.all()
+    taken = row.objects.due(now).filter(pk=pk).order_by().update(claim=token, claimed_until=now + LEASE)
+    return rows.get(pk=pk) if taken else None
+
+
+def release_poll(
+    row: PollTarget, *, due_at: datetime | None, answered_at: datetime | None, last_error: str = "", **columns: Any
+) -> None:
+    """Give a scope or feed back after a look that went well, and say when the next one is due.
+
+    `last_error` is what went wrong with single jobs although the whole was answered; it makes no pause longer.
+    """
+    columns |= {"failing_since": None, "failures": 0, "last_error": last_error, "answered_at": answered_at}
+    _free(row, due_at=due_at, **columns)
+
+
+def postpone_poll(row: PollTarget, *, due_at: datetime) -> None:
+    """Give a scope or feed back without having looked."""
+    _free(row, due_at=due_at)
+
+
+def renew_poll(row: PollTarget, *, now: datetime) -> bool:
+    """Hold a scope or feed for another lease; False when another worker has taken it over.
+
+    In a transaction it also keeps others from taking it until the end.
+    """
+    return bool(type(row).objects.filter(pk=row.pk, claim=row.claim).update(claimed_until=now + LEASE))
+
+
+def keep_poll(row: PollTarget, *, now: datetime) -> None:
+    """Hold a scope or feed as `renew_poll` does; raises ClaimLost when another worker has taken it over."""
+    if not renew_poll(row, now=now):
+        raise ClaimLost
+
+
+def release_failed(row: PollTarget, error: VertexError, *, now: datetime) -> None:
+    """Give a scope or feed back after a failure; the pause is what Google asked for, else doubles.
+
+    Our own full budget is no failure: the next look is due when a call fits.
+    """
+    if isinstance(error, OverRateLimit):
+        _free(row, due_at=now + (error.retry_after or settings.POLL_INTERVAL), last_error=str(error))
+        return
+    pause = error.retry_after or backoff(settings.POLL_INTERVAL, row.failures, MAX_PAUSE)
+    since = row.failing_since or now
+    _free(row, due_at=now + pause, failing_since=since, failures=row.failures + 1, last_error=str(error))
+
+
+def _free(row: PollTarget, **columns: Any) -> None:
+    type(row).objects.filter(pk=row.pk, claim=row.claim).update(claim=None, claimed_until=None, **columns)
+
+
+def wake_feed(project: str, *, due_at: datetime) -> None:
+    """Make sure that the project's logs are read by `due_at` at the latest."""
+    feed, _ = LogFeed.objects.get_or_create(project=project, defaults={"due_at": due_at})
+    LogFeed.objects.filter(Q(due_at=None) | Q(due_at__gt=due_at), pk=feed.pk).update(due_at=due_at)
+
+
+def wake_scope(*, project: str, region: str, kind: str, due_at: datetime) -> Scope:
+    """Make sure that the scope is looked at by `due_at` at the latest."""
+    scope, _ = Scope.objects.get_or_create(project=project, region=region, kind=kind, defaults={"due_at": due_at})
+    Scope.objects.filter(Q(due_at=None) | Q(due_at__gt=due_at), pk=scope.pk).update(due_at=due_at)
+    return scope

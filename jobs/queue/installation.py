@@ -1,0 +1,148 @@
+"""Whether this database may send jobs, and since when it is known not to have been replaced by an older copy.
+
+A restored backup, a copy of the database used for staging, or a replica that took over and lacks the last commits does
+not know all that was sent. Three things keep its jobs from being sent again. A database belongs to one instance, by
+name: a site of another name sends nothing. A request from before the start of a worker's process is looked up at Vertex
+AI by its label before that worker sends it. And where the row names another server or other tables than there are, or a
+worker misses an event that it had seen, every request that is not sent counts as in doubt from then on, for all
+workers: it is looked up until it is certain that Vertex AI does not have it.
+"""
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from jobs.models import Installation, Job, JobEvent
+from jobs.states import NOT_SENT
+
+logger = logging.getLogger(__name__)
+
+WENT_BACK = "The database was restarted or replaced, or misses events: requests are looked up before they are sent."
+
+EventMark = tuple[Any, ...]
+"""What no two events share: number, job and time."""
+
+
+@dataclass(slots=True)
+class Watch:
+    """What one worker process remembers of the database: since when it watches, and the newest event it has seen."""
+
+    began_at: datetime | None = None
+    newest_event: EventMark | None = None
+
+    def misses_event(self, now: datetime, newest: EventMark | None, is_known: Callable[[EventMark], bool]) -> bool:
+        """Remember the newest event; tell whether the one that was remembered before is gone.
+
+        `is_known` tells whether an event is there. An older copy gives the same numbers again, to other events.
+        """
+        seen, self.newest_event = self.newest_event, newest
+        is_gone = seen is not None and not is_known(seen)
+        if self.began_at is None or is_gone:
+            self.began_at = now
+        return is_gone
+
+
+_watch = Watch()
+_lock = threading.Lock()
+
+
+def trusted_since(now: datetime) -> datetime:
+    """Return since when nothing was lost from this database, as far as this process can tell.
+
+    Every sweep and every submission asks, so that a process hardly ever knows less than an older copy does.
+    """
+    row = make_sure(now)
+    with _lock:
+        misses_event = _watch.misses_event(now, _newest_event(), _is_known)
+        began_at = _watch.began_at or now
+    if misses_event or row.identity != _identity():
+        logger.warning(WENT_BACK)
+        mark_restored(WENT_BACK, now=now)
+        return now
+    return max(began_at, row.trusted_since)
+
+
+def begin(now: datetime) -> None:
+    """Begin to watch the database, as a new worker process does."""
+    with _lock:
+        _watch.began_at, _watch.newest_event = now, None
+
+
+def may_send(now: datetime) -> bool:
+    """Tell whether this site may send anything for the jobs of this database."""
+    return make_sure(now).instance == settings.INSTANCE
+
+
+def owner() -> str:
+    """Return the name of the instance that this database belongs to; "" before its first worker started."""
+    return Installation.objects.filter(pk=1).values_list("instance", flat=True).first() or ""
+
+
+def is_external() -> bool:
+    """Tell whether the database belongs to an instance of another name, so that nothing is sent from here."""
+    return owner() not in {"", settings.INSTANCE}
+
+
+def mark_restored(reason: str, *, now: datetime, take_over: bool = False) -> int:
+    """Let every request that is not sent be looked up until it is certain that Vertex AI does not have it.
+
+    `take_over` makes the database this instance's. Returns how many requests that are.
+    """
+    with transaction.atomic():
+        defaults = {"instance": settings.INSTANCE, "trusted_since": now}
+        row, _ = Installation.objects.select_for_update().get_or_create(pk=1, defaults=defaults)
+        row.trusted_since, row.restored_reason, row.identity = now, reason, _identity()
+        if take_over:
+            row.instance = settings.INSTANCE
+        row.save()
+        return Job.objects.filter(state__in=NOT_SENT).update(attempted_at=now)
+
+
+def make_sure(now: datetime) -> Installation:
+    """Return the row; the first worker of a database writes it, with the name of its own instance."""
+    row = Installation.objects.filter(pk=1).first()
+    if row is None:
+        defaults = {"instance": settings.INSTANCE, "trusted_since": now, "identity": _identity()}
+        row, _ = Installation.objects.get_or_create(pk=1, defaults=defaults)
+    elif not row.identity:  # written by a release that kept it in memory
+        row.identity = _identity()
+        Installation.objects.filter(pk=1, identity="").update(identity=row.identity)
+    return row
+
+
+def _newest_event() -> EventMark | None:
+    """The newest change of a state; retention never removes one."""
+    events = JobEvent.objects.filter(kind=JobEvent.Kind.STATE).order_by("-pk")
+    return events.values_list("pk", "job_id", "recorded_at").first()
+
+
+def _is_known(mark: EventMark) -> bool:
+    pk, job_id, recorded_at = mark
+    return JobEvent.objects.filter(pk=pk, job_id=job_id, recorded_at=recorded_at).exists()
+
+
+def _identity() -> str:
+    """Return what changes when the database is restarted, fails over or is restored.
+
+    PostgreSQL: when the server started, and the numbers of the table and of its file, which TRUNCATE changes as well.
+    SQLite: the number of the file.
+    """
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT concat_ws(' ', extract(epoch FROM pg_postmaster_start_time()), %s::regclass::oid,"
+                " pg_relation_filenode(%s))",
+                [Job._meta.db_table, Job._meta.db_table],
+            )
+            return str(cursor.fetchone()[0])
+    try:
+        return str(Path(str(connection.settings_dict["NAME"])).stat().st_ino)
+    except OSError:
+        return "in memory"

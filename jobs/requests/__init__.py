@@ -1,0 +1,46 @@
+"""A submission becomes a job that people allow: requests, approvals, drafts, templates, and the site's rules."""
+
+from jobs.models import RuleSetting
+from jobs.requests.approval import Changed, approve, reject
+from jobs.requests.context import cancels_at_cap, load_context, with_cap
+from jobs.requests.permissions import check_is_ours
+from jobs.requests.persistent_resources import known_resources, resources_in
+from jobs.requests.policy_versions import limits_of
+from jobs.requests.request import (
+    Asked,
+    request_job,
+    request_jobs,
+    requested_job,
+    submission_of,
+)
+from jobs.requests.rule_settings import CHOICES as SEVERITY_CHOICES
+from jobs.requests.rule_settings import DEFAULT as DEFAULT_SEVERITY
+from jobs.requests.rule_settings import rule_settings, set_severity, severities
+from jobs.requests.saved_views import MAX_VIEWS, delete_view, save_view
+
+__all__ = [
+    "DEFAULT_SEVERITY",
+    "MAX_VIEWS",
+    "SEVERITY_CHOICES",
+    "Asked",
+    "Changed",
+    "RuleSetting",
+    "approve",
+    "cancels_at_cap",
+    "check_is_ours",
+    "delete_view",
+    "known_resources",
+    "limits_of",
+    "load_context",
+    "reject",
+    "request_job",
+    "request_jobs",
+    "requested_job",
+    "resources_in",
+    "rule_settings",
+    "save_view",
+    "set_severity",
+    "severities",
+    "submission_of",
+    "with_cap",
+]

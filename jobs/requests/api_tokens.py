@@ -1,0 +1,88 @@
+"""Personal tokens: make one, revoke it, and find the person that a token stands for."""
+
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from hashlib import sha256
+from secrets import token_urlsafe
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Q
+
+from jobs.errors import NotPermitted
+from jobs.models import ApiToken
+
+SCOPES = {
+    "read": "Read jobs, logs, estimates and prices",
+    "submit": "Request and cancel jobs",
+    "approve": "Approve and reject jobs",
+}
+"""What a token may do, at most as much as its owner may."""
+MAX_TOKENS = 20
+"""Tokens of one person that are valid at the same time."""
+MAX_ENDED = 20
+"""Expired and revoked tokens of one person that are still listed."""
+MAX_LIFETIME = timedelta(days=366)
+MAX_CHARACTERS = 200
+PREFIX = "tb_"
+"""Begins every token, so that scanners for secrets can recognize one."""
+USE_INTERVAL = timedelta(minutes=1)
+"""How often the last use is written at most."""
+
+
+def create_token(
+    by: User, *, name: str, scopes: Collection[str], lifetime: timedelta, now: datetime
+) -> tuple[ApiToken, str]:
+    """Make a token of `by`; return its row and its text, which is kept nowhere.
+
+    Raises NotPermitted where the person has MAX_TOKENS valid ones, ValueError for unknown scopes or lifetimes.
+    """
+    if not scopes or not set(scopes) <= SCOPES.keys() or not timedelta() < lifetime <= MAX_LIFETIME:
+        raise ValueError("A token needs a scope, and ends within a year.")
+    text = PREFIX + token_urlsafe(32)
+    with transaction.atomic():
+        list(User.objects.select_for_update().filter(pk=by.pk))  # one at a time, so that the count holds
+        mine = ApiToken.objects.filter(owner=by)
+        if mine.filter(_valid(now)).count() >= MAX_TOKENS:
+            raise NotPermitted(f"You have {MAX_TOKENS} valid tokens. Revoke one that is no longer used.")
+        kept = mine.exclude(_valid(now)).order_by("-created_at").values_list("pk", flat=True)[:MAX_ENDED]
+        mine.exclude(_valid(now)).exclude(pk__in=list(kept)).delete()
+        token = ApiToken.objects.create(
+            owner=by,
+            name=name,
+            digest=_digest(text),
+            hint=text[:8],
+            scopes=[scope for scope in SCOPES if scope in scopes],
+            created_at=now,
+            expires_at=now + lifetime,
+        )
+    return token, text
+
+
+def revoke_token(by: User, pk: int, *, now: datetime) -> ApiToken | None:
+    """End a token of the person's own and return it; None where they have no such token. A second time is harmless."""
+    token = ApiToken.objects.filter(owner=by, pk=pk).first()
+    if token is not None and token.revoked_at is None:
+        token.revoked_at = now
+        token.save(update_fields=["revoked_at"])
+    return token
+
+
+def use_token(text: str, *, now: datetime) -> ApiToken | None:
+    """Return the valid token with this text, with its owner, and record its use; None for any other text."""
+    if not text.startswith(PREFIX) or len(text) > MAX_CHARACTERS:
+        return None
+    valid = ApiToken.objects.filter(_valid(now), digest=_digest(text), owner__is_active=True)
+    token = valid.select_related("owner").first()
+    if token is not None and (token.last_used_at is None or token.last_used_at <= now - USE_INTERVAL):
+        unused = Q(last_used_at=None) | Q(last_used_at__lte=now - USE_INTERVAL)
+        ApiToken.objects.filter(unused, pk=token.pk).update(last_used_at=now)
+    return token
+
+
+def _valid(now: datetime) -> Q:
+    return Q(revoked_at=None, expires_at__gt=now)
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode(errors="replace")).hexdigest()

@@ -1,0 +1,176 @@
+"""A person answers what policy asked: yes, yes up to a cost, or no with the reason; never about their own job.
+
+Each answer is a `Vote`, which never changes. The job goes on once as many people have approved as policy asks for; one
+rejection ends it.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from jobs import budgets, transitions
+from jobs.cost import format_usd
+from jobs.models import Approval, Job, JobEvent, Vote
+from jobs.requests.deciders import Decider, count_eligible
+from jobs.requests.permissions import check_is_ours
+from jobs.states import JobState
+
+MAX_CAP = Decimal(10) ** 12
+
+
+class Changed(Exception):
+    """What was decided about is not what is asked any more: the spec's cost or the policy has changed."""
+
+
+def approve(
+    job: Job, *, by: User, comment: str, now: datetime, digest: str | None = None, cap_usd: Decimal | None = None
+) -> bool:
+    """Vote for a job that awaits approval; False when it was answered or withdrawn before, or they have voted.
+
+    The answer holds for all jobs of a sweep that wait and cost the same. Once enough people have voted the job becomes
+    due. `digest` is the one of the question that the person has seen. A job that is approved up to `cap_usd` is
+    cancelled once it has cost more.
+
+    Raises NotPermitted when `by` owns the job or may not decide about it, and for an adopted job; Changed where the
+    question is another one than that of `digest`; NotAllowed, with nothing written, where the jobs would pass a budget
+    that stops them; ValueError for a cap that is no amount.
+    """
+    if cap_usd is not None and not 0 < cap_usd < MAX_CAP:
+        raise ValueError("A cap is an amount over $0.")
+    return _answer(job, Approval.Decision.APPROVED, by=by, comment=comment, now=now, digest=digest, cap_usd=cap_usd)
+
+
+def reject(job: Job, *, by: User, comment: str, now: datetime, digest: str | None = None) -> bool:
+    """Refuse a job that awaits approval; `comment` is the reason, and has to be given. Otherwise as `approve`."""
+    if not comment.strip():
+        raise ValueError("A rejection needs a reason: the requester reads it.")
+    return _answer(job, Approval.Decision.REJECTED, by=by, comment=comment, now=now, digest=digest)
+
+
+def _answer(
+    job: Job,
+    decision: Approval.Decision,
+    *,
+    by: User,
+    comment: str,
+    now: datetime,
+    digest: str | None,
+    cap_usd: Decimal | None = None,
+) -> bool:
+    check_is_ours(job)
+    with transaction.atomic():
+        budgets.hold_budgets(job.team_id)
+        waiting = _lock_waiting(job)
+        asked = {each.job_id: each for each in Approval.objects.filter(job__in=waiting)}
+        decider, question = Decider.load(by, [job], now=now), asked.get(job.pk)
+        if question is None:
+            decider.represents(job, Approval.objects.filter(job=job).first() or Approval(job_id=job.pk, asked_at=now))
+            return False
+        counts_for = decider.represents(job, question)
+        if digest is not None and digest != question.digest:
+            raise Changed("What is asked has changed since you opened it. Check the amount and the reasons anew.")
+        if any(vote.voter_id == by.pk for vote in decider.votes_for(question)):
+            return False
+        for each in waiting:
+            _vote(each, asked[each.pk], decision, (by, counts_for), comment.strip(), now, cap_usd)
+        if approved := [each for each in waiting if each.state == JobState.APPROVED]:
+            budgets.check_and_reserve(approved, now)
+        changed = next(each for each in waiting if each.pk == job.pk)
+        for name in ("state", "due_at", "approved_usd", "max_usd", "state_since", "approved_at", "ended_at"):
+            setattr(job, name, getattr(changed, name))
+    return True
+
+
+def _lock_waiting(job: Job) -> list[Job]:
+    """Return the job and the others of its sweep that wait for the same answer; all of a sweep are locked in one order.
+
+    Empty where the job does not wait.
+    """
+    rows = Job.objects.select_for_update(of=("self",)).select_related("team").order_by("pk")
+    sweep = list(rows.filter(sweep=job.sweep) if job.sweep is not None else rows.filter(pk=job.pk))
+    own = next((each for each in sweep if each.pk == job.pk), None)
+    if own is None or own.state != JobState.AWAITING_APPROVAL:
+        return []
+    return [each for each in sweep if each.state == JobState.AWAITING_APPROVAL and each.max_usd == own.max_usd]
+
+
+def _vote(
+    job: Job,
+    question: Approval,
+    decision: Approval.Decision,
+    people: tuple[User, User],
+    comment: str,
+    now: datetime,
+    cap_usd: Decimal | None,
+) -> None:
+    """Write the vote of one person for one job, and the decision where the vote makes it."""
+    by, counts_for = people
+    Vote.objects.create(
+        job=job,
+        asked_at=question.asked_at,
+        voter=by,
+        counts_for=counts_for,
+        decision=decision,
+        comment=comment,
+        cap_usd=cap_usd,
+        max_usd=job.max_usd,
+        digest=question.digest,
+        voted_at=now,
+    )
+    message = _message(decision, people, comment, cap_usd)
+    missing = 0 if decision is Approval.Decision.REJECTED else question.votes_needed - _count(job, question)
+    if missing <= 0:
+        _decide(job, question, decision, by, comment, message, now)
+        return
+    transitions.record_event(
+        job,
+        JobEvent.Kind.VOTED,
+        now=now,
+        actor=by,
+        reason=decision.value,
+        message=f"{message.removesuffix('.')}; {missing} more of {question.votes_needed} needed.",
+        once_key=f"voted:{question.asked_at.isoformat()}:{by.pk}",
+        detail={"votes_needed": question.votes_needed, "missing": missing},
+    )
+
+
+def _message(decision: Approval.Decision, people: Sequence[User], comment: str, cap_usd: Decimal | None) -> str:
+    by, counts_for = people
+    instead = f" for {counts_for.get_username()}" if counts_for != by else ""
+    up_to = f" up to {format_usd(cap_usd)}" if cap_usd is not None else ""
+    return f"{by.get_username()}{instead} {decision.value} it{up_to}" + (f": {comment}" if comment else ".")
+
+
+def _count(job: Job, question: Approval) -> int:
+    """Return how many have approved this question and may still decide: a vote ends with the role."""
+    votes = Vote.objects.filter(job=job, asked_at=question.asked_at, decision=Approval.Decision.APPROVED)
+    voters = [vote.counts_for for vote in votes.select_related("counts_for")]
+    return count_eligible(voters, job, question)
+
+
+def _decide(
+    job: Job, question: Approval, decision: Approval.Decision, by: User, comment: str, message: str, now: datetime
+) -> None:
+    """Move the job on, and close its question."""
+    votes = Vote.objects.filter(job=job, asked_at=question.asked_at)
+    cap = min((vote.cap_usd for vote in votes if vote.cap_usd is not None), default=None)
+    is_allowed = decision is Approval.Decision.APPROVED
+    amounts = [usd for usd in (job.max_usd, cap) if usd is not None]
+    allowed = {"approved_usd": min(amounts, default=None), "due_at": now}
+    to = JobState.APPROVED if is_allowed else JobState.REJECTED
+    columns = allowed if is_allowed else {"due_at": None}
+    if not transitions.transition(job, to, now=now, actor=by, reason=decision.value, message=message, **columns):
+        raise RuntimeError(f"job {job.pk} is locked and cannot go from {job.state} to {to}")
+    Approval.objects.filter(pk=question.pk).update(
+        decision=decision,
+        decided_by=by,
+        decided_at=now,
+        comment=comment,
+        decided_usd=job.max_usd if is_allowed else None,
+        cap_usd=cap,
+        remind_at=None,
+        expires_at=None,
+    )

@@ -1,0 +1,45 @@
+"""A person who is away names a deputy, who decides about jobs in their place."""
+
+from datetime import date, datetime, timedelta
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from jobs.models import Deputy, Membership, Role
+
+MAX_DAYS = 90
+MAX_OPEN = 20
+"""Deputies that one person may have named for days to come."""
+
+
+def name_deputy(person: User, deputy_name: str, *, first_day: date, last_day: date, now: datetime) -> Deputy:
+    """Let somebody decide for `person` from the first to the last of these days, in UTC.
+
+    Raises ValueError, with words for the person, unless the deputy works in a team in which the person decides.
+    """
+    if not now.date() <= first_day <= last_day or last_day - first_day > timedelta(days=MAX_DAYS):
+        raise ValueError(f"The days begin today or later and are at most {MAX_DAYS}.")
+    deputy = User.objects.filter(username=deputy_name.strip(), is_active=True).first()
+    if deputy is not None and deputy.pk == person.pk:
+        raise ValueError("Nobody is their own deputy.")
+    if deputy is None or not _work_together(person, deputy):
+        raise ValueError("The deputy has to be an engineer, approver or lead of a team in which you approve jobs.")
+    if Deputy.objects.filter(person=person, ended_at=None, last_day__gte=now.date()).count() >= MAX_OPEN:
+        raise ValueError(f"You have named {MAX_OPEN} deputies already. End one of them first.")
+    return Deputy.objects.create(person=person, deputy=deputy, first_day=first_day, last_day=last_day, named_at=now)
+
+
+def end_deputy(person: User, pk: int, *, now: datetime) -> bool:
+    """Take back a deputy that `person` has named; False where there is none, or it has ended."""
+    with transaction.atomic():
+        row = Deputy.objects.select_for_update().filter(pk=pk, person=person, ended_at=None).first()
+        if row is None:
+            return False
+        row.ended_at = now
+        row.save(update_fields=["ended_at"])
+    return True
+
+
+def _work_together(person: User, deputy: User) -> bool:
+    deciding = Membership.objects.filter(user=person, role__in=(Role.APPROVER, Role.LEAD)).values("team")
+    return Membership.objects.filter(user=deputy, team__in=deciding).exclude(role=Role.VIEWER).exists()

@@ -1,0 +1,59 @@
+"""Drafts: what somebody imported, kept for a week until they open it in the form. Nobody else sees them."""
+
+from datetime import datetime, timedelta
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from jobs import bounds, spec
+from jobs.models import Draft, Team
+
+KEPT_FOR = timedelta(days=7)
+MAX_DRAFTS = 50
+"""Drafts of one person; an older one goes when a newer one comes."""
+MAX_REGION_LENGTH = 40
+
+
+class NotKept(Exception):
+    """The spec holds text that no database keeps; the message says which."""
+
+
+def save_draft(
+    *, submission: spec.Submission, team: Team, by: User, now: datetime, expected: timedelta | None = None
+) -> Draft:
+    """Keep what was imported for `by`; return the draft. A region that no region's name can be is not kept.
+
+    Raises NotKept for NUL characters and half characters in values that are carried without being looked into.
+    """
+    body = spec.rest_body(submission.job)
+    if not bounds.is_storable_json(body):
+        raise NotKept("It holds a NUL character or half of a character, which cannot be kept.")
+    with transaction.atomic():
+        draft = Draft.objects.create(
+            owner=by,
+            team=team,
+            kind=submission.kind,
+            spec=body,
+            region=submission.region
+            if len(submission.region) <= MAX_REGION_LENGTH and submission.region.isprintable()
+            else "",
+            expected_seconds=None if expected is None else int(expected.total_seconds()),
+            created_at=now,
+        )
+        imported = Draft.objects.filter(owner=by, form_key="").order_by("-created_at", "-pk")
+        Draft.objects.filter(pk__in=list(imported.values_list("pk", flat=True)[MAX_DRAFTS:])).delete()
+    return draft
+
+
+def expire(now: datetime) -> int:
+    """Delete the drafts that are older than KEPT_FOR; return how many. Reads only where there is none."""
+    old = Draft.objects.filter(created_at__lt=now - KEPT_FOR)
+    return old.delete()[0] if old.exists() else 0
+
+
+def submission_of(draft: Draft) -> spec.Submission:
+    """Read what was imported; it is meant for the team's project."""
+    body, findings = spec.read(draft.kind, draft.spec)
+    if body is None:
+        raise ValueError(f"draft {draft.pk} holds a spec that cannot be read: {findings}")
+    return spec.Submission(kind=draft.kind, project=draft.team.project, region=draft.region, job=body)

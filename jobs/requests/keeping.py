@@ -1,0 +1,32 @@
+"""What keeps a job from being written at all: it is refused, or holds what no row can keep."""
+
+from jobs import bounds, spec
+from jobs.assessment import Assessment, Outcome
+from jobs.errors import NotAllowed
+from jobs.spec.secrets import holds_mask
+
+HALF_CHARACTERS = spec.Finding(
+    code="text_cannot_be_kept",
+    severity=spec.Severity.ERROR,
+    field="",
+    message="It holds a NUL character or half of a character, which cannot be kept.",
+    remedy="Write that value anew.",
+)
+HIDDEN_SECRET = spec.Finding(
+    code="hidden_secret",
+    severity=spec.Severity.ERROR,
+    field="",
+    message="It holds a value that was hidden because it is somebody else's secret.",
+    remedy="Write your own value in its place.",
+)
+
+
+def check_may_be_kept(assessment: Assessment) -> None:
+    """Raise NotAllowed for a job that is refused, or that holds what cannot be kept."""
+    body = spec.rest_body(assessment.submission.job)
+    if not bounds.is_storable_json(body):
+        raise NotAllowed((HALF_CHARACTERS, *assessment.findings))
+    if holds_mask(body):  # also where the site has switched the rule off that says so
+        raise NotAllowed((HIDDEN_SECRET, *assessment.findings))
+    if assessment.outcome is Outcome.REFUSED:
+        raise NotAllowed(assessment.findings)

@@ -1,0 +1,112 @@
+"""What a policy would have said of a team's past jobs, from their stored specs and estimates."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from jobs import spec
+from jobs.cost import Estimate
+from jobs.models import Job, Team
+from jobs.policy import Limits, decide
+from jobs.policy_rules import Rule
+from jobs.requests.policy_versions import limits_of
+
+MAX_JOBS = 200
+"""The newest requests of a team that a draft is tried on."""
+OUTCOMES = {"allow": "allowed", "ask": "asked", "refuse": "refused"}
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A past job and what two policies say of it: "allowed", "asked" or "refused", and by which rule of the draft."""
+
+    job: Job
+    before: str
+    after: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """All past jobs, newest first; `unread` is how many could not be read and are left out."""
+
+    tried: tuple[Tried, ...]
+    unread: int
+
+    @property
+    def before(self) -> Counter[str]:
+        """How many jobs today's policy allows, asks about and refuses."""
+        return Counter(each.before for each in self.tried)
+
+    @property
+    def after(self) -> Counter[str]:
+        """How many jobs the draft allows, asks about and refuses."""
+        return Counter(each.after for each in self.tried)
+
+    @property
+    def different(self) -> tuple[Tried, ...]:
+        """The jobs of which the two say different things."""
+        return tuple(each for each in self.tried if each.before != each.after)
+
+
+def try_rules(team: Team, rules: Sequence[Rule]) -> Test:
+    """Return what `rules` and today's policy say of the team's newest jobs; two queries.
+
+    Amounts are those that were estimated when the jobs were requested. Budgets of then are not known: a condition on
+    what is left of one never holds here.
+    """
+    columns = (
+        "display_name",
+        "owner",
+        "kind",
+        "project",
+        "region",
+        "spec",
+        "estimate",
+        "sweep",
+        "state",
+        "requested_at",
+    )
+    rows = Job.objects.filter(team=team, is_adopted=False).order_by("-requested_at", "id").select_related("owner")
+    jobs = list(rows.only(*columns, "owner__username")[:MAX_JOBS])
+    sweeps = Counter(job.sweep for job in jobs if job.sweep is not None)
+    today = limits_of(team)
+    draft = replace(today, rules=tuple(rules))
+    tried = []
+    for job in jobs:
+        if (read := _read(job)) is not None:
+            size = sweeps.get(job.sweep, 1) if job.sweep is not None else 1
+            before, after = _outcome(today, job, read, size), _outcome(draft, job, read, size)
+            tried.append(Tried(job, before[0], after[0], after[1]))
+    return Test(tuple(tried), len(jobs) - len(tried))
+
+
+def _read(job: Job) -> tuple[spec.Submission, Estimate] | None:
+    body, _ = spec.read(job.kind, job.spec)
+    if body is None or not job.estimate:
+        return None
+    submission = spec.Submission(kind=job.kind, project=job.project, region=job.region, job=body)
+    return submission, _estimate(job.estimate)
+
+
+def _estimate(kept: dict[str, Any]) -> Estimate:
+    """Return a stored estimate with its amounts; its lines and notes are not needed."""
+    low, expected, high, most, hourly = (
+        Decimal(kept[name]) if kept.get(name) is not None else None
+        for name in ("low_usd", "expected_usd", "high_usd", "most_usd", "usd_per_hour")
+    )
+    as_of = date.fromisoformat(kept["prices_as_of"]) if kept.get("prices_as_of") else None
+    return Estimate(
+        str(kept.get("strategy", "")), float(kept.get("hours") or 0), hourly, expected, low, high, (), (), as_of,
+        until_timeout_usd=most,
+    )  # fmt: skip
+
+
+def _outcome(limits: Limits, job: Job, read: tuple[spec.Submission, Estimate], size: int) -> tuple[str, int]:
+    decision = decide(*read, limits, jobs=size, submitter=job.owner.get_username())
+    is_refused = any(finding.severity is spec.Severity.ERROR for finding in decision.findings)
+    outcome = "refuse" if is_refused else decision.rule.outcome if decision.rule is not None else "allow"
+    return OUTCOMES[outcome], decision.number

@@ -1,0 +1,118 @@
+"""The policy of a team: what counts now, and saving another version; versions are only added."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from jobs.bounds import is_storable_json
+from jobs.errors import NotPermitted
+from jobs.models import Membership, Policy, PolicyVersion, Role, Team
+from jobs.policy import Limits
+from jobs.policy_rules import RULES, Rule
+from jobs.requests.permissions import role_of
+
+UNSET_REMIND_HOURS = 24
+"""Of teams whose policy was never saved as a version; their requests do not expire."""
+
+
+class SavedMeanwhile(Exception):
+    """Somebody else has saved another version since the form was opened; `current` is that version."""
+
+    def __init__(self, current: PolicyVersion | None) -> None:
+        self.current = current
+        name = current.saved_by.get_username() if current is not None else "Somebody"
+        super().__init__(f"{name} has saved another version meanwhile. Compare it with yours, then save again.")
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a version holds beside its rules; hours are whole, 0 switches a thing off."""
+
+    drift_percent: int = 0
+    remind_hours: int = UNSET_REMIND_HOURS
+    expire_hours: int = 168
+    cancel_over_approved: bool = False
+
+
+def limits_of(team: Team) -> Limits:
+    """The limits that policy applies to `team`; a team without a policy is asked about all that costs money."""
+    try:
+        policy = team.policy
+    except Policy.DoesNotExist:
+        return Limits(ask_over_usd=Decimal(0), refuse_over_usd=None, regions=())
+    limits = policy.ask_over_usd, policy.refuse_over_usd, tuple(policy.regions)
+    if (version := policy.current) is None:
+        return Limits(*limits)
+    rules = RULES.validate_python(version.rules)
+    return Limits(*limits, rules=rules, version=version.number, drift_percent=version.drift_percent)
+
+
+def current_version(team: Team) -> PolicyVersion | None:
+    """Return the version of a team's policy that counts, None where none was saved."""
+    rows = Policy.objects.filter(team=team).select_related("current__saved_by")
+    return next((row.current for row in rows), None)
+
+
+def terms_of(version: PolicyVersion | None) -> Terms:
+    """Return what a version says beside its rules."""
+    if version is None:
+        return Terms(expire_hours=0)
+    return Terms(version.drift_percent, version.remind_hours, version.expire_hours, version.cancel_over_approved)
+
+
+def first_terms(team: Team) -> Terms:
+    """Return what the first version of a team begins with: it cancels what costs more than approved as before."""
+    before = Policy.objects.filter(team=team).values_list("cancel_over_approved", flat=True).first()
+    return Terms(cancel_over_approved=bool(before))
+
+
+def save_policy(
+    team: Team, rules: Sequence[Rule], terms: Terms, *, base: int, by: User, note: str, now: datetime
+) -> PolicyVersion:
+    """Save another version of a team's policy, which counts from now on; return it.
+
+    `base` is the number of the version that the form began with, 0 for none. Raises NotPermitted unless `by` is a lead
+    of the team, ValueError for rules that cannot be kept, SavedMeanwhile where `base` is not the current version.
+    """
+    if role_of(by, team_id=team.pk) != Role.LEAD:
+        raise NotPermitted(f"Only leads of {team} change its policy.")
+    stored = RULES.dump_python(RULES.validate_python(tuple(rules)), mode="json", exclude_defaults=True)
+    if not is_storable_json([stored, note]):
+        raise ValueError("The policy holds a character that cannot be kept.")
+    _check_approvers(team, rules)
+    with transaction.atomic():
+        Policy.objects.get_or_create(team=team)
+        row = Policy.objects.select_for_update(of=("self",)).select_related("current__saved_by").get(team=team)
+        number = row.current.number if row.current is not None else 0
+        if number != base:
+            raise SavedMeanwhile(row.current)
+        row.current = PolicyVersion.objects.create(
+            team=team,
+            number=number + 1,
+            rules=stored,
+            drift_percent=terms.drift_percent,
+            remind_hours=terms.remind_hours,
+            expire_hours=terms.expire_hours,
+            cancel_over_approved=terms.cancel_over_approved,
+            saved_by=by,
+            saved_at=now,
+            note=note.strip()[:200],
+        )
+        row.cancel_over_approved = terms.cancel_over_approved
+        row.save(update_fields=["current", "cancel_over_approved"])
+    return row.current
+
+
+def _check_approvers(team: Team, rules: Sequence[Rule]) -> None:
+    """Raise ValueError for rules that nobody could fulfil: they name who may not decide, or fewer than are needed."""
+    deciding = Membership.objects.filter(team=team, role__in=(Role.APPROVER, Role.LEAD), user__is_active=True)
+    known = set(deciding.values_list("user__username", flat=True))
+    for number, rule in enumerate(rules, 1):
+        if strange := sorted(set(rule.approvers) - known):
+            raise ValueError(f"Rule {number}: {', '.join(strange)} is no approver or lead of {team}.")
+        if rule.approvers and len(set(rule.approvers)) < rule.approvals:
+            raise ValueError(f"Rule {number} needs {rule.approvals} approvals and names fewer people.")

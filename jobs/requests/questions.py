@@ -1,0 +1,44 @@
+"""A question to the approvers of a team: what has to be approved, by whom, and until when."""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Any
+
+from jobs.models import Approval, Job
+from jobs.requests.policy_versions import current_version, terms_of
+
+
+def ask(job: Job, findings: Sequence[Mapping[str, Any]], policy: Mapping[str, Any] | None, *, now: datetime) -> None:
+    """Write the open question about a job; an earlier one, with its answer, makes room for it.
+
+    `policy` is `jobs.policy.Decision.as_dict()`: it says who has to approve. Where a rule of the site asks and policy
+    does not, one approver or lead is enough.
+    """
+    needs = (policy or {}).get("needs") or {"approvals": 1, "role": "approver", "approvers": []}
+    terms = terms_of(current_version(job.team))
+    defaults = {
+        "asked_at": now,
+        "findings": list(findings),
+        "decision": "",
+        "decided_by": None,
+        "decided_at": None,
+        "comment": "",
+        "votes_needed": needs["approvals"],
+        "role_needed": needs["role"],
+        "approver_names": f",{','.join(needs['approvers'])}," if needs["approvers"] else "",
+        "policy": policy,
+        "digest": digest_of(job, policy),
+        "decided_usd": None,
+        "cap_usd": None,
+        "remind_at": now + timedelta(hours=terms.remind_hours) if terms.remind_hours else None,
+        "expires_at": now + timedelta(hours=terms.expire_hours) if terms.expire_hours else None,
+    }
+    Approval.objects.update_or_create(job=job, defaults=defaults)
+
+
+def digest_of(job: Job, policy: Mapping[str, Any] | None) -> str:
+    """Return the digest of what is decided about: the spec, the most that it may cost, the policy and its figures."""
+    about = [job.spec_digest or job.spec, job.expected_seconds, str(job.max_usd), policy]
+    return sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()

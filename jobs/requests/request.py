@@ -1,0 +1,202 @@
+"""A spec becomes a job: assessed under the team's limits, and written with its first events."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from uuid import UUID, uuid4
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+
+from jobs import budgets, spec, strategies, transitions
+from jobs.assessment import MAX_USD, Assessment, Outcome, assess
+from jobs.cost import round_up
+from jobs.models import Job, JobEvent, Scope, Team
+from jobs.queue import claims
+from jobs.requests.context import load_context, with_cap
+from jobs.requests.keeping import check_may_be_kept
+from jobs.requests.permissions import check_may_request
+from jobs.requests.questions import ask
+from jobs.states import JobState
+from jobs.strategies import persistent
+
+ASSESSED = {
+    Outcome.ALLOWED: "Checked by rules and policy: it may be sent without an approval.",
+    Outcome.NEEDS_APPROVAL: "Checked by rules and policy: an approver has to decide.",
+}
+"""The message of a job's first event; one that is refused is not kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Who asks for jobs, for which team, and how long each, or each of its trials, is expected to run."""
+
+    team: Team
+    by: User
+    expected: timedelta
+    now: datetime
+    cloned_from: Job | None = None
+    cap_usd: Decimal | None = None
+    """The most that each job shall cost."""
+
+
+def request_job(
+    *,
+    submission: spec.Submission,
+    team: Team,
+    by: User,
+    expected: timedelta,
+    request_key: str,
+    now: datetime,
+    cloned_from: Job | None = None,
+    cap_usd: Decimal | None = None,
+) -> Job:
+    """Write the job that `by` asks for, and its events; return the first job when `request_key` was used before.
+
+    `cloned_from` is the job whose spec the form began with, kept so that an approver can see what is different;
+    `cap_usd` the most that it shall cost. Raises NotAllowed, with nothing written, when policy refuses it, and
+    NotPermitted as `request_jobs` does.
+    """
+    asked = Asked(team, by, expected, now, cloned_from, cap_usd)
+    return request_jobs([submission], asked, request_key=request_key)[0]
+
+
+def request_jobs(submissions: Sequence[spec.Submission], asked: Asked, *, request_key: str) -> list[Job]:
+    """Write the jobs of a sweep, or one job, all or none; return those of before when `request_key` was used before.
+
+    Policy judges what they cost together, and if it asks about one of them, all wait for one approval. Raises
+    NotAllowed, with nothing written, when one of them is refused, and NotPermitted unless the person is a member of the
+    team whose role may request jobs.
+    """
+    check_may_request(asked.by, asked.team)
+    is_sweep = len(submissions) > 1
+    keys = [f"{request_key}-{number}" for number in range(1, len(submissions) + 1)] if is_sweep else [request_key]
+    if earlier := _requested(asked.by, keys):
+        return earlier
+    size = len(submissions)
+    sweep = uuid4() if is_sweep else None
+    try:
+        with transaction.atomic():
+            budgets.hold_budgets(asked.team.pk)
+            context = load_context(asked.team, submissions[0], now=asked.now, sweep_size=size, by=asked.by)
+            context = with_cap(context, asked.team, asked.cap_usd)
+            assessments = [assess(each, context, expected=asked.expected) for each in submissions]
+            for assessment in assessments:
+                check_may_be_kept(assessment)
+            asks = [finding.as_dict() for each in assessments for finding in each.approvals]
+            jobs = [_row(each, asked, key, sweep, share=size) for each, key in zip(assessments, keys, strict=True)]
+            for job, assessment in zip(jobs, assessments, strict=True):
+                own = [finding.as_dict() for finding in assessment.approvals]
+                _first_events(job, assessment, own or asks, by=asked.by, now=asked.now)
+                _poll_its_resource(job, asked.now)
+            budgets.reserve(jobs, asked.now)
+    except IntegrityError:  # the same click arrived twice at the same time
+        if earlier := _requested(asked.by, keys):
+            return earlier
+        raise
+    return jobs
+
+
+def requested_job(by: User, request_key: str) -> Job | None:
+    """Return the job that `by` requested with this key, None where there is none."""
+    return Job.objects.filter(owner=by, request_key=request_key).first()
+
+
+def _requested(by: User, keys: Sequence[str]) -> list[Job]:
+    """Return the jobs that were requested with these keys, in their order."""
+    return sorted(Job.objects.filter(owner=by, request_key__in=keys), key=lambda job: keys.index(job.request_key))
+
+
+def _poll_its_resource(job: Job, now: datetime) -> None:
+    """A job on a persistent resource has it looked at, wherever that is, before the job is assessed once more."""
+    if job.strategy == persistent.STRATEGY.key:
+        kind = Scope.Kind.PERSISTENT_RESOURCE
+        claims.wake_scope(project=job.project, region=job.region, kind=kind, due_at=now)
+
+
+def sweep_size(job: Job) -> int:
+    """Return how many jobs were requested together with this one, itself included."""
+    return Job.objects.filter(sweep=job.sweep).count() if job.sweep is not None else 1
+
+
+def submission_of(job: Job) -> spec.Submission:
+    """Read the submission back from the job's stored spec."""
+    body, findings = spec.read(job.kind, job.spec)
+    if body is None:
+        raise ValueError(f"job {job.pk} holds a spec that cannot be read: {findings}")
+    return spec.Submission(kind=job.kind, project=job.project, region=job.region, job=body)
+
+
+def _row(assessment: Assessment, asked: Asked, request_key: str, sweep: UUID | None, *, share: int) -> Job:
+    """Write the row of a job; `share` is the number of jobs that share the team's limit."""
+    assert assessment.estimate is not None
+    assert assessment.decision is not None
+    submission, limit = assessment.submission, assessment.decision.limit_usd
+    return Job.objects.create(
+        team=asked.team,
+        owner=asked.by,
+        kind=submission.kind,
+        display_name=submission.display_name,
+        project=submission.project,
+        region=submission.region,
+        strategy=strategies.strategy_of(submission).key,
+        machines=submission.machines_summary,
+        spec=spec.rest_body(submission.job),
+        spec_digest=submission.digest,
+        sweep=sweep,
+        request_key=request_key,
+        cloned_from=asked.cloned_from,
+        expected_seconds=int(asked.expected.total_seconds()),
+        hourly_usd=storable(assessment.estimate.usd_per_hour),
+        estimate_usd=storable(assessment.estimate.expected_usd),
+        estimate=assessment.estimate.as_dict(),
+        max_usd=assessment.max_usd,
+        cap_usd=asked.cap_usd,
+        limit_usd=None if limit is None else limit if share == 1 else round_up(limit / share),
+        state="",
+        state_since=asked.now,
+        requested_at=asked.now,
+    )
+
+
+def storable(usd: Decimal | None) -> Decimal | None:
+    """An amount that its column can hold; what a job of a billion replicas would cost stays in the estimate only."""
+    return usd if usd is not None and usd < MAX_USD else None
+
+
+def _first_events(job: Job, assessment: Assessment, asks: list[dict[str, object]], *, by: User, now: datetime) -> None:
+    """Write the events of a request; `asks` are the findings that an approver has to agree to."""
+    outcome = Outcome.NEEDS_APPROVAL if asks else Outcome.ALLOWED
+    findings = [finding.as_dict() for finding in assessment.findings]
+    policy = assessment.decision.as_dict() if assessment.decision is not None else None
+    transitions.record_event(
+        job,
+        JobEvent.Kind.ASSESSED,
+        now=now,
+        message=ASSESSED[outcome],
+        reason=outcome,
+        detail={"findings": findings, "policy": policy},
+        once_key="judged:request",
+    )
+    if asks:
+        ask(job, asks, policy, now=now)
+        transitions.transition(
+            job,
+            JobState.AWAITING_APPROVAL,
+            now=now,
+            actor=by,
+            reason="requested",
+            message=f"{by.get_username()} requested the job; policy asks for an approval.",
+        )
+    else:
+        transitions.transition(
+            job,
+            JobState.APPROVED,
+            now=now,
+            actor=by,
+            reason="requested",
+            message=f"{by.get_username()} requested the job; policy allows it.",
+            due_at=now,
+            approved_usd=job.max_usd if job.limit_usd is None else job.limit_usd,
+        )

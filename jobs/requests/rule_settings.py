@@ -1,0 +1,42 @@
+"""What this site makes of the rules: an admin gives a rule another severity, and every change is kept."""
+
+from datetime import datetime
+
+from django.contrib.auth.models import User
+
+from jobs import strategies
+from jobs.errors import NotPermitted
+from jobs.models import RuleSetting
+from jobs.spec import Severity
+
+DEFAULT = "default"
+CHOICES = (*(str(severity) for severity in Severity), strategies.OFF, DEFAULT)
+"""What a rule may be set to; `default` gives it back the severity that it was written with."""
+
+
+def rule_settings() -> dict[str, RuleSetting]:
+    """Return {code: the newest setting} of the rules that were ever set, in the order of their codes."""
+    newest: dict[str, RuleSetting] = {}
+    for row in RuleSetting.objects.select_related("set_by").order_by("code", "id"):
+        newest[row.code] = row
+    return newest
+
+
+def severities() -> dict[str, str]:
+    """Return {code: severity or "off"} of the rules that weigh something else here than by default."""
+    newest = dict(RuleSetting.objects.order_by("id").values_list("code", "severity"))
+    return {code: severity for code, severity in newest.items() if severity != DEFAULT}
+
+
+def set_severity(code: str, severity: str, *, by: User, note: str, now: datetime) -> None:
+    """Let a rule weigh `severity` on this site from now on.
+
+    Raises NotPermitted unless `by` is a site admin, ValueError for a code or severity that does not exist.
+    """
+    if not by.is_superuser:
+        raise NotPermitted("Only an admin of this site changes what its rules weigh.")
+    if code not in strategies.RULES:
+        raise ValueError(f"There is no rule “{code}”.")
+    if severity not in CHOICES:
+        raise ValueError(f"A rule can be set to {', '.join(CHOICES)}.")
+    RuleSetting.objects.create(code=code, severity=severity, set_by=by, set_at=now, note=note.strip()[:200])

@@ -1,0 +1,155 @@
+"""Templates: a team keeps a spec under a name, renames it, replaces its spec, deletes it. Engineers and above may."""
+
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+
+from jobs import spec
+from jobs.errors import NotPermitted
+from jobs.models import Role, Team, Template
+from jobs.models.template import MAX_NAME_LENGTH, MAX_NOTE_LENGTH
+from jobs.requests.permissions import role_of
+from jobs.spec.secrets import mask_secrets
+
+
+class NameNotUsable(Exception):
+    """The name cannot be given to a template; the message says why."""
+
+
+class NameTaken(NameNotUsable):
+    """Another template of the team has this name; `template` is that one."""
+
+    def __init__(self, template: Template) -> None:
+        super().__init__(f"{template.team} has a template of this name already.")
+        self.template = template
+
+
+def save_template(
+    *,
+    team: Team,
+    name: str,
+    submission: spec.Submission,
+    expected: timedelta,
+    by: User,
+    now: datetime,
+    note: str = "",
+    cap_usd: Decimal | None = None,
+) -> Template:
+    """Keep a spec for the team under a new name.
+
+    Raises NotPermitted when `by` may not request jobs of the team, NameTaken and NameNotUsable for the name.
+    """
+    _check_may_write(team, by)
+    name = usable(name)
+    try:
+        with transaction.atomic():
+            return Template.objects.create(
+                team=team,
+                name=name,
+                created_by=by,
+                created_at=now,
+                **_content(submission, expected, note, now, cap_usd),
+            )
+    except IntegrityError:
+        raise _taken(team, name) from None
+
+
+def replace_template(
+    template: Template,
+    *,
+    submission: spec.Submission,
+    expected: timedelta,
+    by: User,
+    now: datetime,
+    note: str = "",
+    cap_usd: Decimal | None = None,
+) -> bool:
+    """Put another spec in the template's place, keeping its name; False when it was deleted before.
+
+    Raises NotPermitted.
+    """
+    _check_may_write(template.team, by)
+    content = _content(submission, expected, note, now, cap_usd)
+    if not Template.objects.filter(pk=template.pk).update(**content):
+        return False
+    for column, value in content.items():
+        setattr(template, column, value)
+    return True
+
+
+def rename(template: Template, *, name: str, by: User, now: datetime, note: str | None = None) -> bool:
+    """Give the template another name, and another note where one is given; False when it was deleted before.
+
+    Raises NotPermitted, NameTaken and NameNotUsable.
+    """
+    _check_may_write(template.team, by)
+    columns = {"name": usable(name), "updated_at": now}
+    if note is not None:
+        columns["note"] = _tidy(note)[:MAX_NOTE_LENGTH]
+    try:
+        with transaction.atomic():
+            if not Template.objects.filter(pk=template.pk).update(**columns):
+                return False
+    except IntegrityError:
+        raise _taken(template.team, usable(name)) from None
+    for column, value in columns.items():
+        setattr(template, column, value)
+    return True
+
+
+def delete(template: Template, *, by: User) -> bool:
+    """Delete the template; jobs that began with it stay as they are. False when it was deleted before.
+
+    Raises NotPermitted.
+    """
+    _check_may_write(template.team, by)
+    return bool(Template.objects.filter(pk=template.pk).delete()[0])
+
+
+def submission_of(template: Template) -> spec.Submission:
+    """Read what a job of this template asks for; it runs in the team's project."""
+    body, findings = spec.read(template.kind, mask_secrets(template.spec))
+    if body is None:
+        raise ValueError(f"template {template.pk} holds a spec that cannot be read: {findings}")
+    return spec.Submission(kind=template.kind, project=template.team.project, region=template.region, job=body)
+
+
+def usable(name: str) -> str:
+    """Return the name as it is kept: one line without blanks around it. Raises NameNotUsable."""
+    name = _tidy(name)
+    if not name:
+        raise NameNotUsable("Give the template a name.")
+    if len(name) > MAX_NAME_LENGTH:
+        raise NameNotUsable(f"A name has at most {MAX_NAME_LENGTH} characters; this one has {len(name)}.")
+    return name
+
+
+def _content(
+    submission: spec.Submission, expected: timedelta, note: str, now: datetime, cap_usd: Decimal | None
+) -> dict[str, object]:
+    return {
+        "kind": submission.kind,
+        "spec": mask_secrets(spec.rest_body(submission.job)),  # the team reads it
+        "region": submission.region,
+        "expected_seconds": int(expected.total_seconds()),
+        "note": _tidy(note)[:MAX_NOTE_LENGTH],
+        "cap_usd": cap_usd,
+        "updated_at": now,
+    }
+
+
+def _tidy(text: str) -> str:
+    """Return text on one line, without signs that cannot be printed."""
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+
+
+def _taken(team: Team, name: str) -> NameNotUsable:
+    other = Template.objects.filter(team=team, name=name).select_related("team").first()
+    return NameTaken(other) if other else NameNotUsable("Another template had this name a moment ago; try again.")
+
+
+def _check_may_write(team: Team, by: User) -> None:
+    if role_of(by, team_id=team.pk) not in {Role.ENGINEER, Role.APPROVER, Role.LEAD}:
+        raise NotPermitted(f"Only engineers, approvers and leads of {team} change its templates.")

@@ -1,0 +1,105 @@
+"""What is due, and which verb serves it. The database is the queue; Celery only makes it prompt (and `repair` sure)."""
+
+import uuid
+from datetime import datetime, timedelta
+
+from django.contrib.auth.models import User
+from django.db.models import BooleanField, ExpressionWrapper, Q, Window
+from django.db.models.functions import RowNumber
+
+from jobs.clock import Clock
+from jobs.models import Discovery, Installation, Job, LogFeed, ResourceChange, Scope
+from jobs.observation.observe import observe as observe_jobs
+from jobs.observation.persistent_resources import observe_resources
+from jobs.queue import installation
+from jobs.states import JobState
+from jobs.submission import unmatched
+from jobs.submission.advance import advance as advance_job
+from jobs.submission.cancel import cancel as request_cancel
+from jobs.submission.ports import World
+from jobs.submission.remote import VertexRemote
+from jobs.submission.resource_changes import send_change
+from jobs.submission.store import DatabaseStore
+
+AT_ONCE = 500
+"""Rows handed out by one sweep; the next sweep finds the rest."""
+
+
+def due_jobs(now: datetime) -> list[uuid.UUID]:
+    """Jobs whose next step is due: the oldest of each team, then the second of each, and so on.
+
+    So a team that submits a thousand jobs delays another team's first job by one, not by a thousand. Jobs that nobody
+    has tried to send yet take turns with all others: one that may run unseen, or that is to be cancelled while it
+    costs money, does not wait behind a crowd. None where the database belongs to another instance, as a copy of it
+    that is used for staging does.
+    """
+    if installation.is_external():
+        return []
+    oldest_first = ["requested_at", "due_at", "pk"]
+    is_new = ExpressionWrapper(Q(state=JobState.APPROVED), BooleanField())
+    turn = Window(RowNumber(), partition_by=["team_id", "is_new"], order_by=oldest_first)
+    due = Job.objects.due(now).annotate(is_new=is_new).annotate(turn=turn).order_by("turn", "is_new", *oldest_first)
+    return list(due.values_list("pk", flat=True)[:AT_ONCE])
+
+
+def begin_sweep(now: datetime, *, interval: timedelta) -> bool:
+    """Tell whether a sweep should be made now; False while another one is less than half an interval old.
+
+    Sweeps pile up where all threads of the workers are busy for a while. The database's clock decides, so that beat and
+    worker need not agree on the time; a time that is ahead of it is of before the clock was set back.
+    """
+    installation.trusted_since(now)
+    old = Q(swept_at=None) | Q(swept_at__lte=now - interval / 2) | Q(swept_at__gt=now)
+    return bool(Installation.objects.filter(old, pk=1).update(swept_at=now))
+
+
+def due_feeds(now: datetime) -> list[int]:
+    """Projects whose logs should be read, oldest first."""
+    return list(LogFeed.objects.due(now).values_list("pk", flat=True)[:AT_ONCE])
+
+
+def due_discoveries(now: datetime) -> list[int]:
+    """Surveys that somebody asked for, oldest first."""
+    return list(Discovery.objects.due(now).values_list("pk", flat=True)[:AT_ONCE])
+
+
+def due_scopes(now: datetime) -> list[int]:
+    """Scopes that should be looked at, oldest first."""
+    return list(Scope.objects.due(now).values_list("pk", flat=True)[:AT_ONCE])
+
+
+def due_resource_changes(now: datetime) -> list[int]:
+    """Changes of persistent resources that are to be sent, oldest first; none where another instance is in charge."""
+    if installation.is_external():
+        return []
+    return list(ResourceChange.objects.due(now).filter(ended_at=None).values_list("pk", flat=True)[:AT_ONCE])
+
+
+def change_resource(change_id: int, *, clock: Clock) -> None:
+    """Take a change of a persistent resource one step."""
+    send_change(change_id, now=clock.now())
+
+
+def observe(scope_id: int, *, clock: Clock) -> None:
+    """Poll one scope: its jobs, or its persistent resources. What carries our label unfollowed is settled at once."""
+    now = clock.now()
+    for kind in Scope.objects.filter(pk=scope_id).values_list("kind", flat=True):
+        if kind == Scope.Kind.PERSISTENT_RESOURCE:
+            observe_resources(scope_id, now=now)
+        elif (listed := observe_jobs(scope_id, now=now)) is not None:
+            unmatched.settle_listed(scope_id, listed, world(clock))
+
+
+def advance(job_id: uuid.UUID | str, *, clock: Clock) -> None:
+    """Take one job its next step: submission before Vertex AI has it, then a pending cancellation or deletion."""
+    advance_job(job_id, world(clock))
+
+
+def cancel(job: Job, *, by: User, clock: Clock) -> bool:
+    """Ask for the end of a job; see `submission.cancel`."""
+    return request_cancel(job, by=by, store=DatabaseStore(clock))
+
+
+def world(clock: Clock) -> World:
+    """Return the database and Vertex AI as the settings name them."""
+    return World(DatabaseStore(clock), VertexRemote(clock), clock)

@@ -1,0 +1,65 @@
+"""Check a submission by the rules: under its own strategy, under another, or under several side by side."""
+
+from collections.abc import Mapping, Sequence
+
+from jobs.spec import Finding, Severity, Submission
+from jobs.strategies.base import OFF, Known, Rule, Severities, Strategy
+from jobs.strategies.registry import RULES, strategy_of
+from jobs.strategies.rules.every import rules_of_kind
+from jobs.strategies.rules.scheduling import EXCLUSIONS
+
+SEVERITIES: Mapping[str, Severity] = {str(severity): severity for severity in Severity}
+PLACES = {code: place for place, code in enumerate(RULES)}
+
+
+def check(
+    submission: Submission,
+    *,
+    strategy: Strategy | None = None,
+    severities: Severities | None = None,
+    resources: Known = (),
+) -> list[Finding]:
+    """Return what the rules of every job and of its strategy find, in the order of the rules. Never raises.
+
+    `strategy` checks by another strategy than the one the submission asks for. `severities` are those that a site has
+    set, `{code: severity or "off"}`; a severity that is none is passed over. `resources` are the persistent resources
+    that are known, with what other jobs hold of them.
+    """
+    checked_as = strategy or strategy_of(submission)
+    return _found((*rules_of_kind(submission), *checked_as.rules), submission, severities or {}, resources)
+
+
+def check_each(
+    asked: Sequence[tuple[Strategy, Submission]], *, severities: Severities | None = None, resources: Known = ()
+) -> list[list[Finding]]:
+    """Return what `check` finds in one job under several strategies: `asked` holds each and what its `apply` made.
+
+    A rule that looks at nothing a strategy changes looks once.
+    """
+    if not asked:
+        return []
+    severities, rules = severities or {}, rules_of_kind(asked[0][1])
+    everywhere = _found([rule for rule in rules if not rule.by_strategy], asked[0][1], severities, resources)
+    by_strategy = [rule for rule in rules if rule.by_strategy]
+    return [
+        sorted([*everywhere, *_found((*by_strategy, *strategy.rules), job, severities, resources)], key=_place)
+        for strategy, job in asked
+    ]
+
+
+def conflicts(submission: Submission) -> list[Finding]:
+    """Return what a job asks for that its strategy excludes, so that `Strategy.apply` would take it out."""
+    return _found(EXCLUSIONS, submission, {}, ())
+
+
+def _place(finding: Finding) -> int:
+    return PLACES[finding.code]
+
+
+def _found(rules: Sequence[Rule], submission: Submission, severities: Severities, resources: Known) -> list[Finding]:
+    return [
+        rule.finding(problem, SEVERITIES.get(severities.get(rule.code, "")))
+        for rule in rules
+        if severities.get(rule.code) != OFF
+        for problem in rule.find(submission, resources)
+    ]

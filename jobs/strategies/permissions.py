@@ -1,0 +1,181 @@
+"""What each account needs to be allowed before a job can run: permissions and roles, for what the job really uses."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from jobs.spec import COLLECTIONS, Submission
+from jobs.strategies import permission_places as places
+from jobs.strategies.base import Source
+from jobs.strategies.sources import (
+    ACCESS,
+    CMEK,
+    LOGS,
+    PERSISTENT_CREATE,
+    PRIVATE_INTERFACE,
+    RESERVATIONS,
+    SERVICE_ACCOUNTS,
+    SHELL,
+    STORAGE,
+    TENSORBOARD_SETUP,
+    VPC_PEERING,
+)
+
+CALLER = "Trainboard's account"
+"""The account whose credentials the site has; whoever sends the exported request needs the same."""
+JOB_ACCOUNT = "The job's service account"
+CODE_AGENT = "Custom Code Service Agent"
+"""Pulls images, and runs what has no service account of its own."""
+AGENT = "Vertex AI Service Agent"
+ADDRESSES = {
+    CODE_AGENT: "service-PROJECT_NUMBER@gcp-sa-aiplatform-cc.iam.gserviceaccount.com",
+    AGENT: "service-PROJECT_NUMBER@gcp-sa-aiplatform.iam.gserviceaccount.com",
+}
+"""Of the accounts that Google makes for a project."""
+MAX_PLACES = 4
+"""Buckets, images and the like that one line names; the rest is counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """Who needs which role where, as words for people; `permissions` are those that matter of the role.
+
+    `address` is the e-mail address of an account that Google made, "" for others.
+
+    `role` is empty where something else than a role allows it, which `what` then says.
+    """
+
+    who: str
+    address: str
+    what: str
+    where: str
+    role: str
+    permissions: tuple[str, ...]
+    source: str
+    read: str
+
+
+@dataclass(frozen=True)
+class Need:
+    """A reason for which an account needs a role; `where` yields the resources, none if the job needs no such role."""
+
+    who: str
+    what: str
+    role: str
+    source: Source
+    where: Callable[[Submission], Iterator[str]]
+    permissions: tuple[str, ...] = ()
+
+
+def permissions_of(submission: Submission) -> tuple[Permission, ...]:
+    """Return what a job needs under the strategy that it asks for, in the order of NEEDS."""
+    found = ((need, list(dict.fromkeys(need.where(submission)))) for need in NEEDS)
+    return tuple(_permission(submission, need, found_at) for need, found_at in found if found_at)
+
+
+def _permission(submission: Submission, need: Need, found_at: list[str]) -> Permission:
+    more = len(found_at) - MAX_PLACES
+    shown = ", ".join(found_at[:MAX_PLACES]) + (f" and {more} more" if more > 0 else "")
+    names = tuple(each.format(collection=COLLECTIONS.get(submission.kind, "")) for each in need.permissions)
+    address = ADDRESSES.get(need.who, "")
+    return Permission(need.who, address, need.what, shown, need.role, names, need.source.title, need.source.read)
+
+
+VERBS = ("create", "get", "list", "cancel", "delete")
+NEEDS = (
+    Need(
+        CALLER,
+        "creates, follows, cancels and deletes the job",
+        "roles/aiplatform.user",
+        ACCESS,
+        places.project,
+        tuple(f"aiplatform.{{collection}}.{verb}" for verb in VERBS),
+    ),
+    Need(CALLER, "reads the job's log", "roles/logging.viewer", LOGS, places.project, ("logging.logEntries.list",)),
+    Need(
+        CALLER,
+        "lets the job run as its service account",
+        "roles/iam.serviceAccountUser",
+        SERVICE_ACCOUNTS,
+        places.account,
+        ("iam.serviceAccounts.actAs",),
+    ),
+    Need(
+        AGENT,
+        "uses a service account of another project",
+        "roles/iam.serviceAccountTokenCreator",
+        SERVICE_ACCOUNTS,
+        places.account_of_another_project,
+    ),
+    Need(
+        CALLER,
+        "finds the persistent resource; to create one takes roles/aiplatform.admin",
+        "roles/aiplatform.user",
+        PERSISTENT_CREATE,
+        places.resource,
+        ("aiplatform.persistentResources.get", "aiplatform.persistentResources.list"),
+    ),
+    Need(
+        "Vertex AI",
+        "takes machines of the reservation: its sharing policy allows that (serviceShareType ALLOW_ALL), and the job's "
+        "project is its owner or a consumer of it",
+        "",
+        RESERVATIONS,
+        places.reservations,
+    ),
+    Need(
+        CODE_AGENT,
+        "pulls an image of another project",
+        "roles/artifactregistry.reader",
+        SERVICE_ACCOUNTS,
+        places.images_of_other_projects,
+    ),
+    Need(
+        JOB_ACCOUNT,
+        "reads packages",
+        "roles/storage.objectViewer",
+        STORAGE,
+        places.by_account(places.read_buckets, own=True),
+    ),
+    Need(
+        JOB_ACCOUNT,
+        "writes its output",
+        "roles/storage.objectAdmin",
+        STORAGE,
+        places.by_account(places.written_buckets, own=True),
+    ),
+    Need(
+        CODE_AGENT,
+        "reads packages, if the bucket is in another project",
+        "roles/storage.objectViewer",
+        STORAGE,
+        places.by_account(places.read_buckets, own=False),
+    ),
+    Need(
+        CODE_AGENT,
+        "writes the output, if the bucket is in another project",
+        "roles/storage.objectAdmin",
+        STORAGE,
+        places.by_account(places.written_buckets, own=False),
+    ),
+    Need(JOB_ACCOUNT, "writes to the TensorBoard", "roles/aiplatform.user", TENSORBOARD_SETUP, places.tensorboard),
+    Need(JOB_ACCOUNT, "writes the TensorBoard's bucket", "roles/storage.admin", TENSORBOARD_SETUP, places.tensorboard),
+    Need(AGENT, "uses the encryption key", "roles/cloudkms.cryptoKeyEncrypterDecrypter", CMEK, places.key),
+    Need(CALLER, "uses the peered network", "roles/compute.networkUser", VPC_PEERING, places.network),
+    Need(
+        AGENT,
+        "connects through the network attachment",
+        "roles/compute.networkAdmin",
+        PRIVATE_INTERFACE,
+        places.attachment,
+    ),
+    Need(AGENT, "resolves names of the private DNS zone", "roles/dns.peer", PRIVATE_INTERFACE, places.dns),
+    Need(
+        "Whoever opens the interactive shell",
+        "opens it; with a service account also iam.serviceAccounts.actAs on that",
+        "roles/aiplatform.user",
+        SHELL,
+        places.shell,
+        ("aiplatform.customJobs.create", "aiplatform.customJobs.get", "aiplatform.customJobs.cancel"),
+    ),
+)
+"""Every reason there is, those of every job first."""

@@ -1,0 +1,110 @@
+"""Cancelling is a request: before submission it ends the job, afterwards Vertex AI decides and may be too late.
+
+Vertex AI cancels on a best-effort basis, so a request stays a request until the job has ended: it is sent again after
+every failure, and also after Vertex AI took it, as long as the job goes on.
+"""
+
+from datetime import datetime, timedelta
+
+from django.contrib.auth.models import User
+
+from jobs import vertex
+from jobs.clock import backoff
+from jobs.models import Job, JobEvent
+from jobs.requests.permissions import check_is_ours
+from jobs.states import JobState
+from jobs.submission.ports import Change, Decide, Event, Store, World
+from jobs.submission.schedule import next_step_at, pause_after
+
+FIRST_REPEAT = timedelta(minutes=1)
+MAX_REPEAT = timedelta(minutes=10)
+"""Between two sendings of a cancellation that Vertex AI took and did not carry out."""
+
+
+def cancel(job: Job, *, by: User, store: Store) -> bool:
+    """Ask for the end of a job; False when it has ended, or when a request is on its way already.
+
+    A job that is not submitted is withdrawn at once. For one that is, or may be, at Vertex AI the request is recorded
+    and becomes due; the state changes when Vertex AI says so. A request that was sent and had no effect may be made
+    again. Raises NotPermitted for an adopted job.
+    """
+    check_is_ours(job)
+    written = store.apply(job, requested(by), needs_claim=False)
+    return written is not None and written.is_changed
+
+
+def send_cancel(job: Job, world: World) -> None:
+    """Send the requested cancellation of a claimed job to Vertex AI."""
+    try:
+        world.remote.cancel(job)
+    except vertex.VertexError as error:
+        world.store.apply(job, not_taken(error))
+    else:
+        world.store.apply(job, taken)
+
+
+# ---------------------------------------------------------------- decisions: pure, from the locked row and the time
+def requested(by: User) -> Decide:
+    """Somebody asks for the job's end."""
+
+    def decide(job: Job, now: datetime) -> Change | None:
+        name = by.get_username()
+        is_unsent = job.state == JobState.AWAITING_APPROVAL or job.state == JobState.APPROVED
+        if is_unsent and job.attempted_at is None:  # a restored database may not know that it was sent
+            message = f"{name} withdrew it before it was submitted."
+            reason, kind = "cancelled", JobEvent.Kind.STATE
+            event = Event(kind, message, to_state=JobState.WITHDRAWN, reason=reason, actor=by)
+            return Change((event,), {"due_at": None})
+        is_on_its_way = job.cancel_requested_at is not None and job.cancel_sent_at is None
+        if job.is_finished or is_on_its_way:
+            return None
+        again = job.cancel_requested_at is not None
+        key = f"cancel:requested:{now.isoformat()}" if again else "cancel:requested"
+        message = f"{name} asked {'again ' if again else ''}to cancel it."
+        event = Event(JobEvent.Kind.CANCEL_REQUESTED, message, key=key, actor=by)
+        columns = {"cancel_requested_at": job.cancel_requested_at or now, "cancel_sent_at": None, "due_at": now}
+        return Change((event,), columns)
+
+    return decide
+
+
+def taken(job: Job, now: datetime) -> Change:
+    """Vertex AI took the cancellation; it is sent again if the job has not ended after a while."""
+    count = job.cancels_sent + 1
+    message = "Vertex AI took the cancellation; the job may still end by itself first."
+    if count > 1:
+        message = f"The job had not ended: the cancellation was sent again, for the {ordinal(count)} time."
+    event = Event(JobEvent.Kind.CANCEL_SENT, message, key=f"cancel:sent:{count}")
+    pause = backoff(FIRST_REPEAT, count - 1, MAX_REPEAT)
+    columns = {
+        "cancel_sent_at": now,
+        "cancels_sent": count,
+        "due_at": next_step_at(job, now) if job.is_finished else now + pause,
+        "failures": 0,
+        "last_error": "",
+    }
+    return Change((event,), columns, releases=True, wakes=True)
+
+
+def not_taken(error: vertex.VertexError) -> Decide:
+    """Vertex AI did not take the cancellation. It may have ended, which the observer learns; until then, again."""
+
+    def decide(job: Job, now: datetime) -> Change:
+        message = f"Vertex AI did not take the cancellation: {error}"
+        columns = {
+            "due_at": next_step_at(job, now) if job.is_finished else now + pause_after(error, job.failures),
+            "failures": job.failures + 1,
+            "last_error": message,
+        }
+        key = f"cancel:not_taken:{now.isoformat()}"
+        event = Event(JobEvent.Kind.STEP_FAILED, message, key=key, reason="cancel_not_taken")
+        is_told = message == job.last_error or not isinstance(error, vertex.Refused | vertex.NotFound)
+        return Change(() if is_told else (event,), columns, releases=True, wakes=True)
+
+    return decide
+
+
+def ordinal(count: int) -> str:
+    """Write a small number as people count: 2nd, 3rd, 4th."""
+    ending = "th" if count % 100 in {11, 12, 13} else {1: "st", 2: "nd", 3: "rd"}.get(count % 10, "th")
+    return f"{count}{ending}"

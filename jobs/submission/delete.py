@@ -1,0 +1,127 @@
+"""Deleting what Vertex AI keeps of a job that has ended. What Trainboard keeps stays: state, history, log, costs.
+
+Like a cancellation it is a request with events of its own. It is safe to repeat, because a job that Vertex AI does not
+know is what was asked for. Vertex AI answers with an operation, which may be finished at once; where it is not, the job
+is asked for by name until it is gone.
+"""
+
+from datetime import datetime, timedelta
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from jobs import transitions, vertex
+from jobs.errors import NotPermitted
+from jobs.models import Job, JobEvent, Role
+from jobs.requests.permissions import check_is_ours, role_of
+from jobs.states import FINISHED, LOCAL
+from jobs.submission.ports import Change, Decide, Event, World
+from jobs.submission.schedule import put_off
+
+PAUSE = timedelta(seconds=5)
+MAX_DELETION = timedelta(minutes=10)
+"""How long Vertex AI may take for a deletion that it has accepted; Google does not document it."""
+REQUESTED = "delete:requested:"
+TAKEN = "delete:taken:"
+SETTLED = {"due_at": None, "failures": 0, "last_error": ""}
+DONE = "Vertex AI has deleted its record of the job; Trainboard keeps its own."
+
+
+def may_delete(job: Job, *, by: User) -> bool:
+    """Tell whether `by` may ask for the deletion now, as a page wants to know before it offers it."""
+    return can_be_deleted(job) and not job.is_adopted and _has_role(job, by)
+
+
+def can_be_deleted(job: Job) -> bool:
+    """Tell whether it ended at Vertex AI, and nobody has asked for its deletion."""
+    ended_there = job.state in FINISHED - LOCAL and bool(job.remote_name)
+    return ended_there and job.deletion_requested_at is None
+
+
+def delete(job: Job, *, by: User, now: datetime) -> bool:
+    """Ask for the deletion of what Vertex AI keeps of a job; False when it has not ended there, or was asked before.
+
+    Raises NotPermitted for an adopted job, and for everybody but its owner and the team's approvers and leads.
+    """
+    check_is_ours(job)
+    if not _has_role(job, by):
+        raise NotPermitted(f"Only its owner, approvers and leads of {job.team} delete this job at Vertex AI.")
+    with transaction.atomic():
+        if not can_be_deleted(Job.objects.select_for_update().get(pk=job.pk)):
+            return False
+        return transitions.record_event(
+            job,
+            JobEvent.Kind.DELETE_REQUESTED,
+            now=now,
+            actor=by,
+            message=f"{by.get_username()} asked Vertex AI to delete its record of the job.",
+            once_key=f"{REQUESTED}{_requests(job) + 1}",
+            deletion_requested_at=now,
+            due_at=now,
+        )
+
+
+def send_delete(job: Job, world: World) -> None:
+    """Take the requested deletion of a claimed job one step."""
+    change: Decide
+    taken = job.events.filter(once_key=f"{TAKEN}{_requests(job)}").first()
+    try:
+        if taken is None:
+            change = deleted if world.remote.delete(job) else accepted
+        else:
+            world.remote.get(job)
+            change = still_there(taken.recorded_at)
+    except vertex.NotFound:
+        change = deleted
+    except (vertex.Refused, vertex.PermissionDenied) as error:
+        change = refused(str(error))
+    except vertex.VertexError as error:
+        change = put_off(error)
+    world.store.apply(job, change)
+
+
+def _has_role(job: Job, by: User) -> bool:
+    role = role_of(by, team_id=job.team_id)
+    return role in {Role.APPROVER, Role.LEAD} or (role == Role.ENGINEER and job.owner_id == by.pk)
+
+
+def _requests(job: Job) -> int:
+    return job.events.filter(once_key__startswith=REQUESTED).count()
+
+
+# ---------------------------------------------------------------- decisions, from the locked row and the time
+def deleted(_job: Job, now: datetime) -> Change:
+    """Vertex AI does not have it any more."""
+    event = Event(JobEvent.Kind.DELETED, DONE, key="deleted")
+    return Change((event,), {"deleted_at": now, **SETTLED}, releases=True)
+
+
+def accepted(job: Job, now: datetime) -> Change:
+    """Vertex AI took the deletion and finishes it later."""
+    message = "Vertex AI took the deletion and is at it."
+    event = Event(JobEvent.Kind.DELETE_REQUESTED, message, key=f"{TAKEN}{_requests(job)}", reason="taken")
+    return Change((event,), {"due_at": now + PAUSE, "failures": 0, "last_error": ""}, releases=True)
+
+
+def still_there(taken_at: datetime) -> Decide:
+    """Vertex AI took the deletion and still knows the job: ask again, or give up after `MAX_DELETION`."""
+
+    def decide(job: Job, now: datetime) -> Change | None:
+        if now - taken_at > MAX_DELETION:
+            minutes = int(MAX_DELETION.total_seconds()) // 60
+            return refused(f"It took the deletion, but still keeps the job after {minutes} minutes.")(job, now)
+        return Change(columns={"due_at": now + PAUSE, "failures": 0, "last_error": ""}, releases=True)
+
+    return decide
+
+
+def refused(words: str) -> Decide:
+    """Vertex AI will not do it: the request is over, and may be made again."""
+
+    def decide(job: Job, _now: datetime) -> Change:
+        message = f"Vertex AI did not delete its record of the job: {words}"
+        key = f"delete:refused:{_requests(job)}"
+        event = Event(JobEvent.Kind.STEP_FAILED, message, key=key, reason="delete_refused")
+        return Change((event,), {"deletion_requested_at": None, **SETTLED}, releases=True)
+
+    return decide

@@ -1,0 +1,92 @@
+"""A second job at Vertex AI for one request: noticed, told, and cancelled until it has ended.
+
+Submission keeps duplicates from being made as long as answers and lists arrive within their windows. What arrives later
+still is found here: the observer lists every active job that carries our label, and a job that was sent more than once
+is looked up by its label once more some time after it was accepted, which also finds what has ended by then.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from jobs import states, vertex
+from jobs.models import Job, JobEvent, UnmatchedJob
+from jobs.observation.record import number
+from jobs.states import FINISHED, JobState
+from jobs.submission.ports import Change, Decide, Event, World
+from jobs.submission.schedule import next_step_at, put_off
+
+
+def check(job: Job, world: World) -> None:
+    """Look for every job that carries this job's label, and settle those that it does not follow."""
+    try:
+        found = world.remote.find(job)
+    except vertex.VertexError as error:
+        world.store.apply(job, put_off(error))
+        return
+    settle(job, found, world)
+    world.store.apply(job, checked)
+
+
+def settle(job: Job, found: Iterable[vertex.RemoteJob], world: World) -> None:
+    """Record and cancel what carries the job's label and is not the job that it follows.
+
+    `job` is the row as it was written last. One that waits for its approval may have been sent before the database was
+    replaced by an older copy: it is looked up before it is sent.
+    """
+    for remote in found:
+        if remote.name == job.remote_name:
+            continue
+        if job.state == JobState.AWAITING_APPROVAL:
+            world.store.apply(job, look_up_first, needs_claim=False)
+            continue
+        world.store.apply(job, noticed(remote), needs_claim=False)
+        is_over = has_ended(remote)
+        row = world.store.record_unmatched(job, remote, has_ended=is_over)
+        if not is_over:
+            cancel(row, world)
+
+
+def cancel(row: UnmatchedJob, world: World) -> None:
+    """Ask Vertex AI to cancel one; every poll that still shows it active asks again."""
+    try:
+        world.remote.cancel(row)
+    except vertex.VertexError as error:
+        row.last_error = str(error)
+    else:
+        row.last_error, row.cancel_sent_at = "", world.clock.now()
+    world.store.save_unmatched(row)
+
+
+def has_ended(remote: vertex.RemoteJob) -> bool:
+    """Tell whether Vertex AI says that the job has ended."""
+    return states.from_vertex(remote.state) in FINISHED
+
+
+def noticed(remote: vertex.RemoteJob) -> Decide:
+    """Write an event for the duplicate, once."""
+
+    def decide(job: Job, _now: datetime) -> Change:
+        which = "a second job of this request" if job.remote_name else "a job of this request, which had ended here"
+        message = f"Vertex AI has {which}: {number(remote)}. "
+        message += "It has ended, and may have been billed." if has_ended(remote) else "Trainboard cancels it."
+        detail = {"remote_name": remote.name, "remote_state": remote.state}
+        event = Event(
+            JobEvent.Kind.DUPLICATE, message, key=f"duplicate:{number(remote)}", reason="duplicate", detail=detail
+        )
+        return Change((event,))
+
+    return decide
+
+
+def look_up_first(job: Job, now: datetime) -> Change | None:
+    """Once the job is approved, its first step is a look-up."""
+    if job.state != JobState.AWAITING_APPROVAL or job.attempted_at is not None:
+        return None
+    return Change(columns={"attempted_at": now})
+
+
+def checked(job: Job, now: datetime) -> Change:
+    """Nothing more has to be looked for."""
+    due_at = next_step_at(job, now, is_checked=True)
+    columns = {"duplicates_checked_at": now, "due_at": due_at, "failures": 0, "last_error": ""}
+    return Change(columns=columns, releases=True)

@@ -1,0 +1,51 @@
+"""Vertex AI, as the steps use it: each call within our rate limit and with one time limit."""
+
+from django.conf import settings
+
+from jobs import vertex
+from jobs.clock import Clock
+from jobs.connection import INSTANCE_LABEL, JOB_LABEL, MAX_CALL, client
+from jobs.models import Job, UnmatchedJob
+from jobs.queue import rate_limit
+
+
+class VertexRemote:
+    """`ports.Remote` over the REST client."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def find(self, job: Job) -> list[vertex.RemoteJob]:
+        """List every job at Vertex AI that carries this job's label, in whatever state."""
+        self._read(job.project, job.region)
+        wanted = f'labels.{JOB_LABEL}="{job.pk}"'
+        with vertex.at_most(MAX_CALL.total_seconds()):
+            return client().list(job.kind, project=job.project, region=job.region, filter=wanted)
+
+    def reserve_create(self, job: Job) -> None:
+        """Take one creation or deletion from the rate limit; raises OverBudget."""
+        rate_limit.spend(rate_limit.creates(job.project, job.region), now=self._clock.now())
+
+    def create(self, job: Job, *, within: float) -> vertex.RemoteJob:
+        """Create the job, labelled with our id; connecting, sending and reading are done within so many seconds."""
+        labels = job.spec.get("labels", {}) | {JOB_LABEL: str(job.pk), INSTANCE_LABEL: settings.INSTANCE}
+        with vertex.at_most(within):
+            return client().create(job.kind, project=job.project, region=job.region, body=job.spec | {"labels": labels})
+
+    def cancel(self, job: Job | UnmatchedJob) -> None:
+        """Ask for the end of the job that the row names."""
+        self._read(job.project, job.region)
+        client().cancel(job.kind, job.remote_name)
+
+    def get(self, job: Job) -> vertex.RemoteJob:
+        """Return what Vertex AI says of the job."""
+        self._read(job.project, job.region)
+        return client().get(job.kind, job.remote_name)
+
+    def delete(self, job: Job) -> bool:
+        """Delete what Vertex AI keeps of a job that has ended; False when it has begun to and will finish later."""
+        self.reserve_create(job)
+        return client().delete(job.kind, job.remote_name)
+
+    def _read(self, project: str, region: str) -> None:
+        rate_limit.spend(rate_limit.reads(project, region), now=self._clock.now())

@@ -1,0 +1,172 @@
+"""Changes of persistent resources: create, resize, reboot and delete, asked for by people and sent by workers.
+
+A change is written down before it is sent, and the moment of the call before the call. Where no answer came, the next
+step looks at the resource before it sends anything again:
+
+create, resize, delete  name what is to be, so sending them again does no harm, and what is there already is done
+reboot                  would restart the machines twice, so it is sent once; whether it came is told by the state
+"""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+
+from jobs import vertex
+from jobs.connection import client
+from jobs.errors import NotPermitted
+from jobs.models import PersistentResource, ResourceChange, Role, Scope, Team
+from jobs.observation.guard import guarded
+from jobs.queue import claims, rate_limit
+from jobs.requests.permissions import role_of
+
+Action, Outcome = ResourceChange.Action, ResourceChange.Outcome
+MAX_OPEN = timedelta(hours=1)
+"""A change that could not be sent for so long is given up."""
+RETRIABLE = (vertex.Unavailable, vertex.RateLimited, vertex.AuthFailed)
+CONFLICT = 409
+ACCEPTED = {
+    Action.CREATE: "Vertex AI prepares its machines.",
+    Action.RESIZE: "Vertex AI changes the number of its machines.",
+    Action.REBOOT: "Vertex AI restarts its machines.",
+    Action.DELETE: "Vertex AI deletes it.",
+}
+
+
+def may_change(by: User, team: Team) -> bool:
+    """Tell whether `by` may change the persistent resources of a team's project: approvers and leads."""
+    return role_of(by, team_id=team.pk) in {Role.APPROVER, Role.LEAD}
+
+
+def ask(
+    action: str,
+    *,
+    team: Team,
+    region: str,
+    resource_id: str,
+    by: User,
+    now: datetime,
+    body: Mapping[str, Any] | None = None,
+) -> ResourceChange | None:
+    """Write down a change of a persistent resource of the team's project; None where one is open already.
+
+    Raises NotPermitted for everybody but the team's approvers and leads.
+    """
+    if not may_change(by, team):
+        raise NotPermitted(f"Only approvers and leads of {team} change persistent resources.")
+    try:
+        with transaction.atomic():
+            return ResourceChange.objects.create(
+                team=team, project=team.project, region=region, resource_id=resource_id, action=action,
+                body=dict(body or {}), asked_by=by, asked_at=now, due_at=now,
+            )  # fmt: skip
+    except IntegrityError:
+        return None
+
+
+def send_change(change_id: int, *, now: datetime) -> None:
+    """Take a change one step; does nothing when it is not due, has ended or another worker is at it."""
+    change = claims.claim_poll(ResourceChange, change_id, now)
+    if change is None:
+        return
+    with guarded(change, now=now) as look:
+        _end(change, *_send(change, now), now=now)
+    if look.failure is not None and now - change.asked_at > MAX_OPEN:
+        words = f"It could not be sent for an hour: {look.failure}"
+        ResourceChange.objects.filter(pk=change.pk, ended_at=None).update(
+            outcome=Outcome.UNKNOWN if _may_have_arrived(change.pk) else Outcome.REFUSED,
+            ended_at=now, due_at=None, message=words,
+        )  # fmt: skip
+
+
+def _send(change: ResourceChange, now: datetime) -> tuple[str, str]:
+    """Make the call; return its outcome and words for people. Raises VertexError where it is to be made again."""
+    if change.attempted_at is not None and (settled := _look(change, now)) is not None:
+        return settled
+    rate_limit.spend(rate_limit.creates(change.project, change.region), now=now)
+    ResourceChange.objects.filter(pk=change.pk).update(attempted_at=now)
+    try:
+        client().change_resource(
+            change.action,
+            project=change.project,
+            region=change.region,
+            resource_id=change.resource_id,
+            body=change.body,
+        )
+    except RETRIABLE as error:
+        if not getattr(error, "may_have_happened", False):
+            ResourceChange.objects.filter(pk=change.pk).update(attempted_at=change.attempted_at)
+        raise
+    except vertex.NotFound as error:
+        if change.action == Action.DELETE:
+            return Outcome.ACCEPTED, "Vertex AI does not have it any more."
+        return Outcome.REFUSED, str(error)
+    except (vertex.Refused, vertex.PermissionDenied, vertex.QuotaExceeded) as error:
+        return Outcome.REFUSED, str(error)
+    return Outcome.ACCEPTED, ACCEPTED[Action(change.action)]
+
+
+def _look(change: ResourceChange, now: datetime) -> tuple[str, str] | None:
+    """Return what became of a call without an answer, None where it may be made again."""
+    rate_limit.spend(rate_limit.reads(change.project, change.region), now=now)
+    try:
+        found = client().persistent_resource(
+            project=change.project, region=change.region, resource_id=change.resource_id
+        )
+    except vertex.NotFound:
+        if change.action == Action.DELETE:
+            return Outcome.ACCEPTED, "Vertex AI does not have it any more."
+        return None if change.action == Action.CREATE else (Outcome.REFUSED, "Vertex AI does not have it.")
+    if change.action == Action.CREATE:
+        return Outcome.ACCEPTED, "Vertex AI has it."
+    if change.action == Action.RESIZE and (found.state == "UPDATING" or _has_size(found.raw, change.body)):
+        return Outcome.ACCEPTED, "Vertex AI has the new size or is at it."
+    if change.action == Action.DELETE:
+        return (Outcome.ACCEPTED, ACCEPTED[Action.DELETE]) if found.state == "STOPPING" else None
+    if change.action == Action.REBOOT:
+        if found.state == "REBOOTING":
+            return Outcome.ACCEPTED, ACCEPTED[Action.REBOOT]
+        words = "No answer came, so it is not known whether its machines were restarted. It was not asked again."
+        return Outcome.UNKNOWN, words
+    return None
+
+
+def _has_size(resource: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Tell whether every resource pool has the replicas that were asked for."""
+    pools, asked = resource.get("resourcePools"), wanted.get("resourcePools")
+    if not isinstance(pools, list) or not isinstance(asked, list) or len(pools) != len(asked):
+        return False
+    return all(
+        isinstance(pool, dict) and str(pool.get("replicaCount", "")) == str(each.get("replicaCount", ""))
+        for pool, each in zip(pools, asked, strict=True)
+    )
+
+
+def _may_have_arrived(pk: int) -> bool:
+    return ResourceChange.objects.filter(pk=pk, attempted_at__isnull=False).exists()
+
+
+def _end(change: ResourceChange, outcome: str, message: str, *, now: datetime) -> None:
+    """Write what came of a change under the claim, and have its place looked at soon."""
+    ended = ResourceChange.objects.filter(pk=change.pk, claim=change.claim).update(
+        outcome=outcome, message=message, ended_at=now, attempted_at=None, due_at=None, claim=None, claimed_until=None,
+        last_error="", failures=0, failing_since=None, answered_at=now,
+    )  # fmt: skip
+    if ended:
+        kind = Scope.Kind.PERSISTENT_RESOURCE
+        claims.wake_scope(project=change.project, region=change.region, kind=kind, due_at=now)
+
+
+def resize_body(resource: PersistentResource, sizes: Mapping[int, int]) -> dict[str, Any]:
+    """Return the REST body that gives the resource pools of a resource other numbers of replicas, by their index.
+
+    A pool that scales itself keeps its limits, and cannot be given a number.
+    """
+    pools = [dict(pool) for pool in resource.body.get("resourcePools", [])]
+    for index, size in sizes.items():
+        pools[index] |= {"replicaCount": str(size)}
+    for pool in pools:
+        pool.pop("usedReplicaCount", None)
+    return {"resourcePools": pools}

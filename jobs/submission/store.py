@@ -1,0 +1,148 @@
+"""The rows of the database, as the steps towards Vertex AI use them."""
+
+import uuid
+from collections.abc import Mapping
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from jobs import counts, transitions
+from jobs.clock import Clock
+from jobs.models import Job, UnmatchedJob
+from jobs.observation.record import record
+from jobs.queue import claims, installation
+from jobs.requests.questions import ask
+from jobs.submission.before import objection
+from jobs.submission.ports import Change, Decide, Event, Written
+from jobs.vertex import RemoteJob
+
+
+class DatabaseStore:
+    """`ports.Store` over Django's models."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def claim(self, job_id: uuid.UUID | str) -> Job | None:
+        """Take the job for one step; None when it is gone, not due, claimed, or not to be sent from here."""
+        now = self._clock.now()
+        return claims.claim_job(job_id, now) if installation.may_send(now) else None
+
+    def get(self, job_id: uuid.UUID | str) -> Job | None:
+        """Return the row as it is now; None where there is none, or the id is none."""
+        try:
+            return Job.objects.select_related("team").filter(pk=uuid.UUID(str(job_id))).first()
+        except ValueError:
+            return None
+
+    def apply(self, job: Job, decide: Decide, *, needs_claim: bool = True) -> Written | None:
+        """Lock the row, read it and the time anew, and write what `decide` says; see `ports.Store`."""
+        with transaction.atomic():
+            fresh = Job.objects.select_for_update(of=("self",)).select_related("team").get(pk=job.pk)
+            read_at = self._clock.monotonic()
+            now = self._clock.now()
+            if needs_claim and not _holds(fresh, job, now):
+                return None
+            change = decide(fresh, now)
+            if change is not None:
+                self._write(fresh, change, is_holder=fresh.claim is not None and fresh.claim == job.claim, now=now)
+        return Written(fresh, read_at, is_changed=change is not None)
+
+    def objection(self, job: Job) -> Change | None:
+        """Assess an approved job once more before it is sent; None when it may be, else what to write instead."""
+        return objection(job, self._clock.now())
+
+    def trusted_since(self) -> datetime:
+        """Return since when the database is known not to have been replaced by an older copy."""
+        return installation.trusted_since(self._clock.now())
+
+    def record_unmatched(self, job: Job, remote: RemoteJob, *, has_ended: bool) -> UnmatchedJob:
+        """Remember that a job at Vertex AI carries the label of `job` and is not the one that it follows."""
+        return save_unmatched(
+            remote,
+            job=job,
+            place={"kind": job.kind, "project": job.project, "region": job.region},
+            has_ended=has_ended,
+            now=self._clock.now(),
+        )
+
+    def save_unmatched(self, row: UnmatchedJob) -> None:
+        """Write the columns that a step changed."""
+        row.save(update_fields=["cancel_sent_at", "last_error"])
+
+    def _write(self, job: Job, change: Change, *, is_holder: bool, now: datetime) -> None:
+        for event in change.events:
+            _write_event(job, event, now)
+        columns = dict(change.columns)
+        if change.remote is not None:
+            _release_name(job, change.remote.name, now)
+            is_new = not job.remote_name
+            submitted_at = change.remote.create_time or now
+            record(job, change.remote, now=now, remote_name=change.remote.name, submitted_at=submitted_at)
+            if job.remote_name != change.remote.name:  # the attempt then stays in doubt, and is looked up
+                raise RuntimeError(f"job {job.pk} cannot enter {change.remote.state} from {job.state}")
+            if is_new and job.approved_at is not None:
+                seconds = (now - job.approved_at).total_seconds()
+                transaction.on_commit(partial(counts.count_submission, seconds))
+            if job.is_finished and not job.may_have_duplicates:
+                columns["due_at"] = None
+        if change.releases and is_holder:
+            columns |= {"claim": None, "claimed_until": None}
+        if columns:
+            Job.objects.filter(pk=job.pk).update(**columns)
+            for name, value in columns.items():
+                setattr(job, name, value)
+        if change.question:
+            ask(job, change.question, change.policy, now=now)
+        if change.wakes:
+            soon = now + settings.POLL_INTERVAL
+            claims.wake_feed(job.project, due_at=soon)
+            claims.wake_scope(project=job.project, region=job.region, kind=job.kind, due_at=soon)
+
+
+def save_unmatched(
+    remote: RemoteJob, *, job: Job | None, place: Mapping[str, Any], has_ended: bool, now: datetime
+) -> UnmatchedJob:
+    """Write the row of a job at Vertex AI that carries our label and that no row follows; return it."""
+    seen = {
+        "job": job,
+        "display_name": remote.display_name[:128],
+        "state": remote.state[:64],
+        "last_seen_at": now,
+        "ended_at": now if has_ended else None,
+    }
+    row, _ = UnmatchedJob.objects.update_or_create(
+        remote_name=remote.name, defaults=seen, create_defaults={**place, **seen, "first_seen_at": now}
+    )
+    return row
+
+
+def _holds(fresh: Job, job: Job, now: datetime) -> bool:
+    """Whether the claim that `job` was given is the row's and has not expired."""
+    is_current = fresh.claimed_until is not None and fresh.claimed_until > now
+    return job.claim is not None and fresh.claim == job.claim and is_current
+
+
+def _write_event(job: Job, event: Event, now: datetime) -> None:
+    fields: dict[str, Any] = {
+        "now": now,
+        "message": event.message,
+        "once_key": event.key,
+        "actor": event.actor,
+        "reason": event.reason,
+        "detail": dict(event.detail),
+    }
+    if event.to_state:
+        if not transitions.transition(job, event.to_state, **fields):
+            raise RuntimeError(f"job {job.pk} cannot go from {job.state} to {event.to_state}")
+    else:
+        transitions.record_event(job, event.kind, **fields)
+
+
+def _release_name(job: Job, remote_name: str, now: datetime) -> None:
+    """Take the name from a row that somebody adopted from outside before the answer about our job arrived."""
+    for other in Job.objects.select_for_update().filter(remote_name=remote_name).exclude(pk=job.pk):
+        transitions.supersede(other, by=job, now=now)

@@ -1,0 +1,248 @@
+"""An approved job is created at Vertex AI, once.
+
+The API has no request id, so a repeat could create a second job. One step of the algorithm:
+
+1. The job is claimed. If an earlier create may have reached Vertex AI, or the database may have been replaced by an
+   older copy since the request, look the job up by its label first. Found: follow it. Not found, but the list may not
+   show it yet: wait. Not found and old enough: it never arrived.
+2. Assess it once more and take a creation from the rate limit.
+3. Write down that a create is about to be sent (`attempted_at`, the database's time) and hold the claim for longer
+   than the call may take. This needs the claim, unexpired, and the row as it is now: one to be cancelled ends here.
+4. If writing it down took too long, send nothing. Else create, labelled with our id, with one time limit for all of
+   connecting, sending and reading that ends `MAX_CALL` after `attempted_at`.
+5. A job that was created is followed, whoever holds the claim by then. An answer that says no ends the request; a
+   failure that surely created nothing is tried again later; after any other `attempted_at` stays, so the next step
+   begins with a look-up.
+
+So a create that is still on its way leaves no later than `MAX_CALL` after `attempted_at`, and a list begun
+`CONSISTENCY_WINDOW` after that shows what it created. What arrives later still is a duplicate: see `duplicates`.
+"""
+
+from datetime import datetime, timedelta
+
+from jobs import states, vertex
+from jobs.connection import MAX_CALL
+from jobs.models import Job, JobEvent
+from jobs.observation.record import number
+from jobs.queue.claims import JOB_LEASE
+from jobs.queue.rate_limit import OverRateLimit
+from jobs.states import JobState
+from jobs.submission import duplicates
+from jobs.submission.ports import Change, Decide, Event, World, Written
+from jobs.submission.schedule import CHECK_AFTER, next_step_at, pause_after
+
+CONSISTENCY_WINDOW = timedelta(seconds=30)
+"""How long a created job may be missing from a list; Google does not document it (vertex-facts 11.4)."""
+LOOK_UP_INTERVAL = timedelta(seconds=10)
+"""Between two look-ups of a create that had no answer: most lists lag far less than the window."""
+MAX_START_SECONDS = 10.0
+"""A create whose record took longer to write is not sent: too little would be left of its time."""
+UNSENT = frozenset({JobState.APPROVED, JobState.SUBMITTING})
+WITHOUT_RESULT = frozenset({JobState.CANCELLED, JobState.CANCELLING, JobState.FAILED, JobState.EXPIRED})
+
+
+def submit(job: Job, world: World) -> None:
+    """Take a claimed job that is approved or being submitted one step towards Vertex AI."""
+    if _needs_look_up(job, world) and not _is_absent(job, world):
+        return
+    if job.state == JobState.APPROVED and (objection := world.store.objection(job)):
+        world.store.apply(job, lambda fresh, _now: objection if is_unsent(fresh) else Change(releases=True))
+        return
+    try:
+        world.remote.reserve_create(job)
+    except OverRateLimit as error:
+        world.store.apply(job, failed(error))
+        return
+    begun = world.store.apply(job, begin_create)
+    if begun is not None and is_unsent(begun.job):  # else it ended, or a list has shown it meanwhile
+        _create(begun, world)
+
+
+def _needs_look_up(job: Job, world: World) -> bool:
+    trusted_since = world.store.trusted_since()  # always asked: where the database went back it dates the doubt anew
+    return job.attempted_at is not None or job.requested_at < trusted_since
+
+
+def _is_absent(job: Job, world: World) -> bool:
+    """Look the job up by its label; False when that settled the step: it was found, or its absence is not certain."""
+    try:
+        found = world.remote.find(job)
+    except vertex.VertexError as error:  # nothing is learned, so the doubt stays
+        world.store.apply(job, failed(error))
+        return False
+    if found:
+        follow(job, found, world)
+        return False
+    assert job.claimed_until is not None
+    asked_at = job.claimed_until - JOB_LEASE
+    written = world.store.apply(job, absent(asked_at))
+    return written is not None and written.job.claim is not None
+
+
+def _create(begun: Written, world: World) -> None:
+    spent = world.clock.monotonic() - begun.read_at
+    if spent > MAX_START_SECONDS:
+        world.store.apply(begun.job, not_sent(begun.job, spent), needs_claim=False)
+        return
+    try:
+        remote = world.remote.create(begun.job, within=MAX_CALL.total_seconds() - spent)
+    except vertex.VertexError as error:
+        world.store.apply(begun.job, create_failed(error))
+        return
+    written = world.store.apply(begun.job, created(remote), needs_claim=False)
+    if written is not None:
+        duplicates.settle(written.job, [remote], world)
+
+
+def follow(job: Job, found: list[vertex.RemoteJob], world: World) -> None:
+    """Follow one of the jobs listed with our label, also before a create was answered; then cancel the others."""
+    kept = choose(found)
+    written = world.store.apply(job, adopted(kept), needs_claim=False)
+    if written is not None:
+        duplicates.settle(written.job, found, world)
+
+
+def choose(found: list[vertex.RemoteJob]) -> vertex.RemoteJob:
+    """Return the job to follow: the oldest of those that have not been cancelled or failed, else the oldest."""
+
+    def rank(remote: vertex.RemoteJob) -> tuple[bool, str, str]:
+        is_without_result = states.from_vertex(remote.state) in WITHOUT_RESULT
+        return is_without_result, remote.raw.get("createTime", ""), remote.name
+
+    return min(found, key=rank)
+
+
+def is_unsent(job: Job) -> bool:
+    """Tell whether its submission is not settled: no answer about it has been written down."""
+    return job.state in UNSENT and not job.remote_name
+
+
+# ---------------------------------------------------------------- decisions: pure, from the locked row and the time
+def begin_create(job: Job, now: datetime) -> Change | None:
+    """Write down that a create is about to be sent, or withdraw a job that is to be cancelled."""
+    if not is_unsent(job):
+        return Change(releases=True)
+    if job.cancel_requested_at is not None:
+        message = "Cancelled before Vertex AI had it."
+        event = Event(JobEvent.Kind.STATE, message, to_state=JobState.WITHDRAWN, reason="cancelled")
+        due_at = now + CHECK_AFTER if job.submit_attempts else None
+        return Change((event,), {"due_at": due_at, "attempted_at": None}, releases=True)
+    attempt = job.submit_attempts + 1
+    begins = Event(JobEvent.Kind.STATE, "A worker began to submit the job.", to_state=JobState.SUBMITTING)
+    message = f"Sent to Vertex AI in {job.region}" + ("." if attempt == 1 else f", try {attempt}.")
+    sent = Event(JobEvent.Kind.SUBMIT_ATTEMPTED, message, key=f"submit:{attempt}")
+    columns = {"submit_attempts": attempt, "attempted_at": now, "claimed_until": now + JOB_LEASE}
+    return Change((begins, sent) if job.state == JobState.APPROVED else (sent,), columns)
+
+
+def not_sent(begun: Job, spent: float) -> Decide:
+    """Nothing was sent, because writing the attempt down took too long; the claim may have expired meanwhile."""
+
+    def decide(job: Job, now: datetime) -> Change | None:
+        if job.claim != begun.claim:
+            return None
+        message = f"The database took {spent:.0f} s to write the attempt down, so nothing was sent."
+        return _try_again(job, now, message, reason="database_slow", in_doubt=False)
+
+    return decide
+
+
+def absent(asked_at: datetime) -> Decide:
+    """A list that was asked for no earlier than `asked_at` does not hold the job: wait, or go on to create it."""
+
+    def decide(job: Job, now: datetime) -> Change:
+        if not is_unsent(job):
+            return Change(releases=True)
+        certain_at = job.attempted_at + MAX_CALL + CONSISTENCY_WINDOW if job.attempted_at else asked_at
+        if asked_at < certain_at:
+            message = "An earlier try had no answer; looking for its job before another try."
+            due_at = max(min(certain_at, now + LOOK_UP_INTERVAL), now + timedelta(seconds=1))
+            return Change(columns={"due_at": due_at, "last_error": message, "failures": 0}, releases=True)
+        return Change(columns={"attempted_at": None, "claimed_until": now + JOB_LEASE})
+
+    return decide
+
+
+def created(remote: vertex.RemoteJob) -> Decide:
+    """Vertex AI has created the job: follow it, unless the row follows another one or has ended meanwhile."""
+    return _following(remote)
+
+
+def adopted(remote: vertex.RemoteJob) -> Decide:
+    """A list shows the job at Vertex AI before any create was answered: follow it instead of creating it."""
+    event = Event(
+        JobEvent.Kind.SUBMIT_ADOPTED,
+        f"Vertex AI lists it as {number(remote)} although no create was answered; followed, not sent again.",
+        key=f"adopted:{number(remote)}",
+        detail={"remote_name": remote.name},
+    )
+    return _following(remote, event)
+
+
+def create_failed(error: vertex.VertexError) -> Decide:
+    """Decide what a failed create means: the end of the job, or another try later."""
+
+    def decide(job: Job, now: datetime) -> Change:
+        if not is_unsent(job):
+            return Change(releases=True)
+        if isinstance(error, vertex.Refused | vertex.NotFound | vertex.PermissionDenied):
+            event = Event(
+                JobEvent.Kind.STATE,
+                f"Vertex AI refused it: {error}",
+                to_state=JobState.SUBMIT_FAILED,
+                reason=type(error).__name__.lower(),
+                detail={"violations": [list(item) for item in getattr(error, "violations", ())]},
+            )
+            due_at = now + CHECK_AFTER if job.may_have_duplicates else None
+            columns = {"error": {"message": str(error)}, "attempted_at": None, "due_at": due_at}
+            return Change((event,), columns, releases=True)
+        in_doubt = isinstance(error, vertex.Unavailable) and error.may_have_happened
+        return _try_again(job, now, str(error), reason=type(error).__name__.lower(), in_doubt=in_doubt, error=error)
+
+    return decide
+
+
+def failed(error: vertex.VertexError) -> Decide:
+    """A step before the create failed: try again later; what was in doubt stays in doubt."""
+
+    def decide(job: Job, now: datetime) -> Change:
+        reason = type(error).__name__.lower()
+        return _try_again(job, now, str(error), reason=reason, in_doubt=job.attempted_at is not None, error=error)
+
+    return decide
+
+
+def _try_again(
+    job: Job, now: datetime, message: str, *, reason: str, in_doubt: bool, error: vertex.VertexError | None = None
+) -> Change:
+    """Plan the next try. The reason of this one is an event, unless the last try failed for the same.
+
+    A full rate limit of our own is no failure: the next try is due when it fits.
+    """
+    if not is_unsent(job):
+        return Change(releases=True)
+    columns = {
+        "due_at": now + pause_after(error, job.failures),
+        "failures": job.failures + (not isinstance(error, OverRateLimit)),
+        "last_error": message,
+        "attempted_at": job.attempted_at if in_doubt else None,
+    }
+    key = f"try:{job.submit_attempts}:{job.failures}:{now.isoformat()}"
+    event = Event(JobEvent.Kind.STEP_FAILED, message, key=key, reason=reason)
+    return Change(() if message == job.last_error else (event,), columns, releases=True)
+
+
+def _following(remote: vertex.RemoteJob, *events: Event) -> Decide:
+    """Enter the state that Vertex AI tells; from here on the observer takes over."""
+
+    def decide(job: Job, now: datetime) -> Change:
+        if not is_unsent(job):
+            return Change(releases=True)
+        before: tuple[Event, ...] = ()
+        if job.state == JobState.APPROVED:  # an older copy of the database does not know that the job was sent
+            message = "It had been submitted before; this database does not know of it."
+            before = (Event(JobEvent.Kind.STATE, message, to_state=JobState.SUBMITTING),)
+        columns = {"attempted_at": None, "failures": 0, "last_error": "", "due_at": next_step_at(job, now)}
+        return Change((*before, *events), columns, remote=remote, releases=True, wakes=True)
+
+    return decide

@@ -1,0 +1,49 @@
+"""What a poll lists with our label although no row follows it: settled by request, or kept for people to see."""
+
+from collections import defaultdict
+from typing import Any
+
+from jobs.connection import JOB_LABEL
+from jobs.models import Job, Scope, UnmatchedJob
+from jobs.observation.observe import Listed
+from jobs.submission import duplicates, submit
+from jobs.submission.ports import World
+from jobs.submission.store import save_unmatched
+from jobs.vertex import RemoteJob
+
+
+def settle_listed(scope_id: int, listed: Listed, world: World) -> None:
+    """Settle the active jobs of a scope that carry our label and that no row followed when they were listed.
+
+    One whose request is known is followed, or it is a duplicate and is cancelled. One whose request is unknown, as
+    after a restored backup, is kept as an `UnmatchedJob` for people to see, and is not touched. A request creates jobs
+    of its own kind only: one of another kind is a part of its job, as the custom job of a trial is, which may have the
+    labels of the whole.
+    """
+    place = Scope.objects.filter(pk=scope_id).values("project", "region", "kind").get()
+    of_request: dict[str, list[RemoteJob]] = defaultdict(list)
+    for remote in listed.unmatched:
+        of_request[remote.labels.get(JOB_LABEL, "")].append(remote)
+    for job_id, remotes in of_request.items():
+        if (job := world.store.get(job_id)) is not None:
+            if job.kind == place["kind"]:
+                settle_request(job, remotes, world)
+            continue
+        for remote in remotes:
+            save_unmatched(remote, job=None, place=place, has_ended=False, now=world.clock.now())
+    if listed.is_complete:
+        _end_missing(place, [remote.name for remote in listed.unmatched], world)
+
+
+def settle_request(job: Job, remotes: list[RemoteJob], world: World) -> None:
+    """Follow one of the jobs listed for a request that follows none yet; every other is a duplicate."""
+    if submit.is_unsent(job):
+        submit.follow(job, remotes, world)
+    else:
+        duplicates.settle(job, remotes, world)
+
+
+def _end_missing(place: dict[str, Any], names: list[str], world: World) -> None:
+    """What was listed as active before and is not any more has ended, or is followed by now."""
+    gone = UnmatchedJob.objects.filter(**place, ended_at=None).exclude(remote_name__in=names)
+    gone.update(ended_at=world.clock.now())

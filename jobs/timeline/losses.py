@@ -1,0 +1,127 @@
+"""What each attempt of a job came to: how long it ran, why it ended, and how much of its work a restart lost.
+
+Vertex AI tells nothing of work. What was lost is read, in this order, from the progress that the program logged after
+the restart, from the newest checkpoint in the output folder, and else the whole attempt counts.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from statistics import median
+
+from jobs.cost.actual import for_time
+from jobs.metrics import Run, lost_seconds
+from jobs.models import Job, JobEvent
+from jobs.timeline.attempts import Attempts
+from jobs.timeline.spans import Span, billable, state_spans
+
+BY_PROGRESS = "from the progress logged after the restart"
+BY_CHECKPOINT = "since the newest checkpoint"
+BY_ATTEMPT = "the whole attempt: no checkpoint is known"
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Work that has to be done again, what it costs, None where no price is known, and on what that rests."""
+
+    time: timedelta
+    usd: Decimal | None
+    basis: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One attempt: `waited` for machines, `ran` from `since` on; `cause` is why the next one began, "" for the last."""
+
+    number: int
+    waited: timedelta | None
+    since: datetime | None
+    until: datetime | None
+    ran: timedelta
+    cause: str
+    loss: Loss | None
+
+
+def attempt_rows(
+    job: Job,
+    events: Sequence[JobEvent],
+    tries: Attempts,
+    now: datetime,
+    *,
+    runs: Sequence[Run] = (),
+    checkpoints: Sequence[datetime] = (),
+) -> tuple[Row, ...]:
+    """List the attempts of a job with what each lost; a tuning job has none, for its trials restart by themselves.
+
+    `runs`: the progress that the log tells; `checkpoints`: when those in the output folder were written, in order.
+    """
+    spans = state_spans(events)
+    work = billable(spans)
+    first_wait = _first_wait(spans)
+    rows = []
+    for place, attempt in enumerate(tries.whole):
+        following = tries.whole[place + 1] if place + 1 < len(tries.whole) else None
+        own = [span for span in work if tries.of(span.start).number == attempt.number]
+        ran = sum((span.length(now) for span in own), timedelta())
+        until = own[-1].end if own else None
+        is_over = following is not None and bool(own)
+        loss = _loss(job, own[0].start, until or now, ran, runs, checkpoints) if is_over else None
+        rows.append(
+            Row(
+                number=attempt.number,
+                waited=attempt.wait if place else first_wait,
+                since=own[0].start if own else None,
+                until=until,
+                ran=ran,
+                cause=following.cause if following else "",
+                loss=loss,
+            )
+        )
+    return tuple(rows)
+
+
+def loss_if_cut(job: Job, rows: Sequence[Row], now: datetime, checkpoints: Sequence[datetime]) -> Loss | None:
+    """Return what would be lost if the job were interrupted now; None while it does not run."""
+    last = rows[-1] if rows else None
+    if last is None or last.since is None or last.until is not None or job.is_finished:
+        return None
+    return _loss(job, last.since, now, last.ran, (), checkpoints)
+
+
+def usual_wait(rows: Sequence[Row]) -> timedelta | None:
+    """Return the median wait for machines after the restarts of a job; None where it had none."""
+    waits = [row.waited.total_seconds() for row in rows[1:] if row.waited is not None and row.since is not None]
+    return timedelta(seconds=median(waits)) if waits else None
+
+
+def _loss(
+    job: Job,
+    since: datetime,
+    until: datetime,
+    ran: timedelta,
+    runs: Sequence[Run],
+    checkpoints: Sequence[datetime],
+) -> Loss:
+    seconds = lost_seconds([run for run in runs if run.until >= since.timestamp()], until.timestamp())
+    saved = [at for at in checkpoints if since <= at <= until]
+    if seconds is not None:
+        time, basis = timedelta(seconds=seconds), BY_PROGRESS
+    elif saved:
+        time, basis = until - saved[-1], BY_CHECKPOINT
+    else:
+        time, basis = ran, BY_ATTEMPT
+    time = min(time, ran)
+    return Loss(time, None if job.hourly_usd is None else for_time(job.hourly_usd, time), basis)
+
+
+def _first_wait(spans: Sequence[Span]) -> timedelta | None:
+    """Return how long the first attempt waited at Vertex AI; None before it ran."""
+    work = billable(spans)
+    submitted = next((span.start for span in spans if span.state in ("queued", "pending")), None)
+    return work[0].start - submitted if work and submitted is not None else None
+
+
+def moments_of(checkpoints: Sequence[Sequence[object]]) -> list[datetime]:
+    """Return when checkpoints were written, oldest first, from the rows that are kept: (seconds since 1970, ...)."""
+    return sorted(datetime.fromtimestamp(each[0], UTC) for each in checkpoints if isinstance(each[0], int | float))

@@ -1,0 +1,145 @@
+"""What each replica did, told from what the log says of that replica; the job's state where the log says nothing.
+
+Vertex AI has no field for a replica. Its own lines tell from when on it ran, one of them that its machine is taken
+away, and a line of the service how it ended. A job that is RUNNING has all of its replicas.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from jobs.models import JobEvent
+from jobs.timeline.attempts import LAST_MOMENT, Attempts
+from jobs.timeline.spans import Span
+
+LAST_WORDS = timedelta(seconds=35)
+"""A replica that is stopped writes for at most thirty seconds more; its lines may carry a time a little later."""
+EXIT, TAKEN, PREEMPTED = "exit", "taken_away", "preempted"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A moment on a lane. `reason`: EXIT, TAKEN, or the cause of a restart; only PREEMPTED is a preemption."""
+
+    at: datetime
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One row of the drawing: Trainboard, Vertex AI, a replica, or `of_trial` a trial with its states as Vertex AI has.
+
+    `is_assumed`: nothing that the replica wrote is kept, so what is drawn is the job's state. `note` says why a trial
+    waits.
+    """
+
+    name: str
+    spans: tuple[Span, ...]
+    marks: tuple[Mark, ...] = ()
+    is_assumed: bool = False
+    of_trial: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaEnd:
+    """The end of a replica that the log tells; `again_at`: its next line, None where it wrote no more."""
+
+    replica: str
+    at: datetime
+    reason: str
+    message: str
+    again_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What the kept log tells of a job's replicas.
+
+    `ends` in order of time; `first`: when a replica first wrote in an attempt; `torn_down_at`: when the service began
+    to tear a job down whose program had ended well.
+    """
+
+    ends: Sequence[ReplicaEnd] = ()
+    first: Mapping[tuple[str, int], datetime] = field(default_factory=dict)
+    torn_down_at: datetime | None = None
+
+
+def replica_lane(name: str, work: Sequence[Span], tries: Attempts, events: Sequence[JobEvent], heard: Heard) -> Lane:
+    """Return the lane of a replica; `work`: when the job had its machines, by attempt."""
+    again = {
+        row.occurred_at: row
+        for row in events
+        if row.kind == JobEvent.Kind.RESTARTED and row.detail.get("replica") == name
+    }
+    ends = [end for end in heard.ends if end.replica == name]
+    spans = [span for whole in _attempts(name, work, tries, heard) for span in _cut(whole, ends, again, tries)]
+    marks = tuple(_mark(end, again.get(end.at), events) for end in ends)
+    is_heard = bool(ends) or any(replica == name for replica, _ in heard.first)
+    return Lane(name, tuple(spans), marks, is_assumed=not is_heard and bool(spans))
+
+
+def _attempts(name: str, work: Sequence[Span], tries: Attempts, heard: Heard) -> Iterator[Span]:
+    """Yield when the replica ran in each attempt, as if it had not ended alone; from its first line where it is early.
+
+    A replica runs as soon as its own machine is there; in an attempt that never was RUNNING only its lines tell that.
+    """
+    by_attempt: dict[int, list[Span]] = {}
+    for span in work:
+        by_attempt.setdefault(span.attempt, []).append(span)
+    numbers = sorted({*by_attempt, *(attempt.number for attempt in tries.whole)})
+    for number in numbers:
+        spans, first = by_attempt.get(number, []), heard.first.get((name, number))
+        until = (tries.span(str(number)) or (None, None))[1]
+        if spans:
+            start = min(first, spans[0].start) if first is not None else spans[0].start
+            end = spans[-1].end
+            if heard.torn_down_at is not None and number == numbers[-1] and heard.torn_down_at > start:
+                end = min(end, heard.torn_down_at) if end is not None else heard.torn_down_at
+            yield replace(spans[0], start=start, end=end)
+        elif first is not None and until is not None:
+            yield Span("running", first, max(until, first), attempt=number)
+
+
+def _cut(
+    whole: Span, ends: Sequence[ReplicaEnd], again: Mapping[datetime, JobEvent], tries: Attempts
+) -> Iterator[Span]:
+    """Yield what is left of an attempt's span: up to each end of the replica, and on from where it wrote again.
+
+    What became of a replica that was stopped, while the job went on, and wrote no more is not known.
+    """
+    start: datetime | None = whole.start
+    for end in ends:
+        if start is None or end.at <= start or (whole.end is not None and end.at > whole.end):
+            continue
+        yield replace(whole, start=start, end=end.at)
+        is_restarted = end.at in again and tries.of(end.at + LAST_MOMENT).number == whole.attempt
+        goes_on = is_restarted and end.again_at is not None and end.again_at >= end.at
+        start = end.again_at if goes_on else None
+        if end.reason == TAKEN and not is_restarted and (whole.end is None or whole.end - end.at > LAST_WORDS):
+            yield replace(whole, start=end.at, seen=False)
+            return
+    if start is not None and (whole.end is None or start < whole.end):
+        yield replace(whole, start=start)
+
+
+def _mark(end: ReplicaEnd, restart: JobEvent | None, events: Sequence[JobEvent]) -> Mark:
+    """Tell an end: alone by its restart, together with the job by the job's own."""
+    if restart is not None:
+        return Mark(end.at, restart.reason, restart.message)
+    if end.reason == TAKEN and _was_preempted(end.at, events):
+        return Mark(end.at, PREEMPTED, f"Compute Engine took the Spot machine of {end.replica} back.")
+    return Mark(end.at, end.reason, end.message)
+
+
+def _was_preempted(at: datetime, events: Sequence[JobEvent]) -> bool:
+    """Tell whether the next loss of the whole job after a moment was a preemption."""
+    learned = {row.detail["restart"]: row.reason for row in events if row.kind == JobEvent.Kind.EXPLAINED}
+    losses = (
+        row
+        for row in events
+        if row.kind in (JobEvent.Kind.RESTARTED, JobEvent.Kind.MACHINES_LOST) and not row.detail.get("replica")
+    )
+    following = min((row for row in losses if row.occurred_at >= at), key=lambda row: row.occurred_at, default=None)
+    return following is not None and learned.get(following.once_key, following.reason) == PREEMPTED

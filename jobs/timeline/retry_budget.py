@@ -1,0 +1,123 @@
+"""How many restarts of each sort a job has used of those that Vertex AI grants, and which rule grants them."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from jobs.models import Job, JobEvent
+from jobs.strategies import STRATEGIES
+
+LIFECYCLE = "Understand the custom training service, read 2026-11-21"
+SPOT = "Use Spot VMs with training, read 2026-11-21"
+CAPACITY, RETRIES, INTERNAL = "capacity", "retries", "internal"
+GROUPS = {"preempted": CAPACITY, "stockout": CAPACITY, "job_retry": RETRIES, "internal": INTERNAL}
+"""Cause of a restart of the whole job: which allowance it uses."""
+MAX_CAPACITY_RETRIES, MAX_JOB_RETRIES, MAX_INTERNAL_RETRIES, MAX_WORKER_RESTARTS = 3, 3, 2, 5
+"""Of a job that is not Spot, of any job, of any job, and of each replica; see `LIFECYCLE`."""
+OF_REPLICAS = frozenset({"worker_restart", "worker_exit"})
+"""Causes of a replica's restart that count; `worker_exit` stands in events of earlier versions."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetryBudget:
+    """A sort of restart: `of` is how many Vertex AI grants, None where it does not count them."""
+
+    name: str
+    used: int
+    of: int | None
+    rule: str
+    source: str = LIFECYCLE
+
+    @property
+    def left(self) -> int | None:
+        """How many are left; None where they are not counted."""
+        return None if self.of is None else max(self.of - self.used, 0)
+
+    @property
+    def is_used_up(self) -> bool:
+        """Whether the next failure of this sort ends the job, or for a replica's restarts retries the whole job."""
+        return self.left == 0
+
+
+def restart_causes(events: Sequence[JobEvent]) -> Counter[str]:
+    """Count the restarts of the whole job by cause; one that was learned later replaces the one that was guessed."""
+    learned = {row.detail["restart"]: row.reason for row in events if row.kind == JobEvent.Kind.EXPLAINED}
+    return Counter(learned.get(row.once_key, row.reason) for row in _whole(events))
+
+
+def restart_limits(job: Job) -> dict[str, int]:
+    """Return how often Vertex AI restarts the whole job, for each allowance."""
+    strategy = STRATEGIES.get(job.strategy)
+    is_spot = strategy is not None and strategy.preemptible
+    capacity = strategy.restart_allowance if strategy is not None and is_spot else MAX_CAPACITY_RETRIES
+    return {CAPACITY: capacity, RETRIES: MAX_JOB_RETRIES, INTERNAL: MAX_INTERNAL_RETRIES}
+
+
+def retry_budget(job: Job, events: Sequence[JobEvent]) -> tuple[RetryBudget, ...]:
+    """List the grants that apply to the job, then those that were used without being counted.
+
+    Restarts of a replica count anew with every restart of the whole job.
+    """
+    causes, limits = restart_causes(events), restart_limits(job)
+    used = Counter(dict.fromkeys(limits, 0))
+    for cause, count in causes.items():
+        used[GROUPS.get(cause, "")] += count
+    retries = (
+        "A job is restarted at most three times after exit code 6, 11, 134 or 139, or when a replica has used up its"
+        " own restarts. Any other exit code ends it at once."
+    )
+    internal = "After an internal error a job is tried three times in all."
+    return (
+        _capacity(job, used[CAPACITY], limits[CAPACITY]),
+        RetryBudget("job retries", used[RETRIES], limits[RETRIES], retries),
+        RetryBudget("internal errors", used[INTERNAL], limits[INTERNAL], internal),
+        *_of_replicas(events),
+        *_uncounted(events, causes),
+    )
+
+
+def _whole(events: Sequence[JobEvent]) -> list[JobEvent]:
+    return [row for row in events if row.kind == JobEvent.Kind.RESTARTED and not row.detail.get("replica")]
+
+
+def _capacity(job: Job, used: int, limit: int) -> RetryBudget:
+    strategy = STRATEGIES.get(job.strategy)
+    if strategy is not None and strategy.preemptible:
+        rule = (
+            "A Spot job is restarted at most six times in all, whether its machine was taken back or none was to be"
+            " had; the seventh loss ends it."
+        )
+        return RetryBudget("Spot restarts", used, limit, rule, SPOT)
+    rule = "A job that finds no capacity in its region is tried again at most three times."
+    return RetryBudget("capacity retries", used, limit, rule)
+
+
+def _of_replicas(events: Sequence[JobEvent]) -> list[RetryBudget]:
+    since = max((row.occurred_at for row in _whole(events)), default=None)
+    again = Counter(
+        row.detail["replica"]
+        for row in events
+        if row.kind == JobEvent.Kind.RESTARTED
+        and row.reason in OF_REPLICAS
+        and row.detail.get("replica")
+        and (since is None or row.occurred_at > since)
+    )
+    rule = (
+        "A replica that was evicted, lost its node or failed a health check is started again at most five times; then"
+        " the whole job is retried."
+    )
+    return [RetryBudget(replica, used, MAX_WORKER_RESTARTS, rule) for replica, used in sorted(again.items())]
+
+
+def _uncounted(events: Sequence[JobEvent], causes: Counter[str]) -> list[RetryBudget]:
+    parts = Counter(row.reason for row in events if row.kind == JobEvent.Kind.RESTARTED and row.detail.get("replica"))
+    found = [
+        RetryBudget("maintenance", parts["maintenance"], None, "Maintenance moves a replica to another machine; nothing"
+              " counts it."),
+        RetryBudget("replica restarts, cause unknown", parts["replica_unknown"], None, "Vertex AI stopped and started a"
+              " replica; its log does not name the machines, which would tell an eviction from maintenance."),
+        RetryBudget("restarts with a worker", causes["worker_restart"], None, "restartJobOnWorkerRestart restarts the"
+              " whole job with each restart of a worker."),
+        RetryBudget("no cause known", causes["unknown"], None, "Vertex AI does not say why it restarted the job."),
+    ]  # fmt: skip
+    return [budget for budget in found if budget.used]

@@ -1,0 +1,35 @@
+"""The study that a job's body holds, and how many of its trials run at once. Read only."""
+
+from typing import Any
+
+from jobs.models import Job
+
+MAX_DIGITS = 10
+"""Of a count; the API's are int32."""
+
+
+def study_spec(job: Job) -> dict[str, Any] | None:
+    """The body that holds `studySpec` and the trial counts: the job's own, or a pipeline's inputs; None for others."""
+    for body in (job.spec, job.spec.get("trainingTaskInputs")):
+        if isinstance(body, dict) and isinstance(body.get("studySpec"), dict):
+            return body
+    return None
+
+
+def parallel_trials(job: Job) -> int:
+    """Return how many trials of a job may run at once: at least one and at most all, as the estimate counts them."""
+    body = study_spec(job) or {}
+    return max(1, min(whole(body.get("parallelTrialCount")), max(1, whole(body.get("maxTrialCount")))))
+
+
+def whole(value: object) -> int:
+    """Return a count of a body, which an adopted job may hold in any form; 0 for what is none."""
+    if isinstance(value, str) and value.isdecimal() and len(value) <= MAX_DIGITS:
+        return int(value)
+    is_count = isinstance(value, int | float) and 0 <= value < 10**MAX_DIGITS
+    return int(value) if is_count and isinstance(value, int | float) else 0
+
+
+def objects(value: object) -> list[dict[str, Any]]:
+    """Return the objects of a list in a body; none where it is no list."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

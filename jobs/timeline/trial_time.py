@@ -1,0 +1,141 @@
+"""When the machines of trials ran, and what that cost: waiting trials cost nothing.
+
+Every trial runs as a custom job of its own (vertex-facts 2.4), whose states tell when it had machines. `startTime` of a
+trial only tells when it was suggested, so the trial's own times count only while its custom job was not asked for.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from itertools import pairwise
+
+from jobs.cost.actual import BILLING_INCREMENT, accrued
+from jobs.cost.actual import billable as rounded_up
+from jobs.models import Job, Trial
+from jobs.states import FINISHED, JobState
+from jobs.timeline.spans import Span, billable, running
+from jobs.timeline.study_spec import parallel_trials
+
+SUCCEEDED, INFEASIBLE = "SUCCEEDED", "INFEASIBLE"
+ENDED = frozenset({SUCCEEDED, INFEASIBLE})
+"""Trial.State has no failed one: a trial that fails is INFEASIBLE (vertex-facts 2.4)."""
+HOLDS_MACHINES = frozenset({"ACTIVE", "STOPPING"})
+"""Trial.State of a trial that was suggested; whether its machines run already, only its custom job tells."""
+
+WAITS: dict[str, str] = {"": "waiting", JobState.QUEUED: "QUEUED", JobState.PENDING: "PENDING"}
+"""States of a trial's custom job as pages call them; "" is a wait that nobody saw."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrialTime:
+    """The machine time of all trials of a job until a moment, and how many trials' machines ran then."""
+
+    total: timedelta
+    running: int
+
+
+def machine_states(trial: Trial) -> list[Span]:
+    """Return the states of a trial's custom job as spans, without its final one; only the last may be open.
+
+    The state is "" where a wait was not observed. Until the custom job was asked for, the trial counts as RUNNING from
+    its own start to its own end.
+    """
+    changes = [(state, datetime.fromisoformat(at)) for state, at in trial.job_states or ()]
+    if not changes:
+        return _own_times(trial)
+    spans = [Span(state, at, then) for (state, at), (_, then) in pairwise(changes) if state or then > at]
+    state, at = changes[-1]
+    if state in FINISHED:
+        return spans
+    if trial.state not in ENDED:
+        return [*spans, Span(state, at, None)]
+    end = max(trial.ended_at or at, at)
+    has_run_unseen = trial.state == SUCCEEDED and not billable([*spans, Span(state, at, end)])
+    return [*spans, Span(JobState.RUNNING if has_run_unseen else state, at, end)]
+
+
+def _own_times(trial: Trial) -> list[Span]:
+    if trial.started_at is None or trial.state not in HOLDS_MACHINES | ENDED:
+        return []
+    end = None if trial.state not in ENDED else max(trial.ended_at or trial.started_at, trial.started_at)
+    return [Span(JobState.RUNNING, trial.started_at, end)]
+
+
+def machine_spans(trial: Trial) -> list[Span]:
+    """Return the spans in which a trial's machines ran and were billed."""
+    return billable(machine_states(trial))
+
+
+def is_running(trial: Trial) -> bool:
+    """Tell whether a trial's machines run now."""
+    return any(span.end is None for span in machine_spans(trial))
+
+
+def is_waiting(trial: Trial) -> bool:
+    """Tell whether a trial was begun and has no machines: before it first runs, or after a restart."""
+    return trial.state not in ENDED and not is_running(trial)
+
+
+def state_now(trial: Trial) -> str:
+    """Return the state of a trial, or while it waits for machines that of its custom job, such as QUEUED."""
+    spans = machine_states(trial)
+    if trial.state not in HOLDS_MACHINES or not spans or is_running(trial):
+        return trial.state
+    return WAITS.get(spans[-1].state, spans[-1].state.upper())
+
+
+def ran(trial: Trial, now: datetime) -> timedelta:
+    """Return how long a trial's machines have run by `now`."""
+    return sum((span.length(now) for span in machine_spans(trial)), timedelta())
+
+
+def waited(trial: Trial, now: datetime) -> timedelta:
+    """Return how long a trial has been begun by `now` without machines."""
+    idle = [span for span in machine_states(trial) if span not in machine_spans(trial)]
+    return sum((span.length(now) for span in idle), timedelta())
+
+
+def trial_time(trials: Iterable[Trial], now: datetime) -> TrialTime:
+    """Return the machine time of these trials until `now`. That of a trial that ended is rounded up as it is billed."""
+    total, count = timedelta(), 0
+    for trial in trials:
+        is_open = is_running(trial)
+        length = ran(trial, now)
+        total += length if is_open else rounded_up(length)
+        count += is_open
+    return TrialTime(total, count)
+
+
+def all_trials_ran(job: Job, now: datetime) -> timedelta:
+    """Return the machine time of all trials until `now`, from the job's columns; for jobs whose trials are counted."""
+    total = timedelta(seconds=job.trial_seconds or 0)
+    if job.trials_counted_at is not None and not job.is_finished:
+        total += job.trials_running * max(now - job.trials_counted_at, timedelta())
+    return total
+
+
+def trial_price(job: Job) -> Decimal | None:
+    """Return what one trial costs an hour, in USD: `hourly_usd` is the price of all that may run at once."""
+    return None if job.hourly_usd is None else job.hourly_usd / (job.parallel_trials or parallel_trials(job))
+
+
+def cost_so_far(job: Job, now: datetime, *, increment: timedelta = BILLING_INCREMENT) -> Decimal | None:
+    """Return what a job has cost until `now` in USD; None where its price is not known.
+
+    A tuning job costs what its trials' machines ran, every other job the time in which it ran itself.
+    """
+    if job.trial_seconds is None:
+        return accrued(job.hourly_usd, running(job, now), increment=increment)
+    return accrued(trial_price(job), all_trials_ran(job, now), increment=increment)
+
+
+def cost_since(job: Job, trials: Sequence[Trial], since: datetime, now: datetime) -> Decimal | None:
+    """Return what the trials of a job have cost from `since` to `now` in USD; None where its price is not known."""
+    spans = [span for trial in trials for span in machine_spans(trial)]
+    until = job.ended_at or now
+    return accrued(trial_price(job), sum((_overlap(span, since, until) for span in spans), timedelta()))
+
+
+def _overlap(span: Span, since: datetime, until: datetime) -> timedelta:
+    return max((span.end or until) - max(span.start, since), timedelta())

@@ -1,0 +1,126 @@
+"""A study in words: what came of its trials, why one waits, and when all will have ended. Read only."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from jobs.bounds import bounded
+from jobs.cost.actual import for_time
+from jobs.cost.trials import machine_time_left, time_left
+from jobs.models import Job, Trial
+from jobs.states import WAITING_AT_VERTEX, JobState
+from jobs.timeline.spans import billable
+from jobs.timeline.trial_time import ENDED, INFEASIBLE, SUCCEEDED, cost_so_far, machine_states, ran, trial_price
+from jobs.timeline.trials import Study
+from jobs.timeline.waiting import waiting_words
+
+MAX_NAMED = 5
+"""Trials that one line names."""
+MAX_SUMMARY_CHARACTERS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """When the trials of a study will have ended and what they will have cost, at the pace of those that have ended.
+
+    `trial` is how long one is taken to run, `is_measured` whether that is the mean of trials that have succeeded.
+    """
+
+    trial: timedelta
+    is_measured: bool
+    left: timedelta
+    usd: Decimal | None
+
+
+def summary(study: Study) -> str:
+    """Return what came of the trials so far: "20 trials: 18 succeeded, 2 infeasible; best accuracy 0.93 by trial 7"."""
+    if not study.trials:
+        return ""
+    count, under_way = len(study.trials), study.under_way
+    counts = {"succeeded": study.succeeded, "infeasible": study.failed, "under way": under_way}
+    parts = [f"{number} {word}" for word, number in counts.items() if number]
+    best = _best(study)
+    words = f"{count} trial{'s' * (count != 1)}: {', '.join(parts)}"
+    return bounded(f"{words}; {best}" if best else words, MAX_SUMMARY_CHARACTERS)
+
+
+def _best(study: Study) -> str:
+    if not study.best:
+        return ""
+    if len(study.objectives) > 1:
+        return f"{len(study.best)} on the Pareto front: {_named(study.best)}"
+    (trial,), (metric,) = study.best, study.objectives
+    return f"best {metric.id} {trial.metrics[metric.id]:.5g} by trial {trial.trial_id}"
+
+
+def failures(study: Study) -> str:
+    """Return which trials failed and how many may; "" where none did."""
+    failed = [trial for trial in study.trials if trial.state == INFEASIBLE]
+    if not failed:
+        return ""
+    limit = study.allowed_failures
+    rule = f"maxFailedTrialCount is {limit}" if limit else "maxFailedTrialCount is not set, so Vertex AI decides"
+    named = _named(failed).replace("trial", "Trial", 1)
+    return f"{named} {'is' if len(failed) == 1 else 'are'} infeasible; {rule}."
+
+
+def _named(trials: Sequence[Trial]) -> str:
+    names = ", ".join(trial.trial_id for trial in trials[:MAX_NAMED])
+    more = len(trials) - MAX_NAMED
+    return f"trial{'s' * (len(trials) != 1)} {names}" + (f" and {more} more" if more > 0 else "")
+
+
+def wait_words(job: Job, trial: Trial) -> str:
+    """Return why a trial that was begun has no machines; "" for one that runs or has ended.
+
+    What its custom job reports comes first; Vertex AI tells nothing else, so the rest follows the job's strategy.
+    """
+    if trial.state in ENDED:
+        return ""
+    if trial.state == "REQUESTED":
+        return "requested; Vertex AI has not begun it yet"
+    states = machine_states(trial)
+    if not states or billable(states[-1:]):
+        return ""
+    if trial.job_error:
+        return trial.job_error.partition("\n")[0]
+    state = states[-1].state
+    if state not in WAITING_AT_VERTEX:
+        return f"its custom job is {state}"
+    return waiting_words(job.strategy, state, has_run=bool(billable(states)))
+
+
+def to_come_words(study: Study) -> str:
+    """Return why the trials that Vertex AI has not begun wait; "" where none will follow."""
+    if not study.to_come:
+        return ""
+    if study.under_way < study.parallel:
+        return "Vertex AI begins them soon"
+    running, waiting = study.running, study.waiting
+    if not waiting:
+        return f"{running} of {study.parallel} parallel trials are running"
+    return f"{study.under_way} of {study.parallel} parallel trials are under way: {running} running, {waiting} waiting"
+
+
+def outlook(job: Job, study: Study, now: datetime) -> Outlook | None:
+    """Return how the study will go on; None where it has ended, or nobody knows how long a trial takes.
+
+    One trial takes as long as those that succeeded did on average, before the first of them as long as was expected.
+    """
+    if job.is_finished:
+        return None
+    measured = [ran(trial, now) for trial in study.trials if trial.state == SUCCEEDED]
+    trial = sum(measured, timedelta()) / len(measured) if measured else timedelta(seconds=job.expected_seconds)
+    if trial <= timedelta():
+        return None
+    begun = [ran(each, now) for each in study.trials if each.state not in ENDED]
+    to_come = 0 if job.state == JobState.CANCELLING else study.to_come
+    price, spent = trial_price(job), cost_so_far(job, now)
+    rest = machine_time_left(begun, to_come, trial=trial)
+    return Outlook(
+        trial=trial,
+        is_measured=bool(measured),
+        left=time_left(begun, to_come, study.parallel, trial=trial),
+        usd=None if price is None or spent is None else spent + for_time(price, rest),
+    )

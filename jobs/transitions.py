@@ -1,0 +1,126 @@
+"""The only functions that change the state of a job, each with the event that explains it."""
+
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from jobs import outbox, states, storable, timeline
+from jobs.models import Job, JobEvent
+from jobs.states import FINISHED, JobState
+
+
+def transition(
+    job: Job,
+    to: str,
+    *,
+    now: datetime,
+    message: str,
+    actor: User | None = None,
+    reason: str = "",
+    occurred_at: datetime | None = None,
+    detail: dict[str, Any] | None = None,
+    once_key: str = "",
+    **columns: Any,
+) -> bool:
+    """Move `job` from the state its instance holds to `to`; return False when that is not possible any more.
+
+    Writes the state, its event, the derived columns and any further `columns` in one transaction. False means that
+    another worker moved the job first, that `once_key` was already recorded, or that the move is not one that
+    `states.may_follow` allows; nothing was written then. On True the instance holds the new row.
+
+    `now` is when the step began, so that what it learned may have happened a little later: then that is when it was
+    learned.
+    """
+    if not states.may_follow(job.state, to, is_adopted=job.is_adopted):
+        return False
+    occurred_at = occurred_at or now
+    event = JobEvent(
+        job=job,
+        kind=JobEvent.Kind.STATE,
+        from_state=job.state,
+        to_state=to,
+        actor=actor,
+        occurred_at=occurred_at,
+        recorded_at=max(now, occurred_at),
+        reason=reason,
+        message=message,
+        detail=detail or {},
+        once_key=once_key or f"state:{to}:{occurred_at.isoformat()}",
+    )
+    rest = {"due_at": None} if to in FINISHED and not job.may_have_duplicates else {}
+    return _write(job, event, columns | rest | {"state": to}, only_from=job.state)
+
+
+def record_event(
+    job: Job,
+    kind: str,
+    *,
+    now: datetime,
+    message: str,
+    once_key: str,
+    actor: User | None = None,
+    reason: str = "",
+    occurred_at: datetime | None = None,
+    detail: dict[str, Any] | None = None,
+    **columns: Any,
+) -> bool:
+    """Record something that happened without a change of state; return False when `once_key` was recorded before."""
+    event = JobEvent(
+        job=job,
+        kind=kind,
+        actor=actor,
+        occurred_at=occurred_at or now,
+        recorded_at=max(now, occurred_at or now),
+        reason=reason,
+        message=message,
+        detail=detail or {},
+        once_key=once_key,
+    )
+    return _write(job, event, columns)
+
+
+def supersede(job: Job, *, by: Job, now: datetime) -> None:
+    """End the row of a job that was adopted from outside and is now followed by `by`, the request that made it."""
+    message = f"It was made by the request “{by.display_name}” and is followed there; this entry ends here."
+    fields: dict[str, Any] = {"reason": "superseded", "detail": {"job": str(by.pk)}}
+    if not transition(job, JobState.LOST, now=now, message=message, remote_name="", **fields):
+        key = f"superseded:{by.pk}"
+        record_event(job, JobEvent.Kind.REPAIRED, now=now, message=message, once_key=key, remote_name="", **fields)
+
+
+def _write(job: Job, event: JobEvent, columns: dict[str, Any], *, only_from: str | None = None) -> bool:
+    """Write an event, its message, the columns and what follows from all events; bring the instance up to date.
+
+    Values that their columns cannot hold are made to fit first; the event's detail tells which of its own were.
+    """
+    if cuts := storable.fit(event):
+        event.detail |= {"cut": cuts}
+    columns = storable.fit_columns(Job, columns)
+    with transaction.atomic():
+        rows = Job.objects.select_for_update().filter(pk=job.pk)
+        held = rows.exists() if only_from is None else rows.filter(state=only_from).exists()
+        if not held or JobEvent.objects.filter(job=job, once_key=event.once_key).exists():
+            return False
+        event.save()
+        outbox.record_event(event, job)
+        columns = columns | _derived(job) | {"is_counted": False}
+        Job.objects.filter(pk=job.pk).update(**columns)
+    for name, value in columns.items():
+        setattr(job, name, value)
+    return True
+
+
+def _derived(job: Job) -> dict[str, Any]:
+    """The columns that cache what a job's events tell."""
+    facts = timeline.facts(job.events.telling().defer("message").order_by("id"))
+    return {
+        "state_since": facts.state_since,
+        "approved_at": facts.approved_at,
+        "started_at": facts.started_at,
+        "ended_at": facts.ended_at,
+        "running_seconds": facts.running.total_seconds(),
+        "running_since": facts.running_since,
+        "restarts": facts.restarts,
+    }

@@ -1,0 +1,21 @@
+"""What keeps the rows right without anybody asking: repair, retention, spending limits, open approvals, sums of what
+has ended, and the audit of all rows.
+"""
+
+from jobs.upkeep.approvals import watch_approvals
+from jobs.upkeep.caps import watch_caps
+from jobs.upkeep.figures import count_all, count_ended, standard_price
+from jobs.upkeep.learning import submission_of
+from jobs.upkeep.repair import repair
+from jobs.upkeep.spending import watch_spending
+
+__all__ = [
+    "count_all",
+    "count_ended",
+    "repair",
+    "standard_price",
+    "submission_of",
+    "watch_approvals",
+    "watch_caps",
+    "watch_spending",
+]

@@ -1,0 +1,69 @@
+"""Requests that nobody answers: approvers are reminded, and in the end the request expires."""
+
+from datetime import datetime, timedelta
+
+from django.db import transaction
+
+from jobs import transitions
+from jobs.models import Approval, Job, JobEvent
+from jobs.outbox import APPROVAL_EXPIRED
+from jobs.requests.policy_versions import current_version, terms_of
+from jobs.states import JobState
+
+AT_ONCE = 100
+"""Requests handled by one sweep; the next one finds the rest."""
+
+
+def watch_approvals(now: datetime) -> int:
+    """Remind of open requests and end those whose time is over; return how many events were written."""
+    return _expire(now) + _remind(now)
+
+
+def _expire(now: datetime) -> int:
+    due = Approval.objects.filter(decision="", expires_at__lte=now).order_by("expires_at")
+    return sum(_expire_one(question, now) for question in list(due.select_related("job")[:AT_ONCE]))
+
+
+def _expire_one(question: Approval, now: datetime) -> bool:
+    """End one request, unless it was answered, withdrawn or asked anew meanwhile."""
+    with transaction.atomic():
+        job = Job.objects.select_for_update().get(pk=question.job_id)
+        fresh = Approval.objects.get(pk=question.pk)
+        if fresh.decision or fresh.expires_at is None or fresh.expires_at > now:
+            return False
+        Approval.objects.filter(pk=question.pk).update(expires_at=None, remind_at=None)
+        if job.state != JobState.AWAITING_APPROVAL:
+            return False
+        hours = _hours(fresh.expires_at - fresh.asked_at)
+        message = f"Nobody decided within {hours}, so the request has expired. Request it anew if it is still needed."
+        return transitions.transition(
+            job, JobState.WITHDRAWN, now=now, reason=APPROVAL_EXPIRED, message=message, due_at=None
+        )
+
+
+def _remind(now: datetime) -> int:
+    due = Approval.objects.filter(decision="", remind_at__lte=now).order_by("remind_at")
+    return sum(_remind_one(question, now) for question in list(due.select_related("job__team")[:AT_ONCE]))
+
+
+def _remind_one(question: Approval, now: datetime) -> bool:
+    """Write the event that a message to the approvers begins with, and when the next one is due."""
+    with transaction.atomic():
+        job = Job.objects.select_for_update(of=("self",)).select_related("team").get(pk=question.job_id)
+        fresh = Approval.objects.get(pk=question.pk)
+        if fresh.decision or fresh.remind_at is None or fresh.remind_at > now:
+            return False
+        hours = terms_of(current_version(job.team)).remind_hours
+        is_open = job.state == JobState.AWAITING_APPROVAL
+        again = now + timedelta(hours=hours) if hours and is_open else None
+        Approval.objects.filter(pk=question.pk).update(remind_at=again)
+        if not is_open:
+            return False
+        message = f"It has waited {_hours(now - fresh.asked_at)} for an approval."
+        once_key = f"approval_due:{fresh.remind_at.isoformat()}"
+        return transitions.record_event(job, JobEvent.Kind.REMINDED, now=now, message=message, once_key=once_key)
+
+
+def _hours(span: timedelta) -> str:
+    hours = round(span / timedelta(hours=1))
+    return f"{hours // 24} days" if hours >= 48 and hours % 24 == 0 else f"{hours} hours"

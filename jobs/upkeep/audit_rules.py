@@ -1,0 +1,209 @@
+"""What must hold of every job: one function for each invariant, which says in words what is broken."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from jobs import states, timeline
+from jobs.models import Approval, Job, JobEvent, Vote
+from jobs.queue.claims import JOB_LEASE, LEASE
+from jobs.states import FINISHED, LOCAL, JobState
+
+CLOSE_SECONDS = 0.001
+"""Sums of seconds that differ by less are the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A job with all that its rules look at."""
+
+    job: Job
+    events: Sequence[JobEvent]
+    approval: Approval | None
+    is_watched: bool
+    now: datetime
+    votes: Sequence[Vote] = ()
+
+    @property
+    def states(self) -> list[JobEvent]:
+        """The events that changed its state, in the order in which they were recorded."""
+        return [event for event in self.events if event.kind == JobEvent.Kind.STATE]
+
+
+Rule = Callable[[Evidence], str | None]
+"""Says in words what is broken, or None."""
+
+
+def _state(one: Evidence) -> str | None:
+    last = one.states[-1].to_state if one.states else ""
+    if one.job.state != last:
+        return f"Its state is {_shown(one.job.state)}, but its last event says {_shown(last)}."
+    return None
+
+
+def _history(one: Evidence) -> str | None:
+    before = ""
+    for event in one.states:
+        if event.from_state != before:
+            return f"It went on from {_shown(event.from_state)}, but was {_shown(before)}."
+        if not states.may_follow(before, event.to_state, is_adopted=one.job.is_adopted):
+            return f"It went from {_shown(before)} to {_shown(event.to_state)}, which cannot be."
+        before = event.to_state
+    return None
+
+
+def _derived(one: Evidence) -> str | None:
+    if not one.events:
+        return "It has no events."
+    job, facts = one.job, timeline.facts(one.events)
+    pairs = {
+        "state_since": (job.state_since, facts.state_since),
+        "started_at": (job.started_at, facts.started_at),
+        "ended_at": (job.ended_at, facts.ended_at),
+        "running_since": (job.running_since, facts.running_since),
+        "restarts": (job.restarts, facts.restarts),
+    }
+    if job.approved_at is not None:  # rows from before the column have none
+        pairs["approved_at"] = (job.approved_at, facts.approved_at)
+    wrong = [
+        f"{name} is {held}, the events say {counted}" for name, (held, counted) in pairs.items() if held != counted
+    ]
+    if abs(job.running_seconds - facts.running.total_seconds()) > CLOSE_SECONDS:
+        wrong.append(f"running_seconds is {job.running_seconds}, the events say {facts.running.total_seconds()}")
+    return f"{'; '.join(wrong)}." if wrong else None
+
+
+def _next_step(one: Evidence) -> str | None:
+    job = one.job
+    is_kept = job.deletion_requested_at is not None and job.deleted_at is None
+    if is_kept and job.due_at is None:
+        return "Its deletion at Vertex AI was asked for and is not due."
+    if job.is_finished and not (is_kept or job.may_have_duplicates) and job.due_at is not None and job.claim is None:
+        return f"It has ended and is still due at {job.due_at}."
+    if job.state in {JobState.APPROVED, JobState.SUBMITTING} and job.due_at is None:
+        return "It waits for a worker and is not due."
+    if job.cancel_requested_at and job.remote_name and not job.is_finished and job.due_at is None and job.claim is None:
+        return "It is to be cancelled, goes on, and the cancellation is not due."
+    return None
+
+
+def _remote_name(one: Evidence) -> str | None:
+    has_been_there = any(event.to_state not in LOCAL for event in one.states)
+    is_superseded = any(event.reason == "superseded" for event in one.events)
+    if has_been_there and not one.job.remote_name and not is_superseded:
+        return "It is at Vertex AI and has no name there."
+    if one.job.remote_name and not has_been_there:
+        return f"It has the name {one.job.remote_name} and has never been at Vertex AI."
+    return None
+
+
+def _watched(one: Evidence) -> str | None:
+    if one.job.state not in LOCAL | FINISHED and not one.is_watched:
+        return "It is active at Vertex AI and nobody looks at its region."
+    return None
+
+
+def _approval(one: Evidence) -> str | None:
+    was_asked = any(event.to_state == JobState.AWAITING_APPROVAL for event in one.states)
+    if was_asked != (one.approval is not None):
+        return "It awaited approval without a question." if was_asked else "It has a question that it never awaited."
+    if one.approval is None:
+        return None
+    answers = {str(JobState.APPROVED): "approved", str(JobState.REJECTED): "rejected"}
+    expected = ""
+    for event in one.states:  # a job may be asked about again, which opens the question anew
+        if JobState.AWAITING_APPROVAL in (event.from_state, event.to_state):
+            expected = answers.get(event.to_state, "")
+    if one.approval.decision != expected:
+        return f"Its approval says {_shown(one.approval.decision)}, its events say {_shown(expected)}."
+    if bool(one.approval.decision) != (one.approval.decided_at is not None):
+        return "Its approval has an answer without a time, or a time without an answer."
+    return _votes(one, one.approval)
+
+
+def _votes(one: Evidence, approval: Approval) -> str | None:
+    """One answer was not kept as a vote before there could be several."""
+    own = [vote for vote in one.votes if vote.asked_at == approval.asked_at]
+    if any(one.job.owner_id in (vote.voter_id, vote.counts_for_id) for vote in own):
+        return "Its owner voted on it."
+    approved = sum(vote.decision == Approval.Decision.APPROVED for vote in own)
+    if approval.decision == Approval.Decision.APPROVED and approval.votes_needed > max(approved, 1):
+        return f"It was approved with {approved} votes, and {approval.votes_needed} were needed."
+    return None
+
+
+def _once_keys(one: Evidence) -> str | None:
+    counted = Counter(event.once_key for event in one.events)
+    twice = sorted(key for key, count in counted.items() if count > 1 or not key)
+    return f"Events share a key that should be used once: {', '.join(map(_shown, twice))}." if twice else None
+
+
+def _attempts(one: Evidence) -> str | None:
+    counted = sum(event.kind == JobEvent.Kind.SUBMIT_ATTEMPTED for event in one.events)
+    if one.job.submit_attempts != counted:
+        return f"It counts {one.job.submit_attempts} tries to submit it; its events tell of {counted}."
+    return None
+
+
+def _adoption(one: Evidence) -> str | None:
+    counted = sum(event.kind == JobEvent.Kind.ADOPTED for event in one.events)
+    if counted != one.job.is_adopted:
+        return f"Its row says {'' if one.job.is_adopted else 'not '}adopted, and {counted} events tell of it."
+    if one.job.is_adopted and (one.job.cancel_requested_at or one.job.due_at):
+        return "It was made outside Trainboard and has a next step here, although it is only watched."
+    return None
+
+
+def _deletion(one: Evidence) -> str | None:
+    job, kinds = one.job, [event.kind for event in one.events]
+    if job.deleted_at is not None and (job.deletion_requested_at is None or job.deleted_at < job.deletion_requested_at):
+        return "It was deleted at Vertex AI before anybody asked for it."
+    if job.deletion_requested_at is not None and (job.is_adopted or job.state not in FINISHED - LOCAL):
+        return "Its deletion was asked for, which only a job of ours that ended at Vertex AI can be."
+    for name, moment, kind in (
+        ("deletion", job.deletion_requested_at, JobEvent.Kind.DELETE_REQUESTED),
+        ("end", job.deleted_at, JobEvent.Kind.DELETED),
+    ):
+        if moment is not None and kind not in kinds:
+            return f"No event tells of the {name} at {moment}."
+    if JobEvent.Kind.DELETED in kinds and job.deleted_at is None:
+        return "An event tells that Vertex AI deleted it, the row does not."
+    return None
+
+
+def _held(one: Evidence) -> str | None:
+    return claim_rule(one.job.claim, one.job.claimed_until, one.now)
+
+
+def claim_rule(claim: object, until: datetime | None, now: datetime) -> str | None:
+    """Say what is wrong with a claim, of whatever row."""
+    if claim is not None and until is None:
+        return "A worker holds it without an end."
+    if claim is None and until is not None:
+        return "It is held until a time by nobody."
+    if until is not None and now - until > LEASE:
+        return f"A worker's claim ran out at {until} and was not taken back."
+    if until is not None and until - now > 2 * JOB_LEASE + timedelta(minutes=1):
+        return f"A worker holds it until {until}, longer than any may."
+    return None
+
+
+def _shown(value: str) -> str:
+    return value or "nothing"
+
+
+RULES: dict[str, Rule] = {
+    "state": _state,
+    "history": _history,
+    "derived": _derived,
+    "next step": _next_step,
+    "remote name": _remote_name,
+    "watched": _watched,
+    "approval": _approval,
+    "once keys": _once_keys,
+    "attempts": _attempts,
+    "adoption": _adoption,
+    "deletion": _deletion,
+    "claim": _held,
+}

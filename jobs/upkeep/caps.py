@@ -1,0 +1,58 @@
+"""Jobs that come near the cap on their cost or reach it: each is told once, then cancelled unless policy says no."""
+
+from datetime import datetime
+from decimal import Decimal
+
+from django.db import transaction
+
+from jobs import transitions
+from jobs.cost import format_usd
+from jobs.models import Job, JobEvent
+from jobs.requests import cancels_at_cap
+from jobs.upkeep.spending import cost_of, last_known, request_end
+
+NEAR_PERCENT, REACHED_PERCENT = 80, 100
+AT_ONCE = 500
+"""Jobs looked at by one sweep, those that started first; the rest wait until some of these have ended."""
+
+
+def watch_caps(now: datetime) -> int:
+    """Tell of every running job that has cost 80 or 100 percent of its cap since the last call; return how many times.
+
+    A job that has ended is not looked at: its end has overtaken its cap.
+    """
+    capped = Job.objects.remote().filter(cap_usd__isnull=False, cap_told__lt=REACHED_PERCENT, started_at__isnull=False)
+    rows = capped.select_related("team", "last_seen").defer("spec", "estimate", "error", "log_sources")
+    return sum(_watch(job, now) for job in list(rows.order_by("started_at", "pk")[:AT_ONCE]))
+
+
+def _watch(job: Job, now: datetime) -> int:
+    usd = cost_of(job, last_known(job, now))
+    if usd is None or job.cap_usd is None:
+        return 0
+    if usd >= job.cap_usd:
+        return int(_record(job, JobEvent.Kind.CAP_REACHED, usd, REACHED_PERCENT, now))
+    if job.cap_told < NEAR_PERCENT and usd * 100 >= job.cap_usd * NEAR_PERCENT:
+        return int(_record(job, JobEvent.Kind.CAP_NEAR, usd, NEAR_PERCENT, now))
+    return 0
+
+
+def _record(job: Job, kind: JobEvent.Kind, usd: Decimal, percent: int, now: datetime) -> bool:
+    assert job.cap_usd is not None
+    cap = format_usd(job.cap_usd)
+    message = f"It has cost {format_usd(usd)}, {percent} % of its cap of {cap}."
+    if percent == REACHED_PERCENT:
+        message = f"It has cost {format_usd(usd)} and has reached its cap of {cap}."
+    with transaction.atomic():
+        is_new = transitions.record_event(
+            job,
+            kind,
+            now=now,
+            message=message,
+            once_key=f"cap:{percent}",
+            detail={"cost_usd": str(usd), "cap_usd": str(job.cap_usd)},
+            cap_told=percent,
+        )
+        if is_new and percent == REACHED_PERCENT and cancels_at_cap(job.team):
+            request_end(job, now=now, message=f"A job is cancelled when it has cost its cap, here {cap}.")
+    return is_new

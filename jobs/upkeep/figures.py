@@ -1,0 +1,200 @@
+"""The figures of jobs that have ended, kept so that no page has to go through the jobs themselves.
+
+A job counts as soon as it has ended, and again when something is learned of it later: whoever writes its row clears
+`is_counted`, and the sweep counts what is not. The figures of a job say what it has added to the sum of its month, so
+counting a job again adds only the difference, and a step that was cut short or done twice changes nothing.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F, Q
+
+from jobs import cost, spec, timeline
+from jobs.budgets import lock_teams, record_spend
+from jobs.catalog import count_accelerators
+from jobs.clock import database_now
+from jobs.cost.actual import for_time
+from jobs.models import Job, JobEvent, JobFigures, MonthFigures
+from jobs.models.figures import GROUPED, SUMMED, VERSION
+from jobs.prices import current_book
+from jobs.strategies import STRATEGIES
+from jobs.upkeep import learning
+from jobs.upkeep.restart_losses import NO_LOSS, Lost, restart_losses
+
+PORTION = 200
+"""Jobs of one transaction: a fraction of a second, so that no worker waits for long."""
+NONE = dict.fromkeys(SUMMED, 0)
+LOSSES = (JobEvent.Kind.RESTARTED, JobEvent.Kind.EXPLAINED, JobEvent.Kind.MACHINES_LOST)
+PREEMPTED, STANDARD = "preempted", "standard"
+COMPARED = frozenset(key for key, each in STRATEGIES.items() if each.price_key not in (STANDARD, "reservation"))
+"""Strategies with prices of their own for each job."""
+MAX_CENTS = 10**14
+"""What a job cost is cut to this, so that sums fit their columns whatever somebody has requested."""
+Group = tuple[Any, ...]
+"""A month, then the values of GROUPED."""
+
+
+def count_ended(now: datetime | None = None) -> int:
+    """Bring the figures of up to PORTION jobs up to date; return how many there were. Repeating it is harmless.
+
+    `now` is the time of the step, by default the database's. What the jobs have cost is recorded with it.
+    """
+    with transaction.atomic():
+        ended = Q(ended_at__isnull=False) | Q(figures__isnull=False)
+        keys = list(Job.objects.filter(ended, is_counted=False).order_by("pk").values_list("pk", flat=True)[:PORTION])
+        keys = keys or _of_version_before()
+        if not keys:
+            return 0
+        lock_teams(Job.objects.filter(pk__in=keys).values_list("team_id", flat=True))
+        rows = Job.objects.select_for_update(no_key=True).filter(pk__in=keys).order_by("pk")
+        jobs = list(rows.defer("error", "log_sources"))
+        before = JobFigures.objects.in_bulk(keys)
+        after = {figures.pk: figures for figures in _figures(jobs, before)}
+        JobFigures.objects.filter(pk__in=before.keys() - after.keys()).delete()  # a lost job that goes on
+        JobFigures.objects.bulk_create(
+            after.values(),
+            update_conflicts=True,
+            unique_fields=["job"],
+            update_fields=[*GROUPED, "ended_on", *SUMMED, "learned", "version"],
+        )
+        _add(_differences(before.values(), after.values()))
+        learning.add(before.values(), after.values())
+        record_spend(jobs, now or database_now())
+        Job.objects.filter(pk__in=keys).update(is_counted=True)
+    return len(keys)
+
+
+def _of_version_before() -> list[UUID]:
+    """Return jobs whose figures lack what this version counts."""
+    rows = JobFigures.objects.filter(version__lt=VERSION).order_by("pk")
+    return list(rows.values_list("pk", flat=True)[:PORTION])
+
+
+def count_all() -> Iterator[int]:
+    """Count every job that is not counted yet; yield after each portion how many it had."""
+    while count := count_ended():
+        yield count
+
+
+def _figures(jobs: Sequence[Job], before: Mapping[UUID, JobFigures]) -> Iterator[JobFigures]:
+    """Yield the figures of those of the jobs that have ended; three queries."""
+    losses: dict[UUID, list[JobEvent]] = {job.pk: [] for job in jobs}
+    for event in JobEvent.objects.filter(job__in=losses, kind__in=LOSSES).order_by("job", "id"):
+        losses[event.job_id].append(event)
+    lost = restart_losses(jobs)
+    for job in jobs:
+        if job.ended_at is not None:
+            yield _figures_of(job, losses[job.pk], lost.get(job.pk, NO_LOSS), before.get(job.pk))
+
+
+def _figures_of(job: Job, losses: Sequence[JobEvent], lost: Lost, before: JobFigures | None) -> JobFigures:
+    assert job.ended_at is not None
+    usd, ran = timeline.cost_so_far(job, job.ended_at), timeline.running(job, job.ended_at)
+    submission, preemptions = learning.submission_of(job), _count_preemptions(losses)
+    inside = learning.is_inside(job, usd)
+    return JobFigures(
+        **_group_of(job),
+        jobs=1,
+        unpriced=int(usd is None and job.started_at is not None),
+        cents=_cents(usd or Decimal(0)),
+        saved_cents=_saved_cents(job, submission, usd, lost, before),
+        lost_cents=_cents(for_time(job.hourly_usd or Decimal(0), lost.preempted)),
+        estimated=int(inside is not None),
+        inside=int(inside is True),
+        seconds=round(ran.total_seconds() if job.trial_seconds is None else job.trial_seconds),
+        preemptions=preemptions,
+        learned=learning.learned_from(job, submission, lost, preemptions, inside=inside),
+        version=VERSION,
+    )
+
+
+def _group_of(job: Job) -> dict[str, Any]:
+    """Return the job, its day and the columns by which it is grouped."""
+    assert job.ended_at is not None
+    accelerators = count_accelerators(job.machines).most_common(1)
+    waited = timeline.wait_bucket(timeline.waited(job, job.ended_at)) if job.started_at else timeline.NEVER_RAN
+    return {
+        "job": job,
+        "ended_on": job.ended_at.astimezone(UTC).date(),
+        "team_id": job.team_id,
+        "owner_id": job.owner_id,
+        "strategy": job.strategy,
+        "region": job.region,
+        "accelerator": accelerators[0][0] if accelerators else "",
+        "outcome": job.state,
+        "wait_bucket": waited,
+    }
+
+
+def _cents(usd: Decimal) -> int:
+    return max(-MAX_CENTS, min(int((usd / cost.CENT).to_integral_value()), MAX_CENTS))
+
+
+def _saved_cents(
+    job: Job, submission: spec.Submission | None, usd: Decimal | None, lost: Lost, before: JobFigures | None
+) -> int:
+    """Return what the same work would have cost more under Standard; 0 where that is not to be compared.
+
+    Standard would not have lost what restarts did. A reservation and a persistent resource are billed whether or not a
+    job uses them, so their jobs save nothing. A job that was sent before prices were kept with it counts at the prices
+    of the day on which it was first counted.
+    """
+    if job.strategy not in COMPARED or submission is None or not usd or not job.hourly_usd:
+        return 0
+    if job.price_snapshot is None and before is not None and before.version == VERSION and before.cents == _cents(usd):
+        return before.saved_cents
+    price = standard_price(job, submission)
+    if price is None:
+        return 0
+    ran = timeline.running(job, job.ended_at) if job.ended_at else timedelta()
+    useful = Decimal(max(0.0, 1 - lost.time / ran)) if ran and job.trial_seconds is None else Decimal(1)
+    return _cents(usd * useful * price / job.hourly_usd - usd)
+
+
+def standard_price(job: Job, submission: spec.Submission, book: cost.PriceBook | None = None) -> Decimal | None:
+    """Return what an hour of the job costs on Standard, by the prices that were kept with it, else by those of now.
+
+    `book` is the one of now where the caller has it.
+    """
+    if job.price_snapshot is not None:
+        kept = job.price_snapshot.get("standard_usd_per_hour")
+        return None if kept is None else Decimal(kept)
+    price = cost.rate_of(submission, price_key=STANDARD, book=book or current_book()).usd_per_hour
+    return None if price is None else price * (job.parallel_trials or submission.parallel_trials)
+
+
+def _count_preemptions(losses: Sequence[JobEvent]) -> int:
+    """Return how often the machines of a whole job were taken back, the last time included."""
+    last = sum(row.kind == JobEvent.Kind.MACHINES_LOST and row.reason == PREEMPTED for row in losses)
+    return timeline.restart_causes(losses)[PREEMPTED] + last
+
+
+def _differences(before: Iterable[JobFigures], after: Iterable[JobFigures]) -> dict[Group, Counter[str]]:
+    """Return by how much the sums of each group change."""
+    changes: dict[Group, Counter[str]] = {}
+    for sign, rows in ((-1, before), (1, after)):
+        for row in rows:
+            group = (row.ended_on.replace(day=1), *(getattr(row, _column(name)) for name in GROUPED))
+            sums = changes.setdefault(group, Counter())
+            for name in SUMMED:
+                sums[name] += sign * getattr(row, name)
+    return {group: sums for group, sums in changes.items() if any(sums.values())}
+
+
+def _add(changes: dict[Group, Counter[str]]) -> None:
+    """Add to the sums of months; always in the same order, so that two transactions cannot wait for each other."""
+    names = ("month", *map(_column, GROUPED))
+    groups = [(dict(zip(names, group, strict=True)), sums) for group, sums in sorted(changes.items())]
+    MonthFigures.objects.bulk_create([MonthFigures(**group, **NONE) for group, _ in groups], ignore_conflicts=True)
+    for group, sums in groups:
+        MonthFigures.objects.filter(**group).update(**{name: F(name) + sums[name] for name in SUMMED if sums[name]})
+
+
+def _column(name: str) -> str:
+    return f"{name}_id" if name in ("team", "owner") else name

@@ -1,0 +1,136 @@
+"""What estimates learn from jobs that have ended: what each adds to the sums of its team (`jobs.cost.learned`)."""
+
+from collections import Counter
+from collections.abc import Iterable
+from datetime import UTC, date
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from django.db.models import F
+
+from jobs import spec, timeline
+from jobs.cost.learned import machine_of, run_log, wait_log
+from jobs.models import Job, JobFigures, LearnedFigures
+from jobs.models.figures import ALL_HOURS, LEARNED
+from jobs.states import SUCCESSFUL
+from jobs.strategies import STRATEGIES
+from jobs.upkeep.restart_losses import Lost
+
+PREEMPTIBLE = frozenset(key for key, each in STRATEGIES.items() if each.preemptible)
+MAX_MACHINE = 160
+NONE = dict.fromkeys(LEARNED, 0)
+
+
+class Group(NamedTuple):
+    """The columns of LearnedFigures that are not summed."""
+
+    team_id: int
+    region: str
+    machine: str
+    month: date
+    strategy: str
+    tunes: bool
+    hour: int
+
+
+def submission_of(job: Job) -> spec.Submission | None:
+    """Return what a job asked for; None where its body cannot be read."""
+    body, _ = spec.read(job.kind, job.spec)
+    if body is None:
+        return None
+    return spec.Submission(kind=job.kind, project=job.project, region=job.region, job=body)
+
+
+def is_inside(job: Job, usd: Decimal | None) -> bool | None:
+    """Tell whether a job cost what its estimate's range said.
+
+    None for one that did not succeed, has no price, costs nothing by itself, or had no range of percentiles.
+    """
+    low, high = (job.estimate.get(name) for name in ("low_usd", "high_usd"))
+    is_known = job.state in SUCCESSFUL and not job.is_adopted and "basis" in job.estimate and low and high
+    if not is_known or usd is None or not job.hourly_usd:
+        return None
+    return Decimal(low) <= usd <= Decimal(high)
+
+
+def learned_from(
+    job: Job, submission: spec.Submission | None, lost: Lost, preemptions: int, *, inside: bool | None
+) -> dict[str, Any]:
+    """Return what a job that has ended adds to the sums, as JSON: its machine, hour, and every sum that is not 0."""
+    if submission is None or job.started_at is None or job.ended_at is None:
+        return {}
+    sums = _runs(job, submission, lost) | {"estimated": int(inside is not None), "inside": int(inside is True)}
+    if submission.tuning is None:
+        sums |= _waits(job) | _preemptions(job, submission, lost, preemptions)
+    sent = job.submitted_at or job.requested_at
+    return {
+        "machine": machine_of(submission)[:MAX_MACHINE],
+        "hour": sent.astimezone(UTC).hour,
+        "tunes": submission.tuning is not None,
+        "sums": {name: value for name, value in sums.items() if value},
+    }
+
+
+def _runs(job: Job, submission: spec.Submission, lost: Lost) -> dict[str, int]:
+    """How much longer it ran than was expected, without what restarts lost; of a job that succeeded."""
+    assert job.ended_at is not None
+    if job.state not in SUCCESSFUL or job.is_adopted:
+        return {}
+    useful = (timeline.running(job, job.ended_at) - lost.time).total_seconds()
+    if submission.tuning is not None:
+        useful = (job.trial_seconds or 0) / max(submission.trials, 1)
+    if not (useful > 0 and job.expected_seconds > 0):
+        return {}
+    logarithm = run_log(useful, job.expected_seconds)
+    return {"runs": 1, "run_logs": logarithm, "run_squares": logarithm**2}
+
+
+def _waits(job: Job) -> dict[str, int]:
+    assert job.ended_at is not None
+    if job.is_adopted:
+        return {}
+    logarithm = wait_log(timeline.waited(job, job.ended_at).total_seconds())
+    return {"waits": 1, "wait_logs": logarithm, "wait_squares": logarithm**2}
+
+
+def _preemptions(job: Job, submission: spec.Submission, lost: Lost, preemptions: int) -> dict[str, int]:
+    assert job.ended_at is not None
+    if job.strategy not in PREEMPTIBLE:
+        return {}
+    machines = sum(max(0, pool.replicas) for _, pool in submission.pools)
+    return {
+        "machine_seconds": min(round(timeline.running(job, job.ended_at).total_seconds()) * machines, MAX_SECONDS),
+        "preemptions": preemptions,
+        "lost_seconds": round(lost.preempted.total_seconds()),
+    }
+
+
+MAX_SECONDS = 10**12
+"""What one job adds is cut to this, so that sums fit their columns whatever was requested."""
+
+
+def add(before: Iterable[JobFigures], after: Iterable[JobFigures]) -> None:
+    """Add to the sums by how much what these jobs tell has changed; in one order, so that nobody waits in a circle."""
+    changes: dict[Group, Counter[str]] = {}
+    for sign, rows in ((-1, before), (1, after)):
+        for row in rows:
+            for group in _groups(row):
+                sums = changes.setdefault(group, Counter())
+                for name, value in row.learned["sums"].items():
+                    sums[name] += sign * value
+    ordered = sorted((group, sums) for group, sums in changes.items() if any(sums.values()))
+    LearnedFigures.objects.bulk_create(
+        [LearnedFigures(**group._asdict(), **NONE) for group, _ in ordered], ignore_conflicts=True
+    )
+    for group, sums in ordered:
+        changed = {name: F(name) + value for name, value in sums.items() if value}
+        LearnedFigures.objects.filter(**group._asdict()).update(**changed)
+
+
+def _groups(row: JobFigures) -> list[Group]:
+    """Return the two sums that a job adds to: that of its machine, region and hour, and that of its strategy."""
+    if not row.learned:
+        return []
+    month, tunes = row.ended_on.replace(day=1), row.learned["tunes"]
+    alike = Group(row.team_id, row.region, row.learned["machine"], month, row.strategy, tunes, row.learned["hour"])
+    return [alike, alike._replace(region="", machine="", hour=ALL_HOURS)]

@@ -1,0 +1,60 @@
+"""Google's prices are read once a day where this site has credentials; small changes count at once.
+
+Spot prices change up to once a day, so an import that waited for a person would leave all of them old. What a wrong
+match would look like waits for an admin on the prices page: a change of more than a quarter, and what
+`jobs.cost.price_changes` doubts.
+"""
+
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from jobs import prices, vertex
+from jobs.connection import billing_client
+from jobs.cost.price_changes import Change
+from jobs.models import Upkeep
+from jobs.observation.cadence import Stopwatch
+from jobs.observation.guard import guarded
+from jobs.prices.record import UPKEEP
+from jobs.queue import claims
+
+INTERVAL = timedelta(days=1)
+MAX_AUTOMATIC_PERCENT = Decimal(25)
+"""Spot prices moved by up to 14.3 % in seven weeks of 2026 (us-central1, five machines); more is looked at."""
+REASON = "Daily import from Google's price list."
+
+
+def import_when_due(now: datetime) -> None:
+    """Import prices when the last time was a day ago; do nothing in a rehearsal or when another worker is at it.
+
+    Without credentials, which is said on the row, it is tried again the next day.
+    """
+    client = billing_client()
+    if client is None:
+        return
+    row, _ = Upkeep.objects.get_or_create(name=UPKEEP, defaults={"due_at": now})
+    held = claims.claim_poll(Upkeep, row.pk, now)
+    if held is None:
+        return
+    watch = Stopwatch(now)
+    with guarded(held, now=now):
+        try:
+            reading = prices.read_catalog(client, before_page=lambda: claims.keep_poll(held, now=watch.now))
+        except vertex.AuthFailed as error:
+            claims.release_poll(held, due_at=now + INTERVAL, answered_at=held.answered_at, last_error=str(error))
+            return
+        found = prices.plan_import(reading, now=now)
+        small = [each for each in found.changes if not is_large(each)]
+        large = [*found.doubtful, *(each for each in found.changes if is_large(each))]
+        result = {
+            "recorded": prices.record_import(small, reason=REASON, by=None, now=now),
+            "unchanged": found.unchanged,
+            "waiting": len(large),
+            "proposals": prices.store_proposals(large),
+            "skipped": dict(reading.skipped),
+        }
+        claims.release_poll(held, due_at=now + INTERVAL, answered_at=now, result=result)
+
+
+def is_large(change: Change) -> bool:
+    """Tell whether an admin has to see a change before it counts."""
+    return change.percent is not None and abs(change.percent) > MAX_AUTOMATIC_PERCENT

@@ -1,0 +1,66 @@
+"""Limits and use of the training quotas of every team's project are read every ten minutes."""
+
+from datetime import datetime, timedelta
+
+from jobs.connection import platform_client
+from jobs.models import QuotaReading, Team, Upkeep
+from jobs.observation.cadence import Stopwatch
+from jobs.observation.guard import guarded
+from jobs.queue import claims
+from jobs.vertex import NotFound, PermissionDenied, PlatformClient, Refused
+from jobs.vertex.quotas import QuotaLimit
+
+UPKEEP = "quotas"
+INTERVAL = timedelta(minutes=10)
+MAX_PROJECTS = 50
+MAX_ROWS = 5_000
+"""Of one project: some 60 metrics in 40 regions have about half of it."""
+KEPT = timedelta(days=7)
+PORTION = 500
+
+
+def read_when_due(now: datetime) -> None:
+    """Read the quotas when the last time was ten minutes ago; what a project does not allow is said on the row."""
+    row, _ = Upkeep.objects.get_or_create(name=UPKEEP, defaults={"due_at": now})
+    held = claims.claim_poll(Upkeep, row.pk, now)
+    if held is None:
+        return
+    watch = Stopwatch(now)
+    with guarded(held, now=now):
+        result: dict[str, str | int] = {}
+        platform = platform_client()
+        for project in sorted(set(Team.objects.values_list("project", flat=True)))[:MAX_PROJECTS]:
+            claims.keep_poll(held, now=watch.now)
+            try:
+                result[project] = read_project(platform, project, now=now)
+            except (PermissionDenied, NotFound, Refused) as error:
+                result[project] = str(error)[:300]
+        refused = [f"{project}: {words}" for project, words in result.items() if isinstance(words, str)]
+        claims.release_poll(
+            held, due_at=now + INTERVAL, answered_at=now, result=result, last_error="; ".join(refused)[:2_000]
+        )
+
+
+def read_project(platform: PlatformClient, project: str, *, now: datetime) -> int:
+    """Read and keep the training quotas of a project; return how many. Raises VertexError, and then changes nothing.
+
+    Where a limit of its own is known for no region in which something is used, the limit of all regions is repeated.
+    """
+    limits = {(each.metric, each.region): each for each in platform.quota_limits(project, most=MAX_ROWS)}
+    used = platform.quota_usage(project, now=now)
+    for metric, region in set(used) - set(limits):
+        if (general := limits.get((metric, ""))) is not None:
+            limits[metric, region] = QuotaLimit(metric, region, general.limit, general.quota_id)
+    rows = [
+        QuotaReading(
+            project=project, region=each.region, metric=each.metric, quota_id=each.quota_id, limit=each.limit,
+            used=used.get(key, 0) if each.region else None, read_at=now,
+        )
+        for key, each in sorted(limits.items())
+    ]  # fmt: skip
+    QuotaReading.objects.bulk_create(
+        rows, batch_size=PORTION, update_conflicts=True, unique_fields=["project", "region", "metric"],
+        update_fields=["quota_id", "limit", "used", "read_at"],
+    )  # fmt: skip
+    QuotaReading.objects.filter(project=project, read_at__lt=now - KEPT).delete()
+    return len(rows)

@@ -1,0 +1,85 @@
+"""What a crash between two writes may have left lying, made due again; each repair of a job is an event of it."""
+
+import logging
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q
+
+from jobs import transitions
+from jobs.models import Discovery, Job, JobEvent, LogFeed, Scope
+from jobs.queue import claims
+from jobs.states import LOCAL, JobState
+
+logger = logging.getLogger(__name__)
+
+AT_ONCE = 500
+"""Jobs repaired by one sweep; the next sweep finds the rest."""
+
+
+def repair(now: datetime) -> int:
+    """Free what dead workers held, and give a next step to what needs one and has none; return how many rows."""
+    return _dead_claims(now) + _without_step(now) + _unwatched_scopes(now) + _unread_feeds(now)
+
+
+def _dead_claims(now: datetime) -> int:
+    """A worker that died, or was so slow that it counts as dead, still has its token on the row."""
+    dead = Q(claim__isnull=False, claimed_until__lte=now)
+    jobs = list(Job.objects.filter(dead).order_by("claimed_until", "pk")[:AT_ONCE])
+    words = "A worker took it and did not come back in time; the next one goes on from what is written down."
+    repaired = sum(_free_and_tell(job, words, now) for job in jobs)
+    for row in (Scope, LogFeed, Discovery):
+        if count := row.objects.filter(dead).update(claim=None, claimed_until=None):
+            logger.warning("freed rows that a worker had not given back: %d of %s", count, row.__name__)
+            repaired += count
+    return repaired
+
+
+def _free_and_tell(job: Job, words: str, now: datetime) -> bool:
+    with transaction.atomic():
+        held = Job.objects.filter(pk=job.pk, claim=job.claim)
+        if not held.update(claim=None, claimed_until=None):  # it came back after all
+            return False
+        return _tell(job, "dead_claim", words, now, detail={"claim": str(job.claim)})
+
+
+def _without_step(now: datetime) -> int:
+    """Jobs that only a worker can take on, and that no sweep would find."""
+    waiting = Q(state__in=[JobState.APPROVED, JobState.SUBMITTING])
+    unsent = Q(cancel_requested_at__isnull=False) & ~Q(state__in=LOCAL) & ~Q(remote_name="")
+    kept = Q(deletion_requested_at__isnull=False, deleted_at=None)
+    words = "It had no next step, as after a crash between two writes; the sweep gave it one."
+    repaired = 0
+    for rows in (Job.objects.unfinished().filter(waiting | unsent), Job.objects.filter(kept)):
+        lost = rows.filter(due_at=None, claim=None)
+        for job in list(lost.order_by("requested_at", "pk")[:AT_ONCE]):
+            with transaction.atomic():
+                if lost.filter(pk=job.pk).order_by().update(due_at=now):
+                    repaired += _tell(job, "no_next_step", words, now)
+    return repaired
+
+
+def _tell(job: Job, reason: str, words: str, now: datetime, detail: dict[str, str] | None = None) -> bool:
+    key = f"repaired:{reason}:{now.isoformat()}"
+    kind = JobEvent.Kind.REPAIRED
+    return transitions.record_event(job, kind, now=now, reason=reason, message=words, once_key=key, detail=detail)
+
+
+def _unwatched_scopes(now: datetime) -> int:
+    place = {name: OuterRef(name) for name in ("project", "region", "kind")}
+    watched = Exists(Scope.objects.filter(**place, due_at__isnull=False))
+    unwatched = Job.objects.remote().exclude(remote_name="").filter(~watched).order_by()
+    places = list(unwatched.values_list("project", "region", "kind").distinct())
+    for project, region, kind in places:
+        claims.wake_scope(project=project, region=region, kind=kind, due_at=now)
+        logger.warning("nobody watched the jobs of a scope: %s in %s of %s", kind, region, project)
+    return len(places)
+
+
+def _unread_feeds(now: datetime) -> int:
+    read = Exists(LogFeed.objects.filter(project=OuterRef("project"), due_at__isnull=False))
+    growing = Job.objects.filter(log_complete=False, submitted_at__isnull=False).exclude(remote_name="")
+    projects = list(growing.filter(~read).order_by().values_list("project", flat=True).distinct())
+    for project in projects:
+        claims.wake_feed(project, due_at=now)
+    return len(projects)

@@ -1,0 +1,100 @@
+"""Jobs that cost more than was approved: noticed by the sweep, told once, and cancelled where the team wants that."""
+
+from datetime import datetime, timedelta
+from decimal import Decimal
+from itertools import islice
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Q
+
+from jobs import timeline, transitions
+from jobs.cost import CENT, format_usd
+from jobs.cost.actual import for_time
+from jobs.models import Approval, Job, JobEvent
+from jobs.states import FINISHED, LOCAL
+
+ENDED_WITHIN = timedelta(hours=1)
+"""A job that ended longer ago is not looked at: its cost does not change any more."""
+AT_ONCE = 500
+"""Jobs told by one sweep; the next one finds the rest."""
+
+
+def watch_spending(now: datetime) -> int:
+    """Tell of every job whose cost exceeds what was approved since the last call; return how many."""
+    jobs = Job.objects.filter(pk__in=_candidates(now)).defer("spec", "estimate", "error", "log_sources")
+    rows = jobs.select_related("team__policy", "last_seen").order_by("started_at", "pk")
+    over = (job for job in rows.iterator() if _is_over(job, now))
+    return sum(_record_overrun(job, now) for job in list(islice(over, AT_ONCE)))
+
+
+def _candidates(now: datetime) -> list[UUID]:
+    """Return the jobs that run or have just ended and would cost too much if they had run since they first did.
+
+    The time in which trials of a tuning job ran is rounded up for each, so all of those are looked at.
+    """
+    priced = Job.objects.filter(
+        over_approved_at=None, approved_usd__isnull=False, hourly_usd__gt=0, started_at__isnull=False
+    )
+    active = priced.exclude(state__in=LOCAL).filter(Q(ended_at=None) | Q(ended_at__gte=now - ENDED_WITHIN))
+    columns = ("pk", "started_at", "ended_at", "hourly_usd", "approved_usd", "trial_seconds")
+    return [
+        pk
+        for pk, started_at, ended_at, hourly_usd, approved_usd, trial_seconds in active.values_list(*columns)
+        if trial_seconds is not None or for_time(hourly_usd, (ended_at or now) - started_at) > approved_usd
+    ]
+
+
+def cost_of(job: Job, now: datetime) -> Decimal | None:
+    """Return what the job has cost so far to the cent, without rounding its time up: nothing is told too early."""
+    usd = timeline.cost_so_far(job, now, increment=timedelta())
+    return None if usd is None else usd.quantize(CENT)
+
+
+def _is_over(job: Job, now: datetime) -> bool:
+    cost = cost_of(job, last_known(job, now))
+    return cost is not None and job.approved_usd is not None and cost > job.approved_usd
+
+
+def last_known(job: Job, now: datetime) -> datetime:
+    """Return until when it is known to have run: a job that ended unseen must not be told to run on."""
+    return now if job.state in FINISHED or job.seen_at is None else min(now, job.seen_at)
+
+
+def _record_overrun(job: Job, now: datetime) -> bool:
+    cost = cost_of(job, last_known(job, now))
+    assert cost is not None
+    assert job.approved_usd is not None
+    message = f"It has cost {format_usd(cost)}, more than the {format_usd(job.approved_usd)} that were approved."
+    with transaction.atomic():
+        is_new = transitions.record_event(
+            job,
+            JobEvent.Kind.OVER_APPROVED,
+            now=now,
+            message=message,
+            once_key="over_approved",
+            detail={"cost_usd": str(cost), "approved_usd": str(job.approved_usd)},
+            over_approved_at=now,
+        )
+        policy = getattr(job.team, "policy", None)
+        if is_new and Approval.objects.filter(job=job, cap_usd__isnull=False).exists():
+            request_end(job, now=now, message="It was approved up to this cost only.")
+        elif is_new and policy is not None and policy.cancel_over_approved:
+            request_end(job, now=now, message="Policy of the team cancels a job that costs more than was approved.")
+    return is_new
+
+
+def request_end(job: Job, *, now: datetime, message: str) -> bool:
+    """Ask for the end of a job that is at Vertex AI; False when it has ended or somebody asked before."""
+    if job.is_finished or not job.remote_name or job.cancel_requested_at is not None:
+        return False
+    return transitions.record_event(
+        job,
+        JobEvent.Kind.CANCEL_REQUESTED,
+        now=now,
+        reason="policy",
+        message=message,
+        once_key="cancel:requested",
+        cancel_requested_at=now,
+        due_at=now,
+    )

@@ -1,0 +1,103 @@
+"""What Google Cloud says of the account that calls: its permissions, the services that are on, and Google's time.
+
+Sources: the discovery documents of cloudresourcemanager v3 (projects.testIamPermissions), iam v1
+(projects.serviceAccounts.testIamPermissions), storage v1 (buckets.testIamPermissions) and serviceusage v1
+(services.batchGet) in google-api-python-client 2.202.0, read 2026-11-23.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+from urllib.parse import quote
+
+from google.auth.exceptions import GoogleAuthError
+
+from jobs.vertex import answers, auth, errors, quotas, wire
+from jobs.vertex.caller import Caller, nothing
+
+MAX_SERVICES = 30
+"""That one batchGet may name."""
+
+
+class PlatformClient(Caller):
+    """Asks the APIs around Vertex AI; an emulator on plain HTTP answers for all of them."""
+
+    def granted(self, project: str, permissions: Sequence[str]) -> frozenset[str]:
+        """Return those of the permissions that the account has in a project; raises VertexError."""
+        url = f"{self._base('cloudresourcemanager')}/v3/projects/{quote(project, safe='')}:testIamPermissions"
+        call = answers.Call("POST", url, "Resource Manager")
+        return _permissions(self._send(call, body={"permissions": list(permissions)}))
+
+    def granted_on_bucket(self, bucket: str, permissions: Sequence[str]) -> frozenset[str]:
+        """Return those of the permissions that the account has on a bucket, given without gs://; raises VertexError."""
+        url = f"{self._storage_endpoint}/storage/v1/b/{quote(bucket, safe='')}/iam/testPermissions"
+        call = answers.Call("GET", url, "Cloud Storage")
+        return _permissions(self._send(call, query={"permissions": list(permissions)}))
+
+    def granted_on_account(self, email: str, permissions: Sequence[str]) -> frozenset[str]:
+        """Return those of the permissions that the account has on a service account; raises VertexError."""
+        url = f"{self._base('iam')}/v1/projects/-/serviceAccounts/{quote(email, safe='@')}:testIamPermissions"
+        return _permissions(self._send(answers.Call("POST", url, "IAM"), body={"permissions": list(permissions)}))
+
+    def enabled(self, project: str, services: Sequence[str]) -> frozenset[str]:
+        """Return those of the services, such as aiplatform.googleapis.com, that are on in a project."""
+        parent = f"projects/{quote(project, safe='')}"
+        call = answers.Call("GET", f"{self._base('serviceusage')}/v1/{parent}/services:batchGet", "Service Usage")
+        names = [f"{parent}/services/{each}" for each in services[:MAX_SERVICES]]
+        listed = self._send(call, query={"names": names}).get("services")
+        found = [wire.mapping(each) for each in (listed if isinstance(listed, list) else [])]
+        on = {wire.text(each.get("name")).rpartition("/")[2] for each in found if each.get("state") == "ENABLED"}
+        return frozenset(on & set(services))
+
+    def server_time(self, project: str) -> datetime | None:
+        """Return the time of the answer's Date header, to the second; None where it has none. Raises VertexError."""
+        url = f"{self._base('cloudresourcemanager')}/v3/projects/{quote(project, safe='')}:testIamPermissions"
+        call = answers.Call("POST", url, "Resource Manager")
+        response = self._exchange(call, None, {"permissions": ["resourcemanager.projects.get"]})
+        try:
+            return parsedate_to_datetime(response.headers.get("Date", "")).astimezone(UTC)
+        except (ValueError, TypeError):
+            return None
+
+    def quota_limits(self, project: str, *, most: int) -> list[quotas.QuotaLimit]:
+        """Return at most `most` limits of training quotas in a project; raises VertexError."""
+        url = self._base("cloudquotas") + quotas.infos_path(project)
+        call, found = answers.Call("GET", url, "Cloud Quotas"), list[quotas.QuotaLimit]()
+        for items in self._paged(call, "quotaInfos", {}, before_page=nothing, tries=2):
+            found += [limit for item in items for limit in quotas.limits_in(item)]
+            if len(found) >= most:
+                break
+        return found[:most]
+
+    def quota_usage(self, project: str, *, now: datetime) -> dict[tuple[str, str], int]:
+        """Return what is used of training quotas, by metric and region; raises VertexError."""
+        path, query = quotas.usage_path(project, now=now)
+        call = answers.Call("GET", f"{self._monitoring_endpoint}{path}", "Cloud Monitoring")
+        found: dict[tuple[str, str], int] = {}
+        for items in self._paged(call, "timeSeries", query, before_page=nothing, tries=2):
+            found.update(used for item in items if (used := quotas.usage_in(item)) is not None)
+        return found
+
+    def account(self) -> str:
+        """Return whose the credentials are as IAM names a member, such as serviceAccount:NAME, "" where nobody says.
+
+        Raises AuthFailed where there are none. Over plain HTTP none are needed: "" too.
+        """
+        try:
+            credentials = self._credentials.for_url(self._base("cloudresourcemanager"))
+        except GoogleAuthError as error:
+            raise errors.AuthFailed(auth.words_for(error)) from error
+        email = getattr(credentials, "service_account_email", "")
+        if isinstance(email, str) and "@" in email:
+            return f"serviceAccount:{email}"
+        person = getattr(credentials, "account", "")
+        return f"user:{person}" if isinstance(person, str) and "@" in person else ""
+
+    def _base(self, service: str) -> str:
+        return self._endpoint if auth.is_plain(self._endpoint) else f"https://{service}.googleapis.com"
+
+
+def _permissions(answer: Mapping[str, Any]) -> frozenset[str]:
+    listed = answer.get("permissions")
+    return frozenset(each for each in (listed if isinstance(listed, list) else []) if isinstance(each, str))

@@ -1,0 +1,42 @@
+"""Objects in Cloud Storage: what to ask for and how to read a list. Pure; nothing here writes.
+
+Source: discovery document of storage v1 (objects.list: prefix, fields, maxResults, pageToken), read 2026-11-22.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote
+
+from jobs.vertex import wire
+
+DEFAULT_ENDPOINT = "https://storage.googleapis.com"
+MAX_PAGE_SIZE = 1_000
+FIELDS = "items(name,updated,size),nextPageToken"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObject:
+    """One object: its name inside the bucket, when it was last written, and its size in bytes."""
+
+    name: str
+    updated: datetime
+    size: int
+
+
+def list_path(folder: str) -> tuple[str, dict[str, str]]:
+    """Return the path and the query that list the objects below a folder, gs://bucket/path."""
+    bucket, _, path = folder.removeprefix("gs://").partition("/")
+    prefix = f"{path.rstrip('/')}/" if path.strip("/") else ""
+    query = {"prefix": prefix, "maxResults": str(MAX_PAGE_SIZE), "fields": FIELDS}
+    return f"/storage/v1/b/{quote(bucket, safe='')}/o", query
+
+
+def stored_object(value: Any) -> StoredObject | None:
+    """Read one object; None for what has no name or no time."""
+    item = wire.mapping(value)
+    name, updated = item.get("name"), wire.moment(item.get("updated"))
+    size = str(item.get("size", "0"))
+    if not isinstance(name, str) or updated is None:
+        return None
+    return StoredObject(name, updated, int(size) if size.isascii() and size.isdecimal() and len(size) < 19 else 0)

@@ -1,0 +1,79 @@
+"""Requests and approvals that arrive together never pass a budget that stops jobs."""
+
+from collections import Counter
+from decimal import Decimal
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+
+from jobs import budgets, requests
+from jobs.budget import Passing
+from jobs.budgets import BudgetValues
+from jobs.errors import NotAllowed
+from jobs.models import Budget, Committed, Job, JobSpend, Team
+from tests.conftest import person
+from tests.domain.conftest import RequestJob
+from tests.domain.test_concurrency import WORKERS, together
+from tests.support.clock import Clock
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ROUNDS = 250 if connection.vendor == "postgresql" else 10
+"""Of WORKERS requests each: a thousand races."""
+
+
+def test_a_thousand_requests_overspend_nothing(request_job: RequestJob, team: Team, clock: Clock) -> None:
+    lead = person("lead", team, "lead")
+    cost = request_job(labels={"run": "first"}).max_usd
+    assert cost
+    row = set_budget(team, lead, cost * 2, clock)
+    outcomes: Counter[bool] = Counter()
+
+    for number in range(ROUNDS):
+        fits = number % WORKERS
+        limit = committed(team) + cost * fits
+        Budget.objects.filter(pk=row.pk).update(amount_usd=limit)
+        done = together(lambda which, at=number: attempt(request_job, f"{at}-{which}"))
+        outcomes.update(done)
+        assert done.count(True) == fits
+        assert committed(team) == limit
+
+    assert sum(outcomes.values()) == ROUNDS * WORKERS
+    assert Job.objects.count() == outcomes[True] + 1
+    assert sum(JobSpend.objects.values_list("committed_cents", flat=True)) == committed(team) * 100
+
+
+def test_approvals_of_several_jobs_at_once_overspend_nothing(
+    request_job: RequestJob, team: Team, approver: User, clock: Clock
+) -> None:
+    lead = person("lead", team, "lead")
+    jobs = [request_job(hours=10, name=f"job-{number}") for number in range(WORKERS)]
+    assert jobs[0].max_usd
+    set_budget(team, lead, jobs[0].max_usd * 2, clock)
+
+    def approve(which: int) -> bool:
+        try:
+            return requests.approve(Job.objects.get(pk=jobs[which].pk), by=approver, comment="", now=clock.now)
+        except NotAllowed:
+            return False
+
+    assert together(approve).count(True) == 2
+    assert Job.objects.filter(state="approved").count() == 2
+    assert committed(team) == jobs[0].max_usd * 2
+
+
+def attempt(request_job: RequestJob, key: str) -> bool:
+    try:
+        request_job(key=key)
+    except NotAllowed:
+        return False
+    return True
+
+
+def set_budget(team: Team, lead: User, usd: Decimal, clock: Clock) -> Budget:
+    values = BudgetValues("vision", usd, Passing.STOP)
+    return budgets.create_budget(team, values, by=lead, reason="agreed", now=clock.now)
+
+
+def committed(team: Team) -> Decimal:
+    return Decimal(Committed.objects.get(team=team, dimension="").cents) / 100

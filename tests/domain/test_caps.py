@@ -1,0 +1,132 @@
+"""A cap on the cost of a job: what it changes before the job runs, and what happens when it is reached."""
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.contrib.auth.models import User
+
+from jobs import requests, transitions
+from jobs.errors import NotAllowed
+from jobs.models import Committed, Job, Policy, Team
+from jobs.observation.seen import mark_seen
+from jobs.submission.before import objection
+from jobs.upkeep import watch_caps
+from tests.domain.conftest import RequestJob
+from tests.support import samples
+from tests.support.clock import Clock
+
+pytestmark = pytest.mark.django_db
+NAME = "projects/1/locations/us-central1/customJobs/1"
+
+
+def capped(team: Team, owner: User, clock: Clock, cap: str, *, hours: float = 1, timeout: str = "360000s") -> Job:
+    """Request a job that may run for a hundred hours and has a cap."""
+
+    return requests.request_job(
+        submission=samples.submission(scheduling={"timeout": timeout}),
+        team=Team.objects.get(pk=team.pk),
+        by=owner,
+        expected=timedelta(hours=hours),
+        request_key=f"capped-{cap}",
+        now=clock.now,
+        cap_usd=Decimal(cap),
+    )
+
+
+def start(job: Job, clock: Clock) -> None:
+    for state in ("submitting", "queued", "pending", "running"):
+        names = {"remote_name": NAME} if state == "queued" else {}
+        transitions.transition(job, state, now=clock.now, message="It went on.", **names)
+    mark_seen([job.pk], now=clock.now)
+
+
+def pass_hours(job: Job, clock: Clock, hours: float) -> int:
+    mark_seen([job.pk], now=clock.forward(hours=hours))
+    return watch_caps(clock.now)
+
+
+class TestBefore:
+    def test_is_the_most_that_is_assessed_approved_and_committed(
+        self, request_job: RequestJob, team: Team, owner: User, clock: Clock
+    ) -> None:
+        job = capped(team, owner, clock, "20")
+
+        assert (job.state, job.max_usd, job.cap_usd) == ("approved", Decimal(20), Decimal(20))
+        assert Committed.objects.get(dimension="").cents == 2_000
+        assert objection(Job.objects.get(), clock.now) is None
+
+    def test_counts_for_nothing_where_policy_only_tells(
+        self, request_job: RequestJob, team: Team, owner: User, clock: Clock
+    ) -> None:
+        Policy.objects.update(cancel_at_cap=False)
+
+        job = capped(team, owner, clock, "20")
+
+        assert job.state == "awaiting_approval"
+        assert job.max_usd is not None
+        assert job.max_usd > 20
+
+    def test_a_policy_that_stops_cancelling_asks_again_before_the_job_is_sent(
+        self, request_job: RequestJob, team: Team, owner: User, clock: Clock
+    ) -> None:
+        job = capped(team, owner, clock, "20")
+        Policy.objects.update(cancel_at_cap=False)
+
+        change = objection(Job.objects.get(pk=job.pk), clock.now)
+
+        assert change is not None
+        assert change.events[0].to_state == "awaiting_approval"
+
+    @pytest.mark.parametrize("cap", ["0", "-1", "NaN", "1e12"])
+    def test_an_absurd_one_is_refused(
+        self, request_job: RequestJob, team: Team, owner: User, clock: Clock, cap: str
+    ) -> None:
+        with pytest.raises(NotAllowed, match=r"above \$0"):
+            capped(team, owner, clock, cap)
+        assert not Job.objects.exists()
+
+
+class TestRunning:
+    def test_four_fifths_are_told_and_at_the_cap_it_is_cancelled(
+        self, request_job: RequestJob, team: Team, owner: User, clock: Clock
+    ) -> None:
+        job = capped(team, owner, clock, "20")
+        assert job.hourly_usd
+        start(job, clock)
+        hours = float(Decimal(20) / job.hourly_usd)
+
+        assert pass_hours(job, clock, hours * 0.79) == 0
+        assert pass_hours(job, clock, hours * 0.02) == 1
+        assert pass_hours(job, clock, hours * 0.01) == 0
+        job.refresh_from_db()
+        assert (job.cap_told, job.cancel_requested_at) == (80, None)
+
+        assert pass_hours(job, clock, hours * 0.2) == 1
+        job.refresh_from_db()
+        assert (job.cap_told, job.cancel_requested_at) == (100, clock.now)
+        assert job.due_at == clock.now
+        kinds = list(job.events.order_by("id").values_list("kind", flat=True))[-3:]
+        assert kinds == ["cap_near", "cap_reached", "cancel_requested"]
+        assert "has reached its cap of $20.00" in job.events.get(kind="cap_reached").message
+        assert pass_hours(job, clock, 1) == 0
+
+    def test_it_goes_on_where_policy_only_tells(
+        self, request_job: RequestJob, team: Team, owner: User, clock: Clock
+    ) -> None:
+        Policy.objects.update(cancel_at_cap=False, ask_over_usd=100_000)
+        job = capped(team, owner, clock, "1")
+        start(job, clock)
+
+        assert pass_hours(job, clock, 10) == 1
+
+        job.refresh_from_db()
+        assert (job.cap_told, job.cancel_requested_at) == (100, None)
+
+    def test_a_clock_that_is_set_back_tells_nothing(
+        self, request_job: RequestJob, team: Team, owner: User, clock: Clock
+    ) -> None:
+        job = capped(team, owner, clock, "1")
+        start(job, clock)
+
+        assert pass_hours(job, clock, -10) == 0

@@ -1,0 +1,208 @@
+"""Persistent resources are changed through the worker: once, with a trace, and by those who may."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from jobs import steps, tasks, vertex
+from jobs.connection import client
+from jobs.errors import NotPermitted
+from jobs.models import PersistentResource, ResourceChange, Scope, Team
+from jobs.queue import installation
+from jobs.submission import ask_for_change, resize_body
+from jobs.vertex import VertexClient
+from tests.domain.conftest import Cloud
+from tests.support import samples
+from tests.support.resources import DISK, Resources
+
+BODY = {"resourcePools": [{"machineSpec": samples.A100, "diskSpec": DISK, "replicaCount": "2"}]}
+
+
+@pytest.fixture
+def resources(cloud: Cloud, team: Team) -> Resources:
+    installation.begin(cloud.now)
+    installation.make_sure(cloud.now)
+    return Resources(cloud._emulator, cloud.forward)
+
+
+def ask(action: str, cloud: Cloud, team: Team, by: User, body: dict[str, Any] | None = None) -> ResourceChange:
+    change = ask_for_change(
+        action, team=team, region="us-central1", resource_id="night-shift", by=by, now=cloud.now, body=body
+    )
+    assert change is not None
+    return change
+
+
+def work(cloud: Cloud) -> None:
+    """What a sweep hands out, done; then what it found, looked at."""
+    for change_id in steps.due_resource_changes(cloud.now):
+        steps.change_resource(change_id, clock=cloud.clock)
+    Scope.objects.filter(kind="persistent_resource").update(due_at=cloud.now)
+    for scope_id in steps.due_scopes(cloud.now):
+        steps.observe(scope_id, clock=cloud.clock)
+
+
+class TestChanges:
+    def test_create_resize_reboot_and_delete_one(
+        self, resources: Resources, cloud: Cloud, team: Team, approver: User
+    ) -> None:
+        created = ask("create", cloud, team, approver, BODY)
+        work(cloud)
+        cloud.forward(minutes=30)
+        work(cloud)
+        row = PersistentResource.objects.get()
+        assert (row.state, row.body["resourcePools"][0]["replicaCount"]) == ("RUNNING", "2")
+        created.refresh_from_db()
+        assert (created.outcome, created.attempted_at, created.due_at) == ("accepted", None, None)
+
+        ask("resize", cloud, team, approver, resize_body(row, {0: 3}))
+        work(cloud)
+        cloud.forward(minutes=30)
+        work(cloud)
+        row.refresh_from_db()
+        assert row.body["resourcePools"][0]["replicaCount"] == "3"
+
+        ask("reboot", cloud, team, approver)
+        work(cloud)
+        row.refresh_from_db()
+        assert row.state == "REBOOTING"
+        cloud.forward(minutes=30)
+
+        ask("delete", cloud, team, approver)
+        work(cloud)
+        cloud.forward(minutes=30)
+        work(cloud)
+        row.refresh_from_db()
+        assert row.gone_at is not None
+        assert set(ResourceChange.objects.values_list("outcome", flat=True)) == {"accepted"}
+
+    def test_what_vertex_ai_refuses_is_told(
+        self, resources: Resources, cloud: Cloud, team: Team, approver: User
+    ) -> None:
+        change = ask("create", cloud, team, approver, {"resourcePools": []})
+        work(cloud)
+
+        change.refresh_from_db()
+        assert (change.outcome, change.due_at) == ("refused", None)
+        assert change.message
+
+    def test_deleting_what_is_gone_is_done(
+        self, resources: Resources, cloud: Cloud, team: Team, approver: User
+    ) -> None:
+        change = ask("delete", cloud, team, approver)
+        work(cloud)
+
+        change.refresh_from_db()
+        assert (change.outcome, change.message) == ("accepted", "Vertex AI does not have it any more.")
+
+    def test_one_is_open_at_a_time(self, cloud: Cloud, team: Team, approver: User) -> None:
+        ask("reboot", cloud, team, approver)
+
+        second = ask_for_change(
+            "delete", team=team, region="us-central1", resource_id="night-shift", by=approver, now=cloud.now
+        )
+        assert second is None
+
+    @pytest.mark.parametrize("who", ["owner", "stranger"])
+    def test_engineers_and_strangers_change_nothing(
+        self, cloud: Cloud, team: Team, who: str, request: pytest.FixtureRequest
+    ) -> None:
+        with pytest.raises(NotPermitted):
+            ask("delete", cloud, team, request.getfixturevalue(who))
+
+        assert not ResourceChange.objects.exists()
+
+
+class TestWithoutAnswer:
+    """The call arrives and its answer is lost."""
+
+    @pytest.fixture
+    def lost(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+        """Lose the answer of the next change."""
+        real, actions = VertexClient.change_resource, list[str]()
+
+        def change(self: VertexClient, action: str, **named: Any) -> None:
+            real(self, action, **named)
+            actions.append(action)
+            if len(actions) == 1:
+                raise vertex.Unavailable("The connection was cut.", method="POST", url="")
+
+        monkeypatch.setattr(VertexClient, "change_resource", change)
+        return actions
+
+    @pytest.mark.parametrize("action", ["create", "resize", "reboot", "delete"])
+    def test_it_is_not_sent_twice(
+        self, resources: Resources, cloud: Cloud, team: Team, approver: User, lost: list[str], action: str
+    ) -> None:
+        if action != "create":
+            resources.create("night-shift", replicas=2)
+            Scope.objects.get_or_create(project="vision-research", region="us-central1", kind="persistent_resource")
+            work(cloud)
+        row = PersistentResource.objects.first()
+        body = BODY if action == "create" else resize_body(row, {0: 3}) if action == "resize" and row else {}
+        change = ask(action, cloud, team, approver, body)
+        work(cloud)
+        change.refresh_from_db()
+        assert change.ended_at is None
+        assert change.attempted_at is not None
+
+        cloud.forward(seconds=20)
+        work(cloud)
+
+        change.refresh_from_db()
+        assert change.outcome == "accepted"
+        assert lost == [action]
+
+    def test_a_reboot_of_which_nothing_is_seen_is_not_repeated(
+        self, resources: Resources, cloud: Cloud, team: Team, approver: User, lost: list[str]
+    ) -> None:
+        resources.create("night-shift")
+        change = ask("reboot", cloud, team, approver)
+        work(cloud)
+        cloud.forward(hours=1)
+
+        work(cloud)
+
+        change.refresh_from_db()
+        assert change.outcome == "unknown"
+        assert lost == ["reboot"]
+
+    def test_what_surely_did_not_arrive_is_sent_again(
+        self, resources: Resources, cloud: Cloud, team: Team, approver: User, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(self: VertexClient, action: str, **_: Any) -> None:
+            error = vertex.Unavailable("Nobody listens.", method="POST", url="")
+            error.may_have_happened = False
+            raise error
+
+        with monkeypatch.context() as patch:
+            patch.setattr(VertexClient, "change_resource", refuse)
+            change = ask("create", cloud, team, approver, BODY)
+            work(cloud)
+        change.refresh_from_db()
+        assert (change.attempted_at, change.ended_at) == (None, None)
+        assert "Nobody listens" in change.last_error
+        cloud.forward(minutes=2)
+        work(cloud)
+
+        change.refresh_from_db()
+        assert change.outcome == "accepted"
+
+
+def test_a_sweep_hands_it_out(cloud: Cloud, team: Team, approver: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    handed = []
+    monkeypatch.setattr(tasks.change_resource, "apply_async", lambda **how: handed.append(how["kwargs"]["change_id"]))
+    monkeypatch.setattr("jobs.clock.read_database_clock", lambda: cloud.now)
+    installation.begin(cloud.now)
+    installation.make_sure(cloud.now)
+    change = ask("reboot", cloud, team, approver)
+
+    tasks.sweep()
+
+    assert handed == [change.pk]
+
+
+def test_an_id_that_is_none_never_becomes_an_address(cloud: Cloud) -> None:
+    with pytest.raises(vertex.Refused):
+        client().change_resource("delete", project="p", region="us-central1", resource_id="../x", body={})

@@ -1,0 +1,46 @@
+"""The pages of tokens and of the API in Chromium: axe finds nothing, a phone fits them, no script is needed."""
+
+import pytest
+from django.contrib.auth.models import User
+from playwright.sync_api import expect
+
+from tests.pages.test_browser import SIZES, OpenWindow, chromium, violations, window
+from tests.support.api import token_of
+
+__all__ = ["chromium", "window"]
+pytestmark = pytest.mark.browser
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_every_state_of_the_pages_is_accessible_and_fits(
+    window: OpenWindow, owner: User, size: str, scheme: str
+) -> None:
+    token_of(owner)
+    view = window(viewport={"width": SIZES[size], "height": 800}, color_scheme=scheme).sign_in("owner")
+    wrong: dict[str, list[str]] = {}
+
+    for step in ("list", "error", "made", "docs"):
+        view.page.goto("/api/" if step == "docs" else "/account/tokens/")
+        if step in {"error", "made"}:
+            view.page.get_by_label("Name").fill("CI" if step == "made" else " ")
+            view.page.get_by_role("button", name="Make token").click()
+        wrong[step] = violations(view.page)
+        if view.overflow() > 0:
+            wrong[step].append(f"is {view.overflow()} pixels too wide")
+
+    view.troubles.clear()  # the browser itself logs the answer 422
+    assert {step: found for step, found in wrong.items() if found} == {}
+
+
+@pytest.mark.parametrize("has_script", [True, False])
+def test_a_token_is_made_and_revoked(window: OpenWindow, owner: User, has_script: bool) -> None:
+    page = window(java_script_enabled=has_script).sign_in("owner").page
+    page.goto("/account/tokens/")
+    page.get_by_label("Name").fill("CI of vision")
+    page.get_by_label("Approve and reject jobs").check()
+    page.get_by_role("button", name="Make token").click()
+
+    expect(page.locator("#token")).to_contain_text("tb_")
+    page.get_by_role("button", name="Revoke CI of vision").click()
+    expect(page.get_by_role("status")).to_contain_text("Revoked the token CI of vision")

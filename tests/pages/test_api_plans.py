@@ -1,0 +1,48 @@
+"""The queries of the API as PostgreSQL runs them: bounded, through an index; and few for each answer."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from tests.pages.test_plans import faults, on_postgres, world
+from tests.support import many_jobs
+from tests.support.api import caller
+from tests.support.visits import ADMIN, MANAGER, MEMBER
+
+__all__ = ["world"]
+pytestmark = pytest.mark.django_db
+MAX_QUERIES = 12
+DEEP = "2025-01-01T00:00:00+00:00~00000000-0000-4000-8000-000000000000"
+
+
+def addresses(world: many_jobs.World) -> list[tuple[str, dict[str, Any]]]:
+    """Return what is asked for; the first job of the world has very many events."""
+    assert world.long is not None
+    jobs = [world.long, *(next(job for job in world.jobs if job.state == state) for state in ("failed", "succeeded"))]
+    lists = ({}, {"cursor": DEEP}, {"q": "zebra"}, {"state": "failed", "limit": 200}, {"owner": MEMBER})
+    return [
+        *(("/jobs", each) for each in lists),
+        *((f"/jobs/{job.pk}{part}", {}) for job in jobs for part in ("", "/events", "/logs")),
+        (f"/jobs/{world.long.pk}/events", {"after": 10**6}),
+        ("/teams", {}),
+    ]
+
+
+@on_postgres
+@pytest.mark.parametrize("who", [MEMBER, MANAGER, ADMIN])
+def test_no_query_of_the_api_reads_a_large_table(world: many_jobs.World, who: str) -> None:
+    api = caller(User.objects.get(username=who))
+    statements: list[str] = []
+
+    for path, parameters in addresses(world):
+        with CaptureQueriesContext(
+            connection,
+        ) as captured:
+            assert api.get(path, **parameters).status_code in {200, 404}
+        assert len(captured) <= MAX_QUERIES, path
+        statements += [query["sql"] for query in captured]
+
+    assert list(faults(statements)) == []

@@ -1,0 +1,30 @@
+"""What a cancellation means, by what the job has done: before the question, and after it."""
+
+import pytest
+from django.contrib.auth.models import User
+
+from jobs import transitions
+from tests.pages.conftest import MakeJob, SignIn, text_of
+
+
+@pytest.mark.parametrize("state", ["queued", "pending"])
+def test_no_signal_is_promised_to_what_does_not_run(
+    make_job: MakeJob, owner: User, stranger: User, signed_in: SignIn, state: str
+) -> None:
+    address = f"/jobs/{make_job(state).pk}/cancel/"
+
+    text = text_of(signed_in(owner).get(address))
+
+    assert "SIGTERM" not in text
+    assert "has not run: no work is lost and nothing is billed" in text
+    assert signed_in(stranger).get(address).status_code == 404
+
+
+def test_what_never_ran_bills_nothing(make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
+    job = make_job("pending")
+    transitions.transition(job, "cancelled", now=job.state_since, message="It was cancelled.")
+
+    text = text_of(signed_in(owner).get(f"/jobs/{job.pk}/"))
+
+    assert "It never ran, and nothing was billed." in text
+    assert "The time that they ran is billed" not in text

@@ -1,0 +1,176 @@
+"""The compose page in Chromium: strategies, the bar at the bottom, the text that is edited, the keyboard."""
+
+import re
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from playwright.sync_api import Page, expect
+
+from jobs.models import Job
+from tests.pages.test_browser import OpenWindow, chromium, violations, window
+
+pytestmark = pytest.mark.browser
+__all__ = ["chromium", "window"]
+
+
+def is_covered(page: Page) -> bool:
+    """Tell whether the bar at the bottom lies over the focused control, or the first lines of a long text."""
+    return bool(
+        page.evaluate(
+            """() => {
+              const focused = document.activeElement, bar = document.querySelector(".foot");
+              if (focused === document.body || bar.contains(focused)) return false;
+              const box = focused.getBoundingClientRect();
+              return Math.min(box.bottom, box.top + 120) > bar.getBoundingClientRect().top;
+            }"""
+        )
+    )
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390, 320])
+def test_errors_are_listed_first_and_every_look_is_accessible(
+    window: OpenWindow, owner: User, width: int, scheme: Any
+) -> None:
+    view = window(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    view.expected_statuses = {422}
+    page = view.sign_in("owner").page
+    page.goto("/jobs/new/?example=1")
+    page.get_by_label("Display name", exact=True).fill("<b>\u202eشبكة" + "🙂" * 128)
+    page.get_by_label("Output folder").fill("vision/clip")
+    page.get_by_label("Flex-start").check()
+    expect(page.locator("#verdict")).to_contain_text("3 errors")
+    found = violations(page)
+    page.wait_for_load_state("networkidle")  # a request that is cut off by Submit is an error in the console
+
+    page.get_by_role("button", name="Submit").click()
+
+    expect(page.locator("#errors")).to_be_focused()
+    expect(page).to_have_title("3 errors · New job · Trainboard")
+    assert found + violations(page) == []
+    assert view.overflow() <= 0
+    page.locator("#errors a", has_text="Output folder").click()
+    expect(page.get_by_label("Output folder")).to_be_focused()
+    assert not is_covered(page)
+
+
+def test_the_bar_covers_no_control_that_has_the_focus(window: OpenWindow, owner: User) -> None:
+    page = window(viewport={"width": 390, "height": 700}).sign_in("owner").page
+    page.goto("/jobs/new/?example=1")
+    page.get_by_label("Display name", exact=True).focus()
+
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        assert not is_covered(page), page.evaluate("document.activeElement.outerHTML.slice(0, 200)")
+
+
+def test_text_and_form_follow_each_other(window: OpenWindow, owner: User) -> None:
+    page = window().sign_in("owner").page
+    page.goto("/jobs/new/?example=1")
+    text = page.get_by_role("textbox", name="Request")
+    text.focus()
+    text.fill(text.input_value().replace('"40"', '"41"').replace('"SPOT"', '"STANDARD"'))
+
+    expect(page.get_by_label("Arguments")).to_have_value("--epochs 41 --seconds-per-epoch 1")
+    expect(page.get_by_label("Standard")).to_be_checked()
+    expect(text).to_be_focused()
+    page.get_by_label("Arguments").fill("--epochs 42")
+
+    expect(text).to_have_value(re.compile('"42"'))
+
+
+def test_a_text_that_cannot_be_read_is_kept_while_one_goes_on(window: OpenWindow, owner: User) -> None:
+    page = window().sign_in("owner").page
+    page.goto("/jobs/new/?example=1")
+    page.get_by_role("textbox", name="Request").fill("{")
+    expect(page.locator("#request-finds")).to_contain_text("error:")
+
+    with page.expect_response("**/check/"):
+        page.get_by_label("Arguments").fill("--epochs 42")
+
+    expect(page.get_by_role("textbox", name="Request")).to_have_value("{")
+
+
+def test_a_job_is_requested_with_the_keyboard_alone(window: OpenWindow, owner: User) -> None:
+    page = window().sign_in("owner").page
+    page.goto("/jobs/new/?example=1")
+    page.get_by_label("Spot").focus()
+    with page.expect_response("**/check/"):
+        page.keyboard.press("ArrowDown")
+    expect(page.get_by_label("Flex-start")).to_be_checked()
+    expect(page.locator("#price")).to_contain_text("Flex-start")
+
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.value") == "submit":
+            break
+    page.keyboard.press("Enter")
+
+    page.wait_for_url("**/jobs/*-*/")
+    assert Job.objects.get().strategy == "flex_start"
+
+
+def test_goes_on_without_javascript(window: OpenWindow, owner: User) -> None:
+    page = window(java_script_enabled=False).sign_in("owner").page
+    page.goto("/jobs/new/?example=1")
+    text = page.get_by_role("textbox", name="Request")
+    text.fill(text.input_value().replace('"40"', '"41"'))
+
+    page.get_by_role("button", name="Fill the form from it").click()
+    expect(page.get_by_label("Arguments")).to_have_value("--epochs 41 --seconds-per-epoch 1")
+    page.get_by_role("button", name="Submit").click()
+
+    page.wait_for_url("**/jobs/*-*/")
+    assert "41" in str(Job.objects.get().spec)
+
+
+def test_back_reload_and_a_sign_out_lose_nothing(window: OpenWindow, owner: User) -> None:
+    view = window().sign_in("owner")
+    page = view.page
+    page.goto("/jobs/new/?example=1")
+    page.get_by_label("Expected run time").fill("soon")
+    expect(page.locator("#draft")).to_contain_text("Draft saved")
+    page.get_by_role("textbox", name="Request").press_sequentially(" ")
+    with page.expect_response("**/draft/"):
+        page.get_by_role("textbox", name="Request").press_sequentially(" ")
+    page.reload()
+    expect(page.get_by_label("Expected run time")).to_have_value("soon")
+
+    page.goto("/history/")
+    page.go_back()
+    expect(page.get_by_label("Expected run time")).to_have_value("soon")
+    view.context.clear_cookies()
+    view.sign_in("owner")
+    page.goto("/jobs/new/")
+    page.get_by_text("1 draft not submitted yet").click()
+    page.get_by_role("link", name="penguins-").click()
+
+    expect(page.get_by_label("Expected run time")).to_have_value("soon")
+
+
+def test_a_second_tab_says_that_it_is_not_saved(window: OpenWindow, owner: User) -> None:
+    view = window().sign_in("owner")
+    first = view.page
+    first.goto("/jobs/new/?example=1")
+    first.get_by_label("Display name", exact=True).fill("first")
+    expect(first.locator("#draft")).to_contain_text("Draft saved")
+    second = view.context.new_page()
+    second.goto(first.url)
+    with second.expect_response("**/draft/"):
+        second.get_by_label("Display name", exact=True).fill("second")
+
+    first.get_by_label("Display name", exact=True).fill("third")
+
+    expect(first.locator("#draft")).to_contain_text("in another window")
+
+
+def test_a_wrong_clock_in_the_browser_changes_nothing(window: OpenWindow, owner: User) -> None:
+    view = window(timezone_id="Pacific/Kiritimati")
+    view.page.clock.install(time="2001-01-01T00:00:00Z")
+    page = view.sign_in("owner").page
+    page.goto("/jobs/new/?example=1")
+    page.get_by_label("Arguments").fill("--epochs 42")
+    page.clock.run_for(5000)
+
+    expect(page.locator("#draft")).to_contain_text("Draft saved 09:00:0")

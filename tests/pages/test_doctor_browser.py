@@ -1,0 +1,38 @@
+"""The doctor's page in Chromium: axe finds nothing, a phone fits it, and its button works without JavaScript."""
+
+import pytest
+from django.contrib.auth.models import User
+from playwright.sync_api import expect
+
+from jobs import doctor
+from jobs.models import Upkeep
+from tests.pages.test_browser import SIZES, OpenWindow, chromium, violations, window
+from tests.pages.test_doctor import keep
+from tests.support.clock import Clock
+
+__all__ = ["chromium", "window"]
+pytestmark = pytest.mark.browser
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_the_page_is_accessible_and_fits(window: OpenWindow, admin: User, clock: Clock, size: str, scheme: str) -> None:
+    view = window(viewport={"width": SIZES[size], "height": 800}, color_scheme=scheme).sign_in("admin")
+    view.page.goto("/doctor/")
+    wrong = violations(view.page)
+    keep(clock)
+    view.page.goto("/doctor/")
+    for summary in view.page.locator("main summary").all():
+        summary.click()
+
+    assert [*wrong, *violations(view.page)] == []
+    assert view.overflow() <= 0
+
+
+def test_a_check_is_asked_for_without_javascript(window: OpenWindow, admin: User, clock: Clock) -> None:
+    page = window(java_script_enabled=False).sign_in("admin").page
+    page.goto("/doctor/")
+    page.get_by_role("button", name="Check now").click()
+
+    expect(page.get_by_role("status")).to_contain_text("A worker was asked")
+    assert Upkeep.objects.filter(name=doctor.UPKEEP).exists()

@@ -1,0 +1,62 @@
+"""The pages of messages in Chromium: axe finds nothing, a phone needs no sideways scrolling."""
+
+import pytest
+from django.contrib.auth.models import User
+
+from jobs.messages import signing
+from jobs.messages.route import route
+from jobs.models import Channel, Delivery, Team
+from tests.conftest import person
+from tests.pages.conftest import MakeJob
+from tests.pages.test_browser import SIZES, OpenWindow, chromium, violations, window
+from tests.support.clock import Clock
+
+__all__ = ["chromium", "window"]
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def addresses(team: Team, owner: User, make_job: MakeJob, clock: Clock) -> list[str]:
+    """Every page of messages for a lead, with something on it."""
+    lead = person("leader", team, "lead")
+    common = {"team": team, "created_by": lead, "created_at": clock.now, "kinds": ["failed", "started"]}
+    hook = Channel.objects.create(
+        name="a-channel-name-that-is-long-enough-to-need-a-second-line", via="webhook",
+        address="https://receiver.example.org/hook/1234", secret=signing.new_secret(),
+        last_error="The server " * 9, **common,
+    )  # fmt: skip
+    Channel.objects.create(name="chat", via="slack", address="https://a.org/x", paused_at=clock.now, **common)
+    make_job("failed", by=lead, name="a-name-that-is-long-enough-to-need-a-second-line-on-a-phone" * 2)
+    make_job("awaiting_approval")
+    route(clock.now)
+    Delivery.objects.filter(channel=hook).update(state="dead", ended_at=clock.now, last_error="The server " * 9)
+    pages = ("", "settings/", "channels/", f"channels/{hook.pk}/", f"channels/new/{team.pk}/", "undelivered/")
+    return [f"/messages/{page}" for page in pages]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_every_page_is_accessible_and_fits(window: OpenWindow, addresses: list[str], size: str, scheme: str) -> None:
+    view = window(viewport={"width": SIZES[size], "height": 800}, color_scheme=scheme).sign_in("leader")
+    wrong = {}
+    for address in addresses:
+        view.page.goto(address)
+        wrong[address] = violations(view.page)
+        if view.overflow() > 0:
+            wrong[address].append(f"is {view.overflow()} pixels too wide")
+
+    assert {address: found for address, found in wrong.items() if found} == {}
+
+
+def test_a_lead_adds_a_webhook_and_sees_its_secret_once(window: OpenWindow, addresses: list[str]) -> None:
+    page = window().sign_in("leader").page
+    page.goto(addresses[4])
+    page.get_by_label("Kind").select_option("webhook")
+    page.get_by_label("Name").fill("pager")
+    page.get_by_label("Address").fill("https://pager.example.org/hook")
+    page.get_by_role("button", name="Add", exact=True).click()
+
+    assert page.locator(".secret code").inner_text().startswith("whsec_")
+    page.goto("/messages/channels/")
+    page.get_by_role("link", name="pager").click()
+    assert page.locator(".secret").count() == 0

@@ -1,0 +1,164 @@
+"""The policy page: leads edit, test and save; members read; strangers see nothing."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from jobs.models import Policy, PolicyVersion, Team
+from tests.conftest import person
+from tests.pages.conftest import MakeJob, SignIn, text_of
+
+pytestmark = pytest.mark.django_db
+TERMS = {"drift_percent": "10", "remind_hours": "4", "expire_hours": "48", "note": "Spot only", "base": "0"}
+
+
+@pytest.fixture
+def lead(team: Team, signed_in: SignIn) -> Client:
+    return signed_in(person("lena", team, "lead"))
+
+
+def draft(*rules: dict[str, Any], **more: str) -> dict[str, Any]:
+    """Return what the form posts: its rules in their order."""
+    posted: dict[str, Any] = {"rule-TOTAL_FORMS": str(len(rules)), "rule-INITIAL_FORMS": "0"} | TERMS | more
+    for at, rule in enumerate(rules):
+        posted |= {f"rule-{at}-ORDER": str(at + 1)} | {f"rule-{at}-{name}": value for name, value in rule.items()}
+    return posted
+
+
+ASK = {"outcome": "ask", "cost_over": "0.05", "approvals": "2"}
+REFUSE = {"outcome": "refuse", "strategies": ["spot"], "words": "Not on Spot."}
+
+
+class TestPage:
+    def test_shows_the_limits_of_before_as_rules(self, lead: Client) -> None:
+        text = text_of(lead.get("/policy/"))
+
+        assert "Policy of vision" in text
+        assert "Save as version 1" in text
+
+    def test_lets_engineers_read(self, engineer: Client) -> None:
+        page = engineer.get("/policy/")
+
+        assert "Ask 1 approver or lead if a job may cost over $1.00." in text_of(page)
+        assert b'name="action"' not in page.content
+        assert engineer.post("/policy/", draft(ASK) | {"action": "save"}).status_code == 403
+        assert not PolicyVersion.objects.exists()
+
+    def test_hides_everything_from_a_stranger(self, team: Team, stranger: User, signed_in: SignIn) -> None:
+        client = signed_in(stranger)
+
+        assert client.get(f"/policy/?team={team.pk}").status_code == 404
+        assert client.post("/policy/", draft(ASK, team=str(team.pk), action="save")).status_code == 404
+        assert "vision" not in text_of(client.get("/policy/"))
+
+    def test_of_somebody_without_a_team_is_not_there(self, signed_in: SignIn, team: Team) -> None:
+        assert signed_in(User.objects.create_user("alone")).get("/policy/").status_code == 404
+
+
+class TestSave:
+    def test_makes_a_version_that_counts(self, lead: Client, team: Team, make_job: MakeJob) -> None:
+        page = lead.post("/policy/", draft(REFUSE, ASK, action="save"), follow=True)
+
+        assert "Policy 1 of vision" in text_of(page)
+        assert "Refuse if a job runs under spot. Not on Spot." in text_of(page)
+        version = Policy.objects.get(team=team).current
+        assert version is not None
+        assert (version.drift_percent, version.remind_hours, version.expire_hours) == (10, 4, 48)
+        assert [rule["outcome"] for rule in version.rules] == ["refuse", "ask"]
+
+    def test_keeps_the_order_of_the_numbers_and_leaves_out_what_is_removed(self, lead: Client, team: Team) -> None:
+        rows = draft(ASK, REFUSE | {"ORDER": "1"}, {"outcome": "allow", "DELETE": "on"}, action="save")
+        lead.post("/policy/", rows | {"rule-0-ORDER": "2"})
+
+        assert [rule["outcome"] for rule in PolicyVersion.objects.get().rules] == ["refuse", "ask"]
+
+    def test_of_the_second_lead_is_told_and_nothing_typed_is_lost(
+        self, lead: Client, team: Team, signed_in: SignIn
+    ) -> None:
+        lead.post("/policy/", draft(ASK, action="save"))
+        other = signed_in(person("sam", team, "lead"))
+
+        page = other.post("/policy/", draft(REFUSE, action="save"))
+
+        assert page.status_code == 409
+        assert "lena has saved another version meanwhile" in text_of(page)
+        assert 'value="Not on Spot."' in page.content.decode()
+        assert other.post("/policy/", draft(REFUSE, action="save", base="1")).status_code == 302
+        assert PolicyVersion.objects.count() == 2
+
+    @pytest.mark.parametrize(
+        ("rule", "words"),
+        [
+            ({"outcome": "refuse", "regions": "moon-base1"}, "There is no region moon-base1."),
+            ({"outcome": "ask", "gpu_types": "NVIDIA_T1000"}, "There is no accelerator type NVIDIA_T1000."),
+            ({"outcome": "ask", "cost_over": "-1"}, "greater than or equal to 0"),
+            ({"outcome": "ask", "cost_over": "much"}, "Enter a number."),
+            ({"outcome": "require"}, "Say what a job has to carry."),
+            ({"outcome": "ask", "approvers": "owner"}, "owner is no approver or lead of vision"),
+            ({"outcome": "maybe"}, "Select a valid choice"),
+        ],
+    )
+    def test_says_what_is_wrong_and_keeps_what_was_typed(
+        self, lead: Client, owner: User, rule: Any, words: str
+    ) -> None:
+        page = lead.post("/policy/", draft(rule | {"words": "typed before"}, action="save"))
+
+        assert page.status_code == 422
+        assert words in text_of(page)
+        assert "typed before" in page.content.decode()
+        assert not PolicyVersion.objects.exists()
+
+    def test_adds_a_row_without_javascript(self, lead: Client) -> None:
+        page = lead.post("/policy/", draft(ASK, action="add")).content.decode()
+
+        assert 'name="rule-1-outcome"' in page
+        assert 'value="0.05"' in page
+
+    @pytest.mark.parametrize("count", ["", "-1", "x", "1000", "99999999999"])
+    def test_a_forged_number_of_rows_does_no_harm(self, lead: Client, count: str) -> None:
+        for action in ("add", "test", "save"):
+            answer = lead.post("/policy/", draft(ASK, action=action) | {"rule-TOTAL_FORMS": count})
+            assert answer.status_code in (200, 422)
+        assert not PolicyVersion.objects.exists()
+
+
+class TestTest:
+    def test_says_what_it_would_have_done_to_past_jobs(self, lead: Client, make_job: MakeJob, team: Team) -> None:
+        Policy.objects.filter(team=team).update(ask_over_usd=Decimal(1))
+        make_job("succeeded", name="cheap")
+        make_job("awaiting_approval", name="dear")
+        make_job("succeeded", name="standard", strategy="STANDARD")
+
+        page = text_of(lead.post("/policy/", draft(REFUSE, ASK, action="test")))
+
+        assert "would have asked for 1 of the last 3 jobs (today's policy: 1) and refused 2 (today's: 0)" in page
+        assert "cheap owner allowed refused 1" in page
+        assert "standard owner allowed asked 2" in page
+        assert not PolicyVersion.objects.exists()
+
+    def test_reads_no_more_than_is_bounded(
+        self, lead: Client, make_job: MakeJob, django_assert_max_num_queries: Any
+    ) -> None:
+        for _ in range(3):
+            make_job("approved")
+
+        with django_assert_max_num_queries(16):
+            lead.post("/policy/", draft(ASK, action="test"))
+
+
+class TestVersion:
+    def test_is_readable_by_members_and_nobody_else(
+        self, lead: Client, engineer: Client, team: Team, stranger: User, signed_in: SignIn
+    ) -> None:
+        lead.post("/policy/", draft(ASK, action="save"))
+        lead.post("/policy/", draft(REFUSE, action="save", base="1"))
+        address = f"/policy/?team={team.pk}&version=1"
+
+        assert "may cost over $0.05" in text_of(engineer.get(address))
+        assert "Difference" in text_of(engineer.get(f"/policy/?team={team.pk}&version=2"))
+        assert signed_in(stranger).get(address).status_code == 404
+        for number in ("0", "9", "x", "", "1e3"):
+            assert engineer.get(f"/policy/?team={team.pk}&version={number}").status_code == 404

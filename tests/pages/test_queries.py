@@ -1,0 +1,31 @@
+"""How many queries each page asks, with thousands of jobs of every kind and state."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from tests.support import many_jobs
+from tests.support.clock import Clock
+from tests.support.visits import ADMIN, MANAGER, MAX_QUERIES, MEMBER, visits
+
+pytestmark = pytest.mark.django_db
+
+
+def test_every_page_asks_few_queries(clock: Clock) -> None:
+    world = many_jobs.fill(clock.now, jobs=900, unfinished=100, long_events=600)
+    User.objects.create_superuser(ADMIN)
+    browsers = {name: Client() for name in (MEMBER, MANAGER, ADMIN)}
+    for name, browser in browsers.items():
+        browser.force_login(User.objects.get(username=name))
+    over = {}
+    for each in visits(world, clock.now):
+        headers = {"HX-Request": "true"} if each.is_fragment else {}
+        assert browsers[each.who].get(each.path, headers=headers).status_code == 200  # and what it keeps is kept
+        with CaptureQueriesContext(connection) as queries:
+            browsers[each.who].get(each.path, headers=headers)
+        if len(queries) > MAX_QUERIES + each.further_queries:
+            over[str(each)] = len(queries)
+
+    assert over == {}

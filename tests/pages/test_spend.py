@@ -1,0 +1,254 @@
+"""The spend page and the pages of budgets: what they show to whom, and what a lead can set without the admin."""
+
+from contextlib import suppress
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.test import Client
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.forms.fields.usd import parse_usd
+from dashboard.queries.forecast import forecast_month
+from jobs import budgets
+from jobs.models import Budget, BudgetChange, Job, Team
+from jobs.upkeep import count_ended
+from tests.conftest import person
+from tests.pages.conftest import MakeJob, SignIn, text_in, text_of
+from tests.support.clock import Clock
+
+pytestmark = pytest.mark.django_db
+NEW = {
+    "name": "Training",
+    "applies_to": "",
+    "amount": "$20,000",
+    "passing": "stop",
+    "thresholds": "50, 80 %, 100",
+    "reason": "Plan of <b>March</b>",
+}
+
+
+@pytest.fixture
+def lead(team: Team) -> User:
+    return person("lead", team, "lead")
+
+
+def ran(make_job: MakeJob, clock: Clock, **changes: object) -> Job:
+    job = make_job("succeeded", **changes)
+    clock.forward(hours=1)
+    count_ended(clock.now)
+    return job
+
+
+class TestSpend:
+    def test_shows_what_was_spent_burns_and_is_left(
+        self, make_job: MakeJob, clock: Clock, team: Team, lead: User, signed_in: SignIn, owner: User
+    ) -> None:
+        ran(make_job, clock, labels={"project": "bert"})
+        make_job("running")
+        signed_in(lead).post(f"/budgets/new/{team.pk}/", NEW)
+        clock.forward(minutes=6)
+        budgets.watch_budgets(clock.now)
+
+        page = signed_in(owner).get("/spend/").content.decode()
+
+        text = " ".join(text_in(page, "content").split())
+        assert "spent of $20,000.00" in text
+        assert "1 running" in text
+        assert "vision · March 2026, UTC · US dollars" in text
+        assert "owner" in text_in(page, "where")
+        assert "Training" in text_in(page, "budgets")
+        assert "project=bert" in text_in(signed_in(owner).get("/spend/?of=label").content.decode(), "where")
+
+    @pytest.mark.parametrize(
+        "query",
+        ["month=2026-01", "month=9999-12", "month=0001-01", "month=x", "of=label", "of=team", "of=%00", "month="],
+    )
+    def test_answers_any_address(self, owner: User, signed_in: SignIn, query: str) -> None:
+        assert signed_in(owner).get(f"/spend/?{query}").status_code == 200
+
+    def test_needs_few_queries(
+        self, make_job: MakeJob, clock: Clock, owner: User, signed_in: SignIn, django_assert_max_num_queries: object
+    ) -> None:
+        ran(make_job, clock)
+        browser = signed_in(owner)
+
+        with django_assert_max_num_queries(14):  # type: ignore[operator]
+            browser.get("/spend/")
+
+    def test_a_stranger_sees_nothing(
+        self, make_job: MakeJob, clock: Clock, team: Team, stranger: User, signed_in: SignIn
+    ) -> None:
+        ran(make_job, clock)
+        browser = signed_in(stranger)
+
+        assert browser.get(f"/spend/?team={team.pk}").status_code == 404
+        assert browser.get(f"/spend/spend.csv?team={team.pk}").status_code == 404
+        assert "owner" not in text_of(browser.get("/spend/"))
+        assert browser.get("/spend/spend.csv").content.decode().count("\n") == 1
+
+    def test_is_a_table_for_a_spreadsheet(
+        self, make_job: MakeJob, clock: Clock, owner: User, signed_in: SignIn
+    ) -> None:
+        ran(make_job, clock)
+
+        lines = signed_in(owner).get("/spend/spend.csv").content.decode().splitlines()
+
+        assert lines[0] == "month,grouped_by,value,usd,jobs,usd_month_before"
+        assert any(line.startswith("2026-03,person,owner,") for line in lines)
+        assert any(line.startswith("2026-03,strategy,spot,") for line in lines)
+
+
+class TestBudgets:
+    def test_a_lead_sets_changes_and_closes_one_with_its_history(
+        self, team: Team, lead: User, owner: User, signed_in: SignIn
+    ) -> None:
+        browser = signed_in(lead)
+        assert "No budget yet" in text_of(browser.get("/budgets/"))
+        browser.post(f"/budgets/new/{team.pk}/", NEW)
+        row = Budget.objects.get()
+        assert (row.amount_usd, row.passing, row.thresholds) == (Decimal(20_000), "stop", [50, 80, 100])
+
+        changed = NEW | {"amount": "25000", "version": "1", "reason": "More"}
+        browser.post(f"/budgets/{row.pk}/", changed)
+        late = browser.post(f"/budgets/{row.pk}/", changed | {"amount": "31000"})
+        assert late.status_code == 422
+        assert "Somebody else has changed this budget" in text_of(late)
+        assert "31000" in late.content.decode()
+
+        page = signed_in(owner).get(f"/budgets/{row.pk}/").content.decode()
+        assert "amount $20,000.00 → $25,000.00 lead" in text_in(page, "changes")
+        assert "Plan of <b>March</b>" in text_in(page, "changes")
+        assert "<b>March" not in page
+        assert "Change it" not in page
+
+        browser.post(f"/budgets/{row.pk}/close/", {"version": "2", "reason": "Over"})
+        assert "No budget yet" in text_of(browser.get("/budgets/"))
+        assert BudgetChange.objects.count() == 3
+
+    @pytest.mark.parametrize(
+        ("field", "value", "words"),
+        [
+            ("amount", "-5", "not below zero"),
+            ("amount", "€500", "in US dollars"),
+            ("amount", "500 EUR", "in US dollars"),
+            ("amount", "lots", "no amount"),
+            ("amount", "", "Write an amount"),
+            ("thresholds", "half", "whole percents"),
+            ("thresholds", "0", "1 to 500 percent"),
+            ("applies_to", "person:999", "valid choice"),
+            ("reason", "", "required"),
+        ],
+    )
+    def test_what_cannot_be_a_budget_is_explained_and_nothing_typed_is_lost(
+        self, team: Team, lead: User, signed_in: SignIn, field: str, value: str, words: str
+    ) -> None:
+        answer = signed_in(lead).post(f"/budgets/new/{team.pk}/", NEW | {field: value})
+
+        assert answer.status_code == 422
+        assert words in text_of(answer)
+        assert "Plan of &lt;b&gt;March" in answer.content.decode() or field == "reason"
+        assert not Budget.objects.exists()
+
+    def test_a_label_and_a_person_can_have_one(self, team: Team, lead: User, owner: User, signed_in: SignIn) -> None:
+        browser = signed_in(lead)
+        browser.post(f"/budgets/new/{team.pk}/", NEW | {"applies_to": f"person:{owner.pk}", "name": "Own"})
+        browser.post(f"/budgets/new/{team.pk}/", NEW | {"applies_to": "label", "label": "a=b", "amount": "0"})
+
+        text = text_of(browser.get("/budgets/"))
+        assert "jobs of owner" in text
+        assert "jobs with the label a=b" in text
+
+    def test_others_may_not(
+        self, team: Team, lead: User, owner: User, approver: User, stranger: User, signed_in: SignIn
+    ) -> None:
+        signed_in(lead).post(f"/budgets/new/{team.pk}/", NEW)
+        pk = Budget.objects.get().pk
+        for user, status in ((owner, 403), (approver, 403), (stranger, 404)):
+            browser = signed_in(user)
+            for path in (f"/budgets/new/{team.pk}/", f"/budgets/{pk}/", f"/budgets/{pk}/close/"):
+                assert browser.post(path, NEW | {"version": "1"}).status_code == status
+            assert browser.get(f"/budgets/{pk}/").status_code == (404 if user == stranger else 200)
+        assert "Training" not in text_of(signed_in(stranger).get("/budgets/"))
+        assert BudgetChange.objects.count() == 1
+
+
+class TestApproval:
+    def test_says_why_an_approval_would_pass_a_budget_that_stops(
+        self, make_job: MakeJob, team: Team, lead: User, approver: User, signed_in: SignIn
+    ) -> None:
+        job = make_job("awaiting_approval")
+        signed_in(lead).post(f"/budgets/new/{team.pk}/", NEW | {"amount": "1"})
+
+        answer = signed_in(approver).post(f"/jobs/{job.pk}/decide/", {"decision": "approve"}, follow=True)
+
+        assert "of the budget “Training” for March 2026 $1.00 is left" in text_of(answer)
+        assert Job.objects.get().state == "awaiting_approval"
+
+
+class TestForecast:
+    NOW = datetime(2026, 3, 11, 12, tzinfo=UTC)
+
+    def test_adds_the_mean_of_the_last_whole_days_for_the_rest(self) -> None:
+        days = {date(2026, 3, day): Decimal(100) for day in range(1, 11)} | {date(2026, 3, 11): Decimal(50)}
+
+        found = forecast_month(days, self.NOW)
+
+        assert found is not None
+        assert (found.usd, found.low_usd, found.high_usd) == (Decimal(3100), Decimal(3100), Decimal(3100))
+
+    def test_is_none_before_a_day_is_over(self) -> None:
+        assert forecast_month({date(2026, 3, 1): Decimal(5)}, datetime(2026, 3, 1, 23, tzinfo=UTC)) is None
+
+    @given(st.lists(st.decimals(0, 10**6, places=2), min_size=10, max_size=10))
+    def test_is_never_less_than_what_is_spent(self, costs: list[Decimal]) -> None:
+        found = forecast_month({date(2026, 3, at): usd for at, usd in enumerate(costs, 1)}, self.NOW)
+
+        assert found is not None
+        assert sum(costs) <= found.low_usd <= found.usd <= found.high_usd
+
+
+class TestAmounts:
+    @pytest.mark.parametrize("text", ["20000", "$20,000", "USD 20,000.00", "20000 USD", " US$20000 "])
+    def test_are_read_as_people_write_them(self, text: str) -> None:
+        assert parse_usd(text) == 20_000
+
+    @given(st.text(max_size=30))
+    def test_are_read_or_explained(self, text: str) -> None:
+        with suppress(ValidationError):
+            assert parse_usd(text) >= 0
+
+
+class TestCompose:
+    def test_a_cap_is_kept_and_carried_into_clones_and_templates(
+        self, team: Team, engineer: Client, example: dict[str, str], owner: User
+    ) -> None:
+        answer = engineer.post("/jobs/new/", example | {"cap": "$12.50", "do": "submit"}, follow=True)
+        assert answer.status_code == 200
+        job = Job.objects.get()
+        assert job.cap_usd == Decimal("12.50")
+        assert "Cap" in text_of(engineer.get(f"/jobs/{job.pk}/"))
+
+        assert 'value="12.50"' in engineer.get(f"/jobs/new/?job={job.pk}").content.decode()
+        engineer.post(f"/jobs/{job.pk}/template/", {"name": "capped"})
+        pk = job.team.templates.get().pk
+        assert 'value="12.50"' in engineer.get(f"/jobs/new/?template={pk}").content.decode()
+
+    def test_says_what_would_be_left_of_the_budget(
+        self, team: Team, lead: User, signed_in: SignIn, engineer: Client, example: dict[str, str]
+    ) -> None:
+        signed_in(lead).post(f"/budgets/new/{team.pk}/", NEW)
+
+        assert "Budget “Training”, March 2026: $20,000.00 of $20,000.00 left" in text_of(
+            engineer.post("/jobs/new/", example | {"do": "check"})
+        )
+
+    def test_a_cap_in_another_currency_is_explained(self, engineer: Client, example: dict[str, str]) -> None:
+        answer = engineer.post("/jobs/new/", example | {"cap": "12 EUR", "do": "submit"})
+
+        assert "Amounts are in US dollars" in text_of(answer)
+        assert "12 EUR" in answer.content.decode()
+        assert not Job.objects.exists()

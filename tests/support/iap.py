@@ -1,0 +1,111 @@
+"""Google Identity-Aware Proxy for tests: keys made here, tokens signed with them, and a server that publishes them."""
+
+import base64
+import hashlib
+import hmac
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
+
+AUDIENCE = "/projects/123/global/backendServices/456"
+ISSUER = "https://cloud.google.com/iap"
+
+
+def b64(data: bytes) -> str:
+    """Return base64url without padding (RFC 7515)."""
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+class SigningKey:
+    """A key pair of ES256."""
+
+    def __init__(self) -> None:
+        self.private = ec.generate_private_key(ec.SECP256R1())
+
+    @property
+    def pem(self) -> str:
+        """The public key as the proxy publishes it."""
+        encoding, shape = serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+        return self.private.public_key().public_bytes(encoding, shape).decode()
+
+    def sign(self, section: str) -> bytes:
+        """Return the signature of RFC 7518, 3.4: R and S, 32 bytes each."""
+        parts = decode_dss_signature(self.private.sign(section.encode(), ec.ECDSA(hashes.SHA256())))
+        return b"".join(part.to_bytes(32, "big") for part in parts)
+
+
+def payload(**changes: Any) -> dict[str, Any]:
+    """Return what the proxy signs about a person, now; a change to None leaves a claim out."""
+    now = int(time.time())
+    claims = {
+        "iss": ISSUER,
+        "aud": AUDIENCE,
+        "sub": "accounts.google.com:1",
+        "email": "ada@example.com",
+        "hd": "example.com",
+        "iat": now,
+        "exp": now + 36_000,  # longer than the tests take, which may make it when they are imported
+    }
+    return {name: value for name, value in (claims | changes).items() if value is not None}
+
+
+def token(key: SigningKey, claims: dict[str, Any], *, kid: str = "one", algorithm: str = "ES256") -> str:
+    """Return a signed token."""
+    section = ".".join(b64(json.dumps(part).encode()) for part in ({"alg": algorithm, "kid": kid}, claims))
+    return f"{section}.{b64(key.sign(section))}"
+
+
+def symmetric(secret: str, claims: dict[str, Any]) -> str:
+    """Return a token signed with HS256, with the text of a public key as its secret."""
+    section = ".".join(b64(json.dumps(part).encode()) for part in ({"alg": "HS256", "kid": "one"}, claims))
+    return f"{section}.{b64(hmac.new(secret.encode(), section.encode(), hashlib.sha256).digest())}"
+
+
+class KeyServer(ThreadingHTTPServer):
+    """Publishes keys; `status` and `body` may be changed while it runs, `asked` counts."""
+
+    daemon_threads = True
+    status, body, asked = 200, b"{}", 0
+
+    @property
+    def url(self) -> str:
+        """Where the keys are."""
+        return f"http://127.0.0.1:{self.server_port}/keys"
+
+    def publish(self, **keys: SigningKey) -> None:
+        """Publish these keys under their names."""
+        self.body = json.dumps({name: key.pem for name, key in keys.items()}).encode()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: KeyServer
+
+    def do_GET(self) -> None:
+        self.server.asked += 1
+        self.send_response(self.server.status)
+        self.send_header("Content-Length", str(len(self.server.body)))
+        self.end_headers()
+        self.wfile.write(self.server.body)
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def key_server(**keys: SigningKey) -> Iterator[KeyServer]:
+    """Serve keys on loopback while the block runs."""
+    with KeyServer(("127.0.0.1", 0), _Handler) as server:
+        server.publish(**keys)
+        Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield server
+        finally:
+            server.shutdown()

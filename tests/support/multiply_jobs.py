@@ -1,0 +1,118 @@
+"""Copies of the jobs that have ended, made inside the database: how `many_jobs` becomes a million jobs."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import connection, models
+
+from jobs.database import unlimited
+from jobs.models import Approval, Job, JobEvent, LastSeen, LogLine, Trial
+
+COPIED: tuple[type[models.Model], ...] = (Job, JobEvent, Approval, LastSeen, Trial, LogLine)
+FAST = {
+    "postgresql": (
+        "ALTER SYSTEM SET max_wal_size = '16GB'",
+        "SELECT pg_reload_conf()",
+        "SET session_replication_role = replica",  # the copies' references are right
+        "SET maintenance_work_mem = '1GB'",
+    ),
+    "sqlite": ("PRAGMA synchronous = OFF", "PRAGMA cache_size = -1000000", "PRAGMA foreign_keys = OFF"),
+}
+USUAL = {
+    "postgresql": ("SET session_replication_role = DEFAULT",),
+    "sqlite": ("PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON"),
+}
+STEP_SECONDS = 420
+"""Each copy is so much older than the one before."""
+
+
+def multiply(times: int) -> None:
+    """Copy each job that has ended, with its events, approval, trials and log, so that there are `times` of it."""
+    with unlimited(), connection.cursor() as cursor, _without_indexes():
+        for model in COPIED:
+            table, key = model._meta.db_table, "id" if model is Job else "job_id"
+            ended = "SELECT id FROM jobs_job WHERE ended_at IS NOT NULL"
+            cursor.execute(f"CREATE TEMPORARY TABLE base_{table} AS SELECT * FROM {table} WHERE {key} IN ({ended})")
+        cursor.execute(
+            "UPDATE base_jobs_job SET cloned_from_id = NULL WHERE cloned_from_id NOT IN (SELECT id FROM base_jobs_job)"
+        )
+        for number in range(1, times):
+            for model in COPIED:
+                cursor.execute(_copy(model, number))
+        for model in COPIED:
+            cursor.execute(f"DROP TABLE base_{model._meta.db_table}")
+    with unlimited(), connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("CLUSTER jobs_job USING job_newest")  # jobs of one time lie together, as if written then
+        cursor.execute("VACUUM ANALYZE" if connection.vendor == "postgresql" else "ANALYZE")
+
+
+def _copy(model: type[models.Model], number: int) -> str:
+    """Return the statement that writes the copy with this number of a table's rows."""
+    columns = {
+        str(each.column): _value(each, number)
+        for each in model._meta.local_concrete_fields
+        if not isinstance(each, models.AutoField)
+    }
+    table = model._meta.db_table
+    names = ", ".join(f'"{name}"' for name in columns)
+    return f'INSERT INTO "{table}" ({names}) SELECT {", ".join(columns.values())} FROM "base_{table}"'
+
+
+def _value(column: models.Field, number: int) -> str:  # type: ignore[type-arg]
+    """Return what a column of the copy with this number holds: an expression over the row that is copied."""
+    name, is_postgres = f'"{column.column}"', connection.vendor == "postgresql"
+    if isinstance(column, models.DateTimeField):
+        age = number * STEP_SECONDS
+        if is_postgres:
+            return f"{name} - interval '{age} seconds'"
+        return f"strftime('%Y-%m-%d %H:%M:%f', {name}, '-{age} seconds')"
+    if column.related_model is Job or (column.model is Job and column.primary_key):
+        return f"md5({name}::text || '-{number}')::uuid" if is_postgres else f"md5({name} || '-{number}')"
+    if column.model is Job and column.name == "request_key":
+        return f"{name} || '-{number}'"
+    if column.model is Job and column.name in {"display_name", "remote_name"}:
+        is_own = "LIKE 'train-%'" if column.name == "display_name" else "<> ''"
+        return f"CASE WHEN {name} {is_own} THEN {name} || '{'-' if 'display' in name else '0'}{number}' ELSE {name} END"
+    return name
+
+
+@contextmanager
+def _without_indexes() -> Iterator[None]:
+    """Build the indexes of the copied tables after a block, not row by row in it."""
+    tables = [model._meta.db_table for model in COPIED]
+    is_postgres = connection.vendor == "postgresql"
+    with connection.cursor() as cursor:
+        for setting in FAST[connection.vendor]:
+            cursor.execute(setting)
+        if is_postgres:
+            cursor.execute(
+                "SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) FROM pg_constraint"
+                " WHERE contype = 'u' AND conrelid::regclass::text = ANY(%s)",
+                [tables],
+            )
+            unique = cursor.fetchall()
+            for table, name, _ in unique:
+                cursor.execute(f'ALTER TABLE "{table}" DROP CONSTRAINT "{name}"')
+            cursor.execute(
+                "SELECT indexname, indexdef FROM pg_indexes WHERE tablename = ANY(%s) AND NOT EXISTS"
+                " (SELECT 1 FROM pg_constraint WHERE conname = indexname)",
+                [tables],
+            )
+        else:  # the constraints of its tables cannot be dropped
+            unique = []
+            marks = ", ".join(["%s"] * len(tables))
+            statement = (
+                f"SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql <> '' AND tbl_name IN ({marks})"
+            )
+            cursor.execute(statement, tables)
+        indexes = cursor.fetchall()
+        for name, _ in indexes:
+            cursor.execute(f'DROP INDEX "{name}"')
+        yield
+        for _, definition in indexes:
+            cursor.execute(definition)
+        for table, name, definition in unique:
+            cursor.execute(f'ALTER TABLE "{table}" ADD CONSTRAINT "{name}" {definition}')
+        for setting in USUAL[connection.vendor]:
+            cursor.execute(setting)

@@ -1,0 +1,82 @@
+"""Libraries are used by what they publish: nothing overrides or replaces a private part of one."""
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("dashboard", "jobs", "emulator")
+STARTS_SOMETHING = ("__main__", "dashboard.wsgi")
+
+
+def classes() -> Iterator[type]:
+    """Yield every class that our packages define."""
+    for top in PACKAGES:
+        package = importlib.import_module(top)
+        for found in pkgutil.walk_packages(package.__path__, f"{top}."):
+            if ".migrations" in found.name or found.name.endswith(STARTS_SOMETHING):
+                continue
+            module = importlib.import_module(found.name)
+            yield from (
+                each for each in vars(module).values() if inspect.isclass(each) and each.__module__ == found.name
+            )
+
+
+def private_overrides(cls: type) -> list[str]:
+    """Return the private methods of a library's class that `cls` defines anew."""
+    libraries = [
+        base
+        for base in cls.__mro__[1:]
+        if base.__module__.partition(".")[0] not in (*PACKAGES, *sys.stdlib_module_names)
+    ]
+    return [
+        f"{cls.__module__}.{cls.__qualname__}.{name} overrides that of {base.__qualname__}"
+        for name, value in vars(cls).items()
+        if name.startswith("_") and not name.startswith("__") and inspect.isfunction(value)
+        if value.__module__ == cls.__module__  # an enumeration copies those of its base
+        for base in libraries
+        if name in vars(base)
+    ]
+
+
+def private_assignments(source: str) -> list[int]:
+    """Return the lines that give a value to a private attribute of anything but `self` and `cls`."""
+    return [
+        target.lineno
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign)
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(target, ast.Attribute) and target.attr.startswith("_")
+        if not (isinstance(target.value, ast.Name) and target.value.id in ("self", "cls"))
+    ]
+
+
+def test_no_private_method_of_a_library_is_overridden() -> None:
+    assert [problem for cls in classes() for problem in private_overrides(cls)] == []
+
+
+def test_an_override_would_be_found() -> None:
+    from django import forms
+
+    class Trick(forms.Form):
+        def _clean_fields(self) -> None: ...
+
+    assert len(private_overrides(Trick)) == 1
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_private_attribute_of_another_object_is_set(package: str) -> None:
+    files = sorted((ROOT / package).rglob("*.py"))
+
+    assert {str(path): lines for path in files if (lines := private_assignments(path.read_text()))} == {}
+    assert all("type: ignore[method-assign" not in path.read_text() for path in files)
+
+
+def test_an_assignment_would_be_found() -> None:
+    assert private_assignments("query._result_cache = []\nself._mine = 1") == [1]

@@ -1,0 +1,49 @@
+"""The schedule of trials against one that is played step by step."""
+
+import heapq
+from datetime import timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobs.cost.trials import machine_time_left, rounds, time_left
+
+MINUTE = timedelta(minutes=1)
+
+
+def played(under_way: list[timedelta], to_come: int, parallel: int, trial: timedelta) -> tuple[timedelta, timedelta]:
+    """Play the schedule: return when the last trial ends, and for how long machines run."""
+    ends = [max(trial - each, timedelta()) for each in under_way]
+    busy, last = sum(ends, timedelta()), max(ends, default=timedelta())
+    heapq.heapify(ends)
+    now = timedelta()
+    for _ in range(to_come):
+        while len(ends) >= parallel:
+            now = heapq.heappop(ends)
+        heapq.heappush(ends, now + trial)
+        busy, last = busy + trial, max(last, now + trial)
+    return last, busy
+
+
+@given(
+    st.lists(st.integers(0, 90).map(lambda minutes: minutes * MINUTE), max_size=8),
+    st.integers(0, 40),
+    st.integers(1, 9),
+    st.integers(1, 60).map(lambda minutes: minutes * MINUTE),
+)
+def test_time_and_cost_left_are_those_of_the_schedule_played(
+    under_way: list[timedelta], to_come: int, parallel: int, trial: timedelta
+) -> None:
+    left, busy = played(under_way, to_come, parallel, trial)
+
+    assert time_left(under_way, to_come, parallel, trial=trial) == left
+    assert machine_time_left(under_way, to_come, trial=trial) == busy
+
+
+@given(st.integers(1, 60), st.integers(1, 60))
+def test_a_schedule_from_nothing_takes_its_rounds(trials: int, parallel: int) -> None:
+    assert time_left([], trials, parallel, trial=MINUTE) == rounds(trials, parallel) * MINUTE
+
+
+def test_two_thousand_million_trials_take_no_time_to_plan() -> None:
+    assert time_left([], 2**31 - 1, 2**30, trial=MINUTE) == 2 * MINUTE

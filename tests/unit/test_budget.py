@@ -1,0 +1,81 @@
+"""What budgets have against a job."""
+
+from dataclasses import replace
+from datetime import date, timedelta
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from jobs import budget
+from jobs.assessment import Context, Outcome, assess
+from jobs.budget import BudgetLeft, Passing
+from jobs.policy import Limits
+from jobs.spec import Severity
+from tests.unit.test_assessment import submission
+
+VISION = BudgetLeft("vision", date(2026, 11, 1), Decimal(1000), Decimal(300), Decimal(200), Passing.ASK)
+AMOUNTS = some.decimals(0, 10**9, places=2)
+
+
+def test_what_is_left_is_neither_spent_nor_committed() -> None:
+    assert VISION.left_usd == 500
+    assert replace(VISION, committed_usd=Decimal(900)).left_usd == -200
+
+
+def test_a_job_that_fits_passes_no_budget() -> None:
+    assert budget.check(Decimal(500), [VISION]) == ()
+
+
+@pytest.mark.parametrize(
+    ("passing", "severity"),
+    [(Passing.WARN, Severity.NOTE), (Passing.ASK, Severity.APPROVAL), (Passing.STOP, Severity.ERROR)],
+)
+def test_a_job_that_passes_it_is_told_asked_about_or_refused(passing: Passing, severity: Severity) -> None:
+    (found,) = budget.check(Decimal("500.001"), [replace(VISION, passing=passing)])
+
+    assert (found.code, found.severity) == ("over_budget", severity)
+    assert found.message == (
+        "It may cost $500.01, and of the budget “vision” for November 2026 $500.00 is left: "
+        "of $1,000.00, $300.00 are spent and $200.00 committed."
+    )
+
+
+def test_a_budget_of_zero_lets_only_free_jobs_through() -> None:
+    nothing = BudgetLeft("none", date(2026, 11, 1), Decimal(0), Decimal(0), Decimal(0), Passing.STOP)
+
+    assert budget.check(Decimal(0), [nothing]) == ()
+    assert [each.severity for each in budget.check(Decimal("0.001"), [nothing])] == [Severity.ERROR]
+
+
+def test_too_much_is_said_in_words_where_a_lead_has_lowered_it() -> None:
+    (found,) = budget.check(Decimal(1), [replace(VISION, limit_usd=Decimal(100))])
+
+    assert "nothing is left: of $100.00, $300.00 are spent and $200.00 committed, $400.00 too much" in found.message
+
+
+def test_a_job_whose_price_nobody_knows_is_asked_about_unless_the_budget_only_warns() -> None:
+    found = budget.check(None, [VISION, replace(VISION, passing=Passing.WARN)])
+
+    assert [each.severity for each in found] == [Severity.APPROVAL, Severity.NOTE]
+
+
+@given(limit=AMOUNTS, spent=AMOUNTS, committed=AMOUNTS, most=AMOUNTS)
+def test_a_stopping_budget_is_never_passed(limit: Decimal, spent: Decimal, committed: Decimal, most: Decimal) -> None:
+    found = budget.check(most, [BudgetLeft("any", date(2026, 2, 1), limit, spent, committed, Passing.STOP)])
+
+    assert bool(found) == (most > 0 and spent + committed + most > limit)
+
+
+def test_an_assessment_holds_the_jobs_of_a_sweep_together_against_the_budget() -> None:
+    context = Context(limits=Limits(Decimal(10**6), None, ()), budgets=(replace(VISION, passing=Passing.STOP),))
+    job = submission("n1-standard-4")
+    one = assess(job, context, expected=timedelta(hours=1))
+
+    assert one.outcome is Outcome.ALLOWED
+    assert one.max_usd is not None
+    size = int(VISION.left_usd / one.max_usd) + 1
+    many = assess(job, replace(context, sweep_size=size), expected=timedelta(hours=1))
+    assert many.outcome is Outcome.REFUSED
+    assert "over_budget" in {each.code for each in many.errors}

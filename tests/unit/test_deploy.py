@@ -1,0 +1,129 @@
+"""Alert rules, the dashboard and the manifests: they name metrics, arguments and runbook lines that exist."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+import yaml
+from django.conf import settings
+from django.test import Client
+
+from jobs import counts
+from jobs.models import Scope
+from jobs.upkeep.heartbeats import record_heartbeat, store_counts
+from tests.support.clock import Clock
+from tests.support.stack import ROOT
+
+DEPLOY = ROOT / "deploy"
+RULES = [
+    rule
+    for group in yaml.safe_load((DEPLOY / "prometheus/alerts.yaml").read_text())["groups"]
+    for rule in group["rules"]
+]
+PANELS = json.loads((DEPLOY / "grafana/dashboard.json").read_text())["panels"]
+MANIFESTS = list(yaml.safe_load_all((DEPLOY / "kubernetes/trainboard.yaml").read_text()))
+METRIC = re.compile(r"\btrainboard_\w+")
+
+
+@pytest.fixture
+def served(db: None, client: Client, clock: Clock) -> dict[str, set[str]]:
+    """Return the names of all samples that /metrics has, with the names of their labels."""
+    counts.take()
+    counts.count_call("Vertex AI", 200)
+    counts.count_submission(1)
+    store_counts()
+    record_heartbeat("beat@a", "beat", now=clock.now)
+    Scope.objects.create(project="p", region="r", kind="custom_job")
+    text = client.get("/metrics").content.decode()
+    found: dict[str, set[str]] = {}
+    for line in text.splitlines():
+        if line.startswith("# TYPE "):
+            found.setdefault(line.split()[2], set())
+        elif match := re.match(r"(\w+)(?:\{(.*)\})? ", line):
+            found.setdefault(match[1], set()).update(re.findall(r"(\w+)=", match[2] or ""))
+    return found
+
+
+@pytest.mark.parametrize(
+    "expression", [rule["expr"] for rule in RULES] + [each["expr"] for panel in PANELS for each in panel["targets"]]
+)
+def test_every_metric_and_label_is_served(expression: str, served: dict[str, set[str]]) -> None:
+    named = METRIC.findall(expression)
+
+    assert named
+    assert set(named) <= set(served), expression
+    for metric, labels in re.findall(r"\b(trainboard_\w+)\{([^}]*)\}", expression):
+        assert set(re.findall(r"(\w+)(?:=~|=|!=)", labels)) <= served[metric]
+
+
+def test_every_alert_has_a_line_in_the_runbook_and_none_is_left_over() -> None:
+    lines = (ROOT / "docs/operations.md").read_text().splitlines()
+    runbook = {line[4:]: lines[at + 1] for at, line in enumerate(lines) if line.startswith("### Trainboard")}
+
+    assert {rule["alert"] for rule in RULES} == set(runbook)
+    assert all(line.endswith(".") for line in runbook.values())
+    for rule in RULES:
+        assert rule["annotations"]["runbook"] == f"docs/operations.md#{rule['alert'].lower()}"
+        assert rule["labels"]["severity"] in ("page", "ticket")
+
+
+def test_expressions_have_their_brackets() -> None:
+    for rule in RULES:
+        for opening, closing in ("()", "{}", "[]"):
+            assert rule["expr"].count(opening) == rule["expr"].count(closing), rule["alert"]
+
+
+def pods() -> list[tuple[str, dict[str, Any]]]:
+    kinds = [each for each in MANIFESTS if each["kind"] in ("Deployment", "Job")]
+    return [(each["metadata"]["name"], each["spec"]["template"]["spec"]) for each in kinds]
+
+
+class TestKubernetes:
+    def test_runs_every_process_of_the_image(self) -> None:
+        commands = re.findall(r"^  (\w+)\)", (DEPLOY / "start.sh").read_text(), re.MULTILINE)
+
+        assert sorted(pod["containers"][0]["args"][0] for _, pod in pods()) == sorted(commands)
+
+    @pytest.mark.parametrize(("name", "pod"), pods())
+    def test_every_pod_is_confined(self, name: str, pod: dict[str, Any]) -> None:
+        (container,) = pod["containers"]
+
+        assert pod["serviceAccountName"] == "trainboard"
+        assert pod["securityContext"]["runAsNonRoot"]
+        assert pod["securityContext"]["runAsUser"] == 10001
+        assert container["securityContext"]["readOnlyRootFilesystem"]
+        assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+        assert {each["mountPath"] for each in container["volumeMounts"]} == {"/state", "/tmp"}
+        assert {each["name"] for each in container["volumeMounts"]} == {each["name"] for each in pod["volumes"]}
+
+    def test_probes_ask_addresses_that_exist(self) -> None:
+        (web,) = [pod["containers"][0] for name, pod in pods() if name == "trainboard-web"]
+
+        assert web["readinessProbe"]["httpGet"]["path"] == "/readyz"
+        assert web["livenessProbe"]["httpGet"]["path"] == "/healthz"
+
+    def test_beat_is_never_there_twice(self) -> None:
+        (beat,) = [each for each in MANIFESTS if each["metadata"]["name"] == "trainboard-beat"]
+
+        assert beat["spec"]["replicas"] == 1
+        assert beat["spec"]["strategy"] == {"type": "Recreate"}
+
+    def test_variables_are_listed(self) -> None:
+        (settings,) = [each["data"] for each in MANIFESTS if each["kind"] == "ConfigMap"]
+
+        assert set(settings) <= set(re.findall(r"`([A-Z_]+)`", (ROOT / "README.md").read_text()))
+
+
+@pytest.mark.parametrize("queue", [each.name for each in settings.CELERY_TASK_QUEUES])
+def test_every_queue_has_a_worker_wherever_the_site_is_deployed(queue: str) -> None:
+    start = re.search(rf"^  (\w+)\) work {queue} \1 ;;$", (DEPLOY / "start.sh").read_text(), re.MULTILINE)
+    assert start is not None
+    compose = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
+    in_cluster = [each for each in MANIFESTS if each["kind"] == "Deployment"]
+
+    assert [start[1]] in [each.get("command") for each in compose.values()]
+    assert [start[1]] in [each["spec"]["template"]["spec"]["containers"][0].get("args") for each in in_cluster]
+    cloud_run = re.search(r"^for part in (.+); do$", (ROOT / "docs/deploy-cloud-run.md").read_text(), re.MULTILINE)
+    assert cloud_run is not None
+    assert start[1] in cloud_run[1].split()
