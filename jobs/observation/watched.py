@@ -22,11 +22,15 @@ DUPLICATE_WINDOW = timedelta(days=1)
 
 
 def watched_jobs(scope: Scope, now: datetime) -> list[Known]:
-    """Jobs that Vertex AI may still have news about: active ones, those that failed without a reason, and lost ones."""
+    """Jobs that Vertex AI may still have news about: active ones, those that ended without their error, and lost ones.
+
+    The error follows about a minute after the end of a job that failed or was cancelled (vertex-facts 6.1).
+    """
     recent = Q(ended_at=None) | Q(ended_at__gt=now - max(LOST_LISTED, ERROR_LATEST))
     of_scope = Job.objects.filter(recent, **place_of(scope)).exclude(remote_name="")
-    failed = Q(state=JobState.FAILED, error__isnull=True, deleted_at=None, ended_at__gt=now - ERROR_LATEST)
-    reasonless = failed & Q(last_seen__at__lt=F("ended_at") + ERROR_WINDOW)
+    with_error = Q(state__in=(JobState.FAILED, JobState.CANCELLED), deleted_at=None)
+    reasonless = with_error & Q(error__isnull=True, ended_at__gt=now - ERROR_LATEST)
+    reasonless &= Q(last_seen__at__lt=F("ended_at") + ERROR_WINDOW)
     active = Q(ended_at=None) & ~Q(state__in=states.LOCAL)
     flags = {
         "has_started": Q(started_at__isnull=False),

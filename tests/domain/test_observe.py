@@ -228,6 +228,25 @@ class TestCancel:
         assert submitted.cancel_sent_at == cloud.now
         assert submitted.last_error == ""
 
+    def test_the_error_of_a_cancelled_job_is_kept_when_it_comes_later(
+        self, submit: Submit, cloud: Cloud, owner: User
+    ) -> None:
+        submitted = submit("late-error")
+        watch(cloud, submitted, minutes=2)
+        steps.cancel(submitted, by=owner, clock=cloud.clock)
+        steps.advance(submitted.pk, clock=cloud.clock)
+        watch(cloud, submitted, minutes=10)
+        assert (submitted.state, submitted.error) == ("cancelled", None)
+
+        for _ in range(20):
+            cloud.forward(seconds=10)
+            look(cloud)
+
+        submitted.refresh_from_db()
+        assert submitted.state == "cancelled"
+        assert submitted.error is not None
+        assert submitted.error["code"] == 1
+
     def test_an_ended_job_cannot_be_cancelled(self, submitted: Job, cloud: Cloud, owner: User) -> None:
         watch(cloud, submitted, minutes=120)
 
