@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -150,7 +151,8 @@ def peer() -> Callable[[], int]:
     def changelist() -> int:
         request = RequestFactory().get("/admin/jobs/job/")
         request.user = User.objects.get(username=ADMIN)
-        return len(plain.changelist_view(request).render().content)
+        page: Any = plain.changelist_view(request)
+        return len(page.render().content)
 
     return changelist
 

@@ -2,7 +2,7 @@
 
 from google.auth.credentials import AnonymousCredentials
 from google.cloud import aiplatform_v1
-from google.cloud.aiplatform_v1.services.job_service.transports import JobServiceRestTransport
+from google.cloud.aiplatform_v1.services.job_service.transports.rest import JobServiceRestTransport
 
 from bench.contenders.task import BODY, JOBS, PARENT, race
 

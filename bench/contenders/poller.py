@@ -7,6 +7,7 @@ import json
 import logging
 import sys
 import time
+from typing import Any
 
 from google.auth.credentials import AnonymousCredentials
 from google.cloud import aiplatform
@@ -31,7 +32,7 @@ def main() -> None:
         began, cpu = time.perf_counter(), time.process_time()
         tell(len([job.state for job in _listed()]), began, cpu)
         return
-    found = aiplatform.CustomJob.list(filter='displayName:"job 1*" AND ' + OURS)[:HELD]
+    found: list[Any] = aiplatform.CustomJob.list(filter='displayName:"job 1*" AND ' + OURS)[:HELD]
     began, cpu, count = time.perf_counter(), time.process_time(), 0
     while time.perf_counter() - began < SECONDS:
         count += len({job.state for job in found} and found)

@@ -50,7 +50,7 @@ def main() -> int:
     counts = [min(PORTION, options.first + options.seeds - first) for first in portions]
     found: list[str] = []
     tasks = [(first, count, True) for first, count in zip(portions, counts, strict=True)]
-    with get_context("fork").PersistentResource(options.processes, maxtasksperchild=MAX_PORTIONS) as pool:
+    with get_context("fork").Pool(options.processes, maxtasksperchild=MAX_PORTIONS) as pool:
         for part in pool.imap(violations, tasks):
             found += part
             if found:

@@ -1,5 +1,7 @@
 """The protocol holds on many seeds, and the simulation finds each fault that was mended when the mend is taken out."""
 
+import subprocess
+import sys
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -40,6 +42,13 @@ def first_violation(about: str = "", *, clock: Any = Clock, seeds: int = MAX_SEE
 
 def test_a_thousand_seeds_violate_nothing() -> None:
     assert first_violation(seeds=SEEDS) is None
+
+
+def test_the_command_runs_seeds_in_processes_of_their_own() -> None:
+    command = [sys.executable, "-m", "tests.simulation", "--seeds", "300", "--processes", "2"]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    assert "300 seeds without a violation" in told
 
 
 def test_a_violation_is_told_in_sentences() -> None:

@@ -23,7 +23,8 @@ from tests.support.public import Public
 
 UNDONE = """
 SELECT count(*) FROM jobs_job
-WHERE ended_at IS NULL OR (remote_name <> '' AND NOT log_complete) OR (state = 'failed' AND error IS NULL)
+WHERE ended_at IS NULL OR (remote_name <> '' AND NOT log_complete)
+   OR (state IN ('failed', 'cancelled') AND error IS NULL)
 """
 
 STALL_SECONDS = 90

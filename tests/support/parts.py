@@ -86,7 +86,8 @@ class Part:
             family = psutil.Process(self.process.pid).children(recursive=True)
         except psutil.NoSuchProcess:
             family = []
-        for each in (self.process, *family):
+        everyone: list[Any] = [self.process, *family]
+        for each in everyone:
             try:
                 each.kill()
             except psutil.NoSuchProcess:
