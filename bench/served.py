@@ -6,7 +6,6 @@ whole pages. Then every viewer asks for the live part of the board every three s
 """
 
 import asyncio
-import gzip
 import json
 import logging
 import os
@@ -27,6 +26,7 @@ from urllib.parse import quote, urlencode
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
+from bench._http import Connection, free_port, request_bytes  # noqa: E402
 from tests.support import postgres  # noqa: E402
 
 STATE = tempfile.TemporaryDirectory(prefix="tb-served-", dir="/tmp")
@@ -62,14 +62,6 @@ MAX_WAIT_MS = 1_000
 """The 95th percentile of what a viewer waits for an answer."""
 START_SECONDS = 120
 VERSION = re.compile(rb"X-Shown-Version[^0-9a-f]+([0-9a-f]{20})")
-
-
-def free_port() -> int:
-    """Return a port of this machine that nothing listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @contextmanager
@@ -180,30 +172,24 @@ class Viewers:
         await asyncio.gather(*(self._connection(now + SECONDS) for _ in range(CONNECTIONS)))
 
     async def _connection(self, ends: float) -> None:
-        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        connection = await Connection.open(self.port)
         while True:
             at, viewer = await self.due.get()
             if at > ends:
                 self.due.put_nowait((at, viewer))
                 break
             await asyncio.sleep(max(0, at - time.monotonic()))
-            await self._ask(reader, writer, viewer)
+            await self._ask(connection, viewer)
             self.waits.append(time.monotonic() - at)
             self.due.put_nowait((max(at + INTERVAL, time.monotonic()), viewer))
-        writer.close()
+        connection.close()
 
-    async def _ask(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, viewer: int) -> None:
-        lines = ("GET / HTTP/1.1", "Host: 127.0.0.1", f"Cookie: {self.cookies[viewer % len(self.cookies)]}")
-        shown = ("HX-Request: true", f"X-Shown-Version: {self.versions[viewer]}", "Accept-Encoding: gzip")
-        writer.write("\r\n".join((*lines, *shown, "", "")).encode())
-        head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
-        status = int(head.split(" ", 2)[1])
+    async def _ask(self, connection: Connection, viewer: int) -> None:
+        headers = {"Cookie": self.cookies[viewer % len(self.cookies)], "Accept-Encoding": "gzip"}
+        shown = {"HX-Request": "true", "X-Shown-Version": self.versions[viewer]}
+        status, body = await connection.ask(request_bytes("GET", "/", headers | shown))
         self.answers[status] = self.answers.get(status, 0) + 1
-        size = next(
-            (int(line.partition(":")[2]) for line in head.split("\r\n") if line.startswith("content-length:")), 0
-        )
-        body = await reader.readexactly(size)
-        if found := VERSION.search(gzip.decompress(body) if "content-encoding: gzip" in head else body):
+        if found := VERSION.search(body):
             self.versions[viewer] = found[1].decode()
 
 

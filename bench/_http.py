@@ -1,0 +1,104 @@
+"""What a load balancer does, in little: HTTP/1.1 over connections that stay open."""
+
+import asyncio
+import gzip
+import logging
+import re
+import socket
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)\r\n", re.IGNORECASE)
+
+
+def free_port() -> int:
+    """Return a port of this machine that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def request_bytes(verb: str, path: str, headers: Mapping[str, str], body: bytes = b"") -> bytes:
+    """Return a request as it goes over the wire."""
+    lines = [f"{verb} {path} HTTP/1.1", "Host: 127.0.0.1", *(f"{name}: {value}" for name, value in headers.items())]
+    return "\r\n".join([*lines, f"Content-Length: {len(body)}", "", ""]).encode() + body
+
+
+class Connection:
+    """One connection to a server on loopback; one request at a time."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+
+    @classmethod
+    async def open(cls, port: int) -> "Connection":
+        """Connect; OSError when nothing listens."""
+        return cls(*await asyncio.open_connection("127.0.0.1", port))
+
+    async def ask(self, request: bytes) -> tuple[int, bytes]:
+        """Send a request; return (status, body), unpacked. EOFError when the server closes before the end."""
+        self._writer.write(request)
+        head = await self._reader.readuntil(b"\r\n\r\n")
+        length = LENGTH.search(head)
+        body = await self._reader.readexactly(int(length[1]) if length else 0)
+        is_packed = b"\r\ncontent-encoding: gzip\r\n" in head.lower()
+        return int(head.split(b" ", 2)[1]), gzip.decompress(body) if is_packed else body
+
+    def close(self) -> None:
+        """Close it."""
+        self._writer.close()
+
+
+@dataclass
+class Web:
+    """A web process and the connections to it; `is_open`: whether it gets requests."""
+
+    port: int
+    process: "subprocess.Popen[bytes]"
+    is_open: bool = True
+    in_flight: int = 0
+    idle: list[Connection] = field(default_factory=list)
+
+
+class Balancer:
+    """Gives each request to the web process that has the fewest to answer; counts answers and what they took."""
+
+    def __init__(self, start: Callable[[int], "subprocess.Popen[bytes]"], ports: list[int]) -> None:
+        self.start = start
+        self.webs = [Web(port, start(port)) for port in ports]
+        self.answers: Counter[tuple[str, int]] = Counter()
+        self.waits: dict[str, list[float]] = {"page": [], "submission": []}
+
+    async def send(self, what: str, request: bytes) -> tuple[int, bytes]:
+        """Return (status, body); 0 for a request that was not answered."""
+        web = min((web for web in self.webs if web.is_open), key=lambda web: web.in_flight)
+        web.in_flight += 1
+        began, status, body = time.monotonic(), 0, b""
+        try:
+            connection = web.idle.pop() if web.idle else await Connection.open(web.port)
+            status, body = await connection.ask(request)
+            web.idle.append(connection)
+        except (OSError, EOFError) as error:
+            logging.getLogger(__name__).error("%s: %r", what, error)
+        finally:
+            web.in_flight -= 1
+        self.waits[what].append(time.monotonic() - began)
+        self.answers[what, status] += 1
+        return status, body
+
+    async def restart(self, web: Web) -> None:
+        """Take a process out, let it end, and take its successor in when that is ready."""
+        web.is_open = False
+        while web.in_flight:
+            await asyncio.sleep(0.02)
+        for connection in web.idle:
+            connection.close()
+        web.idle.clear()
+        web.process.terminate()
+        await asyncio.to_thread(web.process.wait, 30)
+        web.process = await asyncio.to_thread(self.start, web.port)
+        web.is_open = True
