@@ -16,7 +16,7 @@ grpc: .venv/run.stamp ## what the emulator needs to answer gRPC too; `make up` t
 test: test-sqlite test-postgres test-journeys ## every test, on SQLite and on PostgreSQL
 
 test-sqlite: .venv/dev.stamp machine
-	DATABASE_URL= $(BIN)/pytest -q -n 2 -m "not stack and not browser and not chaos"
+	DATABASE_URL= $(BIN)/pytest -q -n 2 --both-databases-only -m "not stack and not browser and not chaos"
 
 test-postgres: .venv/dev.stamp machine
 	TRAINBOARD_TEST_POSTGRES=1 $(BIN)/pytest -q -n 2 -m "not browser" tests/domain tests/pages

@@ -60,6 +60,7 @@ WATCHERS = int(os.environ.get("BENCH_WATCHERS", "200"))
 SUBMISSIONS = int(os.environ.get("BENCH_SUBMISSIONS", "300"))
 TEAMS, TEAM_SIZE = 20, 10
 SECONDS, INTERVAL = 60, 4.0
+QUEUES = {"worker1": "celery", "sender1": "sending", "worker2": "celery", "sender2": "sending"}
 SENT_WITHIN_SECONDS = 120
 MAX_PAGE_MS = 200
 VERSION = re.compile(rb"X-Shown-Version[^0-9a-f]+([0-9a-f]{20})")
@@ -78,16 +79,13 @@ def start_web(port: int) -> "subprocess.Popen[bytes]":
     return process
 
 
-def start_worker(queue: str, name: str) -> "subprocess.Popen[bytes]":
-    """Start a worker as deploy/start.sh does."""
-    celery = ("-m", "celery", "-A", "dashboard.celery", "--quiet", "--skip-checks", "worker", "--queues", queue)
+def start_part(name: str) -> "subprocess.Popen[bytes]":
+    """Start a worker or Celery's clock as deploy/start.sh does."""
+    celery = ("-m", "celery", "-A", "dashboard.celery", "--quiet", "--skip-checks")
+    if name == "beat":
+        return start(*celery, "beat", "--pidfile=", "--loglevel", "ERROR")
     pool = ("--pool", "threads", "--concurrency", "4", "--without-mingle", "--without-gossip")
-    return start(*celery, *pool, "--hostname", f"{name}@%h", "--loglevel", "ERROR")
-
-
-def start_beat(_queue: str, _name: str) -> "subprocess.Popen[bytes]":
-    """Start Celery's clock."""
-    return start("-m", "celery", "-A", "dashboard.celery", "--quiet", "--skip-checks", "beat", "--pidfile=")
+    return start(*celery, "worker", "--queues", QUEUES[name], *pool, "--hostname", f"{name}@%h", "--loglevel", "ERROR")
 
 
 def _answers(url: str) -> bool:
@@ -149,15 +147,15 @@ async def submit(balancer: Balancer, people: list[Person], spec: dict[str, Any])
     await asyncio.gather(*sent)
 
 
-async def restart_all(balancer: Balancer, workers: dict[str, Any]) -> None:
+async def restart_all(balancer: Balancer, parts: dict[str, "subprocess.Popen[bytes]"]) -> None:
     """Restart every process of the site, one after another."""
     await asyncio.sleep(SECONDS / 10)
     for web in balancer.webs:
         await balancer.restart(web)
-    for name, (begin, queue, process) in list(workers.items()):
-        process.terminate()
-        await asyncio.to_thread(process.wait, 60)
-        workers[name] = (begin, queue, begin(queue, name))
+    for name in parts:
+        parts[name].terminate()
+        await asyncio.to_thread(parts[name].wait, 60)
+        parts[name] = start_part(name)
         await asyncio.sleep(1)
 
 
@@ -170,13 +168,15 @@ async def push_clock() -> None:
         await asyncio.sleep(0.5)
 
 
-async def run(balancer: Balancer, workers: dict[str, Any], people: list[Person], spec: dict[str, Any]) -> None:
+async def run(
+    balancer: Balancer, parts: dict[str, "subprocess.Popen[bytes]"], people: list[Person], spec: dict[str, Any]
+) -> None:
     """Watch, submit and restart at the same time."""
     clock, now = asyncio.create_task(push_clock()), time.monotonic()
     watchers = [
         watch(balancer, people[n % len(people)], now + INTERVAL * n / WATCHERS, now + SECONDS) for n in range(WATCHERS)
     ]
-    await asyncio.gather(*watchers, submit(balancer, people, spec), restart_all(balancer, workers))
+    await asyncio.gather(*watchers, submit(balancer, people, spec), restart_all(balancer, parts))
     await all_sent()
     clock.cancel()
 
@@ -220,7 +220,7 @@ def main() -> int:
     people = make_people()
     connections.close_all()
     spec = samples.body(**samples.limited(0.05, {"labels": {"emulator_script": "short"}}))
-    workers: dict[str, Any] = {}
+    parts: dict[str, subprocess.Popen[bytes]] = {}
     with ExitStack() as stack:
         where = ("--host", "127.0.0.1", "--port", str(EMULATOR_PORT), "--state", f"{STATE.name}/emulator")
         emulator = start("-m", "emulator", *where, "--scripted")
@@ -228,18 +228,11 @@ def main() -> int:
         waiting.until(
             lambda: _answers(f"http://127.0.0.1:{EMULATOR_PORT}/_emulator/health"), seconds=60, what="emulator"
         )
-        for name, queue in {
-            "worker1": "celery",
-            "sender1": "sending",
-            "worker2": "celery",
-            "sender2": "sending",
-        }.items():
-            workers[name] = (start_worker, queue, start_worker(queue, name))
-        workers["beat"] = (start_beat, "", start_beat("", ""))
-        stack.callback(lambda: [_end(process) for _, _, process in workers.values()])
+        parts.update({name: start_part(name) for name in (*QUEUES, "beat")})
+        stack.callback(lambda: [_end(part) for part in parts.values()])
         balancer = Balancer(start_web, [free_port(), free_port()])
         stack.callback(lambda: [_end(web.process) for web in balancer.webs])
-        asyncio.run(run(balancer, workers, people, spec))
+        asyncio.run(run(balancer, parts, people, spec))
         told = figures(balancer)
         connections.close_all()
     return tell(told)

@@ -1,4 +1,4 @@
-"""Writes messages in the transaction of what they tell, so that none is lost and none tells what was rolled back.
+"""Writes a message in the same transaction as its event, so that it is never lost, nor sent for what was rolled back.
 
 A cursor over the events would be cheaper by one INSERT, but numbers of events are given before their transactions
 commit: a reader that has passed number 12 would never see number 11 if that commits later, and only PostgreSQL could

@@ -94,7 +94,7 @@ class Facts:
     has_budget: bool = False
 
     def as_dict(self) -> dict[str, Any]:
-        """Return JSON: amounts as text, as a judgement keeps them."""
+        """Return JSON: amounts as text, the form stored with the decision."""
         amounts = {name: getattr(self, name) for name in ("low", "expected", "high", "most")}
         return {f"{name}_usd": None if usd is None else str(usd) for name, usd in amounts.items()} | {
             "gpus": self.gpus,

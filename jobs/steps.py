@@ -1,4 +1,7 @@
-"""What is due, and which verb serves it. The database is the queue; Celery only makes it prompt (and `repair` sure)."""
+"""What is due, and which function does it.
+
+The database is the queue. Celery's messages only make it fast; `repair` finds what has no next step.
+"""
 
 import uuid
 from datetime import datetime, timedelta
@@ -46,7 +49,7 @@ def begin_sweep(now: datetime, *, interval: timedelta) -> bool:
     """Tell whether a sweep should be made now; False while another one is less than half an interval old.
 
     Sweeps pile up where all threads of the workers are busy for a while. The database's clock decides, so that beat and
-    worker need not agree on the time; a time that is ahead of it is of before the clock was set back.
+    worker need not agree on the time. A `swept_at` in the future means that the clock was set back; it is ignored.
     """
     installation.trusted_since(now)
     old = Q(swept_at=None) | Q(swept_at__lte=now - interval / 2) | Q(swept_at__gt=now)

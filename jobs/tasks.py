@@ -35,7 +35,7 @@ MAX_HINT_AGE = 3 * settings.SWEEP_INTERVAL
 So hints of busy times do not pile up. Celery's own expiry would compare the clocks of two machines.
 """
 HANDED_OUT = 100
-"""Jobs to send that stand in their queue at most: each sweep orders anew what is due, a longer queue would be older."""
+"""Most `advance` messages that wait at once. Each sweep sorts the due jobs again; a longer queue would be outdated."""
 
 
 @shared_task
@@ -139,7 +139,7 @@ def read_quotas(**_: Any) -> None:
 
 
 def nudge_examination() -> None:
-    """After the commit, ask a worker to make an examination that is due; as `nudge_job`."""
+    """After the commit, ask a worker to make an examination that is due; the next sweep does if no worker hears it."""
     transaction.on_commit(partial(_hint, examine, {}))
 
 

@@ -30,8 +30,7 @@ def transition(
     another worker moved the job first, that `once_key` was already recorded, or that the move is not one that
     `states.may_follow` allows; nothing was written then. On True the instance holds the new row.
 
-    `now` is when the step began, so that what it learned may have happened a little later: then that is when it was
-    learned.
+    `now` is when the step began. If `occurred_at` is later, `recorded_at` is `occurred_at`, not `now`.
     """
     if not states.may_follow(job.state, to, is_adopted=job.is_adopted):
         return False

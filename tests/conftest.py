@@ -28,6 +28,27 @@ settings.load_profile("steady")
 SERVERS = pytest.StashKey[ExitStack]()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let a run leave out what the other database is tried with."""
+    parser.addoption(
+        "--both-databases-only",
+        action="store_true",
+        help="of tests/domain and tests/pages, run only those that have to hold on SQLite and on PostgreSQL",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests of the domain and of pages that PostgreSQL alone is tried with."""
+    if not config.option.both_databases_only:
+        return
+    kept, left = [], []
+    for item in items:
+        is_of_one = {"domain", "pages"} & set(item.path.parts) and not item.get_closest_marker("both_databases")
+        (left if is_of_one else kept).append(item)
+    config.hook.pytest_deselected(items=left)
+    items[:] = kept
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Close the network; in the first process, start what all workers share."""
     network.close()

@@ -1,4 +1,4 @@
-"""Marks as safe HTML: a state's shape, word and colour; machines; dots for a retry budget; a meter for a share."""
+"""Marks as safe HTML: a state's shape, word and colour; machines; bars for used restarts; a meter for a share."""
 
 from collections import Counter
 from decimal import Decimal

@@ -121,7 +121,7 @@ def _send_all(rows: list[Delivery], channel: Channel | None, send: Send, clock: 
 
 
 def _try(send: Send, rows: Sequence[Delivery], clock: Clock) -> SendFailed | None:
-    """Send one message or summary; return why that failed. A fault of ours keeps back this message only."""
+    """Send one message or summary; return why that failed. An exception in our own code fails this message only."""
     try:
         send(_content(rows, clock.now()), rows[0])
     except SendFailed as failure:

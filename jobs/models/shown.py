@@ -47,7 +47,7 @@ class ShownJob(Job):
         return self
 
     def reveal_to(self, user: AbstractBaseUser) -> Self:
-        """Show everything to the person who requested the job; nobody here wrote one that was adopted."""
+        """Show everything to the person who requested the job; an adopted job was requested elsewhere."""
         if self.owner_id == user.pk and not self.is_adopted:
             self.__dict__.update(self._kept)
             self._masker = None

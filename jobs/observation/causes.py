@@ -31,10 +31,10 @@ class Cause:
 
 
 def cause_of(job: Job, lines: Sequence[LogLine], *, has_run: bool, is_logged: bool) -> Cause:
-    """Return why an attempt ended, of which these are the telling lines; the last word counts.
+    """Return why an attempt ended, given the log lines that may name a cause; the last one that does decides.
 
     `has_run`: Vertex AI reported that the attempt was running. `is_logged`: its whole log is known, up to the first
-    line of the next attempt; before that a machine that was taken away may not have been the last word.
+    line of the next attempt; before that, a line about a machine that was taken away may not be the last.
     """
     has_run = has_run or any(line.message == ATTEMPT_RUNS for line in lines)
     for line in reversed(lines):

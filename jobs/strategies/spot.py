@@ -43,7 +43,7 @@ def spot_has_no_tpu_pods(submission: Submission) -> Iterator[Problem]:
 
 @rule(Severity.NOTE, SPOT)
 def spot_saves_checkpoints(submission: Submission) -> Iterator[Problem]:
-    """A Spot job saves checkpoints, because it can be stopped at any time and is restarted at most six times."""
+    """A Spot job should save checkpoints, because it can be stopped at any time and is restarted at most six times."""
     spec = submission.job_spec
     if not spec.base_output_directory.output_uri_prefix:
         yield Problem(

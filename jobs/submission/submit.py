@@ -59,7 +59,8 @@ def submit(job: Job, world: World) -> None:
 
 
 def _needs_look_up(job: Job, world: World) -> bool:
-    trusted_since = world.store.trusted_since()  # always asked: where the database went back it dates the doubt anew
+    # Asked in every case: after a restore, this call records from when on older requests are doubtful.
+    trusted_since = world.store.trusted_since()
     return job.attempted_at is not None or job.requested_at < trusted_since
 
 

@@ -22,7 +22,7 @@ from jobs.vertex import logs, wire
 from tests.domain.conftest import Cloud, RequestJob, Submit, look
 from tests.support import hostile
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 MOMENTS = [
     datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, tzinfo=UTC), datetime(2026, 1, 1),  # noqa: DTZ001
     datetime.max.replace(tzinfo=UTC),

@@ -17,6 +17,8 @@ from jobs.upkeep import repair
 from jobs.upkeep.audit import PORTION, audit
 from tests.domain.conftest import Cloud, RequestJob, Submit, look, watch
 
+pytestmark = pytest.mark.both_databases
+
 
 def sql(statement: str, *values: Any) -> None:
     """Write around the domain, as a bug would."""

@@ -17,7 +17,7 @@ from tests.domain.conftest import RequestJob
 from tests.domain.test_concurrency import WORKERS, together
 from tests.support.clock import Clock
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
 ROUNDS = 250 if connection.vendor == "postgresql" else 10
 """Of WORKERS requests each: a thousand races."""
 

@@ -27,7 +27,7 @@ from tests.domain.conftest import RequestJob
 from tests.domain.test_figures import STEPS, made
 from tests.support.clock import Clock
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 START = datetime(2026, 3, 27, 9, tzinfo=UTC)
 
 

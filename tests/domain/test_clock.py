@@ -7,6 +7,8 @@ from django.utils import timezone
 
 from jobs.clock import DatabaseClock, database_now
 
+pytestmark = pytest.mark.both_databases
+
 
 @pytest.mark.django_db
 def test_the_database_tells_the_time_in_utc_and_moves_on_inside_a_transaction() -> None:

@@ -17,7 +17,7 @@ from tests.domain.conftest import Cloud, RequestJob, watch
 from tests.domain.test_discovery import make
 
 Answer = TypeVar("Answer")
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
 WORKERS = 4
 
 

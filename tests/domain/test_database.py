@@ -8,6 +8,8 @@ from django.db import connection, transaction
 
 from jobs.models import Team
 
+pytestmark = pytest.mark.both_databases
+
 
 def test_is_postgresql_when_asked_for_and_sqlite_otherwise(db: None) -> None:
     wanted = "postgresql" if os.environ.get("DATABASE_URL", "").startswith("postgres") else "sqlite"

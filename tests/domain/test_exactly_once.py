@@ -22,6 +22,8 @@ from jobs.upkeep.audit import audit
 from tests.domain.conftest import Cloud, RequestJob, look
 from tests.support import samples
 
+pytestmark = pytest.mark.both_databases
+
 
 def second_job(cloud: Cloud, first: dict[str, Any]) -> dict[str, Any]:
     """Let Vertex AI have one more job with the same labels, as after a create that arrived late."""

@@ -30,6 +30,8 @@ from tests.conftest import person
 from tests.domain.conftest import RequestJob
 from tests.support.clock import Clock
 
+pytestmark = pytest.mark.both_databases
+
 Kind = Message.Kind
 Live = Callable[..., Job]
 

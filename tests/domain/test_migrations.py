@@ -10,7 +10,7 @@ from django.db.migrations.executor import MigrationExecutor
 from tests.domain.conftest import RequestJob
 from tests.support.clock import Clock
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
 GoTo = Callable[[str], Any]
 
 

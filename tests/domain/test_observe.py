@@ -9,6 +9,8 @@ from jobs.observation.record import BLIND_AFTER, LOST_AFTER, record_absence
 from jobs.observation.watched import ERROR_LATEST, ERROR_WINDOW, watched_jobs
 from tests.domain.conftest import Cloud, Submit, look, watch
 
+pytestmark = pytest.mark.both_databases
+
 
 def path(job: Job) -> list[str]:
     """The states that the events tell, in order."""

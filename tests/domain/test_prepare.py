@@ -8,6 +8,8 @@ from django.db.migrations.executor import MigrationExecutor
 
 from dashboard.management.supervisor import prepare
 
+pytestmark = pytest.mark.both_databases
+
 
 @pytest.fixture
 def said() -> list[str]:

@@ -22,7 +22,7 @@ from tests.support import samples
 from tests.support.clock import Clock
 from tests.support.skus import COMPUTE, VERTEX, BillingServer, catalog, serving, sku
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 N1: Key = ("n1-standard-4", "us-central1", "standard", "vertex_training")
 H100: Key = ("NVIDIA_H100_80GB", "us-central1", "standard", "vertex_training")
 L4: Key = ("NVIDIA_L4", "us-central1", "spot", "compute_engine")

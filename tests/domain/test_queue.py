@@ -11,6 +11,8 @@ from jobs.models import Job, Scope
 from jobs.upkeep import repair
 from tests.domain.conftest import Cloud, RequestJob
 
+pytestmark = pytest.mark.both_databases
+
 
 class TestDue:
     def test_oldest_first_and_nothing_that_is_held(self, request_job: RequestJob, cloud: Cloud) -> None:

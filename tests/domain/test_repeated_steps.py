@@ -13,6 +13,8 @@ from jobs.upkeep import repair
 from jobs.upkeep.audit import audit
 from tests.domain.conftest import Cloud, RequestJob, look
 
+pytestmark = pytest.mark.both_databases
+
 
 class TestCancellation:
     def test_one_refusal_does_not_count_as_sent(self, submit: Any, cloud: Cloud, owner: User) -> None:

@@ -12,6 +12,8 @@ from tests.domain.conftest import RequestJob
 from tests.support import samples
 from tests.support.clock import Clock
 
+pytestmark = pytest.mark.both_databases
+
 
 class TestRequest:
     def test_a_cheap_job_is_approved_by_policy_and_due_at_once(self, request_job: RequestJob, clock: Clock) -> None:

@@ -12,6 +12,8 @@ from jobs.queue.claims import LEASE
 from jobs.submission.submit import CONSISTENCY_WINDOW, LOOK_UP_INTERVAL
 from tests.domain.conftest import Cloud, RequestJob
 
+pytestmark = pytest.mark.both_databases
+
 
 class TestSubmit:
     def test_creates_the_job_with_our_labels_and_enters_vertex_s_state(

@@ -2,10 +2,14 @@
 
 from datetime import timedelta
 
+import pytest
+
 from jobs import transitions
 from jobs.models import JobEvent
 from tests.domain.conftest import RequestJob
 from tests.support.clock import Clock
+
+pytestmark = pytest.mark.both_databases
 
 
 def test_nothing_is_learned_before_it_happens(request_job: RequestJob, clock: Clock) -> None:

@@ -19,7 +19,7 @@ from tests.conftest import person
 from tests.domain.conftest import RequestJob
 from tests.support.clock import Clock
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
 IS_POSTGRES = os.environ.get("DATABASE_URL", "").startswith("postgres")
 RACES = int(os.environ.get("TRAINBOARD_TEST_RACES", "100" if IS_POSTGRES else "20"))
 """A thousand take some minutes."""

@@ -17,7 +17,7 @@ from tests.conftest import person
 from tests.domain.conftest import Cloud, RequestJob
 from tests.support.clock import Clock
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 @pytest.fixture

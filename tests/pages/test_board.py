@@ -3,11 +3,14 @@
 import re
 from datetime import timedelta
 
+import pytest
 from django.contrib.auth.models import User
 
 from jobs.models import Approval, Job, Scope, Team
 from tests.pages.conftest import MakeJob, SignIn, text_of
 from tests.support.clock import Clock
+
+pytestmark = pytest.mark.both_databases
 
 HTMX = {"HX-Request": "true"}
 

@@ -19,6 +19,8 @@ from tests.conftest import person
 from tests.pages.conftest import MakeJob, SignIn
 from tests.support.clock import Clock
 
+pytestmark = pytest.mark.both_databases
+
 RANK = {"nobody": -1, "stranger": 0, "viewer": 1, "engineer": 2, "approver": 3, "lead": 4, "admin": 5}
 EVERYBODY, SIGNED_IN, NO_ONE = -1, 0, 99
 VIEWER, ENGINEER, APPROVER, LEAD, ADMIN = 1, 2, 3, 4, 5

@@ -11,6 +11,8 @@ from tests.pages.conftest import MakeJob, SignIn, text_of
 from tests.support.clock import Clock
 from tests.support.resources import seen
 
+pytestmark = pytest.mark.both_databases
+
 
 @pytest.fixture
 def three(make_job: MakeJob, approver: User, clock: Clock) -> None:

@@ -21,6 +21,8 @@ from jobs.upkeep import count_ended
 from tests.pages.conftest import MakeJob, SignIn, text_of
 from tests.support.clock import Clock
 
+pytestmark = pytest.mark.both_databases
+
 
 @pytest.fixture
 def ended(make_job: MakeJob, approver: User, clock: Clock) -> None:

@@ -29,7 +29,7 @@ from tests.support import many_jobs, many_messages
 from tests.support.clock import Clock
 from tests.support.visits import ADMIN, MANAGER, MEMBER, visits
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 IS_POSTGRES = connection.vendor == "postgresql"
 on_postgres = pytest.mark.skipif(not IS_POSTGRES, reason="the plans are those of PostgreSQL")
 JOBS, UNFINISHED, LONG = 3_000, 100, 300

@@ -20,7 +20,7 @@ from tests.conftest import person
 from tests.pages.conftest import MakeJob, SignIn, text_in, text_of
 from tests.support.clock import Clock
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 NEW = {
     "name": "Training",
     "applies_to": "",

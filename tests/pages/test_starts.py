@@ -17,6 +17,8 @@ from tests.pages.conftest import MakeJob
 from tests.support import samples
 from tests.support.clock import Clock
 
+pytestmark = pytest.mark.both_databases
+
 Begin = Callable[[User, str], Start | None]
 HOUR = timedelta(hours=1)
 

@@ -45,7 +45,7 @@ def read_gcloud(text: str, notes: Notes, files: Files) -> list[Draft]:
     calls = [call for command in shell.commands() if (call := _call(command)) is not None]
     if not calls:
         refuse_unclosed(shell, notes)
-    calls = [call for call in calls if call.words] or calls  # a bare name of the command is a sentence about it
+    calls = [call for call in calls if call.words] or calls  # without arguments it is prose, unless there is no other
     drafts: list[Draft] = []
     for call in calls[: max_jobs(text)]:
         own = Notes()
