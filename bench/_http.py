@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)\r\n", re.IGNORECASE)
+MAX_IDLE_SECONDS = 5.0
 
 
 def free_port() -> int:
@@ -33,6 +34,7 @@ class Connection:
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
+        self.used_at = time.monotonic()
 
     @classmethod
     async def open(cls, port: int) -> "Connection":
@@ -45,6 +47,7 @@ class Connection:
         head = await self._reader.readuntil(b"\r\n\r\n")
         length = LENGTH.search(head)
         body = await self._reader.readexactly(int(length[1]) if length else 0)
+        self.used_at = time.monotonic()
         is_packed = b"\r\ncontent-encoding: gzip\r\n" in head.lower()
         return int(head.split(b" ", 2)[1]), gzip.decompress(body) if is_packed else body
 
@@ -63,6 +66,15 @@ class Web:
     in_flight: int = 0
     idle: list[Connection] = field(default_factory=list)
 
+    def connection(self) -> Connection | None:
+        """Return an open connection; one that was idle for long is closed, before the server closes it."""
+        while self.idle:
+            connection = self.idle.pop()
+            if time.monotonic() - connection.used_at < MAX_IDLE_SECONDS:
+                return connection
+            connection.close()
+        return None
+
 
 class Balancer:
     """Gives each request to the web process that has the fewest to answer; counts answers and what they took."""
@@ -79,7 +91,7 @@ class Balancer:
         web.in_flight += 1
         began, status, body = time.monotonic(), 0, b""
         try:
-            connection = web.idle.pop() if web.idle else await Connection.open(web.port)
+            connection = web.connection() or await Connection.open(web.port)
             status, body = await connection.ask(request)
             web.idle.append(connection)
         except (OSError, EOFError) as error:
