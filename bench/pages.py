@@ -48,7 +48,7 @@ from jobs.observation import feeds, trial_jobs, watched  # noqa: E402
 from jobs.requests import drafts  # noqa: E402
 from jobs.upkeep import repair, watch_spending  # noqa: E402
 from tests.support import many_jobs, multiply_jobs  # noqa: E402
-from tests.support.visits import ADMIN, MANAGER, MAX_QUERIES, MEMBER, further_queries, visits  # noqa: E402
+from tests.support.visits import ADMIN, MANAGER, MAX_QUERIES, MEMBER, visits  # noqa: E402
 
 SMALL = 10_000
 LARGE = int(os.environ.get("BENCH_ROWS", "200000"))
@@ -168,7 +168,7 @@ def race(*calls: Callable[[], int]) -> list[float]:
     return [statistics.median(own) for own in times]
 
 
-def faults(large: Measured, small: Measured, limit: float, max_queries: int) -> list[str]:
+def faults(large: Measured, small: Measured, limit: float) -> list[str]:
     """Return which targets are missed, in words."""
     shows_alike = large.size <= MAX_GROWTH * small.size
     has_grown = large.median > MAX_GROWTH * small.median and large.median - small.median > NOTICEABLE_MS and shows_alike
@@ -176,7 +176,7 @@ def faults(large: Measured, small: Measured, limit: float, max_queries: int) -> 
         words
         for words, is_missed in (
             (f"over {limit} ms", large.p95 > limit),
-            (f"over {max_queries} queries", limit == PAGE_MS and large.queries > max_queries),
+            (f"over {MAX_QUERIES} queries", limit == PAGE_MS and large.queries > MAX_QUERIES),
             (f"grew over {MAX_GROWTH} times", has_grown),
             ("over 150 kB", large.size > MAX_BYTES),
         )
@@ -191,8 +191,7 @@ def show(small: dict[str, Measured], large: dict[str, Measured]) -> bool:
     is_missed = False
     for name, now in large.items():
         before, limit = small[name], WORK_MS if name in {"sweep", "poll of a scope"} else PAGE_MS
-        max_queries = MAX_QUERIES + further_queries(name)
-        missed = faults(now, before, limit, max_queries)
+        missed = faults(now, before, limit)
         times = f"{before.median:>7.1f}{before.p95:>7.1f}{now.median:>11.1f}{now.p95:>7.1f}"
         rest = f"{now.median / before.median:>8.2f}{now.queries:>9}{now.size:>9}"
         print(f"{name:<56}{times}{rest}{'  MISSED: ' * bool(missed)}{', '.join(missed)}")

@@ -10,6 +10,10 @@ from typing import Protocol
 
 from django.db import connection
 
+DISPLAY_SECONDS = 10.0
+_asked: tuple[datetime, float] | None = None
+"""What the database answered `display_now` last, and this process's own seconds of then."""
+
 
 class Clock(Protocol):
     """What a step asks about time."""
@@ -36,6 +40,18 @@ class DatabaseClock:
 def database_now() -> datetime:
     """Return the database's time."""
     return read_database_clock()
+
+
+def display_now() -> datetime:
+    """Return the database's time for what is only shown: asked for every DISPLAY_SECONDS, and counted on from there.
+
+    Nothing is decided by it and no event is recorded with it; at most a poll is woken.
+    """
+    global _asked
+    counted = time.monotonic()
+    if _asked is None or not counted - _asked[1] <= DISPLAY_SECONDS:
+        _asked = database_now(), counted
+    return _asked[0] + timedelta(seconds=counted - _asked[1])
 
 
 def read_database_clock() -> datetime:

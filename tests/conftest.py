@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from decimal import Decimal
@@ -74,6 +75,13 @@ def _own_umask() -> Iterator[None]:
     before = os.umask(0o022)
     yield
     os.umask(before)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_kept() -> None:
+    """Forget what earlier tests have read of databases that are gone."""
+    if "jobs.recent" in sys.modules:
+        sys.modules["jobs.recent"].forget_all()
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Who you are and what you may do: sign-in, roles, and loaders that find a row or answer 404."""
 
 from dashboard.access.loaders import job_for, jobs_of
-from dashboard.access.roles import Request, can, in_teams_of, teams_of, teams_where
+from dashboard.access.roles import Request, can, in_teams_of, role_in, teams_of, teams_where
 
-__all__ = ["Request", "can", "in_teams_of", "job_for", "jobs_of", "teams_of", "teams_where"]
+__all__ = ["Request", "can", "in_teams_of", "job_for", "jobs_of", "role_in", "teams_of", "teams_where"]

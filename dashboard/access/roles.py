@@ -76,6 +76,13 @@ def in_teams_of(user: User, column: str = "team", verb: str = "see") -> Q:
     return Q() if user.is_superuser else Q(**{f"{column}__in": [team.pk for team in teams_where(user, verb)]})
 
 
+def role_in(user: User, team: Team) -> str | None:
+    """Return a person's role in a team, None for a stranger to it; a superuser is a lead everywhere."""
+    if user.is_superuser:
+        return Role.LEAD
+    return next((each.role for each in memberships_of(user) if each.team_id == team.pk), None)
+
+
 def can(user: User | AnonymousUser, verb: str, team: Team) -> bool:
     """Tell whether `user` may do `verb` in `team`."""
     if not isinstance(user, User) or not user.is_active:

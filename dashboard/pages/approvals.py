@@ -1,7 +1,7 @@
 """The approvals inbox: which jobs need an approval, and of one what it costs, why it asks, and the decision."""
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -11,15 +11,15 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from dashboard.access import Request
-from dashboard.pages.parts.differences import changes_of, comparison
+from dashboard.pages.parts.differences import changes_of
 from dashboard.pages.parts.fragments import live_page, version_of
 from dashboard.pages.parts.rows import row_of
 from dashboard.pages.parts.strategy_rows import strategy_rows
 from dashboard.queries.approvals import list_approvals
-from dashboard.queries.records import get_last_approved, get_record
+from dashboard.queries.records import get_record
 from jobs import budgets, requests, spec
 from jobs.assessment import assess
-from jobs.clock import database_now
+from jobs.clock import display_now
 from jobs.errors import NotPermitted
 from jobs.models import Approval, Job, Vote
 from jobs.requests.deciders import Decider, who_decides
@@ -61,7 +61,7 @@ class Ask:
 @require_safe
 def approvals(request: Request) -> HttpResponse:
     """Show the open approvals of the person's teams, oldest first, and one of them in full."""
-    now = database_now()
+    now = display_now()
     found = list_approvals(request.user, MAX_ROWS + 1)
     decider = Decider.load(request.user, [each.job for each in found], now=now)
     asks = [_ask(each, decider) for each in found[:MAX_ROWS]]
@@ -92,12 +92,9 @@ def _chosen(key: str, asks: list[Ask]) -> Ask | None:
 def _details(request: Request, ask: Ask, now: datetime) -> dict[str, Any]:
     """Return what is shown of one request beside its place in the list."""
     job = ask.job
-    before = get_last_approved(request.user, job)
-    why = "the requester's last approved job of this kind"
-    changes = replace(comparison(before, job), why=why) if before is not None else None
     return {
         "row": row_of(job, now),
-        "changes": changes or changes_of(request.user, [job]).get(job.pk),
+        "changes": changes_of(request.user, job),
         "spec_text": json.dumps(job.spec, indent=2, ensure_ascii=False),
         "record": get_record(job),
     } | _ways(job, now)
@@ -109,7 +106,7 @@ def _ways(job: Job, now: datetime) -> dict[str, Any]:
     if body is None:
         return {}
     submission = spec.Submission(kind=job.kind, project=job.project, region=job.region, job=body)
-    context = requests.load_context(job.team, submission, now=now)
+    context = requests.load_context(job.team, submission, now=now, is_preview=True, has_identical=False)
     expected = timedelta(seconds=job.expected_seconds)
     assessment = assess(submission, context, expected=expected, compares=True)
     rows = strategy_rows(assessment.alternatives, chosen=job.strategy)

@@ -33,7 +33,7 @@ from dashboard.queries.board import get_board_state, jobs_on_board, list_board, 
 from dashboard.queries.jobs import list_failing_scopes
 from dashboard.queries.persistent_resources import get_holdings_for
 from dashboard.queries.saved_views import list_saved_views
-from jobs.clock import database_now
+from jobs.clock import display_now
 from jobs.models import Job, JobEvent, Scope, Team
 from jobs.states import FINISHED
 
@@ -82,7 +82,7 @@ class Asked:
 
 def board(request: Request) -> HttpResponse:
     """Show the board; htmx asks for its live part again and again."""
-    now = database_now()
+    now = display_now()
     teams = list(teams_of(request.user))
     asked = Asked.parse(request.GET, teams, is_superuser=request.user.is_superuser)
     jobs = jobs_on_board(request.user, asked.who)
@@ -106,7 +106,7 @@ def board_context(request: Request, asked: Asked, now: datetime, listed: list[Jo
     jobs = jobs_on_board(request.user, asked.who)
     everything = _list(jobs, asked, now) if listed is None else listed
     reruns = reruns_of(everything)
-    chosen = _list(jobs.filter(read_search(asked.search)), asked, now) if asked.search else everything
+    chosen = [job for job in everything if getattr(job, "is_found", True)]
     chosen = [job for job in chosen if needs(job, viewer, reruns)] if asked.needs_me else chosen
     page = _page(chosen, asked, viewer, reruns, now)
     headings = {job.pk: heading for (_, heading), job in page.object_list}
@@ -128,8 +128,9 @@ def board_context(request: Request, asked: Asked, now: datetime, listed: list[Jo
 
 
 def _list(jobs: QuerySet[Job], asked: Asked, now: datetime) -> list[Job]:
-    """Return those of the jobs that stand on the board, with what the address groups by."""
-    return list_board(jobs, now - JUST_ENDED, with_owners=asked.group == "owner")
+    """Return the jobs that stand on the board, with what the address groups by and whether it searches for them."""
+    search = read_search(asked.search) if asked.search else None
+    return list_board(jobs, now - JUST_ENDED, with_owners=asked.group == "owner", search=search)
 
 
 def _switches(request: Request, teams: Sequence[Team], asked: Asked) -> dict[str, Any]:

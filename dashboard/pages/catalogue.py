@@ -12,7 +12,7 @@ from dashboard.forms.catalogue_form import CatalogueForm
 from dashboard.pages.parts.fragments import page_or_fragment
 from dashboard.pages.parts.regions import default_region
 from jobs.catalog import ACCELERATORS, DISKS, MACHINES, REGIONS, Machine, accelerators_in, regions_with
-from jobs.clock import database_now
+from jobs.clock import display_now
 from jobs.prices import current_book
 
 
@@ -54,7 +54,7 @@ def filter_catalogue(*, q: str, region: str, accelerator: str) -> dict[str, Any]
         "sources": sources.listed(),
         "price_sources": machine_rows.sources_in(region, book) if region else (),
         "oldest_price": machine_rows.oldest_in(region, book) if region else None,
-        "now": database_now(),
+        "now": display_now(),
     }
 
 

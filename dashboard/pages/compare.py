@@ -11,9 +11,9 @@ from dashboard.access import Request, job_for
 from dashboard.access.loaders import parse_uuid
 from dashboard.pages.parts.differences import comparison
 from dashboard.pages.parts.outcomes import outcomes
-from dashboard.queries.baselines import get_baselines
+from dashboard.queries.baselines import get_baseline
 from dashboard.queries.history import list_history
-from jobs.clock import database_now
+from jobs.clock import display_now
 from jobs.models import Job
 from jobs.spec.compare import OWN_LABELS
 
@@ -33,11 +33,11 @@ def compare(request: Request) -> HttpResponse:
         "choices": _choices(request, first, second),
     }
     if first and second:
-        context["outcomes"] = outcomes(first, second, now=database_now())
+        context["outcomes"] = outcomes(first, second, now=display_now())
         context["comparison"] = comparison(first, second, without=OWN_LABELS if has_labels else ("labels",))
     elif chosen := first or second:
         context["chosen"] = chosen
-        context["baseline"] = get_baselines(request.user, [chosen]).get(chosen.pk)
+        context["baseline"] = get_baseline(request.user, chosen)
     return render(request, "compare.html", context)
 
 

@@ -17,7 +17,7 @@ from dashboard.queries.history import MAX_SEARCHED, iterate_history, list_histor
 from dashboard.queries.history_figures import HistoryFigures, get_history_figures
 from dashboard.queries.paging import parse_cursor
 from dashboard.queries.persistent_resources import get_holdings_for
-from jobs.clock import database_now
+from jobs.clock import display_now
 from jobs.models import Job
 
 PAGE_SIZE = 50
@@ -27,7 +27,7 @@ DIMENSIONS = ("strategy", "accelerator", "region", "owner")
 @require_safe
 def history(request: Request) -> HttpResponse:
     """Show one page of the history, with the figures of what has ended."""
-    now, form = database_now(), read_form(request.GET)
+    now, form = display_now(), read_form(request.GET)
     filters, owners = read_filters(form)
     figures = get_history_figures(request.user, filters, now.date())
     after = parse_cursor(request.GET.get("before", ""))
@@ -82,7 +82,7 @@ def _json_lines(records: Iterator[dict[str, Any]]) -> Iterator[str]:
 
 
 def _records(request: Request) -> Iterator[dict[str, Any]]:
-    now, form = database_now(), read_form(request.GET)
+    now, form = display_now(), read_form(request.GET)
     found: Iterator[Job] = iterate_history(request.user, **arguments(*read_filters(form)))
     return (as_record(job, now) for job in found)
 

@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_safe
 
-from dashboard.access import Request, can, job_for
+from dashboard.access import Request, can, job_for, role_in
 from dashboard.pages.parts.deciding import may_decide
 from dashboard.pages.parts.fragments import SHOWN, is_shown, page_or_fragment, page_query, version_of
 from dashboard.pages.parts.job_known import Known, known_of
@@ -25,7 +25,7 @@ from dashboard.pages.parts.what_now import what_now
 from dashboard.queries.jobs import entries_of, get_last_event, list_failing_scopes, list_newest_events
 from dashboard.queries.persistent_resources import get_holdings_for
 from jobs import requests, steps, tasks, timeline
-from jobs.clock import DatabaseClock, database_now
+from jobs.clock import DatabaseClock, database_now, display_now
 from jobs.errors import NotPermitted
 from jobs.models import Job
 from jobs.spec import COLLECTIONS
@@ -38,7 +38,7 @@ LIVE_SECONDS = 15
 @require_safe
 def job(request: Request, pk: UUID) -> HttpResponse:
     """Show the whole page of a job."""
-    now = database_now()
+    now = display_now()
     job = job_for(request, pk, joined=["metrics"])
     known = known_of(job, now)
     context = job_context(request, known, now) | request_context(job)
@@ -50,7 +50,7 @@ def job(request: Request, pk: UUID) -> HttpResponse:
 @require_safe
 def live(request: Request, pk: UUID) -> HttpResponse:
     """Return the part that changes while the job lives, or 204 while it has not; the context is the page's own."""
-    job, now = job_for(request, pk, joined=["metrics"]), database_now()
+    job, now = job_for(request, pk, joined=["metrics"]), display_now()
     version = version_of_page(request, job, now, get_last_event(job))
     if is_shown(request, version):
         return HttpResponse(status=204)
@@ -94,7 +94,7 @@ def job_context(request: Request, known: Known, now: datetime) -> dict[str, Any]
             "silent": silent,
             "budgets": budgets,
         }
-        | action_part(request, job)
+        | action_part(request, job, now)
         | address_part(request)
         | study_part(job, study, now)
         | training_part(job, story, known.tries, study, row.cost, now, request.GET.dict())
@@ -110,12 +110,12 @@ def address_part(request: Request) -> dict[str, Any]:
     }
 
 
-def action_part(request: Request, job: Job) -> dict[str, Any]:
+def action_part(request: Request, job: Job, now: datetime) -> dict[str, Any]:
     """Return what the person may do with the job, and where else it can be opened."""
     return {
-        "may_approve": may_decide(request, job, database_now()),
+        "may_approve": may_decide(request, job, now),
         "may_cancel": may_cancel(request, job),
-        "may_delete": may_delete(job, by=request.user),
+        "may_delete": may_delete(job, by=request.user, role=role_in(request.user, job.team)),
         "links": links_of(job, may_enter=can(request.user, "cancel", job.team)),
     }
 
@@ -137,7 +137,7 @@ def request_context(job: Job) -> dict[str, Any]:
 def cancel(request: Request, pk: UUID) -> HttpResponse:
     """Show a confirmation; on POST cancel the job."""
     job = _check_ours(job_for(request, pk, "cancel"))
-    now = database_now()
+    now = display_now()
     if request.method != "POST":
         return render(request, "cancel.html", {"job": job, "row": row_of(job, now), "now": now})
     if steps.cancel(job, by=request.user, clock=DatabaseClock()):
@@ -152,14 +152,13 @@ def cancel(request: Request, pk: UUID) -> HttpResponse:
 def delete(request: Request, pk: UUID) -> HttpResponse:
     """Show a confirmation; on POST request that Vertex AI deletes its record of an ended job."""
     job = _check_ours(job_for(request, pk))
-    now = database_now()
     if request.method != "POST":
-        if may_delete(job, by=request.user):
-            return render(request, "job_delete.html", {"job": job, "now": now})
+        if may_delete(job, by=request.user, role=role_in(request.user, job.team)):
+            return render(request, "job_delete.html", {"job": job, "now": display_now()})
         messages.warning(request, f"{job.display_name} has not ended at Vertex AI, or you may not delete it.")
         return redirect("job", job.pk)
     try:
-        is_requested = delete_job(job, by=request.user, now=now)
+        is_requested = delete_job(job, by=request.user, now=database_now())
     except NotPermitted as refusal:
         raise PermissionDenied(str(refusal)) from None
     if is_requested:
@@ -186,7 +185,7 @@ def events(request: Request, pk: UUID) -> HttpResponse:
     """Show a page of the job's events: the newest, or those before the cursor of the address."""
     job = job_for(request, pk)
     page = entries_of(list_newest_events(job, request.GET.get("before", "")))
-    return render(request, "job_events.html", {"job": job, "now": database_now(), "event_page": page})
+    return render(request, "job_events.html", {"job": job, "now": display_now(), "event_page": page})
 
 
 @require_safe

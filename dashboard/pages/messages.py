@@ -11,7 +11,7 @@ from dashboard.forms.message_forms import PreferenceForm
 from dashboard.pages.parts.message_rows import row_of
 from dashboard.queries.messages import get_message, list_inbox
 from dashboard.queries.paging import parse_cursor
-from jobs.clock import database_now
+from jobs.clock import database_now, display_now
 from jobs.messages import choices_of, path_of
 from jobs.messages.inbox import mark_read, preference_of, set_preference
 
@@ -27,7 +27,7 @@ def messages(request: Request) -> HttpResponse:
         "rows": [row_of(each) for each in page.rows],
         "unread_only": unread_only,
         "leads": bool(teams_where(request.user, "set_policy")),
-        "now": database_now(),
+        "now": display_now(),
     }
     return render(request, "messages.html", context)
 

@@ -20,7 +20,7 @@ from dashboard.queries.persistent_resources import (
     list_resources,
 )
 from jobs import cost, observation, timeline
-from jobs.clock import database_now
+from jobs.clock import display_now
 from jobs.models import Job, PersistentResource, Scope
 from jobs.prices import recent_book
 from jobs.spec import ResourcePool
@@ -98,7 +98,7 @@ class Strip:
 @require_safe
 def persistent_resources(request: Request) -> HttpResponse:
     """Show the page; htmx asks for its live part again and again."""
-    now = database_now()
+    now = display_now()
     scopes = list_resource_scopes(request.user)
     observation.want_resources({scope.project for scope in scopes}, now=now)
     return page_or_fragment(request, "persistent_resources.html", "live", resources_context(request, scopes, now))

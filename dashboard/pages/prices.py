@@ -16,7 +16,7 @@ from dashboard.pages.parts.regions import default_region
 from dashboard.queries.prices import KeyLine, key_in, list_history, list_keys
 from jobs import prices as recorded
 from jobs.catalog import REGIONS
-from jobs.clock import database_now
+from jobs.clock import database_now, display_now
 from jobs.errors import NotPermitted
 
 PAGE_SIZE = 50
@@ -66,7 +66,7 @@ def _back(region: str, name: str) -> HttpResponseRedirect:
 
 
 def _context(request: Request, region: str, name: str) -> dict[str, Any]:
-    now, book = database_now(), recorded.current_book()
+    now, book = display_now(), recorded.current_book()
     filters = PriceFilterForm({"show": "known"} | request.GET.dict() | {"region": region})
     filters.is_valid()
     text, show = filters.cleaned_data.get("q", ""), filters.cleaned_data.get("show") or "known"

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.access import Request
 from jobs import requests
-from jobs.clock import database_now
+from jobs.clock import database_now, display_now
 from jobs.errors import NotPermitted
 from jobs.strategies import RULES, STRATEGIES, Rule
 from jobs.strategies.document import CHAPTERS
@@ -33,7 +33,7 @@ class Row:
 @require_safe
 def rules(request: Request) -> HttpResponse:
     """List the rules by chapter: those of each strategy, then those of every job."""
-    settings, now = requests.rule_settings(), database_now()
+    settings, now = requests.rule_settings(), display_now()
     search = request.GET.get("q", "")[:100].strip()
     chapters = [*((strategy.label, strategy.rules) for strategy in STRATEGIES.values()), *CHAPTERS]
     found = [

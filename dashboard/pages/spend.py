@@ -12,9 +12,9 @@ from dashboard.access import Request, teams_of, teams_where
 from dashboard.access.loaders import parse_key
 from dashboard.pages.parts.csv_file import csv_file
 from dashboard.queries.budgets import applies_to
-from dashboard.queries.spend import MonthView, get_month, last_day
+from dashboard.queries.spend import get_month, last_day, list_groups
 from jobs.budgets import month_of
-from jobs.clock import database_now
+from jobs.clock import display_now
 from jobs.models import Team
 from jobs.strategies import STRATEGIES
 
@@ -55,14 +55,13 @@ def spend_csv(request: Request) -> HttpResponse:
     now, teams, chosen = _asked(request)
     month = _month(request.GET.get("month", ""), now)
     shown = [chosen] if chosen else teams
-    views = ((of, get_month(shown, month, of, now)) for of in ("team", *DIMENSIONS))
-    return csv_file(f"spend-{month:%Y-%m}.csv", HEAD, _records(views))
+    return csv_file(f"spend-{month:%Y-%m}.csv", HEAD, _records(shown, month))
 
 
-def _records(views: Iterator[tuple[str, MonthView]]) -> Iterator[tuple[Any, ...]]:
-    for of, view in views:
-        for row in view.groups:
-            yield (f"{view.month:%Y-%m}", of, row.name or row.value, row.usd, row.jobs, row.before_usd)
+def _records(teams: list[Team], month: date) -> Iterator[tuple[Any, ...]]:
+    for of in ("team", *DIMENSIONS):
+        for row in list_groups(teams, month, of):
+            yield (f"{month:%Y-%m}", of, row.name or row.value, row.usd, row.jobs, row.before_usd)
 
 
 def _asked(request: Request) -> tuple[datetime, list[Team], Team | None]:
@@ -73,7 +72,7 @@ def _asked(request: Request) -> tuple[datetime, list[Team], Team | None]:
     chosen = next((team for team in teams if team.pk == parse_key(name)), None) if name else None
     if name and chosen is None:
         raise Http404("no such team")
-    return database_now(), teams, chosen or (teams[0] if len(teams) == 1 else None)
+    return display_now(), teams, chosen or (teams[0] if len(teams) == 1 else None)
 
 
 def _dimension(request: Request, teams: list[Team], chosen: Team | None) -> str:

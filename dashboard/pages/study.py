@@ -16,7 +16,7 @@ from dashboard.pages.parts.fragments import page_or_fragment
 from dashboard.pages.parts.study_summary import TrialRow, select_metric, summarize, trial_row
 from dashboard.queries.studies import get_study
 from jobs import timeline
-from jobs.clock import database_now
+from jobs.clock import display_now
 from jobs.models import Job, Trial
 
 PAGE_SIZE = 50
@@ -35,7 +35,7 @@ class Column:
 @require_safe
 def study(request: Request, pk: UUID) -> HttpResponse:
     """Show all trials of a study."""
-    now = database_now()
+    now = display_now()
     job, study = _load(request, pk)
     sort = request.GET.get("sort", "")
     page = Paginator(sort_trials(study, sort), PAGE_SIZE).get_page(request.GET.get("page"))
@@ -76,7 +76,7 @@ def trials_csv(request: Request, pk: UUID) -> HttpResponse:
     head = ["trial", "state", "best", *(f"parameter {name}" for name in study.parameters)]
     head += [*(f"metric {metric.id}" for metric in study.metrics), "step"]
     head += ["started", "ended", "seconds waited", "seconds run", "cost usd", "reason", "custom job"]
-    now = database_now()
+    now = display_now()
     rows = [_csv_row(trial_row(job, study, trial, now)) for trial in study.trials]
     return csv_file(f"trials-{job.pk}.csv", head, rows)
 

@@ -16,16 +16,16 @@ def list_approvals(user: User, limit: int) -> list[Approval]:
     return approvals
 
 
-def count_approvals(user: User) -> int:
-    """Return how many open approvals need `user`; one query.
+def approvals_for(user: User) -> QuerySet[Approval]:
+    """Return the open approvals that need `user`.
 
     Those of an approver's teams that name nobody else and that the person has not voted on, never one's own. What a
-    deputy may decide is not counted.
+    deputy may decide is not among them.
     """
     mine = _open_approvals(user).filter(in_teams_of(user, "job__team", "approve")).exclude(job__owner=user)
     named = Q(approver_names="") | Q(approver_names__contains=f",{user.get_username()},")
     voted = Vote.objects.filter(job=OuterRef("job"), asked_at=OuterRef("asked_at"), voter=user)
-    return mine.filter(named).exclude(Exists(voted)).count()
+    return mine.filter(named).exclude(Exists(voted))
 
 
 def _open_approvals(user: User) -> QuerySet[Approval]:
@@ -39,6 +39,6 @@ def _open_approvals(user: User) -> QuerySet[Approval]:
     return (
         Approval.objects.filter(in_teams_of(user, "job__team"), decision="", job__state="awaiting_approval")
         .exclude(Exists(earlier))
-        .select_related("job__owner", "job__team__policy__current")
+        .select_related("job__owner", "job__team__policy__current", "job__spend")
         .order_by("asked_at", "pk")
     )

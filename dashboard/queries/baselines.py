@@ -1,15 +1,23 @@
-"""The baseline of a job: the job that it was cloned from, else the last one of its name that succeeded."""
+"""The baseline of a job: the job that it was cloned from, else the last one of its name that succeeded.
 
-from collections.abc import Iterable, Sequence
+Whoever decides about a job holds it against the requester's last approved job like it, where there is one.
+"""
+
 from dataclasses import dataclass
-from uuid import UUID
+from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import OuterRef, Subquery
+from django.db.models import Case, Q, QuerySet, Subquery, Value, When
 
 from dashboard.access import jobs_of
-from jobs.models import Job
-from jobs.states import JobState
+from jobs.models import Approval, Job
+from jobs.states import NOT_SENT, JobState
+
+MAX_JOBS = 50
+"""The newest jobs of the requester among which the last approved one is looked for."""
+APPROVED = "the requester's last approved job of this kind"
+ORIGIN = "the job that it was cloned from"
+SUCCEEDED = "the last job of this name that succeeded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,28 +28,32 @@ class Baseline:
     why: str
 
 
-def get_baselines(user: User, jobs: Iterable[Job]) -> dict[UUID, Baseline]:
-    """Return the baseline of each job that has one `user` may see; two queries for any number of jobs."""
-    jobs = list(jobs)
-    twins = _last_successes(jobs)
-    earlier = jobs_of(user).in_bulk({*twins.values(), *(job.cloned_from_id for job in jobs)} - {None})
-    baselines: dict[UUID, Baseline] = {}
-    for job in jobs:
-        if origin := earlier.get(job.cloned_from_id):
-            baselines[job.pk] = Baseline(origin, "the job that it was cloned from")
-        elif twin := earlier.get(twins.get(job.pk)):
-            baselines[job.pk] = Baseline(twin, "the last job of this name that succeeded")
-    return baselines
+def get_baseline(user: User, job: Job, *, approved_first: bool = False) -> Baseline | None:
+    """Return the baseline of a job; None where it has none that `user` may see. One query.
+
+    `approved_first`: the requester's last approved job of the same team and kind comes before its baseline.
+    """
+    places = {ORIGIN: Q(pk=job.cloned_from_id), SUCCEEDED: Q(pk=Subquery(_last_success(job)))}
+    if approved_first:
+        places = {APPROVED: Q(pk=Subquery(_last_approved(job)))} | places
+    wanted, order = Q(), list(places)
+    for condition in places.values():
+        wanted |= condition
+    why = Case(*(When(condition, then=Value(words)) for words, condition in places.items()))
+    rows = [Baseline(each, getattr(each, "why")) for each in jobs_of(user).filter(wanted).annotate(why=why)]  # noqa: B009
+    return min(rows, key=lambda each: order.index(each.why), default=None)
 
 
-def _last_successes(jobs: Sequence[Job]) -> dict[UUID, UUID | None]:
-    """Return the job that was requested last before each of these and succeeded, of the same team and name."""
-    same = Job.objects.filter(
-        team=OuterRef("team"),
-        display_name=OuterRef("display_name"),
-        state=JobState.SUCCEEDED,
-        requested_at__lte=OuterRef("requested_at"),
-    ).exclude(pk=OuterRef("pk"))
-    last = Subquery(same.order_by("-requested_at", "pk").values("pk")[:1])
-    rows = Job.objects.filter(pk__in=[job.pk for job in jobs]).annotate(last=last)
-    return dict(rows.values_list("pk", "last"))
+def _last_success(job: Job) -> QuerySet[Job, Any]:
+    """Return the key of the job that was requested last before this one and succeeded, of the same team and name."""
+    same = Job.objects.filter(team=job.team_id, display_name=job.display_name, state=JobState.SUCCEEDED)
+    earlier = same.filter(requested_at__lte=job.requested_at).exclude(pk=job.pk)
+    return earlier.order_by("-requested_at", "pk").values("pk")[:1]
+
+
+def _last_approved(job: Job) -> QuerySet[Job, Any]:
+    """Return the key of the newest job of the same person, team and kind that somebody approved and that was sent."""
+    own = Job.objects.filter(owner=job.owner_id, team=job.team_id, requested_at__lt=job.requested_at)
+    newest = own.order_by("-requested_at", "id").values("pk")[:MAX_JOBS]
+    alike = Job.objects.filter(pk__in=newest, kind=job.kind, approval__decision=Approval.Decision.APPROVED)
+    return alike.exclude(state__in=NOT_SENT).order_by("-requested_at", "id").values("pk")[:1]

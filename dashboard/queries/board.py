@@ -9,7 +9,7 @@ from datetime import datetime
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db.models import Count, Max, Q, QuerySet, Sum
+from django.db.models import Case, Count, Max, Q, QuerySet, Sum, When
 
 from dashboard.access import jobs_of
 from dashboard.queries.spending import COLUMNS as SPENDING_COLUMNS
@@ -40,14 +40,20 @@ def jobs_on_board(user: User, who: str) -> JobQuerySet:
     return jobs if who == "all" else jobs.filter(team=int(who))
 
 
-def list_board(jobs: QuerySet[Job], ended_since: datetime, *, with_owners: bool = False) -> list[Job]:
+def list_board(
+    jobs: QuerySet[Job], ended_since: datetime, *, with_owners: bool = False, search: Q | None = None
+) -> list[Job]:
     """Return the jobs that have not ended, or ended at or after `ended_since`, with COLUMNS; one query.
 
-    `with_owners` loads the name of each owner, which costs as much again as the job itself.
+    `with_owners` loads the name of each owner, which costs as much again as the job itself. With a `search` each job
+    has `is_found`: 1 where it finds the job, else 0. Of more than MAX_JOBS jobs those that it finds come first.
     """
     rows = _on_board(jobs, ended_since).select_related(None).select_related("metrics").only(*COLUMNS)
     if with_owners:
         rows = rows.select_related("owner").only(*COLUMNS, "owner__username")
+    if search:
+        found = Case(When(search, then=1), default=0)
+        return list(rows.annotate(is_found=found).order_by("-is_found", "-state_since")[:MAX_JOBS])
     return list(rows.order_by("-state_since")[:MAX_JOBS])
 
 

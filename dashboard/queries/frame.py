@@ -1,13 +1,16 @@
 """What every page shows around its content: the person's rights, open approvals and the rehearsal banner."""
 
+from typing import Any
+
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.db.models import Count, QuerySet, Value
 from django.http import HttpRequest
 from django.utils.functional import cached_property
 
 from dashboard.access import teams_where
-from dashboard.queries.approvals import count_approvals
-from dashboard.queries.messages import count_unread
+from dashboard.queries.approvals import approvals_for
+from dashboard.queries.messages import unread_of
 
 THEME_COOKIE = "theme"
 THEMES = ("light", "dark")
@@ -47,14 +50,22 @@ class Frame:
         return bool(settings.REHEARSAL)
 
     @cached_property
-    def to_decide(self) -> int:
-        """Return how many jobs wait for this person's decision."""
-        return count_approvals(self.user) if self.user else 0
+    def _counts(self) -> dict[str, int]:
+        """Count both in one query, for every page shows both."""
+        if self.user is None:
+            return {}
+        first, second = _counted("to_decide", approvals_for(self.user)), _counted("unread", unread_of(self.user))
+        return dict(first.union(second, all=True))
 
-    @cached_property
+    @property
+    def to_decide(self) -> int:
+        """How many open approvals need this person."""
+        return self._counts.get("to_decide", 0)
+
+    @property
     def unread(self) -> int:
-        """Return how many messages the person has not read."""
-        return count_unread(self.user) if self.user else 0
+        """How many messages the person has not read, at most 100."""
+        return self._counts.get("unread", 0)
 
     @cached_property
     def may_request(self) -> bool:
@@ -65,6 +76,12 @@ class Frame:
     def may_audit(self) -> bool:
         """Whether the person leads a team or the site, and may read the audit log."""
         return self.user is not None and (self.user.is_superuser or bool(teams_where(self.user, "manage")))
+
+
+def _counted(name: str, rows: QuerySet[Any]) -> QuerySet[Any, Any]:
+    """Return one row (name, how many rows there are), or no row where there are none."""
+    counted: QuerySet[Any, Any] = rows.order_by().values_list(Value(name)).annotate(Count("pk"))
+    return counted
 
 
 def frame(request: HttpRequest) -> dict[str, Frame]:

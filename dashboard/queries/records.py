@@ -1,15 +1,12 @@
-"""What an approver wants to know of the person who asks: their ended jobs, and their last approved one like this."""
+"""What an approver wants to know of the person who asks: how their jobs ended, and what they cost."""
 
 from collections import Counter
 from dataclasses import dataclass
 from decimal import Decimal
 from statistics import median
 
-from django.contrib.auth.models import User
-
-from dashboard.access import jobs_of
-from jobs.models import Approval, Job
-from jobs.states import FAILURES, NOT_SENT, JobState
+from jobs.models import Job
+from jobs.states import FAILURES, JobState
 
 MAX_JOBS = 50
 """The newest jobs of the person in the team that are looked at."""
@@ -42,14 +39,3 @@ def get_record(job: Job) -> Record | None:
     failed = sum(states[state] for state in FAILURES)
     amounts = (median(shares), shares[0], shares[-1]) if shares else (None, None, None)
     return Record(len(rows), states[JobState.SUCCEEDED], failed, len(shares), *amounts)
-
-
-def get_last_approved(user: User, job: Job) -> Job | None:
-    """Return the newest job like this one of the same person that somebody approved, as `user` may see it; one query.
-
-    Like this one is of the same team and kind. None where there is none among the person's newest jobs.
-    """
-    own = Job.objects.filter(owner=job.owner_id, team=job.team_id, requested_at__lt=job.requested_at)
-    newest = own.order_by("-requested_at", "id").values("pk")[:MAX_JOBS]
-    alike = jobs_of(user).filter(pk__in=newest, kind=job.kind, approval__decision=Approval.Decision.APPROVED)
-    return alike.exclude(state__in=NOT_SENT).order_by("-requested_at", "id").first()

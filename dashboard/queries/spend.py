@@ -3,13 +3,16 @@
 Months and days are UTC, money is US dollars without tax.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import Sum
+from django.db.models import BigIntegerField, OuterRef, Q, Subquery, Sum
+from django.db.models.functions import Cast
 
 from dashboard.queries.forecast import Forecast, forecast_month
 from jobs import timeline
@@ -93,31 +96,29 @@ def last_day(month: date) -> date:
 
 
 def get_month(teams: Sequence[Team], month: date, of: str, now: datetime) -> MonthView:
-    """Return a month of these teams, with its groups by the dimension `of`; ten queries at most."""
+    """Return a month of these teams, with its groups by the dimension `of`; five queries at most."""
     keys = [team.pk for team in teams]
     before = month_of(month - DAY)
     days = _list_days(keys, before, last_day(month))
-    totals = _list_totals(keys, month, before)
-    (usd, jobs), (before_usd, _) = totals[month], totals[before]
+    totals = _get_totals(keys, month, before)
     is_current = month == month_of(now)
     begun = [month + DAY * at for at in range((min(last_day(month), now.date()) - month).days + 1)]
     burn = _get_burn(keys) if is_current else Burn()
     shown = {day: days.get(day, {}) for day in begun}
-    saved, preemptions = _get_saved(keys, month)
     return MonthView(
         month=month,
         is_current=is_current,
-        usd=usd,
-        jobs=jobs,
-        before_usd=before_usd,
-        committed_usd=_get_committed(keys) if is_current else Decimal(0),
+        usd=_usd(totals["cents"]),
+        jobs=totals["jobs"],
+        before_usd=_usd(totals["before"]),
+        committed_usd=_usd(totals["committed"]) if is_current else Decimal(0),
         days=shown,
         before={day: sum(found.values(), Decimal(0)) for day, found in days.items() if day < month},
-        groups=_list_groups(teams, month, before, of),
+        groups=list_groups(teams, month, of),
         budgets=list_budgets(teams, now) if is_current else (),
         burn=burn,
-        saved_usd=saved,
-        preemptions=preemptions,
+        saved_usd=_usd(totals["saved"]),
+        preemptions=totals["preemptions"],
         forecast=forecast_month({day: sum(each.values(), Decimal(0)) for day, each in shown.items()}, now)
         if is_current
         else None,
@@ -143,51 +144,50 @@ def _list_days(keys: Sequence[int], since: date, until: date) -> dict[date, dict
     return found
 
 
-def _list_totals(keys: Sequence[int], *months: date) -> dict[date, tuple[Decimal, int]]:
-    rows = MonthSpend.objects.filter(team__in=keys, month__in=months, dimension=Dimension.ALL)
-    found = {row["month"]: row for row in rows.values("month").annotate(sum=Sum("cents"), count=Sum("jobs"))}
-    return {
-        month: (_usd(found[month]["sum"]), found[month]["count"]) if month in found else (Decimal(0), 0)
-        for month in months
+def _get_totals(keys: Sequence[int], month: date, before: date) -> Counter[str]:
+    """Return the kept sums of all jobs of these teams: US cents, jobs and preemptions; one query."""
+    of_team = {"team": OuterRef("pk")}
+    spent = MonthSpend.objects.filter(**of_team, dimension=Dimension.ALL)
+    figures = MonthFigures.objects.filter(**of_team, month=month).order_by().values("team")
+    sums = {
+        "cents": spent.filter(month=month).values("cents")[:1],
+        "jobs": spent.filter(month=month).values("jobs")[:1],
+        "before": spent.filter(month=before).values("cents")[:1],
+        "committed": Committed.objects.filter(**of_team, dimension=Dimension.ALL).values("cents")[:1],
+        "saved": figures.values(sum=Sum("saved_cents")),
+        "preemptions": figures.values(sum=Sum("preemptions")),
     }
+    rows = Team.objects.filter(pk__in=keys).annotate(**{f"sum_{name}": Subquery(rows) for name, rows in sums.items()})
+    totals: Counter[str] = Counter()
+    for row in rows.values(*(f"sum_{name}" for name in sums)):
+        totals.update({name: row[f"sum_{name}"] or 0 for name in sums})
+    return totals
 
 
-def _list_groups(teams: Sequence[Team], month: date, before: date, of: str) -> list[GroupSpend]:
-    """Return the groups that cost most; `of` is a Dimension or "team". Two queries, for people one more."""
+def list_groups(teams: Sequence[Team], month: date, of: str) -> list[GroupSpend]:
+    """Return the groups that cost most in a month; `of` is a Dimension or "team". One query."""
     column, dimension = ("team", Dimension.ALL) if of == "team" else ("value", of)
-    rows = MonthSpend.objects.filter(team__in=teams, dimension=dimension)
-    summed = rows.filter(month=month).values(column).annotate(sum=Sum("cents"), count=Sum("jobs"))
-    top = [row for row in summed.order_by("-sum", column)[:MAX_GROUPS] if row["sum"]]
-    values = [row[column] for row in top]
-    earlier = rows.filter(month=before, **{f"{column}__in": values}).values(column).annotate(sum=Sum("cents"))
-    past = {row[column]: row["sum"] for row in earlier}
-    names = _names(of, values, teams)
+    before = month_of(month - DAY)
+    rows = MonthSpend.objects.filter(team__in=teams, dimension=dimension, month__in=[month, before])
+    now = Q(month=month)
+    summed = rows.values(column).annotate(
+        sum=Sum("cents", filter=now), count=Sum("jobs", filter=now), past=Sum("cents", filter=~now)
+    )
+    if of == Dimension.PERSON:  # the value is the key of a person
+        person = User.objects.filter(pk=Cast(OuterRef("value"), BigIntegerField()))
+        summed = summed.annotate(name=Subquery(person.values("username")))
+    top = summed.filter(sum__gt=0).order_by("-sum", column)[:MAX_GROUPS]
+    names = {team.pk: team.name for team in teams}
     return [
-        GroupSpend(
-            str(row[column]), names.get(row[column], ""), _usd(row["sum"]), row["count"], _usd(past.get(row[column]))
-        )
+        GroupSpend(str(row[column]), _name(of, row, names), _usd(row["sum"]), row["count"], _usd(row["past"]))
         for row in top
     ]
 
 
-def _names(of: str, values: Sequence[str], teams: Sequence[Team]) -> dict[str, str]:
+def _name(of: str, row: Mapping[str, Any], teams: Mapping[int, str]) -> str:
     if of == Dimension.PERSON:
-        people = User.objects.filter(pk__in=[int(value) for value in values if value.isdecimal()])
-        return {str(pk): name for pk, name in people.values_list("pk", "username")}
-    if of == "team":
-        return {team.pk: team.name for team in teams}  # type: ignore[misc]  # the values are keys of teams then
-    return {value: value or "none" for value in values}
-
-
-def _get_committed(keys: Sequence[int]) -> Decimal:
-    rows = Committed.objects.filter(team__in=keys, dimension=Dimension.ALL)
-    return _usd(rows.aggregate(sum=Sum("cents"))["sum"])
-
-
-def _get_saved(keys: Sequence[int], month: date) -> tuple[Decimal, int]:
-    rows = MonthFigures.objects.filter(team__in=keys, month=month)
-    found = rows.aggregate(saved=Sum("saved_cents"), preemptions=Sum("preemptions"))
-    return _usd(found["saved"]), found["preemptions"] or 0
+        return row["name"] or ""
+    return teams[row["team"]] if of == "team" else row["value"] or "none"
 
 
 def _get_burn(keys: Sequence[int]) -> Burn:

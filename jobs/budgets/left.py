@@ -33,9 +33,12 @@ def left_for_submission(
 
 
 def left_for_job(job: Job, now: datetime) -> tuple[BudgetLeft, ...]:
-    """Return the budgets against which a job counts, without what it is itself spent and committed for."""
+    """Return the budgets against which a job counts, without what it is itself spent and committed for.
+
+    One query, and one more where the job's `spend` was not loaded with it.
+    """
     found = left_for(job.team_id, groups_of_job(job), now)
-    own = JobSpend.objects.filter(pk=job.pk).first() if found else None
+    own: JobSpend | None = getattr(job, "spend", None) if found else None
     if own is None:
         return found
     spent = Decimal(cents_by_month(own)[month_of(now)]) / 100

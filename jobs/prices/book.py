@@ -2,13 +2,14 @@
 
 import threading
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from jobs.catalog import PriceRow, fee_rows, price_rows
 from jobs.cost import PriceBook
 from jobs.cost.prices import Key
 from jobs.models import Price
+from jobs.recent import Recent
 
 _lock = threading.Lock()
 _COLUMNS = ("id", "recorded_at", "resource", "region", "strategy", "usd_per_hour")
@@ -18,9 +19,6 @@ _known: tuple[_Newest, dict[Key, PriceRow]] = (_NONE, {})
 """The newest row read, and the newest row of every key; kept by each process."""
 _books: dict[_Newest, PriceBook] = {}
 """The book of those rows; at most one, and none before it is first asked for."""
-
-RECENT = timedelta(seconds=10)
-_recent: tuple[datetime, PriceBook] | None = None
 
 
 def current_book() -> PriceBook:
@@ -44,14 +42,11 @@ def current_book() -> PriceBook:
 
 
 def recent_book(now: datetime) -> PriceBook:
-    """Return the book as it was at most `RECENT` ago: for previews, which are drawn again with every key.
+    """Return the book as it was ten seconds ago at most: for previews, which are drawn again with every key.
 
-    What is requested, approved or sent is judged by `current_book`.
+    What is requested, approved or sent is assessed with `current_book`.
     """
-    global _recent
-    if _recent is None or not timedelta() <= now - _recent[0] <= RECENT:
-        _recent = now, current_book()
-    return _recent[1]
+    return _recent.get(None, now)
 
 
 def row_of(price: Price) -> PriceRow:
@@ -68,6 +63,15 @@ def row_of(price: Price) -> PriceRow:
         is_official=price.is_official,
         origin=price.origin,
     )
+
+
+_recent: Recent[None, PriceBook] = Recent(lambda _key, _now: current_book())
+_recent.forget_when_saved(Price)
+
+
+def forget_recent() -> None:
+    """Have `recent_book` read anew, for prices were recorded by one query."""
+    _recent.forget_changed()
 
 
 def _newest(prices: Iterable[Price]) -> dict[Key, PriceRow]:

@@ -13,6 +13,7 @@ from jobs.cost import price_keys
 from jobs.cost.prices import Key
 from jobs.errors import NotPermitted
 from jobs.models import Price, Upkeep
+from jobs.prices.book import forget_recent
 
 MAX_USD_PER_HOUR = Decimal(1_000_000)
 PORTION = 500
@@ -25,7 +26,9 @@ def add(rows: Iterable[Price], *, now: datetime) -> int:
     Upkeep.objects.get_or_create(name=UPKEEP, defaults={"due_at": now})
     with transaction.atomic():
         Upkeep.objects.select_for_update().get(name=UPKEEP)
-        return len(Price.objects.bulk_create(rows, batch_size=PORTION))
+        count = len(Price.objects.bulk_create(rows, batch_size=PORTION))
+        forget_recent()
+    return count
 
 
 def record_price(

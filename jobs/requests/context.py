@@ -3,26 +3,28 @@
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 
 from django.contrib.auth.models import User
 
 from jobs import budgets, spec, strategies
-from jobs.assessment import Context
-from jobs.cost import PriceBook
+from jobs.assessment import Context, IdenticalJob
 from jobs.models import Policy, Team
-from jobs.prices import current_book
-from jobs.requests import rule_settings
-from jobs.requests.allowed import allowed_of
+from jobs.prices import current_book, recent_book
+from jobs.requests.allowed import allowed_of, recent_allowed
 from jobs.requests.identical import identical_jobs
-from jobs.requests.learned import load_learned
+from jobs.requests.learned import load_learned, recent_learned
 from jobs.requests.persistent_resources import known_resources
 from jobs.requests.policy_versions import limits_of
+from jobs.requests.rule_settings import recent_severities, severities
 
 
 def cancels_at_cap(team: Team) -> bool:
     """Tell whether the team's jobs are cancelled when they have cost their cap; else people are told."""
-    policy = Policy.objects.filter(team=team).values_list("cancel_at_cap", flat=True).first()
-    return True if policy is None else policy
+    try:
+        return team.policy.cancel_at_cap
+    except Policy.DoesNotExist:
+        return True
 
 
 def load_context(
@@ -32,30 +34,50 @@ def load_context(
     resources: strategies.Known | None = None,
     now: datetime | None = None,
     sweep_size: int = 1,
-    book: PriceBook | None = None,
     by: User | None = None,
+    is_preview: bool = False,
+    has_identical: bool = True,
 ) -> Context:
     """Return what the site knows that an assessment rests on: limits of the team, severities, persistent resources.
 
     `resources` are those that the caller has loaded; else those that the submission asks for are. With `now` the jobs
     that are identical to it count as well, and what ended jobs of the team tell. `sweep_size` jobs are judged together.
-    `book` is by default that of now. `by` requests it, which budgets and policy ask for.
+    `by` requests it, which budgets and policy ask for.
+
+    `is_preview`: it is only shown, as of `now`, so that severities, prices, what the team may use and what ended jobs
+    tell may be ten seconds old. What is requested, approved or sent is assessed without. `has_identical` False leaves
+    identical jobs out, of which only a note tells.
     """
     if resources is None:
         resources = known_resources(submission) if submission is not None else ()
-    same = identical_jobs(submission, team, now=now) if submission is not None and now is not None else ()
+    same: tuple[IdenticalJob, ...] = ()
+    if has_identical and submission is not None and now is not None:
+        same = identical_jobs(submission, team, now=now)
+    load = _recent if is_preview else _current
     return Context(
         limits=limits_of(team),
-        severities=rule_settings.severities(),
         resources=resources,
         identical=same,
         sweep_size=sweep_size,
-        book=book or current_book(),
-        allowed=allowed_of(team),
         budgets=budgets.left_for_submission(team, by, submission, now),
-        learned=load_learned(team, submission, now) if submission is not None and now is not None else {},
         submitter=by.get_username() if by is not None else "",
+        **load(team, submission, now),
     )
+
+
+def _current(team: Team, submission: spec.Submission | None, now: datetime | None) -> dict[str, Any]:
+    learned = load_learned(team, submission, now) if submission is not None and now is not None else {}
+    return {"severities": severities(), "book": current_book(), "allowed": allowed_of(team), "learned": learned}
+
+
+def _recent(team: Team, submission: spec.Submission | None, now: datetime | None) -> dict[str, Any]:
+    assert now is not None
+    return {
+        "severities": recent_severities(now),
+        "book": recent_book(now),
+        "allowed": recent_allowed(team, now),
+        "learned": recent_learned(team, submission, now) if submission is not None else {},
+    }
 
 
 def with_cap(context: Context, team: Team, cap_usd: Decimal | None) -> Context:

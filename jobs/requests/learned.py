@@ -1,5 +1,6 @@
 """What the ended jobs of a team tell of the next one, read from sums that are kept (`jobs.upkeep.learning`)."""
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -8,6 +9,7 @@ from django.db.models import BooleanField, ExpressionWrapper, Min, Q, Sum
 from jobs.cost.learned import NAMES, Learned, Sums, machine_of
 from jobs.models import LearnedFigures, Team
 from jobs.models.figures import LEARNED
+from jobs.recent import Recent
 from jobs.spec import Submission
 from jobs.strategies import STRATEGIES
 
@@ -17,15 +19,32 @@ OF_RUNS = frozenset({"runs", "run_logs", "run_squares", "estimated", "inside"})
 """What is learned for tuning jobs and others apart; waits and preemptions are those of jobs that do not tune."""
 
 
-def load_learned(team: Team, submission: Submission, now: datetime) -> dict[str, Learned]:
+Wanted = tuple[int, str, str, bool, int]
+"""A team, a machine, a region, whether the job tunes, and the hour of the day at which it is sent."""
+
+
+def load_learned(team: Team, submission: Submission, now: datetime) -> Mapping[str, Learned]:
     """Return {key of a strategy: what the team's ended jobs tell of it} for a job sent at `now`; one query.
 
     Reads the sums of at most 13 months for one machine and region, and those of the team as a whole.
     """
-    machine, region = machine_of(submission), submission.region
+    return _load(_wanted(team, submission, now), now)
+
+
+def recent_learned(team: Team, submission: Submission, now: datetime) -> Mapping[str, Learned]:
+    """Return `load_learned` as it was ten seconds ago at most: for previews, which are drawn again with every key."""
+    return _recent.get(_wanted(team, submission, now), now)
+
+
+def _wanted(team: Team, submission: Submission, now: datetime) -> Wanted:
+    return team.pk, machine_of(submission), submission.region, submission.tuning is not None, now.hour
+
+
+def _load(wanted: Wanted, now: datetime) -> Mapping[str, Learned]:
+    team, machine, region, tunes, hour = wanted
     if "\x00" in machine + region:  # as somebody may type it; no column holds one
         return {}
-    near = [(now.hour + shift) % 24 for shift in (-1, 0, 1)]
+    near = [(hour + shift) % 24 for shift in (-1, 0, 1)]
     own = Q(region=region, machine=machine) | Q(region="", machine="")
     rows = LearnedFigures.objects.filter(own, team=team, month__gte=(now - LOOK_BACK).date())
     is_near = ExpressionWrapper(Q(hour__in=near), output_field=BooleanField())
@@ -34,8 +53,10 @@ def load_learned(team: Team, submission: Submission, now: datetime) -> dict[str,
     found: dict[str, list[dict[str, Any]]] = {}
     for row in sums:
         found.setdefault(row["strategy"], []).append(dict(row))
-    tunes = submission.tuning is not None
     return {key: _learned(each, machine, region, tunes=tunes) for key, each in found.items() if key in STRATEGIES}
+
+
+_recent: Recent[Wanted, Mapping[str, Learned]] = Recent(_load)
 
 
 def _learned(rows: list[dict[str, Any]], machine: str, region: str, *, tunes: bool) -> Learned:

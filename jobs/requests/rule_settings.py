@@ -1,5 +1,6 @@
 """What this site makes of the rules: an admin gives a rule another severity, and every change is kept."""
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from django.contrib.auth.models import User
@@ -7,6 +8,7 @@ from django.contrib.auth.models import User
 from jobs import strategies
 from jobs.errors import NotPermitted
 from jobs.models import RuleSetting
+from jobs.recent import Recent
 from jobs.spec import Severity
 
 DEFAULT = "default"
@@ -26,6 +28,15 @@ def severities() -> dict[str, str]:
     """Return {code: severity or "off"} of the rules that weigh something else here than by default."""
     newest = dict(RuleSetting.objects.order_by("id").values_list("code", "severity"))
     return {code: severity for code, severity in newest.items() if severity != DEFAULT}
+
+
+def recent_severities(now: datetime) -> Mapping[str, str]:
+    """Return `severities` as they were ten seconds ago at most: for previews, which are drawn again with every key."""
+    return _recent.get(None, now)
+
+
+_recent: Recent[None, Mapping[str, str]] = Recent(lambda _key, _now: severities())
+_recent.forget_when_saved(RuleSetting)
 
 
 def set_severity(code: str, severity: str, *, by: User, note: str, now: datetime) -> None:

@@ -27,9 +27,12 @@ SETTLED = {"due_at": None, "failures": 0, "last_error": ""}
 DONE = "Vertex AI has deleted its record of the job; Trainboard keeps its own."
 
 
-def may_delete(job: Job, *, by: User) -> bool:
-    """Tell whether `by` may ask for the deletion now, as a page wants to know before it offers it."""
-    return can_be_deleted(job) and not job.is_adopted and _has_role(job, by)
+def may_delete(job: Job, *, by: User, role: str | None) -> bool:
+    """Tell whether `by` may ask for the deletion now, as a page wants to know before it offers it; no query.
+
+    `role` is that of `by` in the job's team; `delete` reads it itself.
+    """
+    return can_be_deleted(job) and not job.is_adopted and _is_allowed(job, by, role)
 
 
 def can_be_deleted(job: Job) -> bool:
@@ -44,7 +47,7 @@ def delete(job: Job, *, by: User, now: datetime) -> bool:
     Raises NotPermitted for an adopted job, and for everybody but its owner and the team's approvers and leads.
     """
     check_is_ours(job)
-    if not _has_role(job, by):
+    if not _is_allowed(job, by, role_of(by, team_id=job.team_id)):
         raise NotPermitted(f"Only its owner, approvers and leads of {job.team} delete this job at Vertex AI.")
     with transaction.atomic():
         if not can_be_deleted(Job.objects.select_for_update().get(pk=job.pk)):
@@ -80,8 +83,7 @@ def send_delete(job: Job, world: World) -> None:
     world.store.apply(job, change)
 
 
-def _has_role(job: Job, by: User) -> bool:
-    role = role_of(by, team_id=job.team_id)
+def _is_allowed(job: Job, by: User, role: str | None) -> bool:
     return role in {Role.APPROVER, Role.LEAD} or (role == Role.ENGINEER and job.owner_id == by.pk)
 
 

@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 
+from jobs import known_quotas
 from jobs.connection import platform_client
 from jobs.models import QuotaReading, Team, Upkeep
 from jobs.observation.cadence import Stopwatch
@@ -63,4 +64,5 @@ def read_project(platform: PlatformClient, project: str, *, now: datetime) -> in
         update_fields=["quota_id", "limit", "used", "read_at"],
     )  # fmt: skip
     QuotaReading.objects.filter(project=project, read_at__lt=now - KEPT).delete()
+    known_quotas.forget()
     return len(rows)

@@ -61,7 +61,7 @@ class TestPeople:
     def test_it_is_only_watched(self, team: Team, owner: User, cloud: Cloud) -> None:
         make(cloud, name="theirs")
         job = adopted(cloud, team, owner)
-        assert not may_delete(job, by=owner)
+        assert not may_delete(job, by=owner, role="lead")
 
         with pytest.raises(NotPermitted, match="only watched"):
             steps.cancel(job, by=owner, clock=cloud.clock)

@@ -281,13 +281,16 @@ def test_the_book_is_kept_while_nothing_is_recorded(team: Team, django_assert_nu
 def test_a_preview_asks_for_new_prices_every_ten_seconds(
     admin: User, clock: Clock, django_assert_num_queries: Any
 ) -> None:
-    before = prices.recent_book(clock.forward(minutes=10))
-    record(N1, "0.3", by=admin, clock=clock)
+    oldest = prices.recent_book(clock.now)
+    record(N1, "0.2", by=admin, clock=clock)
+    before = prices.recent_book(clock.now)
+    assert before is not oldest, "what this process records counts at once"
+    newer = Price.objects.get()
+    newer.pk, newer.usd_per_hour = None, Decimal("0.3")
+    Price.objects.bulk_create([newer])  # as another process does it
 
     with django_assert_num_queries(0):
         assert prices.recent_book(clock.forward(seconds=10)) is before
     row = prices.recent_book(clock.forward(seconds=1)).counting(N1)
     assert row
     assert row.usd_per_hour == Decimal("0.3")
-    Price.objects.all().delete()
-    prices.recent_book(clock.forward(minutes=1))  # what the next test finds

@@ -26,11 +26,6 @@ QUOTA_ID = "CustomModelTrainingPreemptibleNvidiaA100GpusPerProjectPerRegion"
 LIMITS = {"quotas": {"us-central1": {GPUS: 16}, "europe-west4": {GPUS: 0}}}
 
 
-@pytest.fixture(autouse=True)
-def _nothing_kept() -> None:
-    known_quotas.forget()
-
-
 def read(cloud: Cloud) -> dict[tuple[str, str], tuple[int, int | None]]:
     quota_reading.read_when_due(cloud.now)
     rows = QuotaReading.objects.values_list("metric", "region", "limit", "used")
@@ -96,16 +91,6 @@ class TestKnown:
         assert known_quotas.load_quotas("p", "us-central1", now=clock.now)[GPUS].free == 13
         assert known_quotas.load_quotas("p", "us-east1", now=clock.now)[GPUS].limit == 8
         assert known_quotas.load_quotas("q", "us-central1", now=clock.now) == {}
-
-    def test_a_preview_asks_once_in_half_a_minute(self, db: None, clock: Clock, django_assert_num_queries: Any) -> None:
-        self.row(clock, "us-central1", 16)
-        with django_assert_num_queries(1):
-            for _ in range(5):
-                known_quotas.recent_quotas("p", "us-central1", now=clock.now)
-        QuotaReading.objects.update(limit=20)
-        found = known_quotas.recent_quotas("p", "us-central1", now=clock.forward(seconds=31))
-
-        assert found[GPUS].limit == 20
 
 
 class TestAssessment:

@@ -52,6 +52,7 @@ STUDY = {
 def _pages_read_the_tests_clock(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
     monkeypatch.setattr(timezone, "now", lambda: clock.now)
     monkeypatch.setattr("jobs.clock.read_database_clock", lambda: clock.now)
+    monkeypatch.setattr("jobs.clock.DISPLAY_SECONDS", -1)  # the test's clock stands, and goes back with the next test
 
 
 @pytest.fixture

@@ -1,9 +1,7 @@
 """What the compose page says of quotas: how much was free beside the strategy, and what is short, with the command."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 
-import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
@@ -11,13 +9,6 @@ from jobs import known_quotas
 from jobs.models import QuotaReading, Team
 from tests.pages.conftest import SignIn, fields_of, text_of
 from tests.support.clock import Clock
-
-
-@pytest.fixture(autouse=True)
-def _nothing_kept() -> Iterator[None]:
-    known_quotas.forget()
-    yield
-    known_quotas.forget()
 
 
 def needed(page: str) -> str:
@@ -33,7 +24,6 @@ def test_shows_what_was_free_and_notes_what_is_short(
     assert metric
     place = {"project": team.project, "region": fields["region"], "metric": metric}
     row = QuotaReading.objects.create(**place, limit=1_000, used=996, quota_id="Q", read_at=clock.now)
-    known_quotas.forget()
     clock.forward(minutes=10)
 
     text = text_of(engineer.post("/jobs/new/check/", fields))
@@ -56,7 +46,6 @@ def test_another_team_s_project_is_not_told_of(stranger: User, signed_in: SignIn
     metric = needed(browser.post("/jobs/new/check/", fields).content.decode())
     place = {"project": team.project, "region": fields["region"], "metric": metric}
     QuotaReading.objects.create(**place, limit=1_234, used=0, quota_id="Q", read_at=clock.now)
-    known_quotas.forget()
 
     assert metric
     assert "1234" not in text_of(browser.post("/jobs/new/check/", fields | {"project": team.project}))

@@ -12,18 +12,6 @@ MEMBER, MANAGER, ADMIN = "person050", "person000", "admin"
 """Who visits: a person of one team, one of several teams, and a superuser, who sees every job."""
 MAX_QUERIES = 10
 """Of one page."""
-FURTHER_QUERIES = {"board": 2, "job": 1, "approvals": 9, "compose": 2, "compare": 2, "spend": 2}
-"""More than that, by the first word of a page's name.
-
-board: jobs that wait for a persistent resource (who holds it) and trials that ran before today (what they cost);
-job: trials; approvals: votes, deputies, budgets, record and past waits of the request that is shown, and what `compose`
-asks; compose, compare: what ended jobs tell, budgets and what the team may use; spend: a sum by each of its groupings.
-"""
-
-
-def further_queries(name: str) -> int:
-    """Return how many queries beyond MAX_QUERIES the page with this name may ask."""
-    return FURTHER_QUERIES.get(name.partition(" ")[0].partition(",")[0], 0)
 
 
 @dataclass(frozen=True)
@@ -36,11 +24,6 @@ class Visit:
     is_fragment: bool = False
     form: dict[str, str] = field(default_factory=dict)
     """What is posted; {} for a GET."""
-
-    @property
-    def further_queries(self) -> int:
-        """How many queries beyond MAX_QUERIES it may ask."""
-        return further_queries(self.name)
 
     def __str__(self) -> str:
         return f"{self.name}, {'fragment, ' if self.is_fragment else ''}{self.who}"
@@ -61,7 +44,6 @@ def _lists(now: datetime) -> Iterator[Visit]:
         yield Visit("history", "/history/", who)
         yield Visit("spend", "/spend/", who)
         yield Visit("spend by label", f"/spend/?of=label&month={old:%Y-%m}", who)
-        yield Visit("budgets", "/budgets/", who)
         yield Visit("history, deep page", f"/history/?before={deep}", who)
         yield Visit("history, name", "/history/?q=bert", who)
         yield Visit("history, no such name", "/history/?q=zebra", who)
@@ -75,6 +57,7 @@ def _lists(now: datetime) -> Iterator[Visit]:
         )
         yield Visit("history, several filters", "/history/?q=train-77&state=expired&strategy=spot", who)
     yield Visit("board, mine", "/?who=mine")
+    yield Visit("board by owner", "/?who=all&group=owner", ADMIN)
     for search in ("bert", "zebra", "state:running", "owner:person050", "machine:a2", "strategy:spot"):
         yield Visit(f"board, {search}", f"/?who=all&q={search}", MANAGER)
 
@@ -105,6 +88,9 @@ def _job_pages(world: World) -> Iterator[Visit]:
     yield Visit("template of a job", f"/jobs/{found['succeeded'].pk}/template/", ADMIN)
     yield Visit("spec", f"/jobs/{found['succeeded'].pk}/spec.json", ADMIN)
     first, second = found["failed"], found["succeeded"]
+    both = f"job={first.pk}&job={second.pk}"
+    yield Visit("several", f"/jobs/several/?{both}&action=cancel", ADMIN)
+    yield Visit("job running, as a table", f"/jobs/{found['running'].pk}/?as=table", ADMIN)
     yield Visit("compare two", f"/compare/?a={first.pk}&b={second.pk}", ADMIN)
     yield Visit("compare one", f"/compare/?a={first.pk}", ADMIN)
     yield Visit("compose a copy", f"/jobs/new/?job={first.pk}", ADMIN)
@@ -122,6 +108,20 @@ def _other_pages(world: World) -> Iterator[Visit]:
         yield Visit("messages, unread", "/messages/?show=unread", who)
         yield Visit("messages, count", "/messages/count/", who)
         yield Visit("persistent resources", "/persistent-resources/", who)
+        yield Visit("budgets", "/budgets/", who)
+        yield Visit("policy", "/policy/", who)
+        yield Visit("deputies", "/deputies/", who)
+        yield Visit("teams", "/teams/", who)
+        yield Visit("account", "/account/", who)
+        yield Visit("API tokens", "/account/tokens/", who)
+        yield Visit("prices", "/prices/", who)
+    team = world.teams[0].pk
+    for name in ("teams", "teams/{}/invitations", "budgets/new", "spend/billing"):
+        path = name.format(team) if "{}" in name else f"{name}/{team}"
+        yield Visit(f"{name} of a team", f"/{path}/", ADMIN)
+    for name in ("people", "audit", "doctor", "persistent-resources/new"):
+        yield Visit(name, f"/{name}/", ADMIN)
+    yield Visit("API", "/api/")
     yield Visit("message settings", "/messages/settings/")
     yield Visit("channels", "/messages/channels/", ADMIN)
     yield Visit("not delivered", "/messages/undelivered/", ADMIN)

@@ -15,9 +15,8 @@ from dashboard.forms.compose.text import EDITABLE, is_edited, text_digest
 from dashboard.pages.parts.strategy_rows import strategy_rows
 from jobs import exporter, known_quotas, observation, requests, strategies
 from jobs.assessment import Assessment, Outcome, assess, has_machines
-from jobs.clock import database_now
+from jobs.clock import display_now
 from jobs.models import Team
-from jobs.prices import recent_book
 from jobs.spec import Finding, Submission
 from jobs.strategies import Known, KnownResource, Permission
 
@@ -52,9 +51,8 @@ def assess_form(form: Compose, teams: list[Team], *, by: User, now: datetime) ->
     assessment, context = None, None
     sweep_size = max(1, len(form.sweep.arguments))
     if submission is not None:
-        book = recent_book(now)
         context = requests.load_context(
-            team, submission, resources=resources, now=now, sweep_size=sweep_size, book=book, by=by
+            team, submission, resources=resources, now=now, sweep_size=sweep_size, by=by, is_preview=True
         )
         states = known_quotas.recent_quotas(submission.project, submission.region, now=now)
         context = replace(requests.with_cap(context, team, form.cap_usd), quota_states=states)
@@ -112,7 +110,7 @@ def _known_resources(form: Compose, team: Team) -> Known:
     if values.get("strategy") != "persistent":
         return ()
     region = values.get("region", "")
-    observation.want_resources([team.project], region=region, now=database_now())
+    observation.want_resources([team.project], region=region, now=display_now())
     return requests.resources_in(team.project, region)
 
 

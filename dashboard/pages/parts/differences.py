@@ -2,13 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from uuid import UUID
 
 from django.contrib.auth.models import User
 
 from dashboard.drawing.differences import FieldRow, render_difference
 from dashboard.drawing.figures import duration, money
-from dashboard.queries.baselines import get_baselines
+from dashboard.queries.baselines import get_baseline
 from jobs.models import Job
 from jobs.spec.compare import OWN_LABELS, Change, Difference, side_by_side
 
@@ -36,12 +35,10 @@ def comparison(before: Job, after: Job, *, without: Iterable[str] = OWN_LABELS) 
     )
 
 
-def changes_of(user: User, jobs: Iterable[Job]) -> dict[UUID, Comparison]:
-    """Return what each job changed against its baseline, for the jobs that have one; two queries in all."""
-    rows = list(jobs)
-    baselines = get_baselines(user, rows)
-    pairs = [(baselines[job.pk], job) for job in rows if job.pk in baselines]
-    return {job.pk: replace(comparison(baseline.job, job), why=baseline.why) for baseline, job in pairs}
+def changes_of(user: User, job: Job) -> Comparison | None:
+    """Return what a job changed, as who decides about it sees it; None where there is nothing to compare. One query."""
+    baseline = get_baseline(user, job, approved_first=True)
+    return None if baseline is None else replace(comparison(baseline.job, job), why=baseline.why)
 
 
 def _around(before: Job, after: Job) -> list[Difference]:
