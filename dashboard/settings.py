@@ -6,7 +6,7 @@ from pathlib import Path
 from csp.constants import NONE, SELF
 from kombu import Exchange, Queue
 
-from dashboard import databases, env, logs, mail, private
+from dashboard import databases, env, logs, mail, private, sign_in_providers
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 STATE_DIR = env.folder("TRAINBOARD_STATE", BASE_DIR / "var")
@@ -129,9 +129,10 @@ AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # a lock ends when the page says, and a flood writes nothing
 AXES_RESET_ON_SUCCESS = True
 AXES_CLIENT_IP_CALLABLE = "dashboard.access.addresses.client_address"
-AXES_LOCKOUT_CALLABLE = "dashboard.pages.sign_in.locked_out"
+AXES_LOCKOUT_CALLABLE = "dashboard.pages.parts.too_many.locked_out"
 AXES_DISABLE_ACCESS_LOG = True  # who signed in when is not kept
 AXES_VERBOSE = False
+AXES_SENSITIVE_PARAMETERS = ["code", "state"]  # of a provider's answer
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
@@ -141,6 +142,10 @@ AUDITLOG_USE_FK_STRING_REPRESENTATION = True  # an entry names people and teams 
 IAP_AUDIENCE = env.text("TRAINBOARD_IAP_AUDIENCE")
 IAP_KEYS_URL = env.text("TRAINBOARD_IAP_KEYS_URL", "https://www.gstatic.com/iap/verify/public_key")
 GROUPS_CLAIM = env.text("TRAINBOARD_GROUPS_CLAIM", "groups")
+# Sign-in by OpenID Connect, beside passwords or in their place.
+SIGN_IN_PROVIDERS = sign_in_providers.read_providers(env.words("TRAINBOARD_OIDC"), env.text)
+PASSWORD_SIGN_IN = env.flag("TRAINBOARD_PASSWORD_SIGN_IN", default=True)
+sign_in_providers.check_ways(SIGN_IN_PROVIDERS, has_passwords=PASSWORD_SIGN_IN, has_proxy=bool(IAP_AUDIENCE))
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "board"
 LOGOUT_REDIRECT_URL = "login"

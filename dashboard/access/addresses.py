@@ -1,9 +1,10 @@
-"""The network address that a request comes from, as far as it can be believed."""
+"""Addresses: where a request comes from, as far as it can be believed, and where it may lead."""
 
 from ipaddress import IPv6Address, ip_address, ip_network
 
 from django.conf import settings
 from django.http import HttpRequest
+from django.utils.http import url_has_allowed_host_and_scheme
 
 PREFIX_OF_ONE_SITE = 64
 """Bits of an IPv6 address that name a network; who has one has all addresses in it (RFC 6177, RFC 4291 2.5.4)."""
@@ -19,6 +20,17 @@ def client_address(request: HttpRequest) -> str | None:
     direct = request.META.get("REMOTE_ADDR", "")
     forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "") if settings.SECURE else ""
     return _normalized(forwarded.rpartition(",")[2]) or _normalized(direct)
+
+
+def safe_path(request: HttpRequest, wanted: str) -> str:
+    """Return the address that a person wants to go on to if it is one of this site, else that of the board."""
+    is_ours = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
+    return wanted if is_ours else "/"
+
+
+def absolute_url(request: HttpRequest, path: str) -> str:
+    """Return a path as people reach it: at TRAINBOARD_URL, else where this request came."""
+    return f"{settings.SITE_URL.rstrip('/')}{path}" if settings.SITE_URL else request.build_absolute_uri(path)
 
 
 def _normalized(text: str) -> str | None:

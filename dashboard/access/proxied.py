@@ -10,8 +10,10 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 
 from dashboard.access import iap
+from dashboard.access.addresses import client_address
 from jobs.clock import database_now
-from jobs.people.identities import NotAdmitted, find_user
+from jobs.people.audit import acting
+from jobs.people.identities import NotAdmitted, find_user, record_sign_in
 
 log = logging.getLogger(__name__)
 HEALTH = frozenset({"/healthz", "/readyz"})
@@ -33,7 +35,8 @@ class ProxyMiddleware:
         if not settings.IAP_AUDIENCE or request.path in HEALTH:
             return self.get_response(request)
         try:
-            user = find_user(iap.verify(request.META.get(iap.HEADER, "")), now=database_now())
+            claims = iap.verify(request.META.get(iap.HEADER, ""))
+            user = find_user(claims, now=database_now())
         except iap.NotVerified as reason:
             log.warning("refused a request: its token %s", reason)
             return render(request, "registration/refused.html", {"why": NOT_SIGNED}, status=401)
@@ -43,6 +46,8 @@ class ProxyMiddleware:
         except NotAdmitted as reason:
             return render(request, "registration/refused.html", {"why": str(reason)}, status=403)
         if not request.user.is_authenticated or request.user.pk != user.pk:
+            with acting(user, client_address(request)):
+                record_sign_in(claims, now=database_now())
             login(request, user, backend=BACKEND)
         return self.get_response(request)
 

@@ -3,6 +3,7 @@
 import threading
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.backends import ModelBackend
 from django.contrib.auth.models import User
 from django.http import HttpRequest
@@ -30,8 +31,11 @@ class SignInBackend(ModelBackend):
 
         A password takes a large part of a second to check, by design. One at a time is checked, so that a flood of
         sign-ins leaves threads and processors to the pages, and one of each address, so that it leaves room to people
-        elsewhere. Raises TooManySignIns where there is none.
+        elsewhere. Raises TooManySignIns where there is none. Where passwords sign nobody in, they still confirm a link
+        to a provider.
         """
+        if not (settings.PASSWORD_SIGN_IN or kwargs.pop("confirms_link", False)):
+            return None
         address = client_address(request) if request is not None else None
         with _counting:
             if len(_checked) >= MAX_SIGN_INS_AT_ONCE or address in _checked:

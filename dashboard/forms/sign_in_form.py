@@ -1,5 +1,6 @@
-"""The sign-in form."""
+"""The sign-in form, and the one that links a provider to an account."""
 
+from django import forms
 from django.contrib.auth.forms import AuthenticationForm
 from django.core.exceptions import ValidationError
 
@@ -21,3 +22,19 @@ class SignInForm(AuthenticationForm):
             "give the account its own password: manage.py changepassword NAME.",
             code="known_password",
         )
+
+
+class LinkForm(forms.Form):
+    """Asks for the password of an account before a provider is linked to it; nothing of who is signed in."""
+
+    password = forms.CharField(
+        label="Password of the account here",
+        max_length=4096,
+        strip=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
+    )
+
+    def __init__(self, *args: object, is_signed_in: bool, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        if is_signed_in:
+            del self.fields["password"]

@@ -1,4 +1,4 @@
-"""One's own account: name, password, and the browsers that are signed in."""
+"""One's own account: name, password, linked sign-in providers, and the browsers that are signed in."""
 
 from typing import Any
 
@@ -10,11 +10,12 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
-from dashboard.access import Request
+from dashboard.access import Request, openid
 from dashboard.access.loaders import parse_key
 from dashboard.drawing.browser_names import browser_name
 from dashboard.forms.account_forms import ProfileForm
 from jobs.people import browsers
+from jobs.people.provider_links import list_links
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -71,6 +72,7 @@ def _page(request: Request, more: dict[str, Any] | None = None, *, status: int =
         "profile_form": ProfileForm(instance=request.user),
         "password_form": _password_form(request) if request.user.has_usable_password() else None,
         "browsers": rows,
+        "links": [(row, openid.name_of(row.provider)) for row in list_links(request.user)],
         "now": now,
     }
     return render(request, "account.html", context | (more or {}), status=status)

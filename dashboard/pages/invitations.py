@@ -16,6 +16,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from dashboard.access import Request
+from dashboard.access.addresses import absolute_url
 from dashboard.access.loaders import parse_key, team_for
 from dashboard.access.proxied import BACKEND
 from dashboard.forms.account_forms import InviteForm, JoinForm
@@ -60,7 +61,8 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
     if row is None:
         return render(request, "join.html", {"problem": invitations.NO_LONGER}, status=410)
     form = JoinForm(request.POST if request.method == "POST" else None)
-    if request.method != "POST" or not (request.user.is_authenticated or form.is_valid()):
+    may_create = settings.PASSWORD_SIGN_IN and form.is_valid()
+    if request.method != "POST" or not (request.user.is_authenticated or may_create):
         context = {"invitation": row, "form": form}
         return render(request, "join.html", context, status=422 if form.errors else 200)
     try:
@@ -76,8 +78,7 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
 
 
 def _link(request: Request, secret: str) -> str:
-    path = reverse("join", args=[secret])
-    return f"{settings.SITE_URL.rstrip('/')}{path}" if settings.SITE_URL else request.build_absolute_uri(path)
+    return absolute_url(request, reverse("join", args=[secret]))
 
 
 def _send(row: Invitation, link: str) -> str:

@@ -1,4 +1,4 @@
-"""A forgotten password: Django's own views, which say clearly where the site sends no e-mail."""
+"""A forgotten password: Django's own views, which say clearly where the site sends no e-mail or has no passwords."""
 
 from typing import Any
 
@@ -16,11 +16,11 @@ class PasswordReset(PasswordResetView):
     """Asks for the address and sends the link; the answer is the same whether an account has it or not."""
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Answer as Django does; without e-mail, say who can help."""
-        if not settings.SENDS_EMAIL:
-            return _without_email(request)
+        """Answer as Django does; without e-mail or passwords, say what to do."""
+        if not settings.SENDS_EMAIL or not settings.PASSWORD_SIGN_IN:
+            return _without_link(request)
         return super().dispatch(request, *args, **kwargs)
 
 
-def _without_email(request: HttpRequest) -> HttpResponse:
+def _without_link(request: HttpRequest) -> HttpResponse:
     return render(request, "registration/no_email.html")

@@ -1,10 +1,10 @@
 """The theme that a browser keeps: light, dark, or that of its system."""
 
 from django.http import HttpResponse, HttpResponseRedirect
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
 from dashboard.access import Request
+from dashboard.access.addresses import safe_path
 from dashboard.queries.frame import THEME_COOKIE, THEMES
 
 YEAR = 365 * 24 * 3600
@@ -13,10 +13,7 @@ YEAR = 365 * 24 * 3600
 @require_POST
 def theme(request: Request) -> HttpResponse:
     """Keep the posted `theme` ("light", "dark", or "" for the system's) and go back to the page in `next`."""
-    back = request.POST.get("next", "")
-    if not url_has_allowed_host_and_scheme(back, {request.get_host()}, require_https=request.is_secure()):
-        back = "/"
-    response = HttpResponseRedirect(back)
+    response = HttpResponseRedirect(safe_path(request, request.POST.get("next", "")))
     chosen = request.POST.get("theme", "")
     if chosen in THEMES:
         response.set_cookie(

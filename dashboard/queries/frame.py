@@ -11,6 +11,7 @@ from django.utils.functional import cached_property
 from dashboard.access import teams_where
 from dashboard.queries.approvals import approvals_for
 from dashboard.queries.messages import unread_of
+from dashboard.sign_in_providers import Provider
 
 THEME_COOKIE = "theme"
 THEMES = ("light", "dark")
@@ -43,6 +44,16 @@ class Frame:
         self.theme = chosen if chosen in THEMES else ""
         """ "light" or "dark" as chosen in this browser, "" for the system's."""
         self.further = FURTHER_PAGES
+
+    @property
+    def providers(self) -> tuple[Provider, ...]:
+        """Sign-in providers, in the order of the setting."""
+        return tuple(settings.SIGN_IN_PROVIDERS)
+
+    @property
+    def has_passwords(self) -> bool:
+        """Whether people sign in with passwords."""
+        return bool(settings.PASSWORD_SIGN_IN)
 
     @property
     def rehearsal(self) -> bool:

@@ -30,6 +30,7 @@ CHECKS_OF_SITE = (
     site.check_quotas,
     site.check_disk,
     site.check_email,
+    site.check_sign_in,
 )
 CHECKS_OF_GOOGLE = (
     google_checks.check_credentials,

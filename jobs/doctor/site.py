@@ -1,4 +1,4 @@
-"""Checks of this site: database, Redis, processes, clocks, prices, disk space and e-mail."""
+"""Checks of this site: database, Redis, processes, clocks, prices, disk space, e-mail and sign-in providers."""
 
 import shutil
 import smtplib
@@ -16,6 +16,7 @@ from jobs.connection import billing_client
 from jobs.cost.age import MAX_PRICE_AGE
 from jobs.doctor.report import Check, Status, failed, passed, warned
 from jobs.models import Heartbeat, QuotaReading, Upkeep
+from jobs.people import openid
 from jobs.upkeep import quota_reading
 
 GROUP = "This site"
@@ -151,6 +152,20 @@ def check_quotas(now: datetime) -> Iterator[Check]:
         names = [f"{each.metric} in {each.project}, {each.region}" for each in full[:MAX_NAMED]]
         words = f"Used up: {'; '.join(names)}." if names else f"{read.count()} are read, none of them is used up."
         yield (warned if names else passed)(GROUP, "quotas", words)
+
+
+def check_sign_in(_now: datetime) -> Iterator[Check]:
+    """Check that the discovery document of each sign-in provider can be read; none with passwords only."""
+    for provider in settings.SIGN_IN_PROVIDERS:
+        name = f"sign-in with {provider.name}"
+        try:
+            openid.read_metadata(provider.issuer)
+        except openid.NotReadable as reason:
+            yield failed(
+                GROUP, name, f"Nobody can sign in with it: {reason}", f"curl -i {provider.issuer}{openid.SUFFIX}"
+            )
+        else:
+            yield passed(GROUP, name, "Its discovery document can be read.")
 
 
 def check_disk(_now: datetime) -> Iterator[Check]:

@@ -25,10 +25,16 @@ class Profile(models.Model):
 class Identity(models.Model):
     """One person at one sign-in provider, by the subject that the provider never gives to anybody else."""
 
-    provider = models.CharField(max_length=40)
+    provider = models.CharField(
+        max_length=255, help_text="“iap” for Identity-Aware Proxy, else the issuer of an OpenID Connect provider."
+    )
     subject = models.CharField(max_length=255)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="identities")
     created_at = models.DateTimeField()
+    email = models.CharField(max_length=254, blank=True, default="", db_default="")
+    """The address that the provider had verified at the last sign-in, "" where it had none."""
+    signed_in_at = models.DateTimeField(null=True, blank=True)
+    """The last time that a browser was signed in by it."""
 
     class Meta:
         verbose_name_plural = "identities"

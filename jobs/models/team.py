@@ -35,6 +35,12 @@ class Membership(models.Model):
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="memberships")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=10, choices=Role.choices, default=Role.ENGINEER)
+    granted_by = models.ForeignKey(
+        "Identity", on_delete=models.SET_NULL, null=True, blank=True, related_name="memberships"
+    )
+    """The sign-in whose group gave the role; None where a person gave it, or a rule for a domain."""
+    granted_by_group = models.CharField(max_length=255, blank=True, default="", db_default="")
+    """That group; the role goes with it."""
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["team", "user"], name="one_role_per_team_and_user")]

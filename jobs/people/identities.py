@@ -10,15 +10,24 @@ from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 
-from jobs.models import Identity, Membership, Profile, Role, SignInRule
+from jobs.models import Identity, Invitation, Membership, Profile, Role, SignInRule
 
 RANK = {role: rank for rank, role in enumerate(Role.values)}
 MAX_GROUPS = 500
 """Groups of one sign-in that are looked at."""
+DEACTIVATED = "This account is deactivated; a site admin can open it again."
 
 
 class NotAdmitted(Exception):
     """The provider knows the person, but no account here is theirs; the message says why and what to do."""
+
+
+class PasswordNeeded(NotAdmitted):
+    """The address is that of the account `user`, which has a password: whoever knows that may link the two."""
+
+    def __init__(self, user: User, words: str) -> None:
+        super().__init__(words)
+        self.user = user
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +37,17 @@ class Claims:
     provider: str
     subject: str
     email: str
+    """ "" where the provider names none, or has not verified it."""
     groups: tuple[str, ...] = ()
     hosted_domain: str = ""
     """The Google Workspace domain of the account, "" where there is none."""
     name: str = ""
+    knows_groups: bool = True
+    """False where the provider left the groups out because there are too many of them."""
+    trusts_address: bool = False
+    """Whether an admin has set that this provider decides whose the addresses of this domain are."""
+    may_create: bool = True
+    """Whether the person gets an account that no rule and no invitation names."""
 
     @property
     def domain(self) -> str:
@@ -55,8 +71,47 @@ def find_user(claims: Claims, *, now: datetime) -> User:
             if user is None:
                 raise NotAdmitted("Another account has just taken this user name; sign in again.") from None
     if not user.is_active:
-        raise NotAdmitted("This account is deactivated; a site admin can open it again.")
+        raise NotAdmitted(DEACTIVATED)
     return user
+
+
+def link(user: User, claims: Claims, *, now: datetime) -> Identity:
+    """Tie the account to the person at the provider, and add the teams that the rules name; return the new row.
+
+    The caller has made sure that both are the same person. Raises IntegrityError where the person has an account.
+    """
+    identity = Identity.objects.create(
+        provider=claims.provider, subject=claims.subject, user=user, created_at=now, email=claims.email[:254]
+    )
+    _join_teams(identity, _rules(claims))
+    return identity
+
+
+@transaction.atomic
+def record_sign_in(claims: Claims, *, now: datetime) -> None:
+    """Record that a browser is signed in by a provider, and take back roles of groups that the person has left.
+
+    A role that a group gave falls to what the rules give without that group, or the membership ends. Roles that a lead
+    has set since, and those that a rule for a domain gave, stay.
+    """
+    identity = Identity.objects.select_for_update().get(provider=claims.provider, subject=claims.subject)
+    identity.email, identity.signed_in_at = claims.email[:254], now
+    identity.save(update_fields=["email", "signed_in_at"])
+    if not claims.knows_groups:
+        return
+    groups = frozenset(claims.groups)
+    left = [each for each in identity.memberships.all() if each.granted_by_group not in groups]
+    best = _best(_rules(claims)) if left else {}
+    for membership in left:
+        rule = best.get(membership.team_id)
+        if rule is None:
+            membership.delete()
+            continue
+        role = min(rule.role, membership.role, key=lambda each: RANK[each])
+        for name, value in _granted(identity, rule).items():
+            setattr(membership, name, value)
+        membership.role = role
+        membership.save(update_fields=["role", "granted_by", "granted_by_group"])
 
 
 def _known(claims: Claims) -> User | None:
@@ -69,14 +124,20 @@ def _first_sign_in(claims: Claims, now: datetime) -> User:
     try:
         validate_email(email)
     except ValidationError:
-        raise NotAdmitted("The sign-in provider told no usable e-mail address.") from None
-    user = _own_account(email) or _create(email, claims.name)
-    Identity.objects.create(provider=claims.provider, subject=claims.subject, user=user, created_at=now)
-    _join_teams(user, _rules(claims))
+        raise NotAdmitted("The sign-in provider names no e-mail address that it has verified.") from None
+    user = _own_account(email, claims)
+    if user is None:
+        if not (claims.may_create or _rules(claims) or _is_invited(email, now)):
+            raise NotAdmitted(
+                f"There is no account for {email} here. Ask a lead of your team to invite this address, or a site "
+                "admin to add a rule for its domain on the page People."
+            )
+        user = _create(email, claims.name)
+    link(user, claims, now=now)
     return user
 
 
-def _own_account(email: str) -> User | None:
+def _own_account(email: str, claims: Claims) -> User | None:
     """Return the account with this address, None where there is none; raise NotAdmitted where it may not be taken."""
     same = list(User.objects.select_for_update().filter(Q(email__iexact=email) | Q(username__iexact=email))[:2])
     if not same:
@@ -84,14 +145,22 @@ def _own_account(email: str) -> User | None:
     if len(same) > 1:
         raise NotAdmitted("Several accounts have this e-mail address; a site admin has to say which one is yours.")
     user = same[0]
-    claimed = user.has_usable_password() or user.is_superuser or user.is_staff or user.identities.exists()
+    if not user.is_active:
+        raise NotAdmitted(DEACTIVATED)
+    is_admin = user.is_superuser or user.is_staff
+    claimed = user.has_usable_password() or is_admin or user.identities.exists()
     allowed = Profile.objects.filter(user=user, links_next_sign_in=True).update(links_next_sign_in=False)
-    if claimed and not allowed:
-        raise NotAdmitted(
-            f"The account {user.get_username()} has this e-mail address and is opened in another way. A site admin can "
-            "let the next sign-in take it over, on the page People."
-        )
-    return user
+    if not claimed or allowed or (claims.trusts_address and not is_admin):
+        return user
+    words = (
+        f"The account {user.get_username()} has this e-mail address and is opened in another way. A site admin can "
+        "let the next sign-in take it over, on the page People."
+    )
+    raise PasswordNeeded(user, words) if user.has_usable_password() else NotAdmitted(words)
+
+
+def _is_invited(email: str, now: datetime) -> bool:
+    return Invitation.objects.filter(email=email, accepted_at=None, expires_at__gt=now).exists()
 
 
 def _create(email: str, name: str) -> User:
@@ -107,11 +176,22 @@ def _rules(claims: Claims) -> list[SignInRule]:
     return list(SignInRule.objects.filter(of_domain | Q(source=SignInRule.Source.GROUP, value__in=groups)))
 
 
-def _join_teams(user: User, rules: Iterable[SignInRule]) -> None:
+def _best(rules: Iterable[SignInRule]) -> dict[int, SignInRule]:
+    """Return the rule with the highest role of each team, one for a domain before one for a group."""
+    found: dict[int, SignInRule] = {}
+    for rule in sorted(rules, key=lambda each: (-RANK[each.role], each.source == SignInRule.Source.GROUP, each.pk)):
+        found.setdefault(rule.team_id, rule)
+    return found
+
+
+def _granted(identity: Identity, rule: SignInRule) -> dict[str, object]:
+    """Return what a membership keeps of the group that gave it, nothing where that was a domain."""
+    is_group = rule.source == SignInRule.Source.GROUP
+    return {"granted_by": identity if is_group else None, "granted_by_group": rule.value if is_group else ""}
+
+
+def _join_teams(identity: Identity, rules: Iterable[SignInRule]) -> None:
     """Add the memberships with the highest role that a rule gives; a role that the person has stays as it is."""
-    roles: dict[int, str] = {}
-    for rule in rules:
-        if rule.team_id not in roles or RANK[rule.role] > RANK[roles[rule.team_id]]:
-            roles[rule.team_id] = rule.role
-    for team_id, role in roles.items():
-        Membership.objects.get_or_create(team_id=team_id, user=user, defaults={"role": role})
+    for team_id, rule in _best(rules).items():
+        defaults = {"role": rule.role, **_granted(identity, rule)}
+        Membership.objects.get_or_create(team_id=team_id, user=identity.user, defaults=defaults)

@@ -29,15 +29,15 @@ def add_member(team: Team, name: str, role: str, *, by: User) -> Membership:
 
 
 def set_role(team: Team, member_id: int, role: str, *, by: User) -> Membership:
-    """Give a member another role; raises NotPermitted or NotChanged."""
+    """Give a member another role, which stays whatever groups the person is in; raises NotPermitted or NotChanged."""
     check_is_lead(by, team)
     _check_role(role)
     with transaction.atomic():
         member = _locked(team, member_id)
         if member.role == Role.LEAD and role != Role.LEAD:
             _check_other_lead(team, member)
-        member.role = role
-        member.save(update_fields=["role"])
+        member.role, member.granted_by, member.granted_by_group = role, None, ""
+        member.save(update_fields=["role", "granted_by", "granted_by_group"])
     return member
 
 

@@ -16,6 +16,7 @@ from jobs.models import Job, Team, Upkeep
 from jobs.upkeep.heartbeats import record_heartbeat
 from tests.domain.conftest import Cloud, RequestJob
 from tests.support.clock import Clock
+from tests.support.openid import openid_server
 
 ACCOUNT = "trainer@vision-research.iam.gserviceaccount.com"
 
@@ -187,3 +188,18 @@ class TestCommand:
         assert code == (1 if whole["counts"]["fail"] else 0)
         assert sum(whole["counts"].values()) == len(whole["checks"]) > 30
         assert {"group", "name", "status", "detail", "repair"} == set(whole["checks"][0])
+
+
+def test_reads_the_document_of_each_sign_in_provider(settings: Any, clock: Clock) -> None:
+    with openid_server() as good, openid_server() as bad:
+        bad.replies["/.well-known/openid-configuration"] = (200, b"no json")
+        settings.SIGN_IN_PROVIDERS = (good.provider(), bad.provider(key="sso", name="SSO"))
+
+        found = {check.name: check for check in site.check_sign_in(clock.now)}
+
+    assert {name: check.status for name, check in found.items()} == {
+        "sign-in with Corp": Status.PASS,
+        "sign-in with SSO": Status.FAIL,
+    }
+    assert "is not answered with JSON" in found["sign-in with SSO"].detail
+    assert bad.issuer in found["sign-in with SSO"].repair

@@ -1,0 +1,221 @@
+"""Sign-in at an OpenID Connect provider: the way there, and what its signed answer says about the person.
+
+Authlib makes and checks state, nonce and the PKCE challenge, and validates ID tokens (OpenID Connect Core 1.0,
+3.1.3.7); here are the limits around it, and which of the claims count.
+"""
+
+import logging
+import secrets
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import requests
+from authlib.common.errors import AuthlibBaseError
+from authlib.integrations.django_client import DjangoIntegration, DjangoOAuth2App
+from authlib.integrations.requests_client import OAuth2Session
+from django.conf import settings
+from django.http import HttpRequest, HttpResponseRedirect
+from joserfc.errors import JoseError
+
+from dashboard.access import iap
+from dashboard.access.openid_claims import GOOGLE, BadClaims, read_claims
+from dashboard.access.sign_in import TooManySignIns
+from dashboard.sign_in_providers import Provider
+from jobs.people.identities import Claims
+from jobs.people.openid import MAX_SECONDS, NotReadable, read_metadata
+from jobs.vertex.deadline import BoundedAdapter, at_most
+
+log = logging.getLogger(__name__)
+SKEW_SECONDS = 30
+METADATA_SECONDS = 3600
+"""How long a discovery document and the keys are used before they are read again."""
+RETRY_SECONDS = 30
+"""For how long a provider whose document could not be read is not asked again."""
+MAX_AT_ONCE = 2
+"""Calls to providers of one process, which has four threads."""
+WAIT_SECONDS = 1
+"""For which a further call waits."""
+MAX_OPEN = 5
+"""Sign-ins that one browser has begun; the oldest is forgotten when there are more."""
+OPEN_SECONDS = 3600
+OPEN = "provider_sign_ins"
+"""Key of the session: [key of the provider, state] of each sign-in that was begun."""
+VISIT = "provider_visit"
+"""Key of the session: the name under which failures of this browser are counted."""
+_calls = threading.BoundedSemaphore(MAX_AT_ONCE)
+
+
+class ProviderDown(Exception):
+    """The provider cannot be reached, is too slow, or answers with what nobody can use; the words are for the log."""
+
+
+class Cancelled(Exception):
+    """The person did not want to sign in at the provider."""
+
+
+class NotSignedIn(Exception):
+    """The answer is not one to a sign-in that this browser began, or is not signed as it has to be; for the log."""
+
+
+class _Session(OAuth2Session):  # type: ignore[misc]  # Authlib has no annotations
+    """Authlib's, whose calls end in time and follow no redirects."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, default_timeout=MAX_SECONDS, **kwargs)
+        self.mount("https://", BoundedAdapter())
+        self.mount("http://", BoundedAdapter())
+
+    def request(self, *args: Any, **kwargs: Any) -> Any:
+        """Send a request."""
+        return super().request(*args, **kwargs | {"allow_redirects": False})
+
+
+class _App(DjangoOAuth2App):  # type: ignore[misc]  # Authlib has no annotations
+    client_cls = _Session
+
+
+class Apps:
+    """Authlib's objects of the providers, with their documents and keys, shared by the threads of a process."""
+
+    def __init__(self) -> None:
+        self._apps: dict[Provider, tuple[Any, float]] = {}
+        self._failed: dict[Provider, tuple[str, float]] = {}
+        self._lock = threading.Lock()
+
+    def find(self, provider: Provider) -> Any:
+        """Return that of a provider; an old one while its document cannot be read, or while another thread reads it.
+
+        Raises ProviderDown, and TooManySignIns where another thread reads the first one.
+        """
+        app, good_until = self._apps.get(provider, (None, 0.0))
+        reason, retry_at = self._failed.get(provider, ("", 0.0))
+        now = time.monotonic()
+        if now >= good_until and now >= retry_at:
+            if self._lock.acquire(blocking=False):
+                try:
+                    app = self._read(provider, now)
+                except NotReadable as error:
+                    reason = str(error)
+                    self._failed[provider] = (reason, now + RETRY_SECONDS)
+                    log.error("the sign-in provider %s cannot be used: %s", provider.key, reason)
+                finally:
+                    self._lock.release()
+            elif app is None:
+                raise TooManySignIns
+        if app is None:
+            raise ProviderDown(reason)
+        return app
+
+    def _read(self, provider: Provider, now: float) -> Any:
+        app = _make(provider)
+        self._apps[provider] = (app, now + METADATA_SECONDS)
+        return app
+
+
+apps = Apps()
+
+
+def find_provider(key: str) -> Provider | None:
+    """Return the provider with this key, None where there is none."""
+    return next((each for each in settings.SIGN_IN_PROVIDERS if each.key == key), None)
+
+
+def name_of(issuer: str) -> str:
+    """Return what pages call the provider of an identity: its name, else its issuer."""
+    if issuer == iap.PROVIDER:
+        return "Google Identity-Aware Proxy"
+    return next((each.name for each in settings.SIGN_IN_PROVIDERS if each.issuer == issuer), issuer)
+
+
+def begin(request: HttpRequest, provider: Provider, *, redirect_uri: str) -> HttpResponseRedirect:
+    """Return the redirect to the provider, and keep state, nonce and code verifier; raises ProviderDown."""
+    app = apps.find(provider)
+    sent = app.create_authorization_url(redirect_uri)
+    app.save_authorize_data(request, redirect_uri=redirect_uri, **sent)
+    request.session.setdefault(VISIT, secrets.token_hex(4))
+    begun = [*request.session.get(OPEN, []), [provider.key, sent["state"]]]
+    for key, state in begun[:-MAX_OPEN]:
+        DjangoIntegration(key).clear_state_data(request.session, state)
+    request.session[OPEN] = begun[-MAX_OPEN:]
+    if not request.user.is_authenticated:
+        request.session.set_expiry(OPEN_SECONDS)
+    return HttpResponseRedirect(sent["url"])
+
+
+def forget(request: HttpRequest) -> None:
+    """Forget what the way to a provider left in the session, before somebody is signed in."""
+    for key, state in request.session.pop(OPEN, []):
+        DjangoIntegration(key).clear_state_data(request.session, state)
+    request.session.pop(VISIT, None)
+    request.session.set_expiry(None)
+
+
+def finish(request: HttpRequest, provider: Provider) -> Claims:
+    """Return what the provider has signed about the person who comes back from it.
+
+    Raises Cancelled, NotSignedIn and ProviderDown.
+    """
+    if refusal := request.GET.get("error"):
+        log.info("the sign-in provider %s answered with the error %.60r", provider.key, refusal)
+        raise Cancelled
+    state = request.GET.get("state", "")
+    if [provider.key, state] not in request.session.get(OPEN, []) or not request.GET.get("code"):
+        raise NotSignedIn("the state is not that of a sign-in which this browser has begun")
+    with _called(provider):
+        app = apps.find(provider)
+        issuer = {"essential": True, "value": app.server_metadata["issuer"]}
+        audience = {"essential": True, "value": provider.client_id}
+        token = app.authorize_access_token(
+            request, claims_options={"iss": issuer, "aud": audience}, leeway=SKEW_SECONDS
+        )
+        signed = token.get("userinfo")
+        if not signed:
+            raise NotSignedIn("the answer has no ID token")
+        return read_claims(provider, signed | _user_info(app, provider, token, signed))
+
+
+@contextmanager
+def _called(provider: Provider) -> Iterator[None]:
+    """Let calls inside end in time, a few at once; raises TooManySignIns, and the errors of this module for others'."""
+    if not _calls.acquire(timeout=WAIT_SECONDS):
+        raise TooManySignIns
+    try:
+        with at_most(MAX_SECONDS):
+            yield
+    except (JoseError, AuthlibBaseError, BadClaims) as error:
+        raise NotSignedIn(f"{type(error).__name__}: {error}"[:200]) from None
+    except (requests.RequestException, OSError) as error:
+        raise ProviderDown(f"{provider.issuer}: {type(error).__name__}") from None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise ProviderDown(f"{provider.issuer} answered with what cannot be read: {type(error).__name__}") from None
+    finally:
+        _calls.release()
+
+
+def _make(provider: Provider) -> Any:
+    """Read the provider's document and return Authlib's object for it; raises NotReadable."""
+    return _App(
+        DjangoIntegration(provider.key),
+        provider.key,
+        client_id=provider.client_id,
+        client_secret=provider.client_secret,
+        client_kwargs={"scope": provider.scopes, "code_challenge_method": "S256"},
+        **read_metadata(provider.issuer),
+    )
+
+
+def _user_info(app: Any, provider: Provider, token: Any, signed: dict[str, Any]) -> dict[str, Any]:
+    """Return what the provider's UserInfo endpoint tells, where the ID token lacks something and there is one.
+
+    Google's tokens have everything that Google tells. Source: OpenID Connect Core 1.0, 5.3: `sub` has to be the same.
+    """
+    is_whole = "email" in signed and (provider.issuer == GOOGLE or provider.groups_claim in signed)
+    if is_whole or "userinfo_endpoint" not in app.server_metadata:
+        return {}
+    told = dict(app.userinfo(token=token))
+    if told.get("sub") != signed.get("sub"):
+        raise NotSignedIn("the UserInfo endpoint answered about somebody else")
+    return told

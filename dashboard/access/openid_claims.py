@@ -1,0 +1,54 @@
+"""Which claims of an OpenID Connect provider count, once its signature and its audience are checked."""
+
+from dataclasses import replace
+from typing import Any
+
+from dashboard.sign_in_providers import Provider
+from jobs.bounds import is_storable
+from jobs.people.identities import Claims
+
+GOOGLE = "https://accounts.google.com"
+MAX_SUBJECT = 255
+
+
+class BadClaims(Exception):
+    """The claims name nobody; the message is for the log."""
+
+
+def read_claims(provider: Provider, signed: dict[str, Any]) -> Claims:
+    """Return what counts of the claims: an address only where the provider answers for it.
+
+    Google verifies addresses of other domains once, at the registration, and is the authority only for Gmail and for
+    Workspace accounts, which have `hd` (developers.google.com/identity/openid-connect/openid-connect, "email").
+    Raises BadClaims.
+    """
+    subject, email = _text(signed.get("sub")), _text(signed.get("email"))
+    if not 0 < len(subject) <= MAX_SUBJECT:
+        raise BadClaims("the ID token names no usable subject")
+    is_google = provider.issuer == GOOGLE
+    hosted = _text(signed.get("hd")) if is_google else ""
+    is_verified = signed.get("email_verified") is True or signed.get("email_verified") == "true"
+    if not is_verified or (is_google and not hosted and not email.endswith("@gmail.com")):
+        email = hosted = ""
+    groups = signed.get(provider.groups_claim)
+    elsewhere = signed.get("_claim_names")  # of Microsoft Entra, for people in more groups than a token holds
+    claims = Claims(
+        provider=provider.issuer,
+        subject=subject,
+        email=email,
+        hosted_domain=hosted,
+        groups=_texts([groups] if isinstance(groups, str) else groups),
+        name=_text(signed.get("name")),
+        knows_groups=not (isinstance(elsewhere, dict) and provider.groups_claim in elsewhere),
+        trusts_address=email.rpartition("@")[2].lower() in provider.trusted_domains,
+    )
+    return replace(claims, may_create=not provider.domains.isdisjoint({claims.domain, "*"}))
+
+
+def _text(value: object) -> str:
+    """Return a text that a column holds, "" for anything else."""
+    return value if isinstance(value, str) and is_storable(value) else ""
+
+
+def _texts(values: object) -> tuple[str, ...]:
+    return tuple(filter(None, map(_text, values))) if isinstance(values, list) else ()

@@ -1,0 +1,55 @@
+"""Sign-in providers that are linked to an account: added by its owner, listed, removed while another way in remains."""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+
+from jobs.models import Identity
+from jobs.people.identities import DEACTIVATED, Claims, link
+from jobs.people.members import NotChanged
+
+MAX_LINKS = 20
+"""Of one account."""
+LAST_WAY = "This is your only way to sign in: choose a password or link another provider first."
+
+
+@transaction.atomic
+def add_link(user: User, claims: Claims, *, now: datetime) -> Identity:
+    """Link a person at a provider to the account whose owner has proved to be that person; raises NotChanged."""
+    user = User.objects.select_for_update().get(pk=user.pk)
+    if not user.is_active:
+        raise NotChanged(DEACTIVATED)
+    if user.identities.count() >= MAX_LINKS:
+        raise NotChanged(f"An account has at most {MAX_LINKS} links: remove one first.")
+    try:
+        with transaction.atomic():
+            return link(user, claims, now=now)
+    except IntegrityError:
+        raise NotChanged("This person of the provider is linked to an account here already.") from None
+
+
+def list_links(user: User) -> Sequence[Identity]:
+    """Return the links of an account, the oldest first; one query."""
+    return list(Identity.objects.filter(user=user).order_by("created_at", "pk")[:MAX_LINKS])
+
+
+@transaction.atomic
+def remove_link(user: User, pk: int, *, providers: Collection[str], has_password: bool) -> Identity | None:
+    """Remove a link, and the memberships that its groups gave; return it, None where it is gone already.
+
+    `providers` are those that people can sign in with now, `has_password` says whether the account's password can.
+    Raises NotChanged where nothing would be left to sign in with.
+    """
+    user = User.objects.select_for_update().get(pk=user.pk)
+    row = user.identities.filter(pk=pk).first()
+    if row is None:
+        return None
+    others = user.identities.exclude(pk=pk).filter(provider__in=providers)
+    if not has_password and not others.exists():
+        raise NotChanged(LAST_WAY)
+    for membership in row.memberships.all():
+        membership.delete()
+    row.delete()
+    return row

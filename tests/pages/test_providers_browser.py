@@ -1,0 +1,74 @@
+"""Sign-in at a provider in Chromium: from the sign-in page to the board, links, and how the pages look."""
+
+import pytest
+from django.contrib.auth.models import User
+from playwright.sync_api import expect
+
+from jobs.models import Identity, Team
+from tests.conftest import PASSWORD
+from tests.pages.test_browser import SIZES, OpenWindow, chromium, violations, window
+from tests.pages.test_providers import server
+from tests.support.openid import OpenIdServer
+
+__all__ = ["chromium", "server", "window"]
+pytestmark = pytest.mark.browser
+
+
+@pytest.mark.parametrize("java_script", [True, False])
+def test_from_the_sign_in_page_to_the_wanted_page(window: OpenWindow, team: Team, java_script: bool) -> None:
+    view = window(java_script_enabled=java_script)
+    page = view.page
+    page.goto("/history/")
+    page.get_by_role("link", name="Sign in with Corp").click()
+
+    expect(page.get_by_role("heading", level=1, name="History")).to_be_visible()
+    page.goto("/")
+    expect(page.locator(".menu.account summary")).to_have_text("ada@example.com")
+    assert "vision" not in page.locator("main").inner_text()  # nobody has given the new account a team
+
+
+def test_an_account_with_a_password_is_linked_and_the_link_removed(window: OpenWindow, owner: User) -> None:
+    User.objects.filter(pk=owner.pk).update(email="ada@example.com")
+    view = window()
+    page = view.page
+    view.expected_statuses = {422}
+    page.goto("/")
+    page.get_by_role("link", name="Sign in with Corp").click()
+    page.get_by_label("Password of the account here").fill("wrong")
+    page.get_by_role("button", name="Link Corp").click()
+    expect(page.get_by_text("This is not the password of the account.")).to_be_visible()
+    page.get_by_label("Password of the account here").fill(PASSWORD)
+    page.get_by_role("button", name="Link Corp").click()
+    expect(page.locator(".menu.account summary")).to_have_text("owner")
+
+    page.goto("/account/")
+    page.get_by_role("button", name="Remove Corp").click()
+    expect(page.get_by_text("The link is removed.")).to_be_visible()
+    assert not Identity.objects.exists()
+    page.get_by_role("link", name="Link Corp").click()
+    page.get_by_role("button", name="Link Corp").click()
+    expect(page.get_by_text("Corp is linked")).to_be_visible()
+    assert Identity.objects.get().user == owner
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [*SIZES, "small"])
+def test_the_pages_are_accessible_and_fit(
+    window: OpenWindow, server: OpenIdServer, owner: User, size: str, scheme: str
+) -> None:
+    User.objects.filter(pk=owner.pk).update(email="ada@example.com")
+    view = window(viewport={"width": {**SIZES, "small": 320}[size], "height": 800}, color_scheme=scheme)
+    found, page = [], view.page
+    server.is_cancelling = True
+    for path in ("/accounts/login/", "/accounts/providers/corp/"):
+        page.goto(path)
+        found += [*violations(page), *["too wide"] * (view.overflow() > 0)]
+    server.is_cancelling = False
+    page.goto("/accounts/providers/corp/")
+    found += [*violations(page), *["too wide"] * (view.overflow() > 0)]
+    page.get_by_label("Password of the account here").fill(PASSWORD)
+    page.get_by_role("button", name="Link Corp").click()
+    page.goto("/account/")
+    found += [*violations(page), *["too wide"] * (view.overflow() > 0)]
+
+    assert found == []
