@@ -192,5 +192,9 @@ class TermsForm(forms.Form):
     cancel_over_approved = forms.BooleanField(
         label="Cancel a running job that costs more than was approved", required=False
     )
+    cancel_at_cap = forms.BooleanField(label="Cancel a running job that has cost its cap", required=False)
+    approvers_choose_strategy = forms.BooleanField(
+        label="Approvers may choose another strategy without asking the requester", required=False
+    )
     note = forms.CharField(label="Why it is changed", required=False, max_length=200)
     base = forms.IntegerField(widget=forms.HiddenInput, min_value=0)

@@ -72,6 +72,32 @@ def test_a_lead_sets_a_budget_and_a_policy(window: OpenWindow) -> None:
     expect(stranger.page.get_by_role("main")).not_to_contain_text("training of vision")
 
 
+def test_an_approver_chooses_another_strategy_on_a_phone(window: OpenWindow) -> None:
+    engineer, approver = (
+        window().sign_in("engineer"),
+        window(viewport={"width": 390, "height": 800}).sign_in("approver"),
+    )
+    page = engineer.page
+    page.goto("/jobs/new/?example=1")
+    page.get_by_label("Display name", exact=True).fill("cheaper-elsewhere")
+    page.get_by_role("radio", name=re.compile("^Standard")).check()
+    page.get_by_role("button", name="Submit").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("cheaper-elsewhere")
+
+    phone = approver.page
+    phone.goto(f"/approvals/?job={page.url.rstrip('/').rpartition('/')[2]}")
+    phone.get_by_role("button", name=re.compile(r"^Approve as Spot, about \$")).click()
+    expect(phone.get_by_text("under the other strategy is recorded")).to_be_visible()
+    assert approver.overflow() <= 0
+
+    expect(page.get_by_text("An approver would run it under Spot")).to_be_visible()  # the page renews itself
+    page.get_by_role("button", name="Accept Spot").click()
+    expect(
+        page.get_by_text("You accepted the strategy").or_(page.get_by_text("Approved cheaper-elsewhere"))
+    ).to_be_visible()
+    expect(page.get_by_role("cell", name=re.compile("approver changed the strategy from Standard"))).to_be_visible()
+
+
 def test_a_deputy_approves_for_an_approver_who_is_away(window: OpenWindow) -> None:
     lead, approver = window().sign_in("lead"), window().sign_in("approver")
     deputy = window(viewport={"width": 390, "height": 800}).sign_in("engineer")
