@@ -16,7 +16,7 @@ from django.http import HttpRequest
 from emulator import peers
 
 PASSWORD = "trainboard"  # noqa: S105 - printed by `make up`
-NAMES = ("engineer", "approver", "stranger", "admin")
+NAMES = ("engineer", "approver", "lead", "stranger", "admin")
 EMULATOR = "http://127.0.0.1"
 """Stands for the address of the emulator that `up` is about to start."""
 WHAT_TO_DO = "Give each an own password (manage.py changepassword NAME), or close them (manage.py demo --close)."

@@ -157,6 +157,7 @@ urlpatterns = [
     path("jobs/<uuid:pk>/cancel/", job.cancel, name="cancel"),
     path("jobs/<uuid:pk>/delete/", job.delete, name="job-delete"),
     path("jobs/<uuid:pk>/decide/", decisions.decide, name="decide"),
+    path("jobs/<uuid:pk>/offers/", decisions.offers, name="job-offers"),
     path("jobs/<uuid:pk>/events/", job.events, name="job-event-list"),
     path("jobs/<uuid:pk>/events.json", job.events_json, name="job-events"),
     path("jobs/<uuid:pk>/spec.json", job.spec_json, name="job-spec"),

@@ -30,12 +30,20 @@ EVENTS = {
     JobEvent.Kind.REMINDED: Kind.APPROVAL_REMINDER,
     JobEvent.Kind.CAP_NEAR: Kind.CAP,
     JobEvent.Kind.CAP_REACHED: Kind.CAP,
+    JobEvent.Kind.CHANGED: Kind.CHANGE_PROPOSED,
 }
 """Events without a change of state that are told. The source of another kind of message is a line here."""
 APPROVAL_EXPIRED = "approval_expired"
 """The reason of the event with which a request that nobody answered ends (`jobs.upkeep.approvals`)."""
 FOR_ALL_OF_A_SWEEP = frozenset(
-    {Kind.APPROVAL_NEEDED, Kind.APPROVAL_REMINDER, Kind.APPROVAL_EXPIRED, Kind.APPROVED, Kind.REJECTED}
+    {
+        Kind.APPROVAL_NEEDED,
+        Kind.APPROVAL_REMINDER,
+        Kind.APPROVAL_EXPIRED,
+        Kind.APPROVED,
+        Kind.CHANGE_PROPOSED,
+        Kind.REJECTED,
+    }
 )
 """Told once of jobs that are requested and decided about together."""
 
@@ -88,7 +96,8 @@ def kind_of(event: JobEvent, job: Job) -> Message.Kind | None:
     """
     if event.kind != JobEvent.Kind.STATE:
         of_one_replica = event.kind == JobEvent.Kind.RESTARTED and event.detail.get("replica")
-        return None if of_one_replica else EVENTS.get(JobEvent.Kind(event.kind))
+        is_settled = event.kind == JobEvent.Kind.CHANGED and not event.detail.get("asks_requester")
+        return None if of_one_replica or is_settled else EVENTS.get(JobEvent.Kind(event.kind))
     if event.to_state == JobState.AWAITING_APPROVAL:
         return Kind.APPROVAL_NEEDED
     if event.from_state == "" or event.reason == "superseded":

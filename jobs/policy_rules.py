@@ -178,8 +178,8 @@ def _has_label(wanted: str, labels: dict[str, str]) -> bool:
 def describe(rule: Rule) -> str:
     """Return the rule as one sentence, for example "Ask 2 leads if a job may cost over $500.00, on Spot"."""
     conditions = ", ".join(_conditions(rule))
-    when = f" if a job {conditions}" if conditions else " every job" if rule.outcome in ("allow", "refuse") else ""
-    return f"{_outcome(rule)}{when}"
+    every = {"ask": " about every job", "require": " of every job"}.get(rule.outcome, " every job")
+    return f"{_outcome(rule)}{f' if a job {conditions}' if conditions else every}"
 
 
 def _outcome(rule: Rule) -> str:

@@ -103,7 +103,8 @@ def _is_same(job: Job, asked: Asked, body: JobRequest) -> bool:
         job.team_id == asked.team.pk
         and (job.kind, job.project, job.region) == (submission.kind, submission.project, submission.region)
         and job.expected_seconds == body.expected_seconds
-        and job.spec == spec.rest_body(submission.job)
+        and job.display_name == submission.display_name
+        and requests.is_request_of(job, submission)
     )
 
 

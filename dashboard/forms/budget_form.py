@@ -26,14 +26,17 @@ class BudgetForm(FindingsForm):
     is_final = True
     version = forms.IntegerField(widget=forms.HiddenInput, required=False)
     name = forms.CharField(label="Name", max_length=80)
-    applies_to = forms.ChoiceField(label="For", required=False)
+    applies_to = forms.ChoiceField(label="Which jobs count", required=False)
     label = forms.CharField(
-        label="Label", required=False, max_length=200, help_text="Only for “jobs with a label”: key=value."
+        label="Label", required=False, max_length=200, help_text="Fill in where jobs with a label count: key=value."
     )
     amount = UsdField("US dollars a month", "A calendar month, UTC. 0 lets only jobs through that cost nothing.")
-    passing = forms.ChoiceField(label="When a job may pass it", choices=PASSING, initial=Passing.ASK)
+    passing = forms.ChoiceField(label="When a job may cost more than is left", choices=PASSING, initial=Passing.ASK)
     thresholds = forms.CharField(
-        label="Tell people at", initial="50, 80, 100", max_length=60, help_text="Percents of the budget that are spent."
+        label="Tell the leads at, %",
+        initial="50, 80, 100",
+        max_length=60,
+        help_text="Shares of the budget that are spent.",
     )
     reason = forms.CharField(label="Reason", max_length=200, help_text="Kept with the change, for everybody to read.")
 
@@ -44,7 +47,7 @@ class BudgetForm(FindingsForm):
             return
         members = [(f"{PERSON}:{key}", name) for key, name in people]
         choices = [("", "all jobs of the team"), (LABEL, "jobs with a label"), ("People", members)]
-        self.fields["applies_to"] = forms.ChoiceField(label="For", required=False, choices=choices)
+        self.fields["applies_to"] = forms.ChoiceField(label="Which jobs count", required=False, choices=choices)
 
     def clean_amount(self) -> Any:
         """An amount has to be given."""

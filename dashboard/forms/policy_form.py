@@ -6,7 +6,7 @@ from django import forms
 from pydantic import ValidationError
 
 from jobs.catalog import ACCELERATORS, REGIONS
-from jobs.policy_rules import MAX_RULES, Rule
+from jobs.policy_rules import MAX_RULES, Rule, describe
 from jobs.strategies import STRATEGIES
 
 WORDS = ("gpu_types", "regions", "labels", "submitters", "approvers", "require_labels")
@@ -46,9 +46,11 @@ def _amount(label: str, **options: Any) -> forms.DecimalField:
 class RuleForm(forms.Form):
     """One rule; a condition that is left empty holds for every job."""
 
+    rule: Rule | None = None
+    """What was read; None until the form was found valid, and for a row in which nothing was changed."""
     outcome = forms.ChoiceField(label="Outcome", choices=OUTCOMES)
     cost_basis = forms.ChoiceField(
-        label="Which cost",
+        label="Of these costs",
         required=False,
         choices=[
             ("most", "most until the timeout"),
@@ -85,6 +87,13 @@ class RuleForm(forms.Form):
     require_encryption = forms.BooleanField(label="An encryption key", required=False)
     require_timeout = forms.BooleanField(label="A timeout", required=False)
     words = forms.CharField(label="What the requester reads", required=False, max_length=500)
+
+    @property
+    def sentence(self) -> str:
+        """The rule as one sentence; "" where it cannot be read."""
+        if self.is_bound:
+            return describe(self.rule) if self.is_valid() and self.rule is not None else ""
+        return describe(Rule.model_validate({name: self.initial[name] for name in Rule.model_fields}))
 
     @property
     def has_more(self) -> bool:
@@ -142,16 +151,28 @@ class RuleForm(forms.Form):
 class BaseRules(forms.BaseFormSet):  # type: ignore[type-arg]
     """The rules in the order that their numbers say; rows that are marked are removed."""
 
+    def add_fields(self, form: Any, index: int | None) -> None:
+        """Say what the order and the removal of a row mean."""
+        super().add_fields(form, index)
+        form.fields["ORDER"].label = "Position"
+        form.fields["DELETE"].label = "Remove this rule"
+
     def clean(self) -> None:
         """Refuse a number of rows that is none: nothing would be left of the policy."""
         if (self.management_form.cleaned_data.get("TOTAL_FORMS") or 0) < 0:
             raise forms.ValidationError("The form arrived without the number of its rows. Open it once more.")
 
     def rules(self) -> tuple[Rule, ...]:
-        """Return the rules in their order; only of a formset that is valid."""
-        kept = [form for form in self.forms if hasattr(form, "rule") and form not in self.deleted_forms]
-        numbered = sorted(enumerate(kept), key=lambda pair: (pair[1].cleaned_data.get("ORDER") or 1_000, pair[0]))
-        return tuple(form.rule for _, form in numbered)
+        """Return the rules in their order; only of a formset that is valid.
+
+        A rule that was moved to the position of another takes that place: it goes before it where it was moved up.
+        """
+        places = []
+        for at, form in enumerate(self.forms):
+            if form.rule is not None and form not in self.deleted_forms:
+                position = form.cleaned_data.get("ORDER") or 1_000
+                places.append(((position, position - at, at), form.rule))
+        return tuple(rule for _, rule in sorted(places, key=lambda pair: pair[0]))
 
 
 Rules = forms.formset_factory(
@@ -170,6 +191,10 @@ class TermsForm(forms.Form):
     expire_hours = forms.IntegerField(label="A request expires after, hours (0: never)", min_value=0, max_value=8_760)
     cancel_over_approved = forms.BooleanField(
         label="Cancel a running job that costs more than was approved", required=False
+    )
+    cancel_at_cap = forms.BooleanField(label="Cancel a running job that has cost its cap", required=False)
+    approvers_choose_strategy = forms.BooleanField(
+        label="Approvers may choose another strategy without asking the requester", required=False
     )
     note = forms.CharField(label="Why it is changed", required=False, max_length=200)
     base = forms.IntegerField(widget=forms.HiddenInput, min_value=0)

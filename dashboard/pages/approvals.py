@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -14,11 +14,10 @@ from dashboard.access import Request
 from dashboard.pages.parts.differences import changes_of
 from dashboard.pages.parts.fragments import live_page, version_of
 from dashboard.pages.parts.rows import row_of
-from dashboard.pages.parts.strategy_rows import strategy_rows
+from dashboard.pages.parts.ways import asks_requester, cheaper, label_of, ways_of
 from dashboard.queries.approvals import list_approvals
 from dashboard.queries.records import get_record
-from jobs import budgets, requests, spec
-from jobs.assessment import assess
+from jobs import budgets
 from jobs.clock import display_now
 from jobs.errors import NotPermitted
 from jobs.models import Approval, Job, Vote
@@ -91,28 +90,17 @@ def _chosen(key: str, asks: list[Ask]) -> Ask | None:
 
 def _details(request: Request, ask: Ask, now: datetime) -> dict[str, Any]:
     """Return what is shown of one request beside its place in the list."""
-    job = ask.job
+    job, ways = ask.job, ways_of(ask.job, now)
     return {
         "row": row_of(job, now),
         "changes": changes_of(request.user, job),
         "spec_text": json.dumps(job.spec, indent=2, ensure_ascii=False),
         "record": get_record(job),
-    } | _ways(job, now)
-
-
-def _ways(job: Job, now: datetime) -> dict[str, Any]:
-    """Return what the job would cost under each strategy that it could run under, and budgets after it, as of now."""
-    body, _ = spec.read(job.kind, job.spec)
-    if body is None:
-        return {}
-    submission = spec.Submission(kind=job.kind, project=job.project, region=job.region, job=body)
-    context = requests.load_context(job.team, submission, now=now, is_preview=True, has_identical=False)
-    expected = timedelta(seconds=job.expected_seconds)
-    assessment = assess(submission, context, expected=expected, compares=True)
-    rows = strategy_rows(assessment.alternatives, chosen=job.strategy)
-    able = [row for row in rows if row.is_priced and (row.key == job.strategy or not (row.obstacles or row.needs))]
-    left = [(each, each.left_usd - (job.max_usd or Decimal(0))) for each in budgets.left_for_job(job, now)]
-    return {"ways": able, "budgets": left}
+        "ways": ways,
+        "offers": cheaper(ways, job) if not ask.why_not else [],
+        "asks_requester": asks_requester(job),
+        "budgets": [(each, each.left_usd - (job.max_usd or Decimal(0))) for each in budgets.left_for_job(job, now)],
+    }
 
 
 @require_safe
@@ -124,11 +112,14 @@ def count(request: Request) -> HttpResponse:
 def _ask(approval: Approval, decider: Decider) -> Ask:
     """Return an approval with why this person cannot decide, if so; `jobs.requests` refuses in the same cases."""
     job, votes = approval.job, tuple(decider.votes_for(approval))
+    if job.owner_id == decider.by.pk and approval.requested_spec is not None:
+        return Ask(approval, f"Approved under {label_of(job)}, which you have to accept on the page of the job.", votes)
     if job.owner_id == decider.by.pk:
         return Ask(approval, "You requested this job: another approver or lead of the team decides.", votes)
     if any(vote.voter_id == decider.by.pk for vote in votes):
         missing = approval.votes_needed - len(votes)
-        return Ask(approval, f"You approved it; {missing} more of {approval.votes_needed} needed.", votes)
+        rest = f"{missing} more of {approval.votes_needed} needed" if missing > 0 else "the requester has to accept it"
+        return Ask(approval, f"You approved it; {rest}.", votes)
     try:
         person = decider.represents(job, approval)
     except NotPermitted:

@@ -8,10 +8,12 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.access import Request, job_for
+from dashboard.pages.parts.deciding import may_decide
 from dashboard.pages.parts.rows import amount_of
+from dashboard.pages.parts.ways import asks_requester, cheaper, ways_of
 from jobs import requests, tasks
 from jobs.clock import database_now
 from jobs.errors import NotAllowed, NotPermitted
@@ -19,6 +21,14 @@ from jobs.models import Job
 from jobs.states import JobState
 
 MAX_COMMENT_LENGTH = 2_000
+DECISIONS = ("approve", "as", "reject", "accept", "keep")
+"""What a button may say; "as:spot:12.50" approves under Spot, which the person has seen to cost $12.50."""
+RECORDED = {
+    "approve": "Your approval of {} is recorded. It needs another one.",
+    "as": "Your approval of {} under the other strategy is recorded. The requester or another approver is asked next.",
+    "accept": "You accepted the strategy of {}. It needs another approval.",
+    "keep": "{} is as you requested it, and waits for an approval.",
+}
 PAGES = {"job": "job", "board": "board"}
 """Where a decision may lead back to, beside the inbox."""
 
@@ -27,17 +37,20 @@ PAGES = {"job": "job", "board": "board"}
 class Decision:
     """What a form says: approve or reject, with a comment, and of an approval up to which cost."""
 
-    is_approval: bool
+    verb: str
     comment: str
     cap_usd: Decimal | None
+    strategy: str = ""
+    """Under which a job is approved "as"; the amount that the person has seen it cost there."""
+    expected_usd: Decimal | None = None
 
 
 @require_POST
 def decide(request: Request, pk: UUID) -> HttpResponse:
     """Approve or reject a job, as the pressed button says."""
     job = job_for(request, pk, "decide")
-    if request.POST.get("decision") not in ("approve", "reject"):
-        return HttpResponseBadRequest("decision must be approve or reject.")
+    if request.POST.get("decision", "").partition(":")[0] not in DECISIONS:
+        return HttpResponseBadRequest(f"decision must be one of {', '.join(DECISIONS)}.")
     if request.POST.get("amount", amount_of(job)) != amount_of(job):
         messages.warning(request, f"The estimate of {job.display_name} has changed. Check the new amount, then decide.")
         return redirect("job", job.pk)
@@ -53,25 +66,44 @@ def decide(request: Request, pk: UUID) -> HttpResponse:
     return redirect("job", job.pk) if back == "job" else redirect(PAGES.get(back, "approvals"))
 
 
+@require_safe
+def offers(request: Request, pk: UUID) -> HttpResponse:
+    """Send the buttons that approve the job under a cheaper strategy; nothing to who does not decide about it."""
+    job, now = job_for(request, pk), database_now()
+    found = cheaper(ways_of(job, now), job) if may_decide(request, job, now) else []
+    return render(request, "_/offers.html", {"job": job, "offers": found, "asks_requester": asks_requester(job)})
+
+
 def read_decision(request: Request) -> Decision:
-    """Read the form. Raises ValueError for a cap that is no amount."""
+    """Read the form. Raises ValueError for a cap, or the cost under another strategy, that is no amount."""
     comment = request.POST.get("comment", "").replace("\x00", "")[:MAX_COMMENT_LENGTH]
     text = request.POST.get("cap", "").strip().removeprefix("$").replace(",", "")
-    is_approval = request.POST["decision"] == "approve"
+    verb, _, choice = request.POST["decision"].partition(":")
+    strategy, _, amount = choice.partition(":")
     try:
-        cap = Decimal(text) if text and is_approval else None
+        cap = Decimal(text) if text and verb in ("approve", "as") else None
+        expected = Decimal(amount) if amount else None
     except InvalidOperation:
         raise ValueError("The cap is no amount. Write it in dollars, such as 500 or 1250.50.") from None
+    if expected is not None and not expected.is_finite():
+        raise ValueError("The cost under the strategy is no amount.")
     if cap is not None and (not cap.is_finite() or round(cap, 2) != cap):
         raise ValueError("The cap is no amount in dollars and cents.")
-    return Decision(is_approval, comment, cap)
+    return Decision(verb, comment, cap, strategy, expected)
 
 
 def _apply(request: Request, job: Job, decision: Decision) -> bool:
     """Write the vote. Raises NotPermitted, ValueError and Changed as `jobs.requests` does."""
-    answer: dict[str, Any] = {"by": request.user, "comment": decision.comment, "now": database_now()}
-    answer["digest"] = request.POST.get("digest")
-    if decision.is_approval:
+    answer: dict[str, Any] = {"by": request.user, "now": database_now(), "digest": request.POST.get("digest")}
+    if decision.verb == "accept":
+        return requests.accept_change(job, **answer)
+    if decision.verb == "keep":
+        return requests.keep_request(job, **answer)
+    answer["comment"] = decision.comment
+    if decision.verb == "as":
+        answer["expected_usd"] = decision.expected_usd
+        return requests.approve_as(job, decision.strategy, **answer, cap_usd=decision.cap_usd)
+    if decision.verb == "approve":
         return requests.approve(job, **answer, cap_usd=decision.cap_usd)
     return requests.reject(job, **answer)
 
@@ -80,7 +112,7 @@ def _report(request: Request, job: Job, *, is_done: bool) -> None:
     if not is_done:
         messages.warning(request, f"{job.display_name} was already decided or withdrawn, or you have voted on it.")
     elif job.state == JobState.AWAITING_APPROVAL:
-        messages.success(request, f"Your approval of {job.display_name} is recorded. It needs another one.")
+        messages.success(request, RECORDED[request.POST["decision"].partition(":")[0]].format(job.display_name))
     else:
         tasks.nudge_job(job.pk)
         word = "Approved" if job.state == JobState.APPROVED else "Rejected"

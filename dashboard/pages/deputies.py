@@ -1,5 +1,6 @@
 """Deputies: a person who approves jobs names who decides in their place while they are away."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
@@ -9,36 +10,54 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from dashboard.access import Request, teams_where
-from dashboard.queries.deputies import list_deputies
+from dashboard.queries.deputies import list_deputies, list_possible
 from jobs.clock import database_now
-from jobs.requests.deputies import end_deputy, name_deputy
+from jobs.requests.deputies import WHO_MAY, end_deputy, name_deputy
+
+
+class DayInput(forms.DateInput):
+    """A day as browsers ask for it."""
+
+    input_type = "date"
+
+    def __init__(self) -> None:
+        super().__init__(format="%Y-%m-%d")
 
 
 class DeputyForm(forms.Form):
     """Who decides, and from when to when."""
 
-    deputy_name = forms.CharField(label="User name of the deputy", max_length=150)
-    first_day = forms.DateField(label="First day", widget=forms.DateInput(attrs={"type": "date"}))
-    last_day = forms.DateField(label="Last day", widget=forms.DateInput(attrs={"type": "date"}))
+    first_day = forms.DateField(label="From", widget=DayInput)
+    last_day = forms.DateField(label="Until and including", widget=DayInput)
+
+    def __init__(self, *args: Any, names: Sequence[str], **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.fields["deputy_name"] = forms.ChoiceField(
+            label="Deputy",
+            choices=[("", "Choose a person"), *((name, name) for name in names)],
+            error_messages={"invalid_choice": WHO_MAY},
+        )
+        self.order_fields(["deputy_name"])
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def deputies(request: Request) -> HttpResponse:
     """List the deputies of the person and those whom the person stands in for; on POST name one."""
-    now, form = database_now(), DeputyForm(request.POST or None)
     if not request.user.is_superuser and not teams_where(request.user, "see"):
         raise Http404("no team")
+    now, names = database_now(), list_possible(request.user)
+    form = DeputyForm(request.POST or None, names=names, initial={"first_day": now.date(), "last_day": now.date()})
     if request.method == "POST" and form.is_valid():
         try:
             made = name_deputy(request.user, **form.cleaned_data, now=now)
         except ValueError as refusal:
             form.add_error(None, str(refusal))
         else:
-            messages.success(
-                request, f"{made.deputy.get_username()} decides for you from {made.first_day} to {made.last_day}."
-            )
+            days = f"from {made.first_day} to {made.last_day}"
+            messages.success(request, f"{made.deputy.get_username()} decides for you {days}.")
             return redirect("deputies")
-    context: dict[str, Any] = {"form": form, "now": now, "may_name": bool(teams_where(request.user, "approve"))}
+    context: dict[str, Any] = {"form": form, "now": now, "names": names}
+    context["may_name"] = bool(teams_where(request.user, "approve"))
     status = 422 if request.method == "POST" else 200
     return render(request, "deputies.html", context | list_deputies(request.user, now), status=status)
 

@@ -5,8 +5,10 @@ from datetime import datetime
 from django.contrib.auth.models import User
 
 from jobs.models import Deputy
+from jobs.requests.deputies import possible_deputies
 
 MAX_ROWS = 50
+MAX_PEOPLE = 500
 
 
 def list_deputies(user: User, now: datetime) -> dict[str, list[Deputy]]:
@@ -16,3 +18,8 @@ def list_deputies(user: User, now: datetime) -> dict[str, list[Deputy]]:
         "own": list(rows.filter(person=user).select_related("deputy")[:MAX_ROWS]),
         "others": list(rows.filter(deputy=user).select_related("person")[:MAX_ROWS]),
     }
+
+
+def list_possible(user: User) -> list[str]:
+    """Return the names of those whom the person may name as a deputy; one query."""
+    return list(possible_deputies(user).values_list("username", flat=True)[:MAX_PEOPLE])

@@ -31,6 +31,7 @@ ABOUT: dict[str, About] = {
     Kind.APPROVAL_REMINDER: About((DECIDERS,), BOTH),
     Kind.APPROVAL_EXPIRED: About((OWNER,), BOTH),
     Kind.APPROVED: About((OWNER,), BOTH),
+    Kind.CHANGE_PROPOSED: About((OWNER,), BOTH),
     Kind.REJECTED: About((OWNER,), BOTH),
     Kind.STARTED: About((OWNER,), BROWSER),
     Kind.RESTARTED: About((OWNER,), BROWSER),

@@ -42,6 +42,11 @@ class Approval(models.Model):
     cap_usd = models.DecimalField(
         max_digits=14, decimal_places=2, null=True, blank=True, help_text="The least cap that an approver has set."
     )
+    requested_spec = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="What was requested, while the requester has not accepted the strategy that an approver chose.",
+    )
     remind_at = models.DateTimeField(null=True, blank=True, help_text="When approvers are reminded next.")
     expires_at = models.DateTimeField(null=True, blank=True, help_text="When the request ends unanswered.")
 

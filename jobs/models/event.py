@@ -61,6 +61,8 @@ class JobEvent(models.Model):
         CAP_REACHED = "cap_reached", "cost as much as its cap"
         VOTED = "voted", "an approver voted"
         REMINDED = "approval_due", "an approval is due"
+        CHANGED = "changed", "an approver changed the strategy"
+        CHANGE_ANSWERED = "change_answered", "the requester answered a change"
 
     PASSING = (Kind.STEP_FAILED, Kind.REPAIRED)
     """Kinds that may be forgotten long after the job's end: what was repeated or repaired, and changed nothing."""

@@ -25,6 +25,7 @@ class Message(models.Model):
         APPROVAL_REMINDER = "approval_reminder", "Approval still needed"
         APPROVAL_EXPIRED = "approval_expired", "Approval expired"
         APPROVED = "approved", "Approved"
+        CHANGE_PROPOSED = "change_proposed", "Approved under another strategy"
         REJECTED = "rejected", "Rejected"
         STARTED = "started", "Started"
         RESTARTED = "restarted", "Preempted or restarted"

@@ -21,6 +21,12 @@ class PolicyVersion(AppendOnly):
         default=168, help_text="After which an unanswered request ends; 0: never."
     )
     cancel_over_approved = models.BooleanField(default=False)
+    cancel_at_cap = models.BooleanField(default=True, db_default=True)
+    approvers_choose_strategy = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="An approver's other strategy counts at once; else the requester has to accept it.",
+    )
     saved_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT)
     saved_at = models.DateTimeField()
     note = models.CharField(max_length=200, blank=True, help_text="Why it was changed.")

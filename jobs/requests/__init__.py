@@ -3,11 +3,13 @@
 from jobs.models import RuleSetting
 from jobs.requests.approval import Changed, approve, reject
 from jobs.requests.context import cancels_at_cap, load_context, with_cap
+from jobs.requests.other_strategy import accept_change, approve_as, keep_request
 from jobs.requests.permissions import check_is_ours
 from jobs.requests.persistent_resources import known_resources, resources_in
 from jobs.requests.policy_versions import limits_of
 from jobs.requests.request import (
     Asked,
+    is_request_of,
     request_job,
     request_jobs,
     requested_job,
@@ -25,10 +27,14 @@ __all__ = [
     "Asked",
     "Changed",
     "RuleSetting",
+    "accept_change",
     "approve",
+    "approve_as",
     "cancels_at_cap",
     "check_is_ours",
     "delete_view",
+    "is_request_of",
+    "keep_request",
     "known_resources",
     "limits_of",
     "load_context",

@@ -5,8 +5,10 @@ rejection ends it.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -63,28 +65,70 @@ def _answer(
     check_is_ours(job)
     with transaction.atomic():
         budgets.hold_budgets(job.team_id)
-        waiting = _lock_waiting(job)
-        asked = {each.job_id: each for each in Approval.objects.filter(job__in=waiting)}
-        decider, question = Decider.load(by, [job], now=now), asked.get(job.pk)
-        if question is None:
-            decider.represents(job, Approval.objects.filter(job=job).first() or Approval(job_id=job.pk, asked_at=now))
+        found = open_question(job, by=by, digest=digest, now=now)
+        if found is None:
             return False
-        counts_for = decider.represents(job, question)
-        if digest is not None and digest != question.digest:
-            raise Changed("What is asked has changed since you opened it. Check the amount and the reasons anew.")
-        if any(vote.voter_id == by.pk for vote in decider.votes_for(question)):
-            return False
-        for each in waiting:
-            _vote(each, asked[each.pk], decision, (by, counts_for), comment.strip(), now, cap_usd)
-        if approved := [each for each in waiting if each.state == JobState.APPROVED]:
-            budgets.check_and_reserve(approved, now)
-        changed = next(each for each in waiting if each.pk == job.pk)
-        for name in ("state", "due_at", "approved_usd", "max_usd", "state_since", "approved_at", "ended_at"):
-            setattr(job, name, getattr(changed, name))
+        vote(found, decision, by=by, comment=comment, now=now, cap_usd=cap_usd)
+        bring_up_to_date(job, found.waiting)
     return True
 
 
-def _lock_waiting(job: Job) -> list[Job]:
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Jobs that wait for one answer, their rows locked; their questions by job; and for whom a vote would count."""
+
+    waiting: list[Job]
+    asked: dict[UUID, Approval]
+    counts_for: User
+
+
+def open_question(job: Job, *, by: User, digest: str | None, now: datetime) -> Open | None:
+    """Lock what waits for the same answer as `job`; None where nothing does, or `by` has voted already.
+
+    Raises NotPermitted and Changed as `approve`. The caller has held the budgets.
+    """
+    waiting = lock_waiting(job)
+    asked = {each.job_id: each for each in Approval.objects.filter(job__in=waiting)}
+    decider, question = Decider.load(by, [job], now=now), asked.get(job.pk)
+    if question is None:
+        decider.represents(job, Approval.objects.filter(job=job).first() or Approval(job_id=job.pk, asked_at=now))
+        return None
+    counts_for = decider.represents(job, question)
+    check_digest(question, digest)
+    if any(vote.voter_id == by.pk for vote in decider.votes_for(question)):
+        return None
+    return Open(waiting, asked, counts_for)
+
+
+def check_digest(question: Approval, digest: str | None) -> None:
+    """Raise Changed where what a person has seen is not what is asked."""
+    if digest is not None and digest != question.digest:
+        raise Changed("What is asked has changed since you opened it. Check the amount and the reasons anew.")
+
+
+def vote(
+    found: Open, decision: Approval.Decision, *, by: User, comment: str, now: datetime, cap_usd: Decimal | None
+) -> None:
+    """Write a vote for each job, and take what is approved now from the budgets."""
+    for each in found.waiting:
+        _vote(each, found.asked[each.pk], decision, (by, found.counts_for), comment.strip(), now, cap_usd)
+    reserve_approved(found.waiting, now)
+
+
+def reserve_approved(jobs: Sequence[Job], now: datetime) -> None:
+    """Take what those of the jobs that are approved may cost from the budgets; raise NotAllowed as `approve`."""
+    if approved := [each for each in jobs if each.state == JobState.APPROVED]:
+        budgets.check_and_reserve(approved, now)
+
+
+def bring_up_to_date(job: Job, rows: Sequence[Job]) -> None:
+    """Give the caller's instance of a job what was written to its row, which is among `rows`."""
+    changed = next(each for each in rows if each.pk == job.pk)
+    for name in ("state", "due_at", "approved_usd", "max_usd", "state_since", "approved_at", "ended_at", "strategy"):
+        setattr(job, name, getattr(changed, name))
+
+
+def lock_waiting(job: Job) -> list[Job]:
     """Return the job and the others of its sweep that wait for the same answer; all of a sweep are locked in one order.
 
     Empty where the job does not wait.
@@ -121,17 +165,19 @@ def _vote(
         voted_at=now,
     )
     message = _message(decision, people, comment, cap_usd)
-    missing = 0 if decision is Approval.Decision.REJECTED else question.votes_needed - _count(job, question)
-    if missing <= 0:
-        _decide(job, question, decision, by, comment, message, now)
+    is_rejection = decision is Approval.Decision.REJECTED
+    missing = 0 if is_rejection else count_missing(job, question)
+    if is_rejection or (missing <= 0 and question.requested_spec is None):
+        decide(job, question, decision, by=by, actor=by, comment=comment, message=message, now=now)
         return
+    rest = f"{missing} more of {question.votes_needed} needed" if missing > 0 else "the requester has to accept it"
     transitions.record_event(
         job,
         JobEvent.Kind.VOTED,
         now=now,
         actor=by,
         reason=decision.value,
-        message=f"{message.removesuffix('.')}; {missing} more of {question.votes_needed} needed.",
+        message=f"{message.removesuffix('.')}; {rest}.",
         once_key=f"voted:{question.asked_at.isoformat()}:{by.pk}",
         detail={"votes_needed": question.votes_needed, "missing": missing},
     )
@@ -144,17 +190,25 @@ def _message(decision: Approval.Decision, people: Sequence[User], comment: str, 
     return f"{by.get_username()}{instead} {decision.value} it{up_to}" + (f": {comment}" if comment else ".")
 
 
-def _count(job: Job, question: Approval) -> int:
-    """Return how many have approved this question and may still decide: a vote ends with the role."""
+def count_missing(job: Job, question: Approval) -> int:
+    """Return how many more have to approve; votes of those who may decide no more are not counted."""
     votes = Vote.objects.filter(job=job, asked_at=question.asked_at, decision=Approval.Decision.APPROVED)
     voters = [vote.counts_for for vote in votes.select_related("counts_for")]
-    return count_eligible(voters, job, question)
+    return max(question.votes_needed - count_eligible(voters, job, question), 0)
 
 
-def _decide(
-    job: Job, question: Approval, decision: Approval.Decision, by: User, comment: str, message: str, now: datetime
+def decide(
+    job: Job,
+    question: Approval,
+    decision: Approval.Decision,
+    *,
+    by: User,
+    actor: User,
+    comment: str,
+    message: str,
+    now: datetime,
 ) -> None:
-    """Move the job on, and close its question."""
+    """Move the job on by what `actor` did, and close its question with the answer of `by`."""
     votes = Vote.objects.filter(job=job, asked_at=question.asked_at)
     cap = min((vote.cap_usd for vote in votes if vote.cap_usd is not None), default=None)
     is_allowed = decision is Approval.Decision.APPROVED
@@ -162,7 +216,7 @@ def _decide(
     allowed = {"approved_usd": min(amounts, default=None), "due_at": now}
     to = JobState.APPROVED if is_allowed else JobState.REJECTED
     columns = allowed if is_allowed else {"due_at": None}
-    if not transitions.transition(job, to, now=now, actor=by, reason=decision.value, message=message, **columns):
+    if not transitions.transition(job, to, now=now, actor=actor, reason=decision.value, message=message, **columns):
         raise RuntimeError(f"job {job.pk} is locked and cannot go from {job.state} to {to}")
     Approval.objects.filter(pk=question.pk).update(
         decision=decision,

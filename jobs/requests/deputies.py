@@ -4,10 +4,12 @@ from datetime import date, datetime, timedelta
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import QuerySet
 
 from jobs.models import Deputy, Membership, Role
 
 MAX_DAYS = 90
+WHO_MAY = "The deputy has to be an engineer, approver or lead of a team in which you approve jobs."
 MAX_OPEN = 20
 """Deputies that one person may have named for days to come."""
 
@@ -22,8 +24,8 @@ def name_deputy(person: User, deputy_name: str, *, first_day: date, last_day: da
     deputy = User.objects.filter(username=deputy_name.strip(), is_active=True).first()
     if deputy is not None and deputy.pk == person.pk:
         raise ValueError("Nobody is their own deputy.")
-    if deputy is None or not _work_together(person, deputy):
-        raise ValueError("The deputy has to be an engineer, approver or lead of a team in which you approve jobs.")
+    if deputy is None or not possible_deputies(person).filter(pk=deputy.pk).exists():
+        raise ValueError(WHO_MAY)
     if Deputy.objects.filter(person=person, ended_at=None, last_day__gte=now.date()).count() >= MAX_OPEN:
         raise ValueError(f"You have named {MAX_OPEN} deputies already. End one of them first.")
     return Deputy.objects.create(person=person, deputy=deputy, first_day=first_day, last_day=last_day, named_at=now)
@@ -40,6 +42,8 @@ def end_deputy(person: User, pk: int, *, now: datetime) -> bool:
     return True
 
 
-def _work_together(person: User, deputy: User) -> bool:
+def possible_deputies(person: User) -> QuerySet[User]:
+    """Return who may decide in the place of `person`: those who work in a team in which the person decides, by name."""
     deciding = Membership.objects.filter(user=person, role__in=(Role.APPROVER, Role.LEAD)).values("team")
-    return Membership.objects.filter(user=deputy, team__in=deciding).exclude(role=Role.VIEWER).exists()
+    working = Membership.objects.filter(team__in=deciding).exclude(role=Role.VIEWER).values("user")
+    return User.objects.filter(pk__in=working, is_active=True).exclude(pk=person.pk).order_by("username")

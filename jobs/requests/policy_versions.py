@@ -1,7 +1,7 @@
 """The policy of a team: what counts now, and saving another version; versions are only added."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from decimal import Decimal
 
@@ -36,6 +36,8 @@ class Terms:
     remind_hours: int = UNSET_REMIND_HOURS
     expire_hours: int = 168
     cancel_over_approved: bool = False
+    cancel_at_cap: bool = True
+    approvers_choose_strategy: bool = False
 
 
 def limits_of(team: Team) -> Limits:
@@ -61,13 +63,15 @@ def terms_of(version: PolicyVersion | None) -> Terms:
     """Return what a version says beside its rules."""
     if version is None:
         return Terms(expire_hours=0)
-    return Terms(version.drift_percent, version.remind_hours, version.expire_hours, version.cancel_over_approved)
+    return Terms(**{field.name: getattr(version, field.name) for field in fields(Terms)})
 
 
 def first_terms(team: Team) -> Terms:
     """Return what the first version of a team begins with: it cancels what costs more than approved as before."""
-    before = Policy.objects.filter(team=team).values_list("cancel_over_approved", flat=True).first()
-    return Terms(cancel_over_approved=bool(before))
+    before = Policy.objects.filter(team=team).first()
+    if before is None:
+        return Terms()
+    return Terms(cancel_over_approved=before.cancel_over_approved, cancel_at_cap=before.cancel_at_cap)
 
 
 def save_policy(
@@ -94,16 +98,13 @@ def save_policy(
             team=team,
             number=number + 1,
             rules=stored,
-            drift_percent=terms.drift_percent,
-            remind_hours=terms.remind_hours,
-            expire_hours=terms.expire_hours,
-            cancel_over_approved=terms.cancel_over_approved,
+            **asdict(terms),
             saved_by=by,
             saved_at=now,
             note=note.strip()[:200],
         )
-        row.cancel_over_approved = terms.cancel_over_approved
-        row.save(update_fields=["current", "cancel_over_approved"])
+        row.cancel_over_approved, row.cancel_at_cap = terms.cancel_over_approved, terms.cancel_at_cap
+        row.save(update_fields=["current", "cancel_over_approved", "cancel_at_cap"])
     return row.current
 
 

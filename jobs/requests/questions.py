@@ -32,6 +32,7 @@ def ask(job: Job, findings: Sequence[Mapping[str, Any]], policy: Mapping[str, An
         "digest": digest_of(job, policy),
         "decided_usd": None,
         "cap_usd": None,
+        "requested_spec": None,
         "remind_at": now + timedelta(hours=terms.remind_hours) if terms.remind_hours else None,
         "expires_at": now + timedelta(hours=terms.expire_hours) if terms.expire_hours else None,
     }

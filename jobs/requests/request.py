@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Any
 from uuid import UUID, uuid4
 
 from django.contrib.auth.models import User
@@ -26,6 +27,10 @@ ASSESSED = {
     Outcome.NEEDS_APPROVAL: "Checked by rules and policy: an approver has to decide.",
 }
 """The message of a job's first event; one that is refused is not kept."""
+
+
+FIRST_KEY = "judged:request"
+"""The key of a job's first event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +91,9 @@ def request_jobs(submissions: Sequence[spec.Submission], asked: Asked, *, reques
                 check_may_be_kept(assessment)
             asks = [finding.as_dict() for each in assessments for finding in each.approvals]
             jobs = [_row(each, asked, key, sweep, share=size) for each, key in zip(assessments, keys, strict=True)]
-            for job, assessment in zip(jobs, assessments, strict=True):
+            for job, assessment, submission in zip(jobs, assessments, submissions, strict=True):
                 own = [finding.as_dict() for finding in assessment.approvals]
-                _first_events(job, assessment, own or asks, by=asked.by, now=asked.now)
+                _first_events(job, assessment, submission, own or asks, asked)
                 _poll_its_resource(job, asked.now)
             budgets.reserve(jobs, asked.now)
     except IntegrityError:  # the same click arrived twice at the same time
@@ -101,6 +106,13 @@ def request_jobs(submissions: Sequence[spec.Submission], asked: Asked, *, reques
 def requested_job(by: User, request_key: str) -> Job | None:
     """Return the job that `by` requested with this key, None where there is none."""
     return Job.objects.filter(owner=by, request_key=request_key).first()
+
+
+def is_request_of(job: Job, submission: spec.Submission) -> bool:
+    """Tell whether a job was requested with this submission, whatever was changed in it since, but for its name."""
+    event = job.events.filter(once_key=FIRST_KEY).first()
+    digest = event.detail.get("requested") if event is not None else None
+    return bool((digest or job.spec_digest) == submission.digest)
 
 
 def _requested(by: User, keys: Sequence[str]) -> list[Job]:
@@ -130,34 +142,42 @@ def submission_of(job: Job) -> spec.Submission:
 
 def _row(assessment: Assessment, asked: Asked, request_key: str, sweep: UUID | None, *, share: int) -> Job:
     """Write the row of a job; `share` is the number of jobs that share the team's limit."""
-    assert assessment.estimate is not None
-    assert assessment.decision is not None
-    submission, limit = assessment.submission, assessment.decision.limit_usd
+    submission = assessment.submission
     return Job.objects.create(
         team=asked.team,
         owner=asked.by,
+        sweep=sweep,
+        request_key=request_key,
         kind=submission.kind,
         display_name=submission.display_name,
         project=submission.project,
         region=submission.region,
-        strategy=strategies.strategy_of(submission).key,
-        machines=submission.machines_summary,
-        spec=spec.rest_body(submission.job),
-        spec_digest=submission.digest,
-        sweep=sweep,
-        request_key=request_key,
         cloned_from=asked.cloned_from,
         expected_seconds=int(asked.expected.total_seconds()),
-        hourly_usd=storable(assessment.estimate.usd_per_hour),
-        estimate_usd=storable(assessment.estimate.expected_usd),
-        estimate=assessment.estimate.as_dict(),
-        max_usd=assessment.max_usd,
         cap_usd=asked.cap_usd,
-        limit_usd=None if limit is None else limit if share == 1 else round_up(limit / share),
         state="",
         state_since=asked.now,
         requested_at=asked.now,
+        **assessed_columns(assessment, share),
     )
+
+
+def assessed_columns(assessment: Assessment, share: int) -> dict[str, Any]:
+    """Return the columns of a job that say what was judged: its body, its estimate and its amounts."""
+    assert assessment.estimate is not None
+    assert assessment.decision is not None
+    submission, limit = assessment.submission, assessment.decision.limit_usd
+    return {
+        "strategy": strategies.strategy_of(submission).key,
+        "machines": submission.machines_summary,
+        "spec": spec.rest_body(submission.job),
+        "spec_digest": submission.digest,
+        "hourly_usd": storable(assessment.estimate.usd_per_hour),
+        "estimate_usd": storable(assessment.estimate.expected_usd),
+        "estimate": assessment.estimate.as_dict(),
+        "max_usd": assessment.max_usd,
+        "limit_usd": None if limit is None else limit if share == 1 else round_up(limit / share),
+    }
 
 
 def storable(usd: Decimal | None) -> Decimal | None:
@@ -165,8 +185,15 @@ def storable(usd: Decimal | None) -> Decimal | None:
     return usd if usd is not None and usd < MAX_USD else None
 
 
-def _first_events(job: Job, assessment: Assessment, asks: list[dict[str, object]], *, by: User, now: datetime) -> None:
-    """Write the events of a request; `asks` are the findings that an approver has to agree to."""
+def _first_events(
+    job: Job,
+    assessment: Assessment,
+    submission: spec.Submission,
+    asks: list[dict[str, object]],
+    asked: Asked,
+) -> None:
+    """Write the events of a request for `submission`; `asks` are the findings that an approver has to agree to."""
+    by, now = asked.by, asked.now
     outcome = Outcome.NEEDS_APPROVAL if asks else Outcome.ALLOWED
     findings = [finding.as_dict() for finding in assessment.findings]
     policy = assessment.decision.as_dict() if assessment.decision is not None else None
@@ -176,19 +203,14 @@ def _first_events(job: Job, assessment: Assessment, asks: list[dict[str, object]
         now=now,
         message=ASSESSED[outcome],
         reason=outcome,
-        detail={"findings": findings, "policy": policy},
-        once_key="judged:request",
+        detail={"findings": findings, "policy": policy, "requested": submission.digest},
+        once_key=FIRST_KEY,
     )
     if asks:
         ask(job, asks, policy, now=now)
-        transitions.transition(
-            job,
-            JobState.AWAITING_APPROVAL,
-            now=now,
-            actor=by,
-            reason="requested",
-            message=f"{by.get_username()} requested the job; policy asks for an approval.",
-        )
+        message = f"{by.get_username()} requested the job; policy asks for an approval."
+        to = JobState.AWAITING_APPROVAL
+        transitions.transition(job, to, now=now, actor=by, reason="requested", message=message)
     else:
         transitions.transition(
             job,

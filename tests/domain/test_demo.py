@@ -32,12 +32,13 @@ def state(settings: object, tmp_path: object) -> object:
 
 
 def test_creates_everybody_who_signs_in() -> None:
-    assert people.create("127.0.0.1") == ["engineer", "approver", "stranger", "admin"]
+    assert people.create("127.0.0.1") == ["engineer", "approver", "lead", "stranger", "admin"]
 
     roles = {f"{row.user} in {row.team}": row.role for row in Membership.objects.select_related("user", "team")}
     assert roles == {
         "engineer in vision": "engineer",
         "approver in vision": "approver",
+        "lead in vision": "lead",
         "stranger in speech": "engineer",
     }
     assert [user.username for user in User.objects.filter(is_superuser=True)] == ["admin"]
@@ -114,7 +115,7 @@ def test_is_refused_when_the_settings_say_that_others_can(
 
     with pytest.raises(people.NotLoopback, match=why):
         people.create("127.0.0.1")
-    with pytest.raises(ImproperlyConfigured, match=rf"admin, approver, engineer, stranger can sign in .*{why}"):
+    with pytest.raises(ImproperlyConfigured, match=rf"admin, approver, engineer, lead, stranger can sign in .*{why}"):
         known_password.refuse_start()
 
 
@@ -129,7 +130,7 @@ def test_that_have_passwords_of_their_own_stop_no_start(settings: object) -> Non
     people.create("127.0.0.1")
     settings.SECURE = True  # type: ignore[attr-defined]
 
-    assert people.close() == ["admin", "approver", "engineer", "stranger"]
+    assert people.close() == ["admin", "approver", "engineer", "lead", "stranger"]
 
     known_password.refuse_start()
     assert people.close() == []
@@ -154,7 +155,7 @@ def test_knows_whose_password_everybody_knows() -> None:
     engineer.set_password("my own")
     engineer.save()
 
-    assert known_password.people() == ["admin", "approver", "stranger"]
+    assert known_password.people() == ["admin", "approver", "lead", "stranger"]
 
 
 class TestTheCommand:
@@ -177,7 +178,7 @@ class TestTheCommand:
 
             call_command("demo")
 
-        assert capsys.readouterr().out == "Created: engineer, approver, stranger, admin.\n"
+        assert capsys.readouterr().out == "Created: engineer, approver, lead, stranger, admin.\n"
 
 
 class TestItsJobs:
@@ -225,7 +226,7 @@ class TestItsJobs:
 
         call_command("demo", "--close")
 
-        assert capsys.readouterr().out == "Cannot sign in any more: admin, approver, engineer, stranger.\n"
+        assert capsys.readouterr().out == "Cannot sign in any more: admin, approver, engineer, lead, stranger.\n"
         assert known_password.people() == []
 
     def test_believes_the_site_that_runs(self, state: object) -> None:
@@ -245,7 +246,7 @@ class TestServingOthers:
     def test_up_refuses_while_everybody_knows_a_password(self, state: object) -> None:
         people.create("127.0.0.1")
 
-        with pytest.raises(CommandError, match="admin, approver, engineer, stranger can sign in") as refusal:
+        with pytest.raises(CommandError, match="admin, approver, engineer, lead, stranger can sign in") as refusal:
             call_command("up", host="0.0.0.0", no_emulator=True)
         assert "manage.py changepassword NAME" in str(refusal.value)
         assert "manage.py demo --close" in str(refusal.value)

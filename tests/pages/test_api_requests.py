@@ -7,6 +7,7 @@ import pytest
 import yaml
 from django.contrib.auth.models import User
 
+from jobs import requests
 from jobs.models import Job, Policy, Team
 from tests.domain.test_concurrency import together
 from tests.pages.conftest import MakeJob
@@ -170,6 +171,19 @@ class TestIdempotency:
         assert answer.status_code == 422
         assert answer.json()["type"] == "/api/#problem-key-reused"
         assert Job.objects.count() == 1
+
+    def test_finds_a_job_whose_strategy_an_approver_has_changed(
+        self, api: Caller, approver: User, clock: Clock
+    ) -> None:
+        body = samples.body(**samples.limited(100, {"strategy": "STANDARD"}))
+        asked = {"spec": body, "expected_seconds": 360_000}
+        api.post("/jobs", asked, key="run-1")
+        requests.approve_as(Job.objects.get(), "spot", by=approver, comment="", now=clock.now)
+
+        again = api.post("/jobs", asked, key="run-1")
+
+        assert (again.status_code, again.json()["is_repeated"]) == (200, True)
+        assert again.json()["job"]["strategy"] == "spot"
 
     def test_a_key_is_a_persons_own(self, api: Caller, teammate: User) -> None:
         first, second = api.post("/jobs", cheap(), key="k"), caller(teammate).post("/jobs", cheap(), key="k")

@@ -146,6 +146,7 @@ ACCESS = {
     "cancel": of_team(ENGINEER, ENGINEER),
     "job-delete": of_team(VIEWER, APPROVER),
     "decide": of_team(NO_ONE, ENGINEER),  # who decides in somebody's place; jobs.requests refuses others
+    "job-offers": of_team(),
     "job-event-list": of_team(),
     "job-events": of_team(),
     "job-spec": of_team(),

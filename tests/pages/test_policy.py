@@ -75,6 +75,13 @@ class TestSave:
 
         assert [rule["outcome"] for rule in PolicyVersion.objects.get().rules] == ["refuse", "ask"]
 
+    @pytest.mark.parametrize(("moved", "to", "order"), [(2, 1, "cab"), (0, 3, "bca"), (0, 2, "bac"), (1, 3, "acb")])
+    def test_puts_a_rule_where_its_new_position_says(self, lead: Client, moved: int, to: int, order: str) -> None:
+        rows = draft(*({"outcome": "allow", "words": name} for name in "abc"), action="save")
+        lead.post("/policy/", rows | {f"rule-{moved}-ORDER": str(to)})
+
+        assert "".join(rule["words"] for rule in PolicyVersion.objects.get().rules) == order
+
     def test_of_the_second_lead_is_told_and_nothing_typed_is_lost(
         self, lead: Client, team: Team, signed_in: SignIn
     ) -> None:

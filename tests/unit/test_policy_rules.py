@@ -203,4 +203,4 @@ def test_a_rule_reads_as_a_sentence() -> None:
     )
 
     assert describe(rule) == "Ask 1 of lena if a job is expected to cost over $500.00, runs under spot or standard"
-    assert describe(Rule(outcome="require", require_labels=["owner"])) == "Require the label owner"
+    assert describe(Rule(outcome="require", require_labels=["owner"])) == "Require the label owner of every job"

@@ -19,6 +19,7 @@ TEAMS = {
 MEMBERS = (
     ("vision", "engineer", Role.ENGINEER),
     ("vision", "approver", Role.APPROVER),
+    ("vision", "lead", Role.LEAD),
     ("speech", "stranger", Role.ENGINEER),
 )
 ASK_OVER_USD = {"vision": Decimal("1.00"), "speech": Decimal("50.00")}

@@ -1,0 +1,50 @@
+"""A request under other strategies: what it would cost, and which an approver may choose in its place."""
+
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from dashboard.pages.parts.strategy_rows import PAID_FOR, StrategyRow, strategy_rows
+from jobs import requests, spec
+from jobs.assessment import assess
+from jobs.models import Job
+from jobs.requests.policy_versions import terms_of
+from jobs.strategies import STRATEGIES
+
+
+def ways_of(job: Job, now: datetime) -> list[StrategyRow]:
+    """Return what the job would cost as of now under its strategy and each other that it could run under."""
+    body, _ = spec.read(job.kind, job.spec)
+    if body is None:
+        return []
+    submission = spec.Submission(kind=job.kind, project=job.project, region=job.region, job=body)
+    context = requests.load_context(job.team, submission, now=now, is_preview=True, has_identical=False)
+    expected = timedelta(seconds=job.expected_seconds)
+    assessment = assess(submission, context, expected=expected, compares=True)
+    rows = strategy_rows(assessment.alternatives, chosen=job.strategy)
+    return [row for row in rows if row.is_priced and (row.key == job.strategy or not (row.obstacles or row.needs))]
+
+
+def cheaper(ways: list[StrategyRow], job: Job) -> list[StrategyRow]:
+    """Return the strategies that are expected to cost less than the one asked for, the cheapest first.
+
+    Machines that somebody pays for already are left out: nobody here knows whether there are any.
+    """
+    asked = next((row.expected_usd for row in ways if row.key == job.strategy), None)
+    prices: dict[str, Decimal] = {
+        row.key: row.expected_usd
+        for row in ways
+        if row.expected_usd is not None and row.key not in PAID_FOR and row.key != job.strategy
+    }
+    found = [row for row in ways if row.key in prices and asked is not None and prices[row.key] < asked]
+    return sorted(found, key=lambda row: prices[row.key])
+
+
+def asks_requester(job: Job) -> bool:
+    """Tell whether the requester has to accept a strategy that an approver chooses."""
+    policy = getattr(job.team, "policy", None)
+    return not terms_of(policy.current if policy is not None else None).approvers_choose_strategy
+
+
+def label_of(job: Job) -> str:
+    """Return the name of the job's strategy."""
+    return STRATEGIES[job.strategy].label if job.strategy in STRATEGIES else job.strategy

@@ -1,0 +1,237 @@
+"""An approver approves a job under another strategy, and the requester accepts that or keeps the request.
+
+The job is judged anew under the strategy and asked about anew: a vote for the request as it was counts no more, and the
+approver's vote is for the digest of the changed job. Unless the team's policy lets approvers choose the strategy, the
+job goes on once its requester has accepted the change as well.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from jobs import budgets, spec, transitions
+from jobs.assessment import Assessment, assess
+from jobs.cost import CENT, format_usd
+from jobs.errors import NotPermitted
+from jobs.models import Approval, Job, JobEvent, Vote
+from jobs.requests.approval import (
+    MAX_CAP,
+    Changed,
+    bring_up_to_date,
+    check_digest,
+    count_missing,
+    decide,
+    lock_waiting,
+    open_question,
+    reserve_approved,
+    vote,
+)
+from jobs.requests.context import load_context, with_cap
+from jobs.requests.keeping import check_may_be_kept
+from jobs.requests.permissions import check_is_ours, check_may_request
+from jobs.requests.policy_versions import current_version, terms_of
+from jobs.requests.questions import ask
+from jobs.requests.request import assessed_columns, submission_of, sweep_size
+from jobs.strategies import STRATEGIES, strategy_of
+
+
+def approve_as(
+    job: Job,
+    strategy: str,
+    *,
+    by: User,
+    comment: str,
+    now: datetime,
+    digest: str | None = None,
+    expected_usd: Decimal | None = None,
+    cap_usd: Decimal | None = None,
+) -> bool:
+    """Vote for a job that awaits approval under another strategy; False when it was answered before, as `approve`.
+
+    Holds for all jobs of a sweep that wait for the same answer. `expected_usd` is what the person has seen that a job
+    is expected to cost under the strategy. Raises as `approve`; Changed where that amount is another one now;
+    NotAllowed, with nothing written, where the job may not run under the strategy; ValueError for an unknown one.
+    """
+    if strategy not in STRATEGIES:
+        raise ValueError("Choose a strategy that there is.")
+    if cap_usd is not None and not 0 < cap_usd < MAX_CAP:
+        raise ValueError("A cap is an amount over $0.")
+    check_is_ours(job)
+    with transaction.atomic():
+        budgets.hold_budgets(job.team_id)
+        found = open_question(job, by=by, digest=digest, now=now)
+        if found is None:
+            return False
+        assessments = _assess(found.waiting, _bodies(found.waiting, strategy), now)
+        if expected_usd is not None and _expected(assessments[0]) != expected_usd:
+            raise Changed("What the job costs under that strategy has changed since you opened it. Check it anew.")
+        requested = {each.pk: found.asked[each.pk].requested_spec or each.spec for each in found.waiting}
+        asks_requester = not terms_of(current_version(job.team)).approvers_choose_strategy
+        _ask_anew(found.waiting, assessments, by, found.asked, now, asks_requester=asks_requester)
+        for pk, body in requested.items() if asks_requester else ():
+            Approval.objects.filter(job=pk).update(requested_spec=body)
+        changed = open_question(found.waiting[0], by=by, digest=None, now=now)  # others may have to decide now
+        assert changed is not None
+        vote(changed, Approval.Decision.APPROVED, by=by, comment=comment, now=now, cap_usd=cap_usd)
+        bring_up_to_date(job, changed.waiting)
+    return True
+
+
+def _bodies(jobs: Sequence[Job], strategy: str) -> list[spec.Submission]:
+    """Return the jobs as they would be sent under another strategy; raise Changed and ValueError as `approve_as`."""
+    if any(job.strategy == strategy for job in jobs):
+        raise Changed("The job runs under that strategy already. Check it anew, then decide.")
+    bodies = [STRATEGIES[strategy].apply(submission_of(job)) for job in jobs]
+    if any(strategy_of(body).key != strategy for body in bodies):
+        raise ValueError("That strategy needs a value, such as the name of a resource, that the requester gives.")
+    return bodies
+
+
+def accept_change(job: Job, *, by: User, now: datetime, digest: str | None = None) -> bool:
+    """Accept, as the requester, the strategy that an approver chose; False where nothing waits for that.
+
+    The job goes on where enough people have approved it. Raises NotPermitted for anybody else, Changed and NotAllowed
+    as `approve`.
+    """
+    with transaction.atomic():
+        waiting, questions = _proposed(job, by, digest)
+        for each in waiting:
+            question = questions[each.pk]
+            Approval.objects.filter(pk=question.pk).update(requested_spec=None)
+            label = STRATEGIES[each.strategy].label
+            words = f"{by.get_username()} accepted that it runs under {label}."
+            _record_answer(each, question, by, "accepted", words, now)
+            votes = Vote.objects.filter(job=each, asked_at=question.asked_at).select_related("voter").order_by("pk")
+            last = votes.last()
+            if last is None or count_missing(each, question):
+                continue
+            words, approved = f"{words[:-1]}; {last.voter.get_username()} approved it.", Approval.Decision.APPROVED
+            decide(each, question, approved, by=last.voter, actor=by, comment=last.comment, message=words, now=now)
+        if waiting:
+            reserve_approved(waiting, now)
+            bring_up_to_date(job, waiting)
+    return bool(waiting)
+
+
+def keep_request(job: Job, *, by: User, now: datetime, digest: str | None = None) -> bool:
+    """Refuse, as the requester, the strategy that an approver chose: the request is judged and asked about as it was.
+
+    Returns and raises as `accept_change`.
+    """
+    with transaction.atomic():
+        waiting, questions = _proposed(job, by, digest)
+        bodies = [_read(each, questions[each.pk].requested_spec or {}) for each in waiting]
+        for each in waiting:
+            words = f"{by.get_username()} kept the request as it was."
+            _record_answer(each, questions[each.pk], by, "kept", words, now)
+        _ask_anew(waiting, _assess(waiting, bodies, now), by, questions, now, asks_requester=False)
+        if waiting:
+            bring_up_to_date(job, waiting)
+    return bool(waiting)
+
+
+def _proposed(job: Job, by: User, digest: str | None) -> tuple[list[Job], Mapping[Any, Approval]]:
+    """Lock the jobs whose changed strategy waits for the requester, and return them with their questions."""
+    if job.owner_id != by.pk:
+        raise NotPermitted("Only who requested the job accepts another strategy for it.")
+    check_may_request(by, job.team)
+    budgets.hold_budgets(job.team_id)
+    waiting = lock_waiting(job)
+    questions = {each.job_id: each for each in Approval.objects.filter(job__in=waiting, requested_spec__isnull=False)}
+    if job.pk in questions:
+        check_digest(questions[job.pk], digest)
+        return [each for each in waiting if each.pk in questions], questions
+    return [], {}
+
+
+def _assess(jobs: Sequence[Job], bodies: Sequence[spec.Submission], now: datetime) -> list[Assessment]:
+    """Assess the jobs anew as they were requested, together; raise NotAllowed where one is refused."""
+    if not jobs:
+        return []
+    first, size = jobs[0], sweep_size(jobs[0])
+    context = load_context(first.team, bodies[0], now=now, sweep_size=size, by=first.owner)
+    context = with_cap(context, first.team, first.cap_usd)
+    found = [
+        assess(body, context, expected=timedelta(seconds=each.expected_seconds))
+        for each, body in zip(jobs, bodies, strict=True)
+    ]
+    for assessment in found:
+        check_may_be_kept(assessment)
+    return found
+
+
+def _ask_anew(
+    jobs: Sequence[Job],
+    assessments: Sequence[Assessment],
+    by: User,
+    questions: Mapping[Any, Approval],
+    now: datetime,
+    *,
+    asks_requester: bool,
+) -> None:
+    """Write the changed jobs and the questions about them, which make the earlier ones void."""
+    asks = [finding.as_dict() for each in assessments for finding in each.approvals]
+    for job, assessment in zip(jobs, assessments, strict=True):
+        assert assessment.decision is not None
+        at = max(now, questions[job.pk].asked_at + timedelta(microseconds=1))  # votes are for a question of a time
+        _record_change(job, assessment, by, now, at, asks_requester=asks_requester)
+        own = [finding.as_dict() for finding in assessment.approvals]
+        ask(job, own or asks, assessment.decision.as_dict(), now=at)
+
+
+def _record_change(
+    job: Job, assessment: Assessment, by: User, now: datetime, at: datetime, *, asks_requester: bool
+) -> None:
+    """Write the columns of the changed job with the events that tell what was changed and what was judged."""
+    assert assessment.decision is not None
+    before = (job.strategy, job.estimate_usd, job.spec_digest)
+    columns = assessed_columns(assessment, sweep_size(job))
+    transitions.record_event(
+        job,
+        JobEvent.Kind.CHANGED,
+        now=now,
+        actor=by,
+        reason=str(columns["strategy"]),
+        message=f"{by.get_username()} changed the strategy from {_cost(*before[:2])} to "
+        f"{_cost(columns['strategy'], columns['estimate_usd'])}.",
+        once_key=f"changed:{at.isoformat()}",
+        detail={"asks_requester": asks_requester, "digest_before": before[2], "digest": columns["spec_digest"]},
+        **columns,
+    )
+    findings = [finding.as_dict() for finding in assessment.findings]
+    transitions.record_event(
+        job,
+        JobEvent.Kind.ASSESSED,
+        now=now,
+        message="Checked by rules and policy under the other strategy.",
+        reason=str(assessment.outcome),
+        once_key=f"judged:{at.isoformat()}",
+        detail={"findings": findings, "policy": assessment.decision.as_dict()},
+    )
+
+
+def _cost(strategy: str, usd: Decimal | None) -> str:
+    label = STRATEGIES[strategy].label if strategy in STRATEGIES else strategy
+    return f"{label} (about {format_usd(usd)})" if usd is not None else label
+
+
+def _expected(assessment: Assessment) -> Decimal | None:
+    usd = assessment.estimate.expected_usd if assessment.estimate is not None else None
+    return None if usd is None else usd.quantize(CENT, ROUND_HALF_UP)
+
+
+def _read(job: Job, body: Mapping[str, Any]) -> spec.Submission:
+    found, findings = spec.read(job.kind, dict(body))
+    if found is None:
+        raise ValueError(f"the request of job {job.pk} cannot be read: {findings}")
+    return spec.Submission(kind=job.kind, project=job.project, region=job.region, job=found)
+
+
+def _record_answer(job: Job, question: Approval, by: User, reason: str, message: str, now: datetime) -> None:
+    key = f"change_answered:{question.asked_at.isoformat()}"
+    kind = JobEvent.Kind.CHANGE_ANSWERED
+    transitions.record_event(job, kind, now=now, actor=by, reason=reason, message=message, once_key=key)

@@ -1,0 +1,133 @@
+"""How a team agrees on money, in Chromium: a lead sets budget and policy, an approver away leaves it to a deputy."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.support.browser import Window
+
+pytestmark = pytest.mark.browser
+
+OpenWindow = Callable[..., Window]
+RUN_MILLISECONDS = 180_000
+
+
+def compose_example(page: Page, name: str) -> None:
+    """Submit the example under a name."""
+    page.goto("/jobs/new/?example=1")
+    page.get_by_label("Display name", exact=True).fill(name)
+    page.get_by_role("button", name="Submit").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(name)
+
+
+def rule(page: Page, number: int) -> Locator:
+    """Return the card of a rule on the policy page."""
+    return page.get_by_role("region", name=f"Rule {number}", exact=True)
+
+
+def test_a_lead_sets_a_budget_and_a_policy(window: OpenWindow) -> None:
+    engineer, lead, stranger = (window().sign_in(name) for name in ("engineer", "lead", "stranger"))
+    compose_example(engineer.page, "before-the-policy")
+    page = lead.page
+
+    page.get_by_role("link", name="Spend", exact=True).click()
+    page.get_by_role("link", name="Set a budget").click()
+    page.get_by_role("link", name="New budget").click()
+    page.get_by_label("Name").fill("training of vision")
+    page.get_by_label("US dollars a month").fill("500")
+    page.get_by_label("When a job may cost more than is left").select_option(label="refuse it")
+    page.get_by_label("Reason").fill("agreed for this quarter")
+    page.get_by_role("button", name="Set the budget").click()
+    row = page.get_by_role("row").filter(has_text="training of vision")
+    expect(row).to_contain_text("$500.00")
+    expect(row).to_contain_text("is refused")
+
+    page.get_by_text("More", exact=True).click()
+    page.get_by_role("link", name="Policy", exact=True).click()
+    expect(rule(page, 2)).to_contain_text("Ask 1 approver or lead if a job may cost over $1.00")
+    rule(page, 2).get_by_label("Cost over, USD").fill("0.01")
+    page.get_by_role("button", name="Add a rule").click()
+    rule(page, 3).get_by_label("Outcome").select_option(label="Refuse")
+    rule(page, 3).get_by_label("Position").fill("1")
+    rule(page, 3).get_by_label("Accelerators over").fill("8")
+    rule(page, 3).get_by_label("What the requester reads").fill("Ask the leads for a reservation first.")
+
+    page.get_by_role("button", name=re.compile("^Test on the last")).click()
+    tested = page.get_by_role("region", name="Test")
+    expect(tested).to_contain_text("This policy would have asked for 1 of the last 1 jobs")
+    page.get_by_label("Why it is changed").fill("no surprises")
+    page.get_by_role("button", name="Save as version 1").click()
+    expect(page.get_by_text("Policy 1 of vision counts from now on.")).to_be_visible()
+    expect(page.get_by_role("region", name="Rules").get_by_role("listitem").first).to_contain_text(
+        "Refuse if a job has over 8 accelerators. Ask the leads for a reservation first."
+    )
+
+    compose_example(engineer.page, "under-the-policy")
+    expect(engineer.page.get_by_text("Policy 1, rule 3")).to_be_visible()
+    engineer.page.goto("/policy/")
+    expect(engineer.page.get_by_text("Leads of vision change them.")).to_be_visible()
+    stranger.page.goto("/budgets/")
+    expect(stranger.page.get_by_role("main")).not_to_contain_text("training of vision")
+
+
+def test_an_approver_chooses_another_strategy_on_a_phone(window: OpenWindow) -> None:
+    engineer, approver = (
+        window().sign_in("engineer"),
+        window(viewport={"width": 390, "height": 800}).sign_in("approver"),
+    )
+    page = engineer.page
+    page.goto("/jobs/new/?example=1")
+    page.get_by_label("Display name", exact=True).fill("cheaper-elsewhere")
+    page.get_by_role("radio", name=re.compile("^Standard")).check()
+    page.get_by_role("button", name="Submit").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("cheaper-elsewhere")
+
+    phone = approver.page
+    phone.goto(f"/approvals/?job={page.url.rstrip('/').rpartition('/')[2]}")
+    phone.get_by_role("button", name=re.compile(r"^Approve as Spot, about \$")).click()
+    expect(phone.get_by_text("under the other strategy is recorded")).to_be_visible()
+    assert approver.overflow() <= 0
+
+    expect(page.get_by_text("An approver would run it under Spot")).to_be_visible()  # the page renews itself
+    page.get_by_role("button", name="Accept Spot").click()
+    expect(
+        page.get_by_text("You accepted the strategy").or_(page.get_by_text("Approved cheaper-elsewhere"))
+    ).to_be_visible()
+    expect(page.get_by_role("cell", name=re.compile("approver changed the strategy from Standard"))).to_be_visible()
+
+
+def test_a_deputy_approves_for_an_approver_who_is_away(window: OpenWindow) -> None:
+    lead, approver = window().sign_in("lead"), window().sign_in("approver")
+    deputy = window(viewport={"width": 390, "height": 800}).sign_in("engineer")
+    compose_example(lead.page, "of-the-lead")
+    deputy.page.goto("/approvals/")
+    expect(deputy.page.get_by_role("button", name=re.compile("^Approve"))).to_have_count(0)
+
+    page = approver.page
+    page.get_by_role("link", name=re.compile("^Approvals")).click()
+    page.get_by_role("link", name="Deputies").click()
+    page.get_by_label("Deputy", exact=True).select_option("engineer")
+    page.get_by_role("button", name="Name the deputy").click()
+    expect(page.get_by_text(re.compile("^engineer decides for you from"))).to_be_visible()
+
+    phone = deputy.page
+    phone.goto("/approvals/")
+    requests = phone.get_by_role("navigation", name="Requests")
+    requests.get_by_role("link", name="of-the-lead").click()
+    expect(phone.get_by_text("You decide for approver, whose deputy you are.")).to_be_visible()
+    phone.get_by_role("button", name=re.compile("^Approve up to")).click()
+    expect(phone.get_by_text("Approved of-the-lead.")).to_be_visible()
+
+    lead.page.reload()
+    expect(lead.page.get_by_role("cell", name=re.compile("engineer for approver approved it"))).to_be_visible()
+    lead.page.goto("/spend/?of=person")
+    committed = lead.page.locator(".spend-strip > div").filter(has_text="committed")
+    expect(committed.locator("b")).to_have_text(re.compile(r"^\$(?!0\.00)"))
+    expect(lead.page.get_by_role("region", name="Budgets")).to_contain_text("committed of $500.00")
+    lead.page.get_by_role("link", name="Board", exact=True).first.click()
+    done = lead.page.get_by_role("row").filter(has_text="of-the-lead")
+    expect(done).to_contain_text("SUCCEEDED", timeout=RUN_MILLISECONDS)
+    lead.page.goto("/spend/?of=person")
+    expect(lead.page.get_by_role("row", name=re.compile("^lead"))).to_contain_text(re.compile(r"\$0?\d*\.\d\d"))
