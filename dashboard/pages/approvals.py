@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 
 from dashboard.access import Request
 from dashboard.pages.parts.differences import changes_of, comparison
+from dashboard.pages.parts.fallback_part import fallback_part, worst_case_of
 from dashboard.pages.parts.fragments import live_page, version_of
 from dashboard.pages.parts.rows import row_of
 from dashboard.pages.parts.strategy_rows import strategy_rows
@@ -100,6 +101,7 @@ def _details(request: Request, ask: Ask, now: datetime) -> dict[str, Any]:
         "changes": changes or changes_of(request.user, [job]).get(job.pk),
         "spec_text": json.dumps(job.spec, indent=2, ensure_ascii=False),
         "record": get_record(job),
+        **fallback_part(job, now),
     } | _ways(job, now)
 
 
@@ -114,8 +116,9 @@ def _ways(job: Job, now: datetime) -> dict[str, Any]:
     assessment = assess(submission, context, expected=expected, compares=True)
     rows = strategy_rows(assessment.alternatives, chosen=job.strategy)
     able = [row for row in rows if row.is_priced and (row.key == job.strategy or not (row.obstacles or row.needs))]
+    worst = worst_case_of(job, submission, context)
     left = [(each, each.left_usd - (job.max_usd or Decimal(0))) for each in budgets.left_for_job(job, now)]
-    return {"ways": able, "budgets": left}
+    return {"ways": able, "budgets": left, "worst_usd": worst}
 
 
 @require_safe

@@ -61,6 +61,7 @@ class JobEvent(models.Model):
         CAP_REACHED = "cap_reached", "cost as much as its cap"
         VOTED = "voted", "an approver voted"
         REMINDED = "approval_due", "an approval is due"
+        FALLBACK = "fallback", "further attempts"
 
     PASSING = (Kind.STEP_FAILED, Kind.REPAIRED)
     """Kinds that may be forgotten long after the job's end: what was repeated or repaired, and changed nothing."""
