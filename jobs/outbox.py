@@ -31,6 +31,7 @@ EVENTS = {
     JobEvent.Kind.CAP_NEAR: Kind.CAP,
     JobEvent.Kind.CAP_REACHED: Kind.CAP,
     JobEvent.Kind.CHANGED: Kind.CHANGE_PROPOSED,
+    JobEvent.Kind.FALLBACK: Kind.FALLBACK,
 }
 """Events without a change of state that are told. The source of another kind of message is a line here."""
 APPROVAL_EXPIRED = "approval_expired"

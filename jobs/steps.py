@@ -7,6 +7,7 @@ import uuid
 from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.db.models import BooleanField, ExpressionWrapper, Q, Window
 from django.db.models.functions import RowNumber
 
@@ -15,6 +16,7 @@ from jobs.models import Discovery, Installation, Job, LogFeed, ResourceChange, S
 from jobs.observation.observe import observe as observe_jobs
 from jobs.observation.persistent_resources import observe_resources
 from jobs.queue import installation
+from jobs.requests import check_is_ours, fallbacks
 from jobs.states import JobState
 from jobs.submission import unmatched
 from jobs.submission.advance import advance as advance_job
@@ -99,8 +101,11 @@ def advance(job_id: uuid.UUID | str, *, clock: Clock) -> None:
 
 
 def cancel(job: Job, *, by: User, clock: Clock) -> bool:
-    """Ask for the end of a job; see `submission.cancel`."""
-    return request_cancel(job, by=by, store=DatabaseStore(clock))
+    """Ask for the end of a job, and let no further attempt of its request follow; see `submission.cancel`."""
+    check_is_ours(job)
+    with transaction.atomic():
+        stopped = fallbacks.stop(job, by=by, now=clock.now())
+        return request_cancel(job, by=by, store=DatabaseStore(clock)) or stopped
 
 
 def world(clock: Clock) -> World:

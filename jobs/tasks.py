@@ -24,6 +24,7 @@ from jobs.upkeep import (
     retention,
     watch_approvals,
     watch_caps,
+    watch_fallbacks,
     watch_spending,
 )
 
@@ -49,6 +50,7 @@ def sweep(**_: Any) -> None:
     watch_spending(now)
     watch_caps(now)
     watch_approvals(now)
+    watch_fallbacks(DatabaseClock())
     count_ended(now)
     watch_budgets(now)
     drafts.expire(now)

@@ -92,7 +92,8 @@ def _request(request: Request, form: Compose, assessed: AssessedForm) -> HttpRes
     assert form.expected is not None
     key = form.job.cleaned_data["request_key"]
     origin = _origin(request, form)
-    asked = requests.Asked(assessed.team, request.user, form.expected, database_now(), origin, form.cap_usd)
+    plan = form.fallback.plan
+    asked = requests.Asked(assessed.team, request.user, form.expected, database_now(), origin, form.cap_usd, plan)
     try:
         jobs = requests.request_jobs(vary(assessed.submission, form.sweep.arguments), asked, request_key=key)
     except NotAllowed as refusal:  # a limit changed since the page was assessed a moment ago, or a job of the sweep

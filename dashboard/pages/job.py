@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from dashboard.access import Request, can, job_for, role_in
 from dashboard.pages.parts.deciding import may_decide
+from dashboard.pages.parts.fallback_part import fallback_part
 from dashboard.pages.parts.fragments import SHOWN, is_shown, page_or_fragment, page_query, version_of
 from dashboard.pages.parts.job_known import Known, known_of
 from dashboard.pages.parts.job_links import links_of
@@ -31,6 +32,8 @@ from jobs.models import Job
 from jobs.spec import COLLECTIONS
 from jobs.submission import delete_job, may_delete
 
+JOINED = ("metrics", "attempt__fallback")
+"""Rows beside the job that its page reads with it."""
 LIVE_SECONDS = 15
 """How long a page shows the same lengths and costs where nothing else happens."""
 
@@ -39,7 +42,7 @@ LIVE_SECONDS = 15
 def job(request: Request, pk: UUID) -> HttpResponse:
     """Show the whole page of a job."""
     now = display_now()
-    job = job_for(request, pk, joined=["metrics"])
+    job = job_for(request, pk, joined=JOINED)
     known = known_of(job, now)
     context = job_context(request, known, now) | request_context(job)
     context |= log_context(request, job, now, known.story.events, known.tries, known.replicas)
@@ -50,7 +53,7 @@ def job(request: Request, pk: UUID) -> HttpResponse:
 @require_safe
 def live(request: Request, pk: UUID) -> HttpResponse:
     """Return the part that changes while the job lives, or 204 while it has not; the context is the page's own."""
-    job, now = job_for(request, pk, joined=["metrics"]), display_now()
+    job, now = job_for(request, pk, joined=JOINED), display_now()
     version = version_of_page(request, job, now, get_last_event(job))
     if is_shown(request, version):
         return HttpResponse(status=204)
@@ -96,6 +99,7 @@ def job_context(request: Request, known: Known, now: datetime) -> dict[str, Any]
         }
         | action_part(request, job, now)
         | address_part(request)
+        | fallback_part(job, now)
         | study_part(job, study, now)
         | training_part(job, story, known.tries, study, row.cost, now, request.GET.dict())
     )

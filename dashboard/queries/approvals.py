@@ -39,6 +39,6 @@ def _open_approvals(user: User) -> QuerySet[Approval]:
     return (
         Approval.objects.filter(in_teams_of(user, "job__team"), decision="", job__state="awaiting_approval")
         .exclude(Exists(earlier))
-        .select_related("job__owner", "job__team__policy__current", "job__spend")
+        .select_related("job__owner", "job__team__policy__current", "job__spend", "job__attempt__fallback")
         .order_by("asked_at", "pk")
     )

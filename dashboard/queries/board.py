@@ -79,7 +79,7 @@ def get_board_state(
 
 def load_jobs(jobs: JobQuerySet, keys: Sequence[UUID]) -> list[Job]:
     """Return the jobs with these keys and their approvals, in the order of the keys; one query."""
-    loaded = jobs.with_silence().select_related("approval__decided_by", "metrics")
+    loaded = jobs.with_silence().select_related("approval__decided_by", "metrics", "attempt__fallback")
     found = {job.pk: job for job in loaded.filter(pk__in=keys).defer(*DEFERRED)}
     return [found[key] for key in keys if key in found]
 

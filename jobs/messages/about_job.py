@@ -29,6 +29,7 @@ TITLES: dict[str, str] = {
     Kind.CANCELLED: "Cancelled",
     Kind.OVER_APPROVED: "Costs more than approved",
     Kind.CAP: "Near its cap",
+    Kind.FALLBACK: "Further attempts",
 }
 NEXT: dict[str, str] = {
     Kind.APPROVAL_NEEDED: "Approve or reject it on the approvals page; you sign in there first.",
@@ -41,6 +42,7 @@ NEXT: dict[str, str] = {
     Kind.RESTARTED: "It goes on by itself, from its last checkpoint if it has one.",
     Kind.WAITING_LONG: "Wait, or cancel it and submit it in another region or under another strategy.",
     Kind.OVER_APPROVED: "Cancel it, or let it go on.",
+    Kind.FALLBACK: "Its page lists all attempts and what each cost.",
     Kind.CAP: "Cancel it, or let it go on; at its cap it is cancelled unless the team's policy says otherwise.",
 }
 

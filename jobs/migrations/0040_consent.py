@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0038_billing'),
+        ('jobs', '0039_sign_in_providers'),
     ]
 
     operations = [

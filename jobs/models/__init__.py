@@ -11,6 +11,7 @@ from jobs.models.channel import Channel, Digest, MessagePreference, Via
 from jobs.models.draft import Draft
 from jobs.models.event import JobEvent
 from jobs.models.external_job import Discovery, ExternalJob
+from jobs.models.fallback import Fallback, FallbackAttempt
 from jobs.models.figures import JobFigures, LearnedFigures, MonthFigures
 from jobs.models.heartbeat import Heartbeat, MetricCount
 from jobs.models.installation import Installation
@@ -58,6 +59,8 @@ __all__ = [
     "Discovery",
     "Draft",
     "ExternalJob",
+    "Fallback",
+    "FallbackAttempt",
     "Heartbeat",
     "Identity",
     "Installation",

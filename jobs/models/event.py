@@ -63,6 +63,7 @@ class JobEvent(models.Model):
         REMINDED = "approval_due", "an approval is due"
         CHANGED = "changed", "an approver changed the strategy"
         CHANGE_ANSWERED = "change_answered", "the requester answered a change"
+        FALLBACK = "fallback", "further attempts"
 
     PASSING = (Kind.STEP_FAILED, Kind.REPAIRED)
     """Kinds that may be forgotten long after the job's end: what was repeated or repaired, and changed nothing."""

@@ -36,6 +36,7 @@ class Message(models.Model):
         OVER_APPROVED = "over_approved", "Cost more than approved"
         BUDGET = "budget", "Budget"
         CAP = "cap", "Cap reached"
+        FALLBACK = "fallback", "Further attempts"
         PRICE_STALE = "price_stale", "Prices are old"
         MONTHLY_REPORT = "monthly_report", "Monthly report of spend"
         TEST = "test", "Test"

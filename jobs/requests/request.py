@@ -1,7 +1,7 @@
 """A spec becomes a job: assessed under the team's limits, and written with its first events."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -13,8 +13,10 @@ from django.db import IntegrityError, transaction
 from jobs import budgets, spec, strategies, transitions
 from jobs.assessment import MAX_USD, Assessment, Outcome, assess
 from jobs.cost import round_up
+from jobs.fallback import Plan
 from jobs.models import Job, JobEvent, Scope, Team
 from jobs.queue import claims
+from jobs.requests.attempts import begin_fallbacks, check_keeps_total
 from jobs.requests.context import load_context, with_cap
 from jobs.requests.keeping import check_may_be_kept
 from jobs.requests.permissions import check_may_request
@@ -44,6 +46,10 @@ class Asked:
     cloned_from: Job | None = None
     cap_usd: Decimal | None = None
     """The most that each job shall cost."""
+    plan: Plan | None = None
+    """What follows where a job gets no capacity; None: nothing."""
+    left_usd: Decimal | None = None
+    """What is left of the amount for all attempts, of one that follows others."""
 
 
 def request_job(
@@ -75,6 +81,8 @@ def request_jobs(submissions: Sequence[spec.Submission], asked: Asked, *, reques
     team whose role may request jobs.
     """
     check_may_request(asked.by, asked.team)
+    if asked.plan is not None and asked.plan.max_usd is not None:
+        asked = replace(asked, cap_usd=asked.plan.cap(asked.cap_usd), left_usd=asked.plan.max_usd)
     is_sweep = len(submissions) > 1
     keys = [f"{request_key}-{number}" for number in range(1, len(submissions) + 1)] if is_sweep else [request_key]
     if earlier := _requested(asked.by, keys):
@@ -89,6 +97,7 @@ def request_jobs(submissions: Sequence[spec.Submission], asked: Asked, *, reques
             assessments = [assess(each, context, expected=asked.expected) for each in submissions]
             for assessment in assessments:
                 check_may_be_kept(assessment)
+                check_keeps_total(assessment, asked.left_usd, cancels_at_cap=context.cap_cancels)
             asks = [finding.as_dict() for each in assessments for finding in each.approvals]
             jobs = [_row(each, asked, key, sweep, share=size) for each, key in zip(assessments, keys, strict=True)]
             for job, assessment, submission in zip(jobs, assessments, submissions, strict=True):
@@ -96,6 +105,8 @@ def request_jobs(submissions: Sequence[spec.Submission], asked: Asked, *, reques
                 _first_events(job, assessment, submission, own or asks, asked)
                 _poll_its_resource(job, asked.now)
             budgets.reserve(jobs, asked.now)
+            if asked.plan is not None:
+                begin_fallbacks(jobs, asked.plan, asked.now)
     except IntegrityError:  # the same click arrived twice at the same time
         if earlier := _requested(asked.by, keys):
             return earlier

@@ -33,6 +33,18 @@ def cancel(job: Job, *, by: User, store: Store) -> bool:
     return written is not None and written.is_changed
 
 
+def end_waiting(job: Job, *, message: str, reason: str, store: Store) -> bool:
+    """Ask for the end of a job that has not run yet, as `cancel` does for a person; False when it runs or has ended."""
+
+    def decide(fresh: Job, now: datetime) -> Change | None:
+        if fresh.started_at is not None or fresh.cancel_requested_at is not None:
+            return None
+        return _ended(fresh, now, message, reason)
+
+    written = store.apply(job, decide, needs_claim=False)
+    return written is not None and written.is_changed
+
+
 def send_cancel(job: Job, world: World) -> None:
     """Send the requested cancellation of a claimed job to Vertex AI."""
     try:
@@ -49,23 +61,33 @@ def requested(by: User) -> Decide:
 
     def decide(job: Job, now: datetime) -> Change | None:
         name = by.get_username()
-        is_unsent = job.state == JobState.AWAITING_APPROVAL or job.state == JobState.APPROVED
-        if is_unsent and job.attempted_at is None:  # a restored database may not know that it was sent
-            message = f"{name} withdrew it before it was submitted."
-            reason, kind = "cancelled", JobEvent.Kind.STATE
-            event = Event(kind, message, to_state=JobState.WITHDRAWN, reason=reason, actor=by)
-            return Change((event,), {"due_at": None})
-        is_on_its_way = job.cancel_requested_at is not None and job.cancel_sent_at is None
-        if job.is_finished or is_on_its_way:
-            return None
-        again = job.cancel_requested_at is not None
-        key = f"cancel:requested:{now.isoformat()}" if again else "cancel:requested"
-        message = f"{name} asked {'again ' if again else ''}to cancel it."
-        event = Event(JobEvent.Kind.CANCEL_REQUESTED, message, key=key, actor=by)
-        columns = {"cancel_requested_at": job.cancel_requested_at or now, "cancel_sent_at": None, "due_at": now}
-        return Change((event,), columns)
+        if _is_unsent(job):
+            return _ended(job, now, f"{name} withdrew it before it was submitted.", "cancelled", by)
+        again = "again " if job.cancel_requested_at is not None else ""
+        return _ended(job, now, f"{name} asked {again}to cancel it.", "", by)
 
     return decide
+
+
+def _is_unsent(job: Job) -> bool:
+    """Tell whether Vertex AI surely has no job of it; a restored database may not know that it was sent."""
+    is_local = job.state == JobState.AWAITING_APPROVAL or job.state == JobState.APPROVED
+    return is_local and job.attempted_at is None
+
+
+def _ended(job: Job, now: datetime, message: str, reason: str, by: User | None = None) -> Change | None:
+    """Withdraw a job that was not sent, else record the request to cancel it; None where that is done already."""
+    if _is_unsent(job):
+        event = Event(JobEvent.Kind.STATE, message, to_state=JobState.WITHDRAWN, reason=reason, actor=by)
+        return Change((event,), {"due_at": None})
+    is_on_its_way = job.cancel_requested_at is not None and job.cancel_sent_at is None
+    if job.is_finished or is_on_its_way:
+        return None
+    again = job.cancel_requested_at is not None
+    key = f"cancel:requested:{now.isoformat()}" if again else "cancel:requested"
+    event = Event(JobEvent.Kind.CANCEL_REQUESTED, message, key=key, reason=reason, actor=by)
+    columns = {"cancel_requested_at": job.cancel_requested_at or now, "cancel_sent_at": None, "due_at": now}
+    return Change((event,), columns)
 
 
 def taken(job: Job, now: datetime) -> Change:

@@ -4,6 +4,7 @@ has ended, and the audit of all rows.
 
 from jobs.upkeep.approvals import watch_approvals
 from jobs.upkeep.caps import watch_caps
+from jobs.upkeep.fallbacks import watch_fallbacks
 from jobs.upkeep.figures import count_all, count_ended, standard_price
 from jobs.upkeep.learning import submission_of
 from jobs.upkeep.repair import repair
@@ -17,5 +18,6 @@ __all__ = [
     "submission_of",
     "watch_approvals",
     "watch_caps",
+    "watch_fallbacks",
     "watch_spending",
 ]

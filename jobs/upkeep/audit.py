@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import Count, Prefetch
 
 from jobs.budgets import find_drift
-from jobs.models import Discovery, Job, JobEvent, LogFeed, Scope, SetAsideItem, UnmatchedJob
+from jobs.models import Discovery, FallbackAttempt, Job, JobEvent, LogFeed, Scope, SetAsideItem, UnmatchedJob
 from jobs.models.job import JobQuerySet
 from jobs.upkeep.audit_rules import RULES, Evidence, claim_rule
 
@@ -37,6 +37,7 @@ def audit(now: datetime) -> Iterator[Broken]:
     """Yield everything that is broken; nothing when all is well."""
     yield from _names_used_twice()
     yield from _unmatched()
+    yield from _attempts_at_once()
     for team, drift in find_drift():
         yield Broken("spending", str(team), str(team.pk), drift)
     watched = set(Scope.objects.exclude(due_at=None).values_list("project", "region", "kind"))
@@ -88,6 +89,14 @@ def _unmatched() -> Iterator[Broken]:
             )
             words += f" The last cancellation failed: {row.last_error}" if row.last_error else ""
         yield Broken("duplicate", row.remote_name, str(row.pk), words)
+
+
+def _attempts_at_once() -> Iterator[Broken]:
+    """Fallbacks with more than one attempt that has not ended: one request would buy two jobs."""
+    live = FallbackAttempt.objects.filter(job__ended_at=None).order_by().values("fallback")
+    for row in live.annotate(count=Count("pk")).filter(count__gt=1).order_by("fallback"):
+        words = f"{row['count']} of its attempts have not ended."
+        yield Broken("one attempt", str(row["fallback"]), str(row["fallback"]), words)
 
 
 def _names_used_twice() -> Iterator[Broken]:

@@ -14,6 +14,7 @@ from dashboard.forms.compose import paths
 from dashboard.forms.compose.advanced_form import AdvancedForm
 from dashboard.forms.compose.body import covered_paths, initial_data, write_fields
 from dashboard.forms.compose.conditions import Tree, tree_of
+from dashboard.forms.compose.fallback_form import FallbackForm
 from dashboard.forms.compose.job_form import KINDS, JobForm
 from dashboard.forms.compose.layout import PARAMETERS, WORKER_POOLS, Layout
 from dashboard.forms.compose.literals import Literal, literals
@@ -60,7 +61,7 @@ class Compose:
         self._options = {"is_final": is_final, "is_new": is_new}
         self.job = JobForm(self.data, teams=teams, **self._options)
         self.advanced = AdvancedForm(self.data, **self._options)
-        self.sweep = SweepForm(self.data, **self._options)
+        self.sweep, self.fallback = SweepForm(self.data, **self._options), FallbackForm(self.data, **self._options)
         self.pools = WorkerPools(self.data, prefix="pool", form_kwargs=self._row_options)
         self.whole: list[Finding] = []
         self.literals: list[Literal] = []
@@ -105,7 +106,7 @@ class Compose:
     @cached_property
     def single(self) -> list[FindingsForm]:
         """The forms that count for the kind of job and are there once; what others hold is kept and not judged."""
-        forms: list[FindingsForm] = [self.job, self.advanced, self.sweep]
+        forms: list[FindingsForm] = [self.job, self.advanced, self.sweep, self.fallback]
         forms += [self.pipeline] if self.layout.kind == "training_pipeline" else []
         return forms + ([self.tuning] if self.layout.tunes else [])
 
@@ -244,6 +245,6 @@ def form_data(initial: Mapping[str, Any]) -> dict[str, Any]:
     pools, parameters = initial.get("pools") or [{}], initial.get("parameters") or [{}]
     data = row_data("pool", [initial_data(WorkerPoolForm, row) for row in pools])
     data |= row_data("parameter", [initial_data(ParameterForm, row) for row in parameters])
-    for form in (JobForm, AdvancedForm, SweepForm, TuningForm, PipelineForm):
+    for form in (JobForm, AdvancedForm, SweepForm, FallbackForm, TuningForm, PipelineForm):
         data |= initial_data(form, initial)
     return data

@@ -5,6 +5,7 @@ from datetime import timedelta
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from dashboard.forms.compose.fallback_form import FallbackForm
 from dashboard.forms.compose.form import form_data
 from dashboard.forms.compose.initial import initial_values
 from jobs import importer, spec
@@ -14,7 +15,7 @@ EDITABLE = ("rest", "gcloud-yaml")
 """The formats, keys of FORMATS, that are read back while somebody types."""
 KEPT = (
     "csrfmiddlewaretoken", "request_key", "cloned_from", "team", "region", "run_time", "cap", "written",
-    "draft_version", "seeds", "seed_argument", "argument_lists",
+    "draft_version", "seeds", "seed_argument", "argument_lists", *FallbackForm.base_fields,
 )  # fmt: skip
 """Fields that the text says nothing about; the region only where the text names none."""
 SPECS = ("jobSpec", "trialJobSpec", "studySpec", "trainingTaskInputs")

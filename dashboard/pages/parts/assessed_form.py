@@ -12,6 +12,7 @@ from django.template.loader import render_to_string
 from dashboard.drawing.figures import day_of
 from dashboard.forms.compose.form import Compose
 from dashboard.forms.compose.text import EDITABLE, is_edited, text_digest
+from dashboard.pages.parts.planned_attempts import Attempts, assess_attempts
 from dashboard.pages.parts.strategy_rows import strategy_rows
 from jobs import exporter, known_quotas, observation, requests, strategies
 from jobs.assessment import Assessment, Outcome, assess, has_machines
@@ -35,7 +36,9 @@ class AssessedForm:
     def may_be_requested(self) -> bool:
         """Whether every field could be read and nothing refuses the job."""
         outcome = self.assessment.outcome if self.assessment is not None else None
-        return self.form.is_readable and outcome not in (None, Outcome.REFUSED)
+        planned: Attempts | None = self.context.get("attempts")
+        is_planned_well = planned is None or not planned.has_errors
+        return self.form.is_readable and is_planned_well and outcome not in (None, Outcome.REFUSED)
 
 
 def assess_form(form: Compose, teams: list[Team], *, by: User, now: datetime) -> AssessedForm:
@@ -59,6 +62,7 @@ def assess_form(form: Compose, teams: list[Team], *, by: User, now: datetime) ->
         assessment = assess(submission, context, expected=form.expected, strategy=chosen, compares=True)
         form.add_findings(assessment.findings)
     shown = {
+        "attempts": assess_attempts(form, submission, context),
         "form": form,
         "job": form.job,
         "team": team,

@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString
 from dashboard.drawing.marks import accelerators_of
 from dashboard.drawing.scale import Scale
 from dashboard.drawing.track import render_track, track_of
+from dashboard.pages.parts.fallback_part import attempt_words
 from dashboard.pages.parts.reasons import diagnosis_of, gives_up_at, has_failed, timeout_of
 from dashboard.pages.parts.rows import Row, row_of
 from dashboard.pages.parts.search import STATE_WORDS
@@ -67,6 +68,8 @@ class BoardRow:
     may_decide: bool
     percent: int | None
     """How much of the training is done by its log; None where no log says so."""
+    attempt: str
+    """Which attempt of its request it is, "" where there are no others."""
 
     @property
     def job(self) -> Job:
@@ -157,6 +160,7 @@ def board_row(
         actions=_actions(job, viewer),
         may_decide=viewer.may_decide(job),
         percent=_percent_done(job),
+        attempt=attempt_words(job),
     )
 
 

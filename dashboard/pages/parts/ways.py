@@ -5,21 +5,25 @@ from decimal import Decimal
 
 from dashboard.pages.parts.strategy_rows import PAID_FOR, StrategyRow, strategy_rows
 from jobs import requests, spec
-from jobs.assessment import assess
+from jobs.assessment import Context, assess
 from jobs.models import Job
 from jobs.requests.policy_versions import terms_of
+from jobs.spec import Submission
 from jobs.strategies import STRATEGIES
 
 
-def ways_of(job: Job, now: datetime) -> list[StrategyRow]:
-    """Return what the job would cost as of now under its strategy and each other that it could run under."""
+def judged_again(job: Job, now: datetime) -> tuple[Submission, Context] | None:
+    """Return a request and what it is judged in as of now; None where its text cannot be read any more."""
     body, _ = spec.read(job.kind, job.spec)
     if body is None:
-        return []
-    submission = spec.Submission(kind=job.kind, project=job.project, region=job.region, job=body)
-    context = requests.load_context(job.team, submission, now=now, is_preview=True, has_identical=False)
-    expected = timedelta(seconds=job.expected_seconds)
-    assessment = assess(submission, context, expected=expected, compares=True)
+        return None
+    submission = Submission(kind=job.kind, project=job.project, region=job.region, job=body)
+    return submission, requests.load_context(job.team, submission, now=now, is_preview=True, has_identical=False)
+
+
+def ways_of(job: Job, submission: Submission, context: Context) -> list[StrategyRow]:
+    """Return what the job would cost under its strategy and each other that it could run under."""
+    assessment = assess(submission, context, expected=timedelta(seconds=job.expected_seconds), compares=True)
     rows = strategy_rows(assessment.alternatives, chosen=job.strategy)
     return [row for row in rows if row.is_priced and (row.key == job.strategy or not (row.obstacles or row.needs))]
 

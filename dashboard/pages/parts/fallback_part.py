@@ -1,0 +1,82 @@
+"""The further attempts of a request: in a line for lists, and as a table with what each cost."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from dashboard.queries.fallbacks import list_attempts
+from jobs import fallback, timeline
+from jobs.assessment import Context, assess
+from jobs.fallback import Plan
+from jobs.models import Fallback, FallbackAttempt, Job
+from jobs.spec import Submission
+from jobs.strategies import STRATEGIES
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRow:
+    """One attempt: its job where it was made, else its strategy and region only."""
+
+    number: int
+    key: str
+    strategy: str
+    region: str
+    job: Job | None = None
+    cost: Decimal | None = None
+    message: str = ""
+
+
+def attempt_words(job: Job) -> str:
+    """Return "attempt 2 of 3 (Spot → Standard → Standard)"; "" for a job without further attempts; no query.
+
+    The job was loaded with its attempt and the fallback.
+    """
+    own = getattr(job, "attempt", None)
+    if own is None:
+        return ""
+    plan = fallback.plan_of(own.fallback.plan)
+    return f"attempt {own.number} of {plan.size} ({own.fallback.words})"
+
+
+def fallback_part(job: Job, now: datetime) -> dict[str, Any]:
+    """Return the attempts of the request with what each has cost, for the job's page; one query, none without any."""
+    attempts = list_attempts(job)
+    if not attempts:
+        return {}
+    row: Fallback = job.attempt.fallback
+    plan, rows = fallback.plan_of(row.plan), [_made(each, now) for each in attempts]
+    rows += [_planned(number, attempts[0].job, plan) for number in range(len(rows) + 1, plan.size + 1)]
+    costs = [each.cost for each in rows if each.cost is not None]
+    total = sum(costs, Decimal(0)) if costs else None
+    return {"fallback": row, "plan": plan, "planned_attempts": rows, "attempts_cost": total}
+
+
+def worst_case_of(job: Job, submission: Submission, context: Context) -> Decimal | None:
+    """Return the most that all attempts may cost by the prices of now; None without any, or where nobody can say.
+
+    Of an attempt that follows others it is the most of the request from its first attempt on.
+    """
+    own = getattr(job, "attempt", None)
+    if own is None:
+        return None
+    plan, expected = fallback.plan_of(own.fallback.plan), timedelta(seconds=job.expected_seconds)
+    context = replace(context, identical=(), cap_usd=plan.cap(job.cap_usd))
+    most = [assess(each, context, expected=expected).max_usd for each in fallback.attempts_of(submission, plan)]
+    return fallback.worst_case(most, plan)
+
+
+def _made(attempt: FallbackAttempt, now: datetime) -> AttemptRow:
+    job = attempt.job
+    cost = timeline.cost_so_far(job, now) if job.started_at is not None else None
+    return AttemptRow(attempt.number, job.strategy, _label(job.strategy), job.region, job, cost, attempt.message)
+
+
+def _planned(number: int, first: Job, plan: Plan) -> AttemptRow:
+    step = plan.steps[number - 2]
+    key = step.strategy or first.strategy
+    return AttemptRow(number, key, _label(key), step.region or first.region)
+
+
+def _label(key: str) -> str:
+    return STRATEGIES[key].label if key in STRATEGIES else key

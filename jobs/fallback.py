@@ -1,0 +1,163 @@
+"""What follows when a job gets no capacity or is stopped by Vertex AI: further attempts, in their order. Pure.
+
+The first attempt is the job as it was requested. Each further one is the same job under another strategy or in another
+region, or the same once more.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any
+
+from jobs.spec import Submission
+from jobs.strategies import STRATEGIES
+
+MAX_FURTHER = 4
+"""Further attempts of one request, so that it makes five jobs at most."""
+MAX_WAIT_HOURS = 24 * 14
+SAME = ""
+"""The strategy, or the region, of the request."""
+FREE_STRATEGIES = ("spot", "flex_start", "standard")
+"""Strategies that a job can change to without naming a reservation or a resource."""
+
+
+class Reason(StrEnum):
+    """Why an attempt ended, as far as another one can follow; the values are stored."""
+
+    CAPACITY = "capacity"
+    """It did not run: no machines, no quota, or it waited longer than the request allows."""
+    PREEMPTED = "preempted"
+    """It ran and lost its machines more often than Vertex AI restarts such a job."""
+    INTERNAL = "internal"
+    """Vertex AI failed."""
+
+
+REASON_WORDS = {
+    Reason.CAPACITY: "it got no capacity",
+    Reason.PREEMPTED: "it was preempted until no restart was left",
+    Reason.INTERNAL: "Vertex AI failed",
+}
+CAUSES = {
+    "stockout": Reason.CAPACITY,
+    "quota": Reason.CAPACITY,
+    "flex_wait": Reason.CAPACITY,
+    "preempted": Reason.PREEMPTED,
+    "internal": Reason.INTERNAL,
+    "unavailable": Reason.INTERNAL,
+}
+"""Causes of `jobs.diagnosis` that another attempt can help against; the others are the program's or the request's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One further attempt: its strategy and region, each SAME for that of the request."""
+
+    strategy: str = SAME
+    region: str = SAME
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The further attempts of a request.
+
+    `reasons` are those on which the next attempt is made. An attempt that has waited `wait_hours` for its first run is
+    cancelled, where another can follow; None: it may wait without end. All attempts together cost at most `max_usd`.
+    """
+
+    steps: tuple[Step, ...]
+    reasons: frozenset[Reason] = frozenset(Reason)
+    wait_hours: int | None = None
+    max_usd: Decimal | None = None
+
+    @property
+    def size(self) -> int:
+        """How many attempts there are at most, the first included."""
+        return len(self.steps) + 1
+
+    def cap(self, cap_usd: Decimal | None, spent_usd: Decimal = Decimal(0)) -> Decimal | None:
+        """Return the cap of an attempt after others have cost `spent_usd`; `cap_usd` is the request's own."""
+        left = None if self.max_usd is None else self.max_usd - spent_usd
+        return min((usd for usd in (cap_usd, left) if usd is not None), default=None)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return {
+            "steps": [{"strategy": step.strategy, "region": step.region} for step in self.steps],
+            "reasons": sorted(self.reasons),
+            "wait_hours": self.wait_hours,
+            "max_usd": None if self.max_usd is None else str(self.max_usd),
+        }
+
+
+def plan_of(kept: Mapping[str, Any]) -> Plan:
+    """Return the plan that `Plan.as_dict` wrote."""
+    return Plan(
+        tuple(Step(each["strategy"], each["region"]) for each in kept["steps"]),
+        frozenset(map(Reason, kept["reasons"])),
+        kept["wait_hours"],
+        None if kept["max_usd"] is None else Decimal(kept["max_usd"]),
+    )
+
+
+def problems_of(plan: Plan) -> list[str]:
+    """Return what is wrong with a plan, in sentences; nothing where it can be kept."""
+    found = []
+    if not 0 < len(plan.steps) <= MAX_FURTHER:
+        found.append(f"A request has one to {MAX_FURTHER} further attempts.")
+    if any(len(step.region) > 40 for step in plan.steps):
+        found.append("The name of a region has at most 40 characters.")
+    if any(step.strategy not in (SAME, *FREE_STRATEGIES) for step in plan.steps):
+        found.append(
+            f"The strategy of a further attempt is that of the request or one of {', '.join(FREE_STRATEGIES)}."
+        )
+    if not plan.reasons:
+        found.append("Choose at least one reason for a further attempt.")
+    if plan.wait_hours is not None and not 0 < plan.wait_hours <= MAX_WAIT_HOURS:
+        found.append(f"An attempt may wait 1 to {MAX_WAIT_HOURS} hours.")
+    if plan.max_usd is not None and not (plan.max_usd.is_finite() and 0 < plan.max_usd < Decimal(10) ** 11):
+        found.append("The most that all attempts may cost is an amount above $0.00.")
+    return found
+
+
+def apply(submission: Submission, step: Step) -> Submission:
+    """Return the job as a further attempt asks for it; `submission` is that of the first attempt."""
+    changed = STRATEGIES[step.strategy].apply(submission) if step.strategy else submission
+    return replace(changed, region=step.region) if step.region else changed
+
+
+def attempts_of(submission: Submission, plan: Plan) -> list[Submission]:
+    """Return the job of each attempt, in their order."""
+    return [submission, *(apply(submission, step) for step in plan.steps)]
+
+
+def worst_case(most: Sequence[Decimal | None], plan: Plan) -> Decimal | None:
+    """Return the most that all attempts may cost, from the most of each; None where nobody can say.
+
+    Every attempt may run nearly to its end before it is preempted, so the dearest way is all of them.
+    """
+    if any(usd is None for usd in most):
+        return plan.max_usd
+    total = sum((usd for usd in most if usd is not None), Decimal(0))
+    return total if plan.max_usd is None else min(total, plan.max_usd)
+
+
+def path_words(strategy: str, region: str, plan: Plan) -> str:
+    """Return the attempts in a line, "Spot → Standard → Standard in europe-west4"; `strategy` is that of the first."""
+    words = []
+    for step in (Step(strategy, region), *plan.steps):
+        key = step.strategy or strategy
+        label = STRATEGIES[key].label if key in STRATEGIES else key
+        words.append(f"{label} in {step.region}" if step.region and step.region != region else label)
+    return " → ".join(words)
+
+
+def reason_of(cause: str, *, has_run: bool) -> Reason | None:
+    """Return why another attempt can help, from the cause of a diagnosis; None where it cannot.
+
+    A Spot job that never ran and has used its restarts found no machines each time.
+    """
+    found = CAUSES.get(cause)
+    if found is Reason.PREEMPTED and not has_run:
+        return Reason.CAPACITY
+    return Reason.PREEMPTED if cause == "stockout" and has_run else found

@@ -1,0 +1,228 @@
+"""After the end of an attempt: the next one is made, or it is written down why none follows.
+
+Each attempt is a job of its own, requested in the name of the first one's owner as if the form had been submitted
+anew: policy, budgets and allowed resources decide about it as they are then. Locks are taken in one order: the
+fallback's row, the team, the job. So of two workers the second finds the step done.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from jobs import budgets, fallback, spec, transitions
+from jobs.assessment import Assessment, assess
+from jobs.cost import format_usd
+from jobs.diagnosis import Circumstances, diagnose, diagnose_expiry
+from jobs.errors import NotAllowed, NotPermitted
+from jobs.fallback import REASON_WORDS, Plan, Reason
+from jobs.models import Fallback, FallbackAttempt, Job, JobEvent, UnmatchedJob
+from jobs.requests.attempts import attempts_of, spent_on
+from jobs.requests.context import load_context, with_cap
+from jobs.requests.permissions import check_may_request
+from jobs.requests.request import Asked, request_jobs, submission_of
+from jobs.states import SUCCESSFUL, JobState
+from jobs.strategies import STRATEGIES
+
+WAIT_OVER = "fallback"
+"""The reason of the event with which an attempt is cancelled because it has waited too long."""
+ERROR_WITHIN = timedelta(minutes=6)
+"""Vertex AI may tell why a job failed later than that it did; it is asked for five minutes."""
+Outcome = Fallback.Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Why an attempt has ended: `reason` where another can follow, else `outcome`; `words` is a part of a sentence."""
+
+    words: str
+    reason: Reason | None = None
+    outcome: Fallback.Outcome = Outcome.OTHER_END
+
+
+def follow(pk: UUID, *, now: datetime) -> bool:
+    """Make the next attempt, or end the fallback; False where there is nothing to do yet.
+
+    All in one transaction, so that a worker that is killed leaves either nothing or all of it.
+    """
+    with transaction.atomic():
+        row = Fallback.objects.select_for_update().get(pk=pk)
+        if row.ended_at is not None:
+            return False
+        attempts = attempts_of(row)
+        budgets.hold_budgets(attempts[0].job.team_id)
+        last = attempts[-1].job = _lock(attempts[-1].job_id)
+        plan = fallback.plan_of(row.plan)
+        ending = ending_of(last, now)
+        if ending is None:
+            return False
+        if ending.reason is None or ending.reason not in plan.reasons:
+            _end(row, last, ending.outcome, _no_further(ending), now, is_told=len(attempts) < plan.size)
+        elif len(attempts) >= plan.size:
+            _end(row, last, Outcome.EXHAUSTED, f"All {plan.size} attempts were made; {ending.words}.", now)
+        else:
+            _make_next(row, plan, attempts, ending, now)
+    return True
+
+
+def _no_further(ending: Ending) -> str:
+    if ending.reason is None:
+        return f"No further attempt follows: {ending.words}."
+    return f"No further attempt follows, because none was asked for where {REASON_WORDS[ending.reason]}."
+
+
+def ending_of(job: Job, now: datetime) -> Ending | None:
+    """Return why an attempt has ended; None while it has not, or while it is not certain that nothing of it runs."""
+    if not job.is_finished or job.may_have_duplicates:
+        return None
+    if UnmatchedJob.objects.filter(job=job, ended_at=None).exists():
+        return None
+    if job.state in SUCCESSFUL:
+        return Ending("it succeeded", outcome=Outcome.SUCCEEDED)
+    if job.state == JobState.LOST:
+        return Ending("nobody saw how it ended")
+    if job.state in {JobState.CANCELLED, JobState.WITHDRAWN} and job.events.filter(reason=WAIT_OVER).exists():
+        return Ending("it waited as long as the request allows", Reason.CAPACITY)
+    if job.state in {JobState.REJECTED, JobState.WITHDRAWN}:
+        was_asked = job.events.filter(from_state=JobState.AWAITING_APPROVAL, to_state=job.state).exists()
+        words = "it was not approved" if was_asked else "it was withdrawn"
+        return Ending(words, outcome=Outcome.NOT_APPROVED if was_asked else Outcome.CANCELLED)
+    return _failure(job, now)
+
+
+def _failure(job: Job, now: datetime) -> Ending | None:
+    strategy = STRATEGIES.get(job.strategy)
+    circumstances = Circumstances(
+        strategy=job.strategy,
+        has_run=job.started_at is not None,
+        restarts=job.restarts,
+        restart_limit=strategy.restart_allowance if strategy is not None else 0,
+        is_cancel_requested=job.cancel_requested_at is not None,
+    )
+    error = job.error or {}
+    code, message = error.get("code"), str(error.get("message", ""))
+    known = diagnose(code if isinstance(code, int) else None, message, circumstances)
+    if known is None and job.state == JobState.EXPIRED:
+        known = diagnose_expiry(circumstances)
+    if job.state == JobState.CANCELLED and (known is None or known.cause == "cancelled"):
+        return Ending("it was cancelled", outcome=Outcome.CANCELLED)
+    if known is None:
+        is_new = job.ended_at is not None and now - job.ended_at < ERROR_WITHIN
+        return None if is_new and job.state == JobState.FAILED else Ending("nobody knows why it ended")
+    reason = fallback.reason_of(known.cause, has_run=job.started_at is not None)
+    title = f"{known.title[:1].lower()}{known.title[1:]}"
+    return Ending(REASON_WORDS[reason] if reason is not None else f"it ended with “{title}”", reason)
+
+
+def _make_next(row: Fallback, plan: Plan, attempts: Sequence[FallbackAttempt], ending: Ending, now: datetime) -> None:
+    """Request the next attempt; where it is refused, end the fallback and say why."""
+    last, first, number = attempts[-1].job, attempts[0].job, len(attempts) + 1
+    spent = spent_on(attempts, now)
+    if plan.max_usd is not None and (spent is None or spent >= plan.max_usd):
+        cost = "not known" if spent is None else format_usd(spent)
+        words = f"All attempts together may cost {format_usd(plan.max_usd)}, and the cost so far is {cost}."
+        _end(row, last, Outcome.TOO_EXPENSIVE, f"No further attempt follows. {words}", now)
+        return
+    asked = _asked(first, plan, spent, now, last)
+    submission = fallback.apply(submission_of(first), plan.steps[number - 2])
+    try:
+        with transaction.atomic():
+            (job,) = request_jobs([submission], asked, request_key=f"fallback-{row.pk.hex}-{number}")
+            message = f"Attempt {number} of {plan.size}, because {ending.words} in attempt {number - 1}."
+            kept = {"reason": str(ending.reason), "message": message}
+            FallbackAttempt.objects.create(fallback=row, number=number, job=job, **kept)
+    except (NotAllowed, NotPermitted) as refusal:
+        outcome = Outcome.OWNER_LEFT if isinstance(refusal, NotPermitted) else Outcome.REFUSED
+        _end(row, last, outcome, _refused(refusal, last, number), now)
+        return
+    label = STRATEGIES[job.strategy].label
+    transitions.record_event(
+        last,
+        JobEvent.Kind.FALLBACK,
+        now=now,
+        reason=str(ending.reason),
+        message=f"Attempt {number} of {plan.size} follows, {label} in {job.region}, because {ending.words}.",
+        once_key=f"fallback:{number}",
+        detail={"job": str(job.pk), "attempt": number},
+    )
+
+
+def _asked(first: Job, plan: Plan, spent: Decimal | None, now: datetime, last: Job | None) -> Asked:
+    """Return who asks for an attempt: the requester of the first, with what is left of the amount for all attempts."""
+    spent = spent or Decimal(0)
+    return Asked(
+        first.team,
+        first.owner,
+        timedelta(seconds=first.expected_seconds),
+        now,
+        last,
+        plan.cap(first.cap_usd, spent),
+        left_usd=None if plan.max_usd is None else plan.max_usd - spent,
+    )
+
+
+def _refused(refusal: NotAllowed | NotPermitted, last: Job, number: int) -> str:
+    if isinstance(refusal, NotPermitted):
+        return f"No further attempt follows: {last.owner.get_username()} may request no more jobs for {last.team}."
+    words = "; ".join(each.message for each in refusal.findings if each.severity is spec.Severity.ERROR)
+    return f"No further attempt follows: attempt {number} is refused. {words}"
+
+
+def objection_to_next(pk: UUID, *, now: datetime) -> str:
+    """Return why an attempt that waits is not cancelled for the next one: no other can follow now; "" where one can."""
+    row = Fallback.objects.get(pk=pk)
+    plan, attempts = fallback.plan_of(row.plan), attempts_of(row)
+    first, number = attempts[0].job, len(attempts) + 1
+    if number > plan.size or Reason.CAPACITY not in plan.reasons:
+        return "No further attempt can follow."
+    try:
+        check_may_request(first.owner, first.team)
+    except NotPermitted as refusal:
+        return str(refusal)
+    assessment = _assess(fallback.apply(submission_of(first), plan.steps[number - 2]), first, plan, now)
+    return "; ".join(each.message for each in assessment.errors)
+
+
+def _assess(submission: spec.Submission, first: Job, plan: Plan, now: datetime) -> Assessment:
+    context = load_context(first.team, submission, now=now, by=first.owner)
+    context = with_cap(context, first.team, plan.cap(first.cap_usd))
+    return assess(submission, context, expected=timedelta(seconds=first.expected_seconds))
+
+
+def stop(job: Job, *, by: User, now: datetime) -> bool:
+    """A person cancels an attempt, and with it those that would follow; False where none would.
+
+    The caller cancels the job itself, in the same transaction.
+    """
+    with transaction.atomic():
+        row = Fallback.objects.select_for_update().filter(attempts__job=job, ended_at=None).first()
+        if row is None or attempts_of(row)[-1].job_id != job.pk:
+            return False
+        message = f"{by.get_username()} cancelled it, so no further attempt follows."
+        _end(row, _lock(job.pk), Outcome.CANCELLED, message, now, actor=by)
+    return True
+
+
+def _lock(pk: UUID) -> Job:
+    return Job.objects.select_for_update(of=("self",)).select_related("team", "owner").get(pk=pk)
+
+
+def _end(
+    row: Fallback,
+    job: Job,
+    outcome: Fallback.Outcome,
+    message: str,
+    now: datetime,
+    *,
+    actor: User | None = None,
+    is_told: bool = True,
+) -> None:
+    """Write down why no further attempt follows; an event of its last job tells it, unless nobody expected one."""
+    Fallback.objects.filter(pk=row.pk).update(ended_at=now, outcome=outcome, message=message)
+    if is_told and outcome is not Outcome.SUCCEEDED:
+        key, kind = "fallback:ended", JobEvent.Kind.FALLBACK
+        transitions.record_event(job, kind, now=now, reason=outcome, message=message, once_key=key, actor=actor)

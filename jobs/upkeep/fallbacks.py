@@ -1,0 +1,74 @@
+"""Attempts that have ended are followed by the next, and those that wait too long are cancelled to let it follow."""
+
+import logging
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from itertools import islice
+from uuid import UUID
+
+from django.db import DatabaseError
+from django.db.models import Exists, OuterRef
+
+from jobs.clock import Clock
+from jobs.models import Fallback, FallbackAttempt
+from jobs.requests.fallbacks import WAIT_OVER, follow, objection_to_next
+from jobs.states import WAITING
+from jobs.submission.cancel import end_waiting
+from jobs.submission.store import DatabaseStore
+
+logger = logging.getLogger(__name__)
+
+AT_ONCE = 200
+"""Fallbacks handled by one sweep, the oldest first; the next one finds the rest."""
+
+
+def watch_fallbacks(clock: Clock) -> int:
+    """Take every fallback one step whose newest attempt has ended or waits too long; return how many steps."""
+    now = clock.now()
+    steps = sum(_guarded(pk, lambda pk: follow(pk, now=now)) for pk in _ended())
+    return steps + sum(_guarded(pk, lambda pk: _end_wait(pk, clock)) for pk in _waiting(now))
+
+
+def _guarded(pk: UUID, step: Callable[[UUID], bool]) -> bool:
+    """Take a step; a fault of ours in one fallback is logged, and delays no other."""
+    try:
+        return step(pk)
+    except DatabaseError:
+        raise
+    except Exception:
+        logger.exception("a step of a fallback failed: %s", pk)
+        return False
+
+
+def _ended() -> list[UUID]:
+    """Return the open fallbacks all of whose attempts have ended."""
+    live = FallbackAttempt.objects.filter(fallback=OuterRef("pk"), job__ended_at=None)
+    rows = Fallback.objects.filter(ended_at=None).exclude(Exists(live))
+    return list(rows.order_by("began_at", "id").values_list("pk", flat=True)[:AT_ONCE])
+
+
+def _waiting(now: datetime) -> list[UUID]:
+    """Return the open fallbacks whose newest attempt has waited for its first run for as long as the plan allows."""
+    rows = FallbackAttempt.objects.filter(
+        fallback__ended_at=None,
+        fallback__wait_hours__isnull=False,
+        job__ended_at=None,
+        job__started_at=None,
+        job__cancel_requested_at=None,
+        job__approved_at__isnull=False,
+        job__state__in=WAITING,
+    ).order_by("job__approved_at")
+    found = rows.values_list("fallback", "job__approved_at", "fallback__wait_hours")
+    over = (pk for pk, since, hours in found if since and hours and now - since >= timedelta(hours=hours))
+    return list(islice(over, AT_ONCE))
+
+
+def _end_wait(pk: UUID, clock: Clock) -> bool:
+    """Cancel the attempt that waits, unless no other can follow now: then it may wait on."""
+    now = clock.now()
+    if objection_to_next(pk, now=now):
+        return False
+    attempt = FallbackAttempt.objects.filter(fallback=pk).select_related("job", "fallback").latest("number")
+    hours = attempt.fallback.wait_hours
+    message = f"It has waited {hours} h for its first run, so it is cancelled and the next attempt follows."
+    return end_waiting(attempt.job, message=message, reason=WAIT_OVER, store=DatabaseStore(clock))

@@ -1,0 +1,75 @@
+"""Races of workers: of several that see an attempt end at once, one makes the next."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from threading import Barrier
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+
+from jobs import requests, transitions
+from jobs.fallback import Plan, Step
+from jobs.models import Fallback, FallbackAttempt, Job, Team
+from jobs.requests import fallbacks
+from jobs.upkeep.audit import audit
+from tests.domain.conftest import RequestJob
+from tests.support import samples
+from tests.support.clock import Clock
+
+pytestmark = pytest.mark.django_db(transaction=True)
+IS_POSTGRES = os.environ.get("DATABASE_URL", "").startswith("postgres")
+RACES = 30 if IS_POSTGRES else 5
+STOCKOUT = {"code": 8, "message": "Resources are insufficient in region: us-central1. Please try a different region."}
+
+
+def test_the_next_attempt_is_made_once_and_never_beside_another(
+    request_job: RequestJob, team: Team, owner: User, clock: Clock
+) -> None:
+    with ThreadPoolExecutor(3) as pool:
+        for number in range(RACES):
+            submission = samples.submission(**samples.limited(0.1, {}))
+            plan = Plan((Step("standard"), Step("", "europe-west4")))
+            asked = requests.Asked(team, owner, timedelta(minutes=6), clock.now, plan=plan)
+            (job,) = requests.request_jobs([submission], asked, request_key=f"form-{number}")
+            fail(job, clock)
+            pk = Fallback.objects.get(attempts__job=job).pk
+            barrier = Barrier(3)
+
+            def follow(which: int, pk: object = pk, barrier: Barrier = barrier, job: Job = job) -> bool:
+                barrier.wait()
+                if which == 2:  # a person cancels at the same moment
+                    return fallbacks.stop(job, by=owner, now=clock.now)
+                return fallbacks.follow(pk, now=clock.now)  # type: ignore[arg-type]
+
+            took = list(pool.map(follow, range(3)))
+
+            assert sum(took) == 1, took
+            attempts = FallbackAttempt.objects.filter(fallback=pk)
+            assert attempts.count() == (1 if took[2] else 2)
+            assert attempts.filter(job__ended_at=None).count() == (0 if took[2] else 1)
+        _close(pool)
+    assert list(audit(clock.now)) == []
+
+
+def _close(pool: ThreadPoolExecutor) -> None:
+    """Close the connection of each thread of the pool."""
+    barrier = Barrier(3)
+
+    def close(_: int) -> None:
+        barrier.wait()
+        connection.close()
+
+    list(pool.map(close, range(3)))
+
+
+def fail(job: Job, clock: Clock) -> None:
+    """Let a job end for want of machines, as the observer would write it."""
+    for state in ("submitting", "pending", "failed"):
+        clock.forward(seconds=1)
+        error = {"error": STOCKOUT} if state == "failed" else {}
+        name = (
+            {"remote_name": f"projects/1/locations/us-central1/customJobs/{job.pk.int}"} if state == "pending" else {}
+        )
+        assert transitions.transition(job, state, now=clock.now, message=state, **error, **name)
