@@ -15,7 +15,7 @@ from dashboard.pages.parts.differences import changes_of
 from dashboard.pages.parts.fallback_part import fallback_part, worst_case_of
 from dashboard.pages.parts.fragments import live_page, version_of
 from dashboard.pages.parts.rows import row_of
-from dashboard.pages.parts.ways import asks_requester, cheaper, judged_again, label_of, ways_of
+from dashboard.pages.parts.ways import asks_requester, cheaper, label_of, load_submission, ways_of
 from dashboard.queries.approvals import list_approvals
 from dashboard.queries.records import get_record
 from jobs import budgets
@@ -91,8 +91,8 @@ def _chosen(key: str, asks: list[Ask]) -> Ask | None:
 
 def _details(request: Request, ask: Ask, now: datetime) -> dict[str, Any]:
     """Return what is shown of one request beside its place in the list."""
-    job, judged = ask.job, judged_again(ask.job, now)
-    ways = ways_of(job, *judged) if judged is not None else []
+    job, loaded = ask.job, load_submission(ask.job, now)
+    ways = ways_of(job, *loaded) if loaded is not None else []
     return {
         "row": row_of(job, now),
         "changes": changes_of(request.user, job),
@@ -103,7 +103,7 @@ def _details(request: Request, ask: Ask, now: datetime) -> dict[str, Any]:
         "asks_requester": asks_requester(job),
         "budgets": [(each, each.left_usd - (job.max_usd or Decimal(0))) for each in budgets.left_for_job(job, now)],
         **fallback_part(job, now),
-        "worst_usd": worst_case_of(job, *judged) if judged is not None else None,
+        "worst_usd": worst_case_of(job, *loaded) if loaded is not None else None,
     }
 
 

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from dashboard.access import Request, job_for
 from dashboard.pages.parts.deciding import may_decide
 from dashboard.pages.parts.rows import amount_of
-from dashboard.pages.parts.ways import asks_requester, cheaper, judged_again, ways_of
+from dashboard.pages.parts.ways import asks_requester, cheaper, load_submission, ways_of
 from jobs import requests, tasks
 from jobs.clock import database_now
 from jobs.errors import NotAllowed, NotPermitted
@@ -70,8 +70,8 @@ def decide(request: Request, pk: UUID) -> HttpResponse:
 def offers(request: Request, pk: UUID) -> HttpResponse:
     """Send the buttons that approve the job under a cheaper strategy; nothing to who does not decide about it."""
     job, now = job_for(request, pk), database_now()
-    judged = judged_again(job, now) if may_decide(request, job, now) else None
-    found = cheaper(ways_of(job, *judged), job) if judged is not None else []
+    loaded = load_submission(job, now) if may_decide(request, job, now) else None
+    found = cheaper(ways_of(job, *loaded), job) if loaded is not None else []
     return render(request, "_/offers.html", {"job": job, "offers": found, "asks_requester": asks_requester(job)})
 
 

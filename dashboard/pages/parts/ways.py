@@ -12,8 +12,8 @@ from jobs.spec import Submission
 from jobs.strategies import STRATEGIES
 
 
-def judged_again(job: Job, now: datetime) -> tuple[Submission, Context] | None:
-    """Return a request and what it is judged in as of now; None where its text cannot be read any more."""
+def load_submission(job: Job, now: datetime) -> tuple[Submission, Context] | None:
+    """Return a request and what it is assessed with as of now; None where its text cannot be read any more."""
     body, _ = spec.read(job.kind, job.spec)
     if body is None:
         return None
