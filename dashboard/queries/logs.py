@@ -70,8 +70,19 @@ def list_lines_after(job: Job, after: int, limit: int, **chosen: Any) -> list[Lo
     `chosen` as for `filter_lines`. Secrets that the viewer may not see are hidden.
     """
     lines = list(filter_lines(job, **chosen).filter(pk__gt=after).order_by("pk")[:limit])
-    hide_in(lines, ["message"], job)
-    return lines
+    return shown_lines(job, lines, words=chosen.get("words", ""))
+
+
+def shown_lines(job: Job, lines: Iterable[LogLine], *, words: str = "") -> list[LogLine]:
+    """Return lines with the secrets hidden that the viewer may not see; the rows are not saved.
+
+    A line in which `words` were found in what is hidden is left out, so that a search tells nothing of it.
+    """
+    found = list(lines)
+    if isinstance(job, ShownJob):
+        hide_in(found, ["message"], job)
+        return [line for line in found if words.casefold() in line.message.casefold()]
+    return found
 
 
 def get_line_before(lines: QuerySet[LogLine], first: LogLine) -> LogLine | None:

@@ -12,8 +12,8 @@ from jobs.states import JobState
 LOOK_BACK = timedelta(days=90)
 MAX_JOBS = 200
 """Newest jobs of the team in that time that are looked at."""
-BODIES = ("spec", "estimate", "error", "log_sources", "web_access_uris", "last_error")
-"""Columns of a job that are long and tell nothing of its wait."""
+COLUMNS = ("machines", "region", "state", "requested_at", "approved_at", "submitted_at", "started_at", "ended_at")
+"""What tells of a job's wait."""
 MIN_ALIKE = 3
 """Fewer jobs of the same machines and region than this say too little; then those of the strategy count."""
 
@@ -44,7 +44,7 @@ def get_past_waits(job: Job, now: datetime) -> PastWaits | None:
     Only the team's own jobs count, so nothing of other teams is told.
     """
     jobs = Job.objects.filter(team=job.team_id, strategy=job.strategy, requested_at__gte=now - LOOK_BACK)
-    ran = jobs.filter(started_at__isnull=False).exclude(pk=job.pk).defer(*BODIES)
+    ran = jobs.filter(started_at__isnull=False).exclude(pk=job.pk).only(*COLUMNS)
     started = list(ran.order_by("-requested_at", "pk")[:MAX_JOBS])
     alike = [each for each in started if (each.machines, each.region) == (job.machines, job.region)]
     if len(alike) >= MIN_ALIKE:

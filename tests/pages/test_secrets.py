@@ -12,7 +12,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from jobs import observation, requests, spec, transitions
 from jobs.errors import NotAllowed
-from jobs.models import Approval, Draft, ExternalJob, Job, JobEvent, Membership, Role, Template
+from jobs.models import Approval, Draft, ExternalJob, Job, JobEvent, LogLine, Membership, Role, Template
 from jobs.spec.secret_texts import MASK
 from tests.pages.conftest import MakeJob, SignIn, fields_of
 from tests.support import samples
@@ -74,6 +74,11 @@ def job(make_job: MakeJob, owner: User, clock: Clock, monkeypatch: pytest.Monkey
         once_key="quoted",
         detail={"findings": [{"message": words}]},
     )
+    for number, replica in enumerate(("service", "workerpool0-0")):
+        LogLine.objects.create(
+            job=made, timestamp=clock.now, insert_id=str(number), severity="ERROR", replica=replica,
+            message=f"train.py: {words}",
+        )  # fmt: skip
     Approval.objects.create(
         job=made, asked_at=clock.now, findings=[{"code": "x", "severity": "approval", "message": words}]
     )
@@ -252,3 +257,22 @@ def test_a_job_that_holds_the_mask_is_never_made(team: Any, owner: User, clock: 
 
 def test_a_browser_without_a_session_sees_nothing(job: Job) -> None:
     assert Client().get(f"/jobs/{job.pk}/spec.json").status_code == 302
+
+
+class TestLog:
+    def test_shows_its_secrets_to_the_owner_only(
+        self, job: Job, owner: User, teammate: User, stranger: User, signed_in: SignIn
+    ) -> None:
+        address = f"/jobs/{job.pk}/log.txt"
+
+        assert BY_NAME in signed_in(owner).get(address).content.decode()
+        text = signed_in(teammate).get(address).content.decode()
+        assert "train.py: Invalid value" in text
+        assert shown_in(text) == []
+        assert signed_in(stranger).get(address).status_code == 404
+
+    def test_a_search_finds_nothing_in_what_is_hidden(self, job: Job, teammate: User, signed_in: SignIn) -> None:
+        browser = signed_in(teammate)
+
+        assert "train.py" in browser.get(f"/jobs/{job.pk}/log.txt?find=invalid").content.decode()
+        assert browser.get(f"/jobs/{job.pk}/log.txt?find={BY_NAME[:6]}").content == b""

@@ -14,6 +14,7 @@ from dashboard.queries.logs import (
     filter_lines,
     get_attempt_times,
     list_replicas,
+    shown_lines,
     sort_replicas,
 )
 from jobs import timeline
@@ -125,13 +126,13 @@ class LogView:
         return choices if len(choices) > 1 else []
 
     def entries(self, lines: Sequence[LogLine], before: LogLine | None) -> list[Entry]:
-        """Return each line with its headings; `before` is the line in front of the first, if there is one."""
+        """Return each line as the viewer may see it, with its headings; `before` is the line in front of the first."""
         entries = []
         starts: dict[str, str] = {}
         last = self.attempts.of(before.timestamp) if before is not None else None
         if before is not None:
             starts[before.replica] = self.attempts.start_of(before.replica, before.timestamp).key
-        for line in lines:
+        for line in shown_lines(self.job, lines, words=self.words):
             headings = []
             attempt = self.attempts.of(line.timestamp)
             if attempt != last and len(self.attempts.whole) > 1:
