@@ -11,7 +11,8 @@ class DashboardConfig(AppConfig):
 
     def ready(self) -> None:
         """Register what Django is to check, and record sign-ins; models can be imported only now."""
-        from dashboard.access import browsers, known_password  # noqa: PLC0415
+        from dashboard.access import browsers, known_password, openid  # noqa: PLC0415
 
         browsers.connect()
+        openid.connect()
         checks.register(known_password.check, checks.Tags.database)

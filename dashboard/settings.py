@@ -77,6 +77,7 @@ MIDDLEWARE = [
     "dashboard.access.proxied.ProxyMiddleware",
     "dashboard.access.browsers.BrowserMiddleware",
     "dashboard.access.auditing.AuditMiddleware",
+    "dashboard.access.time_zones.TimeZoneMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",

@@ -4,7 +4,12 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-for name in DATABASE_URL REDIS_URL PGPASSWORD TRAINBOARD_SECRET_KEY TRAINBOARD_METRICS_TOKEN; do
+providers=
+for key in $(printf %s "${TRAINBOARD_OIDC:-}" | tr 'a-z,-' 'A-Z _'); do
+  providers="$providers TRAINBOARD_OIDC_${key}_CLIENT_SECRET"
+done
+
+for name in DATABASE_URL REDIS_URL PGPASSWORD TRAINBOARD_SECRET_KEY TRAINBOARD_METRICS_TOKEN $providers; do
   eval "file=\${${name}_FILE:-} value=\${${name}:-}"
   if [ -n "$file" ] && [ -z "$value" ]; then
     value=$(cat "$file")

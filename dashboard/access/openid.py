@@ -10,13 +10,14 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import requests
 from authlib.common.errors import AuthlibBaseError
 from authlib.integrations.django_client import DjangoIntegration, DjangoOAuth2App
 from authlib.integrations.requests_client import OAuth2Session
 from django.conf import settings
+from django.contrib.auth.signals import user_logged_in
 from django.http import HttpRequest, HttpResponseRedirect
 from joserfc.errors import JoseError
 
@@ -145,8 +146,18 @@ def begin(request: HttpRequest, provider: Provider, *, redirect_uri: str) -> Htt
     return HttpResponseRedirect(sent["url"])
 
 
+def connect() -> None:
+    """Have what a way to a provider left in a session forgotten at every sign-in; once, when the site is ready."""
+    user_logged_in.connect(_forget_at_sign_in, dispatch_uid="openid.forget")
+
+
+def _forget_at_sign_in(request: HttpRequest | None, **_: Any) -> None:
+    if OPEN in getattr(request, "session", {}):
+        forget(cast("HttpRequest", request))
+
+
 def forget(request: HttpRequest) -> None:
-    """Forget what the way to a provider left in the session, before somebody is signed in."""
+    """Forget what ways to providers left in the session, which lasts as long as any from then on."""
     for key, state in request.session.pop(OPEN, []):
         DjangoIntegration(key).clear_state_data(request.session, state)
     request.session.pop(VISIT, None)

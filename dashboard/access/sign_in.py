@@ -22,7 +22,12 @@ class TooManySignIns(Exception):
 
 
 class SignInBackend(ModelBackend):
-    """Signs people in by name and password."""
+    """Signs people in by name and password, and finds the person of a session."""
+
+    def get_user(self, user_id: int) -> User | None:
+        """Return the person of a session if the account is active, with the profile, so that no page asks for it."""
+        user = User.objects.select_related("profile").filter(pk=user_id).first()
+        return user if user is not None and self.user_can_authenticate(user) else None
 
     def authenticate(
         self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **kwargs: Any

@@ -1,7 +1,9 @@
-"""Figures as people read them: durations, money, moments. Pure functions; the clock is an argument."""
+"""Figures as people read them: durations, money, and moments in the time zone of the reader, the active one."""
 
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+
+from django.utils import timezone
 
 from jobs.cost import format_usd
 
@@ -47,10 +49,10 @@ def ago(moment: datetime | None, now: datetime) -> str:
 
 def countdown(moment: datetime, now: datetime) -> str:
     """Return how long is left until a job gives up and when that is: "gives up in 3 h 12 min (at 14:05 UTC)"."""
-    at, today = utc(moment), utc(now)
-    day = "" if at.date() == today.date() else f"{at.day} {at:%b}, "
-    when = f"{day}{at:%H:%M} UTC"
-    return f"gives up in {duration(at - today)} (at {when})" if at > today else f"its wait ended at {when}"
+    at = local(moment)
+    day = "" if at.date() == local(now).date() else f"{at.day} {at:%b}, "
+    when = f"{day}{at:%H:%M} {zone(at)}"
+    return f"gives up in {duration(moment - now)} (at {when})" if moment > now else f"its wait ended at {when}"
 
 
 def money(usd: Decimal | float | str | None) -> str:
@@ -100,21 +102,39 @@ def percent_text(share: float) -> str:
 
 
 def utc(moment: datetime) -> datetime:
-    """Return the same moment on the clock that every page shows."""
+    """Return the same moment in UTC, for machines and for what is counted by days of UTC."""
     return moment.astimezone(UTC)
+
+
+def local(moment: datetime) -> datetime:
+    """Return the same moment on the reader's clock: in the time zone that is active, the site's where none is."""
+    return timezone.localtime(moment)
+
+
+def zone(moment: datetime) -> str:
+    """Return what the reader's zone is called at a moment: "CEST", or "UTC+05:45" where it has no name."""
+    name = local(moment).tzname() or ""
+    if name[:1] not in ("+", "-"):
+        return name
+    return f"UTC{name[:3]}:{name[3:]}" if name[3:] else f"UTC{name}"
+
+
+def zones(start: datetime, end: datetime) -> str:
+    """Return the names of the reader's zone from one moment to another: "CET", or "CET, CEST" across a change."""
+    return ", ".join(dict.fromkeys((zone(start), zone(end))))
 
 
 def at_time(moment: datetime, now: datetime) -> str:
     """Return the time of day, "13:31", of another day the day, "22 Nov"."""
-    at = utc(moment)
-    near = abs(moment - now) < timedelta(hours=12) or at.date() == utc(now).date()
+    at = local(moment)
+    near = abs(moment - now) < timedelta(hours=12) or at.date() == local(now).date()
     return f"{at:%H:%M}" if near else f"{at.day} {at:%b}"
 
 
 def moment_text(moment: datetime) -> str:
-    """Return "21 Nov 2026, 14:02:11 UTC"."""
-    at = utc(moment)
-    return f"{at.day} {at:%b %Y, %H:%M:%S} UTC"
+    """Return "21 Nov 2026, 14:02:11 UTC", in the reader's time zone."""
+    at = local(moment)
+    return f"{at.day} {at:%b %Y, %H:%M:%S} {zone(at)}"
 
 
 def iso(moment: datetime) -> str:

@@ -3,13 +3,14 @@
 Everything that is drawn over time on one page shares one scale, so that a moment lies at one place in all of it.
 """
 
+import itertools
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from dashboard.drawing.figures import utc
+from dashboard.drawing.figures import local
 
 STEPS = tuple(
     timedelta(seconds=seconds)
@@ -103,17 +104,24 @@ def step_of(length: timedelta) -> timedelta:
 
 
 def ticks(scale: Scale) -> Iterator[datetime]:
-    """Yield the round moments inside the drawing, counted from midnight UTC on its first day."""
+    """Yield the round moments inside the drawing, counted from the reader's midnight on its first day.
+
+    Steps shorter than a day are taken in UTC, where every hour is as long as the next; days are the reader's own, of
+    which one a year has 23 hours.
+    """
     step = step_of(scale.length)
-    midnight = scale.start.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    tick = midnight + -(-(scale.start - midnight) // step) * step
-    while tick <= scale.end:
-        yield tick
-        tick += step
+    midnight = local(scale.start).replace(hour=0, minute=0, second=0, microsecond=0)
+    begin = midnight if step >= timedelta(days=1) else midnight.astimezone(UTC)
+    for number in itertools.count((scale.start - begin) // step):
+        tick = (begin + number * step).astimezone(UTC)
+        if tick > scale.end:
+            return
+        if tick >= scale.start:
+            yield tick
 
 
 def _hour(tick: datetime, step: timedelta) -> str:
-    at = utc(tick)
+    at = local(tick)
     if step >= timedelta(days=1):
         return f"{at.day} {at:%b}"
     return f"{at:%H:%M:%S}" if step < timedelta(minutes=1) else f"{at:%H:%M}"

@@ -6,6 +6,7 @@ from datetime import date, datetime
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.timezone import get_current_timezone_name
 
 from dashboard.drawing import (
     approval_chart,
@@ -36,6 +37,7 @@ register.filter("money", figures.money)
 register.filter("iso", figures.iso)
 register.filter("moment_text", figures.moment_text)
 register.filter("at_time", figures.at_time)
+register.filter("zone", figures.zone)
 register.filter("value", figures.value_text)
 register.filter("percent_text", figures.percent_text)
 register.filter("day_of", figures.day_of)
@@ -118,7 +120,7 @@ def countdown(moment: datetime, now: datetime) -> SafeString:
 
 @register.filter
 def moment(value: datetime | None) -> SafeString:
-    """Return the moment with day and time in UTC as a <time>."""
+    """Return the moment with day and time as a <time>."""
     if value is None:
         return SafeString("–")
     return format_html('<time datetime="{}">{}</time>', figures.iso(value), figures.moment_text(value))
@@ -126,39 +128,45 @@ def moment(value: datetime | None) -> SafeString:
 
 @register.filter
 def day(value: datetime | None) -> SafeString:
-    """Return the day in UTC as a <time>."""
+    """Return the day as a <time> with the whole moment on hover."""
     if value is None:
         return SafeString("–")
-    at = figures.utc(value)
-    return format_html('<time datetime="{}">{}</time>', figures.iso(value), f"{at.day} {at:%b %Y}")
+    at = figures.local(value)
+    title = figures.moment_text(value)
+    return format_html('<time datetime="{}" title="{}">{}</time>', figures.iso(value), title, f"{at.day} {at:%b %Y}")
 
 
 @register.filter
 def clock(value: datetime | None) -> SafeString:
-    """Return the time of day in UTC as a <time> with the whole moment on hover."""
+    """Return the time of day as a <time> with the whole moment on hover."""
     if value is None:
         return SafeString("–")
     return format_html(
         '<time datetime="{}" title="{}">{}</time>',
         figures.iso(value),
         figures.moment_text(value),
-        f"{figures.utc(value):%H:%M:%S}",
+        f"{figures.local(value):%H:%M:%S}",
     )
 
 
 @register.filter
 def time_only(value: datetime) -> str:
-    """Return the time of day in UTC as text, for what stands in hundreds of lines."""
-    return f"{figures.utc(value):%H:%M:%S}"
+    """Return the time of day as text, for what stands in hundreds of lines."""
+    return f"{figures.local(value):%H:%M:%S}"
 
 
 @register.filter
 def clock_minutes(value: datetime) -> SafeString:
-    """Return the time of day in UTC to the minute as a <time> with the whole moment on hover."""
-    at = figures.utc(value)
-    return format_html(
-        '<time datetime="{}" title="{}">{}</time> UTC', figures.iso(at), figures.moment_text(at), f"{at:%H:%M}"
-    )
+    """Return the time of day to the minute and its zone as a <time> with the whole moment on hover."""
+    at = figures.local(value)
+    title, words = figures.moment_text(at), f"{at:%H:%M}"
+    return format_html('<time datetime="{}" title="{}">{}</time> {}', figures.iso(at), title, words, figures.zone(at))
+
+
+@register.simple_tag
+def time_zone() -> str:
+    """Return the name of the reader's time zone, such as Europe/Berlin."""
+    return get_current_timezone_name()
 
 
 @register.filter

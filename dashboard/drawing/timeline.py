@@ -12,7 +12,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from dashboard.drawing.curves import Curve, draw_curve
-from dashboard.drawing.figures import duration, utc
+from dashboard.drawing.figures import duration, local, zone, zones
 from dashboard.drawing.marks import SHAPES, look_of, sign_of, state_word, trial_look
 from dashboard.drawing.scale import Scale, axis, grid, now_line, percent
 from jobs.states import JobState
@@ -55,10 +55,11 @@ def draw(
         ),
     )
     return format_html(
-        '<div class="timeline">{}{}<div class="lane axis"><span class="lane-name">UTC</span>'
+        '<div class="timeline">{}{}<div class="lane axis"><span class="lane-name">{}</span>'
         '<div class="track">{}</div></div></div>',
         lanes,
         format_html_join("", "{}", ((draw_curve(curve, scale),) for curve in curves)),
+        zones(scale.start, scale.end),
         axis(scale),
     )
 
@@ -109,7 +110,7 @@ def _lane(lane: Lane, scale: Scale, ends_at: datetime | None, *, is_first: bool)
     marks = [mark for mark in lane.marks if scale.holds(mark.at, mark.at)]
     parts = [*([lane.note] if lane.note else []), *(_describe(strip, scale) for strip in strips)]
     parts += [ASSUMED] if lane.is_assumed else []
-    parts += [f"{mark.message.rstrip('.')} at {utc(mark.at):%H:%M:%S}" for mark in lane.marks]
+    parts += [f"{mark.message.rstrip('.')} at {local(mark.at):%H:%M:%S}" for mark in lane.marks]
     shown = [strip for strip in strips if scale.holds(strip.span.start, strip.span.end)]
     return format_html(
         '<svg role="img" aria-label="{}" width="100%" height="{}">{}{}{}{}{}{}</svg>',
@@ -130,11 +131,12 @@ def _expected(strips: Sequence[Strip], scale: Scale, ends_at: datetime | None) -
         return ""
     left = scale.at(scale.now)
     return format_html(
-        '<svg class="expected" x="{}%" y="5.5" width="{}%" height="19"><title>expected to run until {} UTC</title>'
+        '<svg class="expected" x="{}%" y="5.5" width="{}%" height="19"><title>expected to run until {} {}</title>'
         '<rect class="bar-expected" x="1" y="1" width="99%" height="17" rx="3"/></svg>',
         percent(left),
         percent(scale.at(ends_at) - left),
-        f"{utc(ends_at):%H:%M}",
+        f"{local(ends_at):%H:%M}",
+        zone(ends_at),
     )
 
 
@@ -162,7 +164,7 @@ def _strip(strip: Strip, scale: Scale) -> SafeString:
         strip.look,
         percent(left),
         percent(width),
-        f"{_describe(strip, scale)}, from {utc(span.start):%H:%M:%S} UTC",
+        f"{_describe(strip, scale)}, from {local(span.start):%H:%M:%S} {zone(span.start)}",
         "" if span.seen else mark_safe(' fill="url(#hatch)"'),
         text,
     )
@@ -195,7 +197,7 @@ def _marks(near: list[Mark], scale: Scale) -> SafeString:
     """Draw marks that lie near each other as one sign, with a line over the time that they cover."""
     sign = sign_of(*(mark.reason for mark in near))
     first, last = scale.at(near[0].at), scale.at(near[-1].at)
-    title = "\n".join(f"{mark.message} {utc(mark.at):%H:%M:%S} UTC" for mark in near)
+    title = "\n".join(f"{mark.message} {local(mark.at):%H:%M:%S} {zone(mark.at)}" for mark in near)
     return format_html(
         '<svg class="mark {}" x="{}%" overflow="visible"><title>{}</title><line y1="0" y2="30"/>'
         '<line x2="{}%" y1="1" y2="1"/><g transform="translate(-7 -7) scale(1.2)">{}</g></svg>',

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from dashboard.drawing.figures import duration, utc
+from dashboard.drawing.figures import duration, local, zone
 from dashboard.drawing.marks import look_of, state_word
 from dashboard.drawing.scale import Scale, grid, now_line
 from jobs import timeline
@@ -76,8 +76,8 @@ def render_track(track: Track, scale: Scale) -> SafeString:
 def describe(track: Track, now: datetime) -> str:
     """Return the track in words: "waited 14 min, ran 1 h 56 min, preempted at 13:48, expected until 15:10 UTC"."""
     parts = [f"{_verb(span)} {duration(span.length(now))}" for span in track.spans]
-    parts += [f"preempted at {utc(mark.at):%H:%M}" for mark in track.marks if mark.reason == PREEMPTED]
-    parts += [f"expected until {utc(track.expected[1]):%H:%M} UTC"] if track.expected else []
+    parts += [f"preempted at {local(mark.at):%H:%M}" for mark in track.marks if mark.reason == PREEMPTED]
+    parts += [f"expected until {local(track.expected[1]):%H:%M} {zone(track.expected[1])}"] if track.expected else []
     return ", ".join(parts) or state_word(track.state)
 
 

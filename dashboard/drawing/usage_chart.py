@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from dashboard.drawing.figures import duration, percent, utc
+from dashboard.drawing.figures import duration, local, percent, zone
 from jobs.models import Job
 from jobs.timeline import Hold, ReplicaLane, Usage
 
@@ -55,7 +55,9 @@ def _lane(lane: ReplicaLane, place: int, usage: Usage) -> SafeString:
 def _hold(hold: Hold, y: int, usage: Usage) -> SafeString:
     start, end = _across(hold.start, usage), _across(hold.end or usage.until, usage)
     name = name_of(hold.job)
-    title = f"{name}: {utc(hold.start):%H:%M} to {f'{utc(hold.end):%H:%M}' if hold.end else 'now'} UTC"
+    title = (
+        f"{name}: {local(hold.start):%H:%M} to {f'{local(hold.end):%H:%M}' if hold.end else 'now'} {zone(hold.start)}"
+    )
     width = max(end - start, 0.15)
     text = format_html('<text class="on-bar" x="{}%" y="{}">{}</text>', f"{start + 0.5:.2f}", y + 13, name[:18])
     return format_html(
@@ -74,7 +76,7 @@ def _grid(usage: Usage, foot: int) -> Iterator[SafeString]:
     for tick in range(TICKS + 1):
         at = usage.since + length * tick / TICKS
         x = f"{_across(at, usage):.2f}"
-        text = "now" if tick == TICKS else f"{utc(at):%H:%M}"
+        text = "now" if tick == TICKS else f"{local(at):%H:%M}"
         anchor = "end" if tick == TICKS else "start" if tick == 0 else "middle"
         yield format_html(
             '<line class="grid-line" x1="{0}%" x2="{0}%" y2="{1}"/><text x="{0}%" y="{2}" text-anchor="{3}">{4}</text>',

@@ -1,8 +1,10 @@
 """Forms of one's own account: joining by an invitation, and the profile."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.conf import settings
 from django.contrib.auth.forms import UserCreationForm
 from django.contrib.auth.models import User
 
@@ -33,12 +35,22 @@ class JoinForm(NewUser):
 
 
 class ProfileForm(Existing):
-    """The name that others see. An admin changes the address, which sign-ins by a provider are matched with."""
+    """The name that others see, and the time zone of pages.
+
+    An admin changes the address, which sign-ins by a provider are matched with.
+    """
 
     class Meta:
         model = User
         fields = ("first_name", "last_name")
         labels = {"first_name": "First name", "last_name": "Last name"}
+
+    time_zone = forms.ChoiceField(label="Time zone", required=False)
+
+    def __init__(self, *args: Any, zones: Collection[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        named = [(name, name.replace("_", " ")) for name in sorted(zones)]
+        self.fields["time_zone"].choices = [("", f"That of the site: {settings.TIME_ZONE}"), *named]  # type: ignore[attr-defined]
 
 
 class RuleForm(forms.Form):

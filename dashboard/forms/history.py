@@ -32,6 +32,9 @@ class OpenChoiceField(forms.MultipleChoiceField):
         return len(value) <= MAX_VALUE_LENGTH and "\x00" not in value
 
 
+DAY = {"type": "date", "title": "A day in UTC"}
+
+
 class HistoryForm(forms.Form):
     """What the history is narrowed to; an empty field narrows nothing. Of several values of a field, any will do."""
 
@@ -39,8 +42,8 @@ class HistoryForm(forms.Form):
     by = forms.ChoiceField(
         label="Dates of", required=False, choices=[("requested", "request"), ("ended", "end")], initial="requested"
     )
-    since = forms.DateField(label="From", required=False, widget=forms.DateInput(attrs={"type": "date"}))
-    until = forms.DateField(label="To", required=False, widget=forms.DateInput(attrs={"type": "date"}))
+    since = forms.DateField(label="From", required=False, widget=forms.DateInput(attrs=DAY))
+    until = forms.DateField(label="To", required=False, widget=forms.DateInput(attrs=DAY))
     state = forms.MultipleChoiceField(required=False, choices=state_choices)
     strategy = forms.MultipleChoiceField(required=False, choices=lambda: [(key, key) for key in STRATEGIES])
     accelerator = OpenChoiceField(required=False)

@@ -12,22 +12,24 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from dashboard.access import Request, openid
 from dashboard.access.loaders import parse_key
+from dashboard.access.time_zones import zone_names, zone_of
 from dashboard.drawing.browser_names import browser_name
 from dashboard.forms.account_forms import ProfileForm
 from jobs.people import browsers
+from jobs.people.accounts import set_time_zone
 from jobs.people.provider_links import list_links
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def account(request: Request) -> HttpResponse:
-    """Show the account; on POST save the name."""
+    """Show the account; on POST save name and time zone."""
     if request.method != "POST":
         return _page(request)
-    form = ProfileForm(request.POST, instance=request.user)
+    form = ProfileForm(request.POST, instance=request.user, zones=zone_names())
     if not form.is_valid():
         request.user.refresh_from_db()
         return _page(request, {"profile_form": form}, status=422)
-    form.save()
+    set_time_zone(form.save(), form.cleaned_data["time_zone"])
     messages.success(request, "Saved.")
     return redirect("account")
 
@@ -55,6 +57,10 @@ def sign_out_browsers(request: Request) -> HttpResponse:
     return redirect("account")
 
 
+def _profile_form(request: Request) -> ProfileForm:
+    return ProfileForm(instance=request.user, zones=zone_names(), initial={"time_zone": zone_of(request.user)})
+
+
 def _password_form(request: Request) -> PasswordChangeForm:
     """Return Django's form, which is not what the page is for, so it takes no focus."""
     form = PasswordChangeForm(request.user)
@@ -69,7 +75,7 @@ def _page(request: Request, more: dict[str, Any] | None = None, *, status: int =
         for row in browsers.list_browsers(request.user, now=now)
     ]
     context = {
-        "profile_form": ProfileForm(instance=request.user),
+        "profile_form": _profile_form(request),
         "password_form": _password_form(request) if request.user.has_usable_password() else None,
         "browsers": rows,
         "links": [(row, openid.name_of(row.provider)) for row in list_links(request.user)],

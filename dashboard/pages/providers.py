@@ -180,7 +180,6 @@ def _let_in(request: HttpRequest, user: User, claims: Claims) -> HttpResponse:
     with acting(user, client_address(request)):
         record_sign_in(claims, now=database_now())
     wanted = safe_path(request, request.session.pop(NEXT, ""))
-    openid.forget(request)
     login(request, user, backend=BACKEND)
     return redirect(wanted)
 

@@ -17,6 +17,8 @@ class Profile(models.Model):
         db_default=False,
         help_text="The next sign-in by a provider with this person's e-mail address takes the account over.",
     )
+    time_zone = models.CharField(max_length=64, blank=True, default="", db_default="")
+    """The IANA name of the zone that pages show times in, "" for the site's."""
 
     def __str__(self) -> str:
         return f"profile of {self.user}"

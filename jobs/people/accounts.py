@@ -1,4 +1,4 @@
-"""Accounts as site admins see them: opened, deactivated, made admin; and the rules of first sign-ins."""
+"""Accounts: opened, deactivated, made admin by site admins; their time zones; and the rules of first sign-ins."""
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
@@ -34,6 +34,14 @@ def change_account(user_id: int, action: str, *, by: User) -> User:
         user.is_superuser = user.is_staff = action == "make_admin"
         user.save(update_fields=["is_superuser", "is_staff"])
     return user
+
+
+def set_time_zone(user: User, name: str) -> None:
+    """Have a person's pages show times in a zone, by its IANA name, which the caller has checked; "" for the site's."""
+    profile, _ = Profile.objects.get_or_create(user=user)
+    if profile.time_zone != name:
+        profile.time_zone = name
+        profile.save(update_fields=["time_zone"])
 
 
 def add_rule(source: str, value: str, team: Team, role: str, *, by: User) -> SignInRule:

@@ -90,6 +90,17 @@ def test_the_session_gets_a_new_key() -> None:
     assert client.session.get_expiry_age() > openid.OPEN_SECONDS
 
 
+def test_a_sign_in_by_password_after_a_cancelled_one_lasts_as_long_as_any(owner: User) -> None:
+    client = Client()
+    client.get(BEGIN)
+    assert client.session.get_expiry_age() <= openid.OPEN_SECONDS
+
+    client.post("/accounts/login/", {"username": "owner", "password": PASSWORD})
+
+    assert client.session.get_expiry_age() > openid.OPEN_SECONDS
+    assert not [name for name in client.session.keys() if name.startswith(("_state", "provider_s"))]  # noqa: SIM118
+
+
 @pytest.mark.parametrize("wanted", ["https://elsewhere.example/", "//elsewhere.example", "javascript:alert(1)", ""])
 def test_it_never_leads_to_another_site(wanted: str) -> None:
     client = Client()

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from uuid import UUID
 
@@ -32,7 +32,8 @@ class Strip:
     last_failed: Job | None
     per_hour: Decimal
     spent: Spending
-    day: datetime
+    day: date
+    """Today, in UTC."""
 
 
 def day_of(now: datetime) -> datetime:
@@ -71,5 +72,5 @@ def strip_of(
         last_failed=max(failed, key=lambda job: job.ended_at or job.state_since, default=None),
         per_hour=sum((job.hourly_usd or Decimal(0) for job in running if job.state != JobState.CANCELLING), Decimal(0)),
         spent=sum_spending(billed_since(jobs, midnight), midnight, now, changes),
-        day=midnight,
+        day=midnight.date(),
     )

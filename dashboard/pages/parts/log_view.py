@@ -8,7 +8,7 @@ from functools import cached_property
 
 from django.db.models import QuerySet
 
-from dashboard.drawing.figures import duration, utc
+from dashboard.drawing.figures import duration, local, utc, zone
 from dashboard.queries.logs import (
     LEVELS,
     filter_lines,
@@ -180,7 +180,7 @@ def format_heading(attempt: Attempt) -> str:
         return heading
     heading += f" — {attempt.cause}"
     if attempt.is_waiting:
-        return f"{heading}, waiting for machines since {utc(attempt.start):%H:%M:%S} UTC"
+        return f"{heading}, waiting for machines since {local(attempt.start):%H:%M:%S} {zone(attempt.start)}"
     return heading if attempt.wait is None else f"{heading}, after {duration(attempt.wait)} without machines"
 
 

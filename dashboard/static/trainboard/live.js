@@ -39,10 +39,11 @@ function mark(text, lost) {
   }
 }
 
-// The server's clock, for that of a browser may be wrong.
+// The server's clock, for that of a browser may be wrong, in the time zone of the page.
 function clock(xhr) {
   const sent = xhr.getResponseHeader("Date");
-  return sent ? new Date(sent).toISOString().slice(11, 19) : "";
+  const { timeZone } = document.documentElement.dataset;
+  return sent ? new Date(sent).toLocaleTimeString("en-GB", { timeZone }) : "";
 }
 
 let shown = "";
