@@ -1,13 +1,13 @@
 """What the site knows that the assessment of a request rests on, loaded for a team and a submission."""
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 
 from django.contrib.auth.models import User
 
 from jobs import budgets, spec, strategies
-from jobs.assessment import Context
+from jobs.assessment import Context, filled
 from jobs.cost import PriceBook
 from jobs.models import Policy, Team
 from jobs.prices import current_book
@@ -34,17 +34,19 @@ def load_context(
     sweep_size: int = 1,
     book: PriceBook | None = None,
     by: User | None = None,
+    expected: timedelta | None = None,
 ) -> Context:
     """Return what the site knows that an assessment rests on: limits of the team, severities, persistent resources.
 
     `resources` are those that the caller has loaded; else those that the submission asks for are. With `now` the jobs
     that are identical to it count as well, and what ended jobs of the team tell. `sweep_size` jobs are judged together.
-    `book` is by default that of now. `by` requests it, which budgets and policy ask for.
+    `book` is by default that of now. `by` requests it, which budgets and policy ask for. With the run time that is
+    `expected`, budgets are those of the submission with the labels that policy sets.
     """
     if resources is None:
         resources = known_resources(submission) if submission is not None else ()
     same = identical_jobs(submission, team, now=now) if submission is not None and now is not None else ()
-    return Context(
+    context = Context(
         limits=limits_of(team),
         severities=rule_settings.severities(),
         resources=resources,
@@ -56,6 +58,9 @@ def load_context(
         learned=load_learned(team, submission, now) if submission is not None and now is not None else {},
         submitter=by.get_username() if by is not None else "",
     )
+    if submission is None or (full := filled(submission, context, expected).submission) == submission:
+        return context
+    return replace(context, budgets=budgets.left_for_submission(team, by, full, now))
 
 
 def with_cap(context: Context, team: Team, cap_usd: Decimal | None) -> Context:

@@ -84,7 +84,9 @@ def request_jobs(submissions: Sequence[spec.Submission], asked: Asked, *, reques
     try:
         with transaction.atomic():
             budgets.hold_budgets(asked.team.pk)
-            context = load_context(asked.team, submissions[0], now=asked.now, sweep_size=size, by=asked.by)
+            context = load_context(
+                asked.team, submissions[0], now=asked.now, sweep_size=size, by=asked.by, expected=asked.expected
+            )
             context = with_cap(context, asked.team, asked.cap_usd)
             assessments = [assess(each, context, expected=asked.expected) for each in submissions]
             for assessment in assessments:

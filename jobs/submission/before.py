@@ -29,7 +29,7 @@ def objection(job: Job, now: datetime) -> Change | None:
     submission, expected = submission_of(job), timedelta(seconds=job.expected_seconds)
     resources = known_resources(submission, apart_from=job.pk)
     context = load_context(job.team, resources=resources, sweep_size=sweep_size(job), by=job.owner)
-    context = replace(context, budgets=budgets.left_for_job(job, now), budget_jobs=1)
+    context = replace(context, budgets=budgets.left_for_job(job, now), budget_jobs=1, fills=False)
     context = with_cap(context, job.team, job.cap_usd)
     assessment = assess(submission, context, expected=expected)
     if not (refused := assessment.errors):
