@@ -63,6 +63,8 @@ def load_context(
     return replace(context, budgets=budgets.left_for_submission(team, by, full, now))
 
 
-def with_cap(context: Context, team: Team, cap_usd: Decimal | None) -> Context:
-    """Return the context of jobs with a cap on their cost."""
-    return context if cap_usd is None else replace(context, cap_usd=cap_usd, cap_cancels=cancels_at_cap(team))
+def with_cap(context: Context, team: Team, cap_usd: Decimal | None, *, is_approvers: bool = False) -> Context:
+    """Return the context of jobs with a cap on their cost; one that an approver has set always cancels."""
+    if cap_usd is None:
+        return context
+    return replace(context, cap_usd=cap_usd, cap_cancels=is_approvers or cancels_at_cap(team))

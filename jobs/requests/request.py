@@ -1,7 +1,7 @@
 """A spec becomes a job: assessed under the team's limits, and written with its first events."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -44,6 +44,8 @@ class Asked:
     cloned_from: Job | None = None
     cap_usd: Decimal | None = None
     """The most that each job shall cost."""
+    cap_cancels: bool = True
+    """Whether it is cancelled then; policy says so when it judges the job."""
 
 
 def request_job(
@@ -92,6 +94,7 @@ def request_jobs(submissions: Sequence[spec.Submission], asked: Asked, *, reques
             for assessment in assessments:
                 check_may_be_kept(assessment)
             asks = [finding.as_dict() for each in assessments for finding in each.approvals]
+            asked = replace(asked, cap_cancels=context.cap_cancels)
             jobs = [_row(each, asked, key, sweep, share=size) for each, key in zip(assessments, keys, strict=True)]
             for job, assessment, submission in zip(jobs, assessments, submissions, strict=True):
                 own = [finding.as_dict() for finding in assessment.approvals]
@@ -110,11 +113,17 @@ def requested_job(by: User, request_key: str) -> Job | None:
     return Job.objects.filter(owner=by, request_key=request_key).first()
 
 
-def is_request_of(job: Job, submission: spec.Submission) -> bool:
-    """Tell whether a job was requested with this submission, whatever was changed in it since, but for its name."""
+def is_request_of(job: Job, submission: spec.Submission, cap_usd: Decimal | None = None) -> bool:
+    """Tell whether a job was requested with this submission and cap, whatever was changed in it since, but its name."""
     event = job.events.filter(once_key=FIRST_KEY).first()
-    digest = event.detail.get("requested") if event is not None else None
-    return bool((digest or job.spec_digest) == submission.digest)
+    found = event.detail.get("requested") if event is not None else None
+    before = {"digest": job.spec_digest, "cap_usd": None if job.cap_usd is None else str(job.cap_usd)}
+    return bool((found or before) == _requested_as(submission, cap_usd))
+
+
+def _requested_as(submission: spec.Submission, cap_usd: Decimal | None) -> dict[str, str | None]:
+    """Return what tells requests apart that were made with one key."""
+    return {"digest": submission.digest, "cap_usd": None if cap_usd is None else f"{cap_usd:.2f}"}
 
 
 def _requested(by: User, keys: Sequence[str]) -> list[Job]:
@@ -157,6 +166,7 @@ def _row(assessment: Assessment, asked: Asked, request_key: str, sweep: UUID | N
         cloned_from=asked.cloned_from,
         expected_seconds=int(asked.expected.total_seconds()),
         cap_usd=asked.cap_usd,
+        cap_cancels=asked.cap_cancels,
         state="",
         state_since=asked.now,
         requested_at=asked.now,
@@ -205,7 +215,7 @@ def _first_events(
         now=now,
         message=ASSESSED[outcome],
         reason=outcome,
-        detail={"findings": findings, "policy": policy, "requested": submission.digest},
+        detail={"findings": findings, "policy": policy, "requested": _requested_as(submission, asked.cap_usd)},
         once_key=FIRST_KEY,
     )
     if asks:
