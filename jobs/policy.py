@@ -1,7 +1,8 @@
 """What the policy of a team has against a job, and who has to approve it. Pure.
 
 A policy is a list of rules, read from top to bottom: the first that allows, asks or refuses decides; each that requires
-something counts wherever it stands. A job that no rule speaks of is allowed. `jobs.assessment` alone calls this.
+or sets something counts wherever it stands (`jobs.policy_values`). A job that no rule speaks of is allowed.
+`jobs.assessment` alone calls this.
 """
 
 from collections.abc import Sequence
@@ -12,7 +13,8 @@ from typing import Any
 from jobs.budget import BudgetLeft
 from jobs.cost import Estimate, format_usd, round_up
 from jobs.cost.notes import in_words
-from jobs.policy_rules import Facts, Rule, describe, facts_of, matches, who_decides
+from jobs.policy_rules import Facts, Rule, facts_of, matches
+from jobs.policy_words import describe, who_decides
 from jobs.spec import Finding, Severity, Submission
 
 SOURCE = "policy of the team"
@@ -98,8 +100,8 @@ def decide(
         if rule.outcome == "require" and matches(rule, facts)
         for finding in _missing(rule, submission, limits, number)
     ]
-    deciding = enumerate((None if rule.outcome == "require" else rule for rule in rules), 1)
-    number, rule = next(((at, each) for at, each in deciding if each and matches(each, facts)), (0, None))
+    deciding = ((at, each) for at, each in enumerate(rules, 1) if each.outcome in ("allow", "ask", "refuse"))
+    number, rule = next(((at, each) for at, each in deciding if matches(each, facts)), (0, None))
     if rule is not None and rule.outcome != "allow":
         found.append(_finding(rule, facts, estimate.times(jobs), limits, number, jobs))
     return Decision(tuple(found), rule, number, facts, _limit(rules, facts), limits.version)

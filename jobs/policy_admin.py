@@ -3,7 +3,7 @@
 from django.db.models import Model
 from django.http import HttpRequest
 
-REPLACED_BY_RULES = ("ask_over_usd", "refuse_over_usd", "cancel_over_approved", "regions")
+REPLACED_BY_RULES = ("ask_over_usd", "refuse_over_usd", "cancel_over_approved", "cancel_at_cap", "regions")
 
 
 class UntilRules:

@@ -1,6 +1,6 @@
-"""The rules of a team's policy as values: what a rule looks at, whether it matches a job, and how it reads. Pure."""
+"""The rules of a team's policy as values: what a rule looks at and whether it matches a job. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated, Any, Literal
@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from jobs.budget import BudgetLeft
 from jobs.catalog import machine
-from jobs.cost import Estimate, format_usd
+from jobs.cost import Estimate
 from jobs.spec import Submission
 from jobs.strategies import strategy_of
 
@@ -17,13 +17,9 @@ MAX_RULES = 30
 MAX_USD = Decimal(10) ** 10
 Usd = Annotated[Decimal, Field(ge=0, lt=MAX_USD, allow_inf_nan=False)]
 Words = tuple[Annotated[str, Field(min_length=1, max_length=200)], ...]
+LABEL = r"^[a-z][a-z0-9_-]{0,62}=[a-z0-9_-]{0,63}$"
+"""A label that a rule sets; https://cloud.google.com/vertex-ai/docs/general/labels allows further letters."""
 Basis = Literal["low", "expected", "high", "most"]
-BASES: dict[str, str] = {
-    "most": "may cost",
-    "expected": "is expected to cost",
-    "high": "costs, by the high end of its estimate,",
-    "low": "costs, by the low end of its estimate,",
-}
 ROLES = ("approver", "lead")
 """Roles whose members may decide; a lead may wherever an approver may."""
 
@@ -32,13 +28,13 @@ class Rule(BaseModel):
     """One rule. Every condition that is given has to hold; a rule without conditions matches every job.
 
     `outcome`: "allow", "ask" and "refuse" decide, of which the first rule that matches counts. "require" refuses a
-    job that lacks what the rule requires, and decides nothing else. Amounts are USD, those of all jobs of a sweep
-    together; `hours_over` is the run time of one run.
+    job that lacks what the rule requires, "set" gives a job what it lacks; both decide nothing else. Amounts are USD,
+    those of all jobs of a sweep together; `hours_over` is the run time of one run.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    outcome: Literal["allow", "ask", "refuse", "require"]
+    outcome: Literal["allow", "ask", "refuse", "require", "set"]
     cost_basis: Basis = "most"
     cost_over: Usd | None = None
     cost_unknown: bool = False
@@ -66,6 +62,14 @@ class Rule(BaseModel):
     require_network: bool = False
     require_encryption: bool = False
     require_timeout: bool = False
+    set_labels: Annotated[tuple[Annotated[str, Field(pattern=LABEL)], ...], Field(max_length=32)] = ()
+    """Each is `key=value`."""
+    set_service_account: Annotated[str, Field(max_length=200)] = ""
+    set_network: Annotated[str, Field(max_length=300)] = ""
+    set_encryption_key: Annotated[str, Field(max_length=300)] = ""
+    set_timeout_hours: Annotated[Decimal, Field(gt=0, lt=10**5, allow_inf_nan=False)] | None = None
+    must: bool = False
+    """Whether a job is refused that has another value than the one that the rule sets."""
     words: Annotated[str, Field(max_length=500)] = ""
     """What the requester reads."""
 
@@ -172,64 +176,3 @@ def _leaves_less(usd: Decimal, facts: Facts) -> bool:
 def _has_label(wanted: str, labels: dict[str, str]) -> bool:
     key, is_pair, value = wanted.partition("=")
     return key in labels and (not is_pair or labels[key] == value)
-
-
-# ---------------------------------------------------------------- how a rule reads
-def describe(rule: Rule) -> str:
-    """Return the rule as one sentence, for example "Ask 2 leads if a job may cost over $500.00, on Spot"."""
-    conditions = ", ".join(_conditions(rule))
-    every = {"ask": " about every job", "require": " of every job"}.get(rule.outcome, " every job")
-    return f"{_outcome(rule)}{f' if a job {conditions}' if conditions else every}"
-
-
-def _outcome(rule: Rule) -> str:
-    if rule.outcome == "ask":
-        return f"Ask {who_decides(rule)}"
-    if rule.outcome == "require":
-        return f"Require {', '.join(_requirements(rule)) or 'nothing'}"
-    return rule.outcome.capitalize()
-
-
-def who_decides(rule: Rule) -> str:
-    """Return who has to approve, for example "2 of lena, sam" or "1 approver or lead"."""
-    if rule.approvers:
-        return f"{rule.approvals} of {', '.join(rule.approvers)}"
-    who = "lead" if rule.role == "lead" else "approver or lead"
-    plural = who.replace("approver", "approvers").replace("lead", "leads")
-    return f"{rule.approvals} {who if rule.approvals == 1 else plural}"
-
-
-def _requirements(rule: Rule) -> Iterable[str]:
-    if rule.require_labels:
-        yield f"the label{'s' if len(rule.require_labels) > 1 else ''} {', '.join(rule.require_labels)}"
-    for is_required, what in (
-        (rule.require_service_account, "a service account"),
-        (rule.require_network, "a network"),
-        (rule.require_encryption, "an encryption key"),
-        (rule.require_timeout, "a timeout"),
-    ):
-        if is_required:
-            yield what
-
-
-def _conditions(rule: Rule) -> Iterable[str]:
-    if rule.cost_unknown:
-        yield "has a cost that is not known"
-    if rule.cost_over is not None:
-        yield f"{BASES[rule.cost_basis]} over {format_usd(rule.cost_over)}"
-    if rule.gpus_over is not None:
-        yield f"has over {rule.gpus_over} accelerators"
-    for words, begin in (
-        (rule.gpu_types, "uses"),
-        (rule.strategies, "runs under"),
-        (tuple(kind.replace("_", " ") for kind in rule.kinds), "is a"),
-        (rule.regions, "runs outside" if rule.in_other_regions else "runs in"),
-        (rule.labels, "has the label"),
-        (rule.submitters, "is requested by"),
-    ):
-        if words:
-            yield f"{begin} {' or '.join(words)}"
-    if rule.budget_left_under is not None:
-        yield f"leaves less than {format_usd(rule.budget_left_under)} of a budget"
-    if rule.hours_over is not None:
-        yield f"runs for over {rule.hours_over.normalize():f} h"

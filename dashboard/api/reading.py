@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from decimal import Decimal
 from http import HTTPStatus
 from typing import Any
 
@@ -38,6 +39,9 @@ class JobText(Schema):
     region: str = Field("", max_length=40, description="Where it runs, if the text does not say.")
     strategy: str = Field("", max_length=32, description="Key of the strategy to put in place of the text's own.")
     expected_seconds: int | None = Field(None, ge=1, le=MAX_SECONDS, description="Expected run time.")
+    cap_usd: Decimal | None = Field(
+        None, gt=0, max_digits=13, decimal_places=2, description="The most that the job shall cost, in US dollars."
+    )
     confirm: list[str] = Field([], max_length=100, description="Values that look like placeholders and are meant.")
 
 

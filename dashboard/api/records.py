@@ -44,6 +44,7 @@ def job_values(request: HttpRequest, job: Job, now: datetime) -> dict[str, Any]:
         "usd_per_hour": usd(job.hourly_usd),
         "estimate_usd": usd(job.estimate_usd),
         "max_usd": usd(job.max_usd),
+        "cap_usd": usd(job.cap_usd),
         "cost_usd": None if cost is None else usd(round(cost, 4)),
         "url": request.build_absolute_uri(reverse("job", args=[job.pk])),
     }

@@ -47,7 +47,8 @@ def create_assessment(request: Request, body: JobText) -> AssessmentShape:
     """
     asked, now = reading.read_asked(request, body), database_now()
     expected = timedelta(seconds=body.expected_seconds) if body.expected_seconds else None
-    context = requests.load_context(asked.team, asked.submission, now=now)
+    context = requests.load_context(asked.team, asked.submission, now=now, by=request.user, expected=expected)
+    context = requests.with_cap(context, asked.team, body.cap_usd)
     assessment = assess(asked.submission, context, expected=expected, compares=True)
     return _assessment(asked, assessment, asked.findings(assessment.findings, body.confirm))
 
@@ -86,6 +87,7 @@ def _request(request: Request, asked: Asked, body: JobRequest, key: str) -> Job:
             expected=reading.expected_of(body),
             request_key=key,
             now=database_now(),
+            cap_usd=body.cap_usd,
         )
     except NotAllowed as refusal:
         raise refused(asked.located(tuple(refusal.findings))) from None
@@ -104,7 +106,7 @@ def _is_same(job: Job, asked: Asked, body: JobRequest) -> bool:
         and (job.kind, job.project, job.region) == (submission.kind, submission.project, submission.region)
         and job.expected_seconds == body.expected_seconds
         and job.display_name == submission.display_name
-        and requests.is_request_of(job, submission)
+        and requests.is_request_of(job, submission, body.cap_usd)
     )
 
 

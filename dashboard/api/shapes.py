@@ -46,6 +46,7 @@ class JobShape(Schema):
     usd_per_hour: str | None
     estimate_usd: str | None
     max_usd: str | None
+    cap_usd: str | None
     cost_usd: str | None
     url: str
 

@@ -6,10 +6,11 @@ from django import forms
 from pydantic import ValidationError
 
 from jobs.catalog import ACCELERATORS, REGIONS
-from jobs.policy_rules import MAX_RULES, Rule, describe
+from jobs.policy_rules import MAX_RULES, Rule
+from jobs.policy_words import describe
 from jobs.strategies import STRATEGIES
 
-WORDS = ("gpu_types", "regions", "labels", "submitters", "approvers", "require_labels")
+WORDS = ("gpu_types", "regions", "labels", "submitters", "approvers", "require_labels", "set_labels")
 """Fields that hold several words, parted by commas or spaces."""
 KINDS = [
     ("custom_job", "custom job"),
@@ -21,6 +22,7 @@ OUTCOMES = [
     ("refuse", "Refuse"),
     ("allow", "Allow"),
     ("require", "Require what a job carries"),
+    ("set", "Set what a job lacks"),
 ]
 
 
@@ -86,6 +88,18 @@ class RuleForm(forms.Form):
     require_network = forms.BooleanField(label="A network", required=False)
     require_encryption = forms.BooleanField(label="An encryption key", required=False)
     require_timeout = forms.BooleanField(label="A timeout", required=False)
+    set_labels = WordsField(label="Labels to set", help_text="key=value, such as cost-center=ml.")
+    set_service_account = forms.CharField(label="Service account to set", required=False, max_length=200)
+    set_network = forms.CharField(
+        label="Network to set", required=False, max_length=300, help_text="projects/NUMBER/global/networks/NAME"
+    )
+    set_encryption_key = forms.CharField(
+        label="Encryption key to set", required=False, max_length=300, help_text="projects/…/cryptoKeys/NAME"
+    )
+    set_timeout_hours = forms.DecimalField(
+        label="Timeout to set, hours", required=False, min_value=0, max_digits=7, decimal_places=2
+    )
+    must = forms.BooleanField(label="Refuse a job that has another value", required=False)
     words = forms.CharField(label="What the requester reads", required=False, max_length=500)
 
     @property
@@ -114,6 +128,11 @@ class RuleForm(forms.Form):
         """Whether it says what a job has to carry."""
         return bool(self["outcome"].value() == "require")
 
+    @property
+    def has_settings(self) -> bool:
+        """Whether it says what a job that lacks something is given."""
+        return bool(self["outcome"].value() == "set")
+
     def _has(self, *names: str) -> bool:
         return any(self[name].value() not in (None, "", [], ()) for name in names)
 
@@ -139,6 +158,8 @@ class RuleForm(forms.Form):
             name.startswith("require_") and values[name] for name in values
         ):
             self.add_error(None, "Say what a job has to carry.")
+        if values.get("outcome") == "set" and not any(name.startswith("set_") and values[name] for name in values):
+            self.add_error(None, "Say what is set.")
         if not self.errors:
             try:
                 self.rule = Rule.model_validate(fields)

@@ -3,7 +3,8 @@
 from django.http import Http404
 
 from jobs.models import PolicyVersion, Team
-from jobs.policy_rules import RULES, Rule, describe
+from jobs.policy_rules import RULES, Rule
+from jobs.policy_words import describe
 
 MAX_VERSIONS = 50
 

@@ -15,6 +15,7 @@ from jobs.assessment.assess import (
     outcome_of,
 )
 from jobs.assessment.context import Context, IdenticalJob
+from jobs.assessment.filling import filled
 
 __all__ = [
     "MAX_USD",
@@ -24,6 +25,7 @@ __all__ = [
     "IdenticalJob",
     "Outcome",
     "assess",
+    "filled",
     "has_machines",
     "of_severity",
     "outcome_of",

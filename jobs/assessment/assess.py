@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from jobs import allowed_resources, budget, policy
 from jobs.assessment.context import Context, IdenticalJob
+from jobs.assessment.filling import filled
 from jobs.cost import (
     CENT,
     Estimate,
@@ -58,7 +59,7 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """What is known about one submission.
+    """What is known about one submission, with what policy sets in it.
 
     `findings` are those of the rules, then those of policy. `estimate` and `outcome` are None while no run time is
     known, the estimate is that of one job; `decision` is what policy said.
@@ -114,6 +115,8 @@ def assess(
     checks the job by the rules of a strategy that it does not ask for yet, which has no estimate either. `compares`
     adds the job under every strategy, as far as prices need: a run time and the machines of every worker pool.
     """
+    given = filled(submission, context, expected)
+    submission = given.submission
     alternatives = _alternatives(submission, context, expected) if compares and has_machines(submission) else ()
     asked = strategy_of(submission)
     if strategy is not None and strategy is not asked:
@@ -125,18 +128,18 @@ def assess(
     if expected is None or context.limits is None:
         return Assessment(submission, tuple(rules), context.limits, alternatives=alternatives)
     cost = _up_to_cap(own.estimate if own else context.estimate(submission, asked, expected), context)
-    decision = policy.decide(
-        submission,
-        cost,
-        context.limits,
-        jobs=context.sweep_size,
-        submitter=context.submitter,
-        budgets=context.budgets,
-    )
+    decision = _decide(submission, cost, context.limits, context)
     uses = allowed_resources.check(submission, context.allowed) if context.allowed is not None else ()
-    known = (*rules, *uses, *decision.findings, *_spending(cost, context), *_identical(context.identical))
+    others = (*_spending(cost, context), *_identical(context.identical))
+    known = (*rules, *uses, *given.findings, *decision.findings, *others)
     outcome = outcome_of(known)
     return Assessment(submission, known, context.limits, cost, outcome, alternatives, context.sweep_size, decision)
+
+
+def _decide(submission: Submission, cost: Estimate, limits: Limits, context: Context) -> Decision:
+    """Return what policy says of all the jobs that are judged together."""
+    size, by = context.sweep_size, context.submitter
+    return policy.decide(submission, cost, limits, jobs=size, submitter=by, budgets=context.budgets)
 
 
 def _up_to_cap(cost: Estimate, context: Context) -> Estimate:

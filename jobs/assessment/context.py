@@ -51,6 +51,8 @@ class Context:
     """Limits and use of the project's quotas in the region, by metric."""
     cap_usd: Decimal | None = None
     """The most that each job shall cost."""
+    fills: bool = True
+    """Whether policy sets what the submission lacks."""
     cap_cancels: bool = True
     """Whether a job is cancelled when it has cost its cap; else people are told."""
 

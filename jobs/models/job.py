@@ -113,13 +113,12 @@ class Job(models.Model):
         null=True, blank=True, help_text="When its cost was first seen to exceed what was approved."
     )
 
-    # The most that its requester wants it to cost
+    # The most that its requester, or an approver, wants it to cost: the lower amount
     cap_usd = models.DecimalField(
-        max_digits=14,
-        decimal_places=2,
-        null=True,
-        blank=True,
-        help_text="When it has cost this, it is cancelled, or people are told, as the team's policy says; empty: none.",
+        max_digits=14, decimal_places=2, null=True, blank=True, help_text="Empty: none. See cap_cancels."
+    )
+    cap_cancels = models.BooleanField(
+        default=True, db_default=True, help_text="It is cancelled at its cap, by the policy that judged it; else told."
     )
     cap_told = models.PositiveSmallIntegerField(
         default=0, db_default=0, help_text="The share of the cap, in percent, that was told last: 0, 80 or 100."

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -33,8 +34,8 @@ def approve(
     """Vote for a job that awaits approval; False when it was answered or withdrawn before, or they have voted.
 
     The answer holds for all jobs of a sweep that wait and cost the same. Once enough people have voted the job becomes
-    due. `digest` is the one of the question that the person has seen. A job that is approved up to `cap_usd` is
-    cancelled once it has cost more.
+    due. `digest` is the one of the question that the person has seen. `cap_usd` becomes the cap of the job
+    unless that is lower, and the job is cancelled when it has cost it.
 
     Raises NotPermitted when `by` owns the job or may not decide about it, and for an adopted job; Changed where the
     question is another one than that of `digest`; NotAllowed, with nothing written, where the jobs would pass a budget
@@ -213,7 +214,12 @@ def decide(
     cap = min((vote.cap_usd for vote in votes if vote.cap_usd is not None), default=None)
     is_allowed = decision is Approval.Decision.APPROVED
     amounts = [usd for usd in (job.max_usd, cap) if usd is not None]
-    allowed = {"approved_usd": min(amounts, default=None), "due_at": now}
+    allowed: dict[str, Any] = {"approved_usd": min(amounts, default=None), "due_at": now}
+    if cap is not None:  # one cap: the lower counts, and a cap that is a condition of the approval cancels
+        least = min(usd for usd in (job.cap_usd, cap) if usd is not None)
+        allowed |= {"cap_usd": least, "cap_cancels": True}
+        allowed |= {"max_usd": min(*amounts, least)} if job.max_usd is not None else {}
+    most = job.max_usd
     to = JobState.APPROVED if is_allowed else JobState.REJECTED
     columns = allowed if is_allowed else {"due_at": None}
     if not transitions.transition(job, to, now=now, actor=actor, reason=decision.value, message=message, **columns):
@@ -223,7 +229,7 @@ def decide(
         decided_by=by,
         decided_at=now,
         comment=comment,
-        decided_usd=job.max_usd if is_allowed else None,
+        decided_usd=most if is_allowed else None,
         cap_usd=cap,
         remind_at=None,
         expires_at=None,

@@ -1,14 +1,14 @@
 """What the site knows that the assessment of a request rests on, loaded for a team and a submission."""
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 from django.contrib.auth.models import User
 
 from jobs import budgets, spec, strategies
-from jobs.assessment import Context, IdenticalJob
+from jobs.assessment import Context, IdenticalJob, filled
 from jobs.models import Policy, Team
 from jobs.prices import current_book, recent_book
 from jobs.requests.allowed import allowed_of, recent_allowed
@@ -37,12 +37,14 @@ def load_context(
     by: User | None = None,
     is_preview: bool = False,
     has_identical: bool = True,
+    expected: timedelta | None = None,
 ) -> Context:
     """Return what the site knows that an assessment rests on: limits of the team, severities, persistent resources.
 
     `resources` are those that the caller has loaded; else those that the submission asks for are. With `now` the jobs
     that are identical to it count as well, and what ended jobs of the team tell. `sweep_size` jobs are judged together.
-    `by` requests it, which budgets and policy ask for.
+    `by` requests it, which budgets and policy ask for. With the run time that is `expected`, budgets are those of the
+    submission with the labels that policy sets.
 
     `is_preview`: it is only shown, as of `now`, so that severities, prices, what the team may use and what ended jobs
     tell may be ten seconds old. What is requested, approved or sent is assessed without. `has_identical` False leaves
@@ -54,7 +56,7 @@ def load_context(
     if has_identical and submission is not None and now is not None:
         same = identical_jobs(submission, team, now=now)
     load = _recent if is_preview else _current
-    return Context(
+    context = Context(
         limits=limits_of(team),
         resources=resources,
         identical=same,
@@ -63,6 +65,9 @@ def load_context(
         submitter=by.get_username() if by is not None else "",
         **load(team, submission, now),
     )
+    if submission is None or (full := filled(submission, context, expected).submission) == submission:
+        return context
+    return replace(context, budgets=budgets.left_for_submission(team, by, full, now))
 
 
 def _current(team: Team, submission: spec.Submission | None, now: datetime | None) -> dict[str, Any]:
@@ -80,6 +85,8 @@ def _recent(team: Team, submission: spec.Submission | None, now: datetime | None
     }
 
 
-def with_cap(context: Context, team: Team, cap_usd: Decimal | None) -> Context:
-    """Return the context of jobs with a cap on their cost."""
-    return context if cap_usd is None else replace(context, cap_usd=cap_usd, cap_cancels=cancels_at_cap(team))
+def with_cap(context: Context, team: Team, cap_usd: Decimal | None, *, is_approvers: bool = False) -> Context:
+    """Return the context of jobs with a cap on their cost; one that an approver has set always cancels."""
+    if cap_usd is None:
+        return context
+    return replace(context, cap_usd=cap_usd, cap_cancels=is_approvers or cancels_at_cap(team))

@@ -153,7 +153,8 @@ def _assess(jobs: Sequence[Job], bodies: Sequence[spec.Submission], now: datetim
     if not jobs:
         return []
     first, size = jobs[0], sweep_size(jobs[0])
-    context = load_context(first.team, bodies[0], now=now, sweep_size=size, by=first.owner)
+    expected = timedelta(seconds=first.expected_seconds)
+    context = load_context(first.team, bodies[0], now=now, sweep_size=size, by=first.owner, expected=expected)
     context = with_cap(context, first.team, first.cap_usd)
     found = [
         assess(body, context, expected=timedelta(seconds=each.expected_seconds))

@@ -10,8 +10,9 @@ from typing import Any
 from jobs import spec
 from jobs.cost import Estimate
 from jobs.models import Job, Team
-from jobs.policy import Limits, decide
+from jobs.policy import Limits, decide, rules_of
 from jobs.policy_rules import Rule
+from jobs.policy_values import fill
 from jobs.requests.policy_versions import limits_of
 
 MAX_JOBS = 200
@@ -107,6 +108,7 @@ def _estimate(kept: dict[str, Any]) -> Estimate:
 
 def _outcome(limits: Limits, job: Job, read: tuple[spec.Submission, Estimate], size: int) -> tuple[str, int]:
     decision = decide(*read, limits, jobs=size, submitter=job.owner.get_username())
-    is_refused = any(finding.severity is spec.Severity.ERROR for finding in decision.findings)
+    sets = fill(read[0], rules_of(limits), decision.facts)
+    is_refused = spec.has_errors((*decision.findings, *sets.findings))
     outcome = "refuse" if is_refused else decision.rule.outcome if decision.rule is not None else "allow"
     return OUTCOMES[outcome], decision.number

@@ -50,6 +50,8 @@ class Asked:
     """What follows where a job gets no capacity; None: nothing."""
     left_usd: Decimal | None = None
     """What is left of the amount for all attempts, of one that follows others."""
+    cap_cancels: bool = True
+    """Whether it is cancelled then; policy says so when it judges the job."""
 
 
 def request_job(
@@ -92,13 +94,16 @@ def request_jobs(submissions: Sequence[spec.Submission], asked: Asked, *, reques
     try:
         with transaction.atomic():
             budgets.hold_budgets(asked.team.pk)
-            context = load_context(asked.team, submissions[0], now=asked.now, sweep_size=size, by=asked.by)
+            context = load_context(
+                asked.team, submissions[0], now=asked.now, sweep_size=size, by=asked.by, expected=asked.expected
+            )
             context = with_cap(context, asked.team, asked.cap_usd)
             assessments = [assess(each, context, expected=asked.expected) for each in submissions]
             for assessment in assessments:
                 check_may_be_kept(assessment)
                 check_keeps_total(assessment, asked.left_usd, cancels_at_cap=context.cap_cancels)
             asks = [finding.as_dict() for each in assessments for finding in each.approvals]
+            asked = replace(asked, cap_cancels=context.cap_cancels)
             jobs = [_row(each, asked, key, sweep, share=size) for each, key in zip(assessments, keys, strict=True)]
             for job, assessment, submission in zip(jobs, assessments, submissions, strict=True):
                 own = [finding.as_dict() for finding in assessment.approvals]
@@ -119,11 +124,17 @@ def requested_job(by: User, request_key: str) -> Job | None:
     return Job.objects.filter(owner=by, request_key=request_key).first()
 
 
-def is_request_of(job: Job, submission: spec.Submission) -> bool:
-    """Tell whether a job was requested with this submission, whatever was changed in it since, but for its name."""
+def is_request_of(job: Job, submission: spec.Submission, cap_usd: Decimal | None = None) -> bool:
+    """Tell whether a job was requested with this submission and cap, whatever was changed in it since, but its name."""
     event = job.events.filter(once_key=FIRST_KEY).first()
-    digest = event.detail.get("requested") if event is not None else None
-    return bool((digest or job.spec_digest) == submission.digest)
+    found = event.detail.get("requested") if event is not None else None
+    before = {"digest": job.spec_digest, "cap_usd": None if job.cap_usd is None else str(job.cap_usd)}
+    return bool((found or before) == _requested_as(submission, cap_usd))
+
+
+def _requested_as(submission: spec.Submission, cap_usd: Decimal | None) -> dict[str, str | None]:
+    """Return what tells requests apart that were made with one key."""
+    return {"digest": submission.digest, "cap_usd": None if cap_usd is None else f"{cap_usd:.2f}"}
 
 
 def _requested(by: User, keys: Sequence[str]) -> list[Job]:
@@ -166,6 +177,7 @@ def _row(assessment: Assessment, asked: Asked, request_key: str, sweep: UUID | N
         cloned_from=asked.cloned_from,
         expected_seconds=int(asked.expected.total_seconds()),
         cap_usd=asked.cap_usd,
+        cap_cancels=asked.cap_cancels,
         state="",
         state_since=asked.now,
         requested_at=asked.now,
@@ -214,7 +226,7 @@ def _first_events(
         now=now,
         message=ASSESSED[outcome],
         reason=outcome,
-        detail={"findings": findings, "policy": policy, "requested": submission.digest},
+        detail={"findings": findings, "policy": policy, "requested": _requested_as(submission, asked.cap_usd)},
         once_key=FIRST_KEY,
     )
     if asks:

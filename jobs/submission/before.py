@@ -4,8 +4,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from jobs import budgets
-from jobs.assessment import Assessment, assess
-from jobs.cost import PriceBook, rate_of
+from jobs.assessment import Assessment, Context, assess
+from jobs.cost import rate_of
 from jobs.cost.lines import as_text
 from jobs.models import Approval, Job, JobEvent
 from jobs.requests.again import asks_again
@@ -29,13 +29,13 @@ def objection(job: Job, now: datetime) -> Change | None:
     submission, expected = submission_of(job), timedelta(seconds=job.expected_seconds)
     resources = known_resources(submission, apart_from=job.pk)
     context = load_context(job.team, resources=resources, sweep_size=sweep_size(job), by=job.owner)
-    context = replace(context, budgets=budgets.left_for_job(job, now), budget_jobs=1)
-    context = with_cap(context, job.team, job.cap_usd)
+    context = replace(context, budgets=budgets.left_for_job(job, now), budget_jobs=1, fills=False)
+    context = with_cap(context, job.team, job.cap_usd, is_approvers=job.cap_usd is not None and _has_approvers_cap(job))
     assessment = assess(submission, context, expected=expected)
     if not (refused := assessment.errors):
         if asks := asks_again(job, assessment):
             return _question(job, assessment, asks, now)
-        keep_prices(job, assessment, context.book, now)
+        keep_prices(job, assessment, context, now)
         return None
     if waits_for_resource(submission, resources, refused):
         columns = {"due_at": now + RESOURCE_INTERVAL, "last_error": refused[0].message}
@@ -69,14 +69,22 @@ def _question(job: Job, assessment: Assessment, asks: list[dict[str, object]], n
     return Change((event,), {"due_at": None, **amounts}, question=asks, policy=policy, releases=True)
 
 
-def keep_prices(job: Job, assessment: Assessment, book: PriceBook, now: datetime) -> None:
+def _has_approvers_cap(job: Job) -> bool:
+    """Tell whether an approver has set the cap, or one that is higher."""
+    approved = Approval.objects.filter(job=job, decision=Approval.Decision.APPROVED)
+    return approved.filter(cap_usd__isnull=False).exists()
+
+
+def keep_prices(job: Job, assessment: Assessment, context: Context, now: datetime) -> None:
     """Keep the prices of now with a job that is about to be sent, while it is still ours: its cost rests on them.
+
+    Kept as well is whether it is cancelled at its cap, as the policy says that has judged it now.
 
     What is recorded in the price book later changes neither its cost nor what it is said to have saved.
     """
     estimate, submission = assessment.estimate, assessment.submission
     assert estimate is not None
-    standard = rate_of(submission, price_key=STRATEGIES["standard"].price_key, book=book).usd_per_hour
+    standard = rate_of(submission, price_key=STRATEGIES["standard"].price_key, book=context.book).usd_per_hour
     snapshot = {
         "at": now.isoformat(),
         "usd_per_hour": as_text(estimate.usd_per_hour),
@@ -85,4 +93,5 @@ def keep_prices(job: Job, assessment: Assessment, book: PriceBook, now: datetime
         "lines": [line.as_dict() for line in estimate.lines],
     }
     ours = Job.objects.filter(pk=job.pk, claim=job.claim, state=JobState.APPROVED)
-    ours.update(price_snapshot=snapshot, hourly_usd=storable(estimate.usd_per_hour))
+    hourly = storable(estimate.usd_per_hour)
+    ours.update(price_snapshot=snapshot, hourly_usd=hourly, cap_cancels=context.cap_cancels)

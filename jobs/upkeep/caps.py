@@ -1,4 +1,5 @@
-"""Jobs that come near the cap on their cost or reach it: each is told once, then cancelled unless policy says no."""
+"""Jobs that come near the cap on their cost or reach it: each is told once, then
+cancelled unless the policy that judged the job says no. The cap is that of the requester or of an approver."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -8,7 +9,6 @@ from django.db import transaction
 from jobs import transitions
 from jobs.cost import format_usd
 from jobs.models import Job, JobEvent
-from jobs.requests import cancels_at_cap
 from jobs.upkeep.spending import cost_of, last_known, request_end
 
 NEAR_PERCENT, REACHED_PERCENT = 80, 100
@@ -22,7 +22,7 @@ def watch_caps(now: datetime) -> int:
     A job that has ended is not looked at: its end has overtaken its cap.
     """
     capped = Job.objects.remote().filter(cap_usd__isnull=False, cap_told__lt=REACHED_PERCENT, started_at__isnull=False)
-    rows = capped.select_related("team", "last_seen").defer("spec", "estimate", "error", "log_sources")
+    rows = capped.select_related("last_seen").defer("spec", "estimate", "error", "log_sources")
     return sum(_watch(job, now) for job in list(rows.order_by("started_at", "pk")[:AT_ONCE]))
 
 
@@ -53,6 +53,6 @@ def _record(job: Job, kind: JobEvent.Kind, usd: Decimal, percent: int, now: date
             detail={"cost_usd": str(usd), "cap_usd": str(job.cap_usd)},
             cap_told=percent,
         )
-        if is_new and percent == REACHED_PERCENT and cancels_at_cap(job.team):
+        if is_new and percent == REACHED_PERCENT and job.cap_cancels:
             request_end(job, now=now, message=f"A job is cancelled when it has cost its cap, here {cap}.")
     return is_new

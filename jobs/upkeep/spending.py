@@ -6,12 +6,12 @@ from itertools import islice
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import F, Q
 
 from jobs import timeline, transitions
 from jobs.cost import CENT, format_usd
 from jobs.cost.actual import for_time
-from jobs.models import Approval, Job, JobEvent
+from jobs.models import Job, JobEvent
 from jobs.states import FINISHED, LOCAL
 
 ENDED_WITHIN = timedelta(hours=1)
@@ -36,6 +36,7 @@ def _candidates(now: datetime) -> list[UUID]:
     priced = Job.objects.filter(
         over_approved_at=None, approved_usd__isnull=False, hourly_usd__gt=0, started_at__isnull=False
     )
+    priced = priced.exclude(cap_cancels=True, cap_usd__lte=F("approved_usd"))  # `jobs.upkeep.caps` ends those
     active = priced.exclude(state__in=LOCAL).filter(Q(ended_at=None) | Q(ended_at__gte=now - ENDED_WITHIN))
     columns = ("pk", "started_at", "ended_at", "hourly_usd", "approved_usd", "trial_seconds")
     return [
@@ -77,9 +78,7 @@ def _record_overrun(job: Job, now: datetime) -> bool:
             over_approved_at=now,
         )
         policy = getattr(job.team, "policy", None)
-        if is_new and Approval.objects.filter(job=job, cap_usd__isnull=False).exists():
-            request_end(job, now=now, message="It was approved up to this cost only.")
-        elif is_new and policy is not None and policy.cancel_over_approved:
+        if is_new and policy is not None and policy.cancel_over_approved:
             request_end(job, now=now, message="Policy of the team cancels a job that costs more than was approved.")
     return is_new
 

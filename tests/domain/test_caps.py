@@ -2,8 +2,10 @@
 
 from datetime import timedelta
 from decimal import Decimal
+from importlib import import_module
 
 import pytest
+from django.apps import apps
 from django.contrib.auth.models import User
 
 from jobs import requests, transitions
@@ -11,7 +13,7 @@ from jobs.errors import NotAllowed
 from jobs.models import Committed, Job, Policy, Team
 from jobs.observation.seen import mark_seen
 from jobs.submission.before import objection
-from jobs.upkeep import watch_caps
+from jobs.upkeep import watch_caps, watch_spending
 from tests.domain.conftest import RequestJob
 from tests.support import samples
 from tests.support.clock import Clock
@@ -34,15 +36,19 @@ def capped(team: Team, owner: User, clock: Clock, cap: str, *, hours: float = 1,
     )
 
 
-def start(job: Job, clock: Clock) -> None:
+def start(job: Job, clock: Clock, *, name: str = NAME) -> None:
     for state in ("submitting", "queued", "pending", "running"):
-        names = {"remote_name": NAME} if state == "queued" else {}
+        names = {"remote_name": name} if state == "queued" else {}
         transitions.transition(job, state, now=clock.now, message="It went on.", **names)
     mark_seen([job.pk], now=clock.now)
 
 
 def pass_hours(job: Job, clock: Clock, hours: float) -> int:
-    mark_seen([job.pk], now=clock.forward(hours=hours))
+    return watch_after(clock, hours, job)
+
+
+def watch_after(clock: Clock, hours: float, *jobs: Job) -> int:
+    mark_seen([job.pk for job in jobs], now=clock.forward(hours=hours))
     return watch_caps(clock.now)
 
 
@@ -87,6 +93,20 @@ class TestBefore:
         assert not Job.objects.exists()
 
 
+def test_caps_of_approvers_from_before_are_carried_over(
+    request_job: RequestJob, team: Team, owner: User, approver: User, clock: Clock
+) -> None:
+    Policy.objects.update(cancel_at_cap=False)
+    job, other = capped(team, owner, clock, "20"), capped(team, owner, clock, "30")
+    requests.approve(job, by=approver, comment="", now=clock.now, cap_usd=Decimal(5))
+    Job.objects.update(cap_usd=20, cap_cancels=True)  # as the version before left them
+
+    import_module("jobs.migrations.0040_one_cap").carry_caps(apps, None)
+
+    assert Job.objects.values_list("cap_usd", "cap_cancels").get(pk=job.pk) == (Decimal(5), True)
+    assert Job.objects.values_list("cap_usd", "cap_cancels").get(pk=other.pk) == (Decimal(20), False)
+
+
 class TestRunning:
     def test_four_fifths_are_told_and_at_the_cap_it_is_cancelled(
         self, request_job: RequestJob, team: Team, owner: User, clock: Clock
@@ -122,6 +142,46 @@ class TestRunning:
 
         job.refresh_from_db()
         assert (job.cap_told, job.cancel_requested_at) == (100, None)
+
+    def test_the_policy_that_judged_it_counts(
+        self, request_job: RequestJob, team: Team, owner: User, clock: Clock
+    ) -> None:
+        Policy.objects.update(cancel_at_cap=False, ask_over_usd=100_000)
+        told = capped(team, owner, clock, "1")
+        Policy.objects.update(cancel_at_cap=True)
+        stopped = capped(team, owner, clock, "1.5")
+        Policy.objects.update(cancel_at_cap=False)
+        for job in (told, stopped):
+            start(job, clock, name=f"{NAME}{job.cap_usd}")
+
+        assert watch_after(clock, 10, told, stopped) == 2
+
+        told.refresh_from_db()
+        stopped.refresh_from_db()
+        assert (told.cap_told, told.cancel_requested_at) == (100, None)
+        assert (stopped.cap_told, stopped.cancel_requested_at) == (100, clock.now)
+
+    @pytest.mark.parametrize(("approvers", "least"), [("5", "5"), ("50", "20")])
+    def test_of_two_caps_the_lower_counts_and_the_approver_s_cancels(
+        self, request_job: RequestJob, team: Team, owner: User, approver: User, clock: Clock, approvers: str, least: str
+    ) -> None:
+        Policy.objects.update(cancel_at_cap=False)
+        job = capped(team, owner, clock, "20")
+        requests.approve(job, by=approver, comment="", now=clock.now, cap_usd=Decimal(approvers))
+
+        job = Job.objects.get()
+        assert (job.cap_usd, job.cap_cancels, job.approved_usd) == (Decimal(least), True, Decimal(approvers))
+        assert job.max_usd == Decimal(least)
+        assert objection(job, clock.now) is None, "nobody is asked again about what was approved up to a cap"
+        assert Committed.objects.get(dimension="").cents == int(least) * 100
+        start(job, clock)
+        assert job.hourly_usd
+        assert pass_hours(job, clock, float(Decimal(least) / job.hourly_usd) * 1.01) == 1
+        assert watch_spending(clock.now) == 0, "one limit is told once"
+
+        job.refresh_from_db()
+        assert job.cancel_requested_at == clock.now
+        assert f"has reached its cap of ${least}.00" in job.events.get(kind="cap_reached").message
 
     def test_a_clock_that_is_set_back_tells_nothing(
         self, request_job: RequestJob, team: Team, owner: User, clock: Clock

@@ -54,6 +54,19 @@ class TestRequest:
         assert (job.owner.username, job.team, job.project, job.region) == ("owner", team, team.project, "us-central1")
         assert [finding["code"] for finding in answer.json()["findings"]] == ["region_assumed"]
 
+    def test_may_have_a_cap_on_its_cost(self, team: Team, api: Caller) -> None:
+        body = {"spec": samples.body(**samples.limited(100, {})), "expected_seconds": 360_000}
+
+        assessed = api.post("/assessments", body | {"cap_usd": "0.50"}).json()
+        answer = api.post("/jobs", body | {"cap_usd": "0.50"}, key="capped")
+
+        assert (assessed["outcome"], assessed["max_usd"]) == ("allow", "0.50")
+        assert (answer.json()["job"]["state"], answer.json()["job"]["cap_usd"]) == ("approved", "0.50")
+        assert api.post("/jobs", body | {"cap_usd": "0.5"}, key="capped").json()["is_repeated"]
+        assert api.post("/jobs", body, key="capped").status_code == 422, "another cap is another request"
+        for absurd in ("0", "-1", "NaN", "1e20", "0.001"):
+            assert api.post("/jobs", body | {"cap_usd": absurd}).status_code == 422
+
     def test_asks_for_an_approval_where_policy_does(self, team: Team, api: Caller) -> None:
         body = {"spec": samples.body(**samples.limited(100, {})), "expected_seconds": 360_000}
 

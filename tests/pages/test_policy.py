@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from jobs.models import Policy, PolicyVersion, Team
+from jobs.models import Job, Policy, PolicyVersion, Team
 from tests.conftest import person
 from tests.pages.conftest import MakeJob, SignIn, text_of
 
@@ -69,6 +69,24 @@ class TestSave:
         assert (version.drift_percent, version.remind_hours, version.expire_hours) == (10, 4, 48)
         assert [rule["outcome"] for rule in version.rules] == ["refuse", "ask"]
 
+    def test_of_values_to_set_says_so_before_a_job_is_submitted(
+        self, lead: Client, engineer: Client, example: dict[str, str], stranger: User, signed_in: SignIn
+    ) -> None:
+        rule = {"outcome": "set", "set_labels": "billed-to=vision", "must": "on", "set_timeout_hours": "2"}
+        page = lead.post("/policy/", draft(rule, action="save"), follow=True)
+        assert "Set the label billed-to=vision, a timeout of 2 h, and refuse other values, in every job." in text_of(
+            page
+        )
+
+        form = engineer.post("/jobs/new/check/", example | {"run_time": "1 min", "timeout": ""})
+        assert "sets the label billed-to to vision, as the job has none. (Policy 1, rule 1.)" in text_of(form)
+        assert "sets the timeout to 2 h" in text_of(form)
+        engineer.post("/jobs/new/", example | {"run_time": "1 min", "timeout": ""})
+        job = Job.objects.get()
+        assert job.spec["labels"]["billed-to"] == "vision"
+        assert job.spec["jobSpec"]["scheduling"]["timeout"] == "7200s"
+        assert "billed-to" not in text_of(signed_in(stranger).get("/policy/"))
+
     def test_keeps_the_order_of_the_numbers_and_leaves_out_what_is_removed(self, lead: Client, team: Team) -> None:
         rows = draft(ASK, REFUSE | {"ORDER": "1"}, {"outcome": "allow", "DELETE": "on"}, action="save")
         lead.post("/policy/", rows | {"rule-0-ORDER": "2"})
@@ -104,6 +122,8 @@ class TestSave:
             ({"outcome": "ask", "cost_over": "-1"}, "greater than or equal to 0"),
             ({"outcome": "ask", "cost_over": "much"}, "Enter a number."),
             ({"outcome": "require"}, "Say what a job has to carry."),
+            ({"outcome": "set"}, "Say what is set."),
+            ({"outcome": "set", "set_labels": "Owner"}, "set_labels"),
             ({"outcome": "ask", "approvers": "owner"}, "owner is no approver or lead of vision"),
             ({"outcome": "maybe"}, "Select a valid choice"),
         ],

@@ -14,7 +14,8 @@ from jobs import policy
 from jobs.budget import BudgetLeft
 from jobs.cost import Estimate
 from jobs.policy import Limits, decide, rules_of
-from jobs.policy_rules import RULES, Rule, describe
+from jobs.policy_rules import RULES, Rule
+from jobs.policy_words import describe
 from jobs.spec import Severity
 from tests.support import samples
 from tests.unit.test_policy import costs

@@ -15,9 +15,10 @@ from dashboard.forms.compose.text import EDITABLE, is_edited, text_digest
 from dashboard.pages.parts.planned_attempts import Attempts, assess_attempts
 from dashboard.pages.parts.strategy_rows import strategy_rows
 from jobs import exporter, known_quotas, observation, requests, strategies
-from jobs.assessment import Assessment, Outcome, assess, has_machines
+from jobs.assessment import Assessment, Context, Outcome, assess, has_machines
 from jobs.clock import display_now
 from jobs.models import Team
+from jobs.policy_values import SETS
 from jobs.spec import Finding, Submission
 from jobs.strategies import Known, KnownResource, Permission
 
@@ -52,13 +53,8 @@ def assess_form(form: Compose, teams: list[Team], *, by: User, now: datetime) ->
     resources = _known_resources(form, team)
     chosen = strategies.STRATEGIES.get(form.job.cleaned_data.get("strategy", ""))
     assessment, context = None, None
-    sweep_size = max(1, len(form.sweep.arguments))
     if submission is not None:
-        context = requests.load_context(
-            team, submission, resources=resources, now=now, sweep_size=sweep_size, by=by, is_preview=True
-        )
-        states = known_quotas.recent_quotas(submission.project, submission.region, now=now)
-        context = replace(requests.with_cap(context, team, form.cap_usd), quota_states=states)
+        context = _context(form, team, submission, resources, by, now)
         assessment = assess(submission, context, expected=form.expected, strategy=chosen, compares=True)
         form.add_findings(assessment.findings)
     shown = {
@@ -68,7 +64,7 @@ def assess_form(form: Compose, teams: list[Team], *, by: User, now: datetime) ->
         "team": team,
         "assessment": assessment,
         "budgets": context.budgets if context is not None else (),
-        "sweep_size": sweep_size,
+        "sweep_size": max(1, len(form.sweep.arguments)),
         "has_machines": has_machines(submission),
         **_strategies(form, assessment),
         "now": now,
@@ -76,9 +72,26 @@ def assess_form(form: Compose, teams: list[Team], *, by: User, now: datetime) ->
         "resources": [(known.resource_id, _words(known)) for known in resources if known.resource.state == "RUNNING"],
         "by_hand": chosen.console if chosen is not None else "",
         "permissions": _permissions(strategies.permissions_of(submission)) if submission is not None else "",
+        "sets": [each for each in assessment.findings if each.code.startswith(SETS)] if assessment is not None else [],
         "request": _request_text(form, submission),
     }
     return AssessedForm(form, team, submission, assessment, shown)
+
+
+def _context(form: Compose, team: Team, submission: Submission, resources: Known, by: User, now: datetime) -> Context:
+    """Return what the assessment of a form rests on."""
+    context = requests.load_context(
+        team,
+        submission,
+        resources=resources,
+        now=now,
+        sweep_size=max(1, len(form.sweep.arguments)),
+        by=by,
+        is_preview=True,
+        expected=form.expected,
+    )
+    states = known_quotas.recent_quotas(submission.project, submission.region, now=now)
+    return replace(requests.with_cap(context, team, form.cap_usd), quota_states=states)
 
 
 def _strategies(form: Compose, assessment: Assessment | None) -> dict[str, Any]:
