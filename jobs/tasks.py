@@ -25,6 +25,7 @@ from jobs.upkeep import (
     watch_approvals,
     watch_caps,
     watch_fallbacks,
+    watch_schedules,
     watch_spending,
 )
 
@@ -51,6 +52,7 @@ def sweep(**_: Any) -> None:
     watch_caps(now)
     watch_approvals(now)
     watch_fallbacks(DatabaseClock())
+    watch_schedules(now)
     count_ended(now)
     watch_budgets(now)
     drafts.expire(now)

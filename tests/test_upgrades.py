@@ -13,7 +13,7 @@ PROMISED_AFTER = "0005"
 """The ones up to this were written before anybody promised it."""
 REVIEWED = {
     "0016_severities": "renames severities of rule settings; the version before passes over names that it lacks",
-    "0040_one_cap": "writes the caps of jobs that have not ended; the version before keeps an approver's by itself",
+    "0043_one_cap": "writes the caps of jobs that have not ended; the version before keeps an approver's by itself",
 }
 """Migration to the reason why an operation that a program cannot judge does no harm."""
 

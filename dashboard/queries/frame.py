@@ -18,6 +18,7 @@ THEMES = ("light", "dark")
 FURTHER_PAGES = frozenset(
     {
         "templates",
+        "schedules",
         "import",
         "adopt",
         "compare",

@@ -42,6 +42,7 @@ ABOUT: dict[str, About] = {
     Kind.OVER_APPROVED: About((OWNER, LEADS), BOTH),
     Kind.CAP: About((OWNER, LEADS), BOTH),
     Kind.FALLBACK: About((OWNER,), BOTH),
+    Kind.SCHEDULE: About((OWNER, LEADS), BOTH, is_of_job=False),
     Kind.BUDGET: About((LEADS,), BOTH, is_of_job=False),
     Kind.PRICE_STALE: About((LEADS,), BROWSER, is_of_job=False),
     Kind.MONTHLY_REPORT: About((LEADS,), BOTH, is_of_job=False),

@@ -74,7 +74,8 @@ def _is_told(message: Message, member: Membership, preference: MessagePreference
     """Whether a member wants to know; nobody is told what they did themselves."""
     if message.kind not in kinds.ABOUT or (message.actor_id == member.user_id and message.actor_id is not None):
         return False
-    is_owner = message.job is not None and message.job.owner_id == member.user_id
+    owner = message.job.owner_id if message.job is not None else message.detail.get("person")
+    is_owner = owner == member.user_id
     if kinds.concerns(message.kind, role=member.role, is_owner=is_owner):
         return True
     if is_owner or preference is None or not preference.about_others:

@@ -29,6 +29,7 @@ from jobs.models.resource_change import ResourceChange
 from jobs.models.retention import RetentionSetting, Upkeep
 from jobs.models.rule_setting import RuleSetting
 from jobs.models.saved_view import SavedView
+from jobs.models.schedule import Schedule, ScheduleRun
 from jobs.models.scope import Scope
 from jobs.models.set_aside import SetAsideItem
 from jobs.models.shown import ShownJob, hide_in
@@ -91,6 +92,8 @@ __all__ = [
     "Role",
     "RuleSetting",
     "SavedView",
+    "Schedule",
+    "ScheduleRun",
     "Scope",
     "SetAsideItem",
     "ShownJob",

@@ -37,6 +37,7 @@ class Message(models.Model):
         BUDGET = "budget", "Budget"
         CAP = "cap", "Cap reached"
         FALLBACK = "fallback", "Further attempts"
+        SCHEDULE = "schedule", "Schedule"
         PRICE_STALE = "price_stale", "Prices are old"
         MONTHLY_REPORT = "monthly_report", "Monthly report of spend"
         TEST = "test", "Test"

@@ -32,6 +32,7 @@ from jobs.models import (
     Profile,
     RetentionSetting,
     RuleSetting,
+    Schedule,
     SignInRule,
     Team,
 )
@@ -45,6 +46,7 @@ NOT_LOGGED: dict[type[Model], set[str]] = {
         *("claimed_until", "held_until", "failures", "last_error", "last_sent_at"),
     },
     Invitation: {"digest"},
+    Schedule: {"spec", "next_at"},
     User: {"last_login", "date_joined"},
 }
 """Columns that are secret, or that workers write."""
@@ -55,7 +57,7 @@ def register() -> None:
     for model in (
         *(Team, Membership, Policy, AllowedResource, RuleSetting, Price, RetentionSetting),
         *(Identity, Invitation, Profile, SignInRule),
-        *(ApiToken, BudgetChange, Channel, Deputy, PolicyVersion),
+        *(ApiToken, BudgetChange, Channel, Deputy, PolicyVersion, Schedule),
     ):
         auditlog.register(model, include_fields=_logged(model))
     auditlog.register(

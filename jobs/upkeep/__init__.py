@@ -8,6 +8,7 @@ from jobs.upkeep.fallbacks import watch_fallbacks
 from jobs.upkeep.figures import count_all, count_ended, standard_price
 from jobs.upkeep.learning import submission_of
 from jobs.upkeep.repair import repair
+from jobs.upkeep.schedules import watch_schedules
 from jobs.upkeep.spending import watch_spending
 
 __all__ = [
@@ -19,5 +20,6 @@ __all__ = [
     "watch_approvals",
     "watch_caps",
     "watch_fallbacks",
+    "watch_schedules",
     "watch_spending",
 ]

@@ -101,7 +101,7 @@ def test_caps_of_approvers_from_before_are_carried_over(
     requests.approve(job, by=approver, comment="", now=clock.now, cap_usd=Decimal(5))
     Job.objects.update(cap_usd=20, cap_cancels=True)  # as the version before left them
 
-    import_module("jobs.migrations.0040_one_cap").carry_caps(apps, None)
+    import_module("jobs.migrations.0043_one_cap").carry_caps(apps, None)
 
     assert Job.objects.values_list("cap_usd", "cap_cancels").get(pk=job.pk) == (Decimal(5), True)
     assert Job.objects.values_list("cap_usd", "cap_cancels").get(pk=other.pk) == (Decimal(20), False)

@@ -13,7 +13,7 @@ from django.db import transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from jobs.models import Budget, Channel, Delivery, Message, PersistentResource, SavedView, Team, Template
+from jobs.models import Budget, Channel, Delivery, Message, PersistentResource, SavedView, Schedule, Team, Template
 from jobs.people import invitations
 from tests.conftest import person
 from tests.pages.conftest import MakeJob, SignIn
@@ -71,6 +71,11 @@ ACCESS = {
     "templates": Access(),
     "template": of_team(VIEWER, ENGINEER),
     "template-delete": of_team(ENGINEER, ENGINEER),
+    "schedules": Access(),
+    "schedule-new": Access(SIGNED_IN, SIGNED_IN),
+    "schedule": of_team(),
+    "schedule-edit": of_team(LEAD, LEAD),
+    "schedule-act": of_team(LEAD, LEAD),
     "catalogue": Access(),
     "prices": Access(),
     "price-record": Access(NO_ONE, SIGNED_IN, may_miss=True),
@@ -198,8 +203,15 @@ def keys(make_job: MakeJob, team: Team, owner: User, clock: Clock) -> dict[str, 
         created_at=clock.now, due_at=clock.now, give_up_at=clock.now,
     )  # fmt: skip
     _, secret = invitations.invite(team, "ada@example.com", "viewer", by=lead, now=clock.now)
+    schedule = Schedule.objects.create(
+        team=team, owner=owner, name="nightly", cron="0 6 * * *", time_zone="UTC", kind=job.kind, spec=job.spec,
+        region=job.region, expected_seconds=60, created_at=clock.now, updated_at=clock.now,
+    )  # fmt: skip
     return {
         "uuid": {"pk": job.pk},
+        "schedule": {"pk": schedule.pk},
+        "schedule-edit": {"pk": schedule.pk},
+        "schedule-act": {"pk": schedule.pk, "action": "pause"},
         "template": {"pk": template.pk},
         "template-delete": {"pk": template.pk},
         "resource-change": {"pk": resource.pk, "action": "delete"},
@@ -230,7 +242,15 @@ def keys(make_job: MakeJob, team: Team, owner: User, clock: Clock) -> dict[str, 
 def address_of(pattern: URLPattern, keys: dict[str, dict[str, Any]]) -> str:
     """Return the address of a pattern, about the objects of the test."""
     name, wanted = str(pattern.name), set(pattern.pattern.converters)
-    kind = "uuid" if "<uuid:pk>" in str(pattern.pattern) else "team" if name.startswith("team") else name
+    kind = (
+        name
+        if name in keys
+        else "uuid"
+        if "<uuid:pk>" in str(pattern.pattern)
+        else "team"
+        if name.startswith("team")
+        else name
+    )
     return reverse(name, kwargs=keys[kind] if wanted else {})
 
 

@@ -1,0 +1,31 @@
+"""The form with which a person says when jobs of a spec are requested."""
+
+from django import forms
+
+from dashboard.forms.findings import FindingsForm
+from jobs.requests.schedules import Times
+
+
+class ScheduleForm(FindingsForm):
+    """A schedule's name and times. `jobs.requests.schedules` decides whether they can be kept."""
+
+    is_final = True
+    name = forms.CharField(label="Name", max_length=80, help_text="Unique in the team.")
+    cron = forms.CharField(
+        label="Cron expression",
+        max_length=100,
+        help_text="Minute, hour, day of month, month, day of week: 0 6 * * 1-5 is 06:00 from Monday to Friday.",
+        widget=forms.TextInput(attrs={"class": "mono", "spellcheck": "false", "autocomplete": "off"}),
+    )
+    time_zone = forms.CharField(
+        label="Time zone", max_length=64, initial="UTC", help_text="A name such as Europe/Berlin or UTC."
+    )
+    last_day = forms.DateField(
+        label="Last day", required=False, widget=forms.DateInput(attrs={"type": "date"}), help_text="Empty: no end."
+    )
+    allows_overlap = forms.BooleanField(label="Run also while the run before has not ended", required=False)
+
+    @property
+    def times(self) -> Times:
+        """What was read; only of a valid form."""
+        return Times(**self.cleaned_data)

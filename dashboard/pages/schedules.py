@@ -1,0 +1,155 @@
+"""The schedules of a team: list them, make one of a template or a job, change, pause, resume and delete them."""
+
+from datetime import date, datetime, timedelta
+from itertools import islice
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from dashboard.access import Request, can
+from dashboard.access.schedule_loaders import may_change_schedule, schedule_for, schedules_of
+from dashboard.access.starts import Start, start_for
+from dashboard.forms.schedule_form import ScheduleForm
+from dashboard.queries.schedules import list_runs
+from jobs import cron, fallback
+from jobs.clock import database_now
+from jobs.errors import NotPermitted
+from jobs.models import Job, Schedule
+from jobs.requests import schedules as verbs
+from jobs.strategies import strategy_of
+
+PAGE_SIZE = 50
+PREVIEWED = 5
+DEFAULT_RUN_TIME = timedelta(hours=1)
+NOT_HERE = "Begin with a template or a job: each has a button that leads here."
+ACTIONS = ("pause", "resume", "delete")
+
+
+@require_safe
+def schedules(request: Request) -> HttpResponse:
+    """List the schedules of the person's teams."""
+    page = Paginator(schedules_of(request), PAGE_SIZE).get_page(request.GET.get("page"))
+    return render(request, "schedules.html", {"now": database_now(), "page": page, "rows": list(page.object_list)})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def create(request: Request) -> HttpResponse:
+    """Ask when jobs of a template or like a job are requested; on POST keep it, or show when it would run."""
+    start, now = start_for(request), database_now()
+    if start is None:
+        messages.info(request, NOT_HERE)
+        return redirect("schedules")
+    if not can(request.user, "request", start.team):
+        raise PermissionDenied("Your role in this team lets you look at jobs; an engineer may schedule them.")
+    form = ScheduleForm(request.POST or None, initial={"name": start.submission.display_name[:80]})
+    if request.method == "POST" and form.is_valid() and request.POST.get("do") != "preview":
+        try:
+            row = _create(request, start, form, now)
+        except verbs.NotUsable as refusal:
+            form.add_error(refusal.field, str(refusal))
+        else:
+            messages.success(request, f"{row.name} is scheduled.")
+            return redirect("schedule", row.pk)
+    return _form_page(request, form, now, {"start": start, "strategy": strategy_of(start.submission)})
+
+
+def _create(request: Request, start: Start, form: ScheduleForm, now: datetime) -> Schedule:
+    return verbs.create_schedule(
+        form.times,
+        submission=start.submission,
+        team=start.team,
+        by=request.user,
+        expected=start.expected or DEFAULT_RUN_TIME,
+        now=now,
+        cap_usd=start.cap_usd,
+        plan=_plan_of(start.cloned_from),
+    )
+
+
+def _plan_of(job: Job | None) -> fallback.Plan | None:
+    """Return the further attempts of the job that the schedule begins with; None where it has none."""
+    attempt = getattr(job, "attempt", None)
+    return None if attempt is None else fallback.plan_of(attempt.fallback.plan)
+
+
+def _form_page(request: Request, form: ScheduleForm, now: datetime, context: dict[str, Any]) -> HttpResponse:
+    """Show the form with the next moments of what was typed."""
+    times = form.times if form.is_bound and not form.errors else None
+    problem = cron.problem_of(times.cron, times.time_zone, now) if times is not None else ""
+    if times is not None and problem:
+        form.add_error("time_zone" if "time zone" in problem else "cron", problem)
+    upcoming = _upcoming(times.cron, times.time_zone, now, times.last_day) if times and not problem else []
+    shown = {"form": form, "upcoming": upcoming}
+    return render(request, "schedule_edit.html", context | shown, status=422 if form.errors else 200)
+
+
+def _upcoming(expression: str, zone: str, now: datetime, last_day: date | None = None) -> list[str]:
+    """Return the next moments in words, by the clock of the time zone."""
+    found = islice(cron.moments(expression, zone, now), PREVIEWED)
+    local = (moment.astimezone(ZoneInfo(zone)) for moment in found)
+    return [f"{each:%a %d %b %Y, %H:%M %Z}" for each in local if last_day is None or each.date() <= last_day]
+
+
+@require_safe
+def schedule(request: Request, pk: UUID) -> HttpResponse:
+    """Show a schedule, when it runs next, and what became of its runs."""
+    row, now = schedule_for(request, pk), database_now()
+    context = {
+        "row": row,
+        "now": now,
+        "upcoming": _upcoming(row.cron, row.time_zone, now, row.last_day) if row.is_enabled else [],
+        "runs": list_runs(row),
+        "may_change": may_change_schedule(request, row),
+    }
+    return render(request, "schedule.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit(request: Request, pk: UUID) -> HttpResponse:
+    """Change a schedule's name and times; on POST keep them, or show when it would run."""
+    row, now = schedule_for(request, pk, to_change=True), database_now()
+    initial = {name: getattr(row, name) for name in ScheduleForm.base_fields}
+    form = ScheduleForm(request.POST or None, initial=initial)
+    if request.method == "POST" and form.is_valid() and request.POST.get("do") != "preview":
+        try:
+            verbs.change_schedule(row, form.times, by=request.user, now=now)
+        except verbs.NotUsable as refusal:
+            form.add_error(refusal.field, str(refusal))
+        else:
+            messages.success(request, f"Saved {form.times.name}.")
+            return redirect("schedule", row.pk)
+    return _form_page(request, form, now, {"row": row})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def act(request: Request, pk: UUID, action: str) -> HttpResponse:
+    """Pause, resume or delete a schedule; a GET asks for a confirmation."""
+    row = schedule_for(request, pk, to_change=True)
+    if action not in ACTIONS:
+        raise Http404("no such action")
+    if request.method != "POST":
+        return render(request, "schedule_act.html", {"row": row, "action": action})
+    try:
+        _act(request, row, action)
+    except (verbs.NotUsable, NotPermitted) as refusal:
+        messages.warning(request, str(refusal))
+        return redirect("schedule", row.pk)
+    done = {"pause": "Paused", "resume": "Resumed", "delete": "Deleted"}[action]
+    messages.success(request, f"{done} {row.name}.")
+    return redirect("schedules") if action == "delete" else redirect("schedule", row.pk)
+
+
+def _act(request: Request, row: Schedule, action: str) -> None:
+    if action == "pause":
+        verbs.pause_schedule(row, by=request.user, now=database_now())
+    elif action == "resume":
+        verbs.resume_schedule(row, by=request.user, now=database_now())
+    else:
+        verbs.delete_schedule(row, by=request.user)

@@ -1,0 +1,51 @@
+"""When a cron expression is due, in a time zone. Pure.
+
+Five fields as in Debian's cron (cronsim). In the night in which the clock goes forward, a time of day that does not
+exist runs at the first minute after the gap; in the night in which it goes back, one that exists twice runs the first
+time only. An expression whose minute or hour begins with `*` runs at each real minute or hour instead.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import islice, pairwise
+from zoneinfo import ZoneInfo, available_timezones
+
+from cronsim import CronSim, CronSimError
+
+MAX_EXPRESSION = 100
+MIN_INTERVAL = timedelta(minutes=5)
+CHECKED = 60
+"""Moments that are compared with `MIN_INTERVAL`."""
+
+
+def problem_of(expression: str, zone: str, now: datetime) -> str:
+    """Return what is wrong with an expression or the name of a time zone, in a sentence; "" where nothing is."""
+    if zone not in available_timezones():
+        return f"“{zone[:40]}” is no time zone; write a name such as Europe/Berlin or UTC."
+    if len(expression) > MAX_EXPRESSION or len(expression.split()) != 5:
+        return "Write five fields: minute, hour, day of month, month, day of week, such as 0 6 * * 1-5."
+    try:
+        found = list(islice(moments(expression, zone, now), CHECKED))
+    except (CronSimError, ValueError, OverflowError) as error:
+        return f"It cannot be read: {error}. Write five fields such as 0 6 * * 1-5."
+    if not found:
+        return "It is never due."
+    gaps = [later - earlier for earlier, later in pairwise(found)]
+    if gaps and min(gaps) < MIN_INTERVAL:
+        return "It is due more often than every five minutes."
+    return ""
+
+
+def moments(expression: str, zone: str, after: datetime) -> Iterator[datetime]:
+    """Yield the moments (UTC) later than `after` at which the expression is due, each once, in their order."""
+    last = after
+    for found in CronSim(expression, after.astimezone(ZoneInfo(zone))):
+        moment = found.astimezone(UTC)
+        if moment > last:
+            last = moment
+            yield moment
+
+
+def next_moment(expression: str, zone: str, after: datetime) -> datetime | None:
+    """Return the first moment later than `after`; None where it is never due again."""
+    return next(moments(expression, zone, after), None)

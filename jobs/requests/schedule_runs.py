@@ -1,0 +1,116 @@
+"""What happens when a schedule is due: one request, or a row that says why there is none.
+
+Everything about one moment is one transaction with the schedule's row locked, and the database takes one run for each
+moment. So however many workers look, and wherever one is killed, a moment leads to one request at most.
+"""
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import transaction
+
+from jobs import cron, outbox, spec
+from jobs.errors import NotAllowed, NotPermitted
+from jobs.fallback import plan_of
+from jobs.models import Job, Message, Schedule, ScheduleRun
+from jobs.requests.request import Asked, request_jobs
+from jobs.requests.schedules import next_of, pause, submission_of
+
+MISSED_AFTER = timedelta(minutes=10)
+"""A moment that is longer ago is missed: a nightly job does not start at noon because the site was down."""
+MAX_COUNTED = 1000
+Outcome = ScheduleRun.Outcome
+
+
+def run_due(pk: UUID, *, now: datetime) -> bool:
+    """Request the job of a schedule that is due, or write down why not; False where it is not due any more."""
+    with transaction.atomic():
+        row = Schedule.objects.select_for_update(of=("self",)).select_related("team", "owner").filter(pk=pk).first()
+        if row is None or not row.is_enabled or row.next_at is None or row.next_at > now:
+            return False
+        due = _due_moments(row, row.next_at, now)
+        Schedule.objects.filter(pk=pk).update(next_at=next_of(row, now))
+        is_in_time = now - due[-1] <= MISSED_AFTER
+        if missed := due[:-1] if is_in_time else due:
+            _tell_missed(row, missed, now)
+        if is_in_time and not row.runs.filter(moment=due[-1]).exists():
+            _run(row, due[-1], now)
+    return True
+
+
+def _due_moments(row: Schedule, first: datetime, now: datetime) -> list[datetime]:
+    """Return the moments from `first` to now, of very many the last ones."""
+    found = [first]
+    for moment in cron.moments(row.cron, row.time_zone, first):
+        if moment > now or next_of(row, moment - timedelta(seconds=1)) is None:
+            break
+        found.append(moment)
+        del found[:-MAX_COUNTED]
+    return found
+
+
+def _tell_missed(row: Schedule, missed: list[datetime], now: datetime) -> None:
+    count = f"{len(missed):,} runs were" if len(missed) > 1 else "A run was"
+    words = f"{count} missed, because the site did not run then. What was missed is not made up."
+    _write(row, missed[0], Outcome.MISSED, words, now, is_told=True)
+
+
+def _run(row: Schedule, moment: datetime, now: datetime) -> None:
+    if not row.allows_overlap and (running := unfinished_run(row)) is not None:
+        assert running.job is not None
+        words = f"{running.job.display_name}, the run before, has not ended."
+        _write(row, moment, Outcome.SKIPPED, words, now)
+        return
+    expected, plan = timedelta(seconds=row.expected_seconds), plan_of(row.plan) if row.plan else None
+    asked = Asked(row.team, row.owner, expected, now, cap_usd=row.cap_usd, plan=plan)
+    try:
+        with transaction.atomic():
+            (job,) = request_jobs([submission_of(row, moment)], asked, request_key=key_of(row, moment))
+            _write(row, moment, Outcome.REQUESTED, "", now, job=job)
+    except NotAllowed as refusal:
+        words = "; ".join(each.message for each in refusal.findings if each.severity is spec.Severity.ERROR)
+        _write(row, moment, Outcome.REFUSED, words, now, is_told=True)
+    except NotPermitted as refusal:
+        words = f"{row.owner.get_username()} may request no more jobs for {row.team}, so the schedule is paused."
+        pause(row, words, now)
+        _write(row, moment, Outcome.NOT_PERMITTED, f"{words} {refusal}", now, is_told=True)
+
+
+def key_of(row: Schedule, moment: datetime) -> str:
+    """Return the request key of one moment."""
+    return f"schedule-{row.pk.hex}-{moment:%Y%m%d%H%M}"
+
+
+def unfinished_run(row: Schedule) -> ScheduleRun | None:
+    """Return the newest run whose job, or whose further attempts, have not ended."""
+    runs = row.runs.filter(job__isnull=False).select_related("job")
+    by_attempts = runs.filter(job__attempt__fallback__ended_at=None, job__attempt__isnull=False)
+    return (runs.filter(job__ended_at=None) | by_attempts).order_by("-moment").first()
+
+
+def _write(
+    row: Schedule,
+    moment: datetime,
+    outcome: ScheduleRun.Outcome,
+    words: str,
+    now: datetime,
+    *,
+    job: Job | None = None,
+    is_told: bool = False,
+) -> None:
+    """Keep what became of a moment; with `is_told` its owner gets a message, and leads of the team where they left."""
+    kept = {"made_at": now, "outcome": outcome, "message": words, "job": job}
+    _, is_new = ScheduleRun.objects.get_or_create(schedule=row, moment=moment, defaults=kept)
+    if is_told and is_new:
+        outbox.announce(
+            Message.Kind.SCHEDULE,
+            team=row.team,
+            once_key=f"schedule:{row.pk}:{moment.isoformat()}",
+            now=now,
+            detail={
+                "person": row.owner_id,
+                "text": f"{row.name}: {words}",
+                "next": "Open the schedule to see all of its runs.",
+                "path": f"/schedules/{row.pk}/",
+            },
+        )

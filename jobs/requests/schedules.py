@@ -1,0 +1,167 @@
+"""Schedules: a person keeps a spec with the times at which it is requested, changes the times, pauses and deletes it.
+
+The spec itself never changes, so whoever may change a schedule of somebody else requests nothing new in their name.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from zoneinfo import ZoneInfo
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+
+from jobs import bounds, cron, spec
+from jobs.errors import NotPermitted
+from jobs.fallback import Plan
+from jobs.models import Role, Schedule, Team
+from jobs.models.schedule import MAX_NAME_LENGTH
+from jobs.requests.permissions import check_may_request, role_of
+from jobs.spec.secrets import holds_mask, mask_secrets
+
+MAX_OF_TEAM = 100
+
+
+class NotUsable(Exception):
+    """The schedule cannot be kept like this; `field` is the one to change, the message says why."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """What can be changed of a schedule: its name, and when it runs."""
+
+    name: str
+    cron: str
+    time_zone: str
+    allows_overlap: bool = False
+    last_day: date | None = None
+
+
+def create_schedule(
+    times: Times,
+    *,
+    submission: spec.Submission,
+    team: Team,
+    by: User,
+    expected: timedelta,
+    now: datetime,
+    cap_usd: Decimal | None = None,
+    plan: Plan | None = None,
+) -> Schedule:
+    """Keep a spec that is requested in the name of `by` at these times; raises NotPermitted and NotUsable."""
+    check_may_request(by, team)
+    body = spec.rest_body(submission.job)
+    if holds_mask(mask_secrets(body)):
+        words = "It holds what looks like a secret, which a schedule does not keep. Name it in Secret Manager instead."
+        raise NotUsable("name", words)
+    if not bounds.is_storable_json(body):
+        raise NotUsable("name", "Its request holds characters that cannot be kept.")
+    if Schedule.objects.filter(team=team).count() >= MAX_OF_TEAM:
+        raise NotUsable("name", f"A team has at most {MAX_OF_TEAM} schedules; delete one first.")
+    row = Schedule(
+        team=team,
+        owner=by,
+        kind=submission.kind,
+        spec=body,
+        region=submission.region,
+        expected_seconds=int(expected.total_seconds()),
+        cap_usd=cap_usd,
+        plan=None if plan is None else plan.as_dict(),
+        created_at=now,
+    )
+    return _save(row, times, now)
+
+
+def change_schedule(row: Schedule, times: Times, *, by: User, now: datetime) -> Schedule:
+    """Give a schedule another name and other times; raises NotPermitted and NotUsable."""
+    check_may_change(row, by)
+    with transaction.atomic():
+        return _save(Schedule.objects.select_for_update().get(pk=row.pk), times, now)
+
+
+def pause_schedule(row: Schedule, *, by: User, now: datetime) -> None:
+    """Let a schedule run no more until somebody resumes it; raises NotPermitted."""
+    check_may_change(row, by)
+    pause(row, f"{by.get_username()} paused it.", now)
+
+
+def resume_schedule(row: Schedule, *, by: User, now: datetime) -> None:
+    """Let a schedule run again from now on; what was due meanwhile is not made up. Raises NotPermitted, NotUsable."""
+    check_may_change(row, by)
+    with transaction.atomic():
+        fresh = Schedule.objects.select_for_update().select_related("owner", "team").get(pk=row.pk)
+        check_may_request(fresh.owner, fresh.team)
+        fresh.is_enabled, fresh.paused_because, fresh.updated_at = True, "", now
+        fresh.next_at = next_of(fresh, now)
+        if fresh.next_at is None:
+            raise NotUsable("last_day", "Its last day is over; give it a later one.")
+        fresh.save()
+
+
+def delete_schedule(row: Schedule, *, by: User) -> None:
+    """Delete a schedule and the list of its runs; the jobs stay. Raises NotPermitted."""
+    check_may_change(row, by)
+    row.delete()
+
+
+def pause(row: Schedule, because: str, now: datetime) -> None:
+    """Stop a schedule and keep why."""
+    with transaction.atomic():
+        fresh = Schedule.objects.select_for_update().get(pk=row.pk)
+        fresh.is_enabled, fresh.paused_because, fresh.next_at, fresh.updated_at = False, because[:300], None, now
+        fresh.save()
+
+
+def may_change(row: Schedule, by: User) -> bool:
+    """Tell whether a person may change a schedule: a lead of the team any, others who may request jobs their own."""
+    role = role_of(by, team_id=row.team_id)
+    return role == Role.LEAD or (row.owner_id == by.pk and role in {Role.ENGINEER, Role.APPROVER})
+
+
+def check_may_change(row: Schedule, by: User) -> None:
+    """Raise NotPermitted unless `may_change`."""
+    if not may_change(row, by):
+        raise NotPermitted("Only its owner and leads of the team change a schedule.")
+
+
+def next_of(row: Schedule, after: datetime) -> datetime | None:
+    """Return when a schedule is due next, None where its last day is over before."""
+    moment = cron.next_moment(row.cron, row.time_zone, after)
+    return moment if moment is not None and not _is_over(row, moment) else None
+
+
+def _is_over(row: Schedule, moment: datetime) -> bool:
+    return row.last_day is not None and moment.astimezone(ZoneInfo(row.time_zone)).date() > row.last_day
+
+
+def submission_of(row: Schedule, moment: datetime) -> spec.Submission:
+    """Return the job of one moment: the spec with the date and time, in the schedule's time zone, in its name."""
+    stamp = f"-{moment.astimezone(ZoneInfo(row.time_zone)):%Y-%m-%d-%H%M}"
+    name = str(row.spec.get("displayName", row.name))
+    body, findings = spec.read(row.kind, row.spec | {"displayName": f"{name[: 128 - len(stamp)]}{stamp}"})
+    if body is None:
+        raise ValueError(f"schedule {row.pk} holds a spec that cannot be read: {findings}")
+    return spec.Submission(kind=row.kind, project=row.team.project, region=row.region, job=body)
+
+
+def _save(row: Schedule, times: Times, now: datetime) -> Schedule:
+    name = " ".join(bounds.clean(times.name).split())
+    if not 0 < len(name) <= MAX_NAME_LENGTH:
+        raise NotUsable("name", f"Give it a name of at most {MAX_NAME_LENGTH} characters.")
+    if problem := cron.problem_of(times.cron, times.time_zone, now.astimezone(UTC)):
+        raise NotUsable("time_zone" if "time zone" in problem else "cron", problem)
+    row.name, row.cron, row.time_zone = name, " ".join(times.cron.split()), times.time_zone
+    row.allows_overlap, row.last_day, row.updated_at = times.allows_overlap, times.last_day, now
+    row.next_at = next_of(row, now) if row.is_enabled else None
+    if row.is_enabled and row.next_at is None:
+        raise NotUsable("last_day", "It is not due before its last day is over.")
+    try:
+        with transaction.atomic():
+            row.save()
+    except IntegrityError:
+        raise NotUsable("name", "The team has a schedule of this name already.") from None
+    return row
