@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from jobs import budgets, spec, strategies
-from jobs.assessment import Context, IdenticalJob, filled
+from jobs.assessment import Context, filled
 from jobs.models import Policy, Team
 from jobs.prices import current_book, recent_book
 from jobs.requests.allowed import allowed_of, recent_allowed
@@ -52,14 +52,11 @@ def load_context(
     """
     if resources is None:
         resources = known_resources(submission) if submission is not None else ()
-    same: tuple[IdenticalJob, ...] = ()
-    if has_identical and submission is not None and now is not None:
-        same = identical_jobs(submission, team, now=now)
     load = _recent if is_preview else _current
     context = Context(
         limits=limits_of(team),
         resources=resources,
-        identical=same,
+        identical=identical_jobs(submission, team, now=now) if has_identical and submission and now else (),
         sweep_size=sweep_size,
         budgets=budgets.left_for_submission(team, by, submission, now),
         submitter=by.get_username() if by is not None else "",

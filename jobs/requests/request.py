@@ -89,21 +89,12 @@ def request_jobs(submissions: Sequence[spec.Submission], asked: Asked, *, reques
     keys = [f"{request_key}-{number}" for number in range(1, len(submissions) + 1)] if is_sweep else [request_key]
     if earlier := _requested(asked.by, keys):
         return earlier
-    size = len(submissions)
-    sweep = uuid4() if is_sweep else None
+    size, sweep = len(submissions), uuid4() if is_sweep else None
     try:
         with transaction.atomic():
             budgets.hold_budgets(asked.team.pk)
-            context = load_context(
-                asked.team, submissions[0], now=asked.now, sweep_size=size, by=asked.by, expected=asked.expected
-            )
-            context = with_cap(context, asked.team, asked.cap_usd)
-            assessments = [assess(each, context, expected=asked.expected) for each in submissions]
-            for assessment in assessments:
-                check_may_be_kept(assessment)
-                check_keeps_total(assessment, asked.left_usd, cancels_at_cap=context.cap_cancels)
+            asked, assessments = _assess(submissions, asked)
             asks = [finding.as_dict() for each in assessments for finding in each.approvals]
-            asked = replace(asked, cap_cancels=context.cap_cancels)
             jobs = [_row(each, asked, key, sweep, share=size) for each, key in zip(assessments, keys, strict=True)]
             for job, assessment, submission in zip(jobs, assessments, submissions, strict=True):
                 own = [finding.as_dict() for finding in assessment.approvals]
@@ -117,6 +108,18 @@ def request_jobs(submissions: Sequence[spec.Submission], asked: Asked, *, reques
             return earlier
         raise
     return jobs
+
+
+def _assess(submissions: Sequence[spec.Submission], asked: Asked) -> tuple[Asked, list[Assessment]]:
+    """Return what is asked with what policy says of its cap, and the assessments; NotAllowed when one is refused."""
+    size, expected = len(submissions), asked.expected
+    context = load_context(asked.team, submissions[0], now=asked.now, sweep_size=size, by=asked.by, expected=expected)
+    context = with_cap(context, asked.team, asked.cap_usd)
+    assessments = [assess(each, context, expected=expected) for each in submissions]
+    for assessment in assessments:
+        check_may_be_kept(assessment)
+        check_keeps_total(assessment, asked.left_usd, cancels_at_cap=context.cap_cancels)
+    return replace(asked, cap_cancels=context.cap_cancels), assessments
 
 
 def requested_job(by: User, request_key: str) -> Job | None:
