@@ -196,6 +196,16 @@ class TestFirstSignIn:
 
         assert not Membership.objects.exists()
 
+    def test_a_role_goes_with_its_group_when_a_browser_signs_in_anew(self, team: Team) -> None:
+        SignInRule.objects.create(source="group", value="ml", team=team, role="lead")
+        client = Client()
+        ask(token(KEY, payload(groups=["ml"])), client)
+
+        ask(GOOD, client)  # the same session goes on
+        assert Membership.objects.get().role == "lead"
+        ask(GOOD)
+        assert not Membership.objects.exists()
+
     @pytest.mark.parametrize("change", [{"password": PASSWORD}, {"is_superuser": True}, {"is_staff": True}])
     def test_an_account_that_is_opened_otherwise_is_not_taken_over(self, change: dict[str, Any]) -> None:
         user = User.objects.create_user("ada", email="Ada@Example.com", **change)

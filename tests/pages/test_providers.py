@@ -81,6 +81,7 @@ def test_the_session_gets_a_new_key() -> None:
     client = Client()
     back = way_back(client)
     before = client.session.session_key
+    assert client.cookies["sessionid"]["samesite"] == "Lax"  # with "Strict" it would not come back from the provider
 
     client.get(back)
 
