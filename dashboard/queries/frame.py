@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.functional import cached_property
 
 from dashboard.access import teams_where
@@ -49,7 +50,7 @@ class Frame:
     @cached_property
     def to_decide(self) -> int:
         """Return how many jobs wait for this person's decision."""
-        return count_approvals(self.user) if self.user else 0
+        return count_approvals(self.user, timezone.now().date()) if self.user else 0
 
     @cached_property
     def unread(self) -> int:
