@@ -1,11 +1,11 @@
 """Figures as people read them: durations, money, and moments in the time zone of the reader, the active one."""
 
 from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
+from decimal import ROUND_UP, Decimal
 
 from django.utils import timezone
 
-from jobs.cost import format_usd
+from jobs.cost import CENT, format_usd
 
 NO_PRICE = "no price known"
 
@@ -53,6 +53,16 @@ def countdown(moment: datetime, now: datetime) -> str:
     day = "" if at.date() == local(now).date() else f"{at.day} {at:%b}, "
     when = f"{day}{at:%H:%M} {zone(at)}"
     return f"gives up in {duration(moment - now)} (at {when})" if moment > now else f"its wait ended at {when}"
+
+
+def spent(usd: Decimal, jobs: int) -> str:
+    """Return what `jobs` have cost together: "< $0.01" for one whose cost is less than half a cent, and so on.
+
+    The cost of each job is summed in whole cents, so that nothing is known of many but that it is less than that.
+    """
+    if usd or not jobs:
+        return money(usd)
+    return f"< {money(max(Decimal(jobs) / 200, CENT).quantize(CENT, ROUND_UP))}"
 
 
 def money(usd: Decimal | float | str | None) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from django.utils.safestring import SafeString
 
 from dashboard.drawing.charts import Bar, Range, Tick, draw_bars, draw_ranges, round_up
-from dashboard.drawing.figures import duration, money
+from dashboard.drawing.figures import duration, money, spent
 from jobs.strategies import STRATEGIES
 from jobs.timeline import poisson_interval, wait_percentile
 
@@ -51,12 +51,13 @@ def draw_spending(periods: Sequence[Period], step: str) -> SafeString:
     """Return what the jobs that ended in each period cost, by strategy."""
     bars = [
         Bar(
-            f"{_day(each.start, step)}: {money(each.sums.usd)}",
+            f"{_day(each.start, step)}: {spent(each.sums.usd, each.sums.priced)}",
             [(look_of(key), each.by_strategy[key].cents) for key in STRATEGIES if key in each.by_strategy],
         )
         for each in periods
     ]
-    most = money(max((each.sums.usd for each in periods), default=0))
+    dearest = max(periods, key=lambda each: (each.sums.usd, each.sums.priced), default=None)
+    most = spent(dearest.sums.usd, dearest.sums.priced) if dearest is not None else money(0)
     return draw_bars(bars, f"Cost of ended jobs by strategy, per {step}; at most {most}", most, _ends(periods, step))
 
 

@@ -34,6 +34,7 @@ register = template.Library()
 
 register.filter("duration", figures.duration)
 register.filter("money", figures.money)
+register.filter("spent", figures.spent)
 register.filter("iso", figures.iso)
 register.filter("moment_text", figures.moment_text)
 register.filter("at_time", figures.at_time)

@@ -1,10 +1,13 @@
 """Jobs that wait for an approval."""
 
+from datetime import date
+
 from django.contrib.auth.models import User
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import CharField, Exists, ExpressionWrapper, F, OuterRef, Q, QuerySet, Value
+from django.db.models.functions import Concat, StrIndex
 
 from dashboard.access import in_teams_of
-from jobs.models import Approval, Job, ShownJob, Vote, hide_in
+from jobs.models import Approval, Deputy, Job, Membership, Role, ShownJob, Vote, hide_in
 
 
 def list_approvals(user: User, limit: int) -> list[Approval]:
@@ -16,16 +19,41 @@ def list_approvals(user: User, limit: int) -> list[Approval]:
     return approvals
 
 
-def approvals_for(user: User) -> QuerySet[Approval]:
-    """Return the open approvals that need `user`.
+def approvals_for(user: User, today: date) -> QuerySet[Approval]:
+    """Return the open approvals that need `user` on a day, in UTC.
 
-    Those of an approver's teams that name nobody else and that the person has not voted on, never one's own. What a
-    deputy may decide is not among them.
+    They are those that the person may decide about, in their own name or for somebody away whose deputy they are, as
+    `jobs.requests.deciders` tells of each: never an own job, and none that they have voted on.
     """
-    mine = _open_approvals(user).filter(in_teams_of(user, "job__team", "approve")).exclude(job__owner=user)
-    named = Q(approver_names="") | Q(approver_names__contains=f",{user.get_username()},")
+    deciders = _deciders(user, today)
     voted = Vote.objects.filter(job=OuterRef("job"), asked_at=OuterRef("asked_at"), voter=user)
-    return mine.filter(named).exclude(Exists(voted))
+    found = _open_approvals(user).exclude(job__owner=user).exclude(Exists(voted))
+    if user.is_superuser:
+        named = Q(approver_names="") | Q(approver_names__contains=f",{user.get_username()},")
+        return found.filter(named | Q(Exists(deciders)))
+    return found.filter(in_teams_of(user, "job__team", "decide")).filter(Exists(deciders))
+
+
+def _deciders(user: User, today: date) -> QuerySet[Membership]:
+    """Return the memberships by which a vote of `user` would count for the question of the outer query."""
+    away = Deputy.objects.filter(deputy=user, first_day__lte=today, last_day__gte=today, ended_at=None)
+    counted = Vote.objects.filter(
+        job=OuterRef(OuterRef("job")), asked_at=OuterRef(OuterRef("asked_at")), counts_for=OuterRef("user")
+    )
+    roles = Q(role=Role.LEAD) | (Q(role=Role.APPROVER) & Q(least="approver"))
+    in_names = Q(names="") | Q(place__gt=0)
+    return (
+        Membership.objects.filter(Q(user=user) | Q(user__in=away.values("person")), team=OuterRef("job__team"))
+        .filter(user__is_active=True)
+        .exclude(user=OuterRef("job__owner"))
+        .exclude(Exists(counted))
+        .annotate(
+            least=ExpressionWrapper(OuterRef("role_needed"), output_field=CharField()),
+            names=ExpressionWrapper(OuterRef("approver_names"), output_field=CharField()),
+            place=StrIndex(OuterRef("approver_names"), Concat(Value(","), F("user__username"), Value(","))),
+        )
+        .filter(roles, in_names)
+    )
 
 
 def _open_approvals(user: User) -> QuerySet[Approval]:

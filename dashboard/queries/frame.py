@@ -6,6 +6,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db.models import Count, QuerySet, Value
 from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.functional import cached_property
 
 from dashboard.access import teams_where
@@ -66,7 +67,8 @@ class Frame:
         """Count both in one query, for every page shows both."""
         if self.user is None:
             return {}
-        first, second = _counted("to_decide", approvals_for(self.user)), _counted("unread", unread_of(self.user))
+        today = timezone.now().date()
+        first, second = _counted("to_decide", approvals_for(self.user, today)), _counted("unread", unread_of(self.user))
         return dict(first.union(second, all=True))
 
     @property

@@ -28,6 +28,8 @@ MAX_SINGLE_DAYS = 31
 """Longer ranges are drawn by week."""
 MAX_VALUES = 40
 """Values of one facet that a page lists: those with most jobs."""
+PAID_FOR = ("persistent", "reservation")
+"""Strategies whose machines are paid for whether or not a job uses them."""
 PREEMPTIBLE = sorted(key for key, strategy in STRATEGIES.items() if strategy.preemptible)
 WEEK = timedelta(days=7)
 
@@ -47,6 +49,7 @@ class Sums:
     unpriced: int = 0
     preemptions: int = 0
     spot_seconds: int = 0
+    costing: int = 0
     waits: Counter[int] = field(default_factory=Counter)
 
     def add(self, row: dict[str, Any]) -> None:
@@ -73,6 +76,11 @@ class Sums:
         return Decimal(self.cents) / 100
 
     @property
+    def priced(self) -> int:
+        """How many ran on machines that cost something at a known price; each is counted in whole cents."""
+        return max(self.costing - self.unpriced, 0)
+
+    @property
     def saved_usd(self) -> Decimal:
         """What the same work would have cost more under Standard."""
         return Decimal(self.saved_cents) / 100
@@ -88,10 +96,8 @@ class Sums:
         return self.inside / self.estimated if self.estimated else None
 
 
-COLUMNS = (
-    "jobs", "succeeded", "failed", "cents", "saved_cents", "lost_cents", "estimated", "inside", "unpriced",
-    "preemptions", "spot_seconds",
-)  # fmt: skip
+PLAIN = ("jobs", "cents", "saved_cents", "lost_cents", "estimated", "inside", "unpriced", "preemptions")
+COLUMNS = (*PLAIN, "succeeded", "failed", "spot_seconds", "costing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,14 +231,8 @@ def _sums(rows: QuerySet[Any], **keys: Any) -> QuerySet[Any]:
         succeeded=Sum("jobs", filter=Q(outcome__in=sorted(SUCCESSFUL)), default=0, output_field=IntegerField()),
         failed=Sum("jobs", filter=Q(outcome__in=sorted(FAILURES)), default=0, output_field=IntegerField()),
         spot_seconds=Sum("seconds", filter=Q(strategy__in=PREEMPTIBLE), default=0),
-        sum_jobs=Sum("jobs"),
-        sum_cents=Sum("cents"),
-        sum_saved_cents=Sum("saved_cents"),
-        sum_lost_cents=Sum("lost_cents"),
-        sum_estimated=Sum("estimated"),
-        sum_inside=Sum("inside"),
-        sum_unpriced=Sum("unpriced"),
-        sum_preemptions=Sum("preemptions"),
+        costing=Sum("jobs", filter=Q(seconds__gt=0) & ~Q(strategy__in=PAID_FOR), default=0),
+        **{f"sum_{name}": Sum(name) for name in PLAIN},
     )
     return summed
 

@@ -16,7 +16,9 @@ from jobs.strategies import STRATEGIES
 LOOK_BACK = timedelta(days=365)
 """Months that began longer ago are not learned from: machines, prices and code have changed since."""
 OF_RUNS = frozenset({"runs", "run_logs", "run_squares", "estimated", "inside"})
-"""What is learned for tuning jobs and others apart; waits and preemptions are those of jobs that do not tune."""
+"""What is learned for tuning jobs and others apart; waits are those of jobs that do not tune."""
+OF_MACHINES = frozenset({"machine_seconds", "preemptions", "lost_seconds"})
+"""What is learned of machines, whether a job or a trial of a tuning job runs on them."""
 
 
 Wanted = tuple[int, str, str, bool, int]
@@ -77,4 +79,4 @@ def _sum(rows: list[dict[str, Any]], *, tunes: bool) -> Sums:
 
 
 def _total(rows: list[dict[str, Any]], name: str, *, tunes: bool) -> int:
-    return sum(row[f"sum_{name}"] for row in rows if row["tunes"] is tunes)
+    return sum(row[f"sum_{name}"] for row in rows if row["tunes"] is tunes or name in OF_MACHINES)

@@ -25,7 +25,7 @@ from jobs.models.figures import GROUPED, SUMMED, VERSION
 from jobs.prices import current_book
 from jobs.strategies import STRATEGIES
 from jobs.upkeep import learning
-from jobs.upkeep.restart_losses import NO_LOSS, Lost, restart_losses
+from jobs.upkeep.restart_losses import NO_LOSS, Lost, restart_losses, trial_losses
 
 PORTION = 200
 """Jobs of one transaction: a fraction of a second, so that no worker waits for long."""
@@ -83,20 +83,25 @@ def count_all() -> Iterator[int]:
 
 
 def _figures(jobs: Sequence[Job], before: Mapping[UUID, JobFigures]) -> Iterator[JobFigures]:
-    """Yield the figures of those of the jobs that have ended; three queries."""
+    """Yield the figures of those of the jobs that have ended; four queries at most, two of them for restarts."""
     losses: dict[UUID, list[JobEvent]] = {job.pk: [] for job in jobs}
     for event in JobEvent.objects.filter(job__in=losses, kind__in=LOSSES).order_by("job", "id"):
         losses[event.job_id].append(event)
     lost = restart_losses(jobs)
+    of_trials = trial_losses({job.pk: losses[job.pk] for job in jobs if job.trial_seconds is not None})
     for job in jobs:
-        if job.ended_at is not None:
-            yield _figures_of(job, losses[job.pk], lost.get(job.pk, NO_LOSS), before.get(job.pk))
+        if job.ended_at is None:
+            continue
+        found = _count_preemptions(losses[job.pk]), lost.get(job.pk, NO_LOSS)
+        yield _figures_of(job, *of_trials.get(job.pk, found), before.get(job.pk))
 
 
-def _figures_of(job: Job, losses: Sequence[JobEvent], lost: Lost, before: JobFigures | None) -> JobFigures:
+def _figures_of(job: Job, preemptions: int, lost: Lost, before: JobFigures | None) -> JobFigures:
     assert job.ended_at is not None
     usd, ran = timeline.cost_so_far(job, job.ended_at), timeline.running(job, job.ended_at)
-    submission, preemptions = learning.submission_of(job), _count_preemptions(losses)
+    submission, hourly_usd = learning.submission_of(job), job.hourly_usd or Decimal(0)
+    if job.trial_seconds is not None:
+        hourly_usd /= max(job.parallel_trials or 1, 1)  # what is lost is the time of single trials
     inside = learning.is_inside(job, usd)
     return JobFigures(
         **_group_of(job),
@@ -104,7 +109,7 @@ def _figures_of(job: Job, losses: Sequence[JobEvent], lost: Lost, before: JobFig
         unpriced=int(usd is None and job.started_at is not None),
         cents=_cents(usd or Decimal(0)),
         saved_cents=_saved_cents(job, submission, usd, lost, before),
-        lost_cents=_cents(for_time(job.hourly_usd or Decimal(0), lost.preempted)),
+        lost_cents=_cents(for_time(hourly_usd, lost.preempted)),
         estimated=int(inside is not None),
         inside=int(inside is True),
         seconds=round(ran.total_seconds() if job.trial_seconds is None else job.trial_seconds),

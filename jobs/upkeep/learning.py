@@ -60,8 +60,9 @@ def learned_from(
     if submission is None or job.started_at is None or job.ended_at is None:
         return {}
     sums = _runs(job, submission, lost) | {"estimated": int(inside is not None), "inside": int(inside is True)}
+    sums |= _preemptions(job, submission, lost, preemptions)
     if submission.tuning is None:
-        sums |= _waits(job) | _preemptions(job, submission, lost, preemptions)
+        sums |= _waits(job)
     sent = job.submitted_at or job.requested_at
     return {
         "machine": machine_of(submission)[:MAX_MACHINE],
@@ -98,8 +99,9 @@ def _preemptions(job: Job, submission: spec.Submission, lost: Lost, preemptions:
     if job.strategy not in PREEMPTIBLE:
         return {}
     machines = sum(max(0, pool.replicas) for _, pool in submission.pools)
+    ran = timeline.running(job, job.ended_at).total_seconds() if submission.tuning is None else job.trial_seconds or 0
     return {
-        "machine_seconds": min(round(timeline.running(job, job.ended_at).total_seconds()) * machines, MAX_SECONDS),
+        "machine_seconds": min(round(ran) * machines, MAX_SECONDS),
         "preemptions": preemptions,
         "lost_seconds": round(lost.preempted.total_seconds()),
     }

@@ -1,16 +1,21 @@
 """What restarts of ended jobs undid, as their pages tell it too: from progress, checkpoints, or the whole attempt."""
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
 from jobs import timeline
 from jobs.metrics import Record, Totals
-from jobs.models import Job, JobEvent, JobMetrics
+from jobs.models import Job, JobEvent, JobMetrics, Trial
 from jobs.timeline.attempts import CAUSES
+from jobs.timeline.trial_time import machine_spans
 
 PREEMPTED = CAUSES["preempted"]
+OF_TRIAL = re.compile(r"trial (\S+) (.+)")
+"""A replica of a trial, as events name it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +32,7 @@ NO_LOSS = Lost(timedelta(), timedelta())
 def restart_losses(jobs: Sequence[Job]) -> dict[UUID, Lost]:
     """Return what restarts of those of the jobs lost that have ended and were restarted; two queries at most.
 
-    Trials of a tuning job restart by themselves, which is not followed here.
+    Trials of a tuning job restart by themselves: see `trial_losses`.
     """
     restarted = {job.pk: job for job in jobs if job.restarts and job.ended_at is not None and job.trial_seconds is None}
     if not restarted:
@@ -37,6 +42,35 @@ def restart_losses(jobs: Sequence[Job]) -> dict[UUID, Lost]:
         events[event.job_id].append(event)
     metrics = JobMetrics.objects.only("record", "checkpoints").in_bulk(restarted)
     return {pk: _lost(job, events[pk], metrics.get(pk)) for pk, job in restarted.items()}
+
+
+def trial_losses(events: Mapping[UUID, Sequence[JobEvent]]) -> dict[UUID, tuple[int, Lost]]:
+    """Return how often trials of tuning jobs were preempted, and what that lost; one query at most.
+
+    `events` are the restarts of each job. A preempted trial begins again, so that its run until then is lost. Each of
+    its replicas tells of the same preemption, so the one that tells of most counts.
+    """
+    counts = {job: found for job, rows in events.items() if (found := _preempted_trials(rows))}
+    lost = dict.fromkeys(counts, timedelta())
+    for trial in Trial.objects.filter(job__in=counts, trial_id__in=set().union(*counts.values())) if counts else ():
+        times = counts[trial.job_id][trial.trial_id]
+        runs = [span.end - span.start for span in machine_spans(trial) if span.end is not None]
+        lost[trial.job_id] += sum(runs[:-1][:times], timedelta())
+    return {job: (found.total(), Lost(lost[job], lost[job])) for job, found in counts.items()}
+
+
+def _preempted_trials(rows: Sequence[JobEvent]) -> Counter[str]:
+    """Return {number of a trial: how often it was preempted}."""
+    told = Counter(
+        (found[1], found[2])
+        for row in rows
+        if row.kind == JobEvent.Kind.RESTARTED and row.reason == "preempted"
+        if (found := OF_TRIAL.match(str(row.detail.get("replica") or "")))
+    )
+    trials: Counter[str] = Counter()
+    for (trial, _), times in told.items():
+        trials[trial] = max(trials[trial], times)
+    return trials
 
 
 def _lost(job: Job, events: Sequence[JobEvent], metrics: JobMetrics | None) -> Lost:

@@ -9,11 +9,13 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from jobs import observation, steps
+from jobs import observation, requests, steps
 from jobs.connection import client
-from jobs.models import Job, LogLine, Trial
+from jobs.models import Job, JobFigures, LogLine, Trial
 from jobs.observation.record import record
 from jobs.observation.trials import read_trials
+from jobs.requests.learned import load_learned
+from jobs.upkeep.figures import count_ended
 from jobs.vertex import timestamp
 from tests.domain.conftest import Cloud, RequestJob, look, watch
 
@@ -105,6 +107,14 @@ class TestFromBeginningToEnd:
         told = job.events.filter(kind="restarted").values_list("reason", "detail__replica")
         assert list(told) == [("preempted", "trial 1 workerpool0-0")] * 2
         assert job.restarts == 0, "the tuning job itself was not restarted"
+        count_ended(cloud.now)
+        row = JobFigures.objects.get()
+        assert row.preemptions == 2
+        assert row.learned["sums"]["preemptions"] == 2
+        assert 0 < row.learned["sums"]["lost_seconds"] < row.learned["sums"]["machine_seconds"]
+        assert row.lost_cents > 0
+        learned = load_learned(job.team, requests.submission_of(job), cloud.now)["spot"]
+        assert (learned.team.preemptions, learned.alike.preemptions) == (2, 2)
 
     def test_a_trial_that_fails_says_why(self, sweep: Job, tell: Tell) -> None:
         tell([trial(1, "INFEASIBLE", infeasibleReason="The replica exited with 1.")])

@@ -1,12 +1,14 @@
 """The approvals inbox: what asks and why, who may answer, and what an answer does."""
 
 import re
+from datetime import date
 
 import pytest
 from django.contrib.auth.models import User
 
 from jobs import transitions
-from jobs.models import Job, Membership
+from jobs.models import Approval, Deputy, Job, Membership
+from tests.conftest import person
 from tests.pages.conftest import MakeJob, SignIn, text_of
 from tests.support.clock import Clock
 
@@ -31,6 +33,27 @@ class TestInbox:
             assert "1 to decide" in text_of(signed_in(approver).get(address))
             assert "to decide" not in text_of(signed_in(owner).get(address))
             assert "to decide" not in text_of(signed_in(teammate).get(address))
+
+    def test_counts_what_a_deputy_decides_and_not_what_only_others_may(
+        self, asked: Job, approver: User, teammate: User, stranger: User, signed_in: SignIn
+    ) -> None:
+        lead = person("lena", asked.team, "lead")
+        days = {"first_day": date(2026, 1, 1), "last_day": date(2100, 1, 1), "named_at": asked.requested_at}
+        away = Deputy.objects.create(person=approver, deputy=teammate, **days)
+        Deputy.objects.create(person=approver, deputy=stranger, **days)
+
+        def counts(*people: User) -> list[bool]:
+            return ["to decide" in text_of(signed_in(each).get("/approvals/count/")) for each in people]
+
+        assert counts(teammate, approver, lead, stranger) == [True, True, True, False]
+        Approval.objects.update(role_needed="lead")
+        assert counts(teammate, approver, lead) == [False, False, True]
+        Approval.objects.update(role_needed="approver", approver_names=",approver,")
+        assert counts(teammate, approver, lead) == [True, True, False]
+        Deputy.objects.filter(pk=away.pk).update(ended_at=asked.requested_at)
+        assert counts(teammate, approver) == [False, True]
+        Deputy.objects.filter(pk=away.pk).update(ended_at=None, last_day=date(2026, 1, 2))
+        assert counts(teammate, approver) == [False, True]
 
     def test_has_no_buttons_on_ones_own_job_and_says_why(
         self, make_job: MakeJob, approver: User, signed_in: SignIn

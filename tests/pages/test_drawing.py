@@ -246,3 +246,11 @@ class TestTimeline:
         lane = Lane("Vertex AI", (Span("running", NOON, None),))
 
         assert "style" not in timeline.draw(story(lane, length=minutes(5)))
+
+
+@pytest.mark.parametrize(
+    ("usd", "jobs", "words"),
+    [("0", 0, "$0.00"), ("0", 1, "< $0.01"), ("0", 2, "< $0.01"), ("0", 10, "< $0.05"), ("3.5", 10, "$3.50")],
+)
+def test_what_cents_round_away_is_no_nothing(usd: str, jobs: int, words: str) -> None:
+    assert figures.spent(Decimal(usd), jobs) == words

@@ -47,6 +47,7 @@ class StrategyRow:
     expected_usd: Decimal | None = None
     low_usd: Decimal | None = None
     high_usd: Decimal | None = None
+    most_usd: Decimal | None = None
     usd_per_hour: Decimal | None = None
     axis_usd: Decimal = Decimal(0)
     saving_percent: int = 0
@@ -130,6 +131,7 @@ def _row(one: Alternative, everywhere: set[tuple[str, str]]) -> StrategyRow:
         expected_usd=estimate.expected_usd,
         low_usd=estimate.low_usd,
         high_usd=estimate.high_usd,
+        most_usd=estimate.most_usd,
         usd_per_hour=estimate.usd_per_hour,
         saving_percent=max(0, round(saved * 100)) if saved is not None else 0,
         kill_percent=100 * (1 - outlook.survival) if outlook is not None else None,
