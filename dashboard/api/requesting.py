@@ -22,6 +22,7 @@ from jobs import requests, spec, tasks
 from jobs.assessment import Alternative, Assessment, assess
 from jobs.clock import database_now
 from jobs.errors import NotAllowed
+from jobs.fallback import Plan, plan_of
 from jobs.models import Job, ShownJob
 from jobs.spec import Finding
 from jobs.states import JobState
@@ -86,6 +87,7 @@ def _request(request: Request, asked: Asked, body: JobRequest, key: str) -> Job:
             expected=reading.expected_of(body),
             request_key=key,
             now=database_now(),
+            plan=reading.plan_asked(body),
         )
     except NotAllowed as refusal:
         raise refused(asked.located(tuple(refusal.findings))) from None
@@ -104,7 +106,13 @@ def _is_same(job: Job, asked: Asked, body: JobRequest) -> bool:
         and (job.kind, job.project, job.region) == (submission.kind, submission.project, submission.region)
         and job.expected_seconds == body.expected_seconds
         and job.spec == spec.rest_body(submission.job)
+        and _plan_of(job) == reading.plan_asked(body)
     )
+
+
+def _plan_of(job: Job) -> Plan | None:
+    attempt = getattr(job, "attempt", None)
+    return None if attempt is None else plan_of(attempt.fallback.plan)
 
 
 def _assessment(asked: Asked, assessment: Assessment, findings: list[Finding]) -> AssessmentShape:

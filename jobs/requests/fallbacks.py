@@ -111,6 +111,8 @@ def _failure(job: Job, now: datetime) -> Ending | None:
     if job.state == JobState.CANCELLED and (known is None or known.cause == "cancelled"):
         return Ending("it was cancelled", outcome=Outcome.CANCELLED)
     if known is None:
+        if job.state == JobState.SUBMIT_FAILED:
+            return Ending("it was refused before it was sent")
         is_new = job.ended_at is not None and now - job.ended_at < ERROR_WITHIN
         return None if is_new and job.state == JobState.FAILED else Ending("nobody knows why it ended")
     reason = fallback.reason_of(known.cause, has_run=job.started_at is not None)

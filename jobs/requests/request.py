@@ -57,14 +57,15 @@ def request_job(
     now: datetime,
     cloned_from: Job | None = None,
     cap_usd: Decimal | None = None,
+    plan: Plan | None = None,
 ) -> Job:
     """Write the job that `by` asks for, and its events; return the first job when `request_key` was used before.
 
     `cloned_from` is the job whose spec the form began with, kept so that an approver can see what is different;
-    `cap_usd` the most that it shall cost. Raises NotAllowed, with nothing written, when policy refuses it, and
-    NotPermitted as `request_jobs` does.
+    `cap_usd` the most that it shall cost; `plan` what follows where it gets no capacity. Raises NotAllowed, with
+    nothing written, when policy refuses it, and NotPermitted as `request_jobs` does.
     """
-    asked = Asked(team, by, expected, now, cloned_from, cap_usd)
+    asked = Asked(team, by, expected, now, cloned_from, cap_usd, plan)
     return request_jobs([submission], asked, request_key=request_key)[0]
 
 
