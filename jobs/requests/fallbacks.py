@@ -6,10 +6,10 @@ fallback's row, the team, the job. So of two workers the second finds the step d
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -133,6 +133,7 @@ def _make_next(row: Fallback, plan: Plan, attempts: Sequence[FallbackAttempt], e
     submission = fallback.apply(submission_of(first), plan.steps[number - 2])
     try:
         with transaction.atomic():
+            asked = replace(asked, job_id=uuid5(row.pk, str(number)))
             (job,) = request_jobs([submission], asked, request_key=f"fallback-{row.pk.hex}-{number}")
             message = f"Attempt {number} of {plan.size}, because {ending.words} in attempt {number - 1}."
             kept = {"reason": str(ending.reason), "message": message}

@@ -45,6 +45,8 @@ class Asked:
     """What follows where a job gets no capacity; None: nothing."""
     left_usd: Decimal | None = None
     """What is left of the amount for all attempts, of one that follows others."""
+    job_id: UUID | None = None
+    """The id of the job, where it follows from what asks for it: a restored database then makes the same one again."""
 
 
 def request_job(
@@ -146,6 +148,7 @@ def _row(assessment: Assessment, asked: Asked, request_key: str, sweep: UUID | N
     assert assessment.decision is not None
     submission, limit = assessment.submission, assessment.decision.limit_usd
     return Job.objects.create(
+        id=asked.job_id or uuid4(),
         team=asked.team,
         owner=asked.by,
         kind=submission.kind,
