@@ -105,8 +105,8 @@ def problems_of(plan: Plan) -> list[str]:
     found = []
     if not 0 < len(plan.steps) <= MAX_FURTHER:
         found.append(f"A request has one to {MAX_FURTHER} further attempts.")
-    if any(len(step.region) > 40 for step in plan.steps):
-        found.append("The name of a region has at most 40 characters.")
+    if any(len(step.region) > 40 or not (step.region.isascii() and step.region.isprintable()) for step in plan.steps):
+        found.append("A region is a name such as europe-west4, of at most 40 characters.")
     if any(step.strategy not in (SAME, *FREE_STRATEGIES) for step in plan.steps):
         found.append(
             f"The strategy of a further attempt is that of the request or one of {', '.join(FREE_STRATEGIES)}."

@@ -11,6 +11,8 @@ from trainboard_cli.errors import TrainboardError
 UNITS = {"d": 86_400, "h": 3_600, "min": 60, "m": 60, "s": 1}
 LENGTH = re.compile(r"(\d+(?:\.\d+)?)\s*(d|h|min|m|s)\s*")
 STDIN = "-"
+SAME = "same"
+"""The strategy of a further attempt that is the job's own."""
 
 
 def seconds_of(text: str) -> int:
@@ -41,8 +43,22 @@ def request_of(options: argparse.Namespace) -> dict[str, Any]:
         "job": options.job,
         "confirm": options.confirm,
         "expected_seconds": options.expected,
+        "further_attempts": _further_attempts(options),
     }
     return {name: value for name, value in wanted.items() if value not in ("", None, [], {})} | {"text": wanted["text"]}
+
+
+def _further_attempts(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the further attempts of a request, {} for none; `--then spot@europe-west4` names strategy and region."""
+    named = [each.partition("@") for each in getattr(options, "then", [])]
+    if not named:
+        return {}
+    steps = [
+        {"strategy": "" if strategy == SAME else strategy.replace("-", "_"), "region": region}
+        for strategy, _, region in named
+    ]
+    wait = {"wait_hours": max(1, round(options.max_wait / 3600))} if options.max_wait else {}
+    return {"steps": steps} | wait | ({"max_usd": options.max_total} if options.max_total else {})
 
 
 def _text(name: str) -> str:

@@ -14,6 +14,7 @@ from pydantic import ConfigDict, Field
 from dashboard.access import Request, teams_of, teams_where
 from dashboard.api.problems import Problem, field_error, not_found, refused
 from jobs import importer
+from jobs.fallback import MAX_FURTHER, MAX_WAIT_HOURS, Plan, Reason, Step, problems_of
 from jobs.importer import Reading
 from jobs.models import Team
 from jobs.spec import Finding, Severity, Submission, has_errors
@@ -45,10 +46,46 @@ class JobText(Schema):
     confirm: list[str] = Field([], max_length=100, description="Values that look like placeholders and are meant.")
 
 
+class FurtherAttempt(Schema):
+    """One further attempt."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    strategy: str = Field("", max_length=32, description="spot, flex_start or standard; empty: that of the job.")
+    region: str = Field("", max_length=40, description="Empty: that of the job.")
+
+
+class FurtherAttempts(Schema):
+    """What follows where the job gets no capacity or Vertex AI stops it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    steps: list[FurtherAttempt] = Field(..., min_length=1, max_length=MAX_FURTHER)
+    reasons: list[Reason] = Field(list(Reason), min_length=1, max_length=10, description="When the next one follows.")
+    wait_hours: int | None = Field(None, ge=1, le=MAX_WAIT_HOURS, description="Longest wait for the first run.")
+    max_usd: str | None = Field(
+        None, max_length=14, pattern=r"^[0-9]{1,9}(\.[0-9]{1,2})?$", description="The most that all may cost together."
+    )
+
+
 class JobRequest(JobText):
     """A job to be requested."""
 
     expected_seconds: int = Field(..., ge=1, le=MAX_SECONDS, description="Expected run time.")
+    further_attempts: FurtherAttempts | None = None
+
+
+def plan_asked(body: JobRequest) -> Plan | None:
+    """Return the further attempts that are asked for; 422 where they cannot be kept."""
+    asked = body.further_attempts
+    if asked is None:
+        return None
+    steps = tuple(Step(each.strategy, each.region) for each in asked.steps)
+    most = Decimal(asked.max_usd) if asked.max_usd is not None else None
+    plan = Plan(steps, frozenset(asked.reasons), asked.wait_hours, most)
+    if problems := problems_of(plan):
+        raise field_error("body", "further_attempts", " ".join(problems))
+    return plan
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,14 @@ from typing import Any
 from django.http import HttpRequest
 from django.urls import reverse
 
-from dashboard.api.shapes import ApprovalShape, AttemptShape, DiagnosisShape, JobDetail, JobShape
+from dashboard.api.shapes import ApprovalShape, AttemptShape, DiagnosisShape, FallbackShape, JobDetail, JobShape
 from dashboard.pages.parts.reasons import failure_of, has_failed, obstacle_of, why
+from dashboard.queries.fallbacks import list_attempts
 from dashboard.queries.jobs import list_events
 from dashboard.queries.logs import get_attempt_times
 from jobs import timeline
 from jobs.diagnosis import Diagnosis
+from jobs.fallback import plan_of
 from jobs.models import Job
 from jobs.states import SUCCESSFUL, JobState
 
@@ -80,6 +82,7 @@ def job_detail(request: HttpRequest, job: Job, now: datetime) -> JobDetail:
         approval=_approval(job),
         attempts=_attempts(job, now),
         diagnosis=_diagnosis(job),
+        fallback=_fallback(job),
         spec=job.spec,
     )
 
@@ -96,6 +99,17 @@ def _approval(job: Job) -> ApprovalShape | None:
         decided_at=approval.decided_at,
         comment=approval.comment,
     )
+
+
+def _fallback(job: Job) -> FallbackShape | None:
+    attempts = list_attempts(job)
+    if not attempts:
+        return None
+    own = next(each for each in attempts if each.job_id == job.pk)
+    row = attempts[0].fallback
+    kept = {name: getattr(row, name) for name in ("words", "outcome", "message")}
+    size, jobs = plan_of(row.plan).size, [each.job_id for each in attempts]
+    return FallbackShape(number=own.number, size=size, jobs=jobs, **kept)
 
 
 def _attempts(job: Job, now: datetime) -> list[AttemptShape]:

@@ -22,6 +22,7 @@ from jobs import requests, spec, tasks
 from jobs.assessment import Alternative, Assessment, assess
 from jobs.clock import database_now
 from jobs.errors import NotAllowed
+from jobs.fallback import Plan, plan_of
 from jobs.models import Job, ShownJob
 from jobs.spec import Finding
 from jobs.states import JobState
@@ -88,6 +89,7 @@ def _request(request: Request, asked: Asked, body: JobRequest, key: str) -> Job:
             request_key=key,
             now=database_now(),
             cap_usd=body.cap_usd,
+            plan=reading.plan_asked(body),
         )
     except NotAllowed as refusal:
         raise refused(asked.located(tuple(refusal.findings))) from None
@@ -100,14 +102,20 @@ def _request_key(given: str) -> str:
 
 def _is_same(job: Job, asked: Asked, body: JobRequest) -> bool:
     """Tell whether a job is the one that is asked for: what was requested with its key never changes."""
-    submission = asked.submission
+    submission, plan = asked.submission, reading.plan_asked(body)
     return (
         job.team_id == asked.team.pk
         and (job.kind, job.project, job.region) == (submission.kind, submission.project, submission.region)
         and job.expected_seconds == body.expected_seconds
         and job.display_name == submission.display_name
-        and requests.is_request_of(job, submission, body.cap_usd)
+        and requests.is_request_of(job, submission, body.cap_usd, plan)
+        and _plan_of(job) == plan
     )
+
+
+def _plan_of(job: Job) -> Plan | None:
+    attempt = getattr(job, "attempt", None)
+    return None if attempt is None else plan_of(attempt.fallback.plan)
 
 
 def _assessment(asked: Asked, assessment: Assessment, findings: list[Finding]) -> AssessmentShape:

@@ -93,6 +93,17 @@ class DiagnosisShape(Schema):
     is_from_log: bool
 
 
+class FallbackShape(Schema):
+    """Which attempt of its request a job is: `jobs` are those that were made, `outcome` is "" while more may follow."""
+
+    number: int
+    size: int
+    words: str
+    outcome: str
+    message: str
+    jobs: list[UUID]
+
+
 class JobDetail(JobShape):
     """Everything about one job but its events and its log."""
 
@@ -106,6 +117,7 @@ class JobDetail(JobShape):
     approval: ApprovalShape | None
     attempts: list[AttemptShape]
     diagnosis: DiagnosisShape | None
+    fallback: FallbackShape | None
     spec: dict[str, Any]
 
 

@@ -9,7 +9,7 @@ from django.urls import URLPattern, path
 from django.views.decorators.http import require_safe
 from ninja import NinjaAPI
 
-from dashboard.api import actions, facts, jobs, requesting
+from dashboard.api import actions, facts, jobs, requesting, schedules
 from dashboard.api.problems import MEDIA_TYPE, ProblemDetails, handle_problems
 from dashboard.api.tokens import READ
 
@@ -41,7 +41,7 @@ api = NinjaAPI(
     docs_url=None,
     auth=READ,
 )
-for _router in (facts.router, jobs.router, requesting.router, actions.router):
+for _router in (facts.router, jobs.router, requesting.router, actions.router, schedules.router):
     api.add_router("", _router)
 handle_problems(api)
 
@@ -80,6 +80,6 @@ def document() -> dict[str, Any]:
 def _errors(address: str, *, has_body: bool) -> dict[int, Any]:
     codes = {*EVERY, *(WITH_BODY if has_body else ())}
     codes |= {404} if "{" in address or has_body else set()
-    codes |= {409} if has_body or address.endswith("/cancel") else set()
+    codes |= {409} if has_body or address.endswith(("/cancel", "/resume")) else set()
     schema = {"schema": {"$ref": "#/components/schemas/ProblemDetails"}}
     return {code: {"description": ERRORS[code], "content": {MEDIA_TYPE: schema}} for code in sorted(codes)}

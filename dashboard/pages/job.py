@@ -143,7 +143,9 @@ def cancel(request: Request, pk: UUID) -> HttpResponse:
     job = _check_ours(job_for(request, pk, "cancel"))
     now = display_now()
     if request.method != "POST":
-        return render(request, "cancel.html", {"job": job, "row": row_of(job, now), "now": now})
+        has_further = getattr(job, "attempt", None) is not None
+        context = {"job": job, "row": row_of(job, now), "now": now, "has_further_attempts": has_further}
+        return render(request, "cancel.html", context)
     if steps.cancel(job, by=request.user, clock=DatabaseClock()):
         tasks.nudge_job(job.pk)
         messages.success(request, f"Cancellation of {job.display_name} requested.")

@@ -11,5 +11,5 @@ def list_attempts(job: Job) -> list[FallbackAttempt]:
     own = getattr(job, "attempt", None)
     if own is None:
         return []
-    rows = FallbackAttempt.objects.filter(fallback=own.fallback_id).select_related("job")
+    rows = FallbackAttempt.objects.filter(fallback=own.fallback_id).select_related("job", "fallback")
     return list(rows.defer("job__spec", "job__estimate", "job__error").order_by("number"))

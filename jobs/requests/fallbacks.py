@@ -6,10 +6,10 @@ fallback's row, the team, the job. So of two workers the second finds the step d
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -111,6 +111,8 @@ def _failure(job: Job, now: datetime) -> Ending | None:
     if job.state == JobState.CANCELLED and (known is None or known.cause == "cancelled"):
         return Ending("it was cancelled", outcome=Outcome.CANCELLED)
     if known is None:
+        if job.state == JobState.SUBMIT_FAILED:
+            return Ending("it was refused before it was sent")
         is_new = job.ended_at is not None and now - job.ended_at < ERROR_WITHIN
         return None if is_new and job.state == JobState.FAILED else Ending("nobody knows why it ended")
     reason = fallback.reason_of(known.cause, has_run=job.started_at is not None)
@@ -131,6 +133,7 @@ def _make_next(row: Fallback, plan: Plan, attempts: Sequence[FallbackAttempt], e
     submission = fallback.apply(submission_of(first), plan.steps[number - 2])
     try:
         with transaction.atomic():
+            asked = replace(asked, job_id=uuid5(row.pk, str(number)))
             (job,) = request_jobs([submission], asked, request_key=f"fallback-{row.pk.hex}-{number}")
             message = f"Attempt {number} of {plan.size}, because {ending.words} in attempt {number - 1}."
             kept = {"reason": str(ending.reason), "message": message}

@@ -29,8 +29,6 @@ ASSESSED = {
     Outcome.NEEDS_APPROVAL: "Checked by rules and policy: an approver has to decide.",
 }
 """The message of a job's first event; one that is refused is not kept."""
-
-
 FIRST_KEY = "judged:request"
 """The key of a job's first event."""
 
@@ -52,6 +50,8 @@ class Asked:
     """What is left of the amount for all attempts, of one that follows others."""
     cap_cancels: bool = True
     """Whether it is cancelled then; policy says so when it judges the job."""
+    job_id: UUID | None = None
+    """The id of the job, where it follows from what asks for it: a restored database then makes the same one again."""
 
 
 def request_job(
@@ -64,14 +64,15 @@ def request_job(
     now: datetime,
     cloned_from: Job | None = None,
     cap_usd: Decimal | None = None,
+    plan: Plan | None = None,
 ) -> Job:
     """Write the job that `by` asks for, and its events; return the first job when `request_key` was used before.
 
     `cloned_from` is the job whose spec the form began with, kept so that an approver can see what is different;
-    `cap_usd` the most that it shall cost. Raises NotAllowed, with nothing written, when policy refuses it, and
-    NotPermitted as `request_jobs` does.
+    `cap_usd` the most that it shall cost; `plan` what follows where it gets no capacity. Raises NotAllowed, with
+    nothing written, when policy refuses it, and NotPermitted as `request_jobs` does.
     """
-    asked = Asked(team, by, expected, now, cloned_from, cap_usd)
+    asked = Asked(team, by, expected, now, cloned_from, cap_usd, plan)
     return request_jobs([submission], asked, request_key=request_key)[0]
 
 
@@ -83,7 +84,7 @@ def request_jobs(submissions: Sequence[spec.Submission], asked: Asked, *, reques
     team whose role may request jobs.
     """
     check_may_request(asked.by, asked.team)
-    if asked.plan is not None and asked.plan.max_usd is not None:
+    if asked.plan is not None:
         asked = replace(asked, cap_usd=asked.plan.cap(asked.cap_usd), left_usd=asked.plan.max_usd)
     is_sweep = len(submissions) > 1
     keys = [f"{request_key}-{number}" for number in range(1, len(submissions) + 1)] if is_sweep else [request_key]
@@ -127,12 +128,12 @@ def requested_job(by: User, request_key: str) -> Job | None:
     return Job.objects.filter(owner=by, request_key=request_key).first()
 
 
-def is_request_of(job: Job, submission: spec.Submission, cap_usd: Decimal | None = None) -> bool:
+def is_request_of(job: Job, submission: spec.Submission, cap_usd: Decimal | None, plan: Plan | None) -> bool:
     """Tell whether a job was requested with this submission and cap, whatever was changed in it since, but its name."""
     event = job.events.filter(once_key=FIRST_KEY).first()
     found = event.detail.get("requested") if event is not None else None
     before = {"digest": job.spec_digest, "cap_usd": None if job.cap_usd is None else str(job.cap_usd)}
-    return bool((found or before) == _requested_as(submission, cap_usd))
+    return bool((found or before) == _requested_as(submission, cap_usd if plan is None else plan.cap(cap_usd)))
 
 
 def _requested_as(submission: spec.Submission, cap_usd: Decimal | None) -> dict[str, str | None]:
@@ -169,6 +170,7 @@ def _row(assessment: Assessment, asked: Asked, request_key: str, sweep: UUID | N
     """Write the row of a job; `share` is the number of jobs that share the team's limit."""
     submission = assessment.submission
     return Job.objects.create(
+        id=asked.job_id or uuid4(),
         team=asked.team,
         owner=asked.by,
         sweep=sweep,
@@ -212,11 +214,7 @@ def storable(usd: Decimal | None) -> Decimal | None:
 
 
 def _first_events(
-    job: Job,
-    assessment: Assessment,
-    submission: spec.Submission,
-    asks: list[dict[str, object]],
-    asked: Asked,
+    job: Job, assessment: Assessment, submission: spec.Submission, asks: list[dict[str, object]], asked: Asked
 ) -> None:
     """Write the events of a request for `submission`; `asks` are the findings that an approver has to agree to."""
     by, now = asked.by, asked.now

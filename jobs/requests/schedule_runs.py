@@ -5,7 +5,7 @@ moment. So however many workers look, and wherever one is killed, a moment leads
 """
 
 from datetime import datetime, timedelta
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from django.db import transaction
 
@@ -62,7 +62,8 @@ def _run(row: Schedule, moment: datetime, now: datetime) -> None:
         _write(row, moment, Outcome.SKIPPED, words, now)
         return
     expected, plan = timedelta(seconds=row.expected_seconds), plan_of(row.plan) if row.plan else None
-    asked = Asked(row.team, row.owner, expected, now, cap_usd=row.cap_usd, plan=plan)
+    job_id = uuid5(row.pk, key_of(row, moment))
+    asked = Asked(row.team, row.owner, expected, now, cap_usd=row.cap_usd, plan=plan, job_id=job_id)
     try:
         with transaction.atomic():
             (job,) = request_jobs([submission_of(row, moment)], asked, request_key=key_of(row, moment))

@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from jobs.clock import database_now
-from jobs.models import ApiToken, Job, LogLine
+from jobs.models import ApiToken, Fallback, Job, LogLine
 from tests.cli.conftest import WAY, Terminal, move
 from tests.support import waiting
 from tests.support.api import token_of
@@ -55,6 +55,18 @@ class TestSubmit:
         assert ran.code == 0, ran.err
         assert json.loads(ran.out)["job"]["id"] == str(Job.objects.get().pk)
         assert (Job.objects.get().display_name, Job.objects.get().expected_seconds) == ("job", 180)
+
+    def test_requests_further_attempts(self, terminal: Terminal) -> None:
+        further = ("--then", "flex-start", "--then", "same@europe-west4", "--max-wait", "6h", "--max-total", "40")
+        ran = terminal.run(*SUBMIT, *further)
+
+        assert ran.code == 0, ran.err
+        plan = Fallback.objects.get().plan
+        assert [(step["strategy"], step["region"]) for step in plan["steps"]] == [
+            ("flex_start", ""),
+            ("", "europe-west4"),
+        ]
+        assert (plan["wait_hours"], plan["max_usd"]) == (6, "40")
 
     def test_prints_findings_at_their_line(self, terminal: Terminal) -> None:
         ran = terminal.run("submit", "bad.yaml", "--expected", "3m")

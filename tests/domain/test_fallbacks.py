@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import transaction
 
 from jobs import requests, steps, transitions
 from jobs.errors import NotAllowed
@@ -340,3 +341,16 @@ class TestNeverTwo:
         UnmatchedJob.objects.filter(pk=other.pk).update(ended_at=cloud.now)
         watch_fallbacks(cloud.clock)
         assert Job.objects.count() == 2
+
+    def test_a_restored_database_makes_the_same_job_again(self, begin: Begin, cloud: Cloud) -> None:
+        """So what Vertex AI has of it carries the label of the new row, and is found by it."""
+        begin("stockout")
+        sweep_while(cloud, lambda: not Job.objects.get().is_finished)
+        made = []
+        for _ in range(2):
+            with transaction.atomic():
+                watch_fallbacks(cloud.clock)
+                made.append(FallbackAttempt.objects.get(number=2).job_id)
+                transaction.set_rollback(True)
+
+        assert made[0] == made[1]

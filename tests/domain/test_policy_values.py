@@ -43,7 +43,9 @@ def test_it_is_part_of_what_is_asked_for(request_job: RequestJob, team: Team, le
     assert job.spec_digest == requests.submission_of(job).digest != plain.spec_digest
     findings = job.events.get(kind="judged").detail["findings"]
     assert "policy_sets_labels_billed-to" in [each["code"] for each in findings]
-    assert requests.is_request_of(job, requests.submission_of(plain)), "what was asked for had no such label"
+    assert requests.is_request_of(job, requests.submission_of(plain), None, None), (
+        "what was asked for had no such label"
+    )
 
 
 def test_a_timeout_that_is_set_is_what_the_job_is_judged_by(

@@ -15,6 +15,7 @@ from jobs.models import Fallback, FallbackAttempt, Job, Membership, Team
 from jobs.requests import fallbacks
 from tests.pages.conftest import SignIn, text_of
 from tests.support import samples
+from tests.support.api import caller
 from tests.support.clock import Clock
 
 THEN = {"then_1": "standard", "then_2": "same", "then_2_region": "europe-west4", "on_capacity": "on"}
@@ -60,6 +61,7 @@ class TestPlan:
         [
             Plan(()), Plan((Step(),) * 5), Plan((Step("reservation"),)), Plan((Step(),), frozenset()),
             Plan((Step(),), wait_hours=0), Plan((Step(),), max_usd=Decimal("NaN")), Plan((Step("", "x" * 41),)),
+            Plan((Step("", "a\x00"),)),
         ],
     )  # fmt: skip
     def test_says_what_is_wrong(self, plan: Plan) -> None:
@@ -184,3 +186,33 @@ class TestPages:
 
         assert "Worst case" in page
         assert requests.approve(job, by=approver, comment="", now=job.requested_at)
+
+
+@pytest.mark.django_db
+class TestApi:
+    def request(self, **changes: object) -> dict[str, object]:
+        body = samples.body(**samples.limited(0.05, {}))
+        further = {"steps": [{"strategy": "standard"}], "wait_hours": 6, "max_usd": "40"} | changes
+        return {"spec": body, "expected_seconds": 180, "further_attempts": further}
+
+    def test_requests_a_job_with_further_attempts_once(self, owner: User) -> None:
+        api = caller(owner)
+        first, again = (api.post("/jobs", self.request(), key="nightly") for _ in range(2))
+        other = api.post("/jobs", self.request(wait_hours=7), key="nightly")
+
+        assert (first.status_code, again.status_code, other.status_code) == (201, 200, 422)
+        job = api.get(f"/jobs/{first.json()['job']['id']}").json()
+        assert (job["fallback"]["number"], job["fallback"]["size"]) == (1, 2)
+        assert job["fallback"]["words"] == "Spot → Standard"
+        assert Fallback.objects.count() == 1
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            {"steps": []}, {"steps": [{}] * 5}, {"steps": [{"strategy": "persistent"}]}, {"max_usd": "0"},
+            {"steps": [{"region": "a\x00"}]}, {"reasons": []}, {"reasons": ["any"]}, {"wait_hours": 0},
+        ],
+    )  # fmt: skip
+    def test_says_what_is_wrong_and_keeps_nothing(self, wrong: dict[str, object], owner: User) -> None:
+        assert caller(owner).post("/jobs", self.request(**wrong)).status_code == 422
+        assert not Job.objects.exists()
