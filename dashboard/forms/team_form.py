@@ -51,6 +51,7 @@ class AllowedForm(forms.Form):
     name = forms.CharField(label="Name", max_length=255)
 
     def __init__(self, *args: object, is_admin: bool, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        # Beside the form for a member, which has a name too: no id stands twice on a page.
+        super().__init__(*args, auto_id="id_allowed_%s", **kwargs)  # type: ignore[arg-type, misc]
         if not is_admin:
             self.fields["kind"].choices = [("bucket", "Bucket")]  # type: ignore[attr-defined]

@@ -1,0 +1,65 @@
+"""Every address of the site 320 pixels wide, light and dark: axe finds nothing, and nothing needs sideways scrolling.
+
+The addresses are those of the table in test_every_address.py, so that a new page is looked at without another line. A
+page is loaded once; dark is switched on in it, for which only the rule about colours is asked again.
+"""
+
+from typing import Any
+
+import pytest
+from axe_core_python.sync_playwright import Axe
+from django.contrib.auth.models import User
+from django.urls import URLPattern
+
+from tests.pages.test_browser import OpenWindow, addresses, chromium, violations, window
+from tests.pages.test_every_address import ACCESS, NO_ONE, address_of, keys, patterns
+from tests.support.browser import Window
+
+__all__ = ["addresses", "chromium", "keys", "window"]
+pytestmark = pytest.mark.browser
+
+WIDTH = 320
+"""CSS pixels: a page of 1280 at 400 %, which WCAG 2.2 asks for (1.4.10 Reflow)."""
+NO_PAGES = frozenset(
+    {
+        "audit-csv", "billing-csv", "healthz", "readyz", "metrics", "history-csv", "history-json", "job-events",
+        "job-spec", "job-log-text", "spend-csv", "trials-csv", "study", "message", "several", "job-live", "job-log",
+        "job-log-new", "job-event-list", "approvals-count", "messages-count",
+    }
+)  # fmt: skip
+"""Addresses that answer with no whole page: files, parts of pages, and what needs more than the key of a job."""
+OF_COLOURS = {"runOnly": ["color-contrast"]}
+
+
+def faults(view: Window, address: str) -> list[str]:
+    """Return what is wrong with a page in light and in dark."""
+    view.page.emulate_media(color_scheme="light")
+    answer = view.page.goto(address)
+    if answer is None or "text/html" not in answer.headers.get("content-type", ""):
+        return [f"answers {answer and answer.status} {answer and answer.headers.get('content-type')}"]
+    found = violations(view.page)
+    if view.overflow() > 0:
+        found.append(f"is {view.overflow()} pixels too wide")
+    view.page.emulate_media(color_scheme="dark")
+    dark = Axe().run(view.page, options=OF_COLOURS)["violations"]
+    return found + [f"dark: {each['id']}: {node['html'][:160]}" for each in dark for node in each["nodes"][:3]]
+
+
+def is_page(pattern: URLPattern) -> bool:
+    return pattern.name not in NO_PAGES and ACCESS[str(pattern.name)].get != NO_ONE
+
+
+def test_every_address_is_accessible_and_fits(
+    window: OpenWindow, addresses: list[str], keys: dict[str, Any], admin: User
+) -> None:
+    view = window(viewport={"width": WIDTH, "height": 640})
+    view.expected_statuses = {404}
+    wrong = {"/accounts/login/": faults(view, "/accounts/login/")}
+    view.sign_in("admin")
+
+    for address in dict.fromkeys([*addresses, *(address_of(each, keys) for each in patterns() if is_page(each))]):
+        wrong[address] = faults(view, address)
+
+    assert len(wrong) > 50
+    assert set(ACCESS) > NO_PAGES
+    assert {address: found for address, found in wrong.items() if found} == {}
