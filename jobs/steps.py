@@ -92,7 +92,7 @@ def observe(scope_id: int, *, clock: Clock) -> None:
         if kind == Scope.Kind.PERSISTENT_RESOURCE:
             observe_resources(scope_id, now=now)
         elif (listed := observe_jobs(scope_id, now=now)) is not None:
-            unmatched.settle_listed(scope_id, listed, world(clock))
+            unmatched.match_listed(scope_id, listed, world(clock))
 
 
 def advance(job_id: uuid.UUID | str, *, clock: Clock) -> None:

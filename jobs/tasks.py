@@ -142,24 +142,24 @@ def read_quotas(**_: Any) -> None:
     quota_reading.read_when_due(database_now())
 
 
-def nudge_examination() -> None:
+def enqueue_examination() -> None:
     """After the commit, ask a worker to make an examination that is due; the next sweep does if no worker hears it."""
-    transaction.on_commit(partial(_hint, examine, {}))
+    transaction.on_commit(partial(_enqueue, examine, {}))
 
 
-def nudge_discovery(discovery_id: int) -> None:
-    """After the commit, ask a worker to make a discovery; as `nudge_job`."""
-    transaction.on_commit(partial(_hint, discover, {"discovery_id": discovery_id}))
+def enqueue_discovery(discovery_id: int) -> None:
+    """After the commit, ask a worker to make a discovery; no failure without a broker."""
+    transaction.on_commit(partial(_enqueue, discover, {"discovery_id": discovery_id}))
 
 
-def nudge_resource_change(change_id: int) -> None:
-    """After the commit, ask a worker to send a change of a persistent resource; as `nudge_job`."""
-    transaction.on_commit(partial(_hint, change_resource, {"change_id": change_id}))
+def enqueue_resource_change(change_id: int) -> None:
+    """After the commit, ask a worker to send a change of a persistent resource; no failure without a broker."""
+    transaction.on_commit(partial(_enqueue, change_resource, {"change_id": change_id}))
 
 
-def nudge_messages(destination: str) -> None:
-    """After the commit, ask a worker to send what is due for a destination; as `nudge_job`."""
-    transaction.on_commit(partial(_hint, deliver_messages, {"destination": destination}))
+def enqueue_messages(destination: str) -> None:
+    """After the commit, ask a worker to send what is due for a destination; no failure without a broker."""
+    transaction.on_commit(partial(_enqueue, deliver_messages, {"destination": destination}))
 
 
 def _waiting(task: "Task[..., None]") -> int:
@@ -170,12 +170,12 @@ def _waiting(task: "Task[..., None]") -> int:
         return int(queue.bind(connection.default_channel).queue_declare().message_count)
 
 
-def nudge_job(job_id: uuid.UUID | str) -> None:
+def enqueue_job(job_id: uuid.UUID | str) -> None:
     """After the commit, ask a worker to take the job on; only saves time, so a missing broker is no failure."""
-    transaction.on_commit(partial(_hint, advance, {"job_id": str(job_id)}))
+    transaction.on_commit(partial(_enqueue, advance, {"job_id": str(job_id)}))
 
 
-def _hint(task: "Task[..., None]", kwargs: dict[str, Any]) -> None:
+def _enqueue(task: "Task[..., None]", kwargs: dict[str, Any]) -> None:
     try:
         _send(task, database_now(), **kwargs)
     except OperationalError:

@@ -40,7 +40,7 @@ def cancel_job(request: Request, job_id: UUID) -> JobShape:
     requests.check_is_ours(job)
     if not steps.cancel(job, by=request.user, clock=DatabaseClock()):
         raise Problem(HTTPStatus.CONFLICT, "The job has already ended or is being cancelled.", kind="wrong-state")
-    tasks.nudge_job(job.pk)
+    tasks.enqueue_job(job.pk)
     return _now(request, job_id)
 
 
@@ -71,7 +71,7 @@ def _decide(request: Request, job_id: UUID, body: Decision, verb: Callable[..., 
     if not is_done:
         words = "The job does not await an approval, or you have voted on it."
         raise Problem(HTTPStatus.CONFLICT, words, kind="wrong-state")
-    tasks.nudge_job(job.pk)
+    tasks.enqueue_job(job.pk)
     return _now(request, job_id)
 
 

@@ -71,7 +71,7 @@ def create_job(
     if not _is_same(job, asked, body):
         raise reading.reused_key()
     if job.state == JobState.APPROVED:
-        tasks.nudge_job(job.pk)
+        tasks.enqueue_job(job.pk)
     shape = job_shape(request, ShownJob.of(job).reveal_to(request.user), database_now())
     response["Location"] = reverse("api-v1:get_job", args=[job.pk])
     result = Requested(job=shape, is_repeated=earlier is not None, findings=_shapes(notes))

@@ -14,7 +14,7 @@ from dashboard.api.problems import Problem
 from jobs.clock import database_now
 from jobs.models import ApiToken
 from jobs.queue import rate_limit
-from jobs.requests.api_tokens import use_token
+from jobs.requests.api_tokens import authenticate_token
 
 
 class BearerToken(HttpBearer):
@@ -27,7 +27,7 @@ class BearerToken(HttpBearer):
     def authenticate(self, request: HttpRequest, token: str) -> ApiToken | None:
         """Make the token's owner the request's user; None for no valid token. Raises Problem for 403 and 429."""
         now = database_now()
-        known = use_token(token.strip(), now=now)
+        known = authenticate_token(token.strip(), now=now)
         if known is None or (rehearsal.refusal(request) and has_known_password(known.owner)):
             return None
         bucket = rate_limit.Bucket("API", f"token-{known.pk}", "", settings.API_CALLS_PER_MINUTE)

@@ -143,7 +143,7 @@ def chips(counts: Counter[str]) -> str:
     return f"{total} {'GPU' if are_gpus else 'chip'}{'s' * (total != 1)}" if total else ""
 
 
-def pips(used: int, allowed: int) -> SafeString:
+def restart_bars(used: int, allowed: int) -> SafeString:
     """Return `used` filled of `allowed` bars with the same as label; more used than allowed fills all."""
     filled = min(used, allowed)
     bars = format_html_join(

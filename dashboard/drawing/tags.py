@@ -78,7 +78,7 @@ register.simple_tag(findings.render_finding, name="finding")
 register.simple_tag(findings.render_shape, name="finding_shape")
 register.simple_tag(cost_range.draw, name="cost_range")
 register.simple_tag(marks.shape, name="shape")
-register.simple_tag(marks.pips, name="pips")
+register.simple_tag(marks.restart_bars, name="restart_bars")
 register.simple_tag(marks.meter, name="meter")
 register.simple_tag(replicas.replicas, name="replicas")
 

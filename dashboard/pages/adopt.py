@@ -55,7 +55,7 @@ def discover(request: Request) -> HttpResponse:
         raise Http404
     project, region = form.cleaned_data["project"], form.cleaned_data["region"]
     discovery = observation.request_discovery(project=project, region=region, by=request.user, now=database_now())
-    tasks.nudge_discovery(discovery.pk)
+    tasks.enqueue_discovery(discovery.pk)
     return _redirect(project, region)
 
 

@@ -125,7 +125,7 @@ def _ask(approval: Approval, decider: Decider) -> Ask:
         rest = f"{missing} more of {approval.votes_needed} needed" if missing > 0 else "the requester has to accept it"
         return Ask(approval, f"You approved it; {rest}.", votes)
     try:
-        person = decider.represents(job, approval)
+        person = decider.voter_for(job, approval)
     except NotPermitted:
         who = "An approver or lead" if who_decides(approval) == "approvers and leads" else who_decides(approval)
         return Ask(approval, f"{who[:1].upper()}{who[1:]} of {job.team} decides.", votes)

@@ -98,7 +98,7 @@ def act(request: Request, pk: int, action: str) -> HttpResponse:
 
 def _test(request: Request, found: Channel) -> HttpResponse:
     if verbs.send_test(found, by=request.user, now=database_now()):
-        tasks.nudge_messages(str(found.pk))
+        tasks.enqueue_messages(str(found.pk))
         notices.success(request, "A test message is on its way. Load this page again to see whether it arrived.")
     else:
         notices.warning(request, "A test message waits already, or the channel is paused.")
@@ -160,7 +160,7 @@ def send_again(request: Request, pk: int) -> HttpResponse:
     rows = undelivered_of(request.user)
     rows = rows if request.POST.get("all") else rows.filter(pk=pk)
     count = verbs.send_again(rows, dead.team, by=request.user, now=database_now())
-    tasks.nudge_messages(str(dead.channel_id) if dead.channel_id else "email")
+    tasks.enqueue_messages(str(dead.channel_id) if dead.channel_id else "email")
     notices.success(request, f"{count} message{'' if count == 1 else 's'} will be sent again.")
     return redirect("undelivered")
 

@@ -104,7 +104,7 @@ def _request(request: Request, form: Compose, assessed: AssessedForm) -> HttpRes
         return render(request, "compose.html", assessed.context, status=422)
     typed.delete_form(key, by=request.user)
     for job in jobs:
-        tasks.nudge_job(job.pk)
+        tasks.enqueue_job(job.pk)
     return _lead_to(request, jobs)
 
 

@@ -115,7 +115,7 @@ def _report(request: Request, job: Job, *, is_done: bool) -> None:
     elif job.state == JobState.AWAITING_APPROVAL:
         messages.success(request, RECORDED[request.POST["decision"].partition(":")[0]].format(job.display_name))
     else:
-        tasks.nudge_job(job.pk)
+        tasks.enqueue_job(job.pk)
         word = "Approved" if job.state == JobState.APPROVED else "Rejected"
         messages.success(request, f"{word} {job.display_name}.")
 

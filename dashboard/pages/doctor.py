@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 from dashboard.access import Request
 from jobs import doctor as checks
 from jobs.clock import database_now
-from jobs.tasks import nudge_examination
+from jobs.tasks import enqueue_examination
 
 ORDER = {checks.Status.FAIL: 0, checks.Status.WARN: 1, checks.Status.PASS: 2}
 
@@ -39,7 +39,7 @@ def examine(request: Request) -> HttpResponse:
     """Ask a worker for an examination now."""
     _check_admin(request)
     checks.request_examination(database_now())
-    nudge_examination()
+    enqueue_examination()
     messages.success(request, "A worker was asked to check everything; that takes up to a minute.")
     return redirect("doctor")
 

@@ -147,7 +147,7 @@ def cancel(request: Request, pk: UUID) -> HttpResponse:
         context = {"job": job, "row": row_of(job, now), "now": now, "has_further_attempts": has_further}
         return render(request, "cancel.html", context)
     if steps.cancel(job, by=request.user, clock=DatabaseClock()):
-        tasks.nudge_job(job.pk)
+        tasks.enqueue_job(job.pk)
         messages.success(request, f"Cancellation of {job.display_name} requested.")
     else:
         messages.warning(request, f"{job.display_name} has already ended or is being cancelled.")
@@ -168,7 +168,7 @@ def delete(request: Request, pk: UUID) -> HttpResponse:
     except NotPermitted as refusal:
         raise PermissionDenied(str(refusal)) from None
     if is_requested:
-        tasks.nudge_job(job.pk)
+        tasks.enqueue_job(job.pk)
         messages.success(request, f"Deletion of {job.display_name} at Vertex AI requested.")
     else:
         messages.warning(

@@ -74,7 +74,7 @@ def _ask(request: Request, action: str, team: Team, region: str, name: str, body
     if asked is None:
         messages.warning(request, f"Another change of {name} is open; wait until Vertex AI has answered it.")
     else:
-        tasks.nudge_resource_change(asked.pk)
+        tasks.enqueue_resource_change(asked.pk)
         messages.success(request, f"Vertex AI will be asked to {action} {name}.")
     return redirect("persistent-resources")
 

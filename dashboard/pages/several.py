@@ -158,7 +158,7 @@ def _do(request: Request, action: Action, jobs: Sequence[Job]) -> None:
             messages.error(request, f"{job.display_name}: {refusal.findings[0].message}")
             continue
         if is_done:
-            tasks.nudge_job(job.pk)
+            tasks.enqueue_job(job.pk)
             done.append(job.display_name)
         else:
             messages.warning(request, f"{job.display_name} has changed meanwhile; nothing was done to it.")

@@ -68,7 +68,7 @@ def list_keys(book: PriceBook, *, region: str, text: str, show: str, today: date
     for key in price_keys.keys_in(region):
         if text.lower() not in key[0].lower():
             continue
-        row = book.counting(key)
+        row = book.effective_row(key)
         if _is_shown(row, show, today):
             found.append(KeyLine(key, None if row is None else PriceLine(row)))
     return found

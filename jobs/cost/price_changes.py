@@ -66,7 +66,7 @@ def compare(
     names, found = frozenset(confirmed), Comparison()
     for row in rows:
         key = (row.resource, row.region, row.strategy, row.basis)
-        old = book.recorded(key) or book.counting(key)
+        old = book.recorded(key) or book.effective_row(key)
         change = Change(row, old, _doubt(row, old, imported.get(key)))
         if change.doubt and change.name not in names:
             found.doubtful.append(change)

@@ -82,7 +82,7 @@ class PriceBook:
         row = next((each for each in (*recorded, *listed) if each is not None), None)
         return row if row and row.usd_per_hour is not None else None
 
-    def counting(self, key: Key) -> PriceRow | None:
+    def effective_row(self, key: Key) -> PriceRow | None:
         """Return the row that counts for a key, a fee's as well, or None."""
         resource, region, strategy, basis = key
         if basis == MANAGEMENT_FEE:

@@ -17,7 +17,7 @@ from django.db.models import QuerySet
 from jobs import outbox
 from jobs.errors import NotPermitted
 from jobs.messages import kinds, signing
-from jobs.messages.addresses import NotReachable, check_url, is_loopback, is_public
+from jobs.messages.allowed_addresses import NotReachable, check_url, is_loopback, is_public
 from jobs.messages.route import queue_for
 from jobs.messages.schedule import GIVE_UP_AFTER
 from jobs.models import Channel, Delivery, Digest, Message, Role, Team, Via

@@ -11,7 +11,7 @@ from typing import Any
 import requests
 from django.conf import settings
 
-from jobs.messages.addresses import NotReachable, Resolve, Target, resolve_name, target_of
+from jobs.messages.allowed_addresses import NotReachable, Resolve, Target, resolve_name, target_of
 from jobs.vertex.deadline import BoundedAdapter, at_most
 
 MAX_SECONDS = 10.0

@@ -6,7 +6,7 @@ from datetime import datetime
 from jobs import transitions
 from jobs.diagnosis import diagnose
 from jobs.models import Job, JobEvent, LogLine
-from jobs.observation.causes import is_spot
+from jobs.observation.restart_causes import is_spot
 from jobs.states import JobState
 from jobs.timeline import BILLABLE
 from jobs.timeline.retry_budget import CAPACITY, GROUPS, restart_causes, restart_limits

@@ -17,8 +17,8 @@ from jobs import transitions
 from jobs.diagnosis import read_exits
 from jobs.diagnosis.exits import NOT_PERMANENT
 from jobs.models import Job, JobEvent, LogLine
-from jobs.observation.causes import Cause, cause_of, is_spot
 from jobs.observation.losses import last_restart_words, record_last_loss
+from jobs.observation.restart_causes import Cause, cause_of, is_spot
 from jobs.states import WAITING_AT_VERTEX
 from jobs.timeline import BILLABLE
 from jobs.timeline.attempts import ATTEMPT_BEGINS, SAME

@@ -68,7 +68,7 @@ def revoke_token(by: User, pk: int, *, now: datetime) -> ApiToken | None:
     return token
 
 
-def use_token(text: str, *, now: datetime) -> ApiToken | None:
+def authenticate_token(text: str, *, now: datetime) -> ApiToken | None:
     """Return the valid token with this text, with its owner, and record its use; None for any other text."""
     if not text.startswith(PREFIX) or len(text) > MAX_CHARACTERS:
         return None

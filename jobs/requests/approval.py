@@ -92,9 +92,9 @@ def open_question(job: Job, *, by: User, digest: str | None, now: datetime) -> O
     asked = {each.job_id: each for each in Approval.objects.filter(job__in=waiting)}
     decider, question = Decider.load(by, [job], now=now), asked.get(job.pk)
     if question is None:
-        decider.represents(job, Approval.objects.filter(job=job).first() or Approval(job_id=job.pk, asked_at=now))
+        decider.voter_for(job, Approval.objects.filter(job=job).first() or Approval(job_id=job.pk, asked_at=now))
         return None
-    counts_for = decider.represents(job, question)
+    counts_for = decider.voter_for(job, question)
     check_digest(question, digest)
     if any(vote.voter_id == by.pk for vote in decider.votes_for(question)):
         return None

@@ -52,7 +52,7 @@ class Decider:
         """Return the votes for the question that is open now, oldest first."""
         return [each for each in self.votes if (each.job_id, each.asked_at) == (question.job_id, question.asked_at)]
 
-    def represents(self, job: Job, question: Approval) -> User:
+    def voter_for(self, job: Job, question: Approval) -> User:
         """Return the person for whom a vote would count; raise NotPermitted, with words for people, where none would.
 
         Nobody decides about an own job, neither as a deputy nor through one.

@@ -23,11 +23,11 @@ def check(job: Job, world: World) -> None:
     except vertex.VertexError as error:
         world.store.apply(job, put_off(error))
         return
-    settle(job, found, world)
+    cancel_duplicates(job, found, world)
     world.store.apply(job, checked)
 
 
-def settle(job: Job, found: Iterable[vertex.RemoteJob], world: World) -> None:
+def cancel_duplicates(job: Job, found: Iterable[vertex.RemoteJob], world: World) -> None:
     """Record and cancel what carries the job's label and is not the job that it follows.
 
     `job` is the row as it was written last. One that waits for its approval may have been sent before the database was

@@ -92,7 +92,7 @@ def _create(begun: Written, world: World) -> None:
         return
     written = world.store.apply(begun.job, created(remote), needs_claim=False)
     if written is not None:
-        duplicates.settle(written.job, [remote], world)
+        duplicates.cancel_duplicates(written.job, [remote], world)
 
 
 def follow(job: Job, found: list[vertex.RemoteJob], world: World) -> None:
@@ -100,7 +100,7 @@ def follow(job: Job, found: list[vertex.RemoteJob], world: World) -> None:
     kept = choose(found)
     written = world.store.apply(job, adopted(kept), needs_claim=False)
     if written is not None:
-        duplicates.settle(written.job, found, world)
+        duplicates.cancel_duplicates(written.job, found, world)
 
 
 def choose(found: list[vertex.RemoteJob]) -> vertex.RemoteJob:

@@ -12,7 +12,7 @@ from jobs.submission.store import save_unmatched
 from jobs.vertex import RemoteJob
 
 
-def settle_listed(scope_id: int, listed: Listed, world: World) -> None:
+def match_listed(scope_id: int, listed: Listed, world: World) -> None:
     """Settle the active jobs of a scope that carry our label and that no row followed when they were listed.
 
     One whose request is known is followed, or it is a duplicate and is cancelled. One whose request is unknown, as
@@ -40,7 +40,7 @@ def settle_request(job: Job, remotes: list[RemoteJob], world: World) -> None:
     if submit.is_unsent(job):
         submit.follow(job, remotes, world)
     else:
-        duplicates.settle(job, remotes, world)
+        duplicates.cancel_duplicates(job, remotes, world)
 
 
 def _end_missing(place: dict[str, Any], names: list[str], world: World) -> None:

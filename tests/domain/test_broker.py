@@ -53,7 +53,7 @@ def test_a_hint_reaches_a_worker_once_the_row_is_written(broker: str, monkeypatc
 
     with start_worker(app, pool="solo", perform_ping_check=False, shutdown_timeout=30):
         with transaction.atomic():
-            tasks.nudge_job(job)
+            tasks.enqueue_job(job)
             assert advanced == []
         waiting.until(lambda: advanced, seconds=20, what="the worker got the hint")
 
@@ -64,8 +64,8 @@ def test_a_hint_reaches_a_worker_once_the_row_is_written(broker: str, monkeypatc
 def test_messages_have_a_queue_of_their_own(broker: str, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[str] = []
     monkeypatch.setattr(messages, "deliver", lambda destination, *, clock: sent.append(destination))
-    tasks.nudge_messages("7")
-    tasks.nudge_messages("email")
+    tasks.enqueue_messages("7")
+    tasks.enqueue_messages("email")
 
     assert tasks._waiting(tasks.deliver_messages) == 2
     assert tasks._waiting(tasks.observe) == 0
@@ -110,6 +110,6 @@ def test_a_hint_that_cannot_be_given_costs_no_request(monkeypatch: pytest.Monkey
     connect(gone, monkeypatch)
     started = time.monotonic()
 
-    tasks.nudge_job(uuid.uuid4())
+    tasks.enqueue_job(uuid.uuid4())
 
     assert time.monotonic() - started < 1.5

@@ -50,7 +50,7 @@ def record(key: Key, usd: str | None, *, by: User, clock: Clock, **changes: Any)
 
 
 def usd_of(key: Key) -> Decimal | None:
-    row = prices.current_book().counting(key)
+    row = prices.current_book().effective_row(key)
     return row and row.usd_per_hour
 
 
@@ -291,6 +291,6 @@ def test_a_preview_asks_for_new_prices_every_ten_seconds(
 
     with django_assert_num_queries(0):
         assert prices.recent_book(clock.forward(seconds=10)) is before
-    row = prices.recent_book(clock.forward(seconds=1)).counting(N1)
+    row = prices.recent_book(clock.forward(seconds=1)).effective_row(N1)
     assert row
     assert row.usd_per_hour == Decimal("0.3")

@@ -92,7 +92,7 @@ class TestTasks:
         monkeypatch.setattr(tasks.advance, "apply_async", lambda **options: sent.append(options["kwargs"]))
 
         with django_capture_on_commit_callbacks(execute=True):
-            tasks.nudge_job(job.pk)
+            tasks.enqueue_job(job.pk)
             assert sent == []
 
         assert [each["job_id"] for each in sent] == [str(job.pk)]

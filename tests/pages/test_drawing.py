@@ -114,14 +114,14 @@ class TestMarks:
         assert "unknown (JOB_STATE_&lt;b&gt;)" in marks.state_mark("JOB_STATE_<b>")
 
     def test_pips_say_how_many_are_used(self) -> None:
-        row = marks.pips(2, 6)
+        row = marks.restart_bars(2, 6)
 
         assert row.count('class="full"') == 2
         assert row.count('class="free"') == 4
         assert "2 of 6 restarts used" in row
 
     def test_more_used_than_allowed_fills_every_pip(self) -> None:
-        assert marks.pips(9, 6).count('class="full"') == 6
+        assert marks.restart_bars(9, 6).count('class="full"') == 6
 
     @pytest.mark.parametrize(("share", "width"), [(-1, "0.0%"), (0.25, "25.0%"), (7, "100.0%")])
     def test_a_meter_stays_within_its_bounds(self, share: float, width: str) -> None:

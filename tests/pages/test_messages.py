@@ -25,7 +25,7 @@ MakeChannel = Callable[..., Channel]
 def hints(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Collect the hints to workers."""
     hints: list[str] = []
-    monkeypatch.setattr(tasks, "nudge_messages", hints.append)
+    monkeypatch.setattr(tasks, "enqueue_messages", hints.append)
     return hints
 
 

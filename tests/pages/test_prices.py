@@ -136,7 +136,7 @@ class TestProposals:
         assert "Prices recorded: 1." in text_of(answer)
         assert "to check" not in text_of(answer)
         key = ("NVIDIA_TESLA_A100", "us-central1", "standard", "compute_engine")
-        row = prices.current_book().counting(key)
+        row = prices.current_book().effective_row(key)
         assert row
         assert (row.usd_per_hour, row.is_official) == (4, True)
 

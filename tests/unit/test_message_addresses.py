@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.messages.addresses import NotReachable, check_url, is_public, target_of
+from jobs.messages.allowed_addresses import NotReachable, check_url, is_public, target_of
 
 INTERNAL = [
     "127.0.0.1", "127.255.255.254", "10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1", "169.254.169.254",

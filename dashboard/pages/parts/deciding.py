@@ -16,7 +16,7 @@ def may_decide(request: Request, job: Job, now: datetime) -> bool:
         return False
     decider = Decider.load(request.user, [job], now=now)
     try:
-        decider.represents(job, question)
+        decider.voter_for(job, question)
     except NotPermitted:
         return False
     return all(vote.voter_id != request.user.pk for vote in decider.votes_for(question))

@@ -107,7 +107,7 @@ class TestBook:
         recorded = {key: row(None, DAY, resource=key[0], strategy="spot")}
         book = PriceBook(price_rows(), fee_rows(), recorded)
 
-        assert book.counting(key) is None
+        assert book.effective_row(key) is None
         rate = machine_rate(book, Shape("a2-highgpu-1g"), region="us-central1", price_key="spot")
         assert rate.usd_per_hour is None  # and not the sum of parts, which are priced there
 
