@@ -54,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
     submit.add_argument("--wait", action="store_true", help="wait for its end, and exit with its outcome")
     submit.add_argument("--key", default="", help="idempotency key: the same key requests the job once")
     submit.add_argument("--new", action="store_true", help="a new job, also where a cut-off command made the same")
-    _further(submit)
+    _cap_and_attempts(submit)
     _timeout(submit)
     _spec(add("estimate", commands.estimate, "what a job would cost, and what is wrong with it"), needs_time=False)
     _timeout(_job(add("watch", commands.watch, "follow a job to its end, and exit with its outcome")))
@@ -91,10 +91,11 @@ def _spec(verb: argparse.ArgumentParser, *, needs_time: bool) -> None:
     verb.add_argument("--confirm", action="append", default=[], metavar="VALUE", help="a value that is no placeholder")
 
 
-def _further(verb: argparse.ArgumentParser) -> None:
+def _cap_and_attempts(verb: argparse.ArgumentParser) -> None:
     words = (
         "a further attempt if it gets no capacity: spot, flex-start, standard or same, with @REGION; may be repeated"
     )
+    verb.add_argument("--cap", default="", metavar="USD", help="the most that the job may cost")
     verb.add_argument("--then", action="append", default=[], metavar="STRATEGY[@REGION]", help=words)
     verb.add_argument("--max-wait", type=seconds_of, metavar="TIME", help="an attempt waits at most so long, in hours")
     verb.add_argument("--max-total", default="", metavar="USD", help="the most that all attempts may cost together")

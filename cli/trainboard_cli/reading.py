@@ -43,6 +43,7 @@ def request_of(options: argparse.Namespace) -> dict[str, Any]:
         "job": options.job,
         "confirm": options.confirm,
         "expected_seconds": options.expected,
+        "cap_usd": getattr(options, "cap", ""),
         "further_attempts": _further_attempts(options),
     }
     return {name: value for name, value in wanted.items() if value not in ("", None, [], {})} | {"text": wanted["text"]}

@@ -56,6 +56,14 @@ class TestSubmit:
         assert json.loads(ran.out)["job"]["id"] == str(Job.objects.get().pk)
         assert (Job.objects.get().display_name, Job.objects.get().expected_seconds) == ("job", 180)
 
+    def test_caps_what_the_job_may_cost(self, terminal: Terminal) -> None:
+        assert terminal.run(*SUBMIT, "--cap", "40").code == 0
+        assert Job.objects.get().cap_usd == 40
+
+        ran = terminal.run(*SUBMIT, "--cap", "a lot")
+        assert ran.code != 0
+        assert "cap_usd" in ran.err
+
     def test_requests_further_attempts(self, terminal: Terminal) -> None:
         further = ("--then", "flex-start", "--then", "same@europe-west4", "--max-wait", "6h", "--max-total", "40")
         ran = terminal.run(*SUBMIT, *further)
