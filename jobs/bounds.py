@@ -69,6 +69,18 @@ def is_moment(value: datetime) -> bool:
     return MIN_MOMENT <= value < MAX_MOMENT
 
 
+def utc_moment(value: datetime) -> datetime | None:
+    """Return a moment in UTC; None for one without a time zone, or that cannot be a time in the life of a job.
+
+    In UTC, because PostgreSQL refuses an offset of sixteen hours or more, which ISO 8601 can write.
+    """
+    try:
+        found = value.astimezone(UTC) if value.tzinfo is not None else None
+    except OverflowError:
+        return None
+    return found if found is not None and is_moment(found) else None
+
+
 def bounded_json(value: Any) -> Any:
     """Return JSON that both databases store; one that is too large is cut to its beginnings."""
     found, size = _storable(value, MAX_JSON_DEPTH)

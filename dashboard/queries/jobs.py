@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.db.models import Count, Max, Q, Subquery
 
 from dashboard.access import jobs_of
-from dashboard.queries.paging import Cursor, parse_cursor
+from dashboard.queries.paging import BY_NUMBER, Cursor, parse_cursor
 from jobs import timeline
 from jobs.models import Job, JobEvent, Scope, hide_in
 
@@ -87,7 +87,7 @@ def list_events_after(job: Job, after: int, limit: int) -> list[JobEvent]:
 
     What happened earlier and was learned later comes later, so that who asks again and again misses none.
     """
-    events = list(job.events.filter(pk__gt=after).select_related("actor").order_by("pk")[:limit])
+    events = list(job.events.filter(pk__gt=after).select_related("actor").order_by(BY_NUMBER)[:limit])
     hide_in(events, ["message", "detail"], job)
     return events
 

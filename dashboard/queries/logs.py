@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db.models import Case, Min, OuterRef, Q, QuerySet, Subquery, Value, When
 
+from dashboard.queries.paging import BY_NUMBER
 from jobs.diagnosis import read_exits
 from jobs.models import Job, LogFeed, LogLine, ShownJob, hide_in
 from jobs.timeline import ATTEMPT_BEGINS, ATTEMPT_RUNS, EXIT, LAST_WORDS, TAKEN, Attempts, ReplicaEnd
@@ -69,7 +70,7 @@ def list_lines_after(job: Job, after: int, limit: int, **chosen: Any) -> list[Lo
 
     `chosen` as for `filter_lines`. Secrets that the viewer may not see are hidden.
     """
-    lines = list(filter_lines(job, **chosen).filter(pk__gt=after).order_by("pk")[:limit])
+    lines = list(filter_lines(job, **chosen).filter(pk__gt=after).order_by(BY_NUMBER)[:limit])
     return shown_lines(job, lines, words=chosen.get("words", ""))
 
 

@@ -7,9 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import F, Q
 
+from jobs.bounds import utc_moment
 from jobs.models import Job
+
+BY_NUMBER = (F("pk") + 0).asc()
+"""The order of primary keys, for some rows of one job. It is an expression, so that PostgreSQL sorts the job's rows:
+for the column itself it may walk the primary keys of all jobs.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +58,7 @@ def parse_cursor(text: str, key: type[UUID] | type[int] = UUID) -> Cursor | None
     """
     moment, _, last = text.partition("~")
     try:
-        at, pk = datetime.fromisoformat(moment.replace(" ", "+")), key(last)
+        at, pk = utc_moment(datetime.fromisoformat(moment.replace(" ", "+"))), key(last)
     except ValueError:
         return None
-    return Cursor(at, pk) if at.tzinfo is not None else None
+    return Cursor(at, pk) if at is not None else None

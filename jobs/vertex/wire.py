@@ -174,11 +174,9 @@ def moment(value: object) -> datetime | None:
     if not isinstance(value, str) or "T" not in value:
         return None
     try:
-        read = datetime.fromisoformat(value)
-        found = read.astimezone(UTC) if read.tzinfo else None
-    except (ValueError, OverflowError):
+        return bounds.utc_moment(datetime.fromisoformat(value))
+    except ValueError:
         return None
-    return found if found is not None and bounds.is_moment(found) else None
 
 
 def timestamp(value: datetime) -> str:

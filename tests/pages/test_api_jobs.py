@@ -215,6 +215,7 @@ class TestLogs:
         assert messages(level="WARNING") == ["line 3"]
         assert messages(q="LINE 1") == ["line 1"]
         assert api.get(f"/jobs/{job.pk}/logs", since="2026-03-02T09:00:00").status_code == 422
+        assert messages(since="2026-01-01T09:00:00+19:00"), "PostgreSQL itself refuses such an offset"
 
 
 class TestFacts:

@@ -190,5 +190,5 @@ def test_a_query_that_no_index_serves_is_found(world: many_jobs.World) -> None:
     found = list(faults(statements))
 
     assert "jobs_job is read in order" in found[0]
-    assert f"{JOBS} rows are read through jobs_job" in found[1]
+    assert f"{JOBS} rows are read through job" in found[1]
     assert "walked from one end" in found[2]
