@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.support import waiting
 from tests.support.browser import Window
 
 pytestmark = pytest.mark.browser
@@ -129,5 +130,11 @@ def test_a_deputy_approves_for_an_approver_who_is_away(window: OpenWindow) -> No
     lead.page.get_by_role("link", name="Board", exact=True).first.click()
     done = lead.page.get_by_role("row").filter(has_text="of-the-lead")
     expect(done).to_contain_text("SUCCEEDED", timeout=RUN_MILLISECONDS)
-    lead.page.goto("/spend/?of=person")
-    expect(lead.page.get_by_role("row", name=re.compile("^lead"))).to_contain_text(re.compile(r"\$0?\d*\.\d\d"))
+    spent = lead.page.get_by_role("row", name=re.compile("^lead"))
+
+    def is_counted() -> bool:
+        lead.page.goto("/spend/?of=person")
+        return spent.count() > 0
+
+    waiting.until(is_counted, seconds=60, every=1, what="a sweep has counted the job that ended")
+    expect(spent).to_contain_text(re.compile(r"\$0?\d*\.\d\d"))

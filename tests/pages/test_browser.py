@@ -246,7 +246,7 @@ class TestLiveParts:
             clock.forward(minutes=5)
         expect(page.locator(".job-side")).to_contain_text("5 min so far")
         page.keyboard.type(" it")
-        page.get_by_role("button", name="Approve").click()
+        page.get_by_role("button", name="Approve up to").click()
 
         expect(page.get_by_role("status").filter(has_text="Approved")).to_be_visible()
         job.approval.refresh_from_db()
