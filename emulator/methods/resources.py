@@ -44,10 +44,10 @@ def get_record(world: World, call: Call, kind: type[R]) -> R:
     return record
 
 
-def render(call: Call, record: Record, *, without: Iterable[str] = ()) -> Document:
-    """Return a record's document in the form that the client asks for."""
+def render(call: Call, record: Record, *, without: Iterable[str] = (), shows_state: bool = True) -> Document:
+    """Return a record's document in the form that the client asks for, and count that an answer shows its state."""
     document = record.document
-    if call.is_answered and isinstance(record, WithHistory):
+    if call.is_answered and shows_state and isinstance(record, WithHistory):
         record.answers[-1] += 1
     if without:
         document = {name: value for name, value in document.items() if name not in without}
@@ -73,7 +73,9 @@ def list_(world: World, call: Call, *, kind: type[Record]) -> Document:
 
     records, page = take_page(world, call, kind, is_listed, text, label=listing.required_label(text))
     without = ("trials",) if kind is Study else ()
-    shown = [answers.apply_mask(render(call, record, without=without), paths) for record in records]
+    shows_state = not paths or ["state"] in paths
+    rendered = (render(call, record, without=without, shows_state=shows_state) for record in records)
+    shown = [answers.apply_mask(document, paths) for document in rendered]
     return ({kind.kind: shown} if shown else {}) | page
 
 
