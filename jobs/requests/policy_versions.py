@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Prefetch, prefetch_related_objects
 
 from jobs.bounds import is_storable_json
 from jobs.errors import NotPermitted
@@ -41,7 +42,11 @@ class Terms:
 
 
 def limits_of(team: Team) -> Limits:
-    """The limits that policy applies to `team`; a team without a policy is asked about all that costs money."""
+    """The limits that policy applies to `team`; a team without a policy is asked about all that costs money.
+
+    One query, none where the team was loaded with its policy.
+    """
+    prefetch_related_objects([team], Prefetch("policy", Policy.objects.select_related("current")))
     try:
         policy = team.policy
     except Policy.DoesNotExist:
