@@ -1,7 +1,7 @@
 """Who may do what: roles of a team's members, and the table that turns a role into rights."""
 
 from django.contrib.auth.models import AnonymousUser, User
-from django.db.models import Prefetch, Q, prefetch_related_objects
+from django.db.models import Q
 from django.http import HttpRequest
 from django_htmx.middleware import HtmxDetails
 
@@ -41,9 +41,11 @@ def memberships_of(user: User) -> list[Membership]:
 
     They are kept with the instance of the user, of which each request has its own.
     """
-    ordered = Membership.objects.select_related("team").order_by("team__name")
-    prefetch_related_objects([user], Prefetch("memberships", ordered))
-    return list(user.memberships.all())
+    found: list[Membership] | None = getattr(user, "all_memberships", None)
+    if found is None:
+        found = list(Membership.objects.filter(user=user.pk).select_related("team").order_by("team__name"))
+        setattr(user, "all_memberships", found)  # noqa: B010  # the class of the user is Django's
+    return found
 
 
 def teams_where(user: User, verb: str) -> list[Team]:
@@ -55,7 +57,7 @@ def teams_where(user: User, verb: str) -> list[Team]:
 
 
 def _all_teams(user: User) -> list[Team]:
-    """Return every team for a superuser; one query for a whole request, kept as `memberships_of` keeps its rows."""
+    """Return every team for a superuser; one query for a whole request, kept as `memberships_of` keeps them."""
     found: list[Team] | None = getattr(user, "all_teams", None)
     if found is None:
         found = list(Team.objects.order_by("name"))
