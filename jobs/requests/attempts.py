@@ -22,12 +22,12 @@ def begin_fallbacks(jobs: Sequence[Job], plan: Plan, now: datetime) -> None:
         FallbackAttempt.objects.create(fallback=row, number=1, job=job)
 
 
-def check_keeps_total(assessment: Assessment, left_usd: Decimal | None, *, cancels_at_cap: bool) -> None:
+def check_keeps_total(assessment: Assessment, left_usd: Decimal | None) -> None:
     """Raise NotAllowed for an attempt that may cost more than is left for all attempts together.
 
     Where the team's policy cancels a job that has cost its cap, the cap of the attempt keeps it.
     """
-    if left_usd is None or cancels_at_cap:
+    if left_usd is None or assessment.cap_cancels:
         return
     if assessment.max_usd is None or assessment.max_usd > left_usd:
         words = (

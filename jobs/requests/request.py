@@ -48,8 +48,6 @@ class Asked:
     """What follows where a job gets no capacity; None: nothing."""
     left_usd: Decimal | None = None
     """What is left of the amount for all attempts, of one that follows others."""
-    cap_cancels: bool = True
-    """Whether it is cancelled then; policy says so when it judges the job."""
     job_id: UUID | None = None
     """The id of the job, where it follows from what asks for it: a restored database then makes the same one again."""
 
@@ -94,7 +92,7 @@ def request_jobs(submissions: Sequence[spec.Submission], asked: Asked, *, reques
     try:
         with transaction.atomic():
             budgets.hold_budgets(asked.team.pk)
-            asked, assessments = _assess(submissions, asked)
+            assessments = _assess(submissions, asked)
             asks = [finding.as_dict() for each in assessments for finding in each.approvals]
             jobs = [_row(each, asked, key, sweep, share=size) for each, key in zip(assessments, keys, strict=True)]
             for job, assessment, submission in zip(jobs, assessments, submissions, strict=True):
@@ -111,8 +109,8 @@ def request_jobs(submissions: Sequence[spec.Submission], asked: Asked, *, reques
     return jobs
 
 
-def _assess(submissions: Sequence[spec.Submission], asked: Asked) -> tuple[Asked, list[Assessment]]:
-    """Return what is asked with what policy says of its cap, and the assessments; NotAllowed when one is refused."""
+def _assess(submissions: Sequence[spec.Submission], asked: Asked) -> list[Assessment]:
+    """Return the assessments of jobs that are requested together; raise NotAllowed when one is refused."""
     size, by, expected = len(submissions), asked.by, asked.expected
     context = load_context(
         asked.team, submissions[0], now=asked.now, sweep_size=size, by=by, expected=expected, cap_usd=asked.cap_usd
@@ -120,8 +118,8 @@ def _assess(submissions: Sequence[spec.Submission], asked: Asked) -> tuple[Asked
     assessments = [assess(each, context, expected=expected) for each in submissions]
     for assessment in assessments:
         check_may_be_kept(assessment)
-        check_keeps_total(assessment, asked.left_usd, cancels_at_cap=context.cap_cancels)
-    return replace(asked, cap_cancels=context.cap_cancels), assessments
+        check_keeps_total(assessment, asked.left_usd)
+    return assessments
 
 
 def requested_job(by: User, request_key: str) -> Job | None:
@@ -183,7 +181,7 @@ def _row(assessment: Assessment, asked: Asked, request_key: str, sweep: UUID | N
         cloned_from=asked.cloned_from,
         expected_seconds=int(asked.expected.total_seconds()),
         cap_usd=asked.cap_usd,
-        cap_cancels=asked.cap_cancels,
+        cap_cancels=assessment.cap_cancels,
         state="",
         state_since=asked.now,
         requested_at=asked.now,
