@@ -13,7 +13,7 @@ from redis import Redis, RedisError
 
 from jobs import prices
 from jobs.connection import billing_client
-from jobs.cost.age import MAX_PRICE_AGE
+from jobs.cost.prices import MAX_PRICE_AGE
 from jobs.doctor.report import Check, Status, failed, passed, warned
 from jobs.models import Heartbeat, QuotaReading, Upkeep
 from jobs.people import openid

@@ -3,7 +3,7 @@
 from datetime import UTC, date, datetime, timedelta
 
 from jobs import outbox
-from jobs.cost.age import age_words
+from jobs.cost.prices import age_words
 from jobs.models import Job, Message, MonthFigures, Team, Upkeep
 from jobs.queue import claims
 

@@ -2,11 +2,10 @@
 
 from jobs.prices.book import current_book, recent_book
 from jobs.prices.imports import plan_import, read_catalog, record_import
-from jobs.prices.proposals import Proposal, accept, last_import, proposals, store_proposals
+from jobs.prices.proposals import accept, last_import, proposals, store_proposals
 from jobs.prices.record import record_price
 
 __all__ = [
-    "Proposal",
     "accept",
     "current_book",
     "last_import",
