@@ -5,7 +5,7 @@ The state of such a job follows from its story and the clock. `scenarios.story_r
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,7 +24,7 @@ class Story:
     exit_seconds: float = 30.0
     """How long a replica runs before it ends with `exit_code`."""
     queue_seconds: float | None = None
-    preempt_after: tuple[float, ...] = ()
+    preempt_after: Sequence[float] = ()
     evictions: int = 0
     """How often the primary replica is evicted, each time after `exit_seconds`."""
     events: tuple[tuple[float, str], ...] = ()
@@ -78,23 +78,23 @@ MAX_PREEMPTIONS = 100
 
 def story_of(job: Job) -> Story:
     """Return the story of a job with its own times; one without anything special for a job that runs as processes."""
-    return replace(STORIES[job.story], **read_times(job.story_times)) if job.story else NO_STORY
+    return replace(STORIES[job.story], **job.story_times) if job.story else NO_STORY
 
 
-def read_times(times: Mapping[str, Any]) -> dict[str, Any]:
-    """Return times as fields of a `Story`; ValueError for another name, and for what is no number of seconds."""
+def check_times(times: Mapping[str, Any]) -> None:
+    """Raise ValueError for times that are no fields of a `Story`, and for what is no number of seconds."""
     if unknown := set(times) - set(TIMES):
         raise ValueError(f"A story has no {', '.join(sorted(unknown))} to replace; there are {', '.join(TIMES)}.")
-    read: dict[str, Any] = {name: _seconds(name, value) for name, value in times.items() if name != "preempt_after"}
-    if "preempt_after" in times:
-        listed = times["preempt_after"]
-        if not isinstance(listed, list) or len(listed) > MAX_PREEMPTIONS:
+    for name, value in times.items():
+        if name != "preempt_after":
+            _check_seconds(name, value)
+        elif not isinstance(value, list) or len(value) > MAX_PREEMPTIONS:
             raise ValueError(f"preempt_after is a list of at most {MAX_PREEMPTIONS} numbers of seconds.")
-        read["preempt_after"] = tuple(_seconds("preempt_after", each) for each in listed)
-    return read
+        else:
+            for each in value:
+                _check_seconds(name, each)
 
 
-def _seconds(name: str, value: Any) -> float:
+def _check_seconds(name: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
         raise ValueError(f"{name} is in seconds, from 0 on; got {value!r}.")
-    return float(value)

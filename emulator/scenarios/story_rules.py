@@ -3,7 +3,7 @@
 import fnmatch
 from typing import Any, NamedTuple
 
-from emulator.lifecycle.stories import STORIES, read_times
+from emulator.lifecycle.stories import STORIES, check_times
 from emulator.protocol.errors import invalid
 from emulator.state import listing
 from emulator.state.records import Job
@@ -38,7 +38,7 @@ class StoryRules:
         if _is_filter(match):
             listing.compile_filter(Job, match)
         try:
-            read_times(times)
+            check_times(times)
         except ValueError as error:
             raise invalid(str(error)) from None
         self.rules.append(Rule(match, story, times))

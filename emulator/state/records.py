@@ -6,9 +6,7 @@ from typing import Any, ClassVar
 
 from emulator.protocol.documents import Document
 
-FINAL_STATES = frozenset(
-    f"JOB_STATE_{name}" for name in ("SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED", "PARTIALLY_SUCCEEDED")
-)
+FINAL_STATES = frozenset(f"JOB_STATE_{end}" for end in "SUCCEEDED FAILED CANCELLED EXPIRED PARTIALLY_SUCCEEDED".split())
 PRIMARY = "workerpool0-0"
 """The replica whose end is the end of the job."""
 
@@ -171,7 +169,8 @@ class Job(WithHistory):
     @property
     def scheduling(self) -> Document:
         """Return the Scheduling message, {} if absent."""
-        return dict(self.spec.get("scheduling", {}))
+        scheduling: Document = self.spec.get("scheduling", {})
+        return scheduling
 
     @property
     def strategy(self) -> str:

@@ -36,11 +36,6 @@ def store_proposals(changes: Iterable[Change]) -> list[dict[str, Any]]:
     ]
 
 
-def last_import() -> Upkeep | None:
-    """Return when Google's price list was read last, with what result or error; None where it never was."""
-    return Upkeep.objects.filter(name=UPKEEP).first()
-
-
 def proposals(row: Upkeep | None) -> list[Change]:
     """Return what the last import left to an admin, sorted by name."""
     return [_proposal(each) for each in (row.result.get("proposals", []) if row else [])]

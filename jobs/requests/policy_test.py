@@ -13,6 +13,7 @@ from jobs.models import Job, Team
 from jobs.policy import decide, fill
 from jobs.policy_rules import PolicyRules, Rule, match_rules
 from jobs.requests.policy_versions import load_policy
+from jobs.timeline.holdings import submission_of
 
 MAX_JOBS = 200
 """The newest requests of a team that a draft is tried on."""
@@ -85,11 +86,8 @@ def try_rules(team: Team, rules: Sequence[Rule]) -> Test:
 
 
 def _read(job: Job) -> tuple[spec.Submission, Estimate] | None:
-    body, _ = spec.read(job.kind, job.spec)
-    if body is None or not job.estimate:
-        return None
-    submission = spec.Submission(kind=job.kind, project=job.project, region=job.region, job=body)
-    return submission, _estimate(job.estimate)
+    submission = submission_of(job) if job.estimate else None
+    return None if submission is None else (submission, _estimate(job.estimate))
 
 
 def _estimate(kept: dict[str, Any]) -> Estimate:

@@ -159,10 +159,8 @@ def sweep_size(job: Job) -> int:
 
 def submission_of(job: Job, stored: dict[str, Any] | None = None) -> spec.Submission:
     """Read the submission back from the job's stored spec, or from `stored`, one that the job had before."""
-    body, findings = spec.read(job.kind, job.spec if stored is None else stored)
-    if body is None:
-        raise ValueError(f"job {job.pk} holds a spec that cannot be read: {findings}")
-    return spec.Submission(kind=job.kind, project=job.project, region=job.region, job=body)
+    body = job.spec if stored is None else stored
+    return spec.stored_submission(f"job {job.pk}", job.kind, body, project=job.project, region=job.region)
 
 
 def _row(assessment: Assessment, asked: Asked, request_key: str, sweep: UUID | None, *, share: int) -> Job:

@@ -82,5 +82,4 @@ def resource_id_of(job: Job) -> str:
 
 def submission_of(job: Job) -> Submission | None:
     """Read what a job asked for; None where its spec cannot be read."""
-    body, _ = spec.read(job.kind, job.spec)
-    return Submission(kind=job.kind, project=job.project, region=job.region, job=body) if body is not None else None
+    return spec.find_submission(job.kind, job.spec, project=job.project, region=job.region)

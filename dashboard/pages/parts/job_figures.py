@@ -12,7 +12,8 @@ from jobs import timeline
 from jobs.cost.actual import for_time
 from jobs.models import Job
 from jobs.prices import recent_book
-from jobs.upkeep import standard_price, submission_of
+from jobs.timeline.holdings import submission_of
+from jobs.upkeep import standard_price
 
 PERSISTENT = "persistent"
 MAX_OF_TREND = 5
