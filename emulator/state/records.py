@@ -27,7 +27,7 @@ class Phase(StrEnum):
     TEARDOWN = "teardown"
     """The program has ended, the service cleans up; the outcome is not public yet."""
     REPORTING = "reporting"
-    """The end is public, its error is not yet: only in stories."""
+    """The end is public, its error is not yet: only in scripts."""
     DONE = "done"
 
 
@@ -108,8 +108,8 @@ class Job(WithHistory):
     kind: ClassVar[str] = "customJobs"
     message: ClassVar[str] = "CustomJob"
 
-    story: str = ""  # "" = processes
-    story_times: dict[str, Any] = field(default_factory=dict)  # in place of those of the story
+    script: str = ""  # "" = processes
+    script_times: dict[str, Any] = field(default_factory=dict)  # in place of those of the script
     phase: Phase = Phase.QUEUED
     then: str = ""  # what follows STOPPING: "teardown", "requeue", "restart", "cancelled"
     outcome: Document | None = None  # {"state", "error"?, "line"?}: decided, not yet public
