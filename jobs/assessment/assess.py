@@ -122,7 +122,8 @@ def assess(
     if expected is None or context.policy is None:
         return Assessment(submission, tuple(rules), context.policy, alternatives=alternatives)
     cost = context.up_to_cap(own.estimate if own else context.estimate(submission, asked, expected))
-    decision = decide(submission, context.match_policy(submission, cost))
+    matched = context.match_policy(submission, cost)
+    decision = decide(submission, matched)
     uses = allowed_resources.check(submission, context.allowed) if context.allowed is not None else ()
     passed = budget.check(cost.times(context.budget_jobs or context.sweep_size).most_usd, context.budgets)
     capped = budget.check_cap(context.cap_usd, cost.low_usd, cost.expected_usd, cancels=context.cap_cancels)
@@ -144,7 +145,8 @@ def filled(submission: Submission, context: Context, expected: timedelta | None)
     if not any(rule.outcome == "set" for rule in context.policy.rules):
         return Filled(submission)
     cost = context.estimate(submission, strategy_of(submission), expected)
-    return fill(submission, context.match_policy(submission, cost))
+    matched = context.match_policy(submission, cost)
+    return fill(submission, matched)
 
 
 def _identical(jobs: Sequence[IdenticalJob]) -> tuple[Finding, ...]:

@@ -1,7 +1,10 @@
-"""What keeps a job from being written at all: it is refused, or holds what no row can keep."""
+"""What keeps a job from being written at all: it is refused, costs too much, or holds what no row can keep."""
+
+from decimal import Decimal
 
 from jobs import bounds, spec
 from jobs.assessment import Assessment, Outcome
+from jobs.cost import format_usd
 from jobs.errors import NotAllowed
 from jobs.spec.secrets import holds_mask
 
@@ -30,3 +33,19 @@ def check_may_be_kept(assessment: Assessment) -> None:
         raise NotAllowed((HIDDEN_SECRET, *assessment.findings))
     if assessment.outcome is Outcome.REFUSED:
         raise NotAllowed(assessment.findings)
+
+
+def check_keeps_total(assessment: Assessment, left_usd: Decimal | None) -> None:
+    """Raise NotAllowed for an attempt that may cost more than is left for all attempts together.
+
+    Where the team's policy cancels a job that has cost its cap, the cap of the attempt keeps it.
+    """
+    if left_usd is None or assessment.cap_cancels:
+        return
+    if assessment.max_usd is None or assessment.max_usd > left_usd:
+        words = (
+            f"It may cost more than the {format_usd(left_usd)} that are left for all attempts together, and the team's"
+            " policy cancels no job at its cap."
+        )
+        remedy = "Raise the amount, or set a shorter timeout."
+        raise NotAllowed([spec.Finding("over_total_of_attempts", spec.Severity.ERROR, "", words, remedy)])

@@ -16,9 +16,9 @@ from jobs.cost import round_up
 from jobs.fallback import Plan
 from jobs.models import Job, JobEvent, Scope, Team
 from jobs.queue import claims
-from jobs.requests.attempts import begin_fallbacks, check_keeps_total
+from jobs.requests.attempts import begin_fallbacks
 from jobs.requests.context import load_context
-from jobs.requests.keeping import check_may_be_kept
+from jobs.requests.keeping import check_keeps_total, check_may_be_kept
 from jobs.requests.permissions import check_may_request
 from jobs.requests.questions import ask
 from jobs.states import JobState
