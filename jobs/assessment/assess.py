@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 from enum import StrEnum
+from typing import Any
 
 from jobs import allowed_resources, budget
 from jobs.assessment.context import Context, IdenticalJob
@@ -88,6 +89,16 @@ class Assessment:
     def approvals(self) -> tuple[Finding, ...]:
         """What an approver has to agree to."""
         return of_severity(self.findings, Severity.APPROVAL)
+
+    @property
+    def asks(self) -> list[dict[str, Any]]:
+        """What an approver has to agree to, as JSON."""
+        return [finding.as_dict() for finding in self.approvals]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON, as the event of an assessment keeps it."""
+        policy = self.decision.as_dict() if self.decision is not None else None
+        return {"findings": [finding.as_dict() for finding in self.findings], "policy": policy}
 
     @property
     def max_usd(self) -> Decimal | None:

@@ -15,7 +15,7 @@ def asks_again(job: Job, assessment: Assessment) -> list[dict[str, object]]:
     `assessment` is that of now. What people approved holds as long as neither the amount that may be spent (by more
     than policy lets it drift) nor the reasons to ask nor the number and kind of approvers go beyond it.
     """
-    asks = [finding.as_dict() for finding in assessment.approvals]
+    asks = assessment.asks
     if assessment.outcome is not Outcome.NEEDS_APPROVAL or _covers(job, assessment, asks):
         return []
     return asks

@@ -93,11 +93,10 @@ def request_jobs(submissions: Sequence[spec.Submission], asked: Asked, *, reques
         with transaction.atomic():
             budgets.hold_budgets(asked.team.pk)
             assessments = _assess(submissions, asked)
-            asks = [finding.as_dict() for each in assessments for finding in each.approvals]
+            asks = [finding for each in assessments for finding in each.asks]
             jobs = [_row(each, asked, key, sweep, share=size) for each, key in zip(assessments, keys, strict=True)]
             for job, assessment, submission in zip(jobs, assessments, submissions, strict=True):
-                own = [finding.as_dict() for finding in assessment.approvals]
-                _first_events(job, assessment, submission, own or asks, asked)
+                _first_events(job, assessment, submission, assessment.asks or asks, asked)
                 _poll_its_resource(job, asked.now)
             budgets.reserve(jobs, asked.now)
             if asked.plan is not None:
@@ -216,19 +215,18 @@ def _first_events(
     """Write the events of a request for `submission`; `asks` are the findings that an approver has to agree to."""
     by, now = asked.by, asked.now
     outcome = Outcome.NEEDS_APPROVAL if asks else Outcome.ALLOWED
-    findings = [finding.as_dict() for finding in assessment.findings]
-    policy = assessment.decision.as_dict() if assessment.decision is not None else None
+    kept = assessment.as_dict()
     transitions.record_event(
         job,
         JobEvent.Kind.ASSESSED,
         now=now,
         message=ASSESSED[outcome],
         reason=outcome,
-        detail={"findings": findings, "policy": policy, "requested": _requested_as(submission, asked.cap_usd)},
+        detail=kept | {"requested": _requested_as(submission, asked.cap_usd)},
         once_key=FIRST_KEY,
     )
     if asks:
-        ask(job, asks, policy, now=now)
+        ask(job, asks, kept["policy"], now=now)
         message = f"{by.get_username()} requested the job; policy asks for an approval."
         to = JobState.AWAITING_APPROVAL
         transitions.transition(job, to, now=now, actor=by, reason="requested", message=message)
