@@ -13,7 +13,7 @@ from jobs.models import Job, Team
 from jobs.policy import decide, fill
 from jobs.policy_rules import PolicyRules, Rule, match_rules
 from jobs.requests.policy_versions import load_policy
-from jobs.timeline.holdings import submission_of
+from jobs.timeline.holdings import find_submission
 
 MAX_JOBS = 200
 """The newest requests of a team that a draft is tried on."""
@@ -86,7 +86,7 @@ def try_rules(team: Team, rules: Sequence[Rule]) -> Test:
 
 
 def _read(job: Job) -> tuple[spec.Submission, Estimate] | None:
-    submission = submission_of(job) if job.estimate else None
+    submission = find_submission(job) if job.estimate else None
     return None if submission is None else (submission, _estimate(job.estimate))
 
 

@@ -44,7 +44,7 @@ class Holding:
 
     def wanted(self, job: Job) -> Mapping[int, int]:
         """Return how many replicas of which resource pool a job asks for; {} where its body cannot be read."""
-        submission = submission_of(job)
+        submission = find_submission(job)
         return replicas_on(submission, self.known) if submission is not None and self.known is not None else {}
 
 
@@ -80,6 +80,6 @@ def resource_id_of(job: Job) -> str:
     return found if isinstance(found, str) else ""
 
 
-def submission_of(job: Job) -> Submission | None:
+def find_submission(job: Job) -> Submission | None:
     """Read what a job asked for; None where its spec cannot be read."""
     return spec.find_submission(job.kind, job.spec, project=job.project, region=job.region)

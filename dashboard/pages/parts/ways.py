@@ -10,12 +10,12 @@ from jobs.models import Job
 from jobs.requests.policy_versions import terms_of
 from jobs.spec import Submission
 from jobs.strategies import STRATEGIES
-from jobs.timeline.holdings import submission_of
+from jobs.timeline.holdings import find_submission
 
 
 def load_submission(job: Job, now: datetime) -> tuple[Submission, Context] | None:
     """Return a request and what it is assessed with as of now; None where its text cannot be read any more."""
-    submission = submission_of(job)
+    submission = find_submission(job)
     if submission is None:
         return None
     return submission, requests.load_context(job.team, submission, now=now, is_preview=True, has_identical=False)
