@@ -1,4 +1,4 @@
-"""A spec becomes a job: assessed under the team's limits, and written with its first events."""
+"""A spec becomes a job: assessed by the rules and the policy of the team, and written with its first events."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

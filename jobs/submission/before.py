@@ -1,4 +1,4 @@
-"""The last assessment of an approved job: limits and persistent resources may have changed since the request."""
+"""The last assessment of an approved job: policy, prices and resources may have changed since the request."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta

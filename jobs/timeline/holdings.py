@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from jobs import spec
 from jobs.models import Job, PersistentResource
 from jobs.spec import ResourcePool, Submission
+from jobs.spec.body import custom_job_spec
 from jobs.states import RUNNING, WAITING_AT_VERTEX
 from jobs.strategies import KnownResource
 from jobs.strategies.fit import replicas_on
@@ -72,11 +73,7 @@ def holdings(resources: Iterable[PersistentResource], jobs: Iterable[Job]) -> di
 
 def resource_id_of(job: Job) -> str:
     """Return the persistent resource that a job names, "" for none; looks only where it stands, for lists of jobs."""
-    body = job.spec
-    for name in ("trainingTaskInputs", "jobSpec", "trialJobSpec"):
-        inner = body.get(name) if isinstance(body, dict) else None
-        body = inner if isinstance(inner, dict) else body
-    found = body.get("persistentResourceId") if isinstance(body, dict) else None
+    found = custom_job_spec(job.spec).get("persistentResourceId")
     return found if isinstance(found, str) else ""
 
 
