@@ -24,8 +24,11 @@ HIDDEN_SECRET = spec.Finding(
 )
 
 
-def check_may_be_kept(assessment: Assessment) -> None:
-    """Raise NotAllowed for a job that is refused, or that holds what cannot be kept."""
+def check_may_be_kept(assessment: Assessment, *, left_usd: Decimal | None = None) -> None:
+    """Raise NotAllowed for a job that is refused, holds what cannot be kept, or may cost more than `left_usd`.
+
+    That is what is left for all attempts of a request together; None: there is no such amount.
+    """
     body = spec.rest_body(assessment.submission.job)
     if not bounds.is_storable_json(body):
         raise NotAllowed((HALF_CHARACTERS, *assessment.findings))
@@ -33,14 +36,7 @@ def check_may_be_kept(assessment: Assessment) -> None:
         raise NotAllowed((HIDDEN_SECRET, *assessment.findings))
     if assessment.outcome is Outcome.REFUSED:
         raise NotAllowed(assessment.findings)
-
-
-def check_keeps_total(assessment: Assessment, left_usd: Decimal | None) -> None:
-    """Raise NotAllowed for an attempt that may cost more than is left for all attempts together.
-
-    Where the team's policy cancels a job that has cost its cap, the cap of the attempt keeps it.
-    """
-    if left_usd is None or assessment.cap_cancels:
+    if left_usd is None or assessment.cap_cancels:  # the cap of the attempt keeps the amount
         return
     if assessment.max_usd is None or assessment.max_usd > left_usd:
         words = (

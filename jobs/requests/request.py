@@ -18,7 +18,7 @@ from jobs.models import Job, JobEvent, Scope, Team
 from jobs.queue import claims
 from jobs.requests.attempts import begin_fallbacks
 from jobs.requests.context import load_context
-from jobs.requests.keeping import check_keeps_total, check_may_be_kept
+from jobs.requests.keeping import check_may_be_kept
 from jobs.requests.permissions import check_may_request
 from jobs.requests.questions import ask
 from jobs.states import JobState
@@ -116,8 +116,7 @@ def _assess(submissions: Sequence[spec.Submission], asked: Asked) -> list[Assess
     )
     assessments = [assess(each, context, expected=expected) for each in submissions]
     for assessment in assessments:
-        check_may_be_kept(assessment)
-        check_keeps_total(assessment, asked.left_usd)
+        check_may_be_kept(assessment, left_usd=asked.left_usd)
     return assessments
 
 
