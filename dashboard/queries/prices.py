@@ -6,8 +6,7 @@ from datetime import date
 
 from jobs.catalog import PriceRow
 from jobs.cost import price_keys
-from jobs.cost.age import is_stale
-from jobs.cost.prices import Key, PriceBook, hourly
+from jobs.cost.prices import Key, PriceBook, hourly, is_stale
 from jobs.models import Price
 from jobs.prices.book import row_of
 from jobs.strategies import STRATEGIES

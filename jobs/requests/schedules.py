@@ -142,10 +142,8 @@ def submission_of(row: Schedule, moment: datetime) -> spec.Submission:
     """Return the job of one moment: the spec with the date and time, in the schedule's time zone, in its name."""
     stamp = f"-{moment.astimezone(ZoneInfo(row.time_zone)):%Y-%m-%d-%H%M}"
     name = str(row.spec.get("displayName", row.name))
-    body, findings = spec.read(row.kind, row.spec | {"displayName": f"{name[: 128 - len(stamp)]}{stamp}"})
-    if body is None:
-        raise ValueError(f"schedule {row.pk} holds a spec that cannot be read: {findings}")
-    return spec.Submission(kind=row.kind, project=row.team.project, region=row.region, job=body)
+    body = row.spec | {"displayName": f"{name[: 128 - len(stamp)]}{stamp}"}
+    return spec.stored_submission(f"schedule {row.pk}", row.kind, body, project=row.team.project, region=row.region)
 
 
 def _save(row: Schedule, times: Times, now: datetime) -> Schedule:
