@@ -9,7 +9,7 @@ from jobs.timeline.losses import Loss, Row, attempt_rows, loss_if_cut, moments_o
 from jobs.timeline.replicas import EXIT, LAST_WORDS, TAKEN, Heard, Lane, Mark, ReplicaEnd
 from jobs.timeline.resource_bill import ResourceBill, resource_bill
 from jobs.timeline.retry_budget import GROUPS, RetryBudget, restart_causes, restart_limits, retry_budget
-from jobs.timeline.spans import BILLABLE, Facts, Span, billable, facts, running, state_spans, waited
+from jobs.timeline.spans import BILLABLE, SPAN_KINDS, Before, Facts, Span, billable, facts, running, state_spans, waited
 from jobs.timeline.statistics import NEVER_RAN, poisson_interval, wait_bucket, wait_percentile
 from jobs.timeline.story import Phase, Story, restart_marks, story
 from jobs.timeline.study_spec import parallel_trials, study_spec
@@ -40,9 +40,11 @@ __all__ = [
     "GROUPS",
     "LAST_WORDS",
     "NEVER_RAN",
+    "SPAN_KINDS",
     "TAKEN",
     "Attempt",
     "Attempts",
+    "Before",
     "Entry",
     "Facts",
     "Heard",
