@@ -12,6 +12,7 @@ KINDS = [
     ("price", "prices"),
     ("retentionsetting", "retention"),
     ("user", "people"),
+    ("sign-in", "sign-ins and sign-outs"),
     ("invitation", "invitations"),
     ("identity", "sign-ins by a provider"),
     ("signinrule", "sign-in rules"),
