@@ -19,6 +19,8 @@ class Profile(models.Model):
     )
     time_zone = models.CharField(max_length=64, blank=True, default="", db_default="")
     """The IANA name of the zone that pages show times in, "" for the site's."""
+    language = models.CharField(max_length=8, blank=True, default="", db_default="")
+    """The code of the language that pages are written in, "" for what the browser asks for."""
 
     def __str__(self) -> str:
         return f"profile of {self.user}"

@@ -36,12 +36,15 @@ def change_account(user_id: int, action: str, *, by: User) -> User:
     return user
 
 
-def set_time_zone(user: User, name: str) -> None:
-    """Have a person's pages show times in a zone, by its IANA name, which the caller has checked; "" for the site's."""
+def set_reader(user: User, *, time_zone: str, language: str) -> None:
+    """Have a person's pages show times in a zone, by its IANA name, and be written in a language, by its code.
+
+    The caller has checked both; "" for the site's zone and for what the browser asks for.
+    """
     profile, _ = Profile.objects.get_or_create(user=user)
-    if profile.time_zone != name:
-        profile.time_zone = name
-        profile.save(update_fields=["time_zone"])
+    if (profile.time_zone, profile.language) != (time_zone, language):
+        profile.time_zone, profile.language = time_zone, language
+        profile.save(update_fields=["time_zone", "language"])
 
 
 def add_rule(source: str, value: str, team: Team, role: str, *, by: User) -> SignInRule:
