@@ -5,18 +5,25 @@ from typing import Any
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from dashboard.drawing.marks import shape
 from jobs.spec import Finding, Severity
 
 SHAPES: dict[str, str] = {Severity.ERROR: "bad", Severity.APPROVAL: "ask", Severity.NOTE: "odd"}
+WORDS = {
+    Severity.ERROR: gettext_lazy("error"),
+    Severity.APPROVAL: gettext_lazy("approval"),
+    Severity.NOTE: gettext_lazy("note"),
+}
 
 
 def render_finding(finding: Finding | Mapping[str, Any]) -> SafeString:
     """Return a finding as HTML, be it a new one or one that was stored as JSON."""
     made = finding if isinstance(finding, Finding) else _parse(finding)
     return format_html(
-        '<div class="find {severity}">{mark}{text}{source}</div>',
+        '<div class="find {severity}">{mark}<span lang="en">{text}</span>{source}</div>',
         severity=made.severity,
         mark=render_shape(made),
         text=f"{made.message} {made.remedy}".rstrip(),
@@ -26,7 +33,9 @@ def render_finding(finding: Finding | Mapping[str, Any]) -> SafeString:
 
 def render_shape(finding: Finding) -> SafeString:
     """Return the severity of a finding as its shape and a word for those who do not see it."""
-    return format_html('{}<span class="hidden-text">{}: </span>', shape(SHAPES[finding.severity]), finding.severity)
+    return format_html(
+        '{}<span class="hidden-text">{}: </span>', shape(SHAPES[finding.severity]), WORDS[finding.severity]
+    )
 
 
 def _parse(stored: Mapping[str, Any]) -> Finding:
@@ -38,4 +47,4 @@ def _source(made: Finding) -> SafeString | str:
     if not made.source:
         return ""
     text = f"{made.source}, read {made.read}" if made.read else made.source
-    return format_html(" <details><summary>source</summary> <small>{}</small></details>", text)
+    return format_html(' <details><summary>{}</summary> <small lang="en">{}</small></details>', _("source"), text)

@@ -6,6 +6,8 @@ from functools import cache
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from jobs.catalog import ACCELERATORS, count_accelerators
 from jobs.states import LOCAL, JobState
@@ -32,6 +34,17 @@ LOOKS: dict[str, str] = {
     JobState.LOST: "bad",
 }
 """From each state to its look; a state that Vertex AI invents later looks `odd`."""
+
+LOCAL_WORDS = {
+    JobState.AWAITING_APPROVAL: gettext_lazy("awaiting approval"),
+    JobState.APPROVED: gettext_lazy("approved"),
+    JobState.SUBMITTING: gettext_lazy("submitting"),
+    JobState.REJECTED: gettext_lazy("rejected"),
+    JobState.WITHDRAWN: gettext_lazy("withdrawn"),
+    JobState.SUBMIT_FAILED: gettext_lazy("submit failed"),
+    JobState.LOST: gettext_lazy("lost"),
+}
+"""What the states of Trainboard are called; those of Vertex AI have its own words in every language."""
 
 TRIAL_LOOKS: dict[str, str] = {
     "REQUESTED": "wait",
@@ -77,8 +90,8 @@ def look_of(state: str) -> str:
 def state_word(state: str) -> str:
     """Return Vertex AI's own word in capitals, ours in lower case, and an unknown state as it was sent."""
     if state not in LOOKS:
-        return f"unknown ({state})"
-    return state.replace("_", " ") if JobState(state) in LOCAL else state.upper()
+        return _("unknown (%(state)s)") % {"state": state}
+    return str(LOCAL_WORDS[JobState(state)]) if JobState(state) in LOCAL else state.upper()
 
 
 @cache
@@ -133,14 +146,18 @@ def _worker_pool(text: str) -> SafeString:
 def accelerators_of(summary: str) -> str:
     """Return the accelerators of a job in a few words, "8 A100", "" for none."""
     labels = ((number, ACCELERATORS.get(name)) for name, number in count_accelerators(summary).items())
-    return " + ".join(f"{number} {known.label.split()[0] if known else 'accelerators'}" for number, known in labels)
+    return " + ".join(f"{number} {known.label.split()[0] if known else _('accelerators')}" for number, known in labels)
 
 
 def chips(counts: Counter[str]) -> str:
     """Return how many accelerators there are, "14 GPUs", and "chips" where TPUs are among them; "" for none."""
     total = counts.total()
     are_gpus = all(known.kind == "gpu" for name in counts if (known := ACCELERATORS.get(name)))
-    return f"{total} {'GPU' if are_gpus else 'chip'}{'s' * (total != 1)}" if total else ""
+    if not total:
+        return ""
+    if are_gpus:
+        return ngettext("%(number)s GPU", "%(number)s GPUs", total) % {"number": total}
+    return ngettext("%(number)s chip", "%(number)s chips", total) % {"number": total}
 
 
 def restart_bars(used: int, allowed: int) -> SafeString:
@@ -151,7 +168,7 @@ def restart_bars(used: int, allowed: int) -> SafeString:
         '<svg class="{}" viewBox="0 0 6 12"><rect width="6" height="12"/></svg>',
         (("full" if place < filled else "free",) for place in range(allowed)),
     )
-    text = f"{used} of {allowed} restarts used"
+    text = _("%(used)s of %(allowed)s restarts used") % {"used": used, "allowed": allowed}
     return format_html('<span class="pips" role="img" aria-label="{}" title="{}">{}</span>', text, text, bars)
 
 

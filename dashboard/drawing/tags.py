@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from datetime import date, datetime
 
 from django import template
+from django.utils import dateformat
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timezone import get_current_timezone_name
+from django.utils.translation import gettext as _
 
 from dashboard.drawing import (
     approval_chart,
@@ -87,7 +89,7 @@ register.simple_tag(replicas.replicas, name="replicas")
 def ago(moment: datetime | None, now: datetime) -> SafeString:
     """Return how long ago as a <time> that tells the exact moment on hover."""
     if moment is None:
-        return SafeString("never")
+        return format_html("{}", _("never"))
     return format_html(
         '<time datetime="{}" title="{}">{}</time>',
         figures.iso(moment),
@@ -134,7 +136,9 @@ def day(value: datetime | None) -> SafeString:
         return SafeString("–")
     at = figures.local(value)
     title = figures.moment_text(value)
-    return format_html('<time datetime="{}" title="{}">{}</time>', figures.iso(value), title, f"{at.day} {at:%b %Y}")
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>', figures.iso(value), title, dateformat.format(at, "j M Y")
+    )
 
 
 @register.filter
