@@ -22,7 +22,7 @@ from jobs.prices import current_book
 from jobs.submission import ask_for_change, resize_body
 
 NO_TEAM = gettext_lazy("Only approvers and leads of a team change persistent resources.")
-ACTIONS = ("resize", "reboot", "delete")
+ACTIONS = {"resize": gettext_lazy("Resize"), "reboot": gettext_lazy("Reboot"), "delete": gettext_lazy("Delete")}
 HOURS_PER_MONTH = 730
 
 
@@ -66,7 +66,7 @@ def change(request: Request, pk: int, action: str) -> HttpResponse:
 
 def _context(resource: PersistentResource, action: str, now: datetime) -> dict[str, Any]:
     hourly = _hourly(resource.body, resource.region)
-    return {"resource": resource, "action": action, "now": now} | _costs(hourly)
+    return {"resource": resource, "action": action, "verb": ACTIONS[action], "now": now} | _costs(hourly)
 
 
 def _ask(request: Request, action: str, team: Team, region: str, name: str, body: dict[str, Any]) -> HttpResponse:

@@ -32,7 +32,7 @@ PAGE_SIZE = 50
 PREVIEWED = 5
 DEFAULT_RUN_TIME = timedelta(hours=1)
 NOT_HERE = gettext_lazy("Begin with a template or a job: each has a button that leads here.")
-ACTIONS = ("pause", "resume", "delete")
+ACTIONS = {"pause": gettext_lazy("Pause"), "resume": gettext_lazy("Resume"), "delete": gettext_lazy("Delete")}
 
 
 @require_safe
@@ -142,7 +142,7 @@ def act(request: Request, pk: UUID, action: str) -> HttpResponse:
     if action not in ACTIONS:
         raise Http404("no such action")
     if request.method != "POST":
-        return render(request, "schedule_act.html", {"row": row, "action": action})
+        return render(request, "schedule_act.html", {"row": row, "action": action, "verb": ACTIONS[action]})
     try:
         _act(request, row, action)
     except (verbs.NotUsable, NotPermitted) as refusal:
