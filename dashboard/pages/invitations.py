@@ -88,7 +88,7 @@ def _send(row: Invitation, link: str) -> str:
         return ""
     words = render_to_string("registration/invitation_email.txt", {"invitation": row, "link": link})
     try:
-        send_mail(f"Join {row.team.name} on Trainboard", words, None, [row.email])
+        send_mail(_("Join %(team)s on Trainboard") % {"team": row.team.name}, words, None, [row.email])
     except (SMTPException, OSError) as error:
         log.warning("an invitation could not be sent: %s", error)
         return "failed"
