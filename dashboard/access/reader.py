@@ -12,6 +12,9 @@ from django.utils import timezone, translation
 
 from jobs.models import Profile
 
+API = "/api/v1/"
+"""Addresses for programs, which are answered in English."""
+
 
 class ReaderMiddleware:
     """Has pages drawn in the language and the time zone of the person; it stands after all that decide who that is.
@@ -31,6 +34,7 @@ class ReaderMiddleware:
         profile = profile_of(request.user)
         is_chosen = profile.language in dict(settings.LANGUAGES)
         language = profile.language if is_chosen else translation.get_language() or settings.LANGUAGE_CODE
+        language = "en" if request.path.startswith(API) else language
         zone = ZoneInfo(profile.time_zone) if profile.time_zone in zone_names() else None
         with timezone.override(zone), translation.override(language):
             response = self.get_response(request)

@@ -15,8 +15,8 @@ from dashboard.forms.team_form import ROLES
 class InviteForm(forms.Form):
     """Whom a lead invites."""
 
-    email = forms.EmailField(label="E-mail", max_length=254)
-    role = forms.ChoiceField(label="Role", choices=ROLES, initial="engineer")
+    email = forms.EmailField(label=_("E-mail"), max_length=254)
+    role = forms.ChoiceField(label=_("Role"), choices=ROLES, initial="engineer")
 
 
 if TYPE_CHECKING:  # Django's forms take type arguments in their stubs only
@@ -61,10 +61,10 @@ class ProfileForm(Existing):
 class RuleForm(forms.Form):
     """Who joins which team at the first sign-in by a provider."""
 
-    source = forms.ChoiceField(label="Compare", choices=[("domain", "Domain"), ("group", "Group")])
-    value = forms.CharField(label="With", max_length=255, help_text="Such as example.com, or ml@example.com.")
-    team = forms.ChoiceField(label="Joins")
-    role = forms.ChoiceField(label="As", choices=ROLES, initial="viewer")
+    source = forms.ChoiceField(label=_("Compare"), choices=[("domain", _("Domain")), ("group", _("Group"))])
+    value = forms.CharField(label=_("With"), max_length=255, help_text=_("Such as example.com, or ml@example.com."))
+    team = forms.ChoiceField(label=_("Joins"))
+    role = forms.ChoiceField(label=_("As"), choices=ROLES, initial="viewer")
 
     def __init__(self, *args: object, teams: list[tuple[str, str]], **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]

@@ -47,7 +47,7 @@ def change_password(request: Request) -> HttpResponse:
     update_session_auth_hash(request, form.save())
     browsers.replace_session(before, str(request.session.session_key))
     browsers.sign_out(request.user, keeping=str(request.session.session_key))
-    messages.success(request, "Your password is changed, and every other browser is signed out.")
+    messages.success(request, _("Your password is changed, and every other browser is signed out."))
     return redirect("account")
 
 
@@ -56,7 +56,7 @@ def sign_out_browsers(request: Request) -> HttpResponse:
     """Sign one browser out, or all but this one."""
     key, here = request.POST.get("browser"), str(request.session.session_key)
     count = browsers.sign_out(request.user, pk=parse_key(key) if key else None, keeping=here)
-    messages.success(request, f"Browsers signed out: {count}.")
+    messages.success(request, _("Browsers signed out: %(count)s.") % {"count": count})
     return redirect("account")
 
 

@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.access import Request
@@ -61,7 +62,9 @@ def set_rule(request: Request, code: str) -> HttpResponse:
     except (NotPermitted, ValueError) as refusal:
         messages.error(request, str(refusal))
     else:
-        messages.success(request, f"{code} is set to {severity} on this site.")
+        messages.success(
+            request, _("%(code)s is set to %(severity)s on this site.") % {"code": code, "severity": severity}
+        )
     return redirect(f"{reverse('rules')}#{code}")
 
 

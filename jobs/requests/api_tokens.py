@@ -8,14 +8,15 @@ from secrets import token_urlsafe
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from jobs.errors import NotPermitted
 from jobs.models import ApiToken
 
 SCOPES = {
-    "read": "Read jobs, logs, estimates and prices",
-    "submit": "Request and cancel jobs",
-    "approve": "Approve and reject jobs",
+    "read": _("Read jobs, logs, estimates and prices"),
+    "submit": _("Request and cancel jobs"),
+    "approve": _("Approve and reject jobs"),
 }
 """What a token may do, at most as much as its owner may."""
 MAX_TOKENS = 20
