@@ -43,9 +43,9 @@ class Running:
         """Set a scripted emulator's clock, never back; return its time."""
         return str(self.call("POST", "/_emulator/clock", {"now": now})["now"])
 
-    def script(self, story: str, match: str = "*") -> None:
-        """Give new jobs that match a story."""
-        self.call("POST", "/_emulator/script", {"match": match, "story": story})
+    def script(self, story: str, match: str = "*", **times: float | Sequence[float]) -> None:
+        """Give new jobs that match a story; `times` replace those of the story, as `run_seconds`."""
+        self.call("POST", "/_emulator/script", {"match": match, "story": story, "times": times})
 
     def fault(self, kind: str, method: str = "*", **plan: Any) -> None:
         """Add a fault: times, after, probability, seed, seconds, retry_after, message."""

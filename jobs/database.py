@@ -25,13 +25,13 @@ def restore_limits(*, using: str = DEFAULT) -> None:
 
 
 @contextmanager
-def unlimited(*, using: str = DEFAULT) -> Iterator[None]:
+def unlimited() -> Iterator[None]:
     """Run a block whose statements may take long, such as a deletion in a large table."""
-    lift_limits(using=using)
+    lift_limits()
     try:
         yield
     finally:
-        restore_limits(using=using)
+        restore_limits()
 
 
 def _run(using: str, *statements: str) -> None:

@@ -84,7 +84,6 @@ WAITING = frozenset({JobState.APPROVED, JobState.SUBMITTING, JobState.QUEUED, Jo
 WAITING_AT_VERTEX = frozenset({JobState.QUEUED, JobState.PENDING})
 """Vertex AI has it and not all its replicas run: before the first time, or again after a restart."""
 RUNNING = frozenset({JobState.RUNNING, JobState.UPDATING, JobState.CANCELLING})
-UNSUCCESSFUL = FINISHED - {JobState.SUCCEEDED, JobState.WITHDRAWN}
 SUCCESSFUL = frozenset({JobState.SUCCEEDED, JobState.PARTIALLY_SUCCEEDED})
 FAILURES = frozenset({JobState.FAILED, JobState.EXPIRED, JobState.SUBMIT_FAILED, JobState.LOST})
 """Ended without a result, and nobody wanted that."""

@@ -21,7 +21,7 @@ from jobs.states import JobState
 from jobs.submission import unmatched
 from jobs.submission.advance import advance as advance_job
 from jobs.submission.cancel import cancel as request_cancel
-from jobs.submission.ports import World
+from jobs.submission.ports import Ports
 from jobs.submission.remote import VertexRemote
 from jobs.submission.resource_changes import send_change
 from jobs.submission.store import DatabaseStore
@@ -92,12 +92,12 @@ def observe(scope_id: int, *, clock: Clock) -> None:
         if kind == Scope.Kind.PERSISTENT_RESOURCE:
             observe_resources(scope_id, now=now)
         elif (listed := observe_jobs(scope_id, now=now)) is not None:
-            unmatched.match_listed(scope_id, listed, world(clock))
+            unmatched.match_listed(scope_id, listed, ports(clock))
 
 
 def advance(job_id: uuid.UUID | str, *, clock: Clock) -> None:
     """Take one job its next step: submission before Vertex AI has it, then a pending cancellation or deletion."""
-    advance_job(job_id, world(clock))
+    advance_job(job_id, ports(clock))
 
 
 def cancel(job: Job, *, by: User, clock: Clock) -> bool:
@@ -108,6 +108,6 @@ def cancel(job: Job, *, by: User, clock: Clock) -> bool:
         return request_cancel(job, by=by, store=DatabaseStore(clock)) or stopped
 
 
-def world(clock: Clock) -> World:
+def ports(clock: Clock) -> Ports:
     """Return the database and Vertex AI as the settings name them."""
-    return World(DatabaseStore(clock), VertexRemote(clock), clock)
+    return Ports(DatabaseStore(clock), VertexRemote(clock), clock)

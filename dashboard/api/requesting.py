@@ -48,8 +48,9 @@ def create_assessment(request: Request, body: JobText) -> AssessmentShape:
     """
     asked, now = reading.read_asked(request, body), database_now()
     expected = timedelta(seconds=body.expected_seconds) if body.expected_seconds else None
-    context = requests.load_context(asked.team, asked.submission, now=now, by=request.user, expected=expected)
-    context = requests.with_cap(context, asked.team, body.cap_usd)
+    context = requests.load_context(
+        asked.team, asked.submission, now=now, by=request.user, expected=expected, cap_usd=body.cap_usd
+    )
     assessment = assess(asked.submission, context, expected=expected, compares=True)
     return _assessment(asked, assessment, asked.findings(assessment.findings, body.confirm))
 

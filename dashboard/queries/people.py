@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from django.contrib.auth.models import User
 from django.db.models import Q
 
-from jobs.models import SignInRule, Team
+from jobs.models import SignInRule
 
 PAGE = 50
 
@@ -22,11 +22,6 @@ def list_people(text: str, *, after: str) -> tuple[Sequence[User], str]:
 def list_rules() -> Sequence[SignInRule]:
     """Return every rule with its team; jobs.people.accounts.MAX_RULES bounds them."""
     return list(SignInRule.objects.select_related("team").order_by("source", "value", "team__name"))
-
-
-def find_team(pk: int) -> Team | None:
-    """Return a team by its key."""
-    return Team.objects.filter(pk=pk).first()
 
 
 def find_person(pk: int) -> User | None:

@@ -30,7 +30,7 @@ class RecordFactory:
         """Return a record for a CustomJob; ApiError 429 for quota, 400 for a persistent resource."""
         job = Job(**self._common(project, location), document=document, **fields)
         document["name"] = job.name
-        job.story = self._rules.story_of(job)
+        self._rules.give_story(job)
         if not job.owner:
             if story_of(job).capacity == "refused":
                 raise exhausted(messages.quota([messages.CPU_QUOTA]))

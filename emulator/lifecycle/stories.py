@@ -4,7 +4,10 @@ The state of such a job follows from its story and the clock. `scenarios.story_r
 `scenarios.story_runner` runs its replicas.
 """
 
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 from emulator.state.records import Job
 
@@ -68,8 +71,30 @@ STORIES: dict[str, Story] = {
 
 
 NO_STORY = Story()
+TIMES = ("queue_seconds", "run_seconds", "exit_seconds", "preempt_after")
+"""The times of a story that a rule may replace."""
+MAX_PREEMPTIONS = 100
 
 
 def story_of(job: Job) -> Story:
-    """Return the story of a job; one without anything special for a job that runs as processes."""
-    return STORIES[job.story] if job.story else NO_STORY
+    """Return the story of a job with its own times; one without anything special for a job that runs as processes."""
+    return replace(STORIES[job.story], **read_times(job.story_times)) if job.story else NO_STORY
+
+
+def read_times(times: Mapping[str, Any]) -> dict[str, Any]:
+    """Return times as fields of a `Story`; ValueError for another name, and for what is no number of seconds."""
+    if unknown := set(times) - set(TIMES):
+        raise ValueError(f"A story has no {', '.join(sorted(unknown))} to replace; there are {', '.join(TIMES)}.")
+    read: dict[str, Any] = {name: _seconds(name, value) for name, value in times.items() if name != "preempt_after"}
+    if "preempt_after" in times:
+        listed = times["preempt_after"]
+        if not isinstance(listed, list) or len(listed) > MAX_PREEMPTIONS:
+            raise ValueError(f"preempt_after is a list of at most {MAX_PREEMPTIONS} numbers of seconds.")
+        read["preempt_after"] = tuple(_seconds("preempt_after", each) for each in listed)
+    return read
+
+
+def _seconds(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise ValueError(f"{name} is in seconds, from 0 on; got {value!r}.")
+    return float(value)

@@ -111,6 +111,7 @@ class Job(WithHistory):
     message: ClassVar[str] = "CustomJob"
 
     story: str = ""  # "" = processes
+    story_times: dict[str, Any] = field(default_factory=dict)  # in place of those of the story
     phase: Phase = Phase.QUEUED
     then: str = ""  # what follows STOPPING: "teardown", "requeue", "restart", "cancelled"
     outcome: Document | None = None  # {"state", "error"?, "line"?}: decided, not yet public
@@ -170,8 +171,7 @@ class Job(WithHistory):
     @property
     def scheduling(self) -> Document:
         """Return the Scheduling message, {} if absent."""
-        scheduling: Document = self.spec.get("scheduling", {})
-        return scheduling
+        return dict(self.spec.get("scheduling", {}))
 
     @property
     def strategy(self) -> str:

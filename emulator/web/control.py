@@ -122,14 +122,17 @@ def scripts(world: World, call: Call) -> Document:  # noqa: ARG001
     """Return the stories that there are and the rules that choose among them."""
     return {
         "stories": {name: story.summary for name, story in STORIES.items()},
-        "rules": [{"match": match, "story": story} for match, story in world.story_rules.rules],
+        "rules": [rule._asdict() for rule in world.story_rules.rules],
     }
 
 
 def script(world: World, call: Call) -> Document:
-    """Give new jobs that match a story: `{"match": list filter or display name with *, "story": name}`."""
-    body = _body(call, "match", "story")
-    world.story_rules.add(str(body.get("match", "*")), str(body.get("story", "")))
+    """Give new jobs that match a story: `{"match": filter or display name with *, "story": name, "times"?: {...}}`."""
+    body = _body(call, "match", "story", "times")
+    times = body.get("times", {})
+    if not isinstance(times, dict):
+        raise invalid("times is a JSON object.")
+    world.story_rules.add(str(body.get("match", "*")), str(body.get("story", "")), times)
     return scripts(world, call)
 
 

@@ -10,12 +10,12 @@ from jobs.assessment.assess import (
     Assessment,
     Outcome,
     assess,
+    filled,
     has_machines,
     of_severity,
     outcome_of,
 )
 from jobs.assessment.context import Context, IdenticalJob
-from jobs.assessment.filling import filled
 
 __all__ = [
     "MAX_USD",

@@ -8,17 +8,10 @@ from enum import StrEnum
 
 from jobs import allowed_resources, budget, policy
 from jobs.assessment.context import Context, IdenticalJob
-from jobs.assessment.filling import filled
-from jobs.cost import (
-    CENT,
-    Estimate,
-    Quota,
-    quotas,
-    round_up,
-    short_quotas,
-    with_states,
-)
+from jobs.cost import CENT, Estimate, Quota, quotas, round_up, short_quotas, with_states
 from jobs.policy import Decision, Limits
+from jobs.policy_rules import facts_of
+from jobs.policy_values import Filled, fill
 from jobs.spec import Finding, Severity, Submission
 from jobs.strategies import STRATEGIES, Strategy, check, check_each, strategy_of
 
@@ -134,6 +127,21 @@ def assess(
     known = (*rules, *uses, *given.findings, *decision.findings, *others)
     outcome = outcome_of(known)
     return Assessment(submission, known, context.limits, cost, outcome, alternatives, context.sweep_size, decision)
+
+
+def filled(submission: Submission, context: Context, expected: timedelta | None) -> Filled:
+    """Return the submission with the values that policy sets; as it is where no run time or no policy is known.
+
+    `Context.fills` is off for a job that was requested: what it lacks by now is not sent with it.
+    """
+    if expected is None or context.limits is None or not context.fills:
+        return Filled(submission)
+    rules = policy.rules_of(context.limits)
+    if not any(rule.outcome == "set" for rule in rules):
+        return Filled(submission)
+    cost = context.estimate(submission, strategy_of(submission), expected)
+    facts = facts_of(submission, cost, jobs=context.sweep_size, submitter=context.submitter, budgets=context.budgets)
+    return fill(submission, rules, facts, version=context.limits.version)
 
 
 def _decide(submission: Submission, cost: Estimate, limits: Limits, context: Context) -> Decision:

@@ -1,6 +1,6 @@
 """The catalogue: machines, accelerators, regions, disks and prices as data files with source and date."""
 
-from jobs.catalog.accelerators import ACCELERATORS, Accelerator, accelerator
+from jobs.catalog.accelerators import ACCELERATORS, Accelerator
 from jobs.catalog.machines import (
     DISKS,
     MACHINES,
@@ -31,7 +31,6 @@ __all__ = [
     "PriceRow",
     "Region",
     "Topology",
-    "accelerator",
     "accelerators_in",
     "count_accelerators",
     "default_disk",

@@ -69,8 +69,3 @@ def _load() -> Mapping[str, Accelerator]:
 
 ACCELERATORS: Mapping[str, Accelerator] = _load()
 """`{name: Accelerator}`, those that can still be had first."""
-
-
-def accelerator(name: str) -> Accelerator | None:
-    """Return the accelerator of this name, or None."""
-    return ACCELERATORS.get(name)

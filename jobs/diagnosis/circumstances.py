@@ -58,7 +58,7 @@ def diagnose_expiry(job: Circumstances) -> Diagnosis:
 def fitted(known: Diagnosis, job: Circumstances) -> Diagnosis:
     """Return the answer as the job's own facts correct it."""
     if known.cause == "stockout" and job.strategy == "flex_start" and job.has_run is False:
-        return _without(_but_quoting("flex_wait", known), job)
+        return _without(_flex_wait(known), job)
     if known.cause in {"stockout", "preempted"} and job.strategy == "spot" and job.losses >= job.restart_limit:
         return _spot_end(job)
     if known.cause == "cancelled" and job.has_outlived_timeout:
@@ -68,8 +68,9 @@ def fitted(known: Diagnosis, job: Circumstances) -> Diagnosis:
     return _without(known, job)
 
 
-def _but_quoting(cause: str, known: Diagnosis) -> Diagnosis:
-    found = CAUSES[cause]
+def _flex_wait(known: Diagnosis) -> Diagnosis:
+    """Return the answer to a wait that was too long, with the region that `known` advises to avoid."""
+    found = CAUSES["flex_wait"]
     avoid = next((each for each in known.suggestions if each.get("avoid")), None)
     suggestions = tuple(
         avoid if avoid is not None and each["action"] == "other_region" else each for each in found.suggestions

@@ -62,8 +62,3 @@ FORMATS: dict[str, Format] = {
     )
 }
 """The formats by key, in the order in which people see them."""
-
-
-def formats_for(kind: str) -> list[Format]:
-    """Return the formats that can hold a kind of job."""
-    return [each for each in FORMATS.values() if kind in each.kinds]

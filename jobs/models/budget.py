@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Q
 
 from jobs.budget import Passing
-from jobs.models.spend import Dimension, Group
+from jobs.models.spend import Group
 from jobs.models.team import Team
 
 
@@ -38,11 +38,6 @@ class Budget(Group):
 
     def __str__(self) -> str:
         return f"{self.name}, {self.team}"
-
-    @property
-    def is_for_person(self) -> bool:
-        """Whether it is that of one person."""
-        return self.dimension == Dimension.PERSON
 
 
 class AppendOnly(models.Model):

@@ -2,7 +2,7 @@
 
 from jobs.models import RuleSetting
 from jobs.requests.approval import Changed, approve, reject
-from jobs.requests.context import cancels_at_cap, load_context, with_cap
+from jobs.requests.context import cancels_at_cap, load_context
 from jobs.requests.other_strategy import accept_change, approve_as, keep_request
 from jobs.requests.permissions import check_is_ours
 from jobs.requests.persistent_resources import known_resources, resources_in
@@ -48,5 +48,4 @@ __all__ = [
     "set_severity",
     "severities",
     "submission_of",
-    "with_cap",
 ]

@@ -8,15 +8,19 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from jobs import budgets, spec, strategies
-from jobs.assessment import Context, filled
-from jobs.models import Policy, Team
+from jobs.assessment import Context, IdenticalJob, filled
+from jobs.models import Job, Policy, Team
 from jobs.prices import current_book, recent_book
 from jobs.requests.allowed import allowed_of, recent_allowed
-from jobs.requests.identical import identical_jobs
 from jobs.requests.learned import load_learned, recent_learned
 from jobs.requests.persistent_resources import known_resources
 from jobs.requests.policy_versions import limits_of
 from jobs.requests.rule_settings import recent_severities, severities
+
+RECENT = timedelta(days=1)
+"""How long after its end an identical job is still named."""
+MAX_JOBS = 20
+"""The newest identical jobs that are looked at."""
 
 
 def cancels_at_cap(team: Team) -> bool:
@@ -38,6 +42,8 @@ def load_context(
     is_preview: bool = False,
     has_identical: bool = True,
     expected: timedelta | None = None,
+    cap_usd: Decimal | None = None,
+    is_approvers_cap: bool = False,
 ) -> Context:
     """Return what the site knows that an assessment rests on: limits of the team, severities, persistent resources.
 
@@ -48,19 +54,19 @@ def load_context(
 
     `is_preview`: it is only shown, as of `now`, so that severities, prices, what the team may use and what ended jobs
     tell may be ten seconds old. What is requested, approved or sent is assessed without. `has_identical` False leaves
-    identical jobs out, of which only a note tells.
+    identical jobs out, of which only a note tells. `cap_usd` is the most that each job shall cost; a cap that an
+    approver has set always cancels.
     """
-    if resources is None:
-        resources = known_resources(submission) if submission is not None else ()
-    load = _recent if is_preview else _current
     context = Context(
         limits=limits_of(team),
-        resources=resources,
-        identical=identical_jobs(submission, team, now=now) if has_identical and submission and now else (),
+        resources=known_resources(submission) if resources is None and submission else resources or (),
+        identical=_identical_jobs(submission, team, now=now) if has_identical and submission and now else (),
         sweep_size=sweep_size,
         budgets=budgets.left_for_submission(team, by, submission, now),
         submitter=by.get_username() if by is not None else "",
-        **load(team, submission, now),
+        cap_usd=cap_usd,
+        cap_cancels=cap_usd is None or is_approvers_cap or cancels_at_cap(team),
+        **(_recent if is_preview else _current)(team, submission, now),
     )
     if submission is None or (full := filled(submission, context, expected).submission) == submission:
         return context
@@ -82,8 +88,15 @@ def _recent(team: Team, submission: spec.Submission | None, now: datetime | None
     }
 
 
-def with_cap(context: Context, team: Team, cap_usd: Decimal | None, *, is_approvers: bool = False) -> Context:
-    """Return the context of jobs with a cap on their cost; one that an approver has set always cancels."""
-    if cap_usd is None:
-        return context
-    return replace(context, cap_usd=cap_usd, cap_cancels=is_approvers or cancels_at_cap(team))
+def _identical_jobs(submission: spec.Submission, team: Team, *, now: datetime) -> tuple[IdenticalJob, ...]:
+    """Return the jobs of `team` with the same spec that have not ended, or ended within RECENT; one query.
+
+    Jobs that were requested before digests were kept, and adopted ones, are not found.
+    """
+    same = Job.objects.filter(team=team, spec_digest=submission.digest)
+    newest = same.order_by("-requested_at", "pk").only("display_name", "state", "ended_at")[:MAX_JOBS]
+    return tuple(
+        IdenticalJob(job.display_name, job.state)
+        for job in newest
+        if not job.is_finished or (job.ended_at is not None and job.ended_at >= now - RECENT)
+    )

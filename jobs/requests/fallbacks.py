@@ -22,7 +22,7 @@ from jobs.errors import NotAllowed, NotPermitted
 from jobs.fallback import REASON_WORDS, Plan, Reason
 from jobs.models import Fallback, FallbackAttempt, Job, JobEvent, UnmatchedJob
 from jobs.requests.attempts import attempts_of, spent_on
-from jobs.requests.context import load_context, with_cap
+from jobs.requests.context import load_context
 from jobs.requests.permissions import check_may_request
 from jobs.requests.request import Asked, request_jobs, submission_of
 from jobs.states import SUCCESSFUL, JobState
@@ -191,8 +191,7 @@ def objection_to_next(pk: UUID, *, now: datetime) -> str:
 
 
 def _assess(submission: spec.Submission, first: Job, plan: Plan, now: datetime) -> Assessment:
-    context = load_context(first.team, submission, now=now, by=first.owner)
-    context = with_cap(context, first.team, plan.cap(first.cap_usd))
+    context = load_context(first.team, submission, now=now, by=first.owner, cap_usd=plan.cap(first.cap_usd))
     return assess(submission, context, expected=timedelta(seconds=first.expected_seconds))
 
 

@@ -30,7 +30,7 @@ from jobs.requests.approval import (
     reserve_approved,
     vote,
 )
-from jobs.requests.context import load_context, with_cap
+from jobs.requests.context import load_context
 from jobs.requests.keeping import check_may_be_kept
 from jobs.requests.permissions import check_is_ours, check_may_request
 from jobs.requests.policy_versions import current_version, terms_of
@@ -124,7 +124,7 @@ def keep_request(job: Job, *, by: User, now: datetime, digest: str | None = None
     """
     with transaction.atomic():
         waiting, questions = _proposed(job, by, digest)
-        bodies = [_read(each, questions[each.pk].requested_spec or {}) for each in waiting]
+        bodies = [submission_of(each, questions[each.pk].requested_spec) for each in waiting]
         for each in waiting:
             words = f"{by.get_username()} kept the request as it was."
             _record_answer(each, questions[each.pk], by, "kept", words, now)
@@ -154,8 +154,15 @@ def _assess(jobs: Sequence[Job], bodies: Sequence[spec.Submission], now: datetim
         return []
     first, size = jobs[0], sweep_size(jobs[0])
     expected = timedelta(seconds=first.expected_seconds)
-    context = load_context(first.team, bodies[0], now=now, sweep_size=size, by=first.owner, expected=expected)
-    context = with_cap(context, first.team, first.cap_usd)
+    context = load_context(
+        first.team,
+        bodies[0],
+        now=now,
+        sweep_size=size,
+        by=first.owner,
+        expected=expected,
+        cap_usd=first.cap_usd,
+    )
     found = [
         assess(body, context, expected=timedelta(seconds=each.expected_seconds))
         for each, body in zip(jobs, bodies, strict=True)
@@ -223,13 +230,6 @@ def _cost(strategy: str, usd: Decimal | None) -> str:
 def _expected(assessment: Assessment) -> Decimal | None:
     usd = assessment.estimate.expected_usd if assessment.estimate is not None else None
     return None if usd is None else usd.quantize(CENT, ROUND_HALF_UP)
-
-
-def _read(job: Job, body: Mapping[str, Any]) -> spec.Submission:
-    found, findings = spec.read(job.kind, dict(body))
-    if found is None:
-        raise ValueError(f"the request of job {job.pk} cannot be read: {findings}")
-    return spec.Submission(kind=job.kind, project=job.project, region=job.region, job=found)
 
 
 def _record_answer(job: Job, question: Approval, by: User, reason: str, message: str, now: datetime) -> None:

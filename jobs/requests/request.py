@@ -17,7 +17,7 @@ from jobs.fallback import Plan
 from jobs.models import Job, JobEvent, Scope, Team
 from jobs.queue import claims
 from jobs.requests.attempts import begin_fallbacks, check_keeps_total
-from jobs.requests.context import load_context, with_cap
+from jobs.requests.context import load_context
 from jobs.requests.keeping import check_may_be_kept
 from jobs.requests.permissions import check_may_request
 from jobs.requests.questions import ask
@@ -113,9 +113,10 @@ def request_jobs(submissions: Sequence[spec.Submission], asked: Asked, *, reques
 
 def _assess(submissions: Sequence[spec.Submission], asked: Asked) -> tuple[Asked, list[Assessment]]:
     """Return what is asked with what policy says of its cap, and the assessments; NotAllowed when one is refused."""
-    size, expected = len(submissions), asked.expected
-    context = load_context(asked.team, submissions[0], now=asked.now, sweep_size=size, by=asked.by, expected=expected)
-    context = with_cap(context, asked.team, asked.cap_usd)
+    size, by, expected = len(submissions), asked.by, asked.expected
+    context = load_context(
+        asked.team, submissions[0], now=asked.now, sweep_size=size, by=by, expected=expected, cap_usd=asked.cap_usd
+    )
     assessments = [assess(each, context, expected=expected) for each in submissions]
     for assessment in assessments:
         check_may_be_kept(assessment)
@@ -158,9 +159,9 @@ def sweep_size(job: Job) -> int:
     return Job.objects.filter(sweep=job.sweep).count() if job.sweep is not None else 1
 
 
-def submission_of(job: Job) -> spec.Submission:
-    """Read the submission back from the job's stored spec."""
-    body, findings = spec.read(job.kind, job.spec)
+def submission_of(job: Job, stored: dict[str, Any] | None = None) -> spec.Submission:
+    """Read the submission back from the job's stored spec, or from `stored`, one that the job had before."""
+    body, findings = spec.read(job.kind, job.spec if stored is None else stored)
     if body is None:
         raise ValueError(f"job {job.pk} holds a spec that cannot be read: {findings}")
     return spec.Submission(kind=job.kind, project=job.project, region=job.region, job=body)

@@ -116,7 +116,6 @@ class Strategy:
 
     key: str
     label: str
-    api_value: str
     summary: str
     sets: str
     machines: str

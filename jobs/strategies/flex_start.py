@@ -93,7 +93,6 @@ def apply(submission: Submission) -> Submission:
 STRATEGY = Strategy(
     key="flex_start",
     label="Flex-start",
-    api_value="FLEX_START",
     summary="Waits until all GPUs are there, then keeps them for up to 7 days at a reduced price, never preempted.",
     sets="scheduling.strategy = FLEX_START and scheduling.maxWaitDuration",
     machines=f"Machines with {OFFERED}; one configuration in all pools; no TPUs",

@@ -163,7 +163,6 @@ def apply(submission: Submission) -> Submission:
 STRATEGY = Strategy(
     key="persistent",
     label="Persistent resource",
-    api_value="",
     summary="Machines that stay up for your team; a job starts at once when they are free and costs nothing extra.",
     sets="persistentResourceId; scheduling.strategy left out",
     machines="Exactly a machine and disk of one of the resource's pools",

@@ -86,7 +86,6 @@ def apply(submission: Submission) -> Submission:
 STRATEGY = Strategy(
     key="reservation",
     label="Reservation",
-    api_value="STANDARD",
     summary="Machines that a Compute Engine reservation already holds for you; certain, and billed used or not.",
     sets="machineSpec.reservationAffinity of each pool; scheduling.strategy left out",
     machines="CPU and GPU machines, TPUs in preview; exactly the machine that the reservation holds",

@@ -67,7 +67,6 @@ def apply(submission: Submission) -> Submission:
 STRATEGY = Strategy(
     key="spot",
     label="Spot",
-    api_value="SPOT",
     summary="Spare machines at a discount of 40 to 91 percent that Google may take back at any time.",
     sets="scheduling.strategy = SPOT",
     machines="A2 and A3; others since 2026, by newer pages; no TPU Pods, no GB200",

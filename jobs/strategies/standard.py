@@ -36,7 +36,6 @@ def apply(submission: Submission) -> Submission:
 STRATEGY = Strategy(
     key="standard",
     label="Standard",
-    api_value="STANDARD",
     summary="Machines on demand at the full price; starts when the region has them and your quota allows.",
     sets="scheduling.strategy left out, which means STANDARD",
     machines="All machines that train, except GB200",

@@ -12,35 +12,35 @@ from jobs.states import JobState
 from jobs.submission import duplicates
 from jobs.submission.cancel import send_cancel
 from jobs.submission.delete import send_delete
-from jobs.submission.ports import Change, Decide, Event, World
+from jobs.submission.ports import Change, Decide, Event, Ports
 from jobs.submission.schedule import next_step_at, pause_after
 from jobs.submission.submit import submit
 
 logger = logging.getLogger(__name__)
 
-Step = Callable[[Job, World], None]
+Step = Callable[[Job, Ports], None]
 
 
-def advance(job_id: UUID | str, world: World) -> None:
+def advance(job_id: UUID | str, ports: Ports) -> None:
     """Take a job that is due one step; do nothing when it is not due or another worker has claimed it.
 
     A fault in the step itself is written on the job, and the next try is made later and later. Where the database does
     not answer, `OperationalError` or `InterfaceError` is raised and the claim runs out by itself.
     """
-    job = world.store.claim(job_id)
+    job = ports.store.claim(job_id)
     if job is None:
         return
     step = step_for(job)
     if step is None:
-        world.store.apply(job, nothing_to_do)
+        ports.store.apply(job, nothing_to_do)
         return
     try:
-        step(job, world)
+        step(job, ports)
     except (OperationalError, InterfaceError):
         raise
     except Exception as error:
         logger.exception("a step of a job failed: %s", job.pk)
-        world.store.apply(job, broken(error))
+        ports.store.apply(job, broken(error))
 
 
 def step_for(job: Job) -> Step | None:

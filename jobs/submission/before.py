@@ -9,7 +9,7 @@ from jobs.cost import rate_of
 from jobs.cost.lines import as_text
 from jobs.models import Approval, Job, JobEvent
 from jobs.requests.again import asks_again
-from jobs.requests.context import load_context, with_cap
+from jobs.requests.context import load_context
 from jobs.requests.persistent_resources import known_resources, waits_for_resource
 from jobs.requests.request import storable, submission_of, sweep_size
 from jobs.states import JobState
@@ -28,9 +28,15 @@ def objection(job: Job, now: datetime) -> Change | None:
     """
     submission, expected = submission_of(job), timedelta(seconds=job.expected_seconds)
     resources = known_resources(submission, apart_from=job.pk)
-    context = load_context(job.team, resources=resources, sweep_size=sweep_size(job), by=job.owner)
+    context = load_context(
+        job.team,
+        resources=resources,
+        sweep_size=sweep_size(job),
+        by=job.owner,
+        cap_usd=job.cap_usd,
+        is_approvers_cap=job.cap_usd is not None and _has_approvers_cap(job),
+    )
     context = replace(context, budgets=budgets.left_for_job(job, now), budget_jobs=1, fills=False)
-    context = with_cap(context, job.team, job.cap_usd, is_approvers=job.cap_usd is not None and _has_approvers_cap(job))
     assessment = assess(submission, context, expected=expected)
     if not (refused := assessment.errors):
         if asks := asks_again(job, assessment):

@@ -13,7 +13,7 @@ from jobs.clock import backoff
 from jobs.models import Job, JobEvent
 from jobs.requests.permissions import check_is_ours
 from jobs.states import JobState
-from jobs.submission.ports import Change, Decide, Event, Store, World
+from jobs.submission.ports import Change, Decide, Event, Ports, Store
 from jobs.submission.schedule import next_step_at, pause_after
 
 FIRST_REPEAT = timedelta(minutes=1)
@@ -45,14 +45,14 @@ def end_waiting(job: Job, *, message: str, reason: str, store: Store) -> bool:
     return written is not None and written.is_changed
 
 
-def send_cancel(job: Job, world: World) -> None:
+def send_cancel(job: Job, ports: Ports) -> None:
     """Send the requested cancellation of a claimed job to Vertex AI."""
     try:
-        world.remote.cancel(job)
+        ports.remote.cancel(job)
     except vertex.VertexError as error:
-        world.store.apply(job, not_taken(error))
+        ports.store.apply(job, not_taken(error))
     else:
-        world.store.apply(job, taken)
+        ports.store.apply(job, taken)
 
 
 # ---------------------------------------------------------------- decisions: pure, from the locked row and the time

@@ -15,7 +15,7 @@ from jobs.errors import NotPermitted
 from jobs.models import Job, JobEvent, Role
 from jobs.requests.permissions import check_is_ours, role_of
 from jobs.states import FINISHED, LOCAL
-from jobs.submission.ports import Change, Decide, Event, World
+from jobs.submission.ports import Change, Decide, Event, Ports
 from jobs.submission.schedule import put_off
 
 PAUSE = timedelta(seconds=5)
@@ -64,15 +64,15 @@ def delete(job: Job, *, by: User, now: datetime) -> bool:
         )
 
 
-def send_delete(job: Job, world: World) -> None:
+def send_delete(job: Job, ports: Ports) -> None:
     """Take the requested deletion of a claimed job one step."""
     change: Decide
     taken = job.events.filter(once_key=f"{TAKEN}{_requests(job)}").first()
     try:
         if taken is None:
-            change = deleted if world.remote.delete(job) else accepted
+            change = deleted if ports.remote.delete(job) else accepted
         else:
-            world.remote.get(job)
+            ports.remote.get(job)
             change = still_there(taken.recorded_at)
     except vertex.NotFound:
         change = deleted
@@ -80,7 +80,7 @@ def send_delete(job: Job, world: World) -> None:
         change = refused(str(error))
     except vertex.VertexError as error:
         change = put_off(error)
-    world.store.apply(job, change)
+    ports.store.apply(job, change)
 
 
 def _is_allowed(job: Job, by: User, role: str | None) -> bool:

@@ -12,22 +12,22 @@ from jobs import states, vertex
 from jobs.models import Job, JobEvent, UnmatchedJob
 from jobs.observation.record import number
 from jobs.states import FINISHED, JobState
-from jobs.submission.ports import Change, Decide, Event, World
+from jobs.submission.ports import Change, Decide, Event, Ports
 from jobs.submission.schedule import next_step_at, put_off
 
 
-def check(job: Job, world: World) -> None:
+def check(job: Job, ports: Ports) -> None:
     """Look for every job that carries this job's label, and settle those that it does not follow."""
     try:
-        found = world.remote.find(job)
+        found = ports.remote.find(job)
     except vertex.VertexError as error:
-        world.store.apply(job, put_off(error))
+        ports.store.apply(job, put_off(error))
         return
-    cancel_duplicates(job, found, world)
-    world.store.apply(job, checked)
+    cancel_duplicates(job, found, ports)
+    ports.store.apply(job, checked)
 
 
-def cancel_duplicates(job: Job, found: Iterable[vertex.RemoteJob], world: World) -> None:
+def cancel_duplicates(job: Job, found: Iterable[vertex.RemoteJob], ports: Ports) -> None:
     """Record and cancel what carries the job's label and is not the job that it follows.
 
     `job` is the row as it was written last. One that waits for its approval may have been sent before the database was
@@ -37,24 +37,24 @@ def cancel_duplicates(job: Job, found: Iterable[vertex.RemoteJob], world: World)
         if remote.name == job.remote_name:
             continue
         if job.state == JobState.AWAITING_APPROVAL:
-            world.store.apply(job, look_up_first, needs_claim=False)
+            ports.store.apply(job, look_up_first, needs_claim=False)
             continue
-        world.store.apply(job, noticed(remote), needs_claim=False)
+        ports.store.apply(job, noticed(remote), needs_claim=False)
         is_over = has_ended(remote)
-        row = world.store.record_unmatched(job, remote, has_ended=is_over)
+        row = ports.store.record_unmatched(job, remote, has_ended=is_over)
         if not is_over:
-            cancel(row, world)
+            cancel(row, ports)
 
 
-def cancel(row: UnmatchedJob, world: World) -> None:
+def cancel(row: UnmatchedJob, ports: Ports) -> None:
     """Ask Vertex AI to cancel one; every poll that still shows it active asks again."""
     try:
-        world.remote.cancel(row)
+        ports.remote.cancel(row)
     except vertex.VertexError as error:
         row.last_error = str(error)
     else:
-        row.last_error, row.cancel_sent_at = "", world.clock.now()
-    world.store.save_unmatched(row)
+        row.last_error, row.cancel_sent_at = "", ports.clock.now()
+    ports.store.save_unmatched(row)
 
 
 def has_ended(remote: vertex.RemoteJob) -> bool:

@@ -120,8 +120,8 @@ class Remote(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class World:
-    """The outside of one step."""
+class Ports:
+    """What one step works with: the database, Vertex AI and the clock."""
 
     store: Store
     remote: Remote

@@ -26,7 +26,6 @@ Action, Outcome = ResourceChange.Action, ResourceChange.Outcome
 MAX_OPEN = timedelta(hours=1)
 """A change that could not be sent for so long is given up."""
 RETRIABLE = (vertex.Unavailable, vertex.RateLimited, vertex.AuthFailed)
-CONFLICT = 409
 ACCEPTED = {
     Action.CREATE: "Vertex AI prepares its machines.",
     Action.RESIZE: "Vertex AI changes the number of its machines.",

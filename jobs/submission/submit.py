@@ -28,7 +28,7 @@ from jobs.queue.claims import JOB_LEASE
 from jobs.queue.rate_limit import OverRateLimit
 from jobs.states import JobState
 from jobs.submission import duplicates
-from jobs.submission.ports import Change, Decide, Event, World, Written
+from jobs.submission.ports import Change, Decide, Event, Ports, Written
 from jobs.submission.schedule import CHECK_AFTER, next_step_at, pause_after
 
 CONSISTENCY_WINDOW = timedelta(seconds=30)
@@ -41,66 +41,66 @@ UNSENT = frozenset({JobState.APPROVED, JobState.SUBMITTING})
 WITHOUT_RESULT = frozenset({JobState.CANCELLED, JobState.CANCELLING, JobState.FAILED, JobState.EXPIRED})
 
 
-def submit(job: Job, world: World) -> None:
+def submit(job: Job, ports: Ports) -> None:
     """Take a claimed job that is approved or being submitted one step towards Vertex AI."""
-    if _needs_look_up(job, world) and not _is_absent(job, world):
+    if _needs_look_up(job, ports) and not _is_absent(job, ports):
         return
-    if job.state == JobState.APPROVED and (objection := world.store.objection(job)):
-        world.store.apply(job, lambda fresh, _now: objection if is_unsent(fresh) else Change(releases=True))
+    if job.state == JobState.APPROVED and (objection := ports.store.objection(job)):
+        ports.store.apply(job, lambda fresh, _now: objection if is_unsent(fresh) else Change(releases=True))
         return
     try:
-        world.remote.reserve_create(job)
+        ports.remote.reserve_create(job)
     except OverRateLimit as error:
-        world.store.apply(job, failed(error))
+        ports.store.apply(job, failed(error))
         return
-    begun = world.store.apply(job, begin_create)
+    begun = ports.store.apply(job, begin_create)
     if begun is not None and is_unsent(begun.job):  # else it ended, or a list has shown it meanwhile
-        _create(begun, world)
+        _create(begun, ports)
 
 
-def _needs_look_up(job: Job, world: World) -> bool:
+def _needs_look_up(job: Job, ports: Ports) -> bool:
     # Asked in every case: after a restore, this call records from when on older requests are doubtful.
-    trusted_since = world.store.trusted_since()
+    trusted_since = ports.store.trusted_since()
     return job.attempted_at is not None or job.requested_at < trusted_since
 
 
-def _is_absent(job: Job, world: World) -> bool:
+def _is_absent(job: Job, ports: Ports) -> bool:
     """Look the job up by its label; False when that settled the step: it was found, or its absence is not certain."""
     try:
-        found = world.remote.find(job)
+        found = ports.remote.find(job)
     except vertex.VertexError as error:  # nothing is learned, so the doubt stays
-        world.store.apply(job, failed(error))
+        ports.store.apply(job, failed(error))
         return False
     if found:
-        follow(job, found, world)
+        follow(job, found, ports)
         return False
     assert job.claimed_until is not None
     asked_at = job.claimed_until - JOB_LEASE
-    written = world.store.apply(job, absent(asked_at))
+    written = ports.store.apply(job, absent(asked_at))
     return written is not None and written.job.claim is not None
 
 
-def _create(begun: Written, world: World) -> None:
-    spent = world.clock.monotonic() - begun.read_at
+def _create(begun: Written, ports: Ports) -> None:
+    spent = ports.clock.monotonic() - begun.read_at
     if spent > MAX_START_SECONDS:
-        world.store.apply(begun.job, not_sent(begun.job, spent), needs_claim=False)
+        ports.store.apply(begun.job, not_sent(begun.job, spent), needs_claim=False)
         return
     try:
-        remote = world.remote.create(begun.job, within=MAX_CALL.total_seconds() - spent)
+        remote = ports.remote.create(begun.job, within=MAX_CALL.total_seconds() - spent)
     except vertex.VertexError as error:
-        world.store.apply(begun.job, create_failed(error))
+        ports.store.apply(begun.job, create_failed(error))
         return
-    written = world.store.apply(begun.job, created(remote), needs_claim=False)
+    written = ports.store.apply(begun.job, created(remote), needs_claim=False)
     if written is not None:
-        duplicates.cancel_duplicates(written.job, [remote], world)
+        duplicates.cancel_duplicates(written.job, [remote], ports)
 
 
-def follow(job: Job, found: list[vertex.RemoteJob], world: World) -> None:
+def follow(job: Job, found: list[vertex.RemoteJob], ports: Ports) -> None:
     """Follow one of the jobs listed with our label, also before a create was answered; then cancel the others."""
     kept = choose(found)
-    written = world.store.apply(job, adopted(kept), needs_claim=False)
+    written = ports.store.apply(job, adopted(kept), needs_claim=False)
     if written is not None:
-        duplicates.cancel_duplicates(written.job, found, world)
+        duplicates.cancel_duplicates(written.job, found, ports)
 
 
 def choose(found: list[vertex.RemoteJob]) -> vertex.RemoteJob:

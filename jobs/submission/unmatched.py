@@ -7,12 +7,12 @@ from jobs.connection import JOB_LABEL
 from jobs.models import Job, Scope, UnmatchedJob
 from jobs.observation.observe import Listed
 from jobs.submission import duplicates, submit
-from jobs.submission.ports import World
+from jobs.submission.ports import Ports
 from jobs.submission.store import save_unmatched
 from jobs.vertex import RemoteJob
 
 
-def match_listed(scope_id: int, listed: Listed, world: World) -> None:
+def match_listed(scope_id: int, listed: Listed, ports: Ports) -> None:
     """Settle the active jobs of a scope that carry our label and that no row followed when they were listed.
 
     One whose request is known is followed, or it is a duplicate and is cancelled. One whose request is unknown, as
@@ -25,25 +25,25 @@ def match_listed(scope_id: int, listed: Listed, world: World) -> None:
     for remote in listed.unmatched:
         of_request[remote.labels.get(JOB_LABEL, "")].append(remote)
     for job_id, remotes in of_request.items():
-        if (job := world.store.get(job_id)) is not None:
+        if (job := ports.store.get(job_id)) is not None:
             if job.kind == place["kind"]:
-                settle_request(job, remotes, world)
+                settle_request(job, remotes, ports)
             continue
         for remote in remotes:
-            save_unmatched(remote, job=None, place=place, has_ended=False, now=world.clock.now())
+            save_unmatched(remote, job=None, place=place, has_ended=False, now=ports.clock.now())
     if listed.is_complete:
-        _end_missing(place, [remote.name for remote in listed.unmatched], world)
+        _end_missing(place, [remote.name for remote in listed.unmatched], ports)
 
 
-def settle_request(job: Job, remotes: list[RemoteJob], world: World) -> None:
+def settle_request(job: Job, remotes: list[RemoteJob], ports: Ports) -> None:
     """Follow one of the jobs listed for a request that follows none yet; every other is a duplicate."""
     if submit.is_unsent(job):
-        submit.follow(job, remotes, world)
+        submit.follow(job, remotes, ports)
     else:
-        duplicates.cancel_duplicates(job, remotes, world)
+        duplicates.cancel_duplicates(job, remotes, ports)
 
 
-def _end_missing(place: dict[str, Any], names: list[str], world: World) -> None:
+def _end_missing(place: dict[str, Any], names: list[str], ports: Ports) -> None:
     """What was listed as active before and is not any more has ended, or is followed by now."""
     gone = UnmatchedJob.objects.filter(**place, ended_at=None).exclude(remote_name__in=names)
-    gone.update(ended_at=world.clock.now())
+    gone.update(ended_at=ports.clock.now())

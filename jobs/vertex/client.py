@@ -151,7 +151,7 @@ class VertexClient(ResourceCaller):
         An item that is no job is left out and given to `on_odd`; without that it makes the whole answer unusable.
         """
         call = self._to_collection("GET", kind, project, region)
-        query = wire.list_query(filter, fields, "")
+        query = wire.list_query(filter, fields)
         for items in self._paged(call, COLLECTIONS[kind], query, before_page=before_page, tries=tries):
             yield list(_jobs(call, kind, items, on_odd))
 

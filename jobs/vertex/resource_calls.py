@@ -25,7 +25,7 @@ class ResourceCaller(Caller):
         except ValueError as error:
             raise errors.Refused(str(error), method="GET") from None
         call = answers.Call("GET", url, "Vertex AI")
-        query = wire.list_query("", (), "")
+        query = wire.list_query("", ())
         for items in self._paged(call, COLLECTION, query, before_page=before_page, tries=tries):
             yield [remote_resource(item, region=region) for item in items]
 

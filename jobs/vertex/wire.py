@@ -115,9 +115,9 @@ def _host(endpoint: str, region: str) -> str:
     return (endpoint or DEFAULT_ENDPOINT).rstrip("/").replace("{location}", region)
 
 
-def list_query(filter: str, fields: Sequence[str], page_token: str) -> dict[str, str]:  # noqa: A002 - Google's word
+def list_query(filter: str, fields: Sequence[str]) -> dict[str, str]:  # noqa: A002 - Google's word
     """Return the query of a list call; `fields` are names of the resource in camelCase, none = all."""
-    query = {"pageSize": str(PAGE_SIZE), "filter": filter, "readMask": ",".join(fields), "pageToken": page_token}
+    query = {"pageSize": str(PAGE_SIZE), "filter": filter, "readMask": ",".join(fields)}
     return {name: value for name, value in query.items() if value}
 
 

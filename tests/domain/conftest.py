@@ -66,9 +66,9 @@ class Cloud:
         self._emulator.set_clock(self._clock.now.timestamp())
         return self._clock.now
 
-    def script(self, story: str) -> None:
-        """Let jobs created from now on play `story` (emulator.lifecycle.stories)."""
-        self._emulator.script(story)
+    def script(self, story: str, match: str = "*", **times: Any) -> None:
+        """Let jobs created from now on that match play `story` (emulator.lifecycle.stories), with these times."""
+        self._emulator.script(story, match, **times)
 
     def fail(self, method: str, kind: str, *, times: int = 1, **plan: Any) -> None:
         """Let the next `times` calls of a method such as `customJobs.create` go wrong (emulator.scenarios.faults)."""

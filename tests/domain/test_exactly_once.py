@@ -13,7 +13,7 @@ from jobs.connection import INSTANCE_LABEL, JOB_LABEL
 from jobs.errors import NotPermitted
 from jobs.models import Discovery, ExternalJob, Installation, Job, JobEvent, Policy, Scope, Team, UnmatchedJob
 from jobs.queue import installation
-from jobs.steps import world
+from jobs.steps import ports
 from jobs.submission import submit
 from jobs.submission.advance import advance
 from jobs.submission.remote import VertexRemote
@@ -101,7 +101,7 @@ class TestLostClaim:
             remote = create(self, row, within=within)
             other = create(self, row, within=within)
             monkeypatch.undo()
-            world(cloud.clock).store.apply(row, submit.created(other), needs_claim=False)
+            ports(cloud.clock).store.apply(row, submit.created(other), needs_claim=False)
             return remote
 
         monkeypatch.setattr(VertexRemote, "create", overtaken)
@@ -387,7 +387,7 @@ class TestSweeps:
 
 
 def test_the_world_is_the_database_and_vertex_ai(request_job: RequestJob, cloud: Cloud) -> None:
-    advance(request_job().pk, world(cloud.clock))
+    advance(request_job().pk, ports(cloud.clock))
 
     assert len(cloud.jobs()) == 1
     assert Scope.objects.count() == 1

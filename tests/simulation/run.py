@@ -15,7 +15,7 @@ from jobs.states import JobState
 from jobs.submission import unmatched
 from jobs.submission.advance import advance
 from jobs.submission.cancel import cancel
-from jobs.submission.ports import World
+from jobs.submission.ports import Ports
 from tests.simulation.database import Database, Row, SimulatedStore
 from tests.simulation.kernel import EPOCH, Kernel, Killed
 from tests.simulation.vertex import Cloud, SimulatedRemote
@@ -150,12 +150,12 @@ class Simulation:
         watch = Watch(began_at=self.kernel.now)  # a new process remembers nothing
         clock = self.make_clock(self.kernel, self.skews[which])
         store, remote = SimulatedStore(self.database, watch, clock), SimulatedRemote(self.cloud, clock)
-        world = World(store, remote, clock)  # type: ignore[arg-type]
+        ports = Ports(store, remote, clock)  # type: ignore[arg-type]
         while True:
             try:
                 store.trusted_since()  # as every sweep does
                 for pk in list(self.database.rows):
-                    advance(pk, world)
+                    advance(pk, ports)
             except OperationalError:
                 self.kernel.log("{} lost its connection to the database.", NAMES[which])
             self.kernel.sleep(self._pause())
@@ -175,11 +175,11 @@ class Simulation:
         while True:
             self.kernel.sleep(30)
             try:
-                self._poll(World(store, remote, clock), remote)  # type: ignore[arg-type]
+                self._poll(Ports(store, remote, clock), remote)  # type: ignore[arg-type]
             except (OperationalError, vertex.VertexError):
                 continue
 
-    def _poll(self, world: World, remote: SimulatedRemote) -> None:
+    def _poll(self, ports: Ports, remote: SimulatedRemote) -> None:
         """Poll the scope as `observe` does: record what rows follow, settle what none follows."""
         if not self.cloud.lives:
             return
@@ -193,9 +193,9 @@ class Simulation:
                     self.database.observe(now, states.from_vertex(told.state))
         followed = {row.remote_name for row in self.database.rows.values()}
         for each in listed.values():
-            job = world.store.get(each.raw["labels"][JOB_LABEL]) if each.name not in followed else None
+            job = ports.store.get(each.raw["labels"][JOB_LABEL]) if each.name not in followed else None
             if job is not None:
-                unmatched.settle_request(job, [each], world)
+                unmatched.settle_request(job, [each], ports)
 
     def _kill(self) -> None:
         which = self.random.randrange(3)

@@ -12,7 +12,7 @@ from jobs import vertex
 from jobs.models import Job
 from jobs.queue.claims import JOB_LEASE
 from jobs.submission import cancel, submit
-from jobs.submission.ports import Change, Decide, World, Written
+from jobs.submission.ports import Change, Decide, Ports, Written
 from tests.simulation.kernel import Kernel
 from tests.simulation.run import Clock, Simulation, Violation
 
@@ -84,8 +84,8 @@ class TestMendsTakenOut:
             columns = dict(change.columns) | {"attempted_at": job.claimed_until - JOB_LEASE}
             return Change(change.events, columns)
 
-        def sent_whenever(begun: Written, world: World) -> None:
-            create(replace(begun, read_at=world.clock.monotonic()), world)
+        def sent_whenever(begun: Written, ports: Ports) -> None:
+            create(replace(begun, read_at=ports.clock.monotonic()), ports)
 
         create = submit._create
         monkeypatch.setattr(submit, "begin_create", dated_early)
@@ -102,16 +102,16 @@ class TestMendsTakenOut:
     ) -> None:
         """A5: a second job that had ended kept the request from being settled for ever."""
 
-        def cancel_first(job: Job, found: list[vertex.RemoteJob], world: World) -> None:
+        def cancel_first(job: Job, found: list[vertex.RemoteJob], ports: Ports) -> None:
             kept = submit.choose(found)
             for other in found:
                 if other.name != kept.name:
                     try:
-                        world.remote.cancel(world.store.record_unmatched(job, other, has_ended=False))
+                        ports.remote.cancel(ports.store.record_unmatched(job, other, has_ended=False))
                     except vertex.VertexError as error:
-                        world.store.apply(job, submit.failed(error))
+                        ports.store.apply(job, submit.failed(error))
                         return
-            world.store.apply(job, submit.adopted(kept), needs_claim=False)
+            ports.store.apply(job, submit.adopted(kept), needs_claim=False)
 
         monkeypatch.setattr(submit, "follow", cancel_first)
 

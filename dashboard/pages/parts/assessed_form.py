@@ -93,9 +93,10 @@ def _context(form: Compose, team: Team, submission: Submission, resources: Known
         by=by,
         is_preview=True,
         expected=form.expected,
+        cap_usd=form.cap_usd,
     )
     states = known_quotas.recent_quotas(submission.project, submission.region, now=now)
-    return replace(requests.with_cap(context, team, form.cap_usd), quota_states=states)
+    return replace(context, quota_states=states)
 
 
 def _strategies(form: Compose, assessment: Assessment | None) -> dict[str, Any]:

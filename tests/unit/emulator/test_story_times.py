@@ -1,0 +1,39 @@
+"""A story with times of its own: a test says how long a job waits and runs, and when it is preempted."""
+
+import urllib.error
+from typing import Any
+
+import pytest
+
+from emulator.testing import Running
+from tests.unit.emulator.conftest import JOBS, job_body
+
+
+def history(emulator: Running, job: dict[str, Any]) -> list[str]:
+    return [step["state"].removeprefix("JOB_STATE_") for step in emulator.truth(job["name"])["jobs"][0]["history"]]
+
+
+def test_replace_those_of_the_story_for_jobs_that_match(scripted: Running) -> None:
+    scripted.script("happy", "mine", queue_seconds=100, run_seconds=60, preempt_after=[40])
+    spot = {"strategy": "SPOT"}
+    mine, other = (scripted.call("POST", JOBS, job_body(name=name, scheduling=spot)) for name in ("mine", "other"))
+    scripted.advance(90)
+    assert (history(scripted, mine), history(scripted, other)) == (["QUEUED"], ["QUEUED", "PENDING"])
+
+    scripted.advance(1_000)
+
+    assert history(scripted, mine) == ["QUEUED", "PENDING", "RUNNING", "PENDING", "RUNNING", "SUCCEEDED"]
+    assert history(scripted, other) == ["QUEUED", "PENDING", "RUNNING", "SUCCEEDED"]
+
+
+@pytest.mark.parametrize(
+    "times",
+    [{"run_seconds": -1}, {"run_seconds": "long"}, {"capacity": 1}, {"preempt_after": 3}, {"run_seconds": True}],
+)
+def test_that_are_none_are_refused(scripted: Running, times: dict[str, Any]) -> None:
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        scripted.call("POST", "/_emulator/script", {"match": "*", "story": "happy", "times": times})
+
+    with refused.value as answer:
+        assert answer.code == 400
+    assert scripted.call("GET", "/_emulator/script")["rules"] == []
