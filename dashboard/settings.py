@@ -153,6 +153,15 @@ LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "board"
 LOGOUT_REDIRECT_URL = "login"
 
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+    "rows": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "LOCATION": "rows",
+        "OPTIONS": {"MAX_ENTRIES": 5_000},  # about 15 MB
+    },
+}
+
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("es", "Español"), ("pt", "Português"), ("id", "Bahasa Indonesia")]
 LOCALE_PATHS = [BASE_DIR / "dashboard" / "locale"]

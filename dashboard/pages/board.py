@@ -1,6 +1,6 @@
 """The board: every job that has not ended and what has just ended, each with its next event and its times."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -9,17 +9,18 @@ from uuid import UUID
 from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import HttpResponse, QueryDict
+from django.utils import timezone
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
-from dashboard.access import Request, teams_of, teams_where
+from dashboard.access import Request, jobs_of, teams_of, teams_where
 from dashboard.drawing.marks import strategy_label
-from dashboard.drawing.scale import Scale, axis
+from dashboard.drawing.scale import axis
 from dashboard.drawing.track import board_scale
 from dashboard.pages.parts.board_rows import (
     GROUPINGS,
     HEADINGS,
     SORTS,
-    BoardRow,
     Viewer,
     board_row,
     group_of,
@@ -28,10 +29,17 @@ from dashboard.pages.parts.board_rows import (
     sort_key,
 )
 from dashboard.pages.parts.board_strip import billed_since, day_of, strip_of
+from dashboard.pages.parts.drawn_rows import RowLook, draw_row, kept_rows
 from dashboard.pages.parts.fragments import live_page, version_of, wants_part
 from dashboard.pages.parts.search import read_search
-from dashboard.queries.board import get_board_state, jobs_on_board, list_board, list_board_events, load_jobs
-from dashboard.queries.jobs import list_failing_scopes
+from dashboard.queries.board import (
+    get_board_state,
+    jobs_on_board,
+    list_board,
+    list_board_events,
+    list_silent,
+    load_jobs,
+)
 from dashboard.queries.persistent_resources import get_holdings_for
 from dashboard.queries.saved_views import list_saved_views
 from jobs.clock import display_now
@@ -110,22 +118,40 @@ def board_context(request: Request, asked: Asked, now: datetime, listed: list[Jo
     chosen = [job for job in everything if getattr(job, "is_found", True)]
     chosen = [job for job in chosen if needs(job, viewer, reruns)] if asked.needs_me else chosen
     page = _page(chosen, asked, viewer, reruns, now)
-    headings = {job.pk: heading for (_, heading), job in page.object_list}
-    scale = board_scale(now, AXES[asked.hours])
-    loaded = load_jobs(jobs, list(headings))
-    events, changes = list_board_events(loaded, scale.start, billed_since(everything, day_of(now)), day_of(now))
-    rows, silent = _rows(request, loaded, viewer, scale, events)
+    shown = [job for _, job in page.object_list]
+    silent = list_silent(shown, timezone.now())
+    shows_team = asked.who == "all" and len(teams_of(request.user)) > 1
+    look = RowLook(viewer, board_scale(now, AXES[asked.hours]), asked.hidden, shows_team)
+    rows, changes = _rows(request, shown, look, silent, billed_since(everything, day_of(now)))
     return {
         "now": now,
         "strip": strip_of(everything, viewer, reruns, now, changes),
         "count": len(everything),
         "page": page,
-        "groups": _in_groups(rows, headings),
-        "axis": axis(scale, NEAR_NOW),
+        "groups": _in_groups(page.object_list, rows),
+        "axis": axis(look.scale, NEAR_NOW),
         "silent": silent,
         "is_quiet": all(job.is_finished for job in everything),
         "has_jobs": bool(everything) or jobs.exists(),
     }
+
+
+def _rows(
+    request: Request, shown: Sequence[Job], look: RowLook, silent: Sequence[Scope], billed: Sequence[Job]
+) -> tuple[dict[UUID, SafeString], dict[UUID, list[JobEvent]]]:
+    """Return the row of each job, and the changes of state of the billed ones as `list_board_events` gives them.
+
+    A whole page draws every row, so that whoever has just changed something sees it.
+    """
+    scale, keys = look.scale, {job.pk: look.key_of(job, silent) for job in shown}
+    rows = kept_rows(keys) if wants_part(request) else {}
+    loaded = load_jobs(jobs_of(request.user), [pk for pk in keys if pk not in rows])
+    events, changes = list_board_events(loaded, scale.start, billed, day_of(scale.now))
+    held = get_holdings_for(request.user, loaded)
+    for job in loaded:
+        row = board_row(job, look.viewer, scale, events[job.pk], silent, held)
+        rows[job.pk] = draw_row(request, row, look, keys[job.pk])
+    return rows, changes
 
 
 def _list(jobs: QuerySet[Job], asked: Asked, now: datetime) -> list[Job]:
@@ -151,15 +177,6 @@ def _page(jobs: Sequence[Job], asked: Asked, viewer: Viewer, reruns: frozenset[U
     """Return one page of (group, job), in the order of the address."""
     grouped = [(_group(job, asked, viewer, reruns), job) for job in jobs]
     return Paginator(sorted(grouped, key=_order(asked, now)), PAGE_SIZE).get_page(asked.page)
-
-
-def _rows(
-    request: Request, jobs: Sequence[Job], viewer: Viewer, scale: Scale, events: dict[UUID, list[JobEvent]]
-) -> tuple[list[BoardRow], list[Scope]]:
-    """Return the rows of these jobs, read whole, and the scopes for which Vertex AI does not answer."""
-    silent = list_failing_scopes(jobs)
-    held = get_holdings_for(request.user, jobs)
-    return [board_row(job, viewer, scale, events[job.pk], silent, held) for job in jobs], silent
 
 
 def viewer_of(request: Request) -> Viewer:
@@ -198,9 +215,12 @@ def _columns(query: QueryDict, asked: Asked) -> list[tuple[str, str, bool]]:
     return columns
 
 
-def _in_groups(rows: Sequence[BoardRow], headings: dict[UUID, str]) -> list[tuple[str, list[BoardRow]]]:
-    """Return the rows of each heading, in order."""
-    groups: dict[str, list[BoardRow]] = {}
-    for row in rows:
-        groups.setdefault(headings[row.job.pk], []).append(row)
+def _in_groups(
+    listed: Iterable[tuple[tuple[int, str], Job]], rows: Mapping[UUID, SafeString]
+) -> list[tuple[str, list[SafeString]]]:
+    """Return the rows of each heading, in order; a job that was deleted meanwhile has none."""
+    groups: dict[str, list[SafeString]] = {}
+    for (_key, heading), job in listed:
+        if job.pk in rows:
+            groups.setdefault(heading, []).append(rows[job.pk])
     return list(groups.items())

@@ -29,14 +29,30 @@ def approvals_for(user: User, today: date) -> QuerySet[Approval]:
     voted = Vote.objects.filter(job=OuterRef("job"), asked_at=OuterRef("asked_at"), voter=user)
     found = _open_approvals(user).exclude(job__owner=user).exclude(Exists(voted))
     if user.is_superuser:
-        named = Q(approver_names="") | Q(approver_names__contains=f",{user.get_username()},")
-        return found.filter(named | Q(Exists(deciders)))
+        return found.filter(_names(user) | Q(Exists(deciders)))
     return found.filter(in_teams_of(user, "job__team", "decide")).filter(Exists(deciders))
+
+
+def approvals_in_own_name(user: User) -> QuerySet[Approval]:
+    """Return those of `approvals_for` that need `user` while the person is nobody's deputy.
+
+    Their own roles, which every request loads, tell most of it, so that this costs a page much less.
+    """
+    given = Q(voter=user) if user.is_superuser else Q(voter=user) | Q(counts_for=user)
+    voted = Vote.objects.filter(given, job=OuterRef("job"), asked_at=OuterRef("asked_at"))
+    by_role = Q(role_needed="lead") & in_teams_of(user, "job__team", "manage")
+    by_role |= Q(role_needed="approver") & in_teams_of(user, "job__team", "approve")
+    return _open_approvals(user).filter(by_role, _names(user)).exclude(job__owner=user).exclude(Exists(voted))
+
+
+def deputies_of(user: User, today: date) -> QuerySet[Deputy]:
+    """Return for whom `user` decides on a day, in UTC."""
+    return Deputy.objects.filter(deputy=user, first_day__lte=today, last_day__gte=today, ended_at=None)
 
 
 def _deciders(user: User, today: date) -> QuerySet[Membership]:
     """Return the memberships by which a vote of `user` would count for the question of the outer query."""
-    away = Deputy.objects.filter(deputy=user, first_day__lte=today, last_day__gte=today, ended_at=None)
+    away = deputies_of(user, today)
     counted = Vote.objects.filter(
         job=OuterRef(OuterRef("job")), asked_at=OuterRef(OuterRef("asked_at")), counts_for=OuterRef("user")
     )
@@ -54,6 +70,11 @@ def _deciders(user: User, today: date) -> QuerySet[Membership]:
         )
         .filter(roles, in_names)
     )
+
+
+def _names(user: User) -> Q:
+    """Return the condition that policy lets everybody with the role decide, or this person by name."""
+    return Q(approver_names="") | Q(approver_names__contains=f",{user.get_username()},")
 
 
 def _open_approvals(user: User) -> QuerySet[Approval]:

@@ -14,13 +14,14 @@ from django.db.models import Case, Count, Max, Q, QuerySet, Sum, When
 from dashboard.access import jobs_of
 from dashboard.queries.spending import COLUMNS as SPENDING_COLUMNS
 from dashboard.queries.spending import began_before
-from jobs.models import Job, JobEvent
+from jobs.models import Job, JobEvent, Scope
 from jobs.models.job import JobQuerySet
+from jobs.recent import Recent
 
 COLUMNS = (
     *SPENDING_COLUMNS, "team", "owner", "kind", "display_name", "region", "strategy", "machines",
-    "state_since", "requested_at", "approved_at", "submitted_at", "expected_seconds", "estimate_usd", "max_usd",
-    "cloned_from", "metrics__ends_at", "cancel_requested_at", "over_approved_at", "restarts", "failures",
+    "project", "state_since", "requested_at", "approved_at", "submitted_at", "expected_seconds", "estimate_usd",
+    "max_usd", "cloned_from", "metrics__ends_at", "cancel_requested_at", "over_approved_at", "restarts", "failures",
 )  # fmt: skip
 """What orders, groups and counts the jobs of the board; the rows that are drawn are read whole."""
 DRAWN = (JobEvent.Kind.STATE, JobEvent.Kind.RESTARTED, JobEvent.Kind.MACHINES_LOST, JobEvent.Kind.EXPLAINED)
@@ -30,6 +31,10 @@ MAX_JOBS = 2_000
 """Jobs of one board; of more, those that changed last."""
 MAX_EVENTS = 4_000
 """Events of all rows of one page: fifty rows with eighty changes each in the hours that are drawn."""
+
+
+MAX_SCOPES = 200
+"""Scopes that fail at the same time; of more, those that have failed for longest."""
 
 
 def jobs_on_board(user: User, who: str) -> JobQuerySet:
@@ -78,10 +83,26 @@ def get_board_state(
 
 
 def load_jobs(jobs: JobQuerySet, keys: Sequence[UUID]) -> list[Job]:
-    """Return the jobs with these keys and their approvals, in the order of the keys; one query."""
-    loaded = jobs.with_silence().select_related("approval__decided_by", "metrics", "attempt__fallback")
+    """Return the jobs with these keys and their approvals, in the order of the keys; one query, none for no key."""
+    if not keys:
+        return []
+    loaded = jobs.select_related("approval__decided_by", "metrics", "attempt__fallback")
     found = {job.pk: job for job in loaded.filter(pk__in=keys).defer(*DEFERRED)}
     return [found[key] for key in keys if key in found]
+
+
+def list_silent(jobs: Iterable[Job], now: datetime) -> list[Scope]:
+    """Return the scopes of these jobs for which Vertex AI did not answer at most ten seconds before `now`."""
+    scopes = {(job.project, job.region, job.kind) for job in jobs if not job.is_finished and job.is_remote}
+    return [each for each in _silent.get(None, now) if (each.project, each.region, each.kind) in scopes]
+
+
+def _load_silent(_: None, __: datetime) -> list[Scope]:
+    return list(Scope.objects.filter(failing_since__isnull=False).order_by("failing_since", "pk")[:MAX_SCOPES])
+
+
+_silent: Recent[None, list[Scope]] = Recent(_load_silent)
+_silent.forget_when_saved(Scope)
 
 
 def list_board_events(

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.functional import cached_property
 
 from dashboard.access import teams_where
-from dashboard.queries.approvals import approvals_for
+from dashboard.queries.approvals import approvals_for, approvals_in_own_name, deputies_of
 from dashboard.queries.messages import unread_of
 from dashboard.sign_in_providers import Provider
 
@@ -64,12 +64,20 @@ class Frame:
 
     @cached_property
     def _counts(self) -> dict[str, int]:
-        """Count both in one query, for every page shows both."""
+        """Count what every page shows: one query, one more for somebody who is a deputy today."""
         if self.user is None:
             return {}
         today = timezone.now().date()
-        first, second = _counted("to_decide", approvals_for(self.user, today)), _counted("unread", unread_of(self.user))
-        return dict(first.union(second, all=True))
+        counted = {
+            "to_decide": approvals_in_own_name(self.user),
+            "unread": unread_of(self.user),
+            "deputies": deputies_of(self.user, today),
+        }
+        first, *others = (_counted(name, rows) for name, rows in counted.items())
+        found = dict(first.union(*others, all=True))
+        if found["deputies"]:
+            found["to_decide"] = approvals_for(self.user, today).count()
+        return found
 
     @property
     def to_decide(self) -> int:
@@ -93,7 +101,7 @@ class Frame:
 
 
 def _counted(name: str, rows: QuerySet[Any]) -> QuerySet[Any, Any]:
-    """Return one row (name, how many rows there are), or no row where there are none."""
+    """Return one row: the name, and how many rows there are."""
     counted: QuerySet[Any, Any] = rows.order_by().values_list(Value(name)).annotate(Count("pk"))
     return counted
 

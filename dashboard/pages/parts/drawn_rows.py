@@ -1,0 +1,80 @@
+"""The rows of the board as HTML; a live part draws again only those that have changed, and each once a minute.
+
+Many people watch the same jobs, and most of their rows read the same. What a row shows beside its job is in the key
+under which it is kept; what may change without the job is never kept: open approvals and waits for a
+persistent resource.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.core.cache import caches
+from django.middleware.csrf import get_token
+from django.template.loader import get_template
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.timezone import get_current_timezone_name
+from django.utils.translation import get_language
+
+from dashboard.access import Request
+from dashboard.drawing.scale import Scale
+from dashboard.pages.parts.board_rows import BoardRow, Viewer
+from dashboard.pages.parts.fragments import version_of
+from dashboard.queries.board import NEWEST, SUMS
+from jobs.models import Job, Scope
+from jobs.states import WAITING_AT_VERTEX, JobState
+from jobs.strategies.persistent import STRATEGY
+
+KEPT_SECONDS = 60
+"""Lengths and costs grow, so a row is drawn anew after that."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowLook:
+    """What rows show beside their jobs."""
+
+    viewer: Viewer
+    scale: Scale
+    hidden: Collection[str]
+    shows_team: bool
+
+    def key_of(self, job: Job, silent: Sequence[Scope]) -> str:
+        """Return what the row is kept under, "" for one that is drawn each time."""
+        is_watched = job.strategy == STRATEGY.key and job.state in WAITING_AT_VERTEX
+        if job.state == JobState.AWAITING_APPROVAL or is_watched:
+            return ""
+        of_job = [getattr(job, name) for name in (*NEWEST, *SUMS)]
+        is_silent = any(
+            (job.project, job.region, job.kind) == (each.project, each.region, each.kind) for each in silent
+        )
+        of_viewer = job.owner_id == self.viewer.pk, job.team_id in self.viewer.requests_in
+        minute = (int(self.scale.now.timestamp()) + job.pk.int) // KEPT_SECONDS  # not of all rows at once
+        reader = get_language(), get_current_timezone_name()
+        look = minute, self.scale.length, sorted(self.hidden), self.shows_team, reader
+        return version_of(job.pk, of_job, is_silent, of_viewer, look)
+
+
+def kept_rows(keys: dict[UUID, str]) -> dict[UUID, SafeString]:
+    """Return the rows that are kept, by job; `keys` as `RowLook.key_of` gives them."""
+    found = caches["rows"].get_many([key for key in keys.values() if key])
+    return {pk: mark_safe(found[key]) for pk, key in keys.items() if key in found}  # noqa: S308  # drawn by `draw_row`
+
+
+def draw_row(request: Request, row: BoardRow, look: RowLook, key: str) -> SafeString:
+    """Draw a row and keep it under its key."""
+    context: dict[str, Any] = {
+        "each": row,
+        "row": row.row,
+        "job": row.job,
+        "now": look.scale.now,
+        "is_own": row.job.owner_id == look.viewer.pk,
+        "shows_team": look.shows_team,
+        "hidden": look.hidden,
+    }
+    if row.may_decide:
+        context["csrf_token"] = get_token(request)
+    html = mark_safe(get_template("board/row.html").render(context))  # noqa: S308  # escaped by the template
+    if key:
+        caches["rows"].set(key, str(html), KEPT_SECONDS)
+    return html

@@ -1,0 +1,129 @@
+"""Rows of the board that are kept for others who watch: each viewer reads what a row drawn anew would say."""
+
+import re
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.cache import caches
+from django.test import Client
+from django.utils.safestring import SafeString
+
+from dashboard.access import Request
+from dashboard.pages import board
+from dashboard.pages.parts.board_rows import BoardRow
+from dashboard.pages.parts.drawn_rows import RowLook, draw_row
+from jobs import transitions
+from jobs.models import Scope, Team
+from jobs.people.accounts import set_reader
+from tests.conftest import person
+from tests.pages.conftest import MakeJob, SignIn
+from tests.support.clock import Clock
+
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+STATES = ("awaiting_approval", "queued", "running", "succeeded", "failed")
+ADDRESSES = ("/", "/?who=all", "/?who=mine", "/?hide=machines&hide=times", "/?hours=48", "/?group=owner")
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept() -> None:
+    caches["rows"].clear()
+
+
+def live_part(client: Client, address: str = "/") -> str:
+    answer = client.get(address, headers={"HX-Request": "true"})
+    assert answer.status_code == 200
+    return re.sub(r'name="csrfmiddlewaretoken" value="[^"]+"', "", answer.content.decode())
+
+
+class TestEverybodyReadsTheirOwnBoard:
+    def test_as_if_no_row_was_kept(
+        self, make_job: MakeJob, team: Team, owner: User, teammate: User, approver: User, admin: User, signed_in: SignIn
+    ) -> None:
+        for state in STATES:
+            make_job(state, by=owner)
+            make_job(state, by=teammate)
+        make_job("queued", strategy="SPOT")
+        in_kathmandu = person("far-away", team, "engineer")
+        set_reader(in_kathmandu, time_zone="Asia/Kathmandu", language="")
+        in_spanish = person("lectora", team, "viewer")
+        set_reader(in_spanish, time_zone="", language="es")
+        people = [owner, teammate, approver, admin, in_kathmandu, in_spanish, person("looker", team, "viewer")]
+        asked = [(signed_in(each), address) for each in people for address in ADDRESSES]
+
+        anew = []
+        for client, address in asked:
+            caches["rows"].clear()
+            anew.append(live_part(client, address))
+        for _ in range(2):  # rows that others have drawn, then all of them
+            assert [live_part(client, address) for client, address in asked] == anew
+
+    def test_a_stranger_sees_no_row_that_is_kept(
+        self, make_job: MakeJob, owner: User, stranger: User, signed_in: SignIn
+    ) -> None:
+        make_job("running", name="secret-plan")
+        assert "secret-plan" in live_part(signed_in(owner))
+
+        assert "secret-plan" not in live_part(signed_in(stranger))
+        assert "secret-plan" not in live_part(signed_in(stranger), "/?who=all")
+
+
+class TestARowIsDrawnAgain:
+    def test_when_its_job_changes(self, make_job: MakeJob, owner: User, clock: Clock, signed_in: SignIn) -> None:
+        job, client = make_job("running"), signed_in(owner)
+        assert "SUCCEEDED" not in live_part(client)
+
+        transitions.transition(job, "succeeded", now=clock.forward(seconds=1), message="It is done.")
+
+        assert "SUCCEEDED" in live_part(client)
+
+    def test_after_a_minute(self, make_job: MakeJob, owner: User, clock: Clock, signed_in: SignIn) -> None:
+        make_job("running")
+        client = signed_in(owner)
+        before = live_part(client)
+
+        clock.forward(seconds=60)
+
+        lengths = [re.search(r'<b class="length">([^<]+)', part) for part in (before, live_part(client))]
+        assert None not in lengths
+        assert len({each[1] for each in lengths if each}) == 2
+
+    def test_when_vertex_ai_stops_answering(
+        self, make_job: MakeJob, owner: User, clock: Clock, signed_in: SignIn
+    ) -> None:
+        job, client = make_job("running"), signed_in(owner)
+        assert "last seen" not in live_part(client)
+
+        Scope.objects.update_or_create(
+            project=job.project, region=job.region, kind=job.kind,
+            defaults={"failing_since": clock.now, "last_error": "503"},
+        )  # fmt: skip
+
+        assert "last seen" in live_part(client)
+
+    def test_on_a_whole_page(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
+        job, client = make_job("running"), signed_in(owner)
+        live_part(client)
+        type(job).objects.filter(pk=job.pk).update(display_name="another name")
+
+        assert "another name" in client.get("/").content.decode()
+
+
+def test_a_second_viewer_costs_only_the_rows_that_are_never_kept(
+    make_job: MakeJob, team: Team, teammate: User, signed_in: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for state in STATES:
+        make_job(state)
+    drawn: list[str] = []
+
+    def counted(request: Request, row: BoardRow, look: RowLook, key: str) -> SafeString:
+        drawn.append(row.job.state)
+        return draw_row(request, row, look, key)
+
+    monkeypatch.setattr(board, "draw_row", counted)
+    live_part(signed_in(teammate))
+    assert sorted(drawn) == sorted(STATES)
+    drawn.clear()
+
+    live_part(signed_in(person("another", team, "engineer")))
+
+    assert drawn == ["awaiting_approval"]
