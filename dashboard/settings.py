@@ -70,6 +70,7 @@ MIDDLEWARE = [
     "dashboard.access.private.NoStoreMiddleware",
     "dashboard.api.middleware.ProblemMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -77,7 +78,7 @@ MIDDLEWARE = [
     "dashboard.access.proxied.ProxyMiddleware",
     "dashboard.access.browsers.BrowserMiddleware",
     "dashboard.access.auditing.AuditMiddleware",
-    "dashboard.access.time_zones.TimeZoneMiddleware",
+    "dashboard.access.reader.ReaderMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -101,6 +102,7 @@ TEMPLATES = [
                 "dashboard.queries.frame.frame",
             ],
             "builtins": [
+                "django.templatetags.i18n",
                 "template_partials.templatetags.partials",
                 "dashboard.drawing.tags",
             ],
@@ -161,9 +163,12 @@ CACHES = {
     },
 }
 
-LANGUAGE_CODE = "en-us"
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("es", "Español"), ("pt", "Português"), ("id", "Bahasa Indonesia")]
+LOCALE_PATHS = [BASE_DIR / "dashboard" / "locale"]
+FORMAT_MODULE_PATH = ["dashboard.formats"]
 TIME_ZONE = env.text("TRAINBOARD_TIME_ZONE", "UTC")
-USE_I18N = False
+USE_I18N = True
 USE_TZ = True
 
 STATIC_URL = "static/"

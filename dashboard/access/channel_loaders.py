@@ -2,11 +2,12 @@
 
 from django.core.exceptions import PermissionDenied
 from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext_lazy as _
 
 from dashboard.access.roles import Request, can, in_teams_of
 from jobs.models import Channel, Team
 
-REFUSAL = "Your role in this team does not set its channels; a lead does."
+REFUSAL = _("Your role in this team does not set its channels; a lead does.")
 
 
 def channel_for(request: Request, pk: int) -> Channel:

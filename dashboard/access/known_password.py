@@ -17,6 +17,7 @@ from django.core.exceptions import ImproperlyConfigured, PermissionDenied, Valid
 from django.db import DatabaseError, connections
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.functional import SimpleLazyObject
+from django.utils.translation import gettext as _
 
 from dashboard import rehearsal
 
@@ -44,11 +45,11 @@ class NotTheKnownPassword:
     def validate(self, password: str, user: Any = None) -> None:  # noqa: ARG002 - Django's signature
         """Raise ValidationError for the demo's password."""
         if password == rehearsal.PASSWORD:
-            raise ValidationError("This is the password of the demo, which everybody knows.", code="known_password")
+            raise ValidationError(_("This is the password of the demo, which everybody knows."), code="known_password")
 
     def get_help_text(self) -> str:
         """Return what is asked of a password."""
-        return "Your password can’t be the one of the demo."
+        return _("Your password can’t be the one of the demo.")
 
 
 class KnownPasswordMiddleware:

@@ -8,6 +8,8 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404
 from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from dashboard.access.roles import Request, can, in_teams_of, teams_of
 from jobs.models import Budget, Draft, Job, PersistentResource, ShownJob, Team, Template, hide_in
@@ -15,9 +17,11 @@ from jobs.models.job import JobQuerySet
 from jobs.models.persistent_resource import PersistentResourceQuerySet
 
 REFUSALS = {
-    "cancel": "Your role in this team lets you look at jobs; an engineer, approver or lead may cancel them.",
-    "decide": "Your role in this team lets you look at its jobs; an approver or lead decides.",
-    "approve": "Your role in this team does not decide about jobs; an approver or lead does.",
+    "cancel": gettext_lazy(
+        "Your role in this team lets you look at jobs; an engineer, approver or lead may cancel them."
+    ),
+    "decide": gettext_lazy("Your role in this team lets you look at its jobs; an approver or lead decides."),
+    "approve": gettext_lazy("Your role in this team does not decide about jobs; an approver or lead does."),
 }
 MAX_DIGITS = 18
 """Digits of a key; a longer one fits no column."""
@@ -79,7 +83,7 @@ def template_for(request: Request, pk: int, verb: str = "see") -> Template:
     """Return the template, or 404 for people outside its team, or 403 where `verb` asks for more than they may."""
     template = get_object_or_404(templates_of(request.user), pk=pk)
     if verb != "see" and not can(request.user, verb, template.team):
-        raise PermissionDenied("Your role in this team lets you look at its templates; an engineer may change them.")
+        raise PermissionDenied(_("Your role in this team lets you look at its templates; an engineer may change them."))
     return template
 
 
@@ -100,7 +104,7 @@ def team_for(request: Request, pk: int, verb: str = "see") -> Team:
         raise Http404("no such team")
     if verb != "see" and not can(request.user, verb, team):
         raise PermissionDenied(
-            "Your role in this team lets you look at its settings and budgets; a lead may change them."
+            _("Your role in this team lets you look at its settings and budgets; a lead may change them.")
         )
     return team
 
@@ -123,5 +127,5 @@ def budget_for(request: Request, pk: int, verb: str = "see") -> Budget:
     """Return a budget of the person's teams, or 404 for people outside them, or 403 as for `team_for`."""
     row = get_object_or_404(Budget.objects.filter(in_teams_of(request.user)).select_related("team"), pk=pk)
     if verb != "see" and not can(request.user, verb, row.team):
-        raise PermissionDenied("Only leads of the team set its budgets.")
+        raise PermissionDenied(_("Only leads of the team set its budgets."))
     return row

@@ -8,6 +8,7 @@ from django.contrib.auth import login
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.utils.translation import gettext_lazy as _
 
 from dashboard.access import iap
 from dashboard.access.addresses import client_address
@@ -52,5 +53,5 @@ class ProxyMiddleware:
         return self.get_response(request)
 
 
-NOT_SIGNED = "This site is reached through Google Identity-Aware Proxy, and this request was not signed by it."
-NO_KEYS = "The keys of Google Identity-Aware Proxy cannot be read at the moment. Try again in a minute."
+NOT_SIGNED = _("This site is reached through Google Identity-Aware Proxy, and this request was not signed by it.")
+NO_KEYS = _("The keys of Google Identity-Aware Proxy cannot be read at the moment. Try again in a minute.")

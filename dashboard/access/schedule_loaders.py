@@ -5,11 +5,12 @@ from uuid import UUID
 from django.core.exceptions import PermissionDenied
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext_lazy as _
 
 from dashboard.access.roles import Request, can, in_teams_of
 from jobs.models import Schedule, ScheduleRun
 
-REFUSAL = "Only its owner and leads of the team change a schedule."
+REFUSAL = _("Only its owner and leads of the team change a schedule.")
 
 
 def schedules_of(request: Request) -> QuerySet[Schedule]:

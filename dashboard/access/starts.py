@@ -6,6 +6,7 @@ from decimal import Decimal
 
 from django.http import Http404
 from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
 
 from dashboard.access.loaders import draft_for, job_for, parse_key, parse_uuid, resource_for, template_for
 from dashboard.access.roles import Request, teams_where
@@ -61,7 +62,7 @@ def _from_template(request: Request, key: str) -> Start:
         team=template.team,
         expected=timedelta(seconds=template.expected_seconds),
         cap_usd=template.cap_usd,
-        words=f"From the template {template.name} of {template.team}.",
+        words=_("From the template %(name)s of %(team)s.") % {"name": template.name, "team": template.team},
     )
 
 
@@ -69,14 +70,16 @@ def _from_job(request: Request, key: str) -> Start:
     job = job_for(request, parse_uuid(key))
     if "trial" in request.GET:
         return _from_trial(job, request.GET["trial"])
-    verb = "adopted" if job.is_adopted else "requested"
+    words = _("A copy of %(name)s, which %(person)s requested.")
+    if job.is_adopted:
+        words = _("A copy of %(name)s, which %(person)s adopted.")
     return Start(
         submission=requests.submission_of(job),
         team=job.team,
         expected=expected_of(job),
         cloned_from=job,
         cap_usd=job.cap_usd,
-        words=f"A copy of {job.display_name}, which {job.owner.get_username()} {verb}.",
+        words=words % {"name": job.display_name, "person": job.owner.get_username()},
     )
 
 
@@ -89,7 +92,8 @@ def _from_trial(job: Job, trial_id: str) -> Start:
         team=job.team,
         expected=ran or expected_of(job),
         cloned_from=job,
-        words=f"Trial {trial.trial_id} of {job.display_name} as a job, with its parameters as arguments.",
+        words=_("Trial %(trial)s of %(name)s as a job, with its parameters as arguments.")
+        % {"trial": trial.trial_id, "name": job.display_name},
     )
 
 
@@ -99,7 +103,7 @@ def _from_draft(request: Request, key: str) -> Start:
         submission=drafts.submission_of(draft),
         team=draft.team,
         expected=None if draft.expected_seconds is None else timedelta(seconds=draft.expected_seconds),
-        words="As it was imported.",
+        words=_("As it was imported."),
     )
 
 
@@ -117,9 +121,9 @@ def _from_resource(request: Request, key: str) -> Start:
         "replicaCount": "1",
     }
     body = {"jobSpec": {"persistentResourceId": row.resource_id, "workerPoolSpecs": [worker_pool]}}
-    job, _ = spec.read("custom_job", body)
+    job = spec.read("custom_job", body)[0]
     return Start(
         submission=Submission(kind="custom_job", project=row.project, region=row.region, job=job),
         team=team,
-        words=f"On the persistent resource {row.resource_id}.",
+        words=_("On the persistent resource %(name)s.") % {"name": row.resource_id},
     )

@@ -5,6 +5,7 @@ from decimal import Decimal
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from dashboard.drawing.figures import money
 from jobs.models import Job
@@ -27,7 +28,7 @@ def draw_amounts(job: Job) -> SafeString:
         '<rect class="track" y="{}" width="100%" height="{}" rx="3"/>'
         '<rect class="fill-{}" x="{}%" width="{}%" y="{}" height="{}" rx="3"/>{}'
         '<rect class="dot" x="{}%" width="3" y="{}" height="26"/>'
-        '<text class="now" x="{}%" y="22" text-anchor="{}">{} expected</text></svg>',
+        '<text class="now" x="{}%" y="22" text-anchor="{}">{}</text></svg>',
         _label(job, low, high),
         HEIGHT,
         TRACK_TOP,
@@ -42,20 +43,20 @@ def draw_amounts(job: Job) -> SafeString:
         TRACK_TOP - 6,
         _at(expected, scale),
         _anchor(_at(expected, scale)),
-        money(expected),
+        _("%(usd)s expected") % {"usd": money(expected)},
     )
 
 
 def _marks(job: Job, scale: Decimal) -> Iterator[SafeString]:
     """Yield the limit that asks and the most that may be spent, each a line with its text below the other's."""
-    marks = [("limit", job.limit_usd, "asks", 66), ("most", job.max_usd, "at most", 80)]
-    for name, usd, word, y in marks:
+    marks = [("limit", job.limit_usd, _("%(usd)s asks"), 66), ("most", job.max_usd, _("%(usd)s at most"), 80)]
+    for name, usd, words, y in marks:
         if usd is not None:
             x = _at(usd, scale)
             yield format_html(
                 '<line class="{0}-line" x1="{1}%" x2="{1}%" y1="{2}" y2="{3}"/>'
-                '<text x="{1}%" y="{4}" text-anchor="{5}">{6} {7}</text>',
-                name, x, TRACK_TOP - 4, y - 11, y, _anchor(x), money(usd), word,
+                '<text x="{1}%" y="{4}" text-anchor="{5}">{6}</text>',
+                name, x, TRACK_TOP - 4, y - 11, y, _anchor(x), words % {"usd": money(usd)},
             )  # fmt: skip
 
 
@@ -73,6 +74,8 @@ def _anchor(x: float) -> str:
 
 
 def _label(job: Job, low: Decimal, high: Decimal) -> str:
-    most = f"; at most {money(job.max_usd)}" if job.max_usd is not None else ""
-    limit = f"; a limit of {money(job.limit_usd)} asks" if job.limit_usd is not None else ""
-    return f"Expected {money(job.estimate_usd)}, {money(low)} to {money(high)}{most}{limit}."
+    expected = {"usd": money(job.estimate_usd), "low": money(low), "high": money(high)}
+    parts = [_("Expected %(usd)s, %(low)s to %(high)s") % expected]
+    parts += [_("at most %(usd)s") % {"usd": money(job.max_usd)}] if job.max_usd is not None else []
+    parts += [_("a limit of %(usd)s asks") % {"usd": money(job.limit_usd)}] if job.limit_usd is not None else []
+    return "; ".join(parts) + "."

@@ -1,5 +1,7 @@
 """The name of a browser from its User-Agent, which anybody can forge: it is only a hint for its owner."""
 
+from django.utils.translation import gettext as _
+
 BROWSERS = (("Edg/", "Edge"), ("OPR/", "Opera"), ("Firefox/", "Firefox"), ("Chrome/", "Chrome"), ("Safari/", "Safari"))
 SYSTEMS = (
     ("Android", "Android"),
@@ -15,4 +17,4 @@ def browser_name(agent: str) -> str:
     browser = next((name for sign, name in BROWSERS if sign in agent), "")
     system = next((name for sign, name in (*SYSTEMS, ("Linux", "Linux")) if sign in agent), "")
     known = " on ".join(filter(None, (browser, system)))
-    return known or agent[:60] or "unknown browser"
+    return known or agent[:60] or _("unknown browser")

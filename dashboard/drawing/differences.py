@@ -8,6 +8,8 @@ from difflib import SequenceMatcher
 from json import dumps
 from typing import Any
 
+from django.utils.translation import gettext_lazy
+
 from jobs.spec.compare import Change, Difference
 
 MAX_LENGTH = 2_000
@@ -25,6 +27,14 @@ class Piece:
     is_marked: bool = False
 
 
+CHANGE_WORDS = {
+    Change.ADDED: gettext_lazy("added"),
+    Change.REMOVED: gettext_lazy("removed"),
+    Change.CHANGED: gettext_lazy("changed"),
+    Change.SAME: gettext_lazy("same"),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class FieldRow:
     """One field as a row: how it changed and its two values in pieces; an absent side has none."""
@@ -33,6 +43,11 @@ class FieldRow:
     change: Change
     before: tuple[Piece, ...] = ()
     after: tuple[Piece, ...] = ()
+
+    @property
+    def change_word(self) -> str:
+        """How it changed, in the language of the page."""
+        return str(CHANGE_WORDS[self.change])
 
 
 def render_difference(row: Difference) -> FieldRow:

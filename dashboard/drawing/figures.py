@@ -3,11 +3,13 @@
 from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_UP, Decimal
 
-from django.utils import timezone
+from django.utils import dateformat, timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from jobs.cost import CENT, format_usd
 
-NO_PRICE = "no price known"
+NO_PRICE = gettext_lazy("no price known")
 
 
 def duration(length: timedelta | float | None) -> str:
@@ -35,7 +37,7 @@ def duration(length: timedelta | float | None) -> str:
 def ago(moment: datetime | None, now: datetime) -> str:
     """Return how long ago `moment` was, in one unit: "4 s ago", "12 min ago"; "in 4 s" for what is to come."""
     if moment is None:
-        return "never"
+        return _("never")
     seconds = round((now - moment).total_seconds())
     size = abs(seconds)
     for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
@@ -44,15 +46,17 @@ def ago(moment: datetime | None, now: datetime) -> str:
             break
     else:
         text = f"{size} s"
-    return f"in {text}" if seconds < 0 else f"{text} ago"
+    return (_("in %(length)s") if seconds < 0 else _("%(length)s ago")) % {"length": text}
 
 
 def countdown(moment: datetime, now: datetime) -> str:
     """Return how long is left until a job gives up and when that is: "gives up in 3 h 12 min (at 14:05 UTC)"."""
     at = local(moment)
-    day = "" if at.date() == local(now).date() else f"{at.day} {at:%b}, "
+    day = "" if at.date() == local(now).date() else dateformat.format(at, "j M, ")
     when = f"{day}{at:%H:%M} {zone(at)}"
-    return f"gives up in {duration(moment - now)} (at {when})" if moment > now else f"its wait ended at {when}"
+    if moment > now:
+        return _("gives up in %(length)s (at %(time)s)") % {"length": duration(moment - now), "time": when}
+    return _("its wait ended at %(time)s") % {"time": when}
 
 
 def spent(usd: Decimal, jobs: int) -> str:
@@ -67,7 +71,7 @@ def spent(usd: Decimal, jobs: int) -> str:
 
 def money(usd: Decimal | float | str | None) -> str:
     """Return US dollars as `format_usd` does, NO_PRICE where there is none."""
-    return NO_PRICE if usd is None or usd == "" else format_usd(Decimal(str(usd)))
+    return str(NO_PRICE) if usd is None or usd == "" else format_usd(Decimal(str(usd)))
 
 
 def thousands(number: int) -> str:
@@ -91,7 +95,7 @@ def between(low: str | None, high: str | None) -> str:
 def day_of(iso_day: str) -> str:
     """Return "2026-11-21" as "21 Nov 2026", the way every page writes a day."""
     at = date.fromisoformat(iso_day)
-    return f"{at.day} {at:%b %Y}"
+    return dateformat.format(at, "j M Y")
 
 
 def value_text(value: float | str | None) -> str:
@@ -138,13 +142,13 @@ def at_time(moment: datetime, now: datetime) -> str:
     """Return the time of day, "13:31", of another day the day, "22 Nov"."""
     at = local(moment)
     near = abs(moment - now) < timedelta(hours=12) or at.date() == local(now).date()
-    return f"{at:%H:%M}" if near else f"{at.day} {at:%b}"
+    return f"{at:%H:%M}" if near else dateformat.format(at, "j M")
 
 
 def moment_text(moment: datetime) -> str:
     """Return "21 Nov 2026, 14:02:11 UTC", in the reader's time zone."""
     at = local(moment)
-    return f"{at.day} {at:%b %Y, %H:%M:%S} {zone(at)}"
+    return f"{dateformat.format(at, 'j M Y')}, {at:%H:%M:%S} {zone(at)}"
 
 
 def iso(moment: datetime) -> str:

@@ -1,22 +1,42 @@
 """A finding as safe HTML: its severity, message, remedy and source."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from dashboard.drawing.marks import shape
+from jobs.requests.rule_settings import DEFAULT
 from jobs.spec import Finding, Severity
+from jobs.strategies import OFF
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
 
 SHAPES: dict[str, str] = {Severity.ERROR: "bad", Severity.APPROVAL: "ask", Severity.NOTE: "odd"}
+WORDS: "dict[str, StrPromise]" = {
+    Severity.ERROR: gettext_lazy("error"),
+    Severity.APPROVAL: gettext_lazy("approval"),
+    Severity.NOTE: gettext_lazy("note"),
+    OFF: gettext_lazy("off"),
+    DEFAULT: gettext_lazy("default"),
+}
+"""What a rule may weigh on a site."""
+
+
+def severity_word(severity: str) -> str:
+    """Return what a rule weighs on a site as a word, as it is stored where it is none of them."""
+    return str(WORDS.get(severity, severity))
 
 
 def render_finding(finding: Finding | Mapping[str, Any]) -> SafeString:
     """Return a finding as HTML, be it a new one or one that was stored as JSON."""
     made = finding if isinstance(finding, Finding) else _parse(finding)
     return format_html(
-        '<div class="find {severity}">{mark}{text}{source}</div>',
+        '<div class="find {severity}">{mark}<span lang="en">{text}</span>{source}</div>',
         severity=made.severity,
         mark=render_shape(made),
         text=f"{made.message} {made.remedy}".rstrip(),
@@ -26,7 +46,9 @@ def render_finding(finding: Finding | Mapping[str, Any]) -> SafeString:
 
 def render_shape(finding: Finding) -> SafeString:
     """Return the severity of a finding as its shape and a word for those who do not see it."""
-    return format_html('{}<span class="hidden-text">{}: </span>', shape(SHAPES[finding.severity]), finding.severity)
+    return format_html(
+        '{}<span class="hidden-text">{}: </span>', shape(SHAPES[finding.severity]), WORDS[finding.severity]
+    )
 
 
 def _parse(stored: Mapping[str, Any]) -> Finding:
@@ -38,4 +60,4 @@ def _source(made: Finding) -> SafeString | str:
     if not made.source:
         return ""
     text = f"{made.source}, read {made.read}" if made.read else made.source
-    return format_html(" <details><summary>source</summary> <small>{}</small></details>", text)
+    return format_html(' <details><summary>{}</summary> <small lang="en">{}</small></details>', _("source"), text)

@@ -4,7 +4,10 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any, Protocol
 
+from django.utils import dateformat
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from dashboard.drawing.charts import Bar, Range, Tick, draw_bars, draw_ranges, round_up
 from dashboard.drawing.figures import duration, money, spent
@@ -14,6 +17,8 @@ from jobs.timeline import poisson_interval, wait_percentile
 MAX_ROWS = 6
 """Rows of a chart; the table has all."""
 DAY = 86_400
+STEP_WORDS = {"day": gettext_lazy("day"), "week": gettext_lazy("week"), "month": gettext_lazy("month")}
+"""What a period of the figures is called."""
 WAIT_TICKS = (
     Tick(60, "1 min"), Tick(600, "10 min"), Tick(3_600, "1 h"), Tick(6 * 3_600, "6 h"),
     Tick(DAY, "24 h"), Tick(7 * DAY, "7 d"),
@@ -37,14 +42,20 @@ def draw_outcomes(periods: Sequence[Period], step: str) -> SafeString:
     """Return how many jobs succeeded, failed and ended otherwise in each period."""
     bars = [
         Bar(
-            f"{_day(each.start, step)}: {each.sums.succeeded:,} succeeded, {each.sums.failed:,} failed,"
-            f" {each.sums.other:,} other",
+            _("%(day)s: %(succeeded)s succeeded, %(failed)s failed, %(other)s other")
+            % {
+                "day": _day(each.start, step),
+                "succeeded": f"{each.sums.succeeded:,}",
+                "failed": f"{each.sums.failed:,}",
+                "other": f"{each.sums.other:,}",
+            },
             [("bar-ok", each.sums.succeeded), ("bar-bad", each.sums.failed), ("bar-halt", each.sums.other)],
         )
         for each in periods
     ]  # fmt: skip
     most = max((each.sums.jobs for each in periods), default=0)
-    return draw_bars(bars, f"Jobs by outcome, per {step}; at most {most:,}", f"{most:,} jobs", _ends(periods, step))
+    label = _("Jobs by outcome, per %(step)s; at most %(most)s") % {"step": STEP_WORDS[step], "most": f"{most:,}"}
+    return draw_bars(bars, label, _("%(number)s jobs") % {"number": f"{most:,}"}, _ends(periods, step))
 
 
 def draw_spending(periods: Sequence[Period], step: str) -> SafeString:
@@ -58,7 +69,8 @@ def draw_spending(periods: Sequence[Period], step: str) -> SafeString:
     ]
     dearest = max(periods, key=lambda each: (each.sums.usd, each.sums.priced), default=None)
     most = spent(dearest.sums.usd, dearest.sums.priced) if dearest is not None else money(0)
-    return draw_bars(bars, f"Cost of ended jobs by strategy, per {step}; at most {most}", most, _ends(periods, step))
+    label = _("Cost of ended jobs by strategy, per %(step)s; at most %(most)s")
+    return draw_bars(bars, label % {"step": STEP_WORDS[step], "most": most}, most, _ends(periods, step))
 
 
 def draw_waits(rows: Mapping[str, Any], labels: Mapping[str, str]) -> SafeString | None:
@@ -68,13 +80,14 @@ def draw_waits(rows: Mapping[str, Any], labels: Mapping[str, str]) -> SafeString
         found = [wait_percentile(sums.waits, share) for share in (0.1, 0.5, 0.9)]
         low, middle, high = ((each.total_seconds() if each is not None else 0.0) for each in found)
         if found[1] is not None:
-            title = f"{labels[value]}: half waited at most {duration(middle)}, 9 of 10 at most {duration(high)}"
+            known = {"name": labels[value], "half": duration(middle), "most": duration(high)}
+            title = _("%(name)s: half waited at most %(half)s, 9 of 10 at most %(most)s") % known
             ranges.append(Range(labels[value], look_of(value), low, middle, high, title))
     if not ranges:
         return None
     last = next((place for place, tick in enumerate(WAIT_TICKS) if tick.at >= max(row.high for row in ranges)), -1)
     ticks = WAIT_TICKS[: max(last, 2) + 1] if last >= 0 else WAIT_TICKS
-    return draw_ranges(ranges, ticks, "Wait until RUNNING: 10th, 50th and 90th percentile", is_log=True)
+    return draw_ranges(ranges, ticks, _("Wait until RUNNING: 10th, 50th and 90th percentile"), is_log=True)
 
 
 def draw_preemptions(rows: Mapping[str, Any], labels: Mapping[str, str]) -> SafeString | None:
@@ -84,14 +97,21 @@ def draw_preemptions(rows: Mapping[str, Any], labels: Mapping[str, str]) -> Safe
         per_day = DAY / sums.spot_seconds
         low, high = (each * per_day for each in poisson_interval(sums.preemptions))
         rate = sums.preemptions * per_day
-        count = f"{sums.preemptions:,} preemptions"
-        title = f"{labels[value]}: {count}, {rate:.2f} in 24 h of running ({low:.2f} to {high:.2f})"
+        title = _("%(name)s: %(count)s preemptions, %(rate)s in 24 h of running (%(low)s to %(high)s)") % {
+            "name": labels[value],
+            "count": f"{sums.preemptions:,}",
+            "rate": f"{rate:.2f}",
+            "low": f"{low:.2f}",
+            "high": f"{high:.2f}",
+        }
         ranges.append(Range(labels[value], "fill-spot", low, rate, high, title))
     if not ranges:
         return None
     most = round_up(max(max(row.high for row in ranges), 0.1))
     ticks = [Tick(0, "0"), Tick(most / 2, f"{most / 2:g}"), Tick(most, f"{most:g}")]
-    return draw_ranges(ranges, ticks, "Preemptions in 24 hours of running on Spot, with 80 % interval")
+    # xgettext:no-python-format
+    label = _("Preemptions in 24 hours of running on Spot, with 80 % interval")
+    return draw_ranges(ranges, ticks, label)
 
 
 def _ends(periods: Sequence[Period], step: str) -> tuple[str, str]:
@@ -99,4 +119,4 @@ def _ends(periods: Sequence[Period], step: str) -> tuple[str, str]:
 
 
 def _day(day: date, step: str) -> str:
-    return f"{day:%b %Y}" if step == "month" else f"{day.day} {day:%b}"
+    return dateformat.format(day, "M Y" if step == "month" else "j M")

@@ -6,8 +6,11 @@ from functools import cache
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from jobs.catalog import ACCELERATORS, count_accelerators
+from jobs.models import Role, ScheduleRun
 from jobs.states import LOCAL, JobState
 from jobs.strategies import STRATEGIES
 
@@ -32,6 +35,42 @@ LOOKS: dict[str, str] = {
     JobState.LOST: "bad",
 }
 """From each state to its look; a state that Vertex AI invents later looks `odd`."""
+
+LOCAL_WORDS = {
+    JobState.AWAITING_APPROVAL: gettext_lazy("awaiting approval"),
+    JobState.APPROVED: gettext_lazy("approved"),
+    JobState.SUBMITTING: gettext_lazy("submitting"),
+    JobState.REJECTED: gettext_lazy("rejected"),
+    JobState.WITHDRAWN: gettext_lazy("withdrawn"),
+    JobState.SUBMIT_FAILED: gettext_lazy("submit failed"),
+    JobState.LOST: gettext_lazy("lost"),
+}
+"""What the states of Trainboard are called; those of Vertex AI have its own words in every language."""
+
+ROLE_WORDS = {
+    Role.VIEWER: gettext_lazy("viewer"),
+    Role.ENGINEER: gettext_lazy("engineer"),
+    Role.APPROVER: gettext_lazy("approver"),
+    Role.LEAD: gettext_lazy("lead"),
+}
+TAG_WORDS = {
+    "cheapest": gettext_lazy("cheapest"),
+    "fastest": gettext_lazy("fastest"),
+    "safest": gettext_lazy("safest"),
+}
+"""What a strategy is called among those that a job could run under."""
+
+BUDGET_WORDS = {
+    "Spot restarts": gettext_lazy("Spot restarts"),
+    "capacity retries": gettext_lazy("capacity retries"),
+    "job retries": gettext_lazy("job retries"),
+    "internal errors": gettext_lazy("internal errors"),
+    "maintenance": gettext_lazy("maintenance"),
+    "replica restarts, cause unknown": gettext_lazy("replica restarts, cause unknown"),
+    "restarts with a worker": gettext_lazy("restarts with a worker"),
+    "no cause known": gettext_lazy("no cause known"),
+}
+"""Names of retry budgets; others are those of replicas."""
 
 TRIAL_LOOKS: dict[str, str] = {
     "REQUESTED": "wait",
@@ -77,8 +116,28 @@ def look_of(state: str) -> str:
 def state_word(state: str) -> str:
     """Return Vertex AI's own word in capitals, ours in lower case, and an unknown state as it was sent."""
     if state not in LOOKS:
-        return f"unknown ({state})"
-    return state.replace("_", " ") if JobState(state) in LOCAL else state.upper()
+        return _("unknown (%(state)s)") % {"state": state}
+    return str(LOCAL_WORDS[JobState(state)]) if JobState(state) in LOCAL else state.upper()
+
+
+def role_word(role: str) -> str:
+    """Return the name of a role in a team."""
+    return str(ROLE_WORDS[Role(role)])
+
+
+def outcome_word(outcome: str) -> str:
+    """Return what became of a moment at which a schedule was due."""
+    return str(ScheduleRun.Outcome(outcome).label)
+
+
+def tag_word(tag: str) -> str:
+    """Return in what a strategy is the best of several."""
+    return str(TAG_WORDS[tag])
+
+
+def budget_word(name: str) -> str:
+    """Return the name of a retry budget; that of a replica as it is."""
+    return str(BUDGET_WORDS.get(name, name))
 
 
 @cache
@@ -133,14 +192,18 @@ def _worker_pool(text: str) -> SafeString:
 def accelerators_of(summary: str) -> str:
     """Return the accelerators of a job in a few words, "8 A100", "" for none."""
     labels = ((number, ACCELERATORS.get(name)) for name, number in count_accelerators(summary).items())
-    return " + ".join(f"{number} {known.label.split()[0] if known else 'accelerators'}" for number, known in labels)
+    return " + ".join(f"{number} {known.label.split()[0] if known else _('accelerators')}" for number, known in labels)
 
 
 def chips(counts: Counter[str]) -> str:
     """Return how many accelerators there are, "14 GPUs", and "chips" where TPUs are among them; "" for none."""
     total = counts.total()
     are_gpus = all(known.kind == "gpu" for name in counts if (known := ACCELERATORS.get(name)))
-    return f"{total} {'GPU' if are_gpus else 'chip'}{'s' * (total != 1)}" if total else ""
+    if not total:
+        return ""
+    if are_gpus:
+        return ngettext("%(number)s GPU", "%(number)s GPUs", total) % {"number": total}
+    return ngettext("%(number)s chip", "%(number)s chips", total) % {"number": total}
 
 
 def restart_bars(used: int, allowed: int) -> SafeString:
@@ -151,7 +214,7 @@ def restart_bars(used: int, allowed: int) -> SafeString:
         '<svg class="{}" viewBox="0 0 6 12"><rect width="6" height="12"/></svg>',
         (("full" if place < filled else "free",) for place in range(allowed)),
     )
-    text = f"{used} of {allowed} restarts used"
+    text = _("%(used)s of %(allowed)s restarts used") % {"used": used, "allowed": allowed}
     return format_html('<span class="pips" role="img" aria-label="{}" title="{}">{}</span>', text, text, bars)
 
 

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from dashboard.drawing.figures import value_text
 from jobs.models import Trial
@@ -68,7 +69,12 @@ def draw_parallel(study: Study, metric: Metric | None) -> SafeString:
     lines = format_html_join(
         "", "{}", ((_line(trial, axes, across, metric, is_best=trial in study.best),) for trial in reversed(shown))
     )
-    label = f"{len(shown)} trials across {', '.join(names)} and {metric.id}; the best is trial {trials[0].trial_id}."
+    label = _("%(number)s trials across %(parameters)s and %(metric)s; the best is trial %(trial)s.") % {
+        "number": len(shown),
+        "parameters": ", ".join(names),
+        "metric": metric.id,
+        "trial": trials[0].trial_id,
+    }
     anchors = ["start", *["middle"] * (len(axes) - 2), "end"]
     drawn = format_html_join("", "{}", ((_axis(*each),) for each in zip(axes, across, anchors, strict=True)))
     return format_html(
@@ -85,7 +91,7 @@ def _line(trial: Trial, axes: Sequence[Axis], across: Sequence[float], metric: M
         '<line x1="{}%" y1="{}" x2="{}%" y2="{}"/>',
         ((*start, *end) for start, end in pairwise(points)),
     )
-    title = f"Trial {trial.trial_id}: {metric.id} {value_text(float(values[-1]))}"
+    title = f"{_('Trial %(trial)s') % {'trial': trial.trial_id}}: {metric.id} {value_text(float(values[-1]))}"
     return format_html('<g class="{}"><title>{}</title>{}</g>', "trial best" if is_best else "trial", title, parts)
 
 

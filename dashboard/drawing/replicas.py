@@ -2,6 +2,7 @@
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from dashboard.drawing.marks import shape
 
@@ -39,7 +40,11 @@ def replicas(used: int, size: int, most: int) -> SafeString:
         '<rect class="{}" x="{}" y="1" width="{}" height="{}" rx="2"/>',
         ((kind, 1 + place * STEP, CELL, HIGH - 2) for place, kind in enumerate(kinds)),
     )
-    label = f"{used} of {size} replicas in use" + (f", may grow to {most}" if most > size else "")
+    known = {"used": used, "size": size, "most": most}
+    if most > size:
+        label = _("%(used)s of %(size)s replicas in use, may grow to %(most)s") % known
+    else:
+        label = _("%(used)s of %(size)s replicas in use") % known
     width = max(cells * STEP - 1, 1)
     return format_html(
         '<svg class="replicas" role="img" aria-label="{}" viewBox="0 0 {} {}" width="{}" height="{}">{}</svg>',

@@ -7,8 +7,10 @@ import itertools
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
+from django.utils import dateformat
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from dashboard.drawing.figures import local
 
@@ -85,7 +87,9 @@ def _now(scale: Scale) -> SafeString:
     if scale.now >= scale.end:
         return SafeString("")
     share = scale.at(scale.now)
-    return format_html('<text class="now" x="{}%" y="12" text-anchor="{}">now</text>', percent(share), _anchor(share))
+    return format_html(
+        '<text class="now" x="{}%" y="12" text-anchor="{}">{}</text>', percent(share), _anchor(share), _("now")
+    )
 
 
 def _hides(share: float, scale: Scale, near_now: float) -> bool:
@@ -123,7 +127,7 @@ def ticks(scale: Scale) -> Iterator[datetime]:
 def _hour(tick: datetime, step: timedelta) -> str:
     at = local(tick)
     if step >= timedelta(days=1):
-        return f"{at.day} {at:%b}"
+        return dateformat.format(at, "j M")
     return f"{at:%H:%M:%S}" if step < timedelta(minutes=1) else f"{at:%H:%M}"
 
 

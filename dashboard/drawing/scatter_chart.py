@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from dashboard.drawing.figures import value_text
 from dashboard.drawing.parallel_chart import FOOT as AXIS_FOOT
@@ -33,14 +34,23 @@ def draw_scatter(study: Study, metric: Metric | None, parameter: str) -> SafeStr
     points = points_of(study, metric, parameter) if metric is not None else []
     if metric is None or len(points) < 2:
         return SafeString("")
-    axis = Axis(parameter, [given for _, given, _ in points])
+    axis = Axis(parameter, [given for trial, given, value in points])
     scale = Scale([value for *_, value in points], [1])
     best = max if metric.is_more_better else min
     top = best(points, key=lambda point: point[2])
-    label = (
-        f"{metric.id} by {parameter}: {len(points)} trials, {axis.ends[1] or axis.ends[0]} to {axis.ends[0]}; "
-        f"the best is {value_text(top[2])} at {value_text(top[1])}, trial {top[0].trial_id}."
-    )
+    label = _(
+        "%(metric)s by %(parameter)s: %(trials)s trials, %(low)s to %(high)s; "
+        "the best is %(best)s at %(at)s, trial %(trial)s."
+    ) % {
+        "metric": metric.id,
+        "parameter": parameter,
+        "trials": len(points),
+        "low": axis.ends[1] or axis.ends[0],
+        "high": axis.ends[0],
+        "best": value_text(top[2]),
+        "at": value_text(top[1]),
+        "trial": top[0].trial_id,
+    }
     dots = format_html_join("", "{}", ((_point(point, axis, scale, study, metric),) for point in points))
     return plot(scale, label, dots, _names(axis))
 
@@ -57,9 +67,9 @@ def _point(point: Point, axis: Axis, scale: Scale, study: Study, metric: Metric)
     trial, given, value = point
     is_best = trial in study.best
     return format_html(
-        '<circle class="point{}" cx="{}%" cy="{}" r="{}"><title>Trial {}: {} {}, {} {}</title></circle>',
+        '<circle class="point{}" cx="{}%" cy="{}" r="{}"><title>{}: {} {}, {} {}</title></circle>',
         " best" if is_best else "", f"{_along(axis, given):.2f}", f"{scale.down(value):.1f}", 6 if is_best else 4,
-        trial.trial_id, axis.name, value_text(given), metric.id, value_text(value),
+        _("Trial %(trial)s") % {"trial": trial.trial_id}, axis.name, value_text(given), metric.id, value_text(value),
     )  # fmt: skip
 
 

@@ -6,8 +6,10 @@ from decimal import Decimal
 from itertools import accumulate
 from typing import Any
 
+from django.utils import dateformat
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from dashboard.drawing.charts import Bar, draw_bars
 from dashboard.drawing.figures import money
@@ -80,40 +82,44 @@ def _ahead(month: Any, at: Any, length: int, spent: Sequence[Decimal]) -> SafeSt
 
 def _texts(at: Any, budget: Any, limit: Decimal, most: Decimal) -> SafeString:
     if budget:
-        return format_html('<text y="{}">budget {}</text>', max(float(at(0, limit)[1]) - 4, 10), money(limit))
+        return format_html(
+            '<text y="{}">{}</text>', max(float(at(0, limit)[1]) - 4, 10), _("budget %(usd)s") % {"usd": money(limit)}
+        )
     return format_html('<text y="10">{}</text>', money(most))
 
 
 def _days(month: date, length: int) -> SafeString:
     marks = [(day, "start" if day == 1 else "middle") for day in (1, 8, 15, 22, 29) if day <= length]
-    texts = ((f"{100 * (day - 1) / length:.1f}%", HEIGHT - 6, anchor, f"{day} {month:%b}") for day, anchor in marks)
+    texts = (
+        (f"{100 * (day - 1) / length:.1f}%", HEIGHT - 6, anchor, dateformat.format(month.replace(day=day), "j M"))
+        for day, anchor in marks
+    )
     return format_html_join("", '<text x="{}" y="{}" text-anchor="{}">{}</text>', texts)
 
 
 def _label(month: Any, budget: Any) -> str:
-    words = f"Cost of {month.month:%B %Y}: {money(month.usd)}"
-    if month.forecast:
-        words += (
-            f", forecast {money(month.forecast.usd)},"
-            f" between {money(month.forecast.low_usd)} and {money(month.forecast.high_usd)}"
-        )
-    words += f"; budget {money(budget.limit_usd)}" if budget else ""
-    return f"{words}; the month before: {money(month.before_usd)}"
+    known = {"month": dateformat.format(month.month, "F Y"), "usd": money(month.usd)}
+    words = [_("Cost of %(month)s: %(usd)s") % known]
+    if ahead := month.forecast:
+        known |= {"ahead": money(ahead.usd), "low": money(ahead.low_usd), "high": money(ahead.high_usd)}
+        words = [_("Cost of %(month)s: %(usd)s, forecast %(ahead)s, between %(low)s and %(high)s") % known]
+    words += [_("budget %(usd)s") % {"usd": money(budget.limit_usd)}] if budget else []
+    return "; ".join([*words, _("the month before: %(usd)s") % {"usd": money(month.before_usd)}])
 
 
 def draw_days(days: Mapping[date, Mapping[str, Decimal]]) -> SafeString:
     """Return what each day cost, by strategy."""
     bars = [
         Bar(
-            f"{day.day} {day:%b}: {money(sum(each.values(), Decimal(0)))}",
+            f"{dateformat.format(day, 'j M')}: {money(sum(each.values(), Decimal(0)))}",
             [(look_of(key), float(each[key])) for key in STRATEGIES if key in each],
         )
         for day, each in days.items()
     ]
     most = money(max((sum(each.values(), Decimal(0)) for each in days.values()), default=Decimal(0)))
-    named = [f"{day.day} {day:%b}" for day in days]
+    named = [dateformat.format(day, "j M") for day in days]
     ends = (named[0], named[-1]) if len(named) > 1 else ("", "")
-    return draw_bars(bars, f"Cost by strategy, per day; at most {most}", most, ends)
+    return draw_bars(bars, _("Cost by strategy, per day; at most %(usd)s") % {"usd": most}, most, ends)
 
 
 def draw_budget(line: Any) -> SafeString:
@@ -124,7 +130,7 @@ def draw_budget(line: Any) -> SafeString:
         '<svg class="budget-bar" width="100%" height="10" role="img" aria-label="{}"><rect class="budget-all" y="2"'
         ' width="100%" height="6" rx="3"/><rect class="budget-held" y="2" x="{}%" width="{}%" height="6"/>'
         '<rect class="{}" y="2" width="{}%" height="6" rx="3"/></svg>',
-        f"{spent} % spent, {committed} % committed",
+        _("%(spent)s %% spent, %(committed)s %% committed") % {"spent": spent, "committed": committed},
         shown,
         min(max(committed, 0), 100 - shown),
         "budget-over" if line.left.left_usd < 0 else "budget-spent",
@@ -142,21 +148,29 @@ def draw_after(budget: Any, most_usd: Decimal | None) -> SafeString:
 
     is_over = most > budget.left_usd and most > 0
     left = budget.left_usd - most
-    words = f"{money(left)} would be left" if left >= 0 else f"{money(-left)} more than it has"
+    amounts = {
+        "name": budget.name,
+        "month": dateformat.format(budget.month, "F Y"),
+        "left": money(max(budget.left_usd, Decimal(0))),
+        "limit": money(limit),
+        "after": money(abs(left)),
+    }
+    if left >= 0:
+        words = _("Budget “%(name)s”, %(month)s: %(left)s of %(limit)s left; after this job %(after)s would be left.")
+    else:
+        words = _(
+            "Budget “%(name)s”, %(month)s: %(left)s of %(limit)s left; after this job %(after)s more than it has."
+        )
     return format_html(
         '<svg class="budget-bar" width="100%" height="10" aria-hidden="true"><rect class="budget-all" y="2"'
         ' width="100%" height="6" rx="3"/><rect class="budget-held" y="2" width="{}%" height="6"/>'
         '<rect class="{}" x="{}%" y="2"'
-        ' width="{}%" height="6"/></svg><small>Budget “{}”, {}: {} of {} left; after this job {}.</small>',
+        ' width="{}%" height="6"/></svg><small>{}</small>',
         f"{share(taken):.1f}",
         "budget-over" if is_over else "budget-spent",
         f"{share(taken):.1f}",
         f"{min(share(most), 100 - share(taken)):.1f}",
-        budget.name,
-        f"{budget.month:%B %Y}",
-        money(max(budget.left_usd, Decimal(0))),
-        money(limit),
-        words,
+        words % amounts,
     )
 
 

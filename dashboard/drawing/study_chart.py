@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from dashboard.drawing.figures import value_text
 from jobs.timeline import Metric, Step, Study, progress
@@ -25,15 +26,13 @@ CLOSE = 1e-6
 MAX_VALUE, MIN_STEP, MIN_RELATIVE_STEP = 1e300, 1e-290, 1e-9
 """Larger values are drawn there, for the distance of two must be a number; finer differences are not drawn."""
 
-NOTHING = SafeString('<p class="note">No trial has reported a result yet.</p>')
-
 
 def draw(study: Study, metric: Metric | None, newest: int = 0) -> SafeString:
     """Return the chart of one metric, of all trials or the `newest`; a sentence while no trial has reached anything."""
     steps = progress(study, metric)[-newest:] if metric is not None else []
     values = [step.value for step in steps if step.value is not None]
     if metric is None or not values:
-        return NOTHING
+        return format_html('<p class="note">{}</p>', _("No trial has reported a result yet."))
     scale = Scale(values, [step.number for step in steps])
     return plot(
         scale,
@@ -140,29 +139,32 @@ def _point(step: Step, metric: Metric, study: Study, scale: Scale) -> SafeString
     if step.value is not None:
         is_best = trial in study.best
         return format_html(
-            '<circle class="point{}" cx="{}%" cy="{}" r="{}"><title>Trial {}: {} {}</title></circle>',
+            '<circle class="point{}" cx="{}%" cy="{}" r="{}"><title>{}: {} {}</title></circle>',
             " best" if is_best else "", along, _pixels(scale.down(step.value)), 6 if is_best else 4,
-            trial.trial_id, metric.id, value_text(step.value),
+            _("Trial %(trial)s") % {"trial": trial.trial_id}, metric.id, value_text(step.value),
         )  # fmt: skip
     if trial.state == "INFEASIBLE":
         return format_html(
-            '<svg class="point failed" x="{}%" y="{}" overflow="visible"><title>Trial {} failed</title>'
+            '<svg class="point failed" x="{}%" y="{}" overflow="visible"><title>{}</title>'
             '<path d="M-3.5-3.5l7 7M3.5-3.5l-7 7"/></svg>',
-            along, GROUND, trial.trial_id,
+            along, GROUND, _("Trial %(trial)s failed") % {"trial": trial.trial_id},
         )  # fmt: skip
     return format_html(
-        '<circle class="point open" cx="{}%" cy="{}" r="3.5"><title>Trial {}: no result yet</title></circle>',
-        along, GROUND, trial.trial_id,
+        '<circle class="point open" cx="{}%" cy="{}" r="3.5"><title>{}</title></circle>',
+        along, GROUND, _("Trial %(trial)s: no result yet") % {"trial": trial.trial_id},
     )  # fmt: skip
 
 
 def _label(study: Study, metric: Metric, steps: Sequence[Step]) -> str:
     """Return the label that describes the chart."""
     last = steps[-1].best
-    goal = "more is better" if metric.is_more_better else "less is better"
+    goal = _("more is better") if metric.is_more_better else _("less is better")
     count = sum(step.value is not None for step in steps)
-    best = f", the best {value_text(last)}" if last is not None else ""
-    return f"{metric.id} by trial ({goal}): {count} of {len(study.trials)} trials have a result{best}."
+    known = {"metric": metric.id, "goal": goal, "count": count, "trials": len(study.trials)}
+    if last is None:
+        return _("%(metric)s by trial (%(goal)s): %(count)s of %(trials)s trials have a result.") % known
+    known["best"] = value_text(last)
+    return _("%(metric)s by trial (%(goal)s): %(count)s of %(trials)s trials have a result, the best %(best)s.") % known
 
 
 def _anchor(percent: float) -> str:

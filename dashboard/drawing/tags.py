@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from datetime import date, datetime
 
 from django import template
+from django.utils import dateformat
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timezone import get_current_timezone_name
+from django.utils.translation import gettext as _
 
 from dashboard.drawing import (
     approval_chart,
@@ -46,6 +48,10 @@ register.filter("source_link", sources.source_link)
 register.simple_tag(figures.between, name="between")
 register.filter("trial_state", marks.trial_mark)
 register.filter("state_word", marks.state_word)
+register.filter("role_word", marks.role_word)
+register.filter("outcome_word", marks.outcome_word)
+register.filter("budget_word", marks.budget_word)
+register.filter("tag_word", marks.tag_word)
 register.filter("look", marks.look_of)
 register.filter("state", marks.state_mark)
 register.filter("machines", marks.machines)
@@ -76,6 +82,7 @@ register.filter("thousands", figures.thousands)
 register.filter("percent", figures.percent)
 register.simple_tag(findings.render_finding, name="finding")
 register.simple_tag(findings.render_shape, name="finding_shape")
+register.filter("severity_word", findings.severity_word)
 register.simple_tag(cost_range.draw, name="cost_range")
 register.simple_tag(marks.shape, name="shape")
 register.simple_tag(marks.restart_bars, name="restart_bars")
@@ -87,7 +94,7 @@ register.simple_tag(replicas.replicas, name="replicas")
 def ago(moment: datetime | None, now: datetime) -> SafeString:
     """Return how long ago as a <time> that tells the exact moment on hover."""
     if moment is None:
-        return SafeString("never")
+        return format_html("{}", _("never"))
     return format_html(
         '<time datetime="{}" title="{}">{}</time>',
         figures.iso(moment),
@@ -105,7 +112,7 @@ def price_age(as_of: date | str | None, now: datetime) -> SafeString:
     if not as_of:
         return SafeString("")
     words = age_words(date.fromisoformat(as_of) if isinstance(as_of, str) else as_of, now.date())
-    return format_html('<small class="stale">{}</small>', words) if words else SafeString("")
+    return format_html('<small class="stale" lang="en">{}</small>', words) if words else SafeString("")
 
 
 @register.filter
@@ -134,7 +141,9 @@ def day(value: datetime | None) -> SafeString:
         return SafeString("–")
     at = figures.local(value)
     title = figures.moment_text(value)
-    return format_html('<time datetime="{}" title="{}">{}</time>', figures.iso(value), title, f"{at.day} {at:%b %Y}")
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>', figures.iso(value), title, dateformat.format(at, "j M Y")
+    )
 
 
 @register.filter

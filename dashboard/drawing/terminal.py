@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
 
 MAX_CHARACTERS = 2_000
 """Of one line on a page; the download has all."""
@@ -28,7 +29,9 @@ def render_line(message: str) -> SafeString:
     pieces = mark_safe("".join(_pieces(text[:MAX_CHARACTERS])))  # noqa: S308 every piece is escaped
     if cut <= 0:
         return pieces
-    return format_html("{}… <small>{} more characters in the download</small>", pieces, f"{cut:,}")
+    return format_html(
+        "{}… <small>{}</small>", pieces, _("%(number)s more characters in the download") % {"number": f"{cut:,}"}
+    )
 
 
 def overwritten(message: str) -> str:

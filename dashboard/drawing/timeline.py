@@ -10,6 +10,8 @@ from datetime import datetime
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from dashboard.drawing.curves import Curve, draw_curve
 from dashboard.drawing.figures import duration, local, zone, zones
@@ -28,10 +30,13 @@ LANE_HEIGHT = 30
 GOES_ON = ("run", "assumed")
 NEAR_PERCENT = 2.5
 """Marks that follow one another so closely share one sign, for several would lie over each other."""
-ASSUMED = "assumed from the state of the job: no log of this replica is kept"
+ASSUMED = gettext_lazy("assumed from the state of the job: no log of this replica is kept")
 OWN_WORDS = ("Trainboard", "Vertex AI")
 """Lanes whose spans are called by the job's state; the others are replicas and trials."""
-SHORT: dict[str, str] = {JobState.AWAITING_APPROVAL: "approval", JobState.APPROVED: "our queue"}
+SHORT = {
+    JobState.AWAITING_APPROVAL: gettext_lazy("approval"),
+    JobState.APPROVED: gettext_lazy("our queue"),
+}
 HATCH = mark_safe(
     '<defs><pattern id="hatch" width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
     '<rect class="hatch-ground" width="8" height="8"/><rect class="hatch-line" width="3" height="8"/></pattern></defs>'
@@ -83,7 +88,7 @@ def _strips(lane: Lane) -> list[Strip]:
     strips = []
     for span in lane.spans:
         if not span.seen:
-            strips.append(Strip(span, "not observed", "blind"))
+            strips.append(Strip(span, _("not observed"), "blind"))
             continue
         is_own = lane.name in OWN_WORDS or lane.of_trial
         word = _word(span, lane)
@@ -102,19 +107,24 @@ def _note(lane: Lane) -> SafeString | str:
 def _word(span: Span, lane: Lane) -> str:
     if lane.of_trial:
         return span.state
-    return (SHORT.get(span.state) or state_word(span.state)) if lane.name in OWN_WORDS else f"attempt {span.attempt}"
+    if lane.name not in OWN_WORDS:
+        return _("attempt %(number)s") % {"number": span.attempt}
+    return str(SHORT[JobState(span.state)]) if span.state in SHORT else state_word(span.state)
 
 
 def _lane(lane: Lane, scale: Scale, ends_at: datetime | None, *, is_first: bool) -> SafeString:
     strips = _strips(lane)
     marks = [mark for mark in lane.marks if scale.holds(mark.at, mark.at)]
     parts = [*([lane.note] if lane.note else []), *(_describe(strip, scale) for strip in strips)]
-    parts += [ASSUMED] if lane.is_assumed else []
-    parts += [f"{mark.message.rstrip('.')} at {local(mark.at):%H:%M:%S}" for mark in lane.marks]
+    parts += [str(ASSUMED)] if lane.is_assumed else []
+    parts += [
+        _("%(event)s at %(time)s") % {"event": mark.message.rstrip("."), "time": f"{local(mark.at):%H:%M:%S}"}
+        for mark in lane.marks
+    ]
     shown = [strip for strip in strips if scale.holds(strip.span.start, strip.span.end)]
     return format_html(
         '<svg role="img" aria-label="{}" width="100%" height="{}">{}{}{}{}{}{}</svg>',
-        f"{lane.name}: " + (", ".join(parts) or "nothing yet"),
+        f"{lane.name}: " + (", ".join(parts) or _("nothing yet")),
         LANE_HEIGHT,
         HATCH if is_first else "",
         grid(scale, LANE_HEIGHT),
@@ -131,12 +141,11 @@ def _expected(strips: Sequence[Strip], scale: Scale, ends_at: datetime | None) -
         return ""
     left = scale.at(scale.now)
     return format_html(
-        '<svg class="expected" x="{}%" y="5.5" width="{}%" height="19"><title>expected to run until {} {}</title>'
+        '<svg class="expected" x="{}%" y="5.5" width="{}%" height="19"><title>{}</title>'
         '<rect class="bar-expected" x="1" y="1" width="99%" height="17" rx="3"/></svg>',
         percent(left),
         percent(scale.at(ends_at) - left),
-        f"{local(ends_at):%H:%M}",
-        zone(ends_at),
+        _("expected to run until %(time)s") % {"time": f"{local(ends_at):%H:%M} {zone(ends_at)}"},
     )
 
 
@@ -164,7 +173,8 @@ def _strip(strip: Strip, scale: Scale) -> SafeString:
         strip.look,
         percent(left),
         percent(width),
-        f"{_describe(strip, scale)}, from {local(span.start):%H:%M:%S} {zone(span.start)}",
+        _("%(span)s, from %(time)s")
+        % {"span": _describe(strip, scale), "time": f"{local(span.start):%H:%M:%S} {zone(span.start)}"},
         "" if span.seen else mark_safe(' fill="url(#hatch)"'),
         text,
     )

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from dashboard.drawing.figures import duration, local, zone
 from dashboard.drawing.marks import look_of, state_word
@@ -75,15 +76,18 @@ def render_track(track: Track, scale: Scale) -> SafeString:
 def describe(track: Track, now: datetime) -> str:
     """Return the track in words: "waited 14 min, ran 1 h 56 min, preempted at 13:48, expected until 15:10 UTC"."""
     parts = [f"{_verb(span)} {duration(span.length(now))}" for span in track.spans]
-    parts += [f"preempted at {local(mark.at):%H:%M}" for mark in track.marks if mark.reason == PREEMPTED]
-    parts += [f"expected until {local(track.expected[1]):%H:%M} {zone(track.expected[1])}"] if track.expected else []
+    cuts = [f"{local(mark.at):%H:%M}" for mark in track.marks if mark.reason == PREEMPTED]
+    parts += [_("preempted at %(time)s") % {"time": time} for time in cuts]
+    if track.expected:
+        until = f"{local(track.expected[1]):%H:%M} {zone(track.expected[1])}"
+        parts.append(_("expected until %(time)s") % {"time": until})
     return ", ".join(parts) or state_word(track.state)
 
 
 def _verb(span: Span) -> str:
     if span.state in BILLABLE:
-        return "ran"
-    return {"ask": "awaited approval", "wait": "waited"}.get(look_of(span.state), state_word(span.state))
+        return _("ran")
+    return {"ask": _("awaited approval"), "wait": _("waited")}.get(look_of(span.state), state_word(span.state))
 
 
 def _bar(span: Span, track: Track, scale: Scale) -> SafeString:

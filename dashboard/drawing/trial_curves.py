@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from dashboard.drawing.figures import value_text
 from dashboard.drawing.study_chart import HEIGHT, Scale, plot
@@ -61,7 +62,7 @@ def curves_of(study: Study, metric: Metric | None) -> TrialCurves | None:
         across = [(step if by_step else seconds, value) for step, seconds, value in values]
         points = [(float(at), value) for at, value in across if at is not None]
         if len(points) > 1:
-            found.append(TrialCurve(trial, tuple(sorted(points)), trial in study.best, best(v for _, v in points)))
+            found.append(TrialCurve(trial, tuple(sorted(points)), trial in study.best, best(v for at, v in points)))
     if not found:
         return None
     found.sort(key=lambda curve: curve.best, reverse=metric.is_more_better)
@@ -77,11 +78,14 @@ def draw_curves(found: TrialCurves | None, metric: Metric | None) -> SafeString:
     """Return the chart; nothing where there are no curves."""
     if found is None or metric is None:
         return SafeString("")
-    scale = Scale([value for curve in found.curves for _, value in curve.points], [1])
+    scale = Scale([value for curve in found.curves for at, value in curve.points], [1])
     low = min(min(curve.points[0][0], MAX_ACROSS) for curve in found.curves)
     high = max(min(curve.points[-1][0], MAX_ACROSS) for curve in found.curves)
-    unit = "step" if found.by_step else "second"
-    label = f"{metric.id} of {len(found.curves)} trials, {unit} {value_text(low)} to {value_text(high)}."
+    known = {"metric": metric.id, "trials": len(found.curves), "low": value_text(low), "high": value_text(high)}
+    if found.by_step:
+        label, unit = _("%(metric)s of %(trials)s trials, step %(low)s to %(high)s."), _("step %(number)s")
+    else:
+        label, unit = _("%(metric)s of %(trials)s trials, second %(low)s to %(high)s."), _("second %(number)s")
     curves = format_html(
         '<svg width="100%" height="{0}" viewBox="0 0 1000 {0}" preserveAspectRatio="none">{1}</svg>',
         HEIGHT,
@@ -91,21 +95,19 @@ def draw_curves(found: TrialCurves | None, metric: Metric | None) -> SafeString:
         "",
         '<text class="axis" x="{}%" y="{}" text-anchor="{}">{}</text>',
         (
-            (x, HEIGHT - 4, anchor, f"{unit} {value_text(at)}")
+            (x, HEIGHT - 4, anchor, unit % {"number": value_text(at)})
             for x, anchor, at in ((0, "start", low), (100, "end", high))
         ),
     )
-    return plot(scale, label, curves, ends)
+    return plot(scale, label % known, curves, ends)
 
 
 def _path(curve: TrialCurve, scale: Scale, low: float, high: float) -> SafeString:
     size = high - low or 1.0
     points = ((1000 * (min(at, MAX_ACROSS) - low) / size, scale.down(value)) for at, value in curve.points)
     return format_html(
-        '<path class="trial-curve{}" vector-effect="non-scaling-stroke" d="M{}">'
-        "<title>Trial {}: at last {}</title></path>",
+        '<path class="trial-curve{}" vector-effect="non-scaling-stroke" d="M{}"><title>{}</title></path>',
         " best" if curve.is_best else "",
         "L".join(f"{x:.1f} {y:.1f}" for x, y in points),
-        curve.trial.trial_id,
-        value_text(curve.last),
+        _("Trial %(trial)s: at last %(value)s") % {"trial": curve.trial.trial_id, "value": value_text(curve.last)},
     )

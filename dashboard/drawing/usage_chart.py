@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from dashboard.drawing.figures import duration, local, percent, zone
 from jobs.models import Job
@@ -19,7 +20,6 @@ NAMES = 9.0
 MIN_NAMED = 9.0
 """A bar that is as wide as so many percent has the name of its job in it."""
 TICKS = 4
-OTHER = "a job of another team"
 
 
 def draw_usage(usage: Usage, name: str) -> SafeString:
@@ -28,7 +28,8 @@ def draw_usage(usage: Usage, name: str) -> SafeString:
         return SafeString("")
     foot = len(usage.lanes) * LANE + 4
     used = percent(usage.share)
-    label = f"{name}, the last {duration(usage.until - usage.since)}: its replicas were held {used} of the time."
+    known = {"name": name, "length": duration(usage.until - usage.since), "share": used}
+    label = _("%(name)s, the last %(length)s: its replicas were held %(share)s of the time.") % known
     return format_html(
         '<svg class="chart usage" role="img" aria-label="{}" height="{}">{}{}'
         '<line class="axis-line" x1="{}%" x2="100%" y1="{}" y2="{}"/>{}</svg>',
@@ -47,17 +48,21 @@ def _lane(lane: ReplicaLane, place: int, usage: Usage) -> SafeString:
     y = place * LANE + 4
     bars = format_html_join("", "{}", ((_hold(hold, y, usage),) for hold in lane.holds))
     return format_html(
-        '<text y="{}">replica {}</text><rect class="idle" x="{}%" width="{}%" y="{}" height="{}" rx="2"/>{}',
-        y + 13, place, NAMES, 100 - NAMES, y, BAR, bars,
+        '<text y="{}">{}</text><rect class="idle" x="{}%" width="{}%" y="{}" height="{}" rx="2"/>{}',
+        y + 13, _("replica %(number)s") % {"number": place}, NAMES, 100 - NAMES, y, BAR, bars,
     )  # fmt: skip
 
 
 def _hold(hold: Hold, y: int, usage: Usage) -> SafeString:
     start, end = _across(hold.start, usage), _across(hold.end or usage.until, usage)
     name = name_of(hold.job)
-    title = (
-        f"{name}: {local(hold.start):%H:%M} to {f'{local(hold.end):%H:%M}' if hold.end else 'now'} {zone(hold.start)}"
-    )
+    until = f"{local(hold.end):%H:%M}" if hold.end else _("now")
+    title = _("%(name)s: %(start)s to %(end)s %(zone)s") % {
+        "name": name,
+        "start": f"{local(hold.start):%H:%M}",
+        "end": until,
+        "zone": zone(hold.start),
+    }
     width = max(end - start, 0.15)
     text = format_html('<text class="on-bar" x="{}%" y="{}">{}</text>', f"{start + 0.5:.2f}", y + 13, name[:18])
     return format_html(
@@ -68,7 +73,7 @@ def _hold(hold: Hold, y: int, usage: Usage) -> SafeString:
 
 def name_of(job: Job) -> str:
     """Return the name of a job, or that it is another team's."""
-    return job.display_name if getattr(job, "is_shown", False) else OTHER
+    return job.display_name if getattr(job, "is_shown", False) else _("a job of another team")
 
 
 def _grid(usage: Usage, foot: int) -> Iterator[SafeString]:
@@ -76,7 +81,7 @@ def _grid(usage: Usage, foot: int) -> Iterator[SafeString]:
     for tick in range(TICKS + 1):
         at = usage.since + length * tick / TICKS
         x = f"{_across(at, usage):.2f}"
-        text = "now" if tick == TICKS else f"{local(at):%H:%M}"
+        text = _("now") if tick == TICKS else f"{local(at):%H:%M}"
         anchor = "end" if tick == TICKS else "start" if tick == 0 else "middle"
         yield format_html(
             '<line class="grid-line" x1="{0}%" x2="{0}%" y2="{1}"/><text x="{0}%" y="{2}" text-anchor="{3}">{4}</text>',

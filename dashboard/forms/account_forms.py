@@ -7,6 +7,7 @@ from django import forms
 from django.conf import settings
 from django.contrib.auth.forms import UserCreationForm
 from django.contrib.auth.models import User
+from django.utils.translation import gettext_lazy as _
 
 from dashboard.forms.team_form import ROLES
 
@@ -14,8 +15,8 @@ from dashboard.forms.team_form import ROLES
 class InviteForm(forms.Form):
     """Whom a lead invites."""
 
-    email = forms.EmailField(label="E-mail", max_length=254)
-    role = forms.ChoiceField(label="Role", choices=ROLES, initial="engineer")
+    email = forms.EmailField(label=_("E-mail"), max_length=254)
+    role = forms.ChoiceField(label=_("Role"), choices=ROLES, initial="engineer")
 
 
 if TYPE_CHECKING:  # Django's forms take type arguments in their stubs only
@@ -35,7 +36,7 @@ class JoinForm(NewUser):
 
 
 class ProfileForm(Existing):
-    """The name that others see, and the time zone of pages.
+    """The name that others see, and the time zone and language of pages.
 
     An admin changes the address, which sign-ins by a provider are matched with.
     """
@@ -45,21 +46,25 @@ class ProfileForm(Existing):
         fields = ("first_name", "last_name")
         labels = {"first_name": "First name", "last_name": "Last name"}
 
-    time_zone = forms.ChoiceField(label="Time zone", required=False)
+    time_zone = forms.ChoiceField(label=_("Time zone"), required=False)
+    language = forms.ChoiceField(
+        label=_("Language"), required=False, choices=lambda: [("", _("That of the browser")), *settings.LANGUAGES]
+    )
 
     def __init__(self, *args: Any, zones: Collection[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         named = [(name, name.replace("_", " ")) for name in sorted(zones)]
-        self.fields["time_zone"].choices = [("", f"That of the site: {settings.TIME_ZONE}"), *named]  # type: ignore[attr-defined]
+        of_site = _("That of the site: %(zone)s") % {"zone": settings.TIME_ZONE}
+        self.fields["time_zone"].choices = [("", of_site), *named]  # type: ignore[attr-defined]
 
 
 class RuleForm(forms.Form):
     """Who joins which team at the first sign-in by a provider."""
 
-    source = forms.ChoiceField(label="Compare", choices=[("domain", "Domain"), ("group", "Group")])
-    value = forms.CharField(label="With", max_length=255, help_text="Such as example.com, or ml@example.com.")
-    team = forms.ChoiceField(label="Joins")
-    role = forms.ChoiceField(label="As", choices=ROLES, initial="viewer")
+    source = forms.ChoiceField(label=_("Compare"), choices=[("domain", _("Domain")), ("group", _("Group"))])
+    value = forms.CharField(label=_("With"), max_length=255, help_text=_("Such as example.com, or ml@example.com."))
+    team = forms.ChoiceField(label=_("Joins"))
+    role = forms.ChoiceField(label=_("As"), choices=ROLES, initial="viewer")
 
     def __init__(self, *args: object, teams: list[tuple[str, str]], **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]

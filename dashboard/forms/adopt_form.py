@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 
 from jobs.catalog import REGIONS
 
@@ -11,9 +12,9 @@ from jobs.catalog import REGIONS
 class PlaceForm(forms.Form):
     """A project of the person's teams and a region; `q` narrows what was found to names that hold it."""
 
-    project = forms.ChoiceField(label="Project")
-    region = forms.ChoiceField(label="Region", choices=[(region, region) for region in REGIONS])
-    q = forms.CharField(label="Name", required=False, max_length=200)
+    project = forms.ChoiceField(label=_("Project"))
+    region = forms.ChoiceField(label=_("Region"), choices=[(region, region) for region in REGIONS])
+    q = forms.CharField(label=_("Name"), required=False, max_length=200)
 
     def __init__(self, *given: Any, projects: Iterable[str], **named: Any) -> None:
         super().__init__(*given, **named)

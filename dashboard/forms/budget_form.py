@@ -5,6 +5,7 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
 
 from dashboard.forms.fields.usd import UsdField
 from dashboard.forms.findings import FindingsForm
@@ -14,9 +15,9 @@ from jobs.budgets import BudgetValues
 PERSON, LABEL = "person", "label"
 """Dimensions of `jobs.models.Dimension` that a budget may be for, beside all jobs."""
 PASSING = (
-    (Passing.WARN, "say so, and let it through"),
-    (Passing.ASK, "ask an approver"),
-    (Passing.STOP, "refuse it"),
+    (Passing.WARN, _("say so, and let it through")),
+    (Passing.ASK, _("ask an approver")),
+    (Passing.STOP, _("refuse it")),
 )
 
 
@@ -25,20 +26,25 @@ class BudgetForm(FindingsForm):
 
     is_final = True
     version = forms.IntegerField(widget=forms.HiddenInput, required=False)
-    name = forms.CharField(label="Name", max_length=80)
-    applies_to = forms.ChoiceField(label="Which jobs count", required=False)
+    name = forms.CharField(label=_("Name"), max_length=80)
+    applies_to = forms.ChoiceField(label=_("Which jobs count"), required=False)
     label = forms.CharField(
-        label="Label", required=False, max_length=200, help_text="Fill in where jobs with a label count: key=value."
+        label=_("Label"),
+        required=False,
+        max_length=200,
+        help_text=_("Fill in where jobs with a label count: key=value."),
     )
-    amount = UsdField("US dollars a month", "A calendar month, UTC. 0 lets only jobs through that cost nothing.")
-    passing = forms.ChoiceField(label="When a job may cost more than is left", choices=PASSING, initial=Passing.ASK)
+    amount = UsdField(_("US dollars a month"), _("A calendar month, UTC. 0 lets only jobs through that cost nothing."))
+    passing = forms.ChoiceField(label=_("When a job may cost more than is left"), choices=PASSING, initial=Passing.ASK)
     thresholds = forms.CharField(
-        label="Tell the leads at, %",
+        label=_("Tell the leads at, %"),
         initial="50, 80, 100",
         max_length=60,
-        help_text="Shares of the budget that are spent.",
+        help_text=_("Shares of the budget that are spent."),
     )
-    reason = forms.CharField(label="Reason", max_length=200, help_text="Kept with the change, for everybody to read.")
+    reason = forms.CharField(
+        label=_("Reason"), max_length=200, help_text=_("Kept with the change, for everybody to read.")
+    )
 
     def __init__(self, *args: Any, people: Sequence[tuple[str, str]] = (), is_new: bool, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -46,20 +52,20 @@ class BudgetForm(FindingsForm):
             del self.fields["applies_to"], self.fields["label"]
             return
         members = [(f"{PERSON}:{key}", name) for key, name in people]
-        choices = [("", "all jobs of the team"), (LABEL, "jobs with a label"), ("People", members)]
-        self.fields["applies_to"] = forms.ChoiceField(label="Which jobs count", required=False, choices=choices)
+        choices = [("", _("all jobs of the team")), (LABEL, _("jobs with a label")), (_("People"), members)]
+        self.fields["applies_to"] = forms.ChoiceField(label=_("Which jobs count"), required=False, choices=choices)
 
     def clean_amount(self) -> Any:
         """An amount has to be given."""
         if self.cleaned_data["amount"] is None:
-            raise ValidationError("Write an amount, such as 20000.")
+            raise ValidationError(_("Write an amount, such as 20000."))
         return self.cleaned_data["amount"]
 
     def clean_thresholds(self) -> tuple[int, ...]:
         """Read whole percents with commas between them."""
         parts = [part.strip().removesuffix("%").strip() for part in self.cleaned_data["thresholds"].split(",")]
         if not all(part.isascii() and part.isdecimal() and len(part) <= 4 for part in parts if part):
-            raise ValidationError("Write whole percents with commas between them, such as 50, 80, 100.")
+            raise ValidationError(_("Write whole percents with commas between them, such as 50, 80, 100."))
         return tuple(int(part) for part in parts if part)
 
     @property
@@ -71,5 +77,5 @@ class BudgetForm(FindingsForm):
     @property
     def group(self) -> tuple[str, str]:
         """The dimension and value that a new budget is for."""
-        dimension, _, value = str(self.cleaned_data["applies_to"]).partition(":")
+        dimension, value = (*str(self.cleaned_data["applies_to"]).split(":", 1), "")[:2]
         return (dimension, self.cleaned_data["label"].strip()) if dimension == LABEL else (dimension, value)

@@ -1,23 +1,24 @@
 """The filters of the catalogue; every one of them lives in the address."""
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 
 from jobs.catalog import ACCELERATORS, REGIONS
 
-ANY = ("", "any")
+ANY = ("", _("any"))
 
 
 class CatalogueForm(forms.Form):
     """What the catalogue is narrowed to; an empty field narrows nothing."""
 
-    q = forms.CharField(label="Machine", required=False, max_length=100)
-    region = forms.ChoiceField(label="Region", required=False, choices=[ANY, *((name, name) for name in REGIONS)])
+    q = forms.CharField(label=_("Machine"), required=False, max_length=100)
+    region = forms.ChoiceField(label=_("Region"), required=False, choices=[ANY, *((name, name) for name in REGIONS)])
     accelerator = forms.ChoiceField(
-        label="Accelerator",
+        label=_("Accelerator"),
         required=False,
         choices=[
             ANY,
-            ("none", "none"),
+            ("none", _("none")),
             *((name, found.label) for name, found in ACCELERATORS.items() if not found.is_retired),
         ],
     )

@@ -5,12 +5,13 @@ from typing import Any
 
 from django import forms
 from django.forms.boundfield import BoundField
+from django.utils.translation import gettext_lazy as _
 
 from dashboard.forms.fields.choices import Select
 from dashboard.forms.fields.located import EMPTY
 from jobs.spec import Finding, Severity
 
-Choices = Sequence[tuple[str, Sequence[tuple[Any, str]]]]
+Choices = Sequence[tuple[Any, Sequence[tuple[Any, Any]]]]
 """(label of the group or "", its (value, label)s), in their order."""
 
 MAX_AT_FIELD = 10
@@ -38,7 +39,12 @@ class FindingsField(BoundField):
         found = self.findings
         if len(found) <= MAX_AT_FIELD:
             return found
-        more = Finding("more", found[MAX_AT_FIELD].severity, "", f"{len(found) - MAX_AT_FIELD:,} more like these.")
+        more = Finding(
+            "more",
+            found[MAX_AT_FIELD].severity,
+            "",
+            _("%(count)s more like these.") % {"count": f"{len(found) - MAX_AT_FIELD:,}"},
+        )
         return [*found[:MAX_AT_FIELD], more]
 
     @property
@@ -123,7 +129,7 @@ class FindingsForm(forms.Form):
         value = str(self[name].value() or "")
         values = {str(each) for _, options in choices for each, _ in options}
         if value not in values:
-            choices = (("", ((value, value or "choose"),)), *choices)
+            choices = (("", ((value, value or _("choose")),)), *choices)
         widget = self.fields[name].widget
         assert isinstance(widget, Select)
         widget.choices = [each for label, options in choices for each in ([(label, options)] if label else options)]

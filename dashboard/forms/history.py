@@ -3,23 +3,24 @@
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 
 from jobs.states import JobState
 from jobs.strategies import STRATEGIES
 
 GROUPS = [
-    ("to-approve", "awaiting approval"),
-    ("waiting", "waiting"),
-    ("running", "running"),
-    ("succeeded", "succeeded"),
-    ("failed", "failed"),
-    ("finished", "finished"),
+    ("to-approve", _("awaiting approval")),
+    ("waiting", _("waiting")),
+    ("running", _("running")),
+    ("succeeded", _("succeeded")),
+    ("failed", _("failed")),
+    ("finished", _("finished")),
 ]
 MAX_VALUES = 50
 MAX_VALUE_LENGTH = 150
 
 
-def state_choices() -> list[tuple[str, str]]:
+def state_choices() -> list[tuple[str, Any]]:
     """Return the groups of states, then every single state after "="."""
     return [*GROUPS, *(("=" + state.value, state.value.replace("_", " ")) for state in JobState)]
 
@@ -32,18 +33,21 @@ class OpenChoiceField(forms.MultipleChoiceField):
         return len(value) <= MAX_VALUE_LENGTH and "\x00" not in value
 
 
-DAY = {"type": "date", "title": "A day in UTC"}
+DAY = {"type": "date", "title": _("A day in UTC")}
 
 
 class HistoryForm(forms.Form):
     """What the history is narrowed to; an empty field narrows nothing. Of several values of a field, any will do."""
 
-    q = forms.CharField(label="Name or id", required=False, max_length=200)
+    q = forms.CharField(label=_("Name or id"), required=False, max_length=200)
     by = forms.ChoiceField(
-        label="Dates of", required=False, choices=[("requested", "request"), ("ended", "end")], initial="requested"
+        label=_("Dates of"),
+        required=False,
+        choices=[("requested", _("request")), ("ended", _("end"))],
+        initial="requested",
     )
-    since = forms.DateField(label="From", required=False, widget=forms.DateInput(attrs=DAY))
-    until = forms.DateField(label="To", required=False, widget=forms.DateInput(attrs=DAY))
+    since = forms.DateField(label=_("From"), required=False, widget=forms.DateInput(attrs=DAY))
+    until = forms.DateField(label=_("To"), required=False, widget=forms.DateInput(attrs=DAY))
     state = forms.MultipleChoiceField(required=False, choices=state_choices)
     strategy = forms.MultipleChoiceField(required=False, choices=lambda: [(key, key) for key in STRATEGIES])
     accelerator = OpenChoiceField(required=False)
@@ -60,8 +64,8 @@ class HistoryForm(forms.Form):
         found = super().clean() or self.cleaned_data
         since, until = found.get("since"), found.get("until")
         if since and until and until < since:
-            self.add_error("until", "This day is before the first one.")
+            self.add_error("until", _("This day is before the first one."))
         for name, values in list(found.items()):
             if isinstance(values, list) and len(values) > MAX_VALUES:
-                self.add_error(name, f"At most {MAX_VALUES} values can be chosen.")
+                self.add_error(name, _("At most %(count)s values can be chosen.") % {"count": MAX_VALUES})
         return found

@@ -3,6 +3,8 @@
 from typing import Any
 
 from django import forms
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from dashboard.forms.fields.choices import team_field
 from dashboard.forms.fields.words import DurationField
@@ -10,7 +12,9 @@ from dashboard.forms.findings import FindingsForm
 from dashboard.forms.uploads import LIMIT, Given, parted
 from jobs.importer import MAX_BYTES
 
-TOO_LARGE = f"It is larger than {LIMIT}. A job's spec has a few kilobytes: is this the right file?"
+TOO_LARGE = format_lazy(
+    _("It is larger than {limit}. A job's spec has a few kilobytes: is this the right file?"), limit=LIMIT
+)
 
 
 class _Files(forms.ClearableFileInput):
@@ -44,19 +48,24 @@ class ImportForm(FindingsForm):
     is_final = True
 
     text = _AnyText(
-        label="Paste it",
+        label=_("Paste it"),
         required=False,
         strip=False,
         widget=forms.Textarea(attrs={"rows": 14, "class": "mono", "spellcheck": "false", "autocomplete": "off"}),
     )
     file = FilesField(
-        label="Or upload files",
+        label=_("Or upload files"),
         required=False,
         allow_empty_file=True,
-        help_text=f"A script and the files that it names; at most {LIMIT} together. They count instead of the text.",
+        help_text=format_lazy(
+            _("A script and the files that it names; at most {limit} together. They count instead of the text."),
+            limit=LIMIT,
+        ),
     )
     pick = forms.CharField(required=False, max_length=10, widget=forms.HiddenInput)
-    run_time = DurationField("Expected run time", "For the cost: 24 h, 90 min, 1 d 12 h", initial="1 h", required=True)
+    run_time = DurationField(
+        _("Expected run time"), _("For the cost: 24 h, 90 min, 1 d 12 h"), initial="1 h", required=True
+    )
     team = team_field([])
 
     def __init__(self, *args: Any, teams: list[tuple[str, str]], **options: Any) -> None:

@@ -5,34 +5,41 @@ from typing import Any
 
 from django import forms
 from django.forms.boundfield import BoundField
+from django.utils.translation import gettext_lazy as _
 
 from jobs.messages import LABELS, PERSONAL
 
-DIGESTS = [("", "Each message at once"), ("hourly", "One summary an hour"), ("daily", "One summary a day, 07:00 UTC")]
+DIGESTS = [
+    ("", _("Each message at once")),
+    ("hourly", _("One summary an hour")),
+    ("daily", _("One summary a day, 07:00 UTC")),
+]
 WAYS = [
-    ("slack", "Slack, incoming webhook"),
-    ("google_chat", "Google Chat, incoming webhook"),
-    ("email", "E-mail"),
-    ("webhook", "Webhook, signed"),
+    ("slack", _("Slack, incoming webhook")),
+    ("google_chat", _("Google Chat, incoming webhook")),
+    ("email", _("E-mail")),
+    ("webhook", _("Webhook, signed")),
 ]
 
 
 class PreferenceForm(forms.Form):
     """What a person is told: a box for each kind and way, colleagues' jobs, and summaries instead of single mails."""
 
-    about_others = forms.BooleanField(label="Also about jobs that others of my teams requested", required=False)
-    digest = forms.ChoiceField(label="E-mail", choices=DIGESTS, required=False)
+    about_others = forms.BooleanField(label=_("Also about jobs that others of my teams requested"), required=False)
+    digest = forms.ChoiceField(label=_("E-mail"), choices=DIGESTS, required=False)
 
     def __init__(self, data: Mapping[str, Any] | None = None, *, choices: Mapping[str, Iterable[str]], **more: Any):
         """`choices` is how the person is told of each kind now."""
         super().__init__(data, **more)
         for kind, ways in choices.items():
             for via in PERSONAL:
-                label = f"{LABELS[kind]}, by {'e-mail' if via == 'email' else 'browser'}"
+                label = (_("%(kind)s, by e-mail") if via == "email" else _("%(kind)s, by browser")) % {
+                    "kind": LABELS[kind]
+                }
                 self.fields[f"{kind}-{via}"] = forms.BooleanField(label=label, required=False, initial=via in ways)
         self.kinds = list(choices)
 
-    def rows(self) -> list[tuple[str, list[BoundField]]]:
+    def rows(self) -> list[tuple[Any, list[BoundField]]]:
         """Return the boxes of each kind with its label."""
         return [(LABELS[kind], [self[f"{kind}-{via}"] for via in PERSONAL]) for kind in self.kinds]
 
@@ -45,18 +52,18 @@ class PreferenceForm(forms.Form):
 class ChannelForm(forms.Form):
     """A channel. `jobs.messages.channels` decides whether it can be used."""
 
-    via = forms.ChoiceField(label="Kind", choices=WAYS)
-    name = forms.CharField(label="Name", max_length=60, help_text="For example #training.")
+    via = forms.ChoiceField(label=_("Kind"), choices=WAYS)
+    name = forms.CharField(label=_("Name"), max_length=60, help_text=_("For example #training."))
     address = forms.CharField(
-        label="Address",
+        label=_("Address"),
         max_length=1000,
         strip=True,
-        help_text="The https address of the webhook, or an e-mail address. It is not shown again.",
+        help_text=_("The https address of the webhook, or an e-mail address. It is not shown again."),
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
-    digest = forms.ChoiceField(label="When", choices=DIGESTS, required=False)
+    digest = forms.ChoiceField(label=_("When"), choices=DIGESTS, required=False)
     kinds = forms.MultipleChoiceField(
-        label="Messages", choices=list(LABELS.items()), widget=forms.CheckboxSelectMultiple, required=False
+        label=_("Messages"), choices=list(LABELS.items()), widget=forms.CheckboxSelectMultiple, required=False
     )
 
     def __init__(self, data: Mapping[str, Any] | None = None, *, is_new: bool, **more: Any):
@@ -65,4 +72,4 @@ class ChannelForm(forms.Form):
         if not is_new:
             del self.fields["via"]
             self.fields["address"].required = False
-            self.fields["address"].help_text = "Empty: it stays as it is."
+            self.fields["address"].help_text = _("Empty: it stays as it is.")

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 from pydantic import ValidationError
 
 from jobs.catalog import ACCELERATORS, REGIONS
@@ -13,16 +14,16 @@ from jobs.strategies import STRATEGIES
 WORDS = ("gpu_types", "regions", "labels", "submitters", "approvers", "require_labels", "set_labels")
 """Fields that hold several words, parted by commas or spaces."""
 KINDS = [
-    ("custom_job", "custom job"),
-    ("hyperparameter_tuning_job", "tuning job"),
-    ("training_pipeline", "training pipeline"),
+    ("custom_job", _("custom job")),
+    ("hyperparameter_tuning_job", _("tuning job")),
+    ("training_pipeline", _("training pipeline")),
 ]
 OUTCOMES = [
-    ("ask", "Ask for approval"),
-    ("refuse", "Refuse"),
-    ("allow", "Allow"),
-    ("require", "Require what a job carries"),
-    ("set", "Set what a job lacks"),
+    ("ask", _("Ask for approval")),
+    ("refuse", _("Refuse")),
+    ("allow", _("Allow")),
+    ("require", _("Require what a job carries")),
+    ("set", _("Set what a job lacks")),
 ]
 
 
@@ -41,7 +42,7 @@ class WordsField(forms.CharField):
         return tuple(dict.fromkeys((super().clean(value) or "").replace(",", " ").split()))
 
 
-def _amount(label: str, **options: Any) -> forms.DecimalField:
+def _amount(label: Any, **options: Any) -> forms.DecimalField:
     return forms.DecimalField(label=label, required=False, min_value=0, max_digits=12, decimal_places=2, **options)
 
 
@@ -50,57 +51,61 @@ class RuleForm(forms.Form):
 
     rule: Rule | None = None
     """What was read; None until the form was found valid, and for a row in which nothing was changed."""
-    outcome = forms.ChoiceField(label="Outcome", choices=OUTCOMES)
+    outcome = forms.ChoiceField(label=_("Outcome"), choices=OUTCOMES)
     cost_basis = forms.ChoiceField(
-        label="Of these costs",
+        label=_("Of these costs"),
         required=False,
         choices=[
-            ("most", "most until the timeout"),
-            ("expected", "expected"),
-            ("high", "high end"),
-            ("low", "low end"),
+            ("most", _("most until the timeout")),
+            ("expected", _("expected")),
+            ("high", _("high end")),
+            ("low", _("low end")),
         ],
     )
-    cost_over = _amount("Cost over, USD")
-    cost_unknown = forms.BooleanField(label="Cost not known", required=False)
-    budget_left_under = _amount("Leaves of a budget less than, USD")
-    gpus_over = forms.IntegerField(label="Accelerators over", required=False, min_value=0, max_value=10**8)
-    gpu_types = WordsField(label="Accelerator types", help_text="Such as NVIDIA_H100_80GB.")
-    hours_over = _amount("Run time over, hours")
+    cost_over = _amount(_("Cost over, USD"))
+    cost_unknown = forms.BooleanField(label=_("Cost not known"), required=False)
+    budget_left_under = _amount(_("Leaves of a budget less than, USD"))
+    gpus_over = forms.IntegerField(label=_("Accelerators over"), required=False, min_value=0, max_value=10**8)
+    gpu_types = WordsField(label=_("Accelerator types"), help_text=_("Such as NVIDIA_H100_80GB."))
+    hours_over = _amount(_("Run time over, hours"))
     strategies = forms.MultipleChoiceField(
-        label="Strategies",
+        label=_("Strategies"),
         required=False,
         choices=[(key, each.label) for key, each in STRATEGIES.items()],
         widget=forms.CheckboxSelectMultiple,
     )
-    kinds = forms.MultipleChoiceField(label="Kinds", required=False, choices=KINDS, widget=forms.CheckboxSelectMultiple)
-    regions = WordsField(label="Regions", help_text="Such as us-central1, europe-west4.")
-    in_other_regions = forms.BooleanField(label="Every region but these", required=False)
-    labels = WordsField(label="Labels", help_text="key or key=value.")
-    submitters = WordsField(label="Requested by", help_text="User names.")
-    approvals = forms.IntegerField(label="Approvals", required=False, min_value=1, max_value=10)
-    role = forms.ChoiceField(
-        label="Decided by", required=False, choices=[("approver", "approvers and leads"), ("lead", "leads only")]
+    kinds = forms.MultipleChoiceField(
+        label=_("Kinds"), required=False, choices=KINDS, widget=forms.CheckboxSelectMultiple
     )
-    approvers = WordsField(label="Only these people", help_text="User names of approvers and leads.")
-    require_labels = WordsField(label="Label keys")
-    require_service_account = forms.BooleanField(label="A service account", required=False)
-    require_network = forms.BooleanField(label="A network", required=False)
-    require_encryption = forms.BooleanField(label="An encryption key", required=False)
-    require_timeout = forms.BooleanField(label="A timeout", required=False)
-    set_labels = WordsField(label="Labels to set", help_text="key=value, such as cost-center=ml.")
-    set_service_account = forms.CharField(label="Service account to set", required=False, max_length=200)
+    regions = WordsField(label=_("Regions"), help_text=_("Such as us-central1, europe-west4."))
+    in_other_regions = forms.BooleanField(label=_("Every region but these"), required=False)
+    labels = WordsField(label=_("Labels"), help_text=_("key or key=value."))
+    submitters = WordsField(label=_("Requested by"), help_text=_("User names."))
+    approvals = forms.IntegerField(label=_("Approvals"), required=False, min_value=1, max_value=10)
+    role = forms.ChoiceField(
+        label=_("Decided by"),
+        required=False,
+        choices=[("approver", _("approvers and leads")), ("lead", _("leads only"))],
+    )
+    approvers = WordsField(label=_("Only these people"), help_text=_("User names of approvers and leads."))
+    require_labels = WordsField(label=_("Label keys"))
+    require_service_account = forms.BooleanField(label=_("A service account"), required=False)
+    require_network = forms.BooleanField(label=_("A network"), required=False)
+    require_encryption = forms.BooleanField(label=_("An encryption key"), required=False)
+    require_timeout = forms.BooleanField(label=_("A timeout"), required=False)
+    set_labels = WordsField(label=_("Labels to set"), help_text=_("key=value, such as cost-center=ml."))
+    set_service_account = forms.CharField(label=_("Service account to set"), required=False, max_length=200)
     set_network = forms.CharField(
-        label="Network to set", required=False, max_length=300, help_text="projects/NUMBER/global/networks/NAME"
+        label=_("Network to set"), required=False, max_length=300, help_text=_("projects/NUMBER/global/networks/NAME")
     )
     set_encryption_key = forms.CharField(
-        label="Encryption key to set", required=False, max_length=300, help_text="projects/…/cryptoKeys/NAME"
+        label=_("Encryption key to set"), required=False, max_length=300, help_text=_("projects/…/cryptoKeys/NAME")
     )
     set_timeout_hours = forms.DecimalField(
-        label="Timeout to set, hours", required=False, min_value=0, max_digits=7, decimal_places=2
+        label=_("Timeout to set, hours"), required=False, min_value=0, max_digits=7, decimal_places=2
     )
-    must = forms.BooleanField(label="Refuse a job that has another value", required=False)
-    words = forms.CharField(label="What the requester reads", required=False, max_length=500)
+    must = forms.BooleanField(label=_("Refuse a job that has another value"), required=False)
+    words = forms.CharField(label=_("What the requester reads"), required=False, max_length=500)
 
     @property
     def sentence(self) -> str:
@@ -138,16 +143,16 @@ class RuleForm(forms.Form):
 
     def clean_regions(self) -> tuple[str, ...]:
         """Refuse regions that Vertex AI does not have."""
-        return self._known("regions", REGIONS, "region")
+        return self._known("regions", REGIONS, _("There is no region %(names)s."))
 
     def clean_gpu_types(self) -> tuple[str, ...]:
         """Refuse accelerators that nobody knows."""
-        return self._known("gpu_types", ACCELERATORS, "accelerator type")
+        return self._known("gpu_types", ACCELERATORS, _("There is no accelerator type %(names)s."))
 
-    def _known(self, name: str, known: Any, what: str) -> tuple[str, ...]:
+    def _known(self, name: str, known: Any, refusal: Any) -> tuple[str, ...]:
         words: tuple[str, ...] = self.cleaned_data[name]
         if strange := [word for word in words if word not in known]:
-            raise forms.ValidationError(f"There is no {what} {', '.join(strange)[:200]}.")
+            raise forms.ValidationError(refusal % {"names": ", ".join(strange)[:200]})
         return words
 
     def clean(self) -> dict[str, Any]:
@@ -157,15 +162,15 @@ class RuleForm(forms.Form):
         if values.get("outcome") == "require" and not any(
             name.startswith("require_") and values[name] for name in values
         ):
-            self.add_error(None, "Say what a job has to carry.")
+            self.add_error(None, _("Say what a job has to carry."))
         if values.get("outcome") == "set" and not any(name.startswith("set_") and values[name] for name in values):
-            self.add_error(None, "Say what is set.")
+            self.add_error(None, _("Say what is set."))
         if not self.errors:
             try:
                 self.rule = Rule.model_validate(fields)
             except ValidationError as error:
                 first = error.errors()[0]
-                self.add_error(None, f"{first['loc'][0] if first['loc'] else 'The rule'}: {first['msg']}")
+                self.add_error(None, f"{first['loc'][0] if first['loc'] else _('The rule')}: {first['msg']}")
         return self.cleaned_data
 
 
@@ -175,13 +180,13 @@ class BaseRules(forms.BaseFormSet):  # type: ignore[type-arg]
     def add_fields(self, form: Any, index: int | None) -> None:
         """Say what the order and the removal of a row mean."""
         super().add_fields(form, index)
-        form.fields["ORDER"].label = "Position"
-        form.fields["DELETE"].label = "Remove this rule"
+        form.fields["ORDER"].label = _("Position")
+        form.fields["DELETE"].label = _("Remove this rule")
 
     def clean(self) -> None:
         """Refuse a number of rows that is none: nothing would be left of the policy."""
         if (self.management_form.cleaned_data.get("TOTAL_FORMS") or 0) < 0:
-            raise forms.ValidationError("The form arrived without the number of its rows. Open it once more.")
+            raise forms.ValidationError(_("The form arrived without the number of its rows. Open it once more."))
 
     def rules(self) -> tuple[Rule, ...]:
         """Return the rules in their order; only of a formset that is valid.
@@ -206,16 +211,18 @@ class TermsForm(forms.Form):
     """What holds for all rules of a policy."""
 
     drift_percent = forms.IntegerField(
-        label="An approval holds while the cost rises by at most, %", min_value=0, max_value=100
+        label=_("An approval holds while the cost rises by at most, %"), min_value=0, max_value=100
     )
-    remind_hours = forms.IntegerField(label="Remind approvers every, hours (0: never)", min_value=0, max_value=720)
-    expire_hours = forms.IntegerField(label="A request expires after, hours (0: never)", min_value=0, max_value=8_760)
+    remind_hours = forms.IntegerField(label=_("Remind approvers every, hours (0: never)"), min_value=0, max_value=720)
+    expire_hours = forms.IntegerField(
+        label=_("A request expires after, hours (0: never)"), min_value=0, max_value=8_760
+    )
     cancel_over_approved = forms.BooleanField(
-        label="Cancel a running job that costs more than was approved", required=False
+        label=_("Cancel a running job that costs more than was approved"), required=False
     )
-    cancel_at_cap = forms.BooleanField(label="Cancel a running job that has cost its cap", required=False)
+    cancel_at_cap = forms.BooleanField(label=_("Cancel a running job that has cost its cap"), required=False)
     approvers_choose_strategy = forms.BooleanField(
-        label="Approvers may choose another strategy without asking the requester", required=False
+        label=_("Approvers may choose another strategy without asking the requester"), required=False
     )
-    note = forms.CharField(label="Why it is changed", required=False, max_length=200)
+    note = forms.CharField(label=_("Why it is changed"), required=False, max_length=200)
     base = forms.IntegerField(widget=forms.HiddenInput, min_value=0)

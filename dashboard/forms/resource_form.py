@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 
 from jobs.catalog import ACCELERATORS, REGIONS, TRAINABLE, default_disk, machine
 from jobs.spec import ResourcePool
@@ -17,22 +18,22 @@ MAX_COUNT = 16
 class ResourceForm(forms.Form):
     """What is needed to create one; `body` is then its REST body."""
 
-    project = forms.ChoiceField(label="Project")
-    region = forms.ChoiceField(label="Region", choices=[(region, region) for region in REGIONS])
+    project = forms.ChoiceField(label=_("Project"))
+    region = forms.ChoiceField(label=_("Region"), choices=[(region, region) for region in REGIONS])
     resource_id = forms.CharField(
-        label="Id", max_length=63, help_text="Lower-case letters, digits and hyphens; jobs name it by this."
+        label=_("Id"), max_length=63, help_text=_("Lower-case letters, digits and hyphens; jobs name it by this.")
     )
-    machine_type = forms.ChoiceField(label="Machine type", choices=[(name, name) for name in sorted(TRAINABLE)])
+    machine_type = forms.ChoiceField(label=_("Machine type"), choices=[(name, name) for name in sorted(TRAINABLE)])
     accelerator_type = forms.ChoiceField(
-        label="Accelerator",
+        label=_("Accelerator"),
         required=False,
-        choices=[("", "none, or that of the machine"), *((key, each.label) for key, each in ACCELERATORS.items())],
+        choices=[("", _("none, or that of the machine")), *((key, each.label) for key, each in ACCELERATORS.items())],
     )
     accelerator_count = forms.IntegerField(
-        label="Accelerators per machine", required=False, min_value=1, max_value=MAX_COUNT
+        label=_("Accelerators per machine"), required=False, min_value=1, max_value=MAX_COUNT
     )
-    replicas = forms.IntegerField(label="Replicas", min_value=1, max_value=MAX_REPLICAS, initial=1)
-    disk_gb = forms.IntegerField(label="Boot disk, GB", min_value=100, max_value=64_000, initial=100)
+    replicas = forms.IntegerField(label=_("Replicas"), min_value=1, max_value=MAX_REPLICAS, initial=1)
+    disk_gb = forms.IntegerField(label=_("Boot disk, GB"), min_value=100, max_value=64_000, initial=100)
 
     def __init__(self, *given: Any, projects: Iterable[str], **named: Any) -> None:
         super().__init__(*given, **named)
@@ -43,7 +44,7 @@ class ResourceForm(forms.Form):
         name: str = self.cleaned_data["resource_id"]
         if not ID.fullmatch(name):
             raise forms.ValidationError(
-                "Begin with a letter; then lower-case letters, digits and hyphens, no hyphen last."
+                _("Begin with a letter; then lower-case letters, digits and hyphens, no hyphen last.")
             )
         return name
 
@@ -55,13 +56,20 @@ class ResourceForm(forms.Form):
         if known is None:
             return found
         if known.is_tpu:
-            self.add_error("machine_type", "Create one with TPUs with gcloud: it needs a topology.")
+            self.add_error("machine_type", _("Create one with TPUs with gcloud: it needs a topology."))
         if bool(kind) != bool(count) and not known.fixed_accelerator:
-            self.add_error("accelerator_count", "Give both an accelerator and how many, or neither.")
+            self.add_error("accelerator_count", _("Give both an accelerator and how many, or neither."))
         elif kind and kind != known.fixed_accelerator and count not in known.attachable.get(kind, frozenset()):
-            self.add_error("accelerator_type", f"{known.machine_type} does not take {count} × {kind}.")
+            self.add_error(
+                "accelerator_type",
+                _("%(machine)s does not take %(count)s × %(kind)s.")
+                % {"machine": known.machine_type, "count": count, "kind": kind},
+            )
         elif known.fixed_accelerator and kind and count != known.gpu_count:
-            self.add_error("accelerator_count", f"{known.machine_type} has {known.gpu_count}.")
+            self.add_error(
+                "accelerator_count",
+                _("%(machine)s has %(count)s.") % {"machine": known.machine_type, "count": known.gpu_count},
+            )
         return found
 
     @property
@@ -86,11 +94,13 @@ class ResizeForm(forms.Form):
         for index, pool in enumerate(pools):
             if pool.autoscaling_spec is None:
                 self.fields[f"pool-{index}"] = forms.IntegerField(
-                    label=f"Replicas of {pool.machine_spec.machine_type}",
+                    label=_("Replicas of %(machine)s") % {"machine": pool.machine_spec.machine_type},
                     min_value=max(1, pool.used_replica_count),
                     max_value=MAX_REPLICAS,
                     initial=pool.replica_count,
-                    help_text=f"{pool.used_replica_count} in use now" if pool.used_replica_count else "",
+                    help_text=_("%(count)s in use now") % {"count": pool.used_replica_count}
+                    if pool.used_replica_count
+                    else "",
                 )
 
     @property

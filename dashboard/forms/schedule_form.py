@@ -1,6 +1,7 @@
 """The form with which a person says when jobs of a spec are requested."""
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 
 from dashboard.forms.findings import FindingsForm
 from jobs.requests.schedules import Times
@@ -10,20 +11,23 @@ class ScheduleForm(FindingsForm):
     """A schedule's name and times. `jobs.requests.schedules` decides whether they can be kept."""
 
     is_final = True
-    name = forms.CharField(label="Name", max_length=80, help_text="Unique in the team.")
+    name = forms.CharField(label=_("Name"), max_length=80, help_text=_("Unique in the team."))
     cron = forms.CharField(
-        label="Cron expression",
+        label=_("Cron expression"),
         max_length=100,
-        help_text="Minute, hour, day of month, month, day of week: 0 6 * * 1-5 is 06:00 from Monday to Friday.",
+        help_text=_("Minute, hour, day of month, month, day of week: 0 6 * * 1-5 is 06:00 from Monday to Friday."),
         widget=forms.TextInput(attrs={"class": "mono", "spellcheck": "false", "autocomplete": "off"}),
     )
     time_zone = forms.CharField(
-        label="Time zone", max_length=64, initial="UTC", help_text="A name such as Europe/Berlin or UTC."
+        label=_("Time zone"), max_length=64, initial="UTC", help_text=_("A name such as Europe/Berlin or UTC.")
     )
     last_day = forms.DateField(
-        label="Last day", required=False, widget=forms.DateInput(attrs={"type": "date"}), help_text="Empty: no end."
+        label=_("Last day"),
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date"}),
+        help_text=_("Empty: no end."),
     )
-    allows_overlap = forms.BooleanField(label="Run also while the run before has not ended", required=False)
+    allows_overlap = forms.BooleanField(label=_("Run also while the run before has not ended"), required=False)
 
     @property
     def times(self) -> Times:

@@ -3,6 +3,7 @@
 from django import forms
 from django.contrib.auth.forms import AuthenticationForm
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
 
 from dashboard import rehearsal
 
@@ -18,8 +19,11 @@ class SignInForm(AuthenticationForm):
         if not why:
             return super().get_invalid_login_error()
         return ValidationError(
-            f"The password of the demo works only where nobody else can reach the site: {why}. An administrator can "
-            "give the account its own password: manage.py changepassword NAME.",
+            _(
+                "The password of the demo works only where nobody else can reach the site: %(why)s. An administrator "
+                "can give the account its own password: manage.py changepassword NAME."
+            )
+            % {"why": why},
             code="known_password",
         )
 
@@ -28,7 +32,7 @@ class LinkForm(forms.Form):
     """Asks for the password of an account before a provider is linked to it; nothing of who is signed in."""
 
     password = forms.CharField(
-        label="Password of the account here",
+        label=_("Password of the account here"),
         max_length=4096,
         strip=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),

@@ -1,37 +1,40 @@
 """Forms of the settings of a team."""
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 
 from jobs.catalog import REGIONS
 
-ROLES = [("viewer", "Viewer"), ("engineer", "Engineer"), ("approver", "Approver"), ("lead", "Lead")]
-KINDS = [("project", "Project"), ("bucket", "Bucket"), ("service_account", "Service account")]
+ROLES = [("viewer", _("Viewer")), ("engineer", _("Engineer")), ("approver", _("Approver")), ("lead", _("Lead"))]
+KINDS = [("project", _("Project")), ("bucket", _("Bucket")), ("service_account", _("Service account"))]
 REGION_CHOICES = [(name, name) for name in REGIONS]
 
 
 class TeamForm(forms.Form):
     """A new team."""
 
-    name = forms.CharField(label="Name", max_length=80)
-    project = forms.CharField(label="Default project", max_length=63, help_text="The id of a Google Cloud project.")
+    name = forms.CharField(label=_("Name"), max_length=80)
+    project = forms.CharField(
+        label=_("Default project"), max_length=63, help_text=_("The id of a Google Cloud project.")
+    )
 
 
 class MemberForm(forms.Form):
     """Somebody who has an account and joins the team."""
 
-    name = forms.CharField(label="User name", max_length=254)
-    role = forms.ChoiceField(label="Role", choices=ROLES, initial="engineer")
+    name = forms.CharField(label=_("User name"), max_length=254)
+    role = forms.ChoiceField(label=_("Role"), choices=ROLES, initial="engineer")
 
 
 class PlacesForm(forms.Form):
     """Where the jobs of a team run and write."""
 
-    default_region = forms.ChoiceField(label="Default region", choices=REGION_CHOICES)
+    default_region = forms.ChoiceField(label=_("Default region"), choices=REGION_CHOICES)
     bucket = forms.CharField(
-        label="Default bucket", required=False, max_length=255, help_text="Such as gs://vision-training."
+        label=_("Default bucket"), required=False, max_length=255, help_text=_("Such as gs://vision-training.")
     )
     regions = forms.MultipleChoiceField(
-        label="Allowed regions",
+        label=_("Allowed regions"),
         required=False,
         choices=REGION_CHOICES,
         widget=forms.CheckboxSelectMultiple,
@@ -41,17 +44,17 @@ class PlacesForm(forms.Form):
 class ProjectForm(forms.Form):
     """What only a site admin sets."""
 
-    project = forms.CharField(label="Default project", max_length=63)
+    project = forms.CharField(label=_("Default project"), max_length=63)
 
 
 class AllowedForm(forms.Form):
     """One more project, bucket or service account that a team may use."""
 
-    kind = forms.ChoiceField(label="Kind", choices=KINDS, initial="bucket")
-    name = forms.CharField(label="Name", max_length=255)
+    kind = forms.ChoiceField(label=_("Kind"), choices=KINDS, initial="bucket")
+    name = forms.CharField(label=_("Name"), max_length=255)
 
     def __init__(self, *args: object, is_admin: bool, **kwargs: object) -> None:
         # Beside the form for a member, which has a name too: no id stands twice on a page.
         super().__init__(*args, auto_id="id_allowed_%s", **kwargs)  # type: ignore[arg-type, misc]
         if not is_admin:
-            self.fields["kind"].choices = [("bucket", "Bucket")]  # type: ignore[attr-defined]
+            self.fields["kind"].choices = [("bucket", _("Bucket"))]  # type: ignore[attr-defined]

@@ -1,6 +1,7 @@
 """The two fields that a template has of its own; its spec comes from a job."""
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 
 from dashboard.forms.findings import FindingsForm
 
@@ -9,5 +10,7 @@ class TemplateForm(FindingsForm):
     """A template's name and what it is for. `jobs.requests.templates` decides whether the name can be used."""
 
     is_final = True
-    name = forms.CharField(label="Name", required=False, max_length=500, help_text="Unique in the team.")
-    note = forms.CharField(label="Note", required=False, max_length=500, help_text="What it is for, in a sentence.")
+    name = forms.CharField(label=_("Name"), required=False, max_length=500, help_text=_("Unique in the team."))
+    note = forms.CharField(
+        label=_("Note"), required=False, max_length=500, help_text=_("What it is for, in a sentence.")
+    )

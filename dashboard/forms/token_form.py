@@ -3,6 +3,8 @@
 from datetime import timedelta
 
 from django import forms
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from jobs.requests.api_tokens import SCOPES
 
@@ -12,16 +14,21 @@ DAYS = (7, 30, 90, 365)
 class TokenForm(forms.Form):
     """A token to be made."""
 
-    name = forms.CharField(max_length=80, help_text="Where it is used, for example “CI of the vision models”.")
+    name = forms.CharField(
+        label=_("Name"), max_length=80, help_text=_("Where it is used, for example “CI of the vision models”.")
+    )
     scopes = forms.MultipleChoiceField(
-        label="It may",
+        label=_("It may"),
         choices=list(SCOPES.items()),
         initial=["read", "submit"],
         widget=forms.CheckboxSelectMultiple,
-        help_text="Never more than you may yourself.",
+        help_text=_("Never more than you may yourself."),
     )
     days = forms.TypedChoiceField(
-        label="Valid for", choices=[(days, f"{days} days") for days in DAYS], initial=90, coerce=int
+        label=_("Valid for"),
+        choices=[(days, format_lazy(_("{days} days"), days=days)) for days in DAYS],
+        initial=90,
+        coerce=int,
     )
 
     @property

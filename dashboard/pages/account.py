@@ -7,30 +7,33 @@ from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.forms import PasswordChangeForm
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.utils import timezone
+from django.utils import timezone, translation
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from dashboard.access import Request, openid
 from dashboard.access.loaders import parse_key
-from dashboard.access.time_zones import zone_names, zone_of
+from dashboard.access.reader import profile_of, zone_names
 from dashboard.drawing.browser_names import browser_name
 from dashboard.forms.account_forms import ProfileForm
 from jobs.people import browsers
-from jobs.people.accounts import set_time_zone
+from jobs.people.accounts import set_reader
 from jobs.people.provider_links import list_links
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def account(request: Request) -> HttpResponse:
-    """Show the account; on POST save name and time zone."""
+    """Show the account; on POST save name, time zone and language."""
     if request.method != "POST":
         return _page(request)
     form = ProfileForm(request.POST, instance=request.user, zones=zone_names())
     if not form.is_valid():
         request.user.refresh_from_db()
         return _page(request, {"profile_form": form}, status=422)
-    set_time_zone(form.save(), form.cleaned_data["time_zone"])
-    messages.success(request, "Saved.")
+    chosen = {name: form.cleaned_data[name] for name in ("time_zone", "language")}
+    set_reader(form.save(), **chosen)
+    with translation.override(chosen["language"] or translation.get_language()):
+        messages.success(request, _("Saved."))
     return redirect("account")
 
 
@@ -44,7 +47,7 @@ def change_password(request: Request) -> HttpResponse:
     update_session_auth_hash(request, form.save())
     browsers.replace_session(before, str(request.session.session_key))
     browsers.sign_out(request.user, keeping=str(request.session.session_key))
-    messages.success(request, "Your password is changed, and every other browser is signed out.")
+    messages.success(request, _("Your password is changed, and every other browser is signed out."))
     return redirect("account")
 
 
@@ -53,12 +56,14 @@ def sign_out_browsers(request: Request) -> HttpResponse:
     """Sign one browser out, or all but this one."""
     key, here = request.POST.get("browser"), str(request.session.session_key)
     count = browsers.sign_out(request.user, pk=parse_key(key) if key else None, keeping=here)
-    messages.success(request, f"Browsers signed out: {count}.")
+    messages.success(request, _("Browsers signed out: %(count)s.") % {"count": count})
     return redirect("account")
 
 
 def _profile_form(request: Request) -> ProfileForm:
-    return ProfileForm(instance=request.user, zones=zone_names(), initial={"time_zone": zone_of(request.user)})
+    profile = profile_of(request.user)
+    chosen = {"time_zone": profile.time_zone, "language": profile.language}
+    return ProfileForm(instance=request.user, zones=zone_names(), initial=chosen)
 
 
 def _password_form(request: Request) -> PasswordChangeForm:

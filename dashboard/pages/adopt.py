@@ -10,6 +10,8 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.access import Request, teams_where
@@ -24,7 +26,7 @@ from jobs.models import ExternalJob, Team
 PAGE_SIZE = 50
 MAX_AT_ONCE = 200
 MAX_NAMES = 3
-NO_TEAM = "You can’t adopt jobs: you are not an engineer, approver or lead of any team."
+NO_TEAM = gettext_lazy("You can’t adopt jobs: you are not an engineer, approver or lead of any team.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ def adopt_jobs(request: Request) -> HttpResponse:
     if names:
         messages.success(request, _summary(names, team))
     else:
-        messages.warning(request, "No job was adopted: choose one that is not adopted yet.")
+        messages.warning(request, _("No job was adopted: choose one that is not adopted yet."))
     return _redirect(team.project, request.POST.get("region", ""))
 
 
@@ -126,8 +128,10 @@ def _row(external: ExternalJob) -> Row:
 
 
 def _summary(names: list[str], team: Team) -> str:
-    shown = ", ".join(names[:MAX_NAMES]) + (f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else "")
-    return f"{team} adopted {shown}."
+    known = {"team": team, "names": ", ".join(names[:MAX_NAMES]), "more": len(names) - MAX_NAMES}
+    if len(names) > MAX_NAMES:
+        return _("%(team)s adopted %(names)s and %(more)s more.") % known
+    return _("%(team)s adopted %(names)s.") % known
 
 
 def _redirect(project: str, region: str) -> HttpResponse:

@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -44,7 +45,7 @@ def revoke(request: Request, pk: str) -> HttpResponse:
     token = revoke_token(request.user, parse_key(pk), now=database_now())
     if token is None:
         raise Http404("no such token")
-    messages.success(request, f"Revoked the token {token.name}.")
+    messages.success(request, _("Revoked the token %(name)s.") % {"name": token.name})
     return redirect("api-tokens")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from dashboard.access import Request
@@ -22,7 +23,7 @@ from jobs import budgets
 from jobs.clock import display_now
 from jobs.errors import NotPermitted
 from jobs.models import Approval, Job, Vote
-from jobs.requests.deciders import Decider, who_decides
+from jobs.requests.deciders import Decider, names_of, who_decides
 
 MAX_ROWS = 50
 
@@ -117,16 +118,27 @@ def _ask(approval: Approval, decider: Decider) -> Ask:
     """Return an approval with why this person cannot decide, if so; `jobs.requests` refuses in the same cases."""
     job, votes = approval.job, tuple(decider.votes_for(approval))
     if job.owner_id == decider.by.pk and approval.requested_spec is not None:
-        return Ask(approval, f"Approved under {label_of(job)}, which you have to accept on the page of the job.", votes)
+        return Ask(
+            approval,
+            _("Approved under %(strategy)s, which you have to accept on the page of the job.")
+            % {"strategy": label_of(job)},
+            votes,
+        )
     if job.owner_id == decider.by.pk:
-        return Ask(approval, "You requested this job: another approver or lead of the team decides.", votes)
+        return Ask(approval, _("You requested this job: another approver or lead of the team decides."), votes)
     if any(vote.voter_id == decider.by.pk for vote in votes):
         missing = approval.votes_needed - len(votes)
-        rest = f"{missing} more of {approval.votes_needed} needed" if missing > 0 else "the requester has to accept it"
-        return Ask(approval, f"You approved it; {rest}.", votes)
+        if missing > 0:
+            words = _("You approved it; %(missing)s more of %(all)s needed.")
+        else:
+            words = _("You approved it; the requester has to accept it.")
+        return Ask(approval, words % {"missing": missing, "all": approval.votes_needed}, votes)
     try:
         person = decider.voter_for(job, approval)
     except NotPermitted:
-        who = "An approver or lead" if who_decides(approval) == "approvers and leads" else who_decides(approval)
-        return Ask(approval, f"{who[:1].upper()}{who[1:]} of {job.team} decides.", votes)
+        who = who_decides(approval)
+        if not names_of(approval) and approval.role_needed != "lead":
+            return Ask(approval, _("An approver or lead of %(team)s decides.") % {"team": job.team}, votes)
+        known = {"who": f"{who[:1].upper()}{who[1:]}", "team": job.team}
+        return Ask(approval, _("%(who)s of %(team)s decides.") % known, votes)
     return Ask(approval, "", votes, "" if person.pk == decider.by.pk else person.get_username())

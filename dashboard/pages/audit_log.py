@@ -5,6 +5,7 @@ from typing import Any
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from dashboard.access import Request, teams_where
@@ -15,6 +16,7 @@ from dashboard.queries.audit_log import ACTIONS, Filters, changes_of, iterate_en
 from jobs.clock import database_now
 from jobs.models import Team
 
+SHOWN = {0: _("created"), 1: _("changed"), 2: _("deleted")}
 HEAD = ("time", "who", "address", "what", "object", "action", "field", "before", "after")
 
 
@@ -28,7 +30,7 @@ def audit(request: Request) -> HttpResponse:
     page = list_entries(None if team is None else team.pk, filters, before=before)
     context = {
         "page": page,
-        "rows": [(entry, changes_of(entry), ACTIONS.get(entry.action, "")) for entry in page.entries],
+        "rows": [(entry, changes_of(entry), SHOWN.get(entry.action, "")) for entry in page.entries],
         "team": team,
         "teams": teams,
         "form": form,
@@ -41,7 +43,7 @@ def audit(request: Request) -> HttpResponse:
 @require_safe
 def audit_csv(request: Request) -> StreamingHttpResponse:
     """Return the newest entries that the filters choose as a file, one line for each field that changed."""
-    team, _ = _chosen(request)
+    team = _chosen(request)[0]
     entries = iterate_entries(None if team is None else team.pk, _filters(AuditForm(request.GET)))
     rows = (row for entry in entries for row in _rows(entry))
     response = StreamingHttpResponse(csv_lines(HEAD, rows), content_type="text/csv; charset=utf-8")
@@ -75,5 +77,5 @@ def _chosen(request: Request) -> tuple[Team | None, list[Team]]:
     if request.user.is_superuser:
         return None, teams
     if not teams:
-        raise PermissionDenied("The audit log is for leads of teams and admins of the site.")
+        raise PermissionDenied(_("The audit log is for leads of teams and admins of the site."))
     return teams[0], teams

@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from dashboard.access import Request
@@ -25,7 +26,7 @@ HEAD = (
 class ExportForm(forms.Form):
     """A file of the export."""
 
-    export = forms.FileField(label="CSV of the export", max_length=200)
+    export = forms.FileField(label=_("CSV of the export"), max_length=200)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

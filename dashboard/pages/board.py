@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from django.http import HttpResponse, QueryDict
 from django.utils import timezone
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
 
 from dashboard.access import Request, jobs_of, teams_of, teams_where
 from dashboard.drawing.marks import strategy_label
@@ -51,7 +52,7 @@ AXES = {"4": timedelta(hours=4), "16": timedelta(hours=16), "48": timedelta(hour
 """Hours that the time axis may cover, from the address."""
 NEAR_NOW = 30.0
 """Percent of the narrow column within which an hour leaves its place to the word "now"."""
-COLUMNS = {"machines": "machines", "times": "times", "restarts": "restarts"}
+COLUMNS = {"machines": _("machines"), "times": _("times"), "restarts": _("restarts")}
 """Columns that `hide` in the address leaves out."""
 REDRAWN_EVERY = 60
 """Seconds after which a board on which nothing has changed is drawn anew, for lengths and costs grow."""
@@ -190,7 +191,7 @@ def _group(job: Job, asked: Asked, viewer: Viewer, reruns: frozenset[UUID]) -> t
     """Return the place and the heading of the job's group; what needs the viewer comes first in every grouping."""
     place = group_of(job, viewer, reruns)
     if asked.group == "state" or place == 0:
-        return place, HEADINGS[place]
+        return place, str(HEADINGS[place])
     return 1, job.owner.get_username() if asked.group == "owner" else strategy_label(job.strategy)
 
 
@@ -210,7 +211,7 @@ def _columns(query: QueryDict, asked: Asked) -> list[tuple[str, str, bool]]:
     for key, label in COLUMNS.items():
         changed = query.copy()
         changed.setlist("hide", sorted(asked.hidden ^ {key}))
-        columns.append((label, f"?{changed.urlencode()}", key in asked.hidden))
+        columns.append((str(label), f"?{changed.urlencode()}", key in asked.hidden))
     return columns
 
 
@@ -219,7 +220,7 @@ def _in_groups(
 ) -> list[tuple[str, list[SafeString]]]:
     """Return the rows of each heading, in order; a job that was deleted meanwhile has none."""
     groups: dict[str, list[SafeString]] = {}
-    for (_, heading), job in listed:
+    for (_key, heading), job in listed:
         if job.pk in rows:
             groups.setdefault(heading, []).append(rows[job.pk])
     return list(groups.items())

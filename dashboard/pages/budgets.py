@@ -5,6 +5,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from dashboard.access import Request, can, teams_of, teams_where
@@ -45,7 +46,7 @@ def create(request: Request, team_pk: int) -> HttpResponse:
         except (NotPermitted, ValueError) as refusal:
             form.add_error(None, str(refusal))
         else:
-            messages.success(request, f"Set the budget {row.name} of {team}.")
+            messages.success(request, _("Set the budget %(name)s of %(team)s.") % {"name": row.name, "team": team})
             return redirect("budgets")
     return render(request, "budget_new.html", {"team": team, "form": form}, status=422 if form.errors else 200)
 
@@ -62,7 +63,7 @@ def budget(request: Request, pk: int) -> HttpResponse:
         except (NotPermitted, ValueError) as refusal:
             form.add_error(None, str(refusal))
         else:
-            messages.success(request, f"Changed the budget {form.values.name}.")
+            messages.success(request, _("Changed the budget %(name)s.") % {"name": form.values.name})
             return redirect("budget", row.pk)
     return render(request, "budget.html", _context(request, row, form), status=422 if form.errors else 200)
 
@@ -78,7 +79,8 @@ def close(request: Request, pk: int) -> HttpResponse:
     except (NotPermitted, ValueError) as refusal:
         messages.error(request, str(refusal))
         return redirect("budget", row.pk)
-    messages.success(request, f"Closed the budget {row.name}. No job is held against it any more.")
+    words = _("Closed the budget %(name)s. No job is held against it any more.")
+    messages.success(request, words % {"name": row.name})
     return redirect("budgets")
 
 

@@ -8,6 +8,8 @@ from urllib.parse import urlsplit
 from django.contrib import messages as notices
 from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from dashboard.access import Request, teams_where
@@ -66,7 +68,7 @@ def create(request: Request, pk: int) -> HttpResponse:
         except verbs.ChannelNotUsable as refusal:
             form.add_error(refusal.field, str(refusal))
         else:
-            notices.success(request, f"Added {made.name}. Send a test to see whether it works.")
+            notices.success(request, _("Added %(name)s. Send a test to see whether it works.") % {"name": made.name})
             return _page(request, made, secret=made.secret) if made.secret else redirect("channel", made.pk)
     return render(request, "messages/channel_new.html", {"form": form, "team": team}, status=_status(form))
 
@@ -82,7 +84,7 @@ def channel(request: Request, pk: int) -> HttpResponse:
         except verbs.ChannelNotUsable as refusal:
             form.add_error(refusal.field, str(refusal))
         else:
-            notices.success(request, f"Saved {form.cleaned_data['name']}.")
+            notices.success(request, _("Saved %(name)s.") % {"name": form.cleaned_data["name"]})
             return redirect("channel", found.pk)
     return _page(request, found, form=form)
 
@@ -99,21 +101,21 @@ def act(request: Request, pk: int, action: str) -> HttpResponse:
 def _test(request: Request, found: Channel) -> HttpResponse:
     if verbs.send_test(found, by=request.user, now=database_now()):
         tasks.enqueue_messages(str(found.pk))
-        notices.success(request, "A test message is on its way. Load this page again to see whether it arrived.")
+        notices.success(request, _("A test message is on its way. Load this page again to see whether it arrived."))
     else:
-        notices.warning(request, "A test message waits already, or the channel is paused.")
+        notices.warning(request, _("A test message waits already, or the channel is paused."))
     return redirect("channel", found.pk)
 
 
 def _pause(request: Request, found: Channel) -> HttpResponse:
     verbs.set_paused(found, by=request.user, now=database_now(), is_paused=True)
-    notices.success(request, f"{found.name} is paused: messages of this time are not kept for it.")
+    notices.success(request, _("%(name)s is paused: messages of this time are not kept for it.") % {"name": found.name})
     return redirect("channel", found.pk)
 
 
 def _resume(request: Request, found: Channel) -> HttpResponse:
     verbs.set_paused(found, by=request.user, now=database_now(), is_paused=False)
-    notices.success(request, f"{found.name} gets messages again.")
+    notices.success(request, _("%(name)s gets messages again.") % {"name": found.name})
     return redirect("channel", found.pk)
 
 
@@ -121,7 +123,7 @@ def _rotate(request: Request, found: Channel) -> HttpResponse:
     given = request.POST.get("fingerprint", "")
     secret = verbs.rotate_secret(found, by=request.user, now=database_now(), fingerprint=given)
     if secret is None:
-        notices.error(request, "The secret was not changed: somebody else has just changed it.")
+        notices.error(request, _("The secret was not changed: somebody else has just changed it."))
         return redirect("channel", found.pk)
     return _page(request, channel_for(request, found.pk), secret=secret)
 
@@ -130,7 +132,7 @@ def _delete(request: Request, found: Channel) -> HttpResponse:
     if request.POST.get("sure") != found.name:
         return render(request, "messages/channel_delete.html", {"channel": found})
     verbs.delete_channel(found, by=request.user)
-    notices.success(request, f"Deleted {found.name}.")
+    notices.success(request, _("Deleted %(name)s.") % {"name": found.name})
     return redirect("channels")
 
 
@@ -161,7 +163,8 @@ def send_again(request: Request, pk: int) -> HttpResponse:
     rows = rows if request.POST.get("all") else rows.filter(pk=pk)
     count = verbs.send_again(rows, dead.team, by=request.user, now=database_now())
     tasks.enqueue_messages(str(dead.channel_id) if dead.channel_id else "email")
-    notices.success(request, f"{count} message{'' if count == 1 else 's'} will be sent again.")
+    words = ngettext("%(count)s message will be sent again.", "%(count)s messages will be sent again.", count)
+    notices.success(request, words % {"count": count})
     return redirect("undelivered")
 
 

@@ -10,6 +10,7 @@ from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from dashboard.access import Request, jobs_of, teams_where
@@ -29,16 +30,10 @@ from jobs.spec import Finding, Severity
 from jobs.spec.sweep import vary
 from jobs.states import JobState
 
-TEXT_READ = Finding(
-    "text_read", Severity.ERROR, "", "The text of the request was edited; the form follows it now.", "Submit it again."
-)
-TEXT_UNREAD = Finding(
-    "text_unread", Severity.ERROR, "", "The text of the request was edited and cannot be read.", "See what is below it."
-)
-EDITED_ELSEWHERE = "This form was edited or submitted in another window: what is typed here is not saved."
+EDITED_ELSEWHERE = _("This form was edited or submitted in another window: what is typed here is not saved.")
 NOT_KEPT = ("csrfmiddlewaretoken", "do", "shown", "draft_version")
 """What is posted and belongs to the page rather than to the draft."""
-NO_TEAM = "You may request jobs in none of your teams; a lead or an administrator can make you an engineer."
+NO_TEAM = _("You may request jobs in none of your teams; a lead or an administrator can make you an engineer.")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -83,8 +78,17 @@ def _read_text(request: Request, teams: list[Team], *, is_final: bool) -> HttpRe
     if is_final and assessed.submission == before.submission and before.may_be_requested:
         return _request(request, before.form, before)
     if is_final:
-        form.whole.append(TEXT_UNREAD if filled.data is None else TEXT_READ)
+        form.whole.append(_of_text(is_read=filled.data is not None))
     return render(request, "compose.html", assessed.context, status=422 if is_final else 200)
+
+
+def _of_text(*, is_read: bool) -> Finding:
+    """Return what is wrong where a text was submitted that the form had not followed yet."""
+    if is_read:
+        words, remedy = _("The text of the request was edited; the form follows it now."), _("Submit it again.")
+        return Finding("text_read", Severity.ERROR, "", str(words), str(remedy))
+    words, remedy = _("The text of the request was edited and cannot be read."), _("See what is below it.")
+    return Finding("text_unread", Severity.ERROR, "", str(words), str(remedy))
 
 
 def _request(request: Request, form: Compose, assessed: AssessedForm) -> HttpResponse:
@@ -111,12 +115,16 @@ def _request(request: Request, form: Compose, assessed: AssessedForm) -> HttpRes
 def _lead_to(request: Request, jobs: Sequence[Job]) -> HttpResponse:
     """Say what becomes of the jobs, and lead to the job, of a sweep to the board."""
     waits = jobs[0].state == JobState.AWAITING_APPROVAL
+    names = {"name": jobs[0].display_name, "last": jobs[-1].display_name, "count": len(jobs)}
     if len(jobs) == 1:
-        fate = "waits for an approval" if waits else "is on its way"
-        messages.success(request, f"{jobs[0].display_name} {fate}.")
+        words = _("%(name)s waits for an approval.") if waits else _("%(name)s is on its way.")
+        messages.success(request, words % names)
         return redirect("job", jobs[0].pk)
-    fate = "wait for one approval" if waits else "are on their way"
-    messages.success(request, f"{len(jobs)} jobs {fate}: {jobs[0].display_name} to {jobs[-1].display_name}.")
+    if waits:
+        words = _("%(count)s jobs wait for one approval: %(name)s to %(last)s.")
+    else:
+        words = _("%(count)s jobs are on their way: %(name)s to %(last)s.")
+    messages.success(request, words % names)
     return redirect("board")
 
 
@@ -124,7 +132,7 @@ def _resume(request: Request, teams: list[Team], form_key: str) -> HttpResponse:
     """Show a form as it was typed; where its job was requested since, the job."""
     mine = jobs_of(request.user).filter(owner=request.user)
     if job := mine.filter(request_key__in=[form_key, f"{form_key}-1"]).first():
-        messages.info(request, f"{job.display_name} was requested with this form.")
+        messages.info(request, _("%(name)s was requested with this form.") % {"name": job.display_name})
         return redirect("job", job.pk)
     draft = typed_draft_for(request, form_key)
     data = (draft.fields or {}) | {"draft_version": str(draft.version)}
@@ -149,7 +157,7 @@ def save_draft(request: Request) -> HttpResponse:
     teams = _teams(request)
     if discarded := request.POST.get("discard"):
         typed.delete_form(discarded[:MAX_KEY_LENGTH], by=request.user)
-        messages.success(request, "The draft was discarded.")
+        messages.success(request, _("The draft was discarded."))
         return redirect("compose")
     draft, problem = _save(request, teams)
     shown = {"draft": draft, "draft_problem": problem, "swap": True}
@@ -175,7 +183,7 @@ def _save(request: Request, teams: list[Team]) -> tuple[Draft | None, str]:
             now=database_now(),
         )
     except typed.EditedElsewhere:
-        return None, EDITED_ELSEWHERE
+        return None, str(EDITED_ELSEWHERE)
     except NotKept as refusal:
         return None, str(refusal)
     return draft, ""

@@ -8,6 +8,8 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.access import Request, job_for
@@ -24,10 +26,13 @@ MAX_COMMENT_LENGTH = 2_000
 DECISIONS = ("approve", "as", "reject", "accept", "keep")
 """What a button may say; "as:spot:12.50" approves under Spot, which the person has seen to cost $12.50."""
 RECORDED = {
-    "approve": "Your approval of {} is recorded. It needs another one.",
-    "as": "Your approval of {} under the other strategy is recorded. The requester or another approver is asked next.",
-    "accept": "You accepted the strategy of {}. It needs another approval.",
-    "keep": "{} is as you requested it, and waits for an approval.",
+    "approve": gettext_lazy("Your approval of %(name)s is recorded. It needs another one."),
+    "as": gettext_lazy(
+        "Your approval of %(name)s under the other strategy is recorded. "
+        "The requester or another approver is asked next."
+    ),
+    "accept": gettext_lazy("You accepted the strategy of %(name)s. It needs another approval."),
+    "keep": gettext_lazy("%(name)s is as you requested it, and waits for an approval."),
 }
 PAGES = {"job": "job", "board": "board"}
 """Where a decision may lead back to, beside the inbox."""
@@ -52,7 +57,8 @@ def decide(request: Request, pk: UUID) -> HttpResponse:
     if request.POST.get("decision", "").partition(":")[0] not in DECISIONS:
         return HttpResponseBadRequest(f"decision must be one of {', '.join(DECISIONS)}.")
     if request.POST.get("amount", amount_of(job)) != amount_of(job):
-        messages.warning(request, f"The estimate of {job.display_name} has changed. Check the new amount, then decide.")
+        words = _("The estimate of %(name)s has changed. Check the new amount, then decide.")
+        messages.warning(request, words % {"name": job.display_name})
         return redirect("job", job.pk)
     try:
         done = _apply(request, job, read_decision(request))
@@ -79,17 +85,17 @@ def read_decision(request: Request) -> Decision:
     """Read the form. Raises ValueError for a cap, or the cost under another strategy, that is no amount."""
     comment = request.POST.get("comment", "").replace("\x00", "")[:MAX_COMMENT_LENGTH]
     text = request.POST.get("cap", "").strip().removeprefix("$").replace(",", "")
-    verb, _, choice = request.POST["decision"].partition(":")
-    strategy, _, amount = choice.partition(":")
+    verb, _colon, choice = request.POST["decision"].partition(":")
+    strategy, _colon, amount = choice.partition(":")
     try:
         cap = Decimal(text) if text and verb in ("approve", "as") else None
         expected = Decimal(amount) if amount else None
     except InvalidOperation:
-        raise ValueError("The cap is no amount. Write it in dollars, such as 500 or 1250.50.") from None
+        raise ValueError(_("The cap is no amount. Write it in dollars, such as 500 or 1250.50.")) from None
     if expected is not None and not expected.is_finite():
-        raise ValueError("The cost under the strategy is no amount.")
+        raise ValueError(_("The cost under the strategy is no amount."))
     if cap is not None and (not cap.is_finite() or round(cap, 2) != cap):
-        raise ValueError("The cap is no amount in dollars and cents.")
+        raise ValueError(_("The cap is no amount in dollars and cents."))
     return Decision(verb, comment, cap, strategy, expected)
 
 
@@ -111,13 +117,15 @@ def _apply(request: Request, job: Job, decision: Decision) -> bool:
 
 def _report(request: Request, job: Job, *, is_done: bool) -> None:
     if not is_done:
-        messages.warning(request, f"{job.display_name} was already decided or withdrawn, or you have voted on it.")
+        words = _("%(name)s was already decided or withdrawn, or you have voted on it.")
+        messages.warning(request, words % {"name": job.display_name})
     elif job.state == JobState.AWAITING_APPROVAL:
-        messages.success(request, RECORDED[request.POST["decision"].partition(":")[0]].format(job.display_name))
+        words = str(RECORDED[request.POST["decision"].partition(":")[0]])
+        messages.success(request, words % {"name": job.display_name})
     else:
         tasks.enqueue_job(job.pk)
-        word = "Approved" if job.state == JobState.APPROVED else "Rejected"
-        messages.success(request, f"{word} {job.display_name}.")
+        words = _("Approved %(name)s.") if job.state == JobState.APPROVED else _("Rejected %(name)s.")
+        messages.success(request, words % {"name": job.display_name})
 
 
 def _show_again(request: Request, job: Job, words: str) -> HttpResponse:

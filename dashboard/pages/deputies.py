@@ -7,6 +7,7 @@ from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from dashboard.access import Request, teams_where
@@ -27,14 +28,14 @@ class DayInput(forms.DateInput):
 class DeputyForm(forms.Form):
     """Who decides, and from when to when."""
 
-    first_day = forms.DateField(label="From", widget=DayInput)
-    last_day = forms.DateField(label="Until and including", widget=DayInput)
+    first_day = forms.DateField(label=_("From"), widget=DayInput)
+    last_day = forms.DateField(label=_("Until and including"), widget=DayInput)
 
     def __init__(self, *args: Any, names: Sequence[str], **options: Any) -> None:
         super().__init__(*args, **options)
         self.fields["deputy_name"] = forms.ChoiceField(
-            label="Deputy",
-            choices=[("", "Choose a person"), *((name, name) for name in names)],
+            label=_("Deputy"),
+            choices=[("", _("Choose a person")), *((name, name) for name in names)],
             error_messages={"invalid_choice": WHO_MAY},
         )
         self.order_fields(["deputy_name"])
@@ -53,8 +54,9 @@ def deputies(request: Request) -> HttpResponse:
         except ValueError as refusal:
             form.add_error(None, str(refusal))
         else:
-            days = f"from {made.first_day} to {made.last_day}"
-            messages.success(request, f"{made.deputy.get_username()} decides for you {days}.")
+            words = _("%(person)s decides for you from %(first)s to %(last)s.")
+            named = {"person": made.deputy.get_username(), "first": made.first_day, "last": made.last_day}
+            messages.success(request, words % named)
             return redirect("deputies")
     context: dict[str, Any] = {"form": form, "now": now, "names": names}
     context["may_name"] = bool(teams_where(request.user, "approve"))
@@ -67,5 +69,5 @@ def end(request: Request, pk: int) -> HttpResponse:
     """Take back a deputy."""
     if not end_deputy(request.user, pk, now=database_now()):
         raise Http404("no such deputy")
-    messages.success(request, "The deputy decides for you no longer.")
+    messages.success(request, _("The deputy decides for you no longer."))
     return redirect("deputies")

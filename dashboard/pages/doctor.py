@@ -5,6 +5,7 @@ from itertools import groupby
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.access import Request
@@ -41,7 +42,7 @@ def examine(request: Request) -> HttpResponse:
     _check_admin(request)
     checks.request_examination(database_now())
     enqueue_examination()
-    messages.success(request, "A worker was asked to check everything; that takes up to a minute.")
+    messages.success(request, _("A worker was asked to check everything; that takes up to a minute."))
     return redirect("doctor")
 
 

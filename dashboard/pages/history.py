@@ -5,9 +5,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.http import HttpResponse, StreamingHttpResponse
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from dashboard.access import Request
+from dashboard.drawing.history_charts import STEP_WORDS
 from dashboard.pages.parts.csv_file import csv_lines
 from dashboard.pages.parts.fragments import page_or_fragment
 from dashboard.pages.parts.history_facets import arguments, facets_of, label_of, read_filters, read_form
@@ -21,7 +23,12 @@ from jobs.clock import display_now
 from jobs.models import Job
 
 PAGE_SIZE = 50
-DIMENSIONS = ("strategy", "accelerator", "region", "owner")
+DIMENSIONS = {
+    "strategy": _("strategy"),
+    "accelerator": _("accelerator"),
+    "region": _("region"),
+    "owner": _("person"),
+}
 
 
 @require_safe
@@ -48,12 +55,14 @@ def history(request: Request) -> HttpResponse:
 def figures_context(request: Request, figures: HistoryFigures) -> dict[str, Any]:
     """Return what the charts show; `of` in the address says by what waits, preemptions and the table are grouped."""
     of = request.GET.get("of", "")
-    of = of if of in DIMENSIONS else DIMENSIONS[0]
+    of = of if of in DIMENSIONS else next(iter(DIMENSIONS))
     rows = figures.chosen(of)
     return {
         "figures": figures,
         "of": of,
-        "dimensions": [(name, "person" if name == "owner" else name) for name in DIMENSIONS],
+        "of_word": DIMENSIONS[of],
+        "step_word": STEP_WORDS[figures.step],
+        "dimensions": list(DIMENSIONS.items()),
         "groups": rows,
         "labels": {value: label_of(of, value) for value in rows},
     }

@@ -9,11 +9,13 @@ from typing import Any
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods
 
 from dashboard.access import Request, teams_where
 from dashboard.drawing.source import Line, listing
+from dashboard.forms.compose.job_form import FORMAT_WORDS
 from dashboard.forms.import_form import TOO_LARGE, ImportForm
 from dashboard.forms.uploads import Files, FirstBytes, Given, as_lines, joined, read_all
 from jobs import importer, requests, strategies
@@ -25,9 +27,10 @@ from jobs.models import Team
 from jobs.requests import drafts
 from jobs.spec import Finding, Severity, Submission
 
-NO_TEAM = "You may request jobs in none of your teams, so there is none to import for."
-UNFILLED = "The form would show its own values for these placeholders; fill them in in the text first: {}."
+NO_TEAM = _("You may request jobs in none of your teams, so there is none to import for.")
+UNFILLED = _("The form would show its own values for these placeholders; fill them in in the text first: %(names)s.")
 MAX_NAMED = 5
+UNNAMED = _("without a name")
 NAME = "imported-job"
 """The display name of what was pasted without one; a file gives its own name."""
 
@@ -71,13 +74,13 @@ def _import(request: Request) -> HttpResponse:
     form.is_valid()
     if problem := next((str(form.errors[name][0]) for name in ("file", "text") if name in form.errors), ""):
         context = {"form": _again(form, teams, ""), "problem": problem}
-        return render(request, "import.html", context, status=413 if problem == TOO_LARGE else 422)
+        return render(request, "import.html", context, status=413 if problem == str(TOO_LARGE) else 422)
     team = next((each for each in teams if str(each.pk) == form.cleaned_data.get("team")), teams[0])
     given = form.given()
     found = _read(given, team, form)
     context = {"form": _again(form, teams, joined(given)), "team": team, "found": found, "now": database_now()}
     if found.submission is not None and (left_out := found.reading.left_out):
-        context |= {"not_kept": UNFILLED.format(", ".join(left_out[:MAX_NAMED]))}
+        context |= {"not_kept": UNFILLED % {"names": ", ".join(left_out[:MAX_NAMED])}}
     elif found.submission is not None:
         context |= _kept(request, found.submission, team, form)
     return render(request, "import.html", context, status=200 if found.submission is not None else 422)
@@ -110,13 +113,15 @@ def _chosen(given: list[Given], pick: str) -> tuple[Given, Reading, tuple[tuple[
     """Return the text and the job in it that are meant, with all that could be, and which of them it is."""
     found = read_all(given, _one)
     picks = {
-        f"{place}.{number}": " ".join((each.name, f"line {job.line}:", job.name or "without a name")).strip()
+        f"{place}.{number}": " ".join(
+            (each.name, _("line %(line)s:") % {"line": job.line}, job.name or str(UNNAMED))
+        ).strip()
         for place, (each, reading) in enumerate(found, 1)
         for number, job in enumerate(reading.jobs, 1)
     }
     first = next(iter(picks), "1.1")
     picked = pick if pick in picks else first
-    place, _, number = picked.partition(".")
+    place, number = picked.split(".")
     each, reading = found[int(place) - 1]
     if number != "1":
         meant = read_all(given, lambda one, files: _one(one, files, number if one is each else ""))
@@ -126,7 +131,7 @@ def _chosen(given: list[Given], pick: str) -> tuple[Given, Reading, tuple[tuple[
 
 def _read(several: list[Given], team: Team, form: ImportForm) -> Imported:
     """Read what was given, judge what it says, and put every finding at its line."""
-    (_, given), reading, picks, picked = _chosen(several, form.cleaned_data.get("pick", ""))
+    (_name, given), reading, picks, picked = _chosen(several, form.cleaned_data.get("pick", ""))
     submission, notes = _placed(reading.submission, team)
     assessment = None
     findings = [*notes, *reading.findings]
@@ -137,7 +142,7 @@ def _read(several: list[Given], team: Team, form: ImportForm) -> Imported:
     findings = list(dict.fromkeys(findings))
     return Imported(
         reading=reading,
-        format_label=FORMATS[reading.format].label if reading.format in FORMATS else "",
+        format_label=_format_label(reading.format),
         submission=submission,
         assessment=assessment,
         whole=tuple(finding for finding in findings if finding.line is None),
@@ -164,11 +169,13 @@ def _placed(submission: Submission | None, team: Team) -> tuple[Submission | Non
         return None, []
     notes = []
     if submission.project not in ("", team.project):
-        message = f"The text names another project; jobs of {team.name} run in {team.project}."
+        words = _("The text names another project; jobs of %(team)s run in %(project)s.")
+        message = words % {"team": team.name, "project": team.project}
         notes.append(Finding("other_project", Severity.NOTE, "", message))
     region = submission.region if submission.region.isprintable() else ""
     if not region:
-        message = f"The text names no region; {team.default_region} is the usual one of {team.name}."
+        words = _("The text names no region; %(region)s is the usual one of %(team)s.")
+        message = words % {"team": team.name, "region": team.default_region}
         notes.append(Finding("region_assumed", Severity.NOTE, "", message))
     placed = replace(submission, project=team.project, region=region or team.default_region, confirmed=frozenset())
     return placed, notes
@@ -187,3 +194,7 @@ def _kept(request: Request, submission: Submission, team: Team, form: ImportForm
     except drafts.NotKept as refusal:
         return {"not_kept": str(refusal)}
     return {"draft": draft, "body_text": json.dumps(draft.spec, indent=2, ensure_ascii=False)}
+
+
+def _format_label(key: str) -> str:
+    return str(FORMAT_WORDS.get(key, FORMATS[key].label)) if key in FORMATS else ""

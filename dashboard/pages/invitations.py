@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from dashboard.access import Request
@@ -36,7 +37,7 @@ def invite(request: Request, pk: int) -> HttpResponse:
     if key := request.POST.get("withdraw"):
         with forbidding():
             invitations.withdraw(team, parse_key(key), by=request.user)
-        messages.success(request, "The invitation was withdrawn.")
+        messages.success(request, _("The invitation was withdrawn."))
         return redirect("team-invitations", team.pk)
     form, link, fate = InviteForm(request.POST if request.method == "POST" else None), "", ""
     if form.is_valid():
@@ -73,7 +74,7 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
             login(request, invitations.accept_as(secret, name, password, now=now), backend=BACKEND)
     except NotChanged as refusal:
         return render(request, "join.html", {"problem": str(refusal)}, status=410)
-    messages.success(request, f"You are now in {row.team.name}.")
+    messages.success(request, _("You are now in %(name)s.") % {"name": row.team.name})
     return redirect("board")
 
 
@@ -87,7 +88,7 @@ def _send(row: Invitation, link: str) -> str:
         return ""
     words = render_to_string("registration/invitation_email.txt", {"invitation": row, "link": link})
     try:
-        send_mail(f"Join {row.team.name} on Trainboard", words, None, [row.email])
+        send_mail(_("Join %(team)s on Trainboard") % {"team": row.team.name}, words, None, [row.email])
     except (SMTPException, OSError) as error:
         log.warning("an invitation could not be sent: %s", error)
         return "failed"

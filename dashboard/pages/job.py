@@ -10,6 +10,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils.http import urlencode
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from dashboard.access import Request, can, job_for, role_in
@@ -148,9 +149,10 @@ def cancel(request: Request, pk: UUID) -> HttpResponse:
         return render(request, "cancel.html", context)
     if steps.cancel(job, by=request.user, clock=DatabaseClock()):
         tasks.enqueue_job(job.pk)
-        messages.success(request, f"Cancellation of {job.display_name} requested.")
+        messages.success(request, _("Cancellation of %(name)s requested.") % {"name": job.display_name})
     else:
-        messages.warning(request, f"{job.display_name} has already ended or is being cancelled.")
+        words = _("%(name)s has already ended or is being cancelled.")
+        messages.warning(request, words % {"name": job.display_name})
     return redirect("job", job.pk)
 
 
@@ -161,7 +163,8 @@ def delete(request: Request, pk: UUID) -> HttpResponse:
     if request.method != "POST":
         if may_delete(job, by=request.user, role=role_in(request.user, job.team)):
             return render(request, "job_delete.html", {"job": job, "now": display_now()})
-        messages.warning(request, f"{job.display_name} has not ended at Vertex AI, or you may not delete it.")
+        words = _("%(name)s has not ended at Vertex AI, or you may not delete it.")
+        messages.warning(request, words % {"name": job.display_name})
         return redirect("job", job.pk)
     try:
         is_requested = delete_job(job, by=request.user, now=database_now())
@@ -169,11 +172,11 @@ def delete(request: Request, pk: UUID) -> HttpResponse:
         raise PermissionDenied(str(refusal)) from None
     if is_requested:
         tasks.enqueue_job(job.pk)
-        messages.success(request, f"Deletion of {job.display_name} at Vertex AI requested.")
+        words = _("Deletion of %(name)s at Vertex AI requested.")
+        messages.success(request, words % {"name": job.display_name})
     else:
-        messages.warning(
-            request, f"{job.display_name} has not ended at Vertex AI, or its deletion was already requested."
-        )
+        words = _("%(name)s has not ended at Vertex AI, or its deletion was already requested.")
+        messages.warning(request, words % {"name": job.display_name})
     return redirect("job", job.pk)
 
 

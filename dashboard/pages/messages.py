@@ -4,6 +4,7 @@ from django.conf import settings
 from django.contrib import messages as notices
 from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from dashboard.access import Request, teams_where
@@ -66,7 +67,7 @@ def preferences(request: Request) -> HttpResponse:
     if data is not None and form.is_valid():
         cleaned = form.cleaned_data
         set_preference(request.user, form.chosen(), about_others=cleaned["about_others"], digest=cleaned["digest"])
-        notices.success(request, "Saved what you are told.")
+        notices.success(request, _("Saved what you are told."))
         return redirect("message-settings")
     context = {
         "form": form,

@@ -12,6 +12,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.access import Request, teams_of
@@ -22,11 +23,11 @@ from jobs.people import accounts
 from jobs.people.members import NotChanged
 
 DONE = {
-    "activate": "{} can sign in again.",
-    "deactivate": "{} cannot sign in any more.",
-    "make_admin": "{} is an admin of the site now.",
-    "remove_admin": "{} is no admin any more.",
-    "link": "The next sign-in with the e-mail address of {} takes the account over.",
+    "activate": _("%(name)s can sign in again."),
+    "deactivate": _("%(name)s cannot sign in any more."),
+    "make_admin": _("%(name)s is an admin of the site now."),
+    "remove_admin": _("%(name)s is no admin any more."),
+    "link": _("The next sign-in with the e-mail address of %(name)s takes the account over."),
 }
 
 
@@ -51,7 +52,7 @@ def change_person(request: Request, pk: int) -> HttpResponse:
     except NotChanged as refusal:
         messages.error(request, str(refusal))
     else:
-        messages.success(request, DONE[do].format(user.get_username()))
+        messages.success(request, DONE[do] % {"name": user.get_username()})
     return redirect("people")
 
 
@@ -61,7 +62,7 @@ def change_rules(request: Request) -> HttpResponse:
     _check_admin(request)
     if key := request.POST.get("remove"):
         accounts.remove_rule(parse_key(key), by=request.user)
-        messages.success(request, "The rule was removed. Who joined by it stays a member.")
+        messages.success(request, _("The rule was removed. Who joined by it stays a member."))
         return redirect("people")
     form = RuleForm(request.POST, teams=_team_choices(request))
     if form.is_valid():
@@ -72,14 +73,14 @@ def change_rules(request: Request) -> HttpResponse:
         except NotChanged as refusal:
             form.add_error(None, str(refusal))
         else:
-            messages.success(request, "The rule was added. It counts for people who sign in for the first time.")
+            messages.success(request, _("The rule was added. It counts for people who sign in for the first time."))
             return redirect("people")
     return _page(request, {"form": form}, status=422)
 
 
 def _check_admin(request: Request) -> None:
     if not request.user.is_superuser:
-        raise PermissionDenied("The people of the site are for its admins.")
+        raise PermissionDenied(_("The people of the site are for its admins."))
 
 
 def _team_choices(request: Request) -> list[tuple[str, str]]:

@@ -8,6 +8,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from dashboard.access import Request, can, teams_of
@@ -38,7 +39,7 @@ def policy(request: Request) -> HttpResponse:
     team = _team(request)
     if request.method == "POST":
         if not can(request.user, "set_policy", team):
-            raise PermissionDenied("Only leads of the team change its policy.")
+            raise PermissionDenied(_("Only leads of the team change its policy."))
         return _posted(request, team)
     if "version" in request.GET:
         return _version(request, team)
@@ -94,7 +95,9 @@ def _save(request: Request, team: Team, rules: tuple[Rule, ...], rows: Any, form
         return _page(request, team, conflict.current, rows, again, status=409, refusal=str(conflict), changes=changes)
     except ValueError as refusal:
         return _page(request, team, current_version(team), rows, form, status=422, refusal=str(refusal))
-    messages.success(request, f"Policy {saved.number} of {team} counts from now on.")
+    messages.success(
+        request, _("Policy %(number)s of %(team)s counts from now on.") % {"number": saved.number, "team": team}
+    )
     return redirect(f"{reverse('policy')}?team={team.pk}&version={saved.number}")
 
 

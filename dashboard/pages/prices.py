@@ -8,6 +8,7 @@ from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.access import Request
@@ -44,7 +45,9 @@ def record(request: Request) -> HttpResponse:
         except (NotPermitted, ValueError) as refusal:
             form.add_error(None, str(refusal))
         else:
-            messages.success(request, f"The price of {key[0]} in {region} is recorded.")
+            messages.success(
+                request, _("The price of %(name)s in %(region)s is recorded.") % {"name": key[0], "region": region}
+            )
             return _back(region, name)
     return render(request, "prices.html", _context(request, region, name) | {"form": form}, status=422)
 
@@ -58,7 +61,7 @@ def accept(request: Request) -> HttpResponse:
     except (NotPermitted, ValueError) as refusal:
         messages.error(request, str(refusal))
     else:
-        messages.success(request, f"Prices recorded: {count}.")
+        messages.success(request, _("Prices recorded: %(count)s.") % {"count": count})
     return redirect("prices")
 
 

@@ -12,6 +12,7 @@ from django.contrib.auth.signals import user_login_failed
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -33,7 +34,9 @@ from jobs.people.provider_links import add_link, remove_link
 log = logging.getLogger(__name__)
 NEXT = "provider_next"
 """Key of the session: the page that the person wanted."""
-NOT_OURS = (
+CANCELLED = _("You did not sign in: %(name)s was told to cancel, or refused.")
+DOWN = _("%(name)s does not answer as it should at the moment. Try again in a minute, or sign in another way.")
+NOT_OURS = _(
     "What came back is not the answer to a sign-in that this browser began in the last hour, or it was not signed by"
     " the provider as it has to be. Begin again on the sign-in page."
 )
@@ -63,13 +66,13 @@ def callback(request: HttpRequest, key: str) -> HttpResponse:
     try:
         claims = openid.finish(request, provider)
     except openid.Cancelled:
-        return _refusal(request, f"You did not sign in: {provider.name} was told to cancel, or refused.", status=200)
+        return _refusal(request, CANCELLED % {"name": provider.name}, status=200)
     except openid.ProviderDown as reason:
         return _down(request, provider, reason)
     except openid.NotSignedIn as reason:
         log.warning("refused a sign-in through %s: %s", provider.key, reason)
         user_login_failed.send(__name__, credentials=attempt, request=request)
-        return _refusal(request, NOT_OURS, status=400)
+        return _refusal(request, str(NOT_OURS), status=400)
     if isinstance(request.user, User):
         return _ask(request, provider, claims, request.user)
     return _admit(request, provider, claims, attempt)
@@ -82,7 +85,9 @@ def confirm(request: HttpRequest) -> HttpResponse:
     """Ask whether a provider is to be linked: of whoever is signed in, else with the password of the account."""
     pending = find_pending(request, now=database_now())
     if pending is None:
-        return _refusal(request, "Nothing waits to be linked any more. Begin again on the sign-in page.", status=410)
+        return _refusal(
+            request, str(_("Nothing waits to be linked any more. Begin again on the sign-in page.")), status=410
+        )
     form = LinkForm(request.POST if request.method == "POST" else None, is_signed_in=request.user.is_authenticated)
     if request.method == "POST" and form.is_valid() and _is_owner(request, pending, form):
         return _link(request, pending)
@@ -101,7 +106,7 @@ def remove(request: Request) -> HttpResponse:
     except NotChanged as refusal:
         messages.error(request, str(refusal))
     else:
-        messages.success(request, "The link is removed.")
+        messages.success(request, _("The link is removed."))
     return redirect("account")
 
 
@@ -111,7 +116,7 @@ def once(request: HttpRequest, secret: str) -> HttpResponse:
     """Sign in whom a link from `manage.py sign_in_link` names."""
     person = find_person(secret)
     if person is None:
-        return _refusal(request, "This link has been used or is too old.", status=410)
+        return _refusal(request, str(_("This link has been used or is too old.")), status=410)
     if request.method != "POST":
         return render(request, "registration/once.html", {"person": person})
     log.warning("%s signs in with a link from manage.py", person.get_username())
@@ -157,7 +162,7 @@ def _is_owner(request: HttpRequest, pending: PendingLink, form: LinkForm) -> boo
     name, password = pending.user.get_username(), form.cleaned_data["password"]
     user = authenticate(request, username=name, password=password, confirms_link=True)
     if user is None or user.pk != pending.user.pk:
-        form.add_error("password", "This is not the password of the account.")
+        form.add_error("password", _("This is not the password of the account."))
         return False
     return True
 
@@ -169,7 +174,9 @@ def _link(request: HttpRequest, pending: PendingLink) -> HttpResponse:
             add_link(pending.user, pending.claims, now=database_now())
     except NotChanged as refusal:
         return _refusal(request, str(refusal), status=409)
-    messages.success(request, f"{pending.provider.name} is linked: you can sign in with it from now on.")
+    messages.success(
+        request, _("%(name)s is linked: you can sign in with it from now on.") % {"name": pending.provider.name}
+    )
     if request.user.is_authenticated:
         openid.forget(request)
         return redirect("account")
@@ -187,7 +194,7 @@ def _let_in(request: HttpRequest, user: User, claims: Claims) -> HttpResponse:
 
 def _down(request: HttpRequest, provider: Provider, reason: Exception) -> HttpResponse:
     log.error("nobody can sign in through %s: %s", provider.key, reason)
-    why = f"{provider.name} does not answer as it should at the moment. Try again in a minute, or sign in another way."
+    why = DOWN % {"name": provider.name}
     return _refusal(request, why, status=503)
 
 

@@ -8,6 +8,8 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from dashboard.access import Request, teams_where
@@ -19,8 +21,8 @@ from jobs.models import PersistentResource, Team
 from jobs.prices import current_book
 from jobs.submission import ask_for_change, resize_body
 
-NO_TEAM = "Only approvers and leads of a team change persistent resources."
-ACTIONS = ("resize", "reboot", "delete")
+NO_TEAM = gettext_lazy("Only approvers and leads of a team change persistent resources.")
+ACTIONS = {"resize": gettext_lazy("Resize"), "reboot": gettext_lazy("Reboot"), "delete": gettext_lazy("Delete")}
 HOURS_PER_MONTH = 730
 
 
@@ -64,7 +66,7 @@ def change(request: Request, pk: int, action: str) -> HttpResponse:
 
 def _context(resource: PersistentResource, action: str, now: datetime) -> dict[str, Any]:
     hourly = _hourly(resource.body, resource.region)
-    return {"resource": resource, "action": action, "now": now} | _costs(hourly)
+    return {"resource": resource, "action": action, "verb": ACTIONS[action], "now": now} | _costs(hourly)
 
 
 def _ask(request: Request, action: str, team: Team, region: str, name: str, body: dict[str, Any]) -> HttpResponse:
@@ -72,10 +74,17 @@ def _ask(request: Request, action: str, team: Team, region: str, name: str, body
         action, team=team, region=region, resource_id=name, by=request.user, now=database_now(), body=body
     )
     if asked is None:
-        messages.warning(request, f"Another change of {name} is open; wait until Vertex AI has answered it.")
+        words = _("Another change of %(name)s is open; wait until Vertex AI has answered it.")
+        messages.warning(request, words % {"name": name})
     else:
         tasks.enqueue_resource_change(asked.pk)
-        messages.success(request, f"Vertex AI will be asked to {action} {name}.")
+        words = {
+            "create": _("Vertex AI will be asked to create %(name)s."),
+            "resize": _("Vertex AI will be asked to resize %(name)s."),
+            "reboot": _("Vertex AI will be asked to reboot %(name)s."),
+            "delete": _("Vertex AI will be asked to delete %(name)s."),
+        }[action]
+        messages.success(request, words % {"name": name})
     return redirect("persistent-resources")
 
 

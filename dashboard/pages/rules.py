@@ -7,9 +7,11 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.access import Request
+from dashboard.drawing.findings import severity_word
 from jobs import requests
 from jobs.clock import database_now, display_now
 from jobs.errors import NotPermitted
@@ -61,7 +63,10 @@ def set_rule(request: Request, code: str) -> HttpResponse:
     except (NotPermitted, ValueError) as refusal:
         messages.error(request, str(refusal))
     else:
-        messages.success(request, f"{code} is set to {severity} on this site.")
+        messages.success(
+            request,
+            _("%(code)s is set to %(severity)s on this site.") % {"code": code, "severity": severity_word(severity)},
+        )
     return redirect(f"{reverse('rules')}#{code}")
 
 

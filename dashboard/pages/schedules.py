@@ -11,6 +11,9 @@ from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import dateformat
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from dashboard.access import Request, can
@@ -31,8 +34,13 @@ from jobs.strategies import strategy_of
 PAGE_SIZE = 50
 PREVIEWED = 5
 DEFAULT_RUN_TIME = timedelta(hours=1)
-NOT_HERE = "Begin with a template or a job: each has a button that leads here."
-ACTIONS = ("pause", "resume", "run", "delete")
+NOT_HERE = gettext_lazy("Begin with a template or a job: each has a button that leads here.")
+ACTIONS = {
+    "pause": gettext_lazy("Pause"),
+    "resume": gettext_lazy("Resume"),
+    "run": gettext_lazy("Run"),
+    "delete": gettext_lazy("Delete"),
+}
 MAX_KEY_LENGTH = 36
 
 
@@ -51,7 +59,7 @@ def create(request: Request) -> HttpResponse:
         messages.info(request, NOT_HERE)
         return redirect("schedules")
     if not can(request.user, "request", start.team):
-        raise PermissionDenied("Your role in this team lets you look at jobs; an engineer may schedule them.")
+        raise PermissionDenied(_("Your role in this team lets you look at jobs; an engineer may schedule them."))
     form = ScheduleForm(request.POST or None, initial={"name": start.submission.display_name[:80]})
     if request.method == "POST" and form.is_valid() and request.POST.get("do") != "preview":
         try:
@@ -59,7 +67,7 @@ def create(request: Request) -> HttpResponse:
         except verbs.NotUsable as refusal:
             form.add_error(refusal.field, str(refusal))
         else:
-            messages.success(request, f"{row.name} is scheduled.")
+            messages.success(request, _("%(name)s is scheduled.") % {"name": row.name})
             return redirect("schedule", row.pk)
     return _form_page(request, form, now, {"start": start, "strategy": strategy_of(start.submission)})
 
@@ -98,7 +106,11 @@ def _upcoming(expression: str, zone: str, now: datetime, last_day: date | None =
     """Return the next moments in words, by the clock of the time zone."""
     found = islice(cron.moments(expression, zone, now), PREVIEWED)
     local = (moment.astimezone(ZoneInfo(zone)) for moment in found)
-    return [f"{each:%a %d %b %Y, %H:%M %Z}" for each in local if last_day is None or each.date() <= last_day]
+    return [
+        f"{dateformat.format(each, 'D d M Y')}, {each:%H:%M %Z}"
+        for each in local
+        if last_day is None or each.date() <= last_day
+    ]
 
 
 @require_safe
@@ -127,7 +139,7 @@ def edit(request: Request, pk: UUID) -> HttpResponse:
         except verbs.NotUsable as refusal:
             form.add_error(refusal.field, str(refusal))
         else:
-            messages.success(request, f"Saved {form.times.name}.")
+            messages.success(request, _("Saved %(name)s.") % {"name": form.times.name})
             return redirect("schedule", row.pk)
     return _form_page(request, form, now, {"row": row})
 
@@ -139,7 +151,8 @@ def act(request: Request, pk: UUID, action: str) -> HttpResponse:
     if action not in ACTIONS:
         raise Http404("no such action")
     if request.method != "POST":
-        return render(request, "schedule_act.html", {"row": row, "action": action, "key": uuid4()})
+        context = {"row": row, "action": action, "verb": ACTIONS[action], "key": uuid4()}
+        return render(request, "schedule_act.html", context)
     try:
         _act(request, row, action)
     except NotAllowed as refusal:
@@ -148,8 +161,13 @@ def act(request: Request, pk: UUID, action: str) -> HttpResponse:
     except (verbs.NotUsable, NotPermitted) as refusal:
         messages.warning(request, str(refusal))
         return redirect("schedule", row.pk)
-    done = {"pause": "Paused", "resume": "Resumed", "run": "Requested the job of", "delete": "Deleted"}[action]
-    messages.success(request, f"{done} {row.name}.")
+    done = {
+        "pause": _("Paused %(name)s."),
+        "resume": _("Resumed %(name)s."),
+        "run": _("Requested the job of %(name)s."),
+        "delete": _("Deleted %(name)s."),
+    }[action]
+    messages.success(request, done % {"name": row.name})
     return redirect("schedules") if action == "delete" else redirect("schedule", row.pk)
 
 

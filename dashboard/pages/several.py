@@ -5,10 +5,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBadRequest
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods
 
 from dashboard.access import Request, can, jobs_of
@@ -20,6 +23,9 @@ from jobs.clock import DatabaseClock, database_now
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.models import Job, ShownJob
 from jobs.states import JobState
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 MAX_JOBS = 100
 MAX_KEY_LENGTH = 36
@@ -40,9 +46,9 @@ class Choice:
 class Action:
     """Something that can be done to several jobs."""
 
-    title: str
-    button: str
-    done: str
+    title: "StrOrPromise"
+    button: "StrOrPromise"
+    done: Callable[[int], str]
     refusal: Callable[[Request, Job], str]
     act: Callable[[Request, Job, str, datetime], bool]
     is_paid: bool = False
@@ -50,24 +56,24 @@ class Action:
 
 def _may_not_cancel(request: Request, job: Job) -> str:
     if not can(request.user, "cancel", job.team):
-        return "your role does not cancel jobs"
+        return _("your role does not cancel jobs")
     if job.is_adopted:
-        return "it is an external job, read only"
-    return "it has ended" if job.is_finished else ""
+        return _("it is an external job, read only")
+    return _("it has ended") if job.is_finished else ""
 
 
 def _may_not_approve(request: Request, job: Job) -> str:
     if job.state != JobState.AWAITING_APPROVAL:
-        return "it is not awaiting an approval"
+        return _("it is not awaiting an approval")
     if job.owner_id == request.user.pk:
-        return "you requested it"
-    return "" if may_decide(request, job, database_now()) else "you do not decide about it, or have voted on it"
+        return _("you requested it")
+    return "" if may_decide(request, job, database_now()) else _("you do not decide about it, or have voted on it")
 
 
 def _may_not_rerun(request: Request, job: Job) -> str:
     if not can(request.user, "request", job.team):
-        return "your role does not request jobs"
-    return "" if job.is_finished else "it has not ended"
+        return _("your role does not request jobs")
+    return "" if job.is_finished else _("it has not ended")
 
 
 def _cancel(request: Request, job: Job, _key: str, _now: datetime) -> bool:
@@ -98,12 +104,42 @@ def _rerun(request: Request, job: Job, key: str, now: datetime) -> bool:
     return True
 
 
+def _cancelled(number: int) -> str:
+    return ngettext(
+        "Requested the cancellation of %(number)s job: %(names)s.",
+        "Requested the cancellation of %(number)s jobs: %(names)s.",
+        number,
+    )
+
+
+def _approved(number: int) -> str:
+    return ngettext("Approved %(number)s job: %(names)s.", "Approved %(number)s jobs: %(names)s.", number)
+
+
+def _requested(number: int) -> str:
+    return ngettext("Requested %(number)s job: %(names)s.", "Requested %(number)s jobs: %(names)s.", number)
+
+
 ACTIONS = {
     "cancel": Action(
-        "Cancel these jobs?", "Cancel the jobs", "Requested the cancellation of", _may_not_cancel, _cancel
+        gettext_lazy("Cancel these jobs?"), gettext_lazy("Cancel the jobs"), _cancelled, _may_not_cancel, _cancel
     ),
-    "approve": Action("Approve these jobs?", "Approve", "Approved", _may_not_approve, _approve, is_paid=True),
-    "rerun": Action("Run these jobs again?", "Run again", "Requested", _may_not_rerun, _rerun, is_paid=True),
+    "approve": Action(
+        gettext_lazy("Approve these jobs?"),
+        gettext_lazy("Approve"),
+        _approved,
+        _may_not_approve,
+        _approve,
+        is_paid=True,
+    ),
+    "rerun": Action(
+        gettext_lazy("Run these jobs again?"),
+        gettext_lazy("Run again"),
+        _requested,
+        _may_not_rerun,
+        _rerun,
+        is_paid=True,
+    ),
 }
 
 
@@ -161,6 +197,7 @@ def _do(request: Request, action: Action, jobs: Sequence[Job]) -> None:
             tasks.enqueue_job(job.pk)
             done.append(job.display_name)
         else:
-            messages.warning(request, f"{job.display_name} has changed meanwhile; nothing was done to it.")
+            words = _("%(name)s has changed meanwhile; nothing was done to it.")
+            messages.warning(request, words % {"name": job.display_name})
     if done:
-        messages.success(request, f"{action.done} {len(done)} job{'s' * (len(done) > 1)}: {', '.join(done)}.")
+        messages.success(request, action.done(len(done)) % {"number": len(done), "names": ", ".join(done)})

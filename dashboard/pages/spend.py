@@ -6,6 +6,7 @@ from typing import Any
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from dashboard.access import Request, teams_of, teams_where
@@ -18,7 +19,7 @@ from jobs.clock import display_now
 from jobs.models import Team
 from jobs.strategies import STRATEGIES
 
-DIMENSIONS = {"person": "Person", "strategy": "Strategy", "machine": "Machine", "label": "Label"}
+DIMENSIONS = {"person": _("Person"), "strategy": _("Strategy"), "machine": _("Machine"), "label": _("Label")}
 FIRST_MONTH = date(2015, 1, 1)
 HEAD = ("month", "grouped_by", "value", "usd", "jobs", "usd_month_before")
 
@@ -37,7 +38,8 @@ def spend(request: Request) -> HttpResponse:
         "chosen": chosen,
         "view": view,
         "of": of,
-        "dimensions": ({"team": "Team"} if len(shown) > 1 else {}) | DIMENSIONS,
+        "of_word": _("Team") if of == "team" else DIMENSIONS[of],
+        "dimensions": ({"team": _("Team")} if len(shown) > 1 else {}) | DIMENSIONS,
         "labels": {key: each.label for key, each in STRATEGIES.items()},
         "most": max((row.usd for row in view.groups), default=0),
         "own": own,

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from dashboard.access import Request, can, job_for
@@ -117,7 +118,7 @@ def list_columns(study: timeline.Study, sort: str) -> dict[str, Any]:
         return Column(title, f"-{name}" if now == name else name, order, note)
 
     return {
-        "trial": head("Trial", "trial", falls=False),
+        "trial": head(_("Trial"), "trial", falls=False),
         "parameters": study.parameters,
         "metrics": [
             head(metric.id, f"metric:{metric.id}", falls=metric.is_more_better, note=_note(metric))
@@ -128,8 +129,9 @@ def list_columns(study: timeline.Study, sort: str) -> dict[str, Any]:
 
 def _note(metric: timeline.Metric) -> str:
     if metric.limit is not None:
-        return f"{'at least' if metric.is_more_better else 'at most'} {metric.limit:g}"
-    return "more is better" if metric.is_more_better else "less is better"
+        words = _("at least %(limit)s") if metric.is_more_better else _("at most %(limit)s")
+        return words % {"limit": f"{metric.limit:g}"}
+    return _("more is better") if metric.is_more_better else _("less is better")
 
 
 def _csv_row(row: TrialRow) -> list[object]:

@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from dashboard.access import Request, can
@@ -24,14 +25,14 @@ def teams(request: Request) -> HttpResponse:
     """List the teams of the person; an admin sees all and creates one."""
     form = TeamForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and not request.user.is_superuser:
-        raise PermissionDenied("Only an admin of this site creates teams.")
+        raise PermissionDenied(_("Only an admin of this site creates teams."))
     if form.is_valid():
         try:
             made = team_settings.create_team(**form.cleaned_data, by=request.user)
         except NotChanged as refusal:
             form.add_error(None, str(refusal))
         else:
-            messages.success(request, f"{made.name} is created. Add its people now.")
+            messages.success(request, _("%(name)s is created. Add its people now.") % {"name": made.name})
             return redirect("team", made.pk)
     search = request.GET.get("q", "")[:100].strip()
     found = list_teams(request.user, search)
@@ -70,10 +71,16 @@ def _change_member(request: Request, team: Team, key: int, *, removes: bool) -> 
     """Do what was asked; return whether the person has left and cannot see the team any more."""
     if not removes:
         member = members.set_role(team, key, request.POST.get("role", ""), by=request.user)
-        messages.success(request, f"{member.user.get_username()} is now {member.role} of {team.name}.")
+        messages.success(
+            request,
+            _("%(person)s is now %(role)s of %(name)s.")
+            % {"person": member.user.get_username(), "role": member.role, "name": team.name},
+        )
         return False
     member = members.remove_member(team, key, by=request.user)
-    messages.success(request, f"{member.user.get_username()} is no longer in {team.name}.")
+    messages.success(
+        request, _("%(person)s is no longer in %(name)s.") % {"person": member.user.get_username(), "name": team.name}
+    )
     return member.user_id == request.user.pk and not request.user.is_superuser
 
 
@@ -94,7 +101,7 @@ def change_project(request: Request, pk: int) -> HttpResponse:
     """Set the default project; site admins only."""
     found = team_for(request, pk, "manage")
     if not request.user.is_superuser:
-        raise PermissionDenied("Only a site admin sets the project of a team.")
+        raise PermissionDenied(_("Only a site admin sets the project of a team."))
     form = ProjectForm(request.POST)
     return _apply(
         request, found, "project_form", form, lambda data: team_settings.set_project(found, **data, by=request.user)
@@ -110,7 +117,7 @@ def change_allowed(request: Request, pk: int) -> HttpResponse:
             raise Http404("no such row")
         with forbidding():
             team_settings.disallow(row, by=request.user)
-        messages.success(request, f"{row.name} is no longer allowed.")
+        messages.success(request, _("%(name)s is no longer allowed.") % {"name": row.name})
         return redirect("team", found.pk)
     form = AllowedForm(request.POST, is_admin=request.user.is_superuser)
     return _apply(
@@ -127,7 +134,7 @@ def _apply(request: Request, team: Team, name: str, form: Any, act: Callable[[di
         except NotChanged as refusal:
             form.add_error(None, str(refusal))
         else:
-            messages.success(request, "Saved.")
+            messages.success(request, _("Saved."))
             return redirect("team", team.pk)
     return _page(request, team, {name: form}, status=422)
 

@@ -11,6 +11,7 @@ from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from dashboard.access import Request, can, job_for, teams_where
@@ -26,7 +27,7 @@ from jobs.spec.secrets import mask_secrets
 PAGE_SIZE = 50
 DEFAULT_RUN_TIME = timedelta(hours=1)
 """The run time of a template whose job has none, such as one that was adopted before it ran."""
-MAY_NOT_SAVE = "Your role in this team lets you look at jobs; an engineer may save them as templates."
+MAY_NOT_SAVE = _("Your role in this team lets you look at jobs; an engineer may save them as templates.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ def template(request: Request, pk: int) -> HttpResponse:
         except verbs.NameNotUsable as refusal:
             form.add_error("name", str(refusal))
         else:
-            messages.success(request, f"Saved {kept.name}.")
+            messages.success(request, _("Saved %(name)s.") % {"name": kept.name})
             return redirect("templates")
     context = {
         "now": database_now(),
@@ -78,7 +79,7 @@ def delete(request: Request, pk: int) -> HttpResponse:
     if request.method != "POST":
         return render(request, "template_delete.html", {"row": _row(kept, may_change=True)})
     verbs.delete(kept, by=request.user)
-    messages.success(request, f"Deleted the template {kept.name}.")
+    messages.success(request, _("Deleted the template %(name)s.") % {"name": kept.name})
     return redirect("templates")
 
 
@@ -99,7 +100,9 @@ def save(request: Request, pk: UUID) -> HttpResponse:
         except verbs.NameNotUsable as refusal:
             form.add_error("name", str(refusal))
         else:
-            messages.success(request, f"Saved {saved.name} as a template of {job.team}.")
+            messages.success(
+                request, _("Saved %(name)s as a template of %(team)s.") % {"name": saved.name, "team": job.team}
+            )
             return redirect("templates")
     return render(request, "template_save.html", context, status=422 if form.errors else 200)
 

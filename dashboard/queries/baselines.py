@@ -8,6 +8,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db.models import Case, Q, QuerySet, Subquery, Value, When
+from django.utils.translation import gettext_lazy as _
 
 from dashboard.access import jobs_of
 from jobs.models import Approval, Job
@@ -15,9 +16,12 @@ from jobs.states import NOT_SENT, JobState
 
 MAX_JOBS = 50
 """The newest jobs of the requester among which the last approved one is looked for."""
-APPROVED = "the requester's last approved job of this kind"
-ORIGIN = "the job that it was cloned from"
-SUCCEEDED = "the last job of this name that succeeded"
+APPROVED, ORIGIN, SUCCEEDED = "approved", "origin", "succeeded"
+WORDS = {
+    APPROVED: _("the requester's last approved job of this kind"),
+    ORIGIN: _("the job that it was cloned from"),
+    SUCCEEDED: _("the last job of this name that succeeded"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +43,10 @@ def get_baseline(user: User, job: Job, *, approved_first: bool = False) -> Basel
     wanted, order = Q(), list(places)
     for condition in places.values():
         wanted |= condition
-    why = Case(*(When(condition, then=Value(words)) for words, condition in places.items()))
-    rows = [Baseline(each, getattr(each, "why")) for each in jobs_of(user).filter(wanted).annotate(why=why)]  # noqa: B009
-    return min(rows, key=lambda each: order.index(each.why), default=None)
+    why = Case(*(When(condition, then=Value(reason)) for reason, condition in places.items()))
+    rows = [(getattr(each, "why"), each) for each in jobs_of(user).filter(wanted).annotate(why=why)]  # noqa: B009
+    found = min(rows, key=lambda each: order.index(each[0]), default=None)
+    return None if found is None else Baseline(found[1], str(WORDS[found[0]]))
 
 
 def _last_success(job: Job) -> QuerySet[Job, Any]:

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.utils.translation import gettext as _
 
 from dashboard.queries.spend import BudgetLine, list_budgets
 from jobs.models import Budget, BudgetChange, BudgetNotice, Dimension, Team
@@ -34,8 +35,11 @@ def list_team_budgets(teams: Sequence[Team], now: datetime) -> list[tuple[Budget
 def applies_to(row: Budget, people: dict[str, str] | None = None) -> str:
     """Say which jobs count against a budget."""
     if row.dimension == Dimension.PERSON:
-        return f"jobs of {(_names([row]) if people is None else people).get(row.value, 'somebody who left')}"
-    return f"jobs with the label {row.value}" if row.dimension == Dimension.LABEL else "all jobs of the team"
+        names = _names([row]) if people is None else people
+        return _("jobs of %(name)s") % {"name": names.get(row.value, _("somebody who left"))}
+    if row.dimension == Dimension.LABEL:
+        return _("jobs with the label %(label)s") % {"label": row.value}
+    return _("all jobs of the team")
 
 
 def _names(rows: Any) -> dict[str, str]:

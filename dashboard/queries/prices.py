@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from django.utils.translation import gettext as _
+
 from jobs.catalog import PriceRow
 from jobs.cost import price_keys
 from jobs.cost.prices import Key, PriceBook, hourly, is_stale
@@ -49,7 +51,7 @@ class KeyLine:
     @property
     def strategy(self) -> str:
         """The strategy's label, or that it is for all of them."""
-        return STRATEGIES[self.key[2]].label if self.key[2] in STRATEGIES else "every strategy"
+        return STRATEGIES[self.key[2]].label if self.key[2] in STRATEGIES else _("every strategy")
 
     @property
     def basis(self) -> str:

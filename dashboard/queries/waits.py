@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median
 
+from django.utils.translation import gettext as _
+
 from jobs import timeline
 from jobs.models import Job
 from jobs.states import JobState
@@ -48,8 +50,8 @@ def get_past_waits(job: Job, now: datetime) -> PastWaits | None:
     started = list(ran.order_by("-requested_at", "pk")[:MAX_JOBS])
     alike = [each for each in started if (each.machines, each.region) == (job.machines, job.region)]
     if len(alike) >= MIN_ALIKE:
-        return _summarize(alike, now, "with the same strategy, machines and region")
-    return _summarize(started, now, "with the same strategy") if started else None
+        return _summarize(alike, now, _("with the same strategy, machines and region"))
+    return _summarize(started, now, _("with the same strategy")) if started else None
 
 
 def _summarize(jobs: Sequence[Job], now: datetime, of: str) -> PastWaits:

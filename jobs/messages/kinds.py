@@ -49,7 +49,7 @@ ABOUT: dict[str, About] = {
 }
 OFFERED = tuple(ABOUT)
 """Kinds that people and channels choose from, in the order of the settings."""
-LABELS = {str(kind): str(Kind(kind).label) for kind in OFFERED}
+LABELS = {str(kind): Kind(kind).label for kind in OFFERED}
 DEFAULT_OF_CHANNEL = (Kind.APPROVAL_NEEDED, Kind.FAILED, Kind.WAITING_LONG, Kind.OVER_APPROVED)
 
 

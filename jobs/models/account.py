@@ -2,6 +2,7 @@
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from jobs.models.team import Role, Team
 
@@ -19,6 +20,8 @@ class Profile(models.Model):
     )
     time_zone = models.CharField(max_length=64, blank=True, default="", db_default="")
     """The IANA name of the zone that pages show times in, "" for the site's."""
+    language = models.CharField(max_length=8, blank=True, default="", db_default="")
+    """The code of the language that pages are written in, "" for what the browser asks for."""
 
     def __str__(self) -> str:
         return f"profile of {self.user}"
@@ -52,8 +55,8 @@ class SignInRule(models.Model):
     class Source(models.TextChoices):
         """What of a sign-in is compared."""
 
-        DOMAIN = "domain", "domain"
-        GROUP = "group", "group"
+        DOMAIN = "domain", _("domain")
+        GROUP = "group", _("group")
 
     source = models.CharField(max_length=10, choices=Source.choices)
     value = models.CharField(max_length=255)

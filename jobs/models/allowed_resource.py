@@ -1,6 +1,7 @@
 """What of Google Cloud a team may use beside its default project: projects, buckets, service accounts."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from jobs.models.team import Team
 
@@ -15,9 +16,9 @@ class AllowedResource(models.Model):
     class Kind(models.TextChoices):
         """What the name names."""
 
-        PROJECT = "project", "project"
-        BUCKET = "bucket", "bucket"
-        SERVICE_ACCOUNT = "service_account", "service account"
+        PROJECT = "project", _("project")
+        BUCKET = "bucket", _("bucket")
+        SERVICE_ACCOUNT = "service_account", _("service account")
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="allowed_resources")
     kind = models.CharField(max_length=20, choices=Kind.choices)

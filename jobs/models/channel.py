@@ -2,6 +2,7 @@
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from jobs.models.team import Team
 
@@ -9,19 +10,19 @@ from jobs.models.team import Team
 class Via(models.TextChoices):
     """How a message reaches somebody."""
 
-    BROWSER = "browser", "browser"
-    EMAIL = "email", "e-mail"
+    BROWSER = "browser", _("browser")
+    EMAIL = "email", _("e-mail")
     SLACK = "slack", "Slack"
     GOOGLE_CHAT = "google_chat", "Google Chat"
-    WEBHOOK = "webhook", "webhook"
+    WEBHOOK = "webhook", _("webhook")
 
 
 class Digest(models.TextChoices):
     """How often messages are sent."""
 
-    EACH = "", "each at once"
-    HOURLY = "hourly", "one summary an hour"
-    DAILY = "daily", "one summary a day"
+    EACH = "", _("each at once")
+    HOURLY = "hourly", _("one summary an hour")
+    DAILY = "daily", _("one summary a day")
 
 
 class Channel(models.Model):

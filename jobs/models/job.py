@@ -7,6 +7,7 @@ from typing import Self
 from django.conf import settings
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
+from django.utils.translation import gettext_lazy as _
 
 from jobs.models.job_indexes import JOB_INDEXES
 from jobs.models.log_feed import LogFeed
@@ -50,9 +51,9 @@ class Job(models.Model):
     class Kind(models.TextChoices):
         """Vertex AI's three resources that train."""
 
-        CUSTOM_JOB = "custom_job", "custom job"
-        TUNING_JOB = "hyperparameter_tuning_job", "tuning job"
-        PIPELINE = "training_pipeline", "training pipeline"
+        CUSTOM_JOB = "custom_job", _("custom job")
+        TUNING_JOB = "hyperparameter_tuning_job", _("tuning job")
+        PIPELINE = "training_pipeline", _("training pipeline")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="jobs")

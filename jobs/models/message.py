@@ -5,6 +5,7 @@ import uuid
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from jobs.models.channel import Channel, Via
 from jobs.models.event import JobEvent
@@ -21,26 +22,26 @@ class Message(models.Model):
     class Kind(models.TextChoices):
         """What it tells."""
 
-        APPROVAL_NEEDED = "approval_needed", "Approval needed"
-        APPROVAL_REMINDER = "approval_reminder", "Approval still needed"
-        APPROVAL_EXPIRED = "approval_expired", "Approval expired"
-        APPROVED = "approved", "Approved"
-        CHANGE_PROPOSED = "change_proposed", "Approved under another strategy"
-        REJECTED = "rejected", "Rejected"
-        STARTED = "started", "Started"
-        RESTARTED = "restarted", "Preempted or restarted"
-        WAITING_LONG = "waiting_long", "Waiting long"
-        FAILED = "failed", "Failed"
-        DONE = "done", "Succeeded"
-        CANCELLED = "cancelled", "Cancelled"
-        OVER_APPROVED = "over_approved", "Cost more than approved"
-        BUDGET = "budget", "Budget"
-        CAP = "cap", "Cap reached"
-        FALLBACK = "fallback", "Further attempts"
-        SCHEDULE = "schedule", "Schedule"
-        PRICE_STALE = "price_stale", "Prices are old"
-        MONTHLY_REPORT = "monthly_report", "Monthly report of spend"
-        TEST = "test", "Test"
+        APPROVAL_NEEDED = "approval_needed", _("Approval needed")
+        APPROVAL_REMINDER = "approval_reminder", _("Approval still needed")
+        APPROVAL_EXPIRED = "approval_expired", _("Approval expired")
+        APPROVED = "approved", _("Approved")
+        CHANGE_PROPOSED = "change_proposed", _("Approved under another strategy")
+        REJECTED = "rejected", _("Rejected")
+        STARTED = "started", _("Started")
+        RESTARTED = "restarted", _("Preempted or restarted")
+        WAITING_LONG = "waiting_long", _("Waiting long")
+        FAILED = "failed", _("Failed")
+        DONE = "done", _("Succeeded")
+        CANCELLED = "cancelled", _("Cancelled")
+        OVER_APPROVED = "over_approved", _("Cost more than approved")
+        BUDGET = "budget", _("Budget")
+        CAP = "cap", _("Cap reached")
+        FALLBACK = "fallback", _("Further attempts")
+        SCHEDULE = "schedule", _("Schedule")
+        PRICE_STALE = "price_stale", _("Prices are old")
+        MONTHLY_REPORT = "monthly_report", _("Monthly report of spend")
+        TEST = "test", _("Test")
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False, help_text="Its id at every receiver.")
     kind = models.CharField(max_length=24, choices=Kind.choices)
@@ -75,10 +76,10 @@ class Delivery(models.Model):
     class State(models.TextChoices):
         """Where it is."""
 
-        WAITING = "waiting", "waiting"
-        SENT = "sent", "sent"
-        DEAD = "dead", "not delivered"
-        DROPPED = "dropped", "dropped"
+        WAITING = "waiting", _("waiting")
+        SENT = "sent", _("sent")
+        DEAD = "dead", _("not delivered")
+        DROPPED = "dropped", _("dropped")
 
     message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="deliveries", db_index=False)
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+", db_index=False)

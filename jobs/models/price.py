@@ -2,6 +2,7 @@
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 
 class Price(models.Model):
@@ -19,9 +20,9 @@ class Price(models.Model):
     class Basis(models.TextChoices):
         """Whose price it is."""
 
-        COMPUTE_ENGINE = "compute_engine", "Compute Engine's price"
-        VERTEX_TRAINING = "vertex_training", "Vertex AI's price with its fee inside"
-        MANAGEMENT_FEE = "management_fee", "Vertex AI's management fee"
+        COMPUTE_ENGINE = "compute_engine", _("Compute Engine's price")
+        VERTEX_TRAINING = "vertex_training", _("Vertex AI's price with its fee inside")
+        MANAGEMENT_FEE = "management_fee", _("Vertex AI's management fee")
 
     region = models.CharField(max_length=64)
     resource = models.CharField(max_length=80, help_text="As in jobs/catalog/data/prices.csv.")

@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from jobs.models.poll_target import PollTarget
 from jobs.models.team import Team
@@ -14,17 +15,17 @@ class ResourceChange(PollTarget):
     class Action(models.TextChoices):
         """The calls that change a persistent resource."""
 
-        CREATE = "create", "create"
-        RESIZE = "resize", "resize"
-        REBOOT = "reboot", "reboot"
-        DELETE = "delete", "delete"
+        CREATE = "create", _("create")
+        RESIZE = "resize", _("resize")
+        REBOOT = "reboot", _("reboot")
+        DELETE = "delete", _("delete")
 
     class Outcome(models.TextChoices):
         """What became of it; empty while it is open."""
 
-        ACCEPTED = "accepted", "accepted by Vertex AI"
-        REFUSED = "refused", "refused by Vertex AI"
-        UNKNOWN = "unknown", "not known"
+        ACCEPTED = "accepted", _("accepted by Vertex AI")
+        REFUSED = "refused", _("refused by Vertex AI")
+        UNKNOWN = "unknown", _("not known")
 
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="+")
     project = models.CharField(max_length=63)

@@ -5,6 +5,7 @@ import uuid
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from jobs.models.job import Job
 from jobs.models.team import Team
@@ -52,11 +53,11 @@ class ScheduleRun(models.Model):
     class Outcome(models.TextChoices):
         """What became of it."""
 
-        REQUESTED = "requested", "requested"
-        REFUSED = "refused", "refused"
-        SKIPPED = "skipped", "skipped"
-        MISSED = "missed", "missed"
-        NOT_PERMITTED = "not_permitted", "not permitted"
+        REQUESTED = "requested", _("requested")
+        REFUSED = "refused", _("refused")
+        SKIPPED = "skipped", _("skipped")
+        MISSED = "missed", _("missed")
+        NOT_PERMITTED = "not_permitted", _("not permitted")
 
     schedule = models.ForeignKey(Schedule, on_delete=models.CASCADE, related_name="runs")
     moment = models.DateTimeField(help_text="When it was due; of several that were missed, the first.")

@@ -14,7 +14,7 @@ from dashboard.pages.parts.board_rows import BoardRow
 from dashboard.pages.parts.drawn_rows import RowLook, draw_row
 from jobs import transitions
 from jobs.models import Scope, Team
-from jobs.people.accounts import set_time_zone
+from jobs.people.accounts import set_reader
 from tests.conftest import person
 from tests.pages.conftest import MakeJob, SignIn
 from tests.support.clock import Clock
@@ -44,8 +44,10 @@ class TestEverybodyReadsTheirOwnBoard:
             make_job(state, by=teammate)
         make_job("queued", strategy="SPOT")
         in_kathmandu = person("far-away", team, "engineer")
-        set_time_zone(in_kathmandu, "Asia/Kathmandu")
-        people = [owner, teammate, approver, admin, in_kathmandu, person("looker", team, "viewer")]
+        set_reader(in_kathmandu, time_zone="Asia/Kathmandu", language="")
+        in_spanish = person("lectora", team, "viewer")
+        set_reader(in_spanish, time_zone="", language="es")
+        people = [owner, teammate, approver, admin, in_kathmandu, in_spanish, person("looker", team, "viewer")]
         asked = [(signed_in(each), address) for each in people for address in ADDRESSES]
 
         anew = []

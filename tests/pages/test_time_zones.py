@@ -17,7 +17,7 @@ from django.utils import timezone
 from dashboard.drawing import figures
 from dashboard.drawing.scale import Scale, axis, step_of, ticks
 from jobs.models import Profile, Team
-from jobs.people.accounts import set_time_zone
+from jobs.people.accounts import set_reader
 from tests.conftest import person
 from tests.pages.conftest import MakeJob, SignIn, text_of
 from tests.support.clock import Clock
@@ -83,7 +83,7 @@ class TestTwoPeople:
         job = make_job("running")
         counts = []
         for zone in ("", BERLIN):
-            set_time_zone(owner, zone)
+            set_reader(owner, time_zone=zone, language="")
             for path in ("/", f"/jobs/{job.pk}/"):
                 engineer.get(path)
                 with CaptureQueriesContext(connection) as queries:
@@ -97,13 +97,13 @@ class TestTwoPeople:
 class TestWhatStaysInUtc:
     def test_exports_and_the_api_of_events(self, make_job: MakeJob, engineer: Client, owner: User) -> None:
         job = make_job("succeeded")
-        set_time_zone(owner, BERLIN)
+        set_reader(owner, time_zone=BERLIN, language="")
 
         assert "2026-03-02T09:00:00" in engineer.get("/history/jobs.csv").getvalue().decode()
         assert "+01:00" not in engineer.get(f"/jobs/{job.pk}/events.json").content.decode()
 
     def test_days_of_spending(self, make_job: MakeJob, engineer: Client, owner: User, clock: Clock) -> None:
-        set_time_zone(owner, "Pacific/Kiritimati")  # UTC+14
+        set_reader(owner, time_zone="Pacific/Kiritimati", language="")  # UTC+14
         clock.now = datetime(2026, 3, 2, 23, 0, tzinfo=UTC)
         make_job("succeeded")
 
@@ -116,7 +116,7 @@ class TestWhatStaysInUtc:
 def test_an_invitation_names_the_zone(team: Team, signed_in: SignIn, settings: Any) -> None:
     settings.SENDS_EMAIL = True
     lead = person("lead", team, "lead")
-    set_time_zone(lead, BERLIN)
+    set_reader(lead, time_zone=BERLIN, language="")
 
     signed_in(lead).post(f"/teams/{team.pk}/invitations/", {"email": "ada@example.com", "role": "viewer"})
 
@@ -171,7 +171,7 @@ class TestSummerTime:
     ) -> None:
         clock.now = self.CHANGE - timedelta(seconds=15)
         job = make_job("running")
-        set_time_zone(owner, BERLIN)
+        set_reader(owner, time_zone=BERLIN, language="")
 
         page = text_of(signed_in(owner).get(f"/jobs/{job.pk}/"))
 

@@ -2,6 +2,8 @@
 
 from functools import partial
 
+from django.utils.translation import gettext_lazy as _
+
 from dashboard.forms.fields.located import FlagField, LineField
 from dashboard.forms.fields.objects import ObjectsField
 from dashboard.forms.fields.words import LinesField, PairsField
@@ -13,42 +15,48 @@ _line = partial(LineField, max_length=1000)
 class AdvancedForm(FindingsForm):
     """What most jobs leave as it is."""
 
-    service_account = _line("Service account", "Empty: Vertex AI's own agent.", path="jobSpec.serviceAccount")
-    labels = PairsField("Labels", "One key=value on each line.", path="labels")
-    network = _line("Network", "projects/NUMBER/global/networks/NAME, peered with Vertex AI.", path="jobSpec.network")
+    service_account = _line(_("Service account"), _("Empty: Vertex AI's own agent."), path="jobSpec.serviceAccount")
+    labels = PairsField(_("Labels"), _("One key=value on each line."), path="labels")
+    network = _line(
+        _("Network"), _("projects/NUMBER/global/networks/NAME, peered with Vertex AI."), path="jobSpec.network"
+    )
     reserved_ip_ranges = LinesField(
-        "Reserved IP ranges", "Names of ranges in that network, one on each line.", path="jobSpec.reservedIpRanges"
+        _("Reserved IP ranges"),
+        _("Names of ranges in that network, one on each line."),
+        path="jobSpec.reservedIpRanges",
     )
     network_attachment = _line(
-        "Private Service Connect",
-        "The network attachment that it goes through.",
+        _("Private Service Connect"),
+        _("The network attachment that it goes through."),
         path="jobSpec.pscInterfaceConfig.networkAttachment",
         covers=("jobSpec.pscInterfaceConfig",),
     )
     dns_peerings = ObjectsField(
         "{domain} {targetProject} {targetNetwork}",
-        "DNS zones of that network",
-        "DOMAIN. PROJECT NETWORK on each line; the job may then resolve names in that zone.",
+        _("DNS zones of that network"),
+        _("DOMAIN. PROJECT NETWORK on each line; the job may then resolve names in that zone."),
         path="jobSpec.pscInterfaceConfig.dnsPeeringConfigs",
     )
     encryption_key = _line(
-        "Encryption key", "projects/P/locations/REGION/keyRings/K/cryptoKeys/NAME.", path="encryptionSpec.kmsKeyName"
+        _("Encryption key"),
+        _("projects/P/locations/REGION/keyRings/K/cryptoKeys/NAME."),
+        path="encryptionSpec.kmsKeyName",
     )
     tensorboard = _line(
-        "TensorBoard",
-        "projects/P/locations/REGION/tensorboards/ID; it needs a service account.",
+        _("TensorBoard"),
+        _("projects/P/locations/REGION/tensorboards/ID; it needs a service account."),
         path="jobSpec.tensorboard",
     )
     experiment = _line(
-        "Experiment", "projects/P/locations/REGION/metadataStores/S/contexts/NAME.", path="jobSpec.experiment"
+        _("Experiment"), _("projects/P/locations/REGION/metadataStores/S/contexts/NAME."), path="jobSpec.experiment"
     )
-    experiment_run = _line("Experiment run", "The same, with the run's context.", path="jobSpec.experimentRun")
-    web_access = FlagField("Interactive shell", path="jobSpec.enableWebAccess")
-    dashboard_access = FlagField("Dashboard of the container", path="jobSpec.enableDashboardAccess")
+    experiment_run = _line(_("Experiment run"), _("The same, with the run's context."), path="jobSpec.experimentRun")
+    web_access = FlagField(_("Interactive shell"), path="jobSpec.enableWebAccess")
+    dashboard_access = FlagField(_("Dashboard of the container"), path="jobSpec.enableDashboardAccess")
     restart_on_worker_restart = FlagField(
-        "Restart the whole job when one worker restarts", path="jobSpec.scheduling.restartJobOnWorkerRestart"
+        _("Restart the whole job when one worker restarts"), path="jobSpec.scheduling.restartJobOnWorkerRestart"
     )
-    disable_retries = FlagField("Do not retry after internal errors", path="jobSpec.scheduling.disableRetries")
+    disable_retries = FlagField(_("Do not retry after internal errors"), path="jobSpec.scheduling.disableRetries")
 
     @property
     def is_used(self) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 from django import forms
 from django.core import signing
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
 
 from dashboard.forms.compose.paths import leaves
 from dashboard.forms.findings import FindingsForm
@@ -16,7 +17,7 @@ SALT = "trainboard.compose.carried.2"
 """Changed with the shape of what is carried, so that a page from before is not read in a wrong way."""
 MAX_LENGTH = 2_000_000
 MAX_SHOWN = 12
-CHANGED = "What this form carried along was changed on its way, so it cannot be used. Open the form once more."
+CHANGED = _("What this form carried along was changed on its way, so it cannot be used. Open the form once more.")
 
 
 class CarriedField(forms.CharField):
@@ -47,7 +48,7 @@ class CarryingForm(FindingsForm):
     """A form that carries along what its part of a spec holds and its fields do not show."""
 
     carried = CarriedField()
-    drop_carried = forms.BooleanField(label="Leave it out", required=False)
+    drop_carried = forms.BooleanField(label=_("Leave it out"), required=False)
 
     @property
     def kept(self) -> dict[str, Any]:
@@ -60,4 +61,4 @@ class CarryingForm(FindingsForm):
         """What is carried along as lines `path: value`, at most MAX_SHOWN and one that counts the others."""
         lines = [f"{path}: {value!s:.80}" for path, value in leaves(self.cleaned_data.get("carried") or {})]
         more = len(lines) - MAX_SHOWN
-        return lines[:MAX_SHOWN] + ([f"and {more} more"] if more > 0 else [])
+        return lines[:MAX_SHOWN] + ([_("and %(count)s more") % {"count": more}] if more > 0 else [])

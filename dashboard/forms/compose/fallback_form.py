@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+
 from dashboard.forms.compose.fitting import region_choices
 from dashboard.forms.fields.choices import OpenChoiceField
 from dashboard.forms.fields.located import ChoiceField, FlagField, IntegerField
@@ -13,19 +16,23 @@ from jobs.strategies import STRATEGIES
 SAME_STRATEGY = "same"
 NUMBERS = range(1, MAX_FURTHER + 1)
 LABELS = {
-    Reason.CAPACITY: "It gets no capacity: out of machines or quota, or it waits too long",
-    Reason.PREEMPTED: "It is preempted until no restart is left",
-    Reason.INTERNAL: "Vertex AI has an internal error",
+    Reason.CAPACITY: _("It gets no capacity: out of machines or quota, or it waits too long"),
+    Reason.PREEMPTED: _("It is preempted until no restart is left"),
+    Reason.INTERNAL: _("Vertex AI has an internal error"),
 }
 
 
-def _strategy_choices() -> list[tuple[str, str]]:
+def _strategy_choices() -> list[tuple[str, Any]]:
     free = [(key, STRATEGIES[key].label) for key in FREE_STRATEGIES]
-    return [("", "none"), (SAME_STRATEGY, "Same strategy"), *free]
+    return [("", _("none")), (SAME_STRATEGY, _("Same strategy")), *free]
 
 
 def _strategy_field(number: int) -> ChoiceField:
-    return ChoiceField(f"Strategy of attempt {number}", choices=_strategy_choices)
+    return ChoiceField(format_lazy(_("Strategy of attempt {number}"), number=number), choices=_strategy_choices)
+
+
+def _region_field(number: int) -> OpenChoiceField:
+    return OpenChoiceField(format_lazy(_("Region of attempt {number}"), number=number))
 
 
 class FallbackForm(FindingsForm):
@@ -35,25 +42,25 @@ class FallbackForm(FindingsForm):
     on_preempted = FlagField(LABELS[Reason.PREEMPTED], initial=True)
     on_internal = FlagField(LABELS[Reason.INTERNAL], initial=True)
     wait_hours = IntegerField(
-        "Longest wait, hours",
-        "An attempt that has not run by then is cancelled before the next. Empty: it may wait without end.",
+        _("Longest wait, hours"),
+        _("An attempt that has not run by then is cancelled before the next. Empty: it may wait without end."),
         min_value=1,
         max_value=MAX_WAIT_HOURS,
     )
-    attempts_usd = UsdField("Most for all attempts", "US dollars; empty: no limit together.")
+    attempts_usd = UsdField(_("Most for all attempts"), _("US dollars; empty: no limit together."))
 
     then_1 = _strategy_field(2)
-    then_1_region = OpenChoiceField("Region of attempt 2")
+    then_1_region = _region_field(2)
     then_2 = _strategy_field(3)
-    then_2_region = OpenChoiceField("Region of attempt 3")
+    then_2_region = _region_field(3)
     then_3 = _strategy_field(4)
-    then_3_region = OpenChoiceField("Region of attempt 4")
+    then_3_region = _region_field(4)
     then_4 = _strategy_field(5)
-    then_4_region = OpenChoiceField("Region of attempt 5")
+    then_4_region = _region_field(5)
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        regions = (("", (("", "same region"),)), *region_choices())
+        regions = (("", (("", _("same region")),)), *region_choices())
         for number in NUMBERS:
             self.offer(f"then_{number}_region", regions)
 

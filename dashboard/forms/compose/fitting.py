@@ -6,11 +6,15 @@ Pure, from the catalogue; the rules judge the same figures, so that a list never
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from itertools import groupby
+from typing import Any
+
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from dashboard.forms.findings import Choices
 from jobs.catalog import ACCELERATORS, MACHINES, REGIONS, TRAINABLE, Machine, accelerators_in, machine
 
-NONE = ("", "none")
+NONE = ("", _("none"))
 CORES = (8, 32, 64, 128, 256, 512)
 """Cores of cloud-tpu that the list offers; every other multiple of 32 can be typed into a spec."""
 
@@ -41,7 +45,7 @@ def machine_choices() -> Choices:
     """Return the machine types that train, by series, those with GPUs first."""
     groups = groupby(sorted((MACHINES[name] for name in TRAINABLE), key=_order), key=lambda found: found.series)
     return (
-        ("", (("", "choose a machine type"),)),
+        ("", (("", _("choose a machine type")),)),
         *(
             (series.upper(), tuple((each.machine_type, machine_words(each)) for each in group))
             for series, group in groups
@@ -50,17 +54,17 @@ def machine_choices() -> Choices:
 
 
 @lru_cache(maxsize=128)
-def missing_machines(region: str) -> Mapping[str, str]:
+def missing_machines(region: str) -> Mapping[str, Any]:
     """Return {machine type: what of it the region lacks}."""
     return {name: reason for name in TRAINABLE if (reason := lacks(region, MACHINES[name]))}
 
 
-def lacks(region: str, found: Machine) -> str:
-    """Say what of the machine the region lacks; "" where it has everything or is not known."""
+def lacks(region: str, found: Machine) -> Any:
+    """Say what of the machine the region lacks, in the language of whoever reads it; "" for nothing or not known."""
     name = found.fixed_accelerator
     if region not in REGIONS or not name or name in accelerators_in(region):
         return ""
-    return f"no {label_of(name)} in {region}"
+    return format_lazy(_("no {accelerator} in {region}"), accelerator=label_of(name), region=region)
 
 
 def _order(found: Machine) -> tuple[bool, bool, str, int, int, str]:
@@ -79,7 +83,8 @@ def missing_accelerators(region: str) -> Mapping[str, str]:
     """Return {accelerator: that the region does not have it}."""
     if region not in REGIONS:
         return {}
-    return {name: f"not in {region}" for name in ACCELERATORS if name not in accelerators_in(region)}
+    words = _("not in %(region)s") % {"region": region}
+    return {name: words for name in ACCELERATORS if name not in accelerators_in(region)}
 
 
 def count_choices(machine_type: str, accelerator: str) -> Choices:
@@ -94,7 +99,9 @@ def topology_choices(machine_type: str) -> Choices:
     """Return the slices that a TPU machine forms."""
     found = machine(machine_type)
     slices = found.topologies.values() if found else ()
-    return (("", (NONE, *((each.name, f"{each.name} ({each.chips} chips, {each.vms} machines)") for each in slices))),)
+    words = str(_("%(name)s (%(chips)s chips, %(machines)s machines)"))
+    named = ((each.name, words % {"name": each.name, "chips": each.chips, "machines": each.vms}) for each in slices)
+    return (("", (NONE, *named)),)
 
 
 def region_choices(accelerators: frozenset[str] = frozenset()) -> Choices:
@@ -105,6 +112,9 @@ def region_choices(accelerators: frozenset[str] = frozenset()) -> Choices:
     wanted = {name for name in accelerators if name in ACCELERATORS}
     missing = {name: sorted(map(label_of, wanted - accelerators_in(name))) for name in REGIONS}
     having = tuple((name, name) for name in REGIONS if not missing[name])
-    rest = tuple((name, f"{name} · no {', '.join(lack)}") for name, lack in missing.items() if lack)
-    groups = (("Has the machines", having), ("Lacks some of them", rest)) if rest else (("", having),)
+    words = str(_("%(region)s · no %(accelerators)s"))
+    rest = tuple(
+        (name, words % {"region": name, "accelerators": ", ".join(lack)}) for name, lack in missing.items() if lack
+    )
+    groups = ((_("Has the machines"), having), (_("Lacks some of them"), rest)) if rest else (("", having),)
     return tuple(group for group in groups if group[1])

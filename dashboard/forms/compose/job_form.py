@@ -5,6 +5,7 @@ from typing import Any
 from uuid import uuid4
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 
 from dashboard.forms.compose.carried import CarryingForm
 from dashboard.forms.compose.fitting import region_choices
@@ -17,9 +18,9 @@ from jobs.exporter import FORMATS
 from jobs.strategies import STRATEGIES
 
 KINDS = (
-    ("custom_job", "Custom job"),
-    ("hyperparameter_tuning_job", "Tuning"),
-    ("training_pipeline", "Pipeline"),
+    ("custom_job", _("Custom job")),
+    ("hyperparameter_tuning_job", _("Tuning")),
+    ("training_pipeline", _("Pipeline")),
 )
 
 
@@ -28,28 +29,32 @@ def new_key() -> str:
     return uuid4().hex
 
 
+FORMAT_WORDS: dict[str, Any] = {"gcloud": _("gcloud command")}
+"""What a format is called where that is more than a name."""
+
+
 class JobForm(CarryingForm):
     """What belongs to the whole job."""
 
     request_key = forms.CharField(max_length=64, widget=forms.HiddenInput, initial=new_key)
     cloned_from = forms.UUIDField(required=False, widget=forms.HiddenInput)
     kind = forms.ChoiceField(
-        label="Kind", required=False, choices=KINDS, initial="custom_job", widget=forms.RadioSelect
+        label=_("Kind"), required=False, choices=KINDS, initial="custom_job", widget=forms.RadioSelect
     )
     team = team_field([])
     name = TextField(
-        "Display name", "Shown in lists and in Google Cloud's console.", path="displayName", max_length=500
+        _("Display name"), _("Shown in lists and in Google Cloud's console."), path="displayName", max_length=500
     )
-    region = OpenChoiceField("Region", required=True)
+    region = OpenChoiceField(_("Region"), required=True)
     run_time = DurationField(
-        "Expected run time",
-        "24 h, 90 min, 1 d 12 h; the estimate is for this time.",
+        _("Expected run time"),
+        _("24 h, 90 min, 1 d 12 h; the estimate is for this time."),
         initial="1 h",
         least=timedelta(minutes=1),
         required=True,
     )
     strategy = ChoiceField(
-        "Strategy",
+        _("Strategy"),
         covers=("jobSpec.scheduling",),
         initial="spot",
         required=True,
@@ -57,42 +62,44 @@ class JobForm(CarryingForm):
         widget=forms.RadioSelect,
     )
     output = LineField(
-        "Output folder",
-        "gs://bucket/folder; models, checkpoints and TensorBoard logs go below it.",
+        _("Output folder"),
+        _("gs://bucket/folder; models, checkpoints and TensorBoard logs go below it."),
         path="jobSpec.baseOutputDirectory.outputUriPrefix",
         covers=("jobSpec.baseOutputDirectory",),
         max_length=2000,
         is_code=True,
     )
     timeout = DurationField(
-        "Timeout",
-        "Empty: seven days, Vertex AI's default. The approval depends on what the job costs until then.",
+        _("Timeout"),
+        _("Empty: seven days, Vertex AI's default. The approval depends on what the job costs until then."),
         path="jobSpec.scheduling.timeout",
     )
-    cap = UsdField("Cost cap", "US dollars; empty: none. A job that has cost this is cancelled, or people are told.")
+    cap = UsdField(
+        _("Cost cap"), _("US dollars; empty: none. A job that has cost this is cancelled, or people are told.")
+    )
     max_wait = DurationField(
-        "Maximum wait",
-        "Flex-start only. Empty: 24 h; 0 s: without end.",
+        _("Maximum wait"),
+        _("Flex-start only. Empty: 24 h; 0 s: without end."),
         path="jobSpec.scheduling.maxWaitDuration",
     )
     reservation = LineField(
-        "Reservation",
-        "projects/P/zones/Z/reservations/NAME, for every worker pool; empty means any that has room.",
+        _("Reservation"),
+        _("projects/P/zones/Z/reservations/NAME, for every worker pool; empty means any that has room."),
         max_length=500,
         is_code=True,
     )
     resource = LineField(
-        "Persistent resource",
-        "Its id; machine and disk of each worker pool have to be exactly those of one of its resource pools.",
+        _("Persistent resource"),
+        _("Its id; machine and disk of each worker pool have to be exactly those of one of its resource pools."),
         path="jobSpec.persistentResourceId",
         max_length=500,
         is_code=True,
         attrs={"list": "resources", "autocomplete": "off"},
     )
     written = forms.ChoiceField(
-        label="Written as",
+        label=_("Written as"),
         required=False,
-        choices=lambda: [(found.key, found.label) for found in FORMATS.values()],
+        choices=lambda: [(key, FORMAT_WORDS.get(key, found.label)) for key, found in FORMATS.items()],
         initial="rest",
         widget=forms.RadioSelect,
     )

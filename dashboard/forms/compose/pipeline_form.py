@@ -3,19 +3,20 @@
 from functools import partial
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 
 from dashboard.forms.fields.located import ChoiceField, LineField, OneOfField
 from dashboard.forms.fields.numbers import NumberField
 from dashboard.forms.findings import FindingsForm
 
-TASKS = (("custom", "Custom training"), ("tuning", "Tuning"))
+TASKS = (("custom", _("Custom training")), ("tuning", _("Tuning")))
 SPLITS = (
-    ("", "as Vertex AI does it"),
-    ("fraction", "at random, by fractions"),
-    ("timestamp", "by time, in fractions"),
-    ("stratified", "the same mixture in each part"),
-    ("predefined", "as a column says"),
-    ("filter", "by filters"),
+    ("", _("as Vertex AI does it")),
+    ("fraction", _("at random, by fractions")),
+    ("timestamp", _("by time, in fractions")),
+    ("stratified", _("the same mixture in each part")),
+    ("predefined", _("as a column says")),
+    ("filter", _("by filters")),
 )
 
 
@@ -34,47 +35,47 @@ class PipelineForm(FindingsForm):
     """What stands around the job in a pipeline."""
 
     task = ChoiceField(
-        "Task",
+        _("Task"),
         choices=TASKS,
         initial="custom",
         widget=forms.RadioSelect,
         covers=("trainingTaskDefinition", "trainingTaskInputs"),
     )
     model_name = _line(
-        "Model to upload",
-        "Its display name; empty: nothing is uploaded.",
+        _("Model to upload"),
+        _("Its display name; empty: nothing is uploaded."),
         path="modelToUpload.displayName",
         covers=("modelToUpload",),
     )
     model_image = _line(
-        "Serving image", "The container that serves the model.", path="modelToUpload.containerSpec.imageUri"
+        _("Serving image"), _("The container that serves the model."), path="modelToUpload.containerSpec.imageUri"
     )
     parent_model = _line(
-        "Parent model", "Uploads a new version of it: projects/P/locations/REGION/models/ID.", path="parentModel"
+        _("Parent model"), _("Uploads a new version of it: projects/P/locations/REGION/models/ID."), path="parentModel"
     )
-    model_id = _line("Model id", "For a new model; empty: Vertex AI chooses.", path="modelId")
+    model_id = _line(_("Model id"), _("For a new model; empty: Vertex AI chooses."), path="modelId")
     dataset = _line(
-        "Managed dataset",
-        "Its number; empty: the code finds its data itself.",
+        _("Managed dataset"),
+        _("Its number; empty: the code finds its data itself."),
         path=f"{DATA}.datasetId",
         covers=(DATA,),
     )
     dataset_output = _line(
-        "Data exported to",
-        "gs://bucket/folder",
+        _("Data exported to"),
+        _("gs://bucket/folder"),
         path=f"{DATA}.gcsDestination.outputUriPrefix",
         covers=(f"{DATA}.bigqueryDestination",),
     )
     annotation_schema = _line(
-        "Annotation schema", "gs:// address of the schema of the labels.", path=f"{DATA}.annotationSchemaUri"
+        _("Annotation schema"), _("gs:// address of the schema of the labels."), path=f"{DATA}.annotationSchemaUri"
     )
     split = OneOfField(
-        "Split of the data", choices=SPLITS, objects={name: f"{DATA}.{name}Split" for name, _ in SPLITS if name}
+        _("Split of the data"), choices=SPLITS, objects={name: f"{DATA}.{name}Split" for name, _ in SPLITS if name}
     )
-    training_fraction = NumberField("Training", path=_in_splits("trainingFraction", FRACTIONS))
-    validation_fraction = NumberField("Validation", path=_in_splits("validationFraction", FRACTIONS))
-    test_fraction = NumberField("Test", path=_in_splits("testFraction", FRACTIONS))
-    split_key = _line("Column", "The key of the data by which it is split.", path=_in_splits("key", KEYED))
-    training_filter = _line("Training filter", path=f"{DATA}.filterSplit.trainingFilter")
-    validation_filter = _line("Validation filter", path=f"{DATA}.filterSplit.validationFilter")
-    test_filter = _line("Test filter", path=f"{DATA}.filterSplit.testFilter")
+    training_fraction = NumberField(_("Training"), path=_in_splits("trainingFraction", FRACTIONS))
+    validation_fraction = NumberField(_("Validation"), path=_in_splits("validationFraction", FRACTIONS))
+    test_fraction = NumberField(_("Test"), path=_in_splits("testFraction", FRACTIONS))
+    split_key = _line(_("Column"), _("The key of the data by which it is split."), path=_in_splits("key", KEYED))
+    training_filter = _line(_("Training filter"), path=f"{DATA}.filterSplit.trainingFilter")
+    validation_filter = _line(_("Validation filter"), path=f"{DATA}.filterSplit.validationFilter")
+    test_filter = _line(_("Test filter"), path=f"{DATA}.filterSplit.testFilter")

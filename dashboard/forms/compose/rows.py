@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 
 from dashboard.forms.compose.tuning_form import ParameterForm
 from dashboard.forms.compose.worker_pool_form import WorkerPoolForm
@@ -17,8 +18,8 @@ class Rows(forms.BaseFormSet):  # type: ignore[type-arg]
     """Rows of one kind, at least one; a spec may be wrong and have more than a row can be added."""
 
     default_error_messages = {
-        "missing_management_form": "The form arrived without the number of its rows. Open it once more.",
-        "too_many_forms": "There are more rows than this form takes.",
+        "missing_management_form": _("The form arrived without the number of its rows. Open it once more."),
+        "too_many_forms": _("There are more rows than this form takes."),
     }
 
     def total_form_count(self) -> int:
@@ -35,9 +36,11 @@ class BaseParameters(Rows):
         for form in self.forms:
             values = form.cleaned_data
             if values.get("parent") and values["parent"] not in above:
-                form.add_error("parent", f"No parameter above is called “{values['parent'][:40]}”.")
+                form.add_error(
+                    "parent", _("No parameter above is called “%(name)s”.") % {"name": values["parent"][:40]}
+                )
             elif values.get("parent_values") and not values.get("parent"):
-                form.add_error("parent", "Name the parameter that these are values of.")
+                form.add_error("parent", _("Name the parameter that these are values of."))
             above.add(values.get("parameter_id", ""))
 
 

@@ -5,6 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
 from dashboard.forms.findings import FindingsField, FindingsForm
 from jobs.spec import Finding, Severity
 
@@ -62,9 +65,14 @@ class Summary:
     @property
     def counts(self) -> str:
         """The numbers in words: "2 errors, 1 approval, 3 required"; "" where nothing was found."""
-        named = (("error", self.errors), ("approval", self.approvals), ("note", self.notes))
-        words = [f"{len(found)} {name}{'s' if len(found) != 1 else ''}" for name, found in named if found]
-        return ", ".join(words + ([f"{self.gaps} required"] if self.gaps else []))
+        errors, approvals, notes, gaps = len(self.errors), len(self.approvals), len(self.notes), self.gaps
+        words = (
+            ngettext("%(n)s error", "%(n)s errors", errors) % {"n": errors} if errors else "",
+            ngettext("%(n)s approval", "%(n)s approvals", approvals) % {"n": approvals} if approvals else "",
+            ngettext("%(n)s note", "%(n)s notes", notes) % {"n": notes} if notes else "",
+            _("%(n)s required") % {"n": gaps} if gaps else "",
+        )
+        return ", ".join(filter(None, words))
 
 
 def summarize(forms: Iterable[FindingsForm], whole: Iterable[Finding]) -> Summary:

@@ -6,6 +6,7 @@ from itertools import product
 from typing import Any
 
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
 
 from dashboard.forms.fields.located import LineField, TextField
 from dashboard.forms.fields.words import LinesField
@@ -28,21 +29,21 @@ class SeedsField(TextField):
             found = SPAN.fullmatch(part)
             first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
             if last < first:
-                raise ValidationError(f"“{part[:40]}” is no number and no span such as 1-5.")
+                raise ValidationError(_("“%(text)s” is no number and no span such as 1-5.") % {"text": part[:40]})
             seeds += range(first, min(last, first + MAX_SWEEP) + 1)
         if len(seeds) > MAX_SWEEP:
-            raise ValidationError(f"A sweep has at most {MAX_SWEEP} jobs.")
+            raise ValidationError(_("A sweep has at most %(most)s jobs.") % {"most": MAX_SWEEP})
         return list(dict.fromkeys(seeds))
 
 
 class SweepForm(FindingsForm):
     """Which jobs a sweep has: one for each seed, for each list of arguments, or for each pair of both."""
 
-    seeds = SeedsField("Seeds", "1-5, 8: one job each.")
-    seed_argument = LineField("Argument of the seed", "The number follows it.", initial="--seed", max_length=100)
+    seeds = SeedsField(_("Seeds"), _("1-5, 8: one job each."))
+    seed_argument = LineField(_("Argument of the seed"), _("The number follows it."), initial="--seed", max_length=100)
     argument_lists = LinesField(
-        "Argument lists",
-        "One list on each line, added to the arguments of every worker pool; quotes as in a shell.",
+        _("Argument lists"),
+        _("One list on each line, added to the arguments of every worker pool; quotes as in a shell."),
     )
 
     def clean_seed_argument(self) -> list[str]:
@@ -56,7 +57,11 @@ class SweepForm(FindingsForm):
     def clean(self) -> None:
         """Refuse more jobs than a sweep may have."""
         if len(self.arguments) > MAX_SWEEP:
-            self.add_error("argument_lists", f"That makes {len(self.arguments)} jobs; a sweep has at most {MAX_SWEEP}.")
+            self.add_error(
+                "argument_lists",
+                _("That makes %(count)s jobs; a sweep has at most %(most)s.")
+                % {"count": len(self.arguments), "most": MAX_SWEEP},
+            )
 
     @property
     def arguments(self) -> list[list[str]]:
@@ -78,4 +83,4 @@ def _split(line: str) -> list[str]:
     try:
         return shlex.split(line)
     except ValueError as error:
-        raise ValidationError(f"A shell could not read this: {str(error).lower()}.") from None
+        raise ValidationError(_("A shell could not read this: %(why)s.") % {"why": str(error).lower()}) from None

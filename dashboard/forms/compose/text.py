@@ -5,6 +5,8 @@ from datetime import timedelta
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from django.utils.translation import gettext as _
+
 from dashboard.forms.compose.fallback_form import FallbackForm
 from dashboard.forms.compose.form import form_data
 from dashboard.forms.compose.initial import initial_values
@@ -70,5 +72,7 @@ def _with_rest(submission: Submission, current: Submission | None) -> Submission
 
 
 def _unreadable(left_out: list[str]) -> Finding:
-    what = f"a placeholder stands in {', '.join(left_out[:3])}" if left_out else "no job was found in it"
-    return Finding("unreadable", Severity.ERROR, "", f"The form does not follow the text: {what}.")
+    if left_out:
+        words = _("The form does not follow the text: a placeholder stands in %(places)s.")
+        return Finding("unreadable", Severity.ERROR, "", words % {"places": ", ".join(left_out[:3])})
+    return Finding("unreadable", Severity.ERROR, "", _("The form does not follow the text: no job was found in it."))

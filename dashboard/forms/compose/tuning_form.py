@@ -4,6 +4,8 @@ from copy import deepcopy
 from functools import partial
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
 from dashboard.forms.compose.body import load_fields, write_fields
 from dashboard.forms.compose.carried import CarryingForm
 from dashboard.forms.compose.conditions import Row
@@ -12,26 +14,26 @@ from dashboard.forms.fields.located import IntegerField, OneOfField, TextField
 from dashboard.forms.fields.numbers import NumberField, NumbersField, WordsField
 from dashboard.forms.findings import FindingsForm
 
-GOALS = (("MAXIMIZE", "more is better"), ("MINIMIZE", "less is better"))
-ALGORITHMS = (("", "Bayesian (default)"), ("RANDOM_SEARCH", "Random"), ("GRID_SEARCH", "Grid"))
-MEASUREMENTS = (("", "last (default)"), ("LAST_MEASUREMENT", "last"), ("BEST_MEASUREMENT", "best"))
+GOALS = (("MAXIMIZE", _("more is better")), ("MINIMIZE", _("less is better")))
+ALGORITHMS = (("", _("Bayesian (default)")), ("RANDOM_SEARCH", _("Random")), ("GRID_SEARCH", _("Grid")))
+MEASUREMENTS = (("", _("last (default)")), ("LAST_MEASUREMENT", _("last")), ("BEST_MEASUREMENT", _("best")))
 STOPPING = (
-    ("", "never"),
-    ("median", "when worse than the median"),
-    ("decay_curve", "when its curve cannot reach the best"),
-    ("convex", "when its predicted end is too low"),
+    ("", _("never")),
+    ("median", _("when worse than the median")),
+    ("decay_curve", _("when its curve cannot reach the best")),
+    ("convex", _("when its predicted end is too low")),
 )
 KINDS = (
-    ("double", "real number"),
-    ("integer", "whole number"),
-    ("categorical", "one of some words"),
-    ("discrete", "one of some numbers"),
+    ("double", _("real number")),
+    ("integer", _("whole number")),
+    ("categorical", _("one of some words")),
+    ("discrete", _("one of some numbers")),
 )
 SCALES = (
-    ("", "linear (default)"),
-    ("UNIT_LINEAR_SCALE", "linear"),
-    ("UNIT_LOG_SCALE", "logarithmic"),
-    ("UNIT_REVERSE_LOG_SCALE", "reverse logarithmic"),
+    ("", _("linear (default)")),
+    ("UNIT_LINEAR_SCALE", _("linear")),
+    ("UNIT_LOG_SCALE", _("logarithmic")),
+    ("UNIT_REVERSE_LOG_SCALE", _("reverse logarithmic")),
 )
 STOPPING_OBJECTS = {
     "median": "studySpec.medianAutomatedStoppingSpec",
@@ -48,21 +50,21 @@ class TuningForm(FindingsForm):
     """What a study searches for and how."""
 
     metric_id = TextField(
-        "Metric",
-        "The name under which the code reports it.",
+        _("Metric"),
+        _("The name under which the code reports it."),
         path="studySpec.metrics[0].metricId",
         covers=("studySpec.metrics",),
         max_length=500,
     )
-    goal = OpenChoiceField("Goal", path="studySpec.metrics[0].goal", choices=GOALS, initial="MAXIMIZE")
-    algorithm = OpenChoiceField("Algorithm", path="studySpec.algorithm", choices=ALGORITHMS, covers=("studySpec",))
+    goal = OpenChoiceField(_("Goal"), path="studySpec.metrics[0].goal", choices=GOALS, initial="MAXIMIZE")
+    algorithm = OpenChoiceField(_("Algorithm"), path="studySpec.algorithm", choices=ALGORITHMS, covers=("studySpec",))
     measurement = OpenChoiceField(
-        "Measurement that counts", path="studySpec.measurementSelectionType", choices=MEASUREMENTS
+        _("Measurement that counts"), path="studySpec.measurementSelectionType", choices=MEASUREMENTS
     )
-    max_trials = _trials("Trials", path="maxTrialCount", initial=8)
-    parallel_trials = _trials("At once", path="parallelTrialCount", initial=2)
-    max_failed_trials = _trials("Failed trials allowed", "Empty: Vertex AI decides.", path="maxFailedTrialCount")
-    stopping = OneOfField("Stop a trial early", choices=STOPPING, objects=STOPPING_OBJECTS)
+    max_trials = _trials(_("Trials"), path="maxTrialCount", initial=8)
+    parallel_trials = _trials(_("At once"), path="parallelTrialCount", initial=2)
+    max_failed_trials = _trials(_("Failed trials allowed"), _("Empty: Vertex AI decides."), path="maxFailedTrialCount")
+    stopping = OneOfField(_("Stop a trial early"), choices=STOPPING, objects=STOPPING_OBJECTS)
 
 
 class ParameterForm(CarryingForm):
@@ -71,29 +73,36 @@ class ParameterForm(CarryingForm):
     first_field = "parameter_id"
 
     parameter_id = TextField(
-        "Parameter", "Passed to the code as --NAME=value.", path="parameterId", covers=("",), max_length=MAX_ID_LENGTH
+        _("Parameter"),
+        _("Passed to the code as --NAME=value."),
+        path="parameterId",
+        covers=("",),
+        max_length=MAX_ID_LENGTH,
     )
-    kind = OneOfField("Values", choices=KINDS, objects=RANGES, initial="double")
+    kind = OneOfField(_("Values"), choices=KINDS, objects=RANGES, initial="double")
     low = NumberField(
-        "From",
+        _("From"),
         path=("doubleValueSpec.minValue", "integerValueSpec.minValue"),
         covers=("doubleValueSpec", "integerValueSpec"),
     )
-    high = NumberField("To", path=("doubleValueSpec.maxValue", "integerValueSpec.maxValue"))
+    high = NumberField(_("To"), path=("doubleValueSpec.maxValue", "integerValueSpec.maxValue"))
     words = WordsField(
-        "Words", "Commas between them.", path="categoricalValueSpec.values", covers=("categoricalValueSpec",)
+        _("Words"), _("Commas between them."), path="categoricalValueSpec.values", covers=("categoricalValueSpec",)
     )
     numbers = NumbersField(
-        "Numbers", "Ascending, commas between them.", path="discreteValueSpec.values", covers=("discreteValueSpec",)
+        _("Numbers"),
+        _("Ascending, commas between them."),
+        path="discreteValueSpec.values",
+        covers=("discreteValueSpec",),
     )
-    scale = OpenChoiceField("Scale", path="scaleType", choices=SCALES)
-    parent = TextField("Only with the parameter", "One above; empty: always.", max_length=MAX_ID_LENGTH)
-    parent_values = WordsField("Being one of", "Commas between them.")
+    scale = OpenChoiceField(_("Scale"), path="scaleType", choices=SCALES)
+    parent = TextField(_("Only with the parameter"), _("One above; empty: always."), max_length=MAX_ID_LENGTH)
+    parent_values = WordsField(_("Being one of"), _("Commas between them."))
 
     @property
     def row_label(self) -> str:
         """What the page calls this parameter; people count from one."""
-        return f"Parameter {int(str(self.prefix).rpartition('-')[2]) + 1}"
+        return _("Parameter %(number)s") % {"number": int(str(self.prefix).rpartition("-")[2]) + 1}
 
     @property
     def is_conditional(self) -> bool:

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 
 from dashboard.forms.compose import fitting, paths
 from dashboard.forms.compose.body import load_fields, write_fields
@@ -22,19 +23,19 @@ SPECIFIC = "SPECIFIC_RESERVATION"
 RESERVATION_KEY = "compute.googleapis.com/reservation-name"
 """The key of a SPECIFIC_RESERVATION (REST reference, ReservationAffinity, read 2026-11-21)."""
 AFFINITIES = (
-    ("", "as for the whole job"),
-    (SPECIFIC, "these reservations"),
-    ("ANY_RESERVATION", "any that has room"),
-    ("NO_RESERVATION", "none"),
+    ("", _("as for the whole job")),
+    (SPECIFIC, _("these reservations")),
+    ("ANY_RESERVATION", _("any that has room")),
+    ("NO_RESERVATION", _("none")),
 )
 
 
 _code = partial(LineField, max_length=4000, is_code=True)
 
 
-def disk_choices() -> list[tuple[str, str]]:
+def disk_choices() -> list[tuple[str, Any]]:
     """Return the boot disk types."""
-    return [("", "default"), *((name, disk.label) for name, disk in DISKS.items())]
+    return [("", _("default")), *((name, disk.label) for name, disk in DISKS.items())]
 
 
 class WorkerPoolForm(CarryingForm):
@@ -42,64 +43,70 @@ class WorkerPoolForm(CarryingForm):
 
     first_field = "machine_type"
 
-    machine_type = OpenChoiceField("Machine type", path="machineSpec.machineType", covers=("", "machineSpec"))
-    accelerator_type = OpenChoiceField("Accelerator", path="machineSpec.acceleratorType")
-    accelerator_count = CountField("How many", path="machineSpec.acceleratorCount", min_value=0, max_value=10_000)
-    tpu_topology = OpenChoiceField("TPU topology", path="machineSpec.tpuTopology")
-    replicas = IntegerField("Replicas", path="replicaCount", min_value=0, max_value=1_000_000, initial=1)
-    disk_type = OpenChoiceField("Boot disk", path="diskSpec.bootDiskType", choices=disk_choices, covers=("diskSpec",))
-    disk_gb = IntegerField("Disk size, GB", path="diskSpec.bootDiskSizeGb", min_value=0, max_value=MAX_DISK_GB)
+    machine_type = OpenChoiceField(_("Machine type"), path="machineSpec.machineType", covers=("", "machineSpec"))
+    accelerator_type = OpenChoiceField(_("Accelerator"), path="machineSpec.acceleratorType")
+    accelerator_count = CountField(_("How many"), path="machineSpec.acceleratorCount", min_value=0, max_value=10_000)
+    tpu_topology = OpenChoiceField(_("TPU topology"), path="machineSpec.tpuTopology")
+    replicas = IntegerField(_("Replicas"), path="replicaCount", min_value=0, max_value=1_000_000, initial=1)
+    disk_type = OpenChoiceField(
+        _("Boot disk"), path="diskSpec.bootDiskType", choices=disk_choices, covers=("diskSpec",)
+    )
+    disk_gb = IntegerField(_("Disk size, GB"), path="diskSpec.bootDiskSizeGb", min_value=0, max_value=MAX_DISK_GB)
     affinity = OpenChoiceField(
-        "Reservation of this worker pool",
+        _("Reservation of this worker pool"),
         path=f"{AFFINITY}.reservationAffinityType",
         choices=AFFINITIES,
         covers=(AFFINITY,),
     )
     reservations = LinesField(
-        "Its full name", "projects/P/zones/Z/reservations/NAME, one on each line.", path=f"{AFFINITY}.values"
+        _("Its full name"), _("projects/P/zones/Z/reservations/NAME, one on each line."), path=f"{AFFINITY}.values"
     )
     runs = OneOfField(
-        "What runs",
+        _("What runs"),
         objects={"container": "containerSpec", "package": "pythonPackageSpec"},
-        choices=[("container", "Container"), ("package", "Python package")],
+        choices=[("container", _("Container")), ("package", _("Python package"))],
         initial="container",
         required=True,
         widget=forms.RadioSelect,
     )
-    image = _code("Container image", path="containerSpec.imageUri", covers=("containerSpec",))
+    image = _code(_("Container image"), path="containerSpec.imageUri", covers=("containerSpec",))
     command = ShellWordsField(
-        "Command", "Replaces the image's entrypoint. Quotes as in a shell.", path="containerSpec.command"
+        _("Command"), _("Replaces the image's entrypoint. Quotes as in a shell."), path="containerSpec.command"
     )
     executor_image = _code(
-        "Executor image",
-        "A prebuilt training image of Google's.",
+        _("Executor image"),
+        _("A prebuilt training image of Google's."),
         path="pythonPackageSpec.executorImageUri",
         covers=("pythonPackageSpec",),
     )
-    package_uris = LinesField("Packages", "One gs:// address on each line.", path="pythonPackageSpec.packageUris")
-    module = _code("Python module", path="pythonPackageSpec.pythonModule")
-    args = ShellWordsField("Arguments", "Quotes as in a shell.", path=("containerSpec.args", "pythonPackageSpec.args"))
+    package_uris = LinesField(_("Packages"), _("One gs:// address on each line."), path="pythonPackageSpec.packageUris")
+    module = _code(_("Python module"), path="pythonPackageSpec.pythonModule")
+    args = ShellWordsField(
+        _("Arguments"), _("Quotes as in a shell."), path=("containerSpec.args", "pythonPackageSpec.args")
+    )
     env = EnvField(
-        "Environment variables", "One NAME=value on each line.", path=("containerSpec.env", "pythonPackageSpec.env")
+        _("Environment variables"),
+        _("One NAME=value on each line."),
+        path=("containerSpec.env", "pythonPackageSpec.env"),
     )
     nfs_mounts = ObjectsField(
         "{server}:{path} {mountPoint}",
-        "NFS shares",
-        "SERVER:/PATH MOUNT_POINT on each line; mounted at /mnt/nfs/MOUNT_POINT. They need a network.",
+        _("NFS shares"),
+        _("SERVER:/PATH MOUNT_POINT on each line; mounted at /mnt/nfs/MOUNT_POINT. They need a network."),
         path="nfsMounts",
     )
     lustre_mounts = ObjectsField(
         "{instanceIp} {volumeHandle} {filesystem} {mountPoint}",
-        "Lustre file systems",
-        "ADDRESS VOLUME_HANDLE FILESYSTEM MOUNT_POINT on each line; mounted at /mnt/lustre/MOUNT_POINT.",
+        _("Lustre file systems"),
+        _("ADDRESS VOLUME_HANDLE FILESYSTEM MOUNT_POINT on each line; mounted at /mnt/lustre/MOUNT_POINT."),
         path="lustreMounts",
     )
-    skip = forms.BooleanField(label="Skip this worker pool; the others keep their roles", required=False)
+    skip = forms.BooleanField(label=_("Skip this worker pool; the others keep their roles"), required=False)
 
     @property
     def row_label(self) -> str:
         """What the page calls this worker pool."""
-        return f"Worker pool {str(self.prefix).rpartition('-')[2]}"
+        return _("Worker pool %(number)s") % {"number": str(self.prefix).rpartition("-")[2]}
 
     def fit(self, region: str) -> None:
         """Offer what fits the region and what is chosen so far; remember for what the lists were made."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 
 from dashboard.forms.fields.located import ChoiceField, IntegerField
 
@@ -53,5 +54,5 @@ class CountField(IntegerField):
 def team_field(teams: list[tuple[str, str]]) -> forms.ChoiceField:
     """Return the field for one of these teams, hidden where there is only one."""
     if len(teams) == 1:
-        return forms.ChoiceField(label="Team", choices=teams, initial=teams[0][0], widget=forms.HiddenInput)
-    return forms.ChoiceField(label="Team", choices=teams)
+        return forms.ChoiceField(label=_("Team"), choices=teams, initial=teams[0][0], widget=forms.HiddenInput)
+    return forms.ChoiceField(label=_("Team"), choices=teams)

@@ -20,8 +20,8 @@ class Located(forms.Field):
 
     def __init__(
         self,
-        label: str = "",
-        help_text: str = "",
+        label: Any = "",
+        help_text: Any = "",
         *,
         path: str | tuple[str, ...] = (),
         covers: tuple[str, ...] = (),

@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
 
 from dashboard.forms.fields.located import TextField
 from dashboard.forms.fields.words import MAX_TEXT_LENGTH
@@ -17,7 +18,7 @@ WHOLE = re.compile(r"[+-]?[0-9]{1,30}", re.ASCII)
 def parse_number(text: str) -> int | float:
     """Read "3", "0.1" or "1e-5"; raise ValidationError that says what is wrong."""
     if not NUMBER.fullmatch(text) or not math.isfinite(float(text)):
-        raise ValidationError(f"“{text[:40]}” is no number; write 3, 0.1 or 1e-5.")
+        raise ValidationError(_("“%(text)s” is no number; write 3, 0.1 or 1e-5.") % {"text": text[:40]})
     return int(text) if WHOLE.fullmatch(text) else float(text)
 
 

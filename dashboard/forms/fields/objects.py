@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
 
 from dashboard.forms.fields.words import LinesField
 
@@ -36,7 +37,10 @@ class ObjectsField(LinesField):
         for number, line in enumerate(super().clean(value), start=1):
             found = self.line.fullmatch(line)
             if not found:
-                raise ValidationError(f"Line {number} is not {self.words}: {line[:60]}")
+                raise ValidationError(
+                    _("Line %(number)s is not %(words)s: %(line)s")
+                    % {"number": number, "words": self.words, "line": line[:60]}
+                )
             objects.append(dict(zip(self.names, found.groups(), strict=True)))
         return objects
 

@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
 
 from dashboard.forms.fields.located import LineField
 
@@ -17,10 +18,10 @@ def parse_usd(text: str) -> Decimal:
     if found := USD.fullmatch(text.strip()):
         return Decimal(found[1].replace(",", "") + (found[2] or ""))
     if text.strip().startswith(("-", "−")):
-        raise ValidationError("An amount is not below zero.")
+        raise ValidationError(_("An amount is not below zero."))
     if OTHER_CURRENCY.search(re.sub(r"USD|US\$", "", text)):
-        raise ValidationError("Amounts are in US dollars, as Trainboard's prices are; write 20000 or $20,000.")
-    raise ValidationError(f"“{text[:40]}” is no amount; write 20000, $20,000 or 1234.50.")
+        raise ValidationError(_("Amounts are in US dollars, as Trainboard's prices are; write 20000 or $20,000."))
+    raise ValidationError(_("“%(text)s” is no amount; write 20000, $20,000 or 1234.50.") % {"text": text[:40]})
 
 
 class UsdField(LineField):

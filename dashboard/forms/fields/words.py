@@ -7,6 +7,7 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
 
 from dashboard.forms.fields.located import TextField
 from jobs.spec.fields import parse_duration, write_duration
@@ -28,15 +29,15 @@ def parse_length(text: str) -> timedelta:
     """Read "24 h", "90 min", "1 d 12 h" or "1.5 h"; raise ValidationError that says what is wrong."""
     rest, total = text.strip().lower(), timedelta()
     if not rest:
-        raise ValidationError("Write a length of time, for example 24 h or 90 min.")
+        raise ValidationError(_("Write a length of time, for example 24 h or 90 min."))
     while rest:
         found = PART.match(rest)
         if not found or found[2] not in UNITS:
-            raise ValidationError("Write a number and its unit: 24 h, 90 min, 1 d 12 h.")
+            raise ValidationError(_("Write a number and its unit: 24 h, 90 min, 1 d 12 h."))
         total += timedelta(seconds=float(found[1].replace(",", ".")) * UNITS[found[2]])
         rest = rest[found.end() :]
     if total > MAX_DURATION:
-        raise ValidationError("That is longer than ten years.")
+        raise ValidationError(_("That is longer than ten years."))
     return total
 
 
@@ -63,7 +64,7 @@ class DurationField(TextField):
         text = super().clean(value)
         length = parse_length(text) if text else None
         if length is not None and length < self.least:
-            raise ValidationError(f"Write at least {format_length(self.least)}.")
+            raise ValidationError(_("Write at least %(length)s.") % {"length": format_length(self.least)})
         return length
 
     def prepare_value(self, value: Any) -> Any:
@@ -113,7 +114,8 @@ class ShellWordsField(TextField):
             return shlex.split(joined(super().clean(value)))
         except ValueError as error:
             raise ValidationError(
-                f"A shell could not read this: {str(error).lower()}. Close the quote or escape it with \\."
+                _("A shell could not read this: %(why)s. Close the quote or escape it with \\.")
+                % {"why": str(error).lower()}
             ) from None
 
     def prepare_value(self, value: Any) -> Any:
@@ -136,7 +138,9 @@ class PairsField(TextField):
                 continue
             name, equals, text = line.partition("=")
             if not equals or not name.strip():
-                raise ValidationError(f"Line {number} is not NAME=value: {line.strip()[:60]}")
+                raise ValidationError(
+                    _("Line %(number)s is not NAME=value: %(line)s") % {"number": number, "line": line.strip()[:60]}
+                )
             pairs.append((name.strip(), text.strip()))
         return pairs
 

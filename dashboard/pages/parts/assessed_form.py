@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 from django.contrib.auth.models import User
 from django.template.loader import render_to_string
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 
 from dashboard.drawing.figures import day_of
 from dashboard.forms.compose.form import Compose
@@ -71,7 +73,9 @@ def assess_form(form: Compose, teams: list[Team], *, by: User, now: datetime) ->
         "stale_prices": stale_prices(assessment, now),
         "resources": [(known.resource_id, _words(known)) for known in resources if known.resource.state == "RUNNING"],
         "by_hand": chosen.console if chosen is not None else "",
-        "permissions": _permissions(strategies.permissions_of(submission)) if submission is not None else "",
+        "permissions": _permissions(strategies.permissions_of(submission), get_language())
+        if submission is not None
+        else "",
         "sets": [each for each in assessment.findings if each.code.startswith(SETS)] if assessment is not None else [],
         "request": _request_text(form, submission),
     }
@@ -113,12 +117,14 @@ def stale_prices(assessment: Assessment | None, now: datetime) -> str:
     if cost is None or cost.prices_as_of is None or not cost.has_stale_prices(now.date()):
         return ""
     day, age = day_of(cost.prices_as_of.isoformat()), (now.date() - cost.prices_as_of).days
-    return f"{strategies.STRATEGIES[cost.strategy].label} is priced as of {day}, {age} days ago."
+    words = _("%(strategy)s is priced as of %(day)s, %(age)s days ago.")
+    return words % {"strategy": strategies.STRATEGIES[cost.strategy].label, "day": day, "age": age}
 
 
 @lru_cache(maxsize=256)
-def _permissions(needed: tuple[Permission, ...]) -> str:
+def _permissions(needed: tuple[Permission, ...], language: str | None) -> str:
     """Draw what the job's accounts need, once for the same needs: most of what one types changes none."""
+    del language  # which makes a drawing of its own
     return render_to_string("compose/permissions.html", {"needed": needed})
 
 
@@ -134,9 +140,14 @@ def _known_resources(form: Compose, team: Team) -> Known:
 
 def _words(known: KnownResource) -> str:
     """Say what a resource has, and what of it no job holds: `2 of 4 × a2-highgpu-1g free`."""
-    parts = enumerate(known.resource.resource_pools)
+    parts, words = enumerate(known.resource.resource_pools), _("%(free)s of %(count)s × %(machine)s free")
     return "; ".join(
-        f"{max(0, part.most_replicas - known.used(at))} of {part.most_replicas} × {part.machine_spec.machine_type} free"
+        words
+        % {
+            "free": max(0, part.most_replicas - known.used(at)),
+            "count": part.most_replicas,
+            "machine": part.machine_spec.machine_type,
+        }
         for at, part in parts
     )
 

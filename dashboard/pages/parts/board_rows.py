@@ -8,6 +8,7 @@ from typing import Any, cast
 from uuid import UUID
 
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
 
 from dashboard.drawing.marks import accelerators_of
 from dashboard.drawing.scale import Scale
@@ -24,8 +25,26 @@ from jobs.states import FINISHED, RUNNING, WAITING, JobState
 
 FAILED = STATE_WORDS["failed"]
 NEEDS, APPROVAL, WAITS, RUNS, OTHER, ENDED = range(6)
-HEADINGS = ("Needs you", "Awaiting approval", "Waiting", "Running", "In another state", "Just ended")
-GROUPINGS = {"state": "By state", "owner": "By owner", "strategy": "By strategy"}
+HEADINGS = (
+    _("Needs you"),
+    _("Awaiting approval"),
+    _("Waiting"),
+    _("Running"),
+    _("In another state"),
+    _("Just ended"),
+)
+WORDS = {
+    "asked": _("asked"),
+    "failed": _("failed"),
+    "ended": _("ended"),
+    "ends": _("ends"),
+    "since": _("since"),
+    "times out": _("times out"),
+    "gives up": _("gives up"),
+    "gave up": _("gave up"),
+}
+"""What happens to a job next, or has happened last."""
+GROUPINGS = {"state": _("By state"), "owner": _("By owner"), "strategy": _("By strategy")}
 SORTS = frozenset({"when", "name", "waited", "cost"})
 
 
@@ -153,7 +172,7 @@ def board_row(
     return BoardRow(
         row=row_of(job, now, silent, held),
         at=at,
-        at_word=word,
+        at_word=str(WORDS[word]),
         track=render_track(track_of(job, events, scale, end), scale),
         accelerators=accelerators_of(job.machines),
         actions=_actions(job, viewer),
@@ -173,13 +192,13 @@ def _actions(job: Job, viewer: Viewer) -> tuple[Action, ...]:
     if job.team_id not in viewer.requests_in:
         return ()
     if viewer.may_decide(job):
-        return (Action("Reject…", "job"),)
+        return (Action(str(_("Reject…")), "job"),)
     if not job.is_finished:
         is_ours = not job.is_adopted and job.cancel_requested_at is None
-        return (Action("Cancel…", "cancel"),) if is_ours else ()
+        return (Action(str(_("Cancel…")), "cancel"),) if is_ours else ()
     if not has_failed(job):
         return ()
     known = diagnosis_of(job)
     fixes = fixes_of(known) if known else ()
     query = f"?job={job.pk}" + (f"&fix={fixes[0][0]}" if fixes else "")
-    return (Action("Rerun with fix" if fixes else "Rerun", "compose", query),)
+    return (Action(str(_("Rerun with fix") if fixes else _("Rerun")), "compose", query),)

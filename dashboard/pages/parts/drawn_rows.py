@@ -15,6 +15,7 @@ from django.middleware.csrf import get_token
 from django.template.loader import get_template
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.timezone import get_current_timezone_name
+from django.utils.translation import get_language
 
 from dashboard.access import Request
 from dashboard.drawing.scale import Scale
@@ -49,7 +50,8 @@ class RowLook:
         )
         of_viewer = job.owner_id == self.viewer.pk, job.team_id in self.viewer.requests_in
         minute = (int(self.scale.now.timestamp()) + job.pk.int) // KEPT_SECONDS  # not of all rows at once
-        look = minute, self.scale.length, sorted(self.hidden), self.shows_team, get_current_timezone_name()
+        reader = get_language(), get_current_timezone_name()
+        look = minute, self.scale.length, sorted(self.hidden), self.shows_team, reader
         return version_of(job.pk, of_job, is_silent, of_viewer, look)
 
 

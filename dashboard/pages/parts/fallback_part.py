@@ -5,6 +5,8 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from dashboard.queries.fallbacks import list_attempts
 from jobs import fallback, timeline
 from jobs.assessment import Context, assess
@@ -36,7 +38,8 @@ def attempt_words(job: Job) -> str:
     if own is None:
         return ""
     plan = fallback.plan_of(own.fallback.plan)
-    return f"attempt {own.number} of {plan.size} ({own.fallback.words})"
+    known = {"number": own.number, "all": plan.size, "words": own.fallback.words}
+    return _("attempt %(number)s of %(all)s (%(words)s)") % known
 
 
 def fallback_part(job: Job, now: datetime) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.http import QueryDict
 from django.utils.datastructures import MultiValueDict
+from django.utils.translation import gettext_lazy as _
 
 from dashboard.drawing.marks import strategy_label
 from dashboard.forms.history import HistoryForm
@@ -15,9 +16,16 @@ from dashboard.queries.history_figures import HistoryFigures
 from dashboard.queries.history_filters import FACETS, HistoryFilters
 from jobs.catalog import ACCELERATORS
 
-TITLES = {"owner": "Person"}
+TITLES = {
+    "state": _("State"),
+    "strategy": _("Strategy"),
+    "accelerator": _("Accelerator"),
+    "region": _("Region"),
+    "owner": _("Person"),
+    "team": _("Team"),
+}
 MAX_SHOWN = 8
-UNFINISHED = ("to-approve", "waiting", "running")
+UNFINISHED = {"to-approve": _("awaiting approval"), "waiting": _("waiting"), "running": _("running")}
 """Groups of states that are offered beside the states in which jobs ended."""
 
 
@@ -88,9 +96,7 @@ def _states(value: str) -> frozenset[str]:
 
 def facets_of(figures: HistoryFigures, filters: HistoryFilters) -> list[Facet]:
     """Return the facets that have more than one value to choose from, or a chosen one."""
-    found = [
-        Facet(name, TITLES.get(name, name.capitalize()), list(_choices(name, figures, filters))) for name in FACETS
-    ]
+    found = [Facet(name, str(TITLES[name]), list(_choices(name, figures, filters))) for name in FACETS]
     return [facet for facet in found if len(facet.choices) > 1 or any(each.is_chosen for each in facet.choices)]
 
 
@@ -100,7 +106,7 @@ def _choices(name: str, figures: HistoryFigures, filters: HistoryFilters) -> Ite
     for group in UNFINISHED if name == "state" else ():
         states = states_for(group)
         grouped |= states
-        yield Choice(group, group.replace("to-approve", "awaiting approval"), None, states <= chosen)
+        yield Choice(group, str(UNFINISHED[group]), None, states <= chosen)
     sign = "=" if name == "state" else ""
     for value, sums in counted.items():
         yield Choice(sign + value, label_of(name, value), sums.jobs, value in chosen)

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 
+from django.utils.translation import gettext as _
+
 from dashboard.drawing.figures import duration, value_text
 from dashboard.pages.parts.job_times import rank
 from dashboard.queries.metrics import Measured
@@ -71,26 +73,32 @@ def done_of(job: Job, study: timeline.Study | None, measured: Measured, now: dat
     """Return how much is done: of a study its trials, else what the log tells, else the run time that was expected."""
     if study is not None:
         ended = study.succeeded + study.failed
-        return Done(ended / study.most, f"{ended} of {study.most} trials", "trials that ended") if study.most else None
+        words = _("%(ended)s of %(most)s trials") % {"ended": ended, "most": study.most}
+        return Done(ended / study.most, words, _("trials that ended")) if study.most else None
     row = measured.row
     if row is not None and row.fraction is not None:
-        left = "" if row.ends_at is None or job.running_since is None else f"{duration(row.ends_at - now)} left"
-        return Done(row.fraction, _place_of(measured), left or "from its log")
+        if row.ends_at is None or job.running_since is None:
+            return Done(row.fraction, _place_of(measured), _("from its log"))
+        left = _("%(length)s left") % {"length": duration(row.ends_at - now)}
+        return Done(row.fraction, _place_of(measured), left)
     if job.started_at is None or not job.expected_seconds:
         return None
     ran = timeline.running(job, now)
     share = min(ran / timedelta(seconds=job.expected_seconds), 1.0)
-    return Done(share, f"{duration(ran)} of {duration(job.expected_seconds)}", "of the expected run time")
+    words = _("%(ran)s of %(expected)s") % {"ran": duration(ran), "expected": duration(job.expected_seconds)}
+    return Done(share, words, _("of the expected run time"))
 
 
 def _place_of(measured: Measured) -> str:
     """Return the step or epoch that the log told last."""
     place = next(iter(measured.record.places.values()))
     if place.overall is not None and place.overall_of:
-        return f"step {place.overall:,} of {place.overall_of:,}"
+        return _("step %(step)s of %(all)s") % {"step": f"{place.overall:,}", "all": f"{place.overall_of:,}"}
     if place.epoch is None:
-        return f"step {place.overall:,}" if place.overall is not None else ""
-    return f"epoch {place.epoch:g}" + (f" of {place.epochs:,}" if place.epochs else "")
+        return _("step %(step)s") % {"step": f"{place.overall:,}"} if place.overall is not None else ""
+    if place.epochs:
+        return _("epoch %(epoch)s of %(all)s") % {"epoch": f"{place.epoch:g}", "all": f"{place.epochs:,}"}
+    return _("epoch %(epoch)s") % {"epoch": f"{place.epoch:g}"}
 
 
 def main_metric(measured: Measured) -> MainMetric | None:
@@ -102,7 +110,7 @@ def main_metric(measured: Measured) -> MainMetric | None:
     last, before = values[-1], values[-MAX_OF_TREND:][0]
     change = last - before
     is_level = abs(change) <= LEVEL * max(abs(last), abs(before))
-    trend = "level" if is_level else "rising" if change > 0 else "falling"
+    trend = _("level") if is_level else _("rising") if change > 0 else _("falling")
     best = min(values) if any(word in series.name.lower() for word in LESS_IS_BETTER) else max(values)
     return MainMetric(series.name, value_text(last), value_text(best), trend)
 

@@ -4,6 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from dashboard.drawing.curves import Curve
 from dashboard.drawing.figures import duration, money, percent_text, value_text
 from dashboard.drawing.scale import Scale
@@ -13,7 +16,7 @@ from jobs.cost.actual import for_time
 from jobs.metrics import Series
 from jobs.models import Job, Trial
 
-ZOOMS = {"all": "All", "attempt": "This attempt", "hour": "Last hour"}
+ZOOMS = {"all": gettext_lazy("All"), "attempt": gettext_lazy("This attempt"), "hour": gettext_lazy("Last hour")}
 MAX_CURVES = 3
 """Metrics that are drawn at once; the others are in the table."""
 HOUR = timedelta(hours=1)
@@ -49,7 +52,9 @@ def times_of(
     starts = {"all": story.start, "hour": max(story.end - HOUR, story.start)}
     if last is not None and last.since is not None and len(rows) > 1:
         starts["attempt"] = last.since
-    zooms = [(key, ZOOMS[key]) for key in ZOOMS if key in starts and (key != "hour" or story.end - story.start > HOUR)]
+    zooms = [
+        (key, str(ZOOMS[key])) for key in ZOOMS if key in starts and (key != "hour" or story.end - story.start > HOUR)
+    ]
     zoom = asked.get("zoom", "all") if asked.get("zoom") in starts else "all"
     until = max(story.end, ends_at) if ends_at is not None and zoom != "hour" else story.end
     return Times(
@@ -87,7 +92,7 @@ def rank(series: Series) -> tuple[bool, bool, str]:
 def moves(series: Series) -> bool:
     """Tell whether a metric is worth a curve: a learning rate that stays the same is not."""
     is_quiet, *_ = rank(series)
-    return not is_quiet or len({value for _, _, value in series.points}) > 1
+    return not is_quiet or len({value for seconds, step, value in series.points}) > 1
 
 
 def _metric_ids(study: timeline.Study | None) -> frozenset[str]:
@@ -111,13 +116,15 @@ def _curve(name: str, measured: Measured, rows: Sequence[timeline.Row]) -> Curve
     series = [each for each in measured.series if each.name == name]
     begins = [row.since for row in rows[1:] if row.since is not None]
     lines = [line for each in series for line in _split(each, begins)]
-    values = [value for line in lines for _, value in line]
+    values = [value for line in lines for at, value in line]
     last = series[-1].last
     newest = value_text(last[2]) if last else "–"
     low, high = value_text(min(values)), value_text(max(values))
-    label = f"{name}: between {low} and {high}, at last {newest}" + (
-        f", in {len(series)} trials" if len(series) > 1 else ""
-    )
+    known = {"name": name, "low": low, "high": high, "newest": newest, "trials": len(series)}
+    if len(series) > 1:
+        label = _("%(name)s: between %(low)s and %(high)s, at last %(newest)s, in %(trials)s trials") % known
+    else:
+        label = _("%(name)s: between %(low)s and %(high)s, at last %(newest)s") % known
     return Curve(name, label, "metric", lines, low=low, high=high)
 
 
@@ -130,11 +137,12 @@ def trial_curves(study: timeline.Study, asked: str) -> list[Curve]:
     if metric is None:
         return []
     lines = [line for trial in study.trials if (line := _reported(trial, metric.id))]
-    values = [value for line in lines for _, value in line]
+    values = [value for line in lines for at, value in line]
     if not values:
         return []
     low, high = value_text(min(values)), value_text(max(values))
-    label = f"{metric.id} as {len(lines)} trials reported it: between {low} and {high}"
+    known = {"name": metric.id, "trials": len(lines), "low": low, "high": high}
+    label = _("%(name)s as %(trials)s trials reported it: between %(low)s and %(high)s") % known
     return [Curve(metric.id, label, "metric", lines, low=low, high=high)]
 
 
@@ -142,7 +150,7 @@ def _reported(trial: Trial, metric_id: str) -> list[tuple[datetime, float]]:
     start = trial.started_at
     if start is None:
         return []
-    rows = [(seconds, metrics.get(metric_id)) for _, seconds, metrics in trial.measurements or ()]
+    rows = [(seconds, metrics.get(metric_id)) for step, seconds, metrics in trial.measurements or ()]
     told = [(seconds, value) for seconds, value in rows if seconds is not None and value is not None]
     return sorted((start + timedelta(seconds=min(seconds, MAX_SECONDS)), value) for seconds, value in told)
 
@@ -153,16 +161,17 @@ def usage_curves(measured: Measured, rows: Sequence[timeline.Row]) -> list[Curve
     curves = []
     for series in measured.usage.series:
         last = series.last[2] if series.last else 0.0
-        label = f"{series.name} use, all replicas: at last {percent_text(last)}"
+        name = _("%(name)s use") % {"name": series.name}
+        label = _("%(name)s use, all replicas: at last %(share)s") % {"name": series.name, "share": percent_text(last)}
         lines = _split(series, begins)
-        curves.append(Curve(f"{series.name} use", label, "use", lines, high=percent_text(last), floor=0.0, height=40))
+        curves.append(Curve(name, label, "use", lines, high=percent_text(last), floor=0.0, height=40))
     return curves
 
 
 def _split(series: Series, begins: Sequence[datetime]) -> list[list[tuple[datetime, float]]]:
     lines: list[list[tuple[datetime, float]]] = [[]]
     before: datetime | None = None
-    for seconds, _, value in series.shown:
+    for seconds, _step, value in series.shown:
         at = datetime.fromtimestamp(seconds, UTC)
         if before is not None and any(before < begin <= at for begin in begins):
             lines.append([])
@@ -185,7 +194,11 @@ def cost_curve(job: Job, rows: Sequence[timeline.Row], now: datetime, ends_at: d
     expected = None
     if ends_at is not None:
         expected = (ends_at, float(for_time(job.hourly_usd, total + (ends_at - now))))
-    label = f"cost: {money(points[-1][1])} after {duration(total)} of running"
-    label += f", {money(expected[1])} at the expected end" if expected else ""
+    known = {"usd": money(points[-1][1]), "length": duration(total)}
+    if expected:
+        known["expected"] = money(expected[1])
+        label = _("cost: %(usd)s after %(length)s of running, %(expected)s at the expected end") % known
+    else:
+        label = _("cost: %(usd)s after %(length)s of running") % known
     high = money(expected[1] if expected else points[-1][1])
-    return [Curve("cost", label, "cost", [points], high=high, expected=expected, floor=0.0, height=46)]
+    return [Curve(_("cost"), label, "cost", [points], high=high, expected=expected, floor=0.0, height=46)]

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.utils.html import escape
 from django.utils.http import urlencode
+from django.utils.translation import gettext as _
 
 from dashboard.access import Request
 from dashboard.drawing.terminal import MAX_CHARACTERS
@@ -101,7 +102,7 @@ def _that_fit(lines: list[LogLine], before: LogLine | None) -> tuple[LogLine | N
 
 def toggles_of(view: LogView) -> list[tuple[str, str]]:
     """Return the links that change the look: (label, what the address then says)."""
-    labels = {"wrap": ("Do not wrap", "Wrap"), "height": ("Full height", "Less height")}
+    labels = {"wrap": (_("Do not wrap"), _("Wrap")), "height": (_("Full height"), _("Less height"))}
     found = []
     for name, (label, undo) in labels.items():
         is_on = name in view.looks

@@ -7,6 +7,7 @@ from datetime import datetime
 from functools import cached_property
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
 from dashboard.drawing.figures import duration, local, utc, zone
 from dashboard.queries.logs import (
@@ -105,14 +106,16 @@ class LogView:
     def replica_choices(self) -> list[tuple[str, str]]:
         """What can be chosen: (value, label)."""
         chosen = [self.replica] if self.replica and self.replica not in self.replicas else []
-        groups = [(name, f"{name}, all replicas") for name in dict.fromkeys([*self.groups, *chosen])]
-        names = [(name, "service (Vertex AI)" if name == "service" else name) for name in self.replicas]
+        groups = [
+            (name, _("%(name)s, all replicas") % {"name": name}) for name in dict.fromkeys([*self.groups, *chosen])
+        ]
+        names = [(name, _("service (Vertex AI)") if name == "service" else name) for name in self.replicas]
         return [*groups, *names]
 
     @property
     def level_choices(self) -> list[tuple[str, str]]:
         """What can be chosen as the least severity."""
-        return [(level, f"{level.lower()} and above") for level in LEVELS]
+        return [(level, _("%(level)s and above") % {"level": level.lower()}) for level in LEVELS]
 
     @property
     def attempt_choices(self) -> list[tuple[str, str]]:
@@ -120,9 +123,13 @@ class LogView:
         choices = []
         for attempt in self.attempts.whole:
             starts = self.attempts.starts(self.replica, attempt.number)
-            choices.append((attempt.key, f"attempt {attempt.key}" + (f": {attempt.cause}" if attempt.cause else "")))
+            label = _("attempt %(number)s") % {"number": attempt.key}
+            choices.append((attempt.key, f"{label}: {attempt.cause}" if attempt.cause else label))
             if len(starts) > 1:
-                choices += [(each.key, f"attempt {attempt.key}, start {each.number}") for each in starts]
+                choices += [
+                    (each.key, _("attempt %(number)s, start %(start)s") % {"number": attempt.key, "start": each.number})
+                    for each in starts
+                ]
         return choices if len(choices) > 1 else []
 
     def entries(self, lines: Sequence[LogLine], before: LogLine | None) -> list[Entry]:
@@ -140,7 +147,8 @@ class LogView:
             start = self.attempts.start_of(line.replica, line.timestamp)
             known = starts.get(line.replica, "" if before is None else start.key)
             if start.number > 1 and known != start.key:
-                headings.append(f"{line.replica} restarted, start {start.number}: {start.cause}")
+                known_start = {"replica": line.replica, "number": start.number, "cause": start.cause}
+                headings.append(_("%(replica)s restarted, start %(number)s: %(cause)s") % known_start)
             entries.append(Entry(line, tuple(headings)))
             last, starts[line.replica] = attempt, start.key
         return entries
@@ -175,13 +183,17 @@ class LogView:
 
 def format_heading(attempt: Attempt) -> str:
     """Return the heading of an attempt: its number, why the one before ended, how long it waited for machines."""
-    heading = f"Attempt {attempt.number}"
+    known = {"number": attempt.number, "cause": attempt.cause}
     if attempt.start is None:
-        return heading
-    heading += f" — {attempt.cause}"
+        return _("Attempt %(number)s") % known
     if attempt.is_waiting:
-        return f"{heading}, waiting for machines since {local(attempt.start):%H:%M:%S} {zone(attempt.start)}"
-    return heading if attempt.wait is None else f"{heading}, after {duration(attempt.wait)} without machines"
+        known["time"] = f"{local(attempt.start):%H:%M:%S} {zone(attempt.start)}"
+        return _("Attempt %(number)s — %(cause)s, waiting for machines since %(time)s") % known
+    if attempt.wait is None:
+        return _("Attempt %(number)s — %(cause)s") % known
+    return _("Attempt %(number)s — %(cause)s, after %(length)s without machines") % (
+        known | {"length": duration(attempt.wait)}
+    )
 
 
 def format_text(entries: Iterable[Entry]) -> Iterator[str]:

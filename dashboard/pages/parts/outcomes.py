@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from django.utils.translation import gettext_lazy as _
 
 from dashboard.drawing import figures, marks
 from dashboard.pages.parts.rows import Row, row_of
@@ -22,21 +24,24 @@ class Outcome(NamedTuple):
         return self.first != self.second
 
 
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
 NONE = "–"
-FIGURES: dict[str, Callable[[Row], str]] = {
-    "State": lambda row: marks.state_word(row.job.state),
-    "Strategy": lambda row: row.strategy,
-    "Cost": lambda row: figures.money(row.cost) if row.has_cost else NONE,
-    "Estimate": lambda row: figures.money(row.job.estimate_usd),
-    "Waited": lambda row: figures.duration(row.waited),
-    "Ran": lambda row: figures.duration(row.ran),
-    "Restarts": lambda row: str(row.job.restarts),
-    "Trials": lambda row: row.job.trials_summary or NONE,
+FIGURES: dict["StrOrPromise", Callable[[Row], str]] = {
+    _("State"): lambda row: marks.state_word(row.job.state),
+    _("Strategy"): lambda row: row.strategy,
+    _("Cost"): lambda row: figures.money(row.cost) if row.has_cost else NONE,
+    _("Estimate"): lambda row: figures.money(row.job.estimate_usd),
+    _("Waited"): lambda row: figures.duration(row.waited),
+    _("Ran"): lambda row: figures.duration(row.ran),
+    _("Restarts"): lambda row: str(row.job.restarts),
+    _("Trials"): lambda row: row.job.trials_summary or NONE,
 }
 
 
 def outcomes(first: Job, second: Job, *, now: datetime) -> list[Outcome]:
     """Return the outcomes of two jobs; costs of jobs that run are those so far. What neither has is left out."""
     rows = row_of(first, now), row_of(second, now)
-    found = [Outcome(name, *(read(row) for row in rows)) for name, read in FIGURES.items()]
+    found = [Outcome(str(name), *(read(row) for row in rows)) for name, read in FIGURES.items()]
     return [each for each in found if {each.first, each.second} != {NONE}]

@@ -7,13 +7,15 @@ from decimal import Decimal
 from functools import lru_cache
 
 from django.template.loader import render_to_string
+from django.utils.translation import get_language
+from django.utils.translation import gettext_lazy as _
 
 from jobs.assessment import Alternative
 from jobs.cost import Quota
 from jobs.cost.learned import Wait
 from jobs.strategies import STRATEGIES, Strategy
 
-NAMED = {"resource_is_named": "Name the persistent resource first."}
+NAMED = {"resource_is_named": _("Name the persistent resource first.")}
 """What is no obstacle but a field that belongs to the strategy itself and is still empty."""
 PAID_FOR = frozenset({"reservation", "persistent"})
 """Strategies whose machines somebody pays for already, used or not, so that a price says little."""
@@ -74,11 +76,12 @@ class StrategyRow:
     @property
     def html(self) -> str:
         """The cells drawn, once for the same facts: most of what one types changes no row."""
-        return _drawn(self)
+        return _drawn(self, get_language())
 
 
 @lru_cache(maxsize=256)
-def _drawn(row: StrategyRow) -> str:
+def _drawn(row: StrategyRow, language: str | None) -> str:
+    del language  # which makes a drawing of its own
     return render_to_string("compose/strategy_row.html", {"row": row, "strategy": row.strategy})
 
 
@@ -140,7 +143,7 @@ def _row(one: Alternative, everywhere: set[tuple[str, str]]) -> StrategyRow:
         wait=_wait(estimate.wait),
         quotas=one.quotas,
         obstacles=tuple(each.message for each in own if each.code not in NAMED),
-        needs=next((NAMED[each.code] for each in own if each.code in NAMED), ""),
+        needs=next((str(NAMED[each.code]) for each in own if each.code in NAMED), ""),
     )
 
 

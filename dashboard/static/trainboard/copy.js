@@ -1,5 +1,6 @@
 // Copy buttons, and nothing else. A button names the element whose text it copies: <button data-copy="id" hidden>.
 // It stays hidden where a script does not run or the clipboard is closed, for it could do nothing there.
+// The page says in data-copied of its body what a button reads afterwards.
 "use strict";
 
 function show(root) {
@@ -11,7 +12,7 @@ async function copy(button) {
   const source = document.getElementById(button.dataset.copy);
   const word = button.textContent;
   await navigator.clipboard.writeText(source.value ?? source.textContent);
-  button.textContent = "Copied";
+  button.textContent = document.body.dataset.copied;
   setTimeout(() => { button.textContent = word; }, 1500);
 }
 

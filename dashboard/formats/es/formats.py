@@ -1,0 +1,4 @@
+"""Numbers with a point; dates are written by `dashboard.drawing.figures`."""
+
+DECIMAL_SEPARATOR = "."
+THOUSAND_SEPARATOR = ","
