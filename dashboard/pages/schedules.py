@@ -156,7 +156,7 @@ def act(request: Request, pk: UUID, action: str) -> HttpResponse:
     try:
         _act(request, row, action)
     except NotAllowed as refusal:
-        messages.error(request, f"It was not requested. {refusal.errors}")
+        messages.error(request, _("It was not requested. %(reasons)s") % {"reasons": refusal.errors})
         return redirect("schedule", row.pk)
     except (verbs.NotUsable, NotPermitted) as refusal:
         messages.warning(request, str(refusal))

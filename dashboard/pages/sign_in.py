@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.utils.decorators import method_decorator
+from django.utils.translation import gettext as _
 
 from dashboard.access.addresses import client_address
 from dashboard.access.sign_in import TooManySignIns
@@ -51,7 +52,7 @@ class AdminSignIn(SignIn):
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
         """Answer as the site's; whoever is signed in and no admin is told so."""
         if request.user.is_authenticated and not admin.site.has_permission(request):
-            messages.error(request, "Those pages are for admins of the site.")
+            messages.error(request, _("Those pages are for admins of the site."))
             return redirect("board")
         return super().dispatch(request, *args, **kwargs)
 

@@ -9,6 +9,7 @@ from uuid import UUID, uuid5
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from jobs import cron, outbox
 from jobs.errors import NotAllowed, NotPermitted
@@ -49,12 +50,13 @@ def run_now(row: Schedule, *, by: User, now: datetime, request_key: str) -> Job:
     with transaction.atomic():
         fresh = Schedule.objects.select_for_update(of=("self",)).select_related("team").filter(pk=row.pk).first()
         if fresh is None:
-            raise NotUsable("", "It was deleted meanwhile.")
+            raise NotUsable("", _("It was deleted meanwhile."))
         if (earlier := requested_job(by, request_key)) is not None:
             return earlier
         if not fresh.allows_overlap and (running := unfinished_run(fresh)) is not None:
             assert running.job is not None
-            raise NotUsable("", f"{running.job.display_name}, the run before, has not ended.")
+            words = _("%(job)s, the run before, has not ended.")
+            raise NotUsable("", words % {"job": running.job.display_name})
         (job,) = request_jobs([submission_of(fresh, now)], _asked(fresh, by, now), request_key=request_key)
         _write(fresh, _free_moment(fresh, now), Outcome.REQUESTED, f"{by.get_username()} ran it now.", now, job=job)
     return job
