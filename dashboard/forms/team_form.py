@@ -42,6 +42,12 @@ class ProjectForm(forms.Form):
     """What only a site admin sets."""
 
     project = forms.CharField(label="Default project", max_length=63)
+    acts_as = forms.CharField(
+        label="Act as service account",
+        required=False,
+        max_length=255,
+        help_text="Vertex AI is called as this account for new jobs of the team. Empty: as Trainboard.",
+    )
 
 
 class AllowedForm(forms.Form):

@@ -21,7 +21,7 @@ from jobs.observation.trial_jobs import count_trials, poll_trial_jobs
 from jobs.observation.trials import record_trials
 from jobs.queue import claims, rate_limit
 
-Get = Callable[[str, str], vertex.RemoteJob]
+Get = Callable[[str, str, str], vertex.RemoteJob]
 
 
 def poll_jobs_behind(
@@ -40,7 +40,7 @@ def poll_jobs_behind(
         try:
             rate_limit.spend(rate_limit.reads(job.project, job.region), now=now)
             with vertex.at_most(cadence.PATIENCE_SECONDS if last_error is None else cadence.PROBE_SECONDS):
-                remote = client().get(Job.Kind.TUNING_JOB, study_name(job))
+                remote = client(job.acts_as).get(Job.Kind.TUNING_JOB, study_name(job))
         except rate_limit.OverRateLimit as error:
             return error, set(unasked)
         except (vertex.Unavailable, vertex.RateLimited) as error:
@@ -87,7 +87,7 @@ def _ask(job: Job, get: Get, aside: Aside, now: datetime) -> vertex.VertexError 
     if not study_name(job):
         return None
     try:
-        remote = get(Job.Kind.TUNING_JOB, study_name(job))
+        remote = get(Job.Kind.TUNING_JOB, study_name(job), job.acts_as)
     except vertex.VertexError as error:
         return error
     with aside.item(f"tuning job of {job.pk}"):
