@@ -5,13 +5,16 @@ BIN := .venv/bin
 LOCK := $(BIN)/pip-compile --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url --no-emit-find-links --no-header --quiet
 INSTALL := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check install --quiet --require-hashes --requirement
 
-.PHONY: up grpc simulate search test test-sqlite test-postgres test-journeys chaos check format lint bench lock machine screenshots clean
+.PHONY: up grpc otel simulate search test test-sqlite test-postgres test-journeys chaos check format lint bench lock machine screenshots clean
 
 up: .venv/run.stamp ## the whole site on this machine: http://127.0.0.1:8000, PORT= moves it
 	@exec $(BIN)/python manage.py up --follow $$PPID
 
 grpc: .venv/run.stamp ## what the emulator needs to answer gRPC too; `make up` then does
 	@$(INSTALL) requirements/grpc.txt
+
+otel: .venv/run.stamp ## what sends OpenTelemetry traces; OTEL_EXPORTER_OTLP_ENDPOINT then turns them on
+	@$(INSTALL) requirements/otel.txt
 
 test: test-sqlite test-postgres test-journeys ## every test, on SQLite and on PostgreSQL
 
@@ -50,6 +53,7 @@ lock: .venv/dev.stamp ## requirements/*.in -> requirements/*.txt; UPGRADE=--upgr
 	$(LOCK) $(UPGRADE) --output-file requirements/run.txt requirements/run.in
 	$(LOCK) $(UPGRADE) --constraint requirements/run.txt --output-file requirements/dev.txt requirements/dev.in
 	$(LOCK) --constraint requirements/dev.txt --output-file requirements/grpc.txt requirements/grpc.in
+	$(LOCK) --constraint requirements/dev.txt --output-file requirements/otel.txt requirements/otel.in
 
 machine: ## the programs that tests need beside Python
 	@sh tests/machine.sh
