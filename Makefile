@@ -7,13 +7,16 @@ INSTALL := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check i
 
 WITHOUT_TEXTS := bench cli docs emulator examples jobs/migrations staticfiles tests var
 
-.PHONY: up grpc simulate search test test-sqlite test-postgres test-journeys chaos truth check format lint bench lock machine messages screenshots clean
+.PHONY: up grpc otel simulate search test test-sqlite test-postgres test-journeys chaos truth check format lint bench lock machine messages screenshots clean
 
 up: .venv/run.stamp ## the whole site on this machine: http://127.0.0.1:8000, PORT= moves it
 	@exec $(BIN)/python manage.py up --follow $$PPID
 
 grpc: .venv/run.stamp ## what the emulator needs to answer gRPC too; `make up` then does
 	@$(INSTALL) requirements/grpc.txt
+
+otel: .venv/run.stamp ## what sends OpenTelemetry traces; OTEL_EXPORTER_OTLP_ENDPOINT then turns them on
+	@$(INSTALL) requirements/otel.txt
 
 test: test-sqlite test-postgres test-journeys ## every test, on SQLite and on PostgreSQL
 
@@ -55,6 +58,7 @@ lock: .venv/dev.stamp ## requirements/*.in -> requirements/*.txt; UPGRADE=--upgr
 	$(LOCK) $(UPGRADE) --output-file requirements/run.txt requirements/run.in
 	$(LOCK) $(UPGRADE) --constraint requirements/run.txt --output-file requirements/dev.txt requirements/dev.in
 	$(LOCK) --constraint requirements/dev.txt --output-file requirements/grpc.txt requirements/grpc.in
+	$(LOCK) --constraint requirements/dev.txt --output-file requirements/otel.txt requirements/otel.in
 
 machine: ## the programs that tests need beside Python
 	@sh tests/machine.sh

@@ -7,7 +7,7 @@ from celery import Celery
 from celery.signals import beat_init, celeryd_init, worker_init
 from django.conf import settings
 
-from dashboard import heartbeat, logs, private
+from dashboard import heartbeat, logs, private, tracing
 from dashboard.watchdog import Watchdog
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
@@ -31,5 +31,6 @@ def _watch_beat(**_: Any) -> None:
 
 @worker_init.connect
 def _watch(**_: Any) -> None:
+    tracing.start()
     Watchdog(settings.TASK_SECONDS).connect()
     heartbeat.watch_worker()

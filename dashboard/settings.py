@@ -22,6 +22,7 @@ VERTEX_ENDPOINT = env.text("TRAINBOARD_VERTEX_ENDPOINT")
 LOGGING_ENDPOINT = env.text("TRAINBOARD_LOGGING_ENDPOINT")
 MONITORING_ENDPOINT = env.text("TRAINBOARD_MONITORING_ENDPOINT")
 STORAGE_ENDPOINT = env.text("TRAINBOARD_STORAGE_ENDPOINT")
+IAM_ENDPOINT = env.text("TRAINBOARD_IAM_ENDPOINT")
 BILLING_ENDPOINT = env.text("TRAINBOARD_BILLING_ENDPOINT")
 # The credential of an emulator that cannot tell whose a connection is; it is new at each of its starts.
 VERTEX_TOKEN_FILE = env.text("TRAINBOARD_VERTEX_TOKEN_FILE")
@@ -36,6 +37,9 @@ LOG_READS_PER_MINUTE = env.whole("TRAINBOARD_LOG_READS_PER_MINUTE", default=60, 
 API_CALLS_PER_MINUTE = env.whole("TRAINBOARD_API_CALLS_PER_MINUTE", default=600, least=1, most=1_000_000)
 # Whoever sends it reads /metrics; where it is empty, only clients on this machine do.
 METRICS_TOKEN = env.text("TRAINBOARD_METRICS_TOKEN")
+# Where traces are sent, as OpenTelemetry's own variables say; empty: nothing is traced.
+TRACES_ENDPOINT = env.text("OTEL_EXPORTER_OTLP_ENDPOINT")
+TRACES_SERVICE = env.text("OTEL_SERVICE_NAME", "trainboard")
 # Where people reach the site, for links in messages; empty: messages have no links.
 SITE_URL = mail.site_url("TRAINBOARD_URL", env.text("TRAINBOARD_URL"))
 # Whether messages may go to this machine itself, over plain HTTP too: to try a receiver, never on a server.

@@ -5,11 +5,12 @@ import os
 from django.core.wsgi import get_wsgi_application
 from django.db import connections
 
-from dashboard import private
+from dashboard import private, tracing
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 
 private.umask()
+tracing.start()  # before Django loads the middleware that it adds
 application = get_wsgi_application()
 
 from dashboard.access import known_password  # noqa: E402 - it needs the apps

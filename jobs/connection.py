@@ -5,6 +5,7 @@ from functools import lru_cache
 
 from django.conf import settings
 
+from jobs.models import Team
 from jobs.vertex import BillingClient, PlatformClient, Timeout, VertexClient
 from jobs.vertex.auth import is_plain
 from jobs.vertex.billing import DEFAULT_ENDPOINT as BILLING_ENDPOINT
@@ -13,11 +14,18 @@ JOB_LABEL = "trainboard_job"
 INSTANCE_LABEL = "trainboard_instance"
 MAX_CALL = timedelta(seconds=30)
 """The time limit of one call with all of its pages: connecting, sending and reading."""
+MAX_CLIENTS = 128
+"""Clients that are kept, one for each service account; one that was let go asks for a new token."""
 
 
-def client() -> VertexClient:
-    """Return the client for the configured endpoints; its sessions are kept per thread."""
+def client(acts_as: str = "") -> VertexClient:
+    """Return the client for the configured endpoints that calls as a service account; empty: as Trainboard itself.
+
+    There is one for each account, with its tokens; its sessions are kept per thread.
+    """
     return _client(
+        acts_as=acts_as,
+        iam_endpoint=settings.IAM_ENDPOINT,
         endpoint=settings.VERTEX_ENDPOINT,
         logging_endpoint=settings.LOGGING_ENDPOINT,
         storage_endpoint=settings.STORAGE_ENDPOINT,
@@ -26,15 +34,26 @@ def client() -> VertexClient:
     )
 
 
-@lru_cache(maxsize=4)
+def account_of(project: str) -> str:
+    """Return the service account for calls about a whole project: that of its teams if they name one, else ""."""
+    named = set(Team.objects.filter(project=project).values_list("acts_as", flat=True))
+    return named.pop() if len(named) == 1 else ""
+
+
+@lru_cache(maxsize=MAX_CLIENTS)
 def _client(**addresses: str) -> VertexClient:
     timeout = Timeout(connect=5, read=20, total=MAX_CALL.total_seconds())
     return VertexClient(timeout=timeout, **addresses)
 
 
-def platform_client() -> PlatformClient:
-    """Return a client of the APIs that tell of permissions, services and quotas; its calls are short."""
+def platform_client(acts_as: str = "") -> PlatformClient:
+    """Return a client of the APIs that tell of permissions, services and quotas; its calls are short.
+
+    `acts_as` is the service account that they are made as; empty: Trainboard itself.
+    """
     return PlatformClient(
+        acts_as=acts_as,
+        iam_endpoint=settings.IAM_ENDPOINT,
         endpoint=settings.VERTEX_ENDPOINT,
         storage_endpoint=settings.STORAGE_ENDPOINT,
         monitoring_endpoint=settings.MONITORING_ENDPOINT,

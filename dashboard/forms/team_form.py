@@ -45,6 +45,12 @@ class ProjectForm(forms.Form):
     """What only a site admin sets."""
 
     project = forms.CharField(label=_("Default project"), max_length=63)
+    acts_as = forms.CharField(
+        label=_("Act as service account"),
+        required=False,
+        max_length=255,
+        help_text=_("Vertex AI is called as this account for new jobs of the team. Empty: as Trainboard."),
+    )
 
 
 class AllowedForm(forms.Form):

@@ -98,7 +98,7 @@ def change_places(request: Request, pk: int) -> HttpResponse:
 
 @require_POST
 def change_project(request: Request, pk: int) -> HttpResponse:
-    """Set the default project; site admins only."""
+    """Set the default project and the account that its calls are made as; site admins only."""
     found = team_for(request, pk, "manage")
     if not request.user.is_superuser:
         raise PermissionDenied(_("Only a site admin sets the project of a team."))
@@ -152,7 +152,7 @@ def _page(request: Request, team: Team, forms: dict[str, Any] | None = None, *, 
         "is_admin": request.user.is_superuser,
         "member_form": MemberForm(),
         "places_form": PlacesForm(initial=places),
-        "project_form": ProjectForm(initial={"project": team.project}),
+        "project_form": ProjectForm(initial={"project": team.project, "acts_as": team.acts_as}),
         "allowed_form": AllowedForm(is_admin=request.user.is_superuser),
     }
     return render(request, "team.html", context | (forms or {}), status=status)

@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from shlex import quote
 
-from jobs.doctor.permissions import ACT_AS, ACT_AS_ROLE, BUCKET_PERMISSIONS, PERMISSIONS, SERVICES
+from jobs.connection import account_of, client, platform_client
+from jobs.doctor.permissions import (
+    ACT_AS,
+    ACT_AS_ROLE,
+    BUCKET_PERMISSIONS,
+    IMPERSONATE,
+    IMPERSONATE_ROLE,
+    PERMISSIONS,
+    SERVICES,
+)
 from jobs.doctor.report import Check, Status, failed, passed, warned
 from jobs.models import Job, Team
 from jobs.vertex import AuthFailed, NotFound, PlatformClient, VertexClient, VertexError
@@ -78,12 +87,13 @@ def check_services(google: Google) -> Iterator[Check]:
 
 
 def check_permissions(google: Google) -> Iterator[Check]:
-    """Check each permission of Trainboard's account in every team's project."""
+    """Check each permission in every team's project: of the account that its teams name, else of Trainboard's."""
     for project in _projects():
-        group = f"Project {project}"
+        group, acts_as = f"Project {project}", account_of(project)
+        platform = platform_client(acts_as) if acts_as else google.platform
         try:
-            held = google.platform.granted(project, [each.name for each in PERMISSIONS])
-            member = google.platform.account() or UNKNOWN_MEMBER
+            held = platform.granted(project, [each.name for each in PERMISSIONS])
+            member = (f"serviceAccount:{acts_as}" if acts_as else google.platform.account()) or UNKNOWN_MEMBER
         except VertexError as error:
             yield failed(group, "permissions", f"They could not be checked: {error}")
             continue
@@ -103,7 +113,8 @@ def check_regions(google: Google) -> Iterator[Check]:
     places = sorted(set(Team.objects.values_list("project", "default_region")))[:MAX_PROJECTS]
     for project, region in places:
         try:
-            next(google.vertex.pages("custom_job", project=project, region=region, fields=["name"]), None)
+            vertex = client(acts_as) if (acts_as := account_of(project)) else google.vertex
+            next(vertex.pages("custom_job", project=project, region=region, fields=["name"]), None)
         except VertexError as error:
             yield failed(f"Project {project}", region, f"Custom jobs cannot be listed: {error}")
         else:
@@ -140,20 +151,26 @@ def check_buckets(google: Google) -> Iterator[Check]:
 def check_service_accounts(google: Google) -> Iterator[Check]:
     """Check that Trainboard's account may use the service accounts of recent jobs."""
     for email in _accounts():
-        group = "Service accounts"
-        try:
-            held = google.platform.granted_on_account(email, [ACT_AS])
-            member = google.platform.account() or UNKNOWN_MEMBER
-        except VertexError as error:
-            yield failed(group, email, f"It could not be checked: {error}")
-            continue
-        repair = (
-            f"gcloud iam service-accounts add-iam-policy-binding {email} --member={quote(member)} --role={ACT_AS_ROLE}"
-        )
-        if ACT_AS in held:
-            yield passed(group, email, f"Trainboard has {ACT_AS} on it.")
-        else:
-            yield failed(group, email, f"{ACT_AS} is missing; {ACT_AS_ROLE} grants it.", repair)
+        yield _check_on_account(google, "Service accounts", email, ACT_AS, ACT_AS_ROLE)
+
+
+def check_impersonation(google: Google) -> Iterator[Check]:
+    """Check that Trainboard's account gets tokens of the service accounts that teams name."""
+    named = Team.objects.exclude(acts_as="").order_by("acts_as").values_list("acts_as", flat=True).distinct()
+    for email in named[:MAX_ACCOUNTS]:
+        yield _check_on_account(google, "Accounts of teams", email, IMPERSONATE, IMPERSONATE_ROLE)
+
+
+def _check_on_account(google: Google, group: str, email: str, permission: str, role: str) -> Check:
+    try:
+        held = google.platform.granted_on_account(email, [permission])
+        member = google.platform.account() or UNKNOWN_MEMBER
+    except VertexError as error:
+        return failed(group, email, f"It could not be checked: {error}")
+    if permission in held:
+        return passed(group, email, f"Trainboard has {permission} on it.")
+    repair = f"gcloud iam service-accounts add-iam-policy-binding {email} --member={quote(member)} --role={role}"
+    return failed(group, email, f"{permission} is missing; {role} grants it.", repair)
 
 
 def _projects() -> list[str]:

@@ -64,5 +64,8 @@ BUCKET_PERMISSIONS = {
     "storage.buckets.get": "roles/storage.bucketViewer",
 }
 """Of the bucket that a team's jobs write to: what Trainboard itself reads there, and the role that grants it."""
+IMPERSONATE = "iam.serviceAccounts.getAccessToken"
+IMPERSONATE_ROLE = "roles/iam.serviceAccountTokenCreator"
+"""On a service account that Vertex AI is called as for a team ("Service account impersonation", IAM documentation)."""
 ACT_AS = "iam.serviceAccounts.actAs"
 ACT_AS_ROLE = "roles/iam.serviceAccountUser"

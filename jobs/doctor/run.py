@@ -40,6 +40,7 @@ CHECKS_OF_GOOGLE = (
     google_checks.check_regions,
     google_checks.check_buckets,
     google_checks.check_service_accounts,
+    google_checks.check_impersonation,
 )
 
 

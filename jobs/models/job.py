@@ -126,6 +126,9 @@ class Job(models.Model):
     )
 
     # At Vertex AI
+    acts_as = models.CharField(
+        max_length=255, blank=True, default="", db_default="", help_text="Service account of its calls; empty: our own."
+    )
     remote_name = models.CharField(max_length=255, blank=True, db_index=True)
     web_access_uris = models.JSONField(
         null=True, blank=True, help_text="{replica: address of its interactive shell} while it runs; empty without."

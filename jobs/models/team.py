@@ -14,6 +14,10 @@ class Team(models.Model):
     bucket = models.CharField(
         max_length=255, blank=True, help_text="Where jobs write by default, for example gs://vision-training."
     )
+    acts_as = models.CharField(
+        max_length=255, blank=True, default="", db_default="",
+        help_text="The service account that Vertex AI is called as for this team; empty: Trainboard's own.",
+    )  # fmt: skip
     members = models.ManyToManyField(settings.AUTH_USER_MODEL, through="Membership", related_name="teams")
 
     def __str__(self) -> str:

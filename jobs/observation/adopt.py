@@ -147,6 +147,7 @@ def _row(
     created_at = min(created_at, now)
     job = Job(
         team=team,
+        acts_as=team.acts_as,
         owner=by,
         kind=external.kind,
         display_name=external.display_name,

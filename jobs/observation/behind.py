@@ -41,7 +41,7 @@ def poll_jobs_behind(
         try:
             rate_limit.spend(rate_limit.reads(job.project, job.region), now=now)
             with vertex.at_most(cadence.PATIENCE_SECONDS if last_error is None else cadence.PROBE_SECONDS):
-                remote = client().get(Job.Kind.TUNING_JOB, study_name(job))
+                remote = client(job.acts_as).get(Job.Kind.TUNING_JOB, study_name(job))
         except rate_limit.OverRateLimit as error:
             return error, set(unasked)
         except (vertex.Unavailable, vertex.RateLimited) as error:
@@ -102,7 +102,7 @@ def _ask(job: Job, get: Get, aside: Aside, now: datetime) -> vertex.VertexError 
     if not study_name(job):
         return None
     try:
-        remote = get(Job.Kind.TUNING_JOB, study_name(job))
+        remote = get(Job.Kind.TUNING_JOB, study_name(job), job.acts_as)
     except vertex.VertexError as error:
         return error
     with aside.item(f"tuning job of {job.pk}"):

@@ -33,7 +33,7 @@ def list_checkpoints(job: Job, *, now: datetime) -> None:
     kept.checkpoints_read_at, kept.checkpoints_error = now, ""
     try:
         with vertex.at_most(cadence.PROBE_SECONDS):
-            kept.checkpoints = _list(folder)
+            kept.checkpoints = _list(folder, job.acts_as)
     except vertex.VertexError as error:
         kept.checkpoints_error = bounds.bounded(f"The output folder could not be listed: {error}", 500)
     if kept._state.adding:
@@ -42,9 +42,9 @@ def list_checkpoints(job: Job, *, now: datetime) -> None:
         kept.save(update_fields=["checkpoints", "checkpoints_read_at", "checkpoints_error"])
 
 
-def _list(folder: str) -> list[tuple[float, str, int]]:
+def _list(folder: str, acts_as: str) -> list[tuple[float, str, int]]:
     for below in FOLDERS:
-        files = client().objects(f"{folder}/{below}", limit=MAX_OBJECTS)
+        files = client(acts_as).objects(f"{folder}/{below}", limit=MAX_OBJECTS)
         found = checkpoints_in((each.updated, each.name, each.size) for each in files)
         if found:
             return [(at.timestamp(), bounds.bounded(name, MAX_NAME_CHARACTERS), size) for at, name, size in found]

@@ -23,7 +23,8 @@ from jobs.queue import rate_limit
 from jobs.states import FINISHED, JobState
 from jobs.vertex import RemoteJob
 
-Get = Callable[[str, str], RemoteJob]
+Get = Callable[[str, str, str], RemoteJob]
+"""Given a kind, the name of a job and the service account of its calls: what Vertex AI says of it."""
 WORDS: dict[str, str] = {
     JobState.QUEUED: "Vertex AI queued the custom job of the pipeline.",
     JobState.PENDING: "Vertex AI is preparing machines for the custom job of the pipeline.",
@@ -48,7 +49,7 @@ def poll_custom_jobs(
 ) -> vertex.VertexError | None:
     """Ask for the custom jobs behind a scope's pipelines, each once in a poll interval; return the last failure.
 
-    `get` asks for a job of a kind by its name. Ends early when the budget or the time of the look is used up. The
+    Ends early when the budget or the time of the look is used up. The
     caller holds the claim.
     """
     is_due = Q(custom_job_asked_at=None) | Q(custom_job_asked_at__lte=now - settings.POLL_INTERVAL)
@@ -66,7 +67,7 @@ def ask_custom_job(job: Job, get: Get, aside: Aside, now: datetime) -> vertex.Ve
     if not name:
         return None
     try:
-        remote: RemoteJob | None = get(Job.Kind.CUSTOM_JOB, name)
+        remote: RemoteJob | None = get(Job.Kind.CUSTOM_JOB, name, job.acts_as)
     except vertex.NotFound:
         remote = None
     except vertex.VertexError as error:

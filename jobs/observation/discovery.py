@@ -15,7 +15,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from jobs import spec, vertex
-from jobs.connection import INSTANCE_LABEL, client
+from jobs.connection import INSTANCE_LABEL, account_of, client
 from jobs.errors import NotPermitted
 from jobs.models import Discovery, ExternalJob, Job, Membership, Role, Team
 from jobs.observation import cadence
@@ -114,7 +114,7 @@ class Walk:
 
     def _pages(self, kind: str) -> Iterator[list[vertex.RemoteJob]]:
         row = self._row
-        pages = client().pages(
+        pages = client(account_of(row.project)).pages(
             kind,
             project=row.project,
             region=row.region,
@@ -154,7 +154,9 @@ class Walk:
                 self._gets_left -= 1
                 self._spend()
                 with suppress(vertex.NotFound), vertex.at_most(cadence.PATIENCE_SECONDS):
-                    row.body |= {"trials": client().get(kind, row.remote_name).raw.get("trials", [])}
+                    row.body |= {
+                        "trials": client(account_of(self._row.project)).get(kind, row.remote_name).raw.get("trials", [])
+                    }
                 trials = row.body.get("trials")
                 trials = map(wire.mapping, trials if isinstance(trials, list) else [])
                 self._inside |= {(Job.Kind.CUSTOM_JOB, _number(str(trial.get("customJob")))) for trial in trials}

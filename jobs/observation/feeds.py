@@ -126,7 +126,8 @@ def _news(found: list[tuple[Job, vertex.LogEntry]], since: datetime) -> list[tup
 
 def _service_lines(feed: LogFeed, aside: Aside, now: datetime, after: datetime, limit: int) -> list[vertex.LogEntry]:
     before_page = _spending(feed.project, now)
-    return client().service_log(
+    newest = unread_jobs(feed.project).order_by("-submitted_at").values_list("acts_as", flat=True).first()
+    return client(newest or "").service_log(
         feed.project, after=after, limit=limit, before_page=before_page, on_odd=partial(_set_aside, aside)
     )
 
@@ -168,10 +169,12 @@ def _tail(job: Job, aside: Aside, now: datetime) -> tuple[list[vertex.LogEntry],
     """Ask for the newest of a job's new lines; return them, and the moments of those that move its cursor."""
     numbers, since = list(job.log_sources), _read_until(job, now) - (LATENESS if job.log_cursor_at else timedelta())
     asked: dict[str, Any] = {"before_page": _spending(job.project, now), "on_odd": partial(_set_aside, aside)}
-    entries = client().log(job.project, job_ids=numbers, after=since, limit=KEPT_LINES, newest=True, **asked)
+    entries = client(job.acts_as).log(job.project, job_ids=numbers, after=since, limit=KEPT_LINES, newest=True, **asked)
     moments = [entry.timestamp for entry in entries]
     if job.is_adopted and job.log_cursor_at is None:  # the feed's cursor had passed what the service wrote before
-        entries += client().service_log(job.project, job_ids=numbers, after=since, limit=LINES_PER_READ, **asked)
+        entries += client(job.acts_as).service_log(
+            job.project, job_ids=numbers, after=since, limit=LINES_PER_READ, **asked
+        )
     return entries, moments
 
 

@@ -20,6 +20,8 @@ class Known(NamedTuple):
     is_to_be_cancelled: bool
     is_asked_for: bool
     """Whether it is asked for by name when the list does not hold it."""
+    acts_as: str = ""
+    """The service account of its calls."""
 
 
 def is_news(known: Known, remote: vertex.RemoteJob) -> bool:

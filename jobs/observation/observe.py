@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 from django.conf import settings
@@ -27,7 +28,7 @@ from jobs.observation.record import record, record_absence
 from jobs.observation.restarts import reconcile
 from jobs.observation.seen import mark_seen
 from jobs.observation.set_aside import Aside
-from jobs.observation.watched import may_have_duplicates, place_of, watched_jobs
+from jobs.observation.watched import accounts_of, may_have_duplicates, place_of, watched_jobs
 from jobs.queue import claims, rate_limit
 from jobs.states import JobState
 from jobs.vertex import wire
@@ -127,7 +128,7 @@ class Poll:
 
     def _list(self, missing: dict[str, Known]) -> None:
         """Read the list of active jobs; take those that it holds from `missing`, and write what it says of them."""
-        for page in self._pages():
+        for page in chain.from_iterable(map(self._pages, accounts_of(self._scope, self._watched.values()))):
             self.unmatched += [remote for remote in page if remote.name not in self._watched and _is_ours(remote)]
             self._apply([remote for remote in page if missing.pop(remote.name, None)])
             if self._watch.has_run_out:
@@ -159,8 +160,8 @@ class Poll:
             raise last_error
         return last_error
 
-    def _pages(self) -> Iterator[list[vertex.RemoteJob]]:
-        """The active jobs of this instance; each page has to come within the patience.
+    def _pages(self, acts_as: str) -> Iterator[list[vertex.RemoteJob]]:
+        """The active jobs of this instance, as an account sees them; each page has to come within the patience.
 
         While adopted jobs are watched, which lack our label, it is every active job of the region.
         """
@@ -169,7 +170,7 @@ class Poll:
         terms = [f'state!="{state}"' for state in ended]
         if not Job.objects.remote().filter(**place_of(scope), is_adopted=True).exists():
             terms.insert(0, f'labels.{INSTANCE_LABEL}="{settings.INSTANCE}"')
-        pages = client().pages(
+        pages = client(acts_as).pages(
             scope.kind,
             project=scope.project,
             region=scope.region,
@@ -189,7 +190,7 @@ class Poll:
     def _ask(self, known: Known) -> None:
         """Ask for one job by name."""
         try:
-            remote = self._get(self._scope.kind, known.remote_name)
+            remote = self._get(self._scope.kind, known.remote_name, known.acts_as)
         except vertex.NotFound:
             with self.aside.item(known.remote_name):
                 self._keep_claim()
@@ -197,11 +198,11 @@ class Poll:
         else:
             self._apply([remote])
 
-    def _get(self, kind: str, name: str) -> vertex.RemoteJob:
+    def _get(self, kind: str, name: str, acts_as: str) -> vertex.RemoteJob:
         self._spend()
         self._keep_claim()
         with vertex.at_most(self._patience):
-            return client().get(kind, name)
+            return client(acts_as).get(kind, name)
 
     def _apply(self, answers: list[vertex.RemoteJob]) -> None:
         """Write what the answers say: one transaction for each with news, one UPDATE for hundreds of the others."""

@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 
 from jobs import storable, vertex
 from jobs.catalog import REGIONS
-from jobs.connection import client
+from jobs.connection import account_of, client
 from jobs.models import Job, PersistentResource, Scope, Team
 from jobs.observation import cadence
 from jobs.observation.guard import guarded
@@ -101,7 +101,7 @@ def _may_poll_again(row: Scope, now: datetime) -> bool:
 def _list(scope: Scope, patience: float, now: datetime) -> list[vertex.RemoteResource | None]:
     """Every page; each has to come within the patience, and the claim is held on."""
     watch = cadence.Stopwatch(now)
-    pages = client().persistent_resources(
+    pages = client(account_of(scope.project)).persistent_resources(
         project=scope.project,
         region=scope.region,
         before_page=partial(rate_limit.spend, rate_limit.reads(scope.project, scope.region), now=now),

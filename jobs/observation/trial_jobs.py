@@ -40,19 +40,21 @@ def trials_to_ask(scope: Scope, now: datetime) -> QuerySet[Trial]:
 
 
 def poll_trial_jobs(
-    scope: Scope, *, get: Callable[[str], RemoteJob], has_run_out: Callable[[], bool], aside: Aside, now: datetime
+    scope: Scope, *, get: Callable[[str, str], RemoteJob], has_run_out: Callable[[], bool], aside: Aside, now: datetime
 ) -> vertex.VertexError | None:
-    """Ask for custom jobs of trials by their names with `get`, and record their states; return the last failure.
+    """Ask for custom jobs of trials with `get`, and record their states; return the last failure.
 
+    `get` takes the name of a job and the service account of its calls.
     Ends early when the budget or the time of the look is used up. The caller holds the claim.
     """
     answers: dict[UUID, list[tuple[int, RemoteJob | None]]] = {}
     last_error: vertex.VertexError | None = None
-    for pk, job, name in trials_to_ask(scope, now).values_list("pk", "job", "custom_job")[:AT_ONCE]:
+    columns = ("pk", "job", "custom_job", "job__acts_as")
+    for pk, job, name, acts_as in trials_to_ask(scope, now).values_list(*columns)[:AT_ONCE]:
         if has_run_out():
             break
         try:
-            answers.setdefault(job, []).append((pk, get(name)))
+            answers.setdefault(job, []).append((pk, get(name, acts_as)))
         except vertex.NotFound:
             answers[job].append((pk, None))
         except rate_limit.OverRateLimit as error:

@@ -46,7 +46,7 @@ def _take(record: Record, job: Job, now: datetime) -> None:
         last = next((each.last[0] for each in record.series if each.name == name and each.last), 0.0)
         since = max(job.started_at or now, now - LOOK_BACK)
         minutes: dict[int, list[float]] = {}
-        for at, share in client().used(job.project, name, job_id=number, since=since, until=now):
+        for at, share in client(job.acts_as).used(job.project, name, job_id=number, since=since, until=now):
             minute = int(at.timestamp()) // 60
             if (minute + 1) * 60 <= now.timestamp():
                 minutes.setdefault(minute, []).append(share)

@@ -1,10 +1,12 @@
 """Which jobs of a scope Vertex AI may still have news about."""
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from django.db.models import BooleanField, ExpressionWrapper, F, Q
 
 from jobs import states
+from jobs.connection import account_of
 from jobs.models import Job, Scope
 from jobs.observation import cadence
 from jobs.observation.news import Known
@@ -44,6 +46,11 @@ def watched_jobs(scope: Scope, now: datetime) -> list[Known]:
     found = of_scope.filter(active | reasonless | lost).annotate(**asked)
     longest_unheard_first = found.order_by(F("last_seen__at").asc(nulls_first=True), "submitted_at", "pk")
     return list(map(Known._make, longest_unheard_first.values_list(*Known._fields)))
+
+
+def accounts_of(scope: Scope, watched: Iterable[Known]) -> list[str]:
+    """Return the service accounts that a scope is listed as: those of its jobs, else that of the project's teams."""
+    return sorted({known.acts_as for known in watched} or {account_of(scope.project)})
 
 
 def place_of(scope: Scope) -> dict[str, str]:

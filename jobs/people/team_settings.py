@@ -81,13 +81,19 @@ def set_places(team: Team, places: Places, *, by: User) -> None:
 
 
 @transaction.atomic
-def set_project(team: Team, project: str, *, by: User) -> None:
-    """Set a team's default project; raises NotPermitted unless `by` is a site admin, NotChanged for no project id."""
+def set_project(team: Team, project: str, acts_as: str, *, by: User) -> None:
+    """Set a team's default project, and the service account that Vertex AI is called as; "" for Trainboard's own.
+
+    Jobs that were requested before keep theirs. Raises NotPermitted unless `by` is a site admin, NotChanged for what is
+    no project id and no service account.
+    """
     check_is_admin(by)
     _check_name(AllowedResource.Kind.PROJECT, project)
+    if acts_as := acts_as.strip():
+        _check_name(AllowedResource.Kind.SERVICE_ACCOUNT, acts_as)
     team = Team.objects.select_for_update().get(pk=team.pk)
-    team.project = project
-    team.save(update_fields=["project"])
+    team.project, team.acts_as = project, acts_as
+    team.save(update_fields=["project", "acts_as"])
 
 
 def allow(team: Team, kind: str, name: str, *, by: User) -> AllowedResource:

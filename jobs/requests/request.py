@@ -167,6 +167,7 @@ def _row(assessment: Assessment, asked: Asked, request_key: str, sweep: UUID | N
     return Job.objects.create(
         id=asked.job_id or uuid4(),
         team=asked.team,
+        acts_as=asked.team.acts_as,
         owner=asked.by,
         sweep=sweep,
         request_key=request_key,

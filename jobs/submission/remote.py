@@ -4,7 +4,7 @@ from django.conf import settings
 
 from jobs import vertex
 from jobs.clock import Clock
-from jobs.connection import INSTANCE_LABEL, JOB_LABEL, MAX_CALL, client
+from jobs.connection import INSTANCE_LABEL, JOB_LABEL, MAX_CALL, account_of, client
 from jobs.models import Job, UnmatchedJob
 from jobs.queue import rate_limit
 
@@ -20,7 +20,7 @@ class VertexRemote:
         self._read(job.project, job.region)
         wanted = f'labels.{JOB_LABEL}="{job.pk}"'
         with vertex.at_most(MAX_CALL.total_seconds()):
-            return client().list(job.kind, project=job.project, region=job.region, filter=wanted)
+            return client(job.acts_as).list(job.kind, project=job.project, region=job.region, filter=wanted)
 
     def reserve_create(self, job: Job) -> None:
         """Take one creation or deletion from the rate limit; raises OverBudget."""
@@ -30,22 +30,24 @@ class VertexRemote:
         """Create the job, labelled with our id; connecting, sending and reading are done within so many seconds."""
         labels = job.spec.get("labels", {}) | {JOB_LABEL: str(job.pk), INSTANCE_LABEL: settings.INSTANCE}
         with vertex.at_most(within):
-            return client().create(job.kind, project=job.project, region=job.region, body=job.spec | {"labels": labels})
+            body = job.spec | {"labels": labels}
+            return client(job.acts_as).create(job.kind, project=job.project, region=job.region, body=body)
 
     def cancel(self, job: Job | UnmatchedJob) -> None:
         """Ask for the end of the job that the row names."""
         self._read(job.project, job.region)
-        client().cancel(job.kind, job.remote_name)
+        followed = job.job if isinstance(job, UnmatchedJob) else job
+        client(account_of(job.project) if followed is None else followed.acts_as).cancel(job.kind, job.remote_name)
 
     def get(self, job: Job) -> vertex.RemoteJob:
         """Return what Vertex AI says of the job."""
         self._read(job.project, job.region)
-        return client().get(job.kind, job.remote_name)
+        return client(job.acts_as).get(job.kind, job.remote_name)
 
     def delete(self, job: Job) -> bool:
         """Delete what Vertex AI keeps of a job that has ended; False when it has begun to and will finish later."""
         self.reserve_create(job)
-        return client().delete(job.kind, job.remote_name)
+        return client(job.acts_as).delete(job.kind, job.remote_name)
 
     def _read(self, project: str, region: str) -> None:
         rate_limit.spend(rate_limit.reads(project, region), now=self._clock.now())

@@ -16,7 +16,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from jobs import vertex
-from jobs.connection import client
+from jobs.connection import account_of, client
 from jobs.errors import NotPermitted
 from jobs.models import PersistentResource, ResourceChange, Role, Scope, Team
 from jobs.observation.guard import guarded
@@ -88,7 +88,7 @@ def _send(change: ResourceChange, now: datetime) -> tuple[str, str]:
     rate_limit.spend(rate_limit.creates(change.project, change.region), now=now)
     ResourceChange.objects.filter(pk=change.pk).update(attempted_at=now)
     try:
-        client().change_resource(
+        client(account_of(change.project)).change_resource(
             change.action,
             project=change.project,
             region=change.region,
@@ -112,7 +112,7 @@ def _look(change: ResourceChange, now: datetime) -> tuple[str, str] | None:
     """Return what became of a call without an answer, None where it may be made again."""
     rate_limit.spend(rate_limit.reads(change.project, change.region), now=now)
     try:
-        found = client().persistent_resource(
+        found = client(account_of(change.project)).persistent_resource(
             project=change.project, region=change.region, resource_id=change.resource_id
         )
     except vertex.NotFound:

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from jobs import known_quotas
-from jobs.connection import platform_client
+from jobs.connection import account_of, platform_client
 from jobs.models import QuotaReading, Team
 from jobs.observation.cadence import Stopwatch
 from jobs.observation.guard import guarded
@@ -28,11 +28,10 @@ def read_when_due(now: datetime) -> None:
     watch = Stopwatch(now)
     with guarded(held, now=now):
         result: dict[str, str | int] = {}
-        platform = platform_client()
         for project in sorted(set(Team.objects.values_list("project", flat=True)))[:MAX_PROJECTS]:
             claims.keep_poll(held, now=watch.now)
             try:
-                result[project] = read_project(platform, project, now=now)
+                result[project] = read_project(platform_client(account_of(project)), project, now=now)
             except (PermissionDenied, NotFound, Refused) as error:
                 result[project] = str(error)[:300]
         refused = [f"{project}: {words}" for project, words in result.items() if isinstance(words, str)]

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import google.auth
+from google.auth import impersonated_credentials
 from google.auth.credentials import AnonymousCredentials
 from google.auth.exceptions import (
     DefaultCredentialsError,
@@ -23,6 +24,9 @@ from requests import PreparedRequest, Session
 from jobs.vertex.deadline import BoundedAdapter
 
 SCOPE = "https://www.googleapis.com/auth/cloud-platform"
+IAM_ENDPOINT = "https://iamcredentials.googleapis.com"
+GENERATE_PATH = "/v1/projects/-/serviceAccounts/{}:generateAccessToken"
+"""Of the IAM Credentials API (its discovery document v1, projects.serviceAccounts.generateAccessToken)."""
 
 
 def is_plain(url: str) -> bool:
@@ -72,10 +76,18 @@ class FileToken(AnonymousCredentials):
 
 
 class Wallet:
-    """The credentials of one client, shared by its threads and looked up when they are first needed."""
+    """The credentials of one client, shared by its threads and looked up when they are first needed.
 
-    def __init__(self, credentials: Any = None, token_file: str = "") -> None:
-        self._given = credentials
+    With `acts_as`, the address of a service account, they are tokens of that account, which Google's IAM Credentials
+    API at `iam_endpoint` gives to our own credentials; google-auth asks for a new one before one ends.
+    """
+
+    def __init__(
+        self, credentials: Any = None, token_file: str = "", acts_as: str = "", iam_endpoint: str = ""
+    ) -> None:
+        self._given, self._acts_as = credentials, acts_as
+        self._iam_endpoint = checked_endpoint(iam_endpoint or IAM_ENDPOINT, credentials)
+        self._asks_iam = bool(iam_endpoint)
         self._local = FileToken(Path(token_file)) if token_file else AnonymousCredentials()
         self._found: Any = None
         self._lock = threading.Lock()
@@ -83,17 +95,25 @@ class Wallet:
     def for_url(self, url: str) -> Any:
         """Return the credentials to call `url` with: the given ones, none over plain HTTP, or this machine's own.
 
-        An emulator on this machine gets the token of the token file, if there is one.
+        An emulator on this machine gets the token of the token file, if there is one; it knows no service accounts, so
+        tokens of one go over plain HTTP only to this machine, and where an `iam_endpoint` was named.
         Raises google.auth.exceptions.DefaultCredentialsError when this machine has none.
         """
-        if self._given is not None:
-            return self._given
-        if is_plain(url):
+        is_impersonated = bool(self._acts_as) and (self._asks_iam or not is_plain(url))
+        if is_plain(url) and self._given is None and not (is_impersonated and is_loopback(url)):
             return self._local if is_loopback(url) else AnonymousCredentials()
+        if self._given is not None and not is_impersonated:
+            return self._given
         with self._lock:
             if self._found is None:
-                self._found = _default()
+                own = self._given if self._given is not None else _default()
+                self._found = self._impersonated(own) if is_impersonated else own
         return self._found
+
+    def _impersonated(self, own: Any) -> Any:
+        return impersonated_credentials.Credentials(
+            own, self._acts_as, [SCOPE], iam_endpoint_override=self._iam_endpoint + GENERATE_PATH.format(self._acts_as)
+        )
 
 
 def _default() -> Any:
@@ -132,6 +152,11 @@ def words_for(error: GoogleAuthError) -> str:
         )
     if isinstance(error, TransportError):
         return "The service that gives out Google's access tokens could not be reached."
+    if str(error.args[0] if error.args else "").startswith("Unable to acquire impersonated credentials"):
+        return (
+            "Google gave no token of the service account that Trainboard acts as for this team. `manage.py doctor` says"
+            " which permission is missing and how to grant it."
+        )
     return f"Google gave no access token for our credentials: {str(error.args[0] if error.args else error)[:300]}"
 
 

@@ -52,6 +52,8 @@ class Caller:
         monitoring_endpoint: str = "",
         credentials: Any = None,
         token_file: str = "",
+        acts_as: str = "",
+        iam_endpoint: str = "",
         timeout: Timeout = Timeout(),
     ) -> None:
         self._endpoint = auth.checked_endpoint(endpoint or wire.DEFAULT_ENDPOINT, credentials)
@@ -65,7 +67,7 @@ class Caller:
         self._monitoring_endpoint = auth.checked_endpoint(
             monitoring_endpoint or emulator or monitoring.DEFAULT_ENDPOINT, credentials
         )
-        self._credentials = auth.Wallet(credentials, token_file)
+        self._credentials = auth.Wallet(credentials, token_file, acts_as, iam_endpoint)
         self._timeout = timeout
         self._per_thread = threading.local()
 

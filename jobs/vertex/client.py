@@ -22,7 +22,8 @@ class VertexClient(ResourceCaller):
     `endpoint`: empty = Google's regional endpoints; may hold `{location}`. `logging_endpoint`: empty = Cloud Logging,
     or `endpoint` when that is plain HTTP. `credentials`: None = Application Default Credentials, looked up at the
     first call, and none at all over plain HTTP. `token_file`: its content is sent as a bearer token to an emulator on
-    this machine. Raises ValueError for an endpoint that is no address, and for credentials that would leave this
+    this machine. `acts_as`: the service account that the calls are made as; `iam_endpoint`: empty = Google's, which
+    gives its tokens. Raises ValueError for an endpoint that is no address, and for credentials that would leave this
     machine unencrypted. Every verb raises `errors.VertexError`. Verbs that may take several calls, one for each page,
     call `before_page` before each of them; what it raises ends the verb.
     """

@@ -45,7 +45,7 @@ def logging(submitted: Job, monkeypatch: pytest.MonkeyPatch) -> Logging:
     """A log that the test writes."""
     Job.objects.filter(pk=submitted.pk).update(log_sources={submitted.remote_id: ""})
     made = Logging(submitted)
-    monkeypatch.setattr(feeds, "client", lambda: made)
+    monkeypatch.setattr(feeds, "client", lambda _acts_as: made)
     return made
 
 

@@ -47,7 +47,7 @@ def test_the_mean_of_each_whole_minute_is_kept_once(
 ) -> None:
     began = cloud.now.replace(second=0, microsecond=0) + timedelta(minutes=1)
     told = Monitoring((began, 0.5), (began + timedelta(seconds=30), 0.7), (began + timedelta(minutes=3), 0.1))
-    monkeypatch.setattr(usage, "client", lambda: told)
+    monkeypatch.setattr(usage, "client", lambda _acts_as: told)
 
     usage.read_usage(running_job, now=began + timedelta(minutes=2))
     usage.read_usage(running_job, now=began + timedelta(minutes=3, seconds=30))

@@ -157,6 +157,24 @@ class TestAllowed:
         team.refresh_from_db()
         assert team.project == "vision-three"
 
+    def test_an_admin_names_the_account_that_calls_are_made_as(
+        self, team: Team, admin: User, owner: User, stranger: User, signed_in: SignIn
+    ) -> None:
+        account, path = "vision@vision-research.iam.gserviceaccount.com", f"/teams/{team.pk}/project/"
+
+        refused = signed_in(admin).post(path, {"project": team.project, "acts_as": "ada@example.com"})
+        assert (refused.status_code, "such as trainer@" in text_of(refused)) == (422, True)
+        assert 'value="ada@example.com"' in refused.content.decode()
+        signed_in(admin).post(path, {"project": team.project, "acts_as": account})
+
+        assert Team.objects.get(pk=team.pk).acts_as == account
+        assert account in text_of(signed_in(owner).get(f"/teams/{team.pk}/"))
+        assert account in text_of(signed_in(admin).get("/audit/"))
+        for other in (owner, stranger):
+            assert signed_in(other).post(path, {"project": team.project, "acts_as": ""}).status_code in {403, 404}
+        assert signed_in(stranger).get(f"/teams/{team.pk}/").status_code == 404
+        assert Team.objects.get(pk=team.pk).acts_as == account
+
     @pytest.mark.parametrize(
         ("kind", "name"),
         [

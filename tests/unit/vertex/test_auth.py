@@ -2,6 +2,7 @@
 
 import json
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
@@ -134,6 +135,84 @@ class TestServiceAccount:
 
         assert found.service_account_email == "trainboard@p.iam.gserviceaccount.com"
         assert found.scopes == [SCOPE]
+
+
+TEAMS = "vision@p.iam.gserviceaccount.com"
+
+
+class TestImpersonation:
+    @pytest.fixture
+    def client_as(self, server: Any, account: dict[str, str]) -> Callable[[str], VertexClient]:
+        """`client_as(email)` makes its calls as that service account; the IAM Credentials API is the local server."""
+
+        def make(email: str) -> VertexClient:
+            own = service_account.Credentials.from_service_account_info(account, scopes=[SCOPE])
+            return VertexClient(
+                endpoint=server.url, credentials=own, acts_as=email, iam_endpoint=server.url, timeout=Timeout(5, 5, 20)
+            )
+
+        return make
+
+    def give(self, server: Any, word: str, expires: str = "2099-01-01T00:00:00Z") -> None:
+        server.json({"accessToken": word, "expireTime": expires})
+
+    def test_calls_bear_a_token_of_the_account_which_is_kept(
+        self, server: Any, client_as: Callable[[str], VertexClient]
+    ) -> None:
+        token(server, "own")
+        self.give(server, "as-team")
+        server.json(JOB)
+        server.json(JOB)
+        client = client_as(TEAMS)
+
+        client.get("custom_job", NAME)
+        client.get("custom_job", NAME)
+
+        _, asked, *calls = server.asked
+        assert asked.path == f"/v1/projects/-/serviceAccounts/{TEAMS}:generateAccessToken"
+        assert (asked.headers["authorization"], asked.body["scope"]) == ("Bearer own", [SCOPE])
+        assert [call.headers["authorization"] for call in calls] == ["Bearer as-team"] * 2
+
+    def test_a_token_that_has_ended_is_renewed(self, server: Any, client_as: Callable[[str], VertexClient]) -> None:
+        token(server, "own")
+        for word, expires in (("old", "2020-01-01T00:00:00Z"), ("new", "2099-01-01T00:00:00Z")):
+            self.give(server, word, expires)
+            server.json(JOB)
+        client = client_as(TEAMS)
+
+        client.get("custom_job", NAME)
+        client.get("custom_job", NAME)
+
+        calls = [each.headers["authorization"] for each in server.asked if each.method == "GET"]
+        assert calls == ["Bearer old", "Bearer new"]
+
+    def test_two_accounts_share_no_token(self, server: Any, client_as: Callable[[str], VertexClient]) -> None:
+        for word in ("a", "b"):
+            token(server, "own")
+            self.give(server, word)
+            server.json(JOB)
+            client_as(f"{word}{TEAMS}").get("custom_job", NAME)
+
+        calls = [each.headers["authorization"] for each in server.asked if each.method == "GET"]
+        assert calls == ["Bearer a", "Bearer b"]
+
+    def test_a_missing_permission_says_who_knows_the_repair(
+        self, server: Any, client_as: Callable[[str], VertexClient]
+    ) -> None:
+        token(server, "own")
+        server.error(403, "Permission 'iam.serviceAccounts.getAccessToken' denied", "PERMISSION_DENIED")
+
+        with pytest.raises(AuthFailed, match=r"the service account that Trainboard acts as.*manage\.py doctor"):
+            client_as(TEAMS).get("custom_job", NAME)
+
+        assert [each.path for each in server.asked if each.method == "GET"] == []
+
+    def test_an_emulator_is_called_without(self, server: Any) -> None:
+        server.json(JOB)
+
+        VertexClient(endpoint=server.url, acts_as=TEAMS).get("custom_job", NAME)
+
+        assert "authorization" not in server.asked[0].headers
 
 
 class TestNoCredentials:
