@@ -5,7 +5,9 @@ BIN := .venv/bin
 LOCK := $(BIN)/pip-compile --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url --no-emit-find-links --no-header --quiet
 INSTALL := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check install --quiet --require-hashes --requirement
 
-.PHONY: up grpc simulate search test test-sqlite test-postgres test-journeys chaos check format lint bench lock machine screenshots clean
+WITHOUT_TEXTS := bench cli docs emulator examples jobs/migrations staticfiles tests var
+
+.PHONY: up grpc simulate search test test-sqlite test-postgres test-journeys chaos check format lint bench lock machine messages screenshots clean
 
 up: .venv/run.stamp ## the whole site on this machine: http://127.0.0.1:8000, PORT= moves it
 	@exec $(BIN)/python manage.py up --follow $$PPID
@@ -53,6 +55,10 @@ lock: .venv/dev.stamp ## requirements/*.in -> requirements/*.txt; UPGRADE=--upgr
 
 machine: ## the programs that tests need beside Python
 	@sh tests/machine.sh
+
+messages: .venv/dev.stamp machine ## the texts of the code into dashboard/locale/*/LC_MESSAGES/django.po, and those compiled
+	$(BIN)/python manage.py makemessages --all --no-obsolete --add-location file $(foreach each,$(WITHOUT_TEXTS),--ignore "$(each)/*")
+	$(BIN)/python manage.py compilemessages --ignore ".*"
 
 screenshots: .venv/dev.stamp machine ## docs/*.png from a running demo; ALL=FOLDER: every page into that folder
 	$(BIN)/python -m docs.screenshots $(if $(ALL),--all "$(ALL)")

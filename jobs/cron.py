@@ -11,6 +11,7 @@ from itertools import islice, pairwise
 from zoneinfo import ZoneInfo, available_timezones
 
 from cronsim import CronSim, CronSimError
+from django.utils.translation import gettext as _
 
 MAX_EXPRESSION = 100
 MIN_INTERVAL = timedelta(minutes=5)
@@ -21,18 +22,18 @@ CHECKED = 60
 def problem_of(expression: str, zone: str, now: datetime) -> str:
     """Return what is wrong with an expression or the name of a time zone, in a sentence; "" where nothing is."""
     if zone not in available_timezones():
-        return f"“{zone[:40]}” is no time zone; write a name such as Europe/Berlin or UTC."
+        return _("“%(zone)s” is no time zone; write a name such as Europe/Berlin or UTC.") % {"zone": zone[:40]}
     if len(expression) > MAX_EXPRESSION or len(expression.split()) != 5:
-        return "Write five fields: minute, hour, day of month, month, day of week, such as 0 6 * * 1-5."
+        return _("Write five fields: minute, hour, day of month, month, day of week, such as 0 6 * * 1-5.")
     try:
         found = list(islice(moments(expression, zone, now), CHECKED))
     except (CronSimError, ValueError, OverflowError) as error:
-        return f"It cannot be read: {error}. Write five fields such as 0 6 * * 1-5."
+        return _("It cannot be read: %(error)s. Write five fields such as 0 6 * * 1-5.") % {"error": error}
     if not found:
-        return "It is never due."
+        return _("It is never due.")
     gaps = [later - earlier for earlier, later in pairwise(found)]
     if gaps and min(gaps) < MIN_INTERVAL:
-        return "It is due more often than every five minutes."
+        return _("It is due more often than every five minutes.")
     return ""
 
 

@@ -13,7 +13,8 @@ from django.utils import timezone, translation
 from jobs.models import Profile
 
 API = "/api/v1/"
-"""Addresses for programs, which are answered in English."""
+FILES = (".csv", ".json", ".txt")
+"""Addresses for programs and files to keep, which are answered in English."""
 
 
 class ReaderMiddleware:
@@ -34,7 +35,9 @@ class ReaderMiddleware:
         profile = profile_of(request.user)
         is_chosen = profile.language in dict(settings.LANGUAGES)
         language = profile.language if is_chosen else translation.get_language() or settings.LANGUAGE_CODE
-        language = "en" if request.path.startswith(API) else language
+        if request.path.startswith(API) or request.path.endswith(FILES):
+            language = "en"
+            translation.activate(language)  # also for the lines of a stream, which are written after this returns
         zone = ZoneInfo(profile.time_zone) if profile.time_zone in zone_names() else None
         with timezone.override(zone), translation.override(language):
             response = self.get_response(request)

@@ -39,7 +39,7 @@ def job_values(request: HttpRequest, job: Job, now: datetime) -> dict[str, Any]:
         "name": job.display_name,
         "team": job.team.name,
         "owner": job.owner.get_username(),
-        "reason": why(job),
+        "reason": why(job).text,
         "outcome": outcome_of(job),
         "waited_seconds": _seconds(timeline.waited(job, now)),
         "ran_seconds": _seconds(timeline.running(job, now)),

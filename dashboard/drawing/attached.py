@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from django.utils.translation import gettext as _
+
 from dashboard.drawing.machine_rows import NOT_OFFICIAL, PRICED, UNDATED, Price
 from jobs.catalog import ACCELERATORS, MACHINES, Machine, accelerators_in
 from jobs.cost import PriceBook, Shape
@@ -22,9 +24,18 @@ class Attached:
 
     name: str
     label: str
-    unit: str
+    is_gpu: bool
     prices: tuple[Price, ...]
     sources: tuple[str, ...]
+
+    @property
+    def unit(self) -> str:
+        """What the prices are for."""
+        if self.is_gpu:
+            return _("one GPU")
+        return (
+            _("a slice") if self.name.endswith("_POD") else _("a device of %(cores)s cores") % {"cores": DEVICE_CORES}
+        )
 
 
 @lru_cache(maxsize=64)
@@ -48,16 +59,10 @@ def _attached(name: str, host: Machine, region: str, book: PriceBook) -> Attache
     return Attached(
         name=name,
         label=ACCELERATORS[name].label,
-        unit=_unit(name, host),
+        is_gpu=not host.is_tpu,
         prices=tuple(_price(lines, strategy, host) for lines, strategy in zip(billed, PRICED, strict=True)),
         sources=tuple(dict.fromkeys(_source(line) for lines in billed for line in lines if line.unit_usd is not None)),
     )
-
-
-def _unit(name: str, host: Machine) -> str:
-    if not host.is_tpu:
-        return "one GPU"
-    return "a slice" if name.endswith("_POD") else f"a device of {DEVICE_CORES} cores"
 
 
 def _lines(name: str, host: Machine, strategy: Strategy, region: str, book: PriceBook) -> list[Line]:

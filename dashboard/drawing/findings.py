@@ -1,7 +1,7 @@
 """A finding as safe HTML: its severity, message, remedy and source."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -9,14 +9,27 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from dashboard.drawing.marks import shape
+from jobs.requests.rule_settings import DEFAULT
 from jobs.spec import Finding, Severity
+from jobs.strategies import OFF
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
 
 SHAPES: dict[str, str] = {Severity.ERROR: "bad", Severity.APPROVAL: "ask", Severity.NOTE: "odd"}
-WORDS = {
+WORDS: "dict[str, StrPromise]" = {
     Severity.ERROR: gettext_lazy("error"),
     Severity.APPROVAL: gettext_lazy("approval"),
     Severity.NOTE: gettext_lazy("note"),
+    OFF: gettext_lazy("off"),
+    DEFAULT: gettext_lazy("default"),
 }
+"""What a rule may weigh on a site."""
+
+
+def severity_word(severity: str) -> str:
+    """Return what a rule weighs on a site as a word, as it is stored where it is none of them."""
+    return str(WORDS.get(severity, severity))
 
 
 def render_finding(finding: Finding | Mapping[str, Any]) -> SafeString:

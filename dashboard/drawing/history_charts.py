@@ -109,7 +109,9 @@ def draw_preemptions(rows: Mapping[str, Any], labels: Mapping[str, str]) -> Safe
         return None
     most = round_up(max(max(row.high for row in ranges), 0.1))
     ticks = [Tick(0, "0"), Tick(most / 2, f"{most / 2:g}"), Tick(most, f"{most:g}")]
-    return draw_ranges(ranges, ticks, _("Preemptions in 24 hours of running on Spot, with 80 % interval"))
+    # xgettext:no-python-format
+    label = _("Preemptions in 24 hours of running on Spot, with 80 % interval")
+    return draw_ranges(ranges, ticks, label)
 
 
 def _ends(periods: Sequence[Period], step: str) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from dashboard.drawing.figures import money
 from jobs.catalog import ACCELERATORS, MACHINES, Machine, accelerators_in
@@ -40,10 +41,11 @@ class Price:
     def label(self) -> str:
         """The price as text."""
         if self.is_beside:
-            return "by accelerator"
+            return _("by accelerator")
         if not self.is_offered:
-            return "not offered"
-        return f"{money(self.usd)} est." if self.is_estimate and self.usd is not None else money(self.usd)
+            return _("not offered")
+        amount = money(self.usd)
+        return _("%(amount)s est.") % {"amount": amount} if self.is_estimate and self.usd is not None else amount
 
 
 def filter_machines(*, text: str, region: str, accelerator: str) -> list[Machine]:
@@ -55,9 +57,10 @@ def filter_machines(*, text: str, region: str, accelerator: str) -> list[Machine
     ]
 
 
-@lru_cache(maxsize=10_000)
-def render(machine_type: str, region: str, source: int, book: PriceBook) -> SafeString:
+@lru_cache(maxsize=20_000)
+def render(machine_type: str, region: str, source: int, book: PriceBook, language: str | None) -> SafeString:
     """Return a machine type as a table row; `source` is the number of its source; prices only with a region."""
+    del language  # the one that is in use, which makes a row of its own
     machine = MACHINES[machine_type]
     accelerators = accelerator_label(machine)
     return format_html(
@@ -69,10 +72,10 @@ def render(machine_type: str, region: str, source: int, book: PriceBook) -> Safe
         _remark(machine),
         machine.vcpu or "–",
         f"{machine.memory_gib:g} GB" if machine.memory_gib else "–",
-        format_html("<small>{} GB allocatable</small>", f"{left:.1f}") if (left := machine.allocatable_gib) else "",
+        _small(_("%(size)s GB allocatable"), f"{left:.1f}") if (left := machine.allocatable_gib) else "",
         "" if accelerators or machine.local_ssd_gib else SafeString(' class="bare"'),
         accelerators or "–",
-        format_html("<small>{} GB local SSD</small>", machine.local_ssd_gib) if machine.local_ssd_gib else "",
+        _small(_("%(size)s GB local SSD"), machine.local_ssd_gib) if machine.local_ssd_gib else "",
         format_html_join(
             "",
             '<td class="num{}">{}</td>',
@@ -81,10 +84,17 @@ def render(machine_type: str, region: str, source: int, book: PriceBook) -> Safe
     )
 
 
+def _small(words: str, size: object) -> SafeString:
+    return format_html("<small>{}</small>", words % {"size": size})
+
+
 def _remark(machine: Machine) -> SafeString | str:
     if not machine.trainable:
-        return format_html("<small>{}</small>", "not for training")
-    return format_html("<details><summary>note</summary>{}</details>", machine.notes) if machine.notes else ""
+        return format_html("<small>{}</small>", _("not for training"))
+    if not machine.notes:
+        return ""
+    words = '<details><summary>{}</summary><span lang="en">{}</span></details>'
+    return format_html(words, _("note"), machine.notes)
 
 
 def _prices(machine_type: str, region: str, book: PriceBook) -> tuple[Price, ...]:
@@ -102,7 +112,7 @@ def is_in(machine: Machine, region: str) -> bool:
 def accelerator_label(machine: Machine) -> str:
     """Return the accelerators that a machine has or takes: "8 × H100 80 GB", "T4 × 1, 2 or 4"; "" for none."""
     if machine.series == "cloud-tpu":
-        return "TPU v2 or v3: 8 cores, or a Pod of 32 and more"
+        return _("TPU v2 or v3: 8 cores, or a Pod of 32 and more")
     if machine.fixed_accelerator:
         label = ACCELERATORS[machine.fixed_accelerator].label
         return f"{machine.gpu_count} × {label}"
@@ -178,4 +188,4 @@ def _has(machine: Machine, accelerator: str) -> bool:
 
 def _or(counts: Iterable[int]) -> str:
     *most, last = map(str, counts)
-    return f"{', '.join(most)} or {last}" if most else last
+    return _("%(some)s or %(last)s") % {"some": ", ".join(most), "last": last} if most else last

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from jobs.catalog import ACCELERATORS, count_accelerators
+from jobs.models import Role, ScheduleRun
 from jobs.states import LOCAL, JobState
 from jobs.strategies import STRATEGIES
 
@@ -45,6 +46,31 @@ LOCAL_WORDS = {
     JobState.LOST: gettext_lazy("lost"),
 }
 """What the states of Trainboard are called; those of Vertex AI have its own words in every language."""
+
+ROLE_WORDS = {
+    Role.VIEWER: gettext_lazy("viewer"),
+    Role.ENGINEER: gettext_lazy("engineer"),
+    Role.APPROVER: gettext_lazy("approver"),
+    Role.LEAD: gettext_lazy("lead"),
+}
+TAG_WORDS = {
+    "cheapest": gettext_lazy("cheapest"),
+    "fastest": gettext_lazy("fastest"),
+    "safest": gettext_lazy("safest"),
+}
+"""What a strategy is called among those that a job could run under."""
+
+BUDGET_WORDS = {
+    "Spot restarts": gettext_lazy("Spot restarts"),
+    "capacity retries": gettext_lazy("capacity retries"),
+    "job retries": gettext_lazy("job retries"),
+    "internal errors": gettext_lazy("internal errors"),
+    "maintenance": gettext_lazy("maintenance"),
+    "replica restarts, cause unknown": gettext_lazy("replica restarts, cause unknown"),
+    "restarts with a worker": gettext_lazy("restarts with a worker"),
+    "no cause known": gettext_lazy("no cause known"),
+}
+"""Names of retry budgets; others are those of replicas."""
 
 TRIAL_LOOKS: dict[str, str] = {
     "REQUESTED": "wait",
@@ -92,6 +118,26 @@ def state_word(state: str) -> str:
     if state not in LOOKS:
         return _("unknown (%(state)s)") % {"state": state}
     return str(LOCAL_WORDS[JobState(state)]) if JobState(state) in LOCAL else state.upper()
+
+
+def role_word(role: str) -> str:
+    """Return the name of a role in a team."""
+    return str(ROLE_WORDS[Role(role)])
+
+
+def outcome_word(outcome: str) -> str:
+    """Return what became of a moment at which a schedule was due."""
+    return str(ScheduleRun.Outcome(outcome).label)
+
+
+def tag_word(tag: str) -> str:
+    """Return in what a strategy is the best of several."""
+    return str(TAG_WORDS[tag])
+
+
+def budget_word(name: str) -> str:
+    """Return the name of a retry budget; that of a replica as it is."""
+    return str(BUDGET_WORDS.get(name, name))
 
 
 @cache

@@ -14,7 +14,9 @@ DAYS = (7, 30, 90, 365)
 class TokenForm(forms.Form):
     """A token to be made."""
 
-    name = forms.CharField(max_length=80, help_text=_("Where it is used, for example “CI of the vision models”."))
+    name = forms.CharField(
+        label=_("Name"), max_length=80, help_text=_("Where it is used, for example “CI of the vision models”.")
+    )
     scopes = forms.MultipleChoiceField(
         label=_("It may"),
         choices=list(SCOPES.items()),

@@ -23,7 +23,7 @@ from jobs import budgets
 from jobs.clock import display_now
 from jobs.errors import NotPermitted
 from jobs.models import Approval, Job, Vote
-from jobs.requests.deciders import Decider, who_decides
+from jobs.requests.deciders import Decider, names_of, who_decides
 
 MAX_ROWS = 50
 
@@ -137,7 +137,7 @@ def _ask(approval: Approval, decider: Decider) -> Ask:
         person = decider.voter_for(job, approval)
     except NotPermitted:
         who = who_decides(approval)
-        if who == "approvers and leads":
+        if not names_of(approval) and approval.role_needed != "lead":
             return Ask(approval, _("An approver or lead of %(team)s decides.") % {"team": job.team}, votes)
         known = {"who": f"{who[:1].upper()}{who[1:]}", "team": job.team}
         return Ask(approval, _("%(who)s of %(team)s decides.") % known, votes)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.http import HttpResponse
+from django.utils.translation import get_language
 from django.views.decorators.http import require_safe
 
 from dashboard.access import Request
@@ -34,7 +35,9 @@ def filter_catalogue(*, q: str, region: str, accelerator: str) -> dict[str, Any]
         "region": region,
         "priced": machine_rows.PRICED if region else (),
         "rows": [
-            machine_rows.render(each.machine_type, region, sources.number(each.source, each.read_date), book)
+            machine_rows.render(
+                each.machine_type, region, sources.number(each.source, each.read_date), book, get_language()
+            )
             for each in machines
         ],
         "attached": [each for each in attached.list_attached(region, book) if accelerator in ("", each.name)],

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods
 
 from dashboard.access import Request, teams_where
 from dashboard.drawing.source import Line, listing
+from dashboard.forms.compose.job_form import FORMAT_WORDS
 from dashboard.forms.import_form import TOO_LARGE, ImportForm
 from dashboard.forms.uploads import Files, FirstBytes, Given, as_lines, joined, read_all
 from jobs import importer, requests, strategies
@@ -141,7 +142,7 @@ def _read(several: list[Given], team: Team, form: ImportForm) -> Imported:
     findings = list(dict.fromkeys(findings))
     return Imported(
         reading=reading,
-        format_label=FORMATS[reading.format].label if reading.format in FORMATS else "",
+        format_label=_format_label(reading.format),
         submission=submission,
         assessment=assessment,
         whole=tuple(finding for finding in findings if finding.line is None),
@@ -193,3 +194,7 @@ def _kept(request: Request, submission: Submission, team: Team, form: ImportForm
     except drafts.NotKept as refusal:
         return {"not_kept": str(refusal)}
     return {"draft": draft, "body_text": json.dumps(draft.spec, indent=2, ensure_ascii=False)}
+
+
+def _format_label(key: str) -> str:
+    return str(FORMAT_WORDS.get(key, FORMATS[key].label)) if key in FORMATS else ""

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.access import Request
+from dashboard.drawing.findings import severity_word
 from jobs import requests
 from jobs.clock import database_now, display_now
 from jobs.errors import NotPermitted
@@ -63,7 +64,8 @@ def set_rule(request: Request, code: str) -> HttpResponse:
         messages.error(request, str(refusal))
     else:
         messages.success(
-            request, _("%(code)s is set to %(severity)s on this site.") % {"code": code, "severity": severity}
+            request,
+            _("%(code)s is set to %(severity)s on this site.") % {"code": code, "severity": severity_word(severity)},
         )
     return redirect(f"{reverse('rules')}#{code}")
 

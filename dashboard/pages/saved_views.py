@@ -4,6 +4,7 @@ from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from dashboard.access import Request, teams_of
@@ -23,11 +24,11 @@ def save(request: Request) -> HttpResponse:
     name = " ".join(request.POST.get("name", "").replace("\x00", "").split())[:MAX_NAME_LENGTH]
     team = next((team for team in teams_of(request.user) if str(team.pk) == request.POST.get("team")), None)
     if not name or len(text) > MAX_QUERY_LENGTH:
-        messages.error(request, "The view was not saved: it needs a name, and a shorter search.")
+        messages.error(request, _("The view was not saved: it needs a name, and a shorter search."))
     elif requests.save_view(request.user, name, text, team, database_now()):
-        messages.success(request, f"Saved the view {name}.")
+        messages.success(request, _("Saved the view %(name)s.") % {"name": name})
     else:
-        messages.error(request, f"You have {requests.MAX_VIEWS} views; delete one first.")
+        messages.error(request, _("You have %(limit)s views; delete one first.") % {"limit": requests.MAX_VIEWS})
     return HttpResponseRedirect(f"{reverse('board')}?{text}")
 
 

@@ -10,6 +10,7 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q
+from django.utils.translation import gettext as _
 
 from jobs.billing.reader import BadExport, BilledRow, read_rows
 from jobs.budgets import cents_by_month
@@ -59,10 +60,10 @@ def import_billing(team: Team, lines: Iterable[str], *, name: str, by: User, now
     """
     leads = Membership.objects.filter(team=team, user=by, role=Role.LEAD)
     if not by.is_superuser and not leads.exists():
-        raise NotPermitted("Only leads of the team import what was billed.")
+        raise NotPermitted(_("Only leads of the team import what was billed."))
     read = add_up(read_rows(lines), project=team.project)
     if not read.rows:
-        raise BadExport("The file has no rows.")
+        raise BadExport(_("The file has no rows."))
     with transaction.atomic():
         Team.objects.select_for_update().get(pk=team.pk)
         BillingImport.objects.filter(team=team).delete()
@@ -79,14 +80,20 @@ def add_up(rows: Iterable[BilledRow], *, project: str) -> Read:
     for row in rows:
         read.rows += 1
         if read.rows > MAX_ROWS:
-            raise BadExport(f"The file has more than {MAX_ROWS:,} rows; export one month of one project.")
+            raise BadExport(
+                _("The file has more than %(limit)s rows; export one month of one project.")
+                % {"limit": f"{MAX_ROWS:,}"}
+            )
         if not row.job and row.project not in ("", project):
             read.passed_over += 1
             continue
         key = Key(row.month, row.currency, row.job, "" if row.job else row.service)
         sums = read.sums.setdefault(key, Sums())
         if len(read.sums) > MAX_KEYS:
-            raise BadExport(f"The file names more than {MAX_KEYS:,} jobs; export one month of one project.")
+            raise BadExport(
+                _("The file names more than %(limit)s jobs; export one month of one project.")
+                % {"limit": f"{MAX_KEYS:,}"}
+            )
         sums.rows += 1
         sums.credits += row.credits
         if row.is_tax:

@@ -14,6 +14,8 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from django.utils.translation import gettext as _
+
 from jobs.connection import JOB_LABEL
 
 PACIFIC = ZoneInfo("America/Los_Angeles")
@@ -53,23 +55,32 @@ def read_rows(lines: Iterable[str]) -> Iterator[BilledRow]:
         head = [name.strip().lower().replace(".", "_") for name in next(reader, [])]
         missing = [name for name in REQUIRED if name not in head]
         if missing:
-            raise BadExport(f"Line 1 lacks the column {', '.join(missing)}. Export the table with the query below.")
+            raise BadExport(
+                _("Line 1 lacks the column %(missing)s. Export the table with the query below.")
+                % {"missing": ", ".join(missing)}
+            )
         for cells in reader:
             if not cells:
                 continue
             if len(cells) != len(head):
-                raise BadExport(f"Line {reader.line_num} has {len(cells)} cells, and line 1 has {len(head)}.")
+                raise BadExport(
+                    _("Line %(line)s has %(cells)s cells, and line 1 has %(heads)s.")
+                    % {"line": reader.line_num, "cells": len(cells), "heads": len(head)}
+                )
             yield _row(dict(zip(head, cells, strict=True)), reader.line_num)
     except csv.Error as error:
-        raise BadExport(f"Line {reader.line_num} is no CSV: {error}.") from None
+        raise BadExport(_("Line %(line)s is no CSV: %(error)s.") % {"line": reader.line_num, "error": error}) from None
     except UnicodeDecodeError:
-        raise BadExport(f"After line {reader.line_num} the file is no UTF-8 text.") from None
+        raise BadExport(_("After line %(line)s the file is no UTF-8 text.") % {"line": reader.line_num}) from None
 
 
 def _row(cells: dict[str, str], line: int) -> BilledRow:
     currency = cells["currency"].strip().upper()
     if len(currency) != 3 or not currency.isascii() or not currency.isalpha():
-        raise BadExport(f"Line {line}: “{cells['currency'][:20]}” is no currency such as USD.")
+        raise BadExport(
+            _("Line %(line)s: “%(currency)s” is no currency such as USD.")
+            % {"line": line, "currency": cells["currency"][:20]}
+        )
     return BilledRow(
         month=_month(cells, line),
         currency=currency,
@@ -87,14 +98,19 @@ def _month(cells: dict[str, str], line: int) -> date:
         try:
             return datetime.strptime(named, "%Y%m").replace(tzinfo=UTC).date()
         except ValueError:
-            raise BadExport(f"Line {line}: “{named[:20]}” is no month such as 202611.") from None
+            raise BadExport(
+                _("Line %(line)s: “%(named)s” is no month such as 202611.") % {"line": line, "named": named[:20]}
+            ) from None
     text = cells["usage_start_time"].strip().replace(" UTC", "+00:00").replace("Z", "+00:00")
     try:
         moment = datetime.fromisoformat(text)
         moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
         return moment.astimezone(PACIFIC).date().replace(day=1)
     except (ValueError, OverflowError):
-        raise BadExport(f"Line {line}: “{text[:40]}” is no time such as 2026-11-03 08:00:00 UTC.") from None
+        raise BadExport(
+            _("Line %(line)s: “%(text)s” is no time such as 2026-11-03 08:00:00 UTC.")
+            % {"line": line, "text": text[:40]}
+        ) from None
 
 
 def _amount(text: Any, name: str, line: int) -> Decimal:
@@ -103,7 +119,10 @@ def _amount(text: Any, name: str, line: int) -> Decimal:
     except InvalidOperation:
         amount = Decimal("NaN")
     if not amount.is_finite() or abs(amount) >= MAX_AMOUNT:
-        raise BadExport(f"Line {line}: “{str(text)[:40]}” in the column {name} is no amount.")
+        raise BadExport(
+            _("Line %(line)s: “%(text)s” in the column %(name)s is no amount.")
+            % {"line": line, "text": str(text)[:40], "name": name}
+        )
     return amount
 
 
@@ -121,7 +140,7 @@ def _job(text: str, line: int) -> str:
     if isinstance(found, dict):
         return str(found.get(JOB_LABEL, ""))[:63]
     if not isinstance(found, list):
-        raise BadExport(f"Line {line}: the column labels is no list of keys and values.")
+        raise BadExport(_("Line %(line)s: the column labels is no list of keys and values.") % {"line": line})
     values = [each.get("value") for each in found if isinstance(each, dict) and each.get("key") == JOB_LABEL]
     return str(values[0])[:63] if values else ""
 
@@ -130,4 +149,7 @@ def _json(text: str, name: str, line: int) -> Any:
     try:
         return json.loads(text, parse_float=Decimal, parse_int=Decimal)
     except (ValueError, RecursionError):
-        raise BadExport(f"Line {line}: the column {name} is no JSON; write it with TO_JSON_STRING.") from None
+        raise BadExport(
+            _("Line %(line)s: the column %(name)s is no JSON; write it with TO_JSON_STRING.")
+            % {"line": line, "name": name}
+        ) from None

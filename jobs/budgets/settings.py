@@ -7,6 +7,8 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from jobs.bounds import is_storable
 from jobs.budget import Passing
@@ -18,7 +20,7 @@ MAX_USD = Decimal(10) ** 11
 MAX_BUDGETS = 50
 """Open budgets of one team; each request is held against all that fit it."""
 MAX_PERCENT = 500
-CHANGED = "Somebody else has changed this budget meanwhile. Look at it again, then repeat your change."
+CHANGED = gettext_lazy("Somebody else has changed this budget meanwhile. Look at it again, then repeat your change.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +56,14 @@ def create_budget(
     _check(values, reason)
     _check_group(team, dimension, value)
     if Budget.objects.filter(team=team, closed_at=None).count() >= MAX_BUDGETS:
-        raise ValueError(f"A team has at most {MAX_BUDGETS} budgets.")
+        raise ValueError(_("A team has at most %(limit)s budgets.") % {"limit": MAX_BUDGETS})
     columns = values.as_columns()
     try:
         with transaction.atomic():
             row = Budget.objects.create(team=team, dimension=dimension, value=value, created_at=now, **columns)
             _record(row, dict.fromkeys(columns), columns, by=by, reason=reason, now=now)
     except IntegrityError:
-        raise ValueError("There is a budget for these jobs already. Change that one.") from None
+        raise ValueError(_("There is a budget for these jobs already. Change that one.")) from None
     return row
 
 
@@ -107,24 +109,24 @@ def _json(value: Any) -> Any:
 def _check_leads(by: User, team_id: int) -> None:
     leads = Membership.objects.filter(team=team_id, user=by, role=Role.LEAD)
     if not by.is_superuser and not leads.exists():
-        raise NotPermitted("Only leads of the team set its budgets.")
+        raise NotPermitted(_("Only leads of the team set its budgets."))
 
 
 def _check(values: BudgetValues, reason: str) -> None:
     if not values.name.strip() or not is_storable(values.name):
-        raise ValueError("A budget needs a name.")
+        raise ValueError(_("A budget needs a name."))
     if not values.amount_usd.is_finite() or not 0 <= values.amount_usd < MAX_USD:
-        raise ValueError("A budget is an amount from $0.00 up to $99,999,999,999.99.")
+        raise ValueError(_("A budget is an amount from $0.00 up to $99,999,999,999.99."))
     if values.amount_usd != round(values.amount_usd, 2):
-        raise ValueError("A budget is an amount in whole cents.")
+        raise ValueError(_("A budget is an amount in whole cents."))
     if not all(0 < percent <= MAX_PERCENT for percent in values.thresholds):
-        raise ValueError(f"A share of the budget is 1 to {MAX_PERCENT} percent.")
+        raise ValueError(_("A share of the budget is 1 to %(limit)s percent.") % {"limit": MAX_PERCENT})
     _check_reason(reason)
 
 
 def _check_reason(reason: str) -> None:
     if not reason.strip() or not is_storable(reason):
-        raise ValueError("A change of a budget needs a reason.")
+        raise ValueError(_("A change of a budget needs a reason."))
 
 
 def _check_group(team: Team, dimension: str, value: str) -> None:
@@ -133,7 +135,7 @@ def _check_group(team: Team, dimension: str, value: str) -> None:
     elif dimension == Dimension.PERSON:
         is_known = value.isdecimal() and Membership.objects.filter(team=team, user=int(value)).exists()
     else:
-        key, sign, _ = value.partition("=")
+        key, sign, _value = value.partition("=")
         is_known = dimension == Dimension.LABEL and bool(key and sign) and len(value) <= MAX_VALUE_LENGTH
     if not is_known or not is_storable(value):
-        raise ValueError("A budget is for all jobs of the team, for a member of it, or for one label as key=value.")
+        raise ValueError(_("A budget is for all jobs of the team, for a member of it, or for one label as key=value."))

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from django.utils.translation import gettext as _
+
 IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 Resolve = Callable[[str, int], list[str]]
 MAX_LENGTH = 1_000
@@ -51,7 +53,7 @@ def resolve_name(name: str, port: int) -> list[str]:
     try:
         found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
-        raise NotReachable("The name of the server cannot be resolved.") from None
+        raise NotReachable(_("The name of the server cannot be resolved.")) from None
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
@@ -64,13 +66,13 @@ def check_url(url: str, *, allows_loopback: bool) -> tuple[bool, str, int, str]:
         parts = urlsplit(url)
         port, name = parts.port, parts.hostname or ""
     except ValueError:
-        raise NotReachable("This is no address of a web server.") from None
+        raise NotReachable(_("This is no address of a web server.")) from None
     if len(url) > MAX_LENGTH or not url.isascii() or not url.isprintable() or any(each in url for each in " \\"):
-        raise NotReachable("The address is too long or has characters that an address cannot have.")
+        raise NotReachable(_("The address is too long or has characters that an address cannot have."))
     if parts.scheme != "https" and not (parts.scheme == "http" and allows_loopback):
-        raise NotReachable("The address must begin with https://.")
+        raise NotReachable(_("The address must begin with https://."))
     if not name or parts.username is not None or parts.password is not None or port == 0:
-        raise NotReachable("The address must be https://name/path, without a user.")
+        raise NotReachable(_("The address must be https://name/path, without a user."))
     is_secure = parts.scheme == "https"
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     return is_secure, name, port or (443 if is_secure else 80), path
@@ -81,14 +83,14 @@ def target_of(url: str, *, allows_loopback: bool, resolve: Resolve = resolve_nam
     is_secure, name, port, path = check_url(url, allows_loopback=allows_loopback)
     ips = resolve(name, port)
     if not ips:
-        raise NotReachable("The name of the server cannot be resolved.")
+        raise NotReachable(_("The name of the server cannot be resolved."))
     loopback = [is_loopback(ip) for ip in ips]
     if allows_loopback and all(loopback):
         return Target(is_secure, name, port, path, ips[0])
     if not is_secure:
-        raise NotReachable("The address must begin with https://.")
+        raise NotReachable(_("The address must begin with https://."))
     if not all(is_public(ip) for ip in ips):
-        raise NotReachable("The server has an internal address. Messages go to addresses on the internet only.")
+        raise NotReachable(_("The server has an internal address. Messages go to addresses on the internet only."))
     return Target(is_secure, name, port, path, ips[0])
 
 

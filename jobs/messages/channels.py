@@ -13,6 +13,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
 from jobs import outbox
 from jobs.errors import NotPermitted
@@ -50,13 +51,15 @@ def create_channel(
     """Add a channel; one for webhooks has a new secret. Raises NotPermitted and ChannelNotUsable."""
     check_is_lead(team, by)
     if via not in Via.values or via == Via.BROWSER:
-        raise ChannelNotUsable("via", "This is no kind of channel.")
+        raise ChannelNotUsable("via", _("This is no kind of channel."))
     columns = _content(via, name, address, kinds_wanted, digest)
     secret = signing.new_secret() if via == Via.WEBHOOK else ""
     with transaction.atomic():
         Team.objects.select_for_update().get(pk=team.pk)  # two leads at once do not exceed the number together
         if Channel.objects.filter(team=team).count() >= MAX_CHANNELS:
-            raise ChannelNotUsable("name", f"{team} has {MAX_CHANNELS} channels; delete one first.")
+            raise ChannelNotUsable(
+                "name", _("%(team)s has %(limit)s channels; delete one first.") % {"team": team, "limit": MAX_CHANNELS}
+            )
         try:
             with transaction.atomic():
                 return Channel.objects.create(
@@ -152,22 +155,22 @@ def send_again(dead: QuerySet[Delivery], team: Team, *, by: User, now: datetime)
 def check_is_lead(team: Team, by: User) -> None:
     """Raise NotPermitted unless the person leads the team."""
     if role_of(by, team_id=team.pk) != Role.LEAD:
-        raise NotPermitted(f"Only leads of {team} set its channels.")
+        raise NotPermitted(_("Only leads of %(team)s set its channels.") % {"team": team})
 
 
 def _taken(team: Team) -> ChannelNotUsable:
-    return ChannelNotUsable("name", f"{team} has a channel of this name.")
+    return ChannelNotUsable("name", _("%(team)s has a channel of this name.") % {"team": team})
 
 
 def _content(via: str, name: str, address: str, wanted: Collection[str], digest: str) -> dict[str, Any]:
     name = " ".join(name.split())
     if not name or len(name) > 60:
-        raise ChannelNotUsable("name", "Give it a name of at most 60 characters.")
+        raise ChannelNotUsable("name", _("Give it a name of at most 60 characters."))
     if digest not in Digest.values:
-        raise ChannelNotUsable("digest", "Choose one of the listed summaries.")
+        raise ChannelNotUsable("digest", _("Choose one of the listed summaries."))
     chosen = [kind for kind in kinds.OFFERED if kind in wanted]
     if not chosen:
-        raise ChannelNotUsable("kinds", "Choose at least one kind of message.")
+        raise ChannelNotUsable("kinds", _("Choose at least one kind of message."))
     return {"name": name, "address": _address(via, address.strip()), "kinds": chosen, "digest": digest}
 
 
@@ -177,14 +180,14 @@ def _address(via: str, address: str) -> str:
         try:
             validate_email(address)
         except ValidationError:
-            raise ChannelNotUsable("address", "Write one e-mail address, such as team@example.org.") from None
+            raise ChannelNotUsable("address", _("Write one e-mail address, such as team@example.org.")) from None
         return address
     try:
-        _, name, _, _ = check_url(address, allows_loopback=settings.MESSAGES_ALLOW_LOOPBACK)
+        name = check_url(address, allows_loopback=settings.MESSAGES_ALLOW_LOOPBACK)[1]
     except NotReachable as refusal:
         raise ChannelNotUsable("address", str(refusal)) from None
     if _is_ip(name) and not is_public(name) and not (settings.MESSAGES_ALLOW_LOOPBACK and is_loopback(name)):
-        raise ChannelNotUsable("address", "This is an internal address. Messages go to the internet only.")
+        raise ChannelNotUsable("address", _("This is an internal address. Messages go to the internet only."))
     return address
 
 

@@ -2,6 +2,7 @@
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from jobs.models.team import Role, Team
 
@@ -54,8 +55,8 @@ class SignInRule(models.Model):
     class Source(models.TextChoices):
         """What of a sign-in is compared."""
 
-        DOMAIN = "domain", "domain"
-        GROUP = "group", "group"
+        DOMAIN = "domain", _("domain")
+        GROUP = "group", _("group")
 
     source = models.CharField(max_length=10, choices=Source.choices)
     value = models.CharField(max_length=255)

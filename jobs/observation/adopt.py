@@ -14,6 +14,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
 
 from jobs import cost, spec, strategies, transitions, vertex
 from jobs.connection import INSTANCE_LABEL, JOB_LABEL
@@ -49,7 +50,7 @@ def adopt(external: ExternalJob, *, team: Team, by: User, now: datetime) -> Job:
     aside = Aside(f"adoption from {external.discovery.project}/{external.discovery.region}", now=now)
     with aside.item(external.remote_name):
         return _adopt_once(external, team, by, now)
-    raise CannotAdopt("It cannot be adopted, since its description cannot be kept; an administrator sees why.")
+    raise CannotAdopt(_("It cannot be adopted, since its description cannot be kept; an administrator sees why."))
 
 
 def _adopt_once(external: ExternalJob, team: Team, by: User, now: datetime) -> Job:
@@ -70,7 +71,7 @@ def _check_has_no_request(remote: vertex.RemoteJob) -> None:
     label = remote.labels.get(JOB_LABEL, "")
     is_ours = remote.labels.get(INSTANCE_LABEL) == settings.INSTANCE
     if is_ours and UUID_FORM.fullmatch(label) and Job.objects.filter(pk=label, is_adopted=False).exists():
-        raise NotPermitted("It was made by a request of this Trainboard, which follows it by itself.")
+        raise NotPermitted(_("It was made by a request of this Trainboard, which follows it by itself."))
 
 
 def _known(remote: vertex.RemoteJob, team: Team) -> Job | None:
@@ -79,7 +80,7 @@ def _known(remote: vertex.RemoteJob, team: Team) -> Job | None:
         return None
     ExternalJob.objects.filter(remote_name=remote.name).delete()
     if job.team_id != team.pk:
-        raise NotPermitted("Another team follows this job already.")
+        raise NotPermitted(_("Another team follows this job already."))
     return job
 
 
@@ -121,7 +122,7 @@ def submission_in(external: ExternalJob) -> tuple[spec.Submission, list[spec.Fin
     """
     read, findings = spec.read(external.kind, body_of(external.kind, external.body))
     if read is None:
-        read, _ = spec.read(external.kind, {})
+        read = spec.read(external.kind, {})[0]
     place = external.discovery
     return spec.Submission(kind=external.kind, project=place.project, region=place.region, job=read), findings
 

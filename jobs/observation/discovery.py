@@ -12,6 +12,7 @@ from functools import partial
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from jobs import spec, vertex
 from jobs.connection import INSTANCE_LABEL, client
@@ -48,11 +49,21 @@ def check_may_adopt(*, project: str, by: User, team: Team | None = None) -> None
     teams = Team.objects.filter(project=project)
     teams = teams if team is None else teams.filter(pk=team.pk)
     if not teams.exists():
-        raise NotPermitted(f"{project} is not the project of {team or 'any team'}.")
+        no_team, no_project = (
+            _("%(project)s is not the project of any team."),
+            _("%(project)s is not the project of %(team)s."),
+        )
+        words = no_project if team else no_team
+        raise NotPermitted(words % {"project": project, "team": team})
     engineers = Membership.objects.filter(user=by, team__in=teams, role__in=[Role.ENGINEER, Role.APPROVER, Role.LEAD])
     if not by.is_superuser and not engineers.exists():
-        whose = team or f"a team whose project is {project}"
-        raise NotPermitted(f"Only engineers, approvers and leads of {whose} adopt jobs from there.")
+        if team is None:
+            words = _(
+                "Only engineers, approvers and leads of a team whose project is %(project)s adopt jobs from there."
+            )
+        else:
+            words = _("Only engineers, approvers and leads of %(team)s adopt jobs from there.")
+        raise NotPermitted(words % {"project": project, "team": team})
 
 
 def request_discovery(*, project: str, region: str, by: User, now: datetime) -> Discovery:
@@ -60,8 +71,7 @@ def request_discovery(*, project: str, region: str, by: User, now: datetime) -> 
     check_may_adopt(project=project, by=by)
     asked = {"asked_by": by, "asked_at": now, "reaches_back_to": now - REACH, "due_at": now}
     fresh = {"failures": 0, "failing_since": None, "last_error": ""}
-    discovery, _ = Discovery.objects.update_or_create(project=project, region=region, defaults=asked | fresh)
-    return discovery
+    return Discovery.objects.update_or_create(project=project, region=region, defaults=asked | fresh)[0]
 
 
 def discover(discovery_id: int, *, now: datetime) -> None:
@@ -114,7 +124,7 @@ class Walk:
             tries=PAGE_TRIES,
             on_odd=lambda item, reason: self.aside.put(wire.text(wire.mapping(item).get("name")), reason),
         )
-        for _ in range(MAX_PAGES):
+        for _page in range(MAX_PAGES):
             with vertex.at_most(cadence.PATIENCE_SECONDS):
                 page = next(pages, None)
             if page is None:

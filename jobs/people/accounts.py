@@ -2,6 +2,7 @@
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
 
 from jobs.models import Profile, Role, SignInRule, Team
 from jobs.people.members import NotChanged
@@ -20,11 +21,11 @@ def change_account(user_id: int, action: str, *, by: User) -> User:
     check_is_admin(by)
     user = User.objects.select_for_update().filter(pk=user_id).first()
     if user is None or action not in ACTIONS:
-        raise NotChanged("There is no such account or action.")
+        raise NotChanged(_("There is no such account or action."))
     if user.pk == by.pk and action in ("deactivate", "remove_admin"):
-        raise NotChanged("Ask another admin to do this to your own account, so that the site keeps one.")
+        raise NotChanged(_("Ask another admin to do this to your own account, so that the site keeps one."))
     if action == "link":
-        profile, _ = Profile.objects.get_or_create(user=user)
+        profile = Profile.objects.get_or_create(user=user)[0]
         profile.links_next_sign_in = True
         profile.save(update_fields=["links_next_sign_in"])
     elif action in ("activate", "deactivate"):
@@ -41,7 +42,7 @@ def set_reader(user: User, *, time_zone: str, language: str) -> None:
 
     The caller has checked both; "" for the site's zone and for what the browser asks for.
     """
-    profile, _ = Profile.objects.get_or_create(user=user)
+    profile = Profile.objects.get_or_create(user=user)[0]
     if (profile.time_zone, profile.language) != (time_zone, language):
         profile.time_zone, profile.language = time_zone, language
         profile.save(update_fields=["time_zone", "language"])
@@ -52,14 +53,16 @@ def add_rule(source: str, value: str, team: Team, role: str, *, by: User) -> Sig
     check_is_admin(by)
     value = value.strip().lower() if source == SignInRule.Source.DOMAIN else value.strip()
     if source not in SignInRule.Source.values or role not in Role.values or not value or len(value) > 255:
-        raise NotChanged("A rule needs a domain or a group, a team and a role.")
+        raise NotChanged(_("A rule needs a domain or a group, a team and a role."))
     if SignInRule.objects.count() >= MAX_RULES:
-        raise NotChanged(f"There are at most {MAX_RULES} rules.")
+        raise NotChanged(_("There are at most %(limit)s rules.") % {"limit": MAX_RULES})
     try:
         with transaction.atomic():
             return SignInRule.objects.create(source=source, value=value, team=team, role=role)
     except IntegrityError:
-        raise NotChanged(f"There is a rule for {value} and {team.name} already.") from None
+        raise NotChanged(
+            _("There is a rule for %(value)s and %(team)s already.") % {"value": value, "team": team.name}
+        ) from None
 
 
 def remove_rule(pk: int, *, by: User) -> None:

@@ -9,13 +9,15 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.db.models import Q
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from jobs.models import Identity, Invitation, Membership, Profile, Role, SignInRule
 
 RANK = {role: rank for rank, role in enumerate(Role.values)}
 MAX_GROUPS = 500
 """Groups of one sign-in that are looked at."""
-DEACTIVATED = "This account is deactivated; a site admin can open it again."
+DEACTIVATED = gettext_lazy("This account is deactivated; a site admin can open it again.")
 
 
 class NotAdmitted(Exception):
@@ -69,7 +71,7 @@ def find_user(claims: Claims, *, now: datetime) -> User:
         except IntegrityError:  # the same person's second request came at the same time
             user = _known(claims)
             if user is None:
-                raise NotAdmitted("Another account has just taken this user name; sign in again.") from None
+                raise NotAdmitted(_("Another account has just taken this user name; sign in again.")) from None
     if not user.is_active:
         raise NotAdmitted(DEACTIVATED)
     return user
@@ -124,13 +126,16 @@ def _first_sign_in(claims: Claims, now: datetime) -> User:
     try:
         validate_email(email)
     except ValidationError:
-        raise NotAdmitted("The sign-in provider names no e-mail address that it has verified.") from None
+        raise NotAdmitted(_("The sign-in provider names no e-mail address that it has verified.")) from None
     user = _own_account(email, claims)
     if user is None:
         if not (claims.may_create or _rules(claims) or _is_invited(email, now)):
             raise NotAdmitted(
-                f"There is no account for {email} here. Ask a lead of your team to invite this address, or a site "
-                "admin to add a rule for its domain on the page People."
+                _(
+                    "There is no account for %(email)s here. Ask a lead of your team to invite this address, or a site "
+                    "admin to add a rule for its domain on the page People."
+                )
+                % {"email": email}
             )
         user = _create(email, claims.name)
     link(user, claims, now=now)
@@ -143,7 +148,7 @@ def _own_account(email: str, claims: Claims) -> User | None:
     if not same:
         return None
     if len(same) > 1:
-        raise NotAdmitted("Several accounts have this e-mail address; a site admin has to say which one is yours.")
+        raise NotAdmitted(_("Several accounts have this e-mail address; a site admin has to say which one is yours."))
     user = same[0]
     if not user.is_active:
         raise NotAdmitted(DEACTIVATED)
@@ -152,10 +157,10 @@ def _own_account(email: str, claims: Claims) -> User | None:
     allowed = Profile.objects.filter(user=user, links_next_sign_in=True).update(links_next_sign_in=False)
     if not claimed or allowed or (claims.trusts_address and not is_admin):
         return user
-    words = (
-        f"The account {user.get_username()} has this e-mail address and is opened in another way. A site admin can "
+    words = _(
+        "The account %(person)s has this e-mail address and is opened in another way. A site admin can "
         "let the next sign-in take it over, on the page People."
-    )
+    ) % {"person": user.get_username()}
     raise PasswordNeeded(user, words) if user.has_usable_password() else NotAdmitted(words)
 
 

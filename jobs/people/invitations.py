@@ -9,6 +9,8 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from jobs.errors import NotPermitted
 from jobs.models import Invitation, Membership, Role, Team
@@ -19,7 +21,9 @@ LIFETIME = timedelta(days=7)
 MAX_OPEN = 100
 """Open invitations of one team."""
 MAX_SECRET = 100
-NO_LONGER = "This invitation has been used, has expired or was withdrawn. Ask a lead of the team for a new one."
+NO_LONGER = gettext_lazy(
+    "This invitation has been used, has expired or was withdrawn. Ask a lead of the team for a new one."
+)
 
 
 def invite(team: Team, email: str, role: str, *, by: User, now: datetime) -> tuple[Invitation, str]:
@@ -29,14 +33,14 @@ def invite(team: Team, email: str, role: str, *, by: User, now: datetime) -> tup
     """
     check_is_lead(by, team)
     if role not in Role.values:
-        raise NotChanged(f"A role is one of {', '.join(Role.values)}.")
+        raise NotChanged(_("A role is one of %(values)s.") % {"values": ", ".join(Role.values)})
     email = email.strip().lower()
     try:
         validate_email(email)
     except ValidationError:
-        raise NotChanged(f"“{email[:100]}” is no e-mail address.") from None
+        raise NotChanged(_("“%(email)s” is no e-mail address.") % {"email": email[:100]}) from None
     if open_invitations(team, now).count() >= MAX_OPEN:
-        raise NotChanged(f"A team has at most {MAX_OPEN} open invitations: withdraw one first.")
+        raise NotChanged(_("A team has at most %(limit)s open invitations: withdraw one first.") % {"limit": MAX_OPEN})
     secret = secrets.token_urlsafe(32)
     row = Invitation.objects.create(
         team=team, email=email, role=role, digest=_digest(secret), invited_by=by, invited_at=now,
@@ -96,7 +100,9 @@ def accept_as(secret: str, name: str, password: str, *, now: datetime) -> User:
         with transaction.atomic():
             user = User.objects.create_user(name, email=row.email, password=password)
     except IntegrityError:
-        raise NotChanged(f"Somebody has just taken the name {name}: open the link again and choose another.") from None
+        raise NotChanged(
+            _("Somebody has just taken the name %(name)s: open the link again and choose another.") % {"name": name}
+        ) from None
     accept(secret, by=user, now=now)
     return user
 

@@ -2,11 +2,13 @@
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from jobs.models import Membership, Role, Team
 from jobs.people.rights import check_is_lead
 
-LAST_LEAD = "This is the last lead of the team: make somebody else a lead first."
+LAST_LEAD = gettext_lazy("This is the last lead of the team: make somebody else a lead first.")
 
 
 class NotChanged(ValueError):
@@ -25,7 +27,9 @@ def add_member(team: Team, name: str, role: str, *, by: User) -> Membership:
         with transaction.atomic():
             return Membership.objects.create(team=team, user=user, role=role)
     except IntegrityError:
-        raise NotChanged(f"{user.get_username()} is already a member; change the role below.") from None
+        raise NotChanged(
+            _("%(person)s is already a member; change the role below.") % {"person": user.get_username()}
+        ) from None
 
 
 def set_role(team: Team, member_id: int, role: str, *, by: User) -> Membership:
@@ -61,7 +65,7 @@ def _locked(team: Team, member_id: int) -> Membership:
     Team.objects.select_for_update().get(pk=team.pk)
     member = Membership.objects.select_related("user", "team").filter(pk=member_id, team=team).first()
     if member is None:
-        raise NotChanged("This person is not in the team any more.")
+        raise NotChanged(_("This person is not in the team any more."))
     return member
 
 
@@ -73,12 +77,14 @@ def _check_other_lead(team: Team, member: Membership) -> None:
 
 def _check_role(role: str) -> None:
     if role not in Role.values:
-        raise NotChanged(f"A role is one of {', '.join(Role.values)}.")
+        raise NotChanged(_("A role is one of %(values)s.") % {"values": ", ".join(Role.values)})
 
 
 def _find(name: str) -> User:
     """Return the active person with this user name; an e-mail address that nobody has checked names nobody."""
     found = User.objects.filter(is_active=True, username=name).first()
     if found is None:
-        raise NotChanged(f"Nobody here is called “{name[:150]}”. Invite people who have no account yet.")
+        raise NotChanged(
+            _("Nobody here is called “%(name)s”. Invite people who have no account yet.") % {"name": name[:150]}
+        )
     return found

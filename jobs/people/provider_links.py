@@ -5,6 +5,8 @@ from datetime import datetime
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from jobs.models import Identity
 from jobs.people.identities import DEACTIVATED, Claims, link
@@ -12,7 +14,7 @@ from jobs.people.members import NotChanged
 
 MAX_LINKS = 20
 """Of one account."""
-LAST_WAY = "This is your only way to sign in: choose a password or link another provider first."
+LAST_WAY = gettext_lazy("This is your only way to sign in: choose a password or link another provider first.")
 
 
 @transaction.atomic
@@ -22,12 +24,12 @@ def add_link(user: User, claims: Claims, *, now: datetime) -> Identity:
     if not user.is_active:
         raise NotChanged(DEACTIVATED)
     if user.identities.count() >= MAX_LINKS:
-        raise NotChanged(f"An account has at most {MAX_LINKS} links: remove one first.")
+        raise NotChanged(_("An account has at most %(limit)s links: remove one first.") % {"limit": MAX_LINKS})
     try:
         with transaction.atomic():
             return link(user, claims, now=now)
     except IntegrityError:
-        raise NotChanged("This person of the provider is linked to an account here already.") from None
+        raise NotChanged(_("This person of the provider is linked to an account here already.")) from None
 
 
 def list_links(user: User) -> Sequence[Identity]:

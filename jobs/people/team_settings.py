@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
 
 from jobs.catalog import REGIONS
 from jobs.models import AllowedResource, Policy, Team
@@ -42,13 +43,13 @@ def create_team(name: str, project: str, *, by: User) -> Team:
     check_is_admin(by)
     name = " ".join(name.split())
     if not name or not name.isprintable() or len(name) > 80:
-        raise NotChanged("A team needs a name of at most 80 characters.")
+        raise NotChanged(_("A team needs a name of at most 80 characters."))
     _check_name(AllowedResource.Kind.PROJECT, project)
     try:
         with transaction.atomic():
             return Team.objects.create(name=name, project=project)
     except IntegrityError:
-        raise NotChanged(f"There is a team called {name} already.") from None
+        raise NotChanged(_("There is a team called %(name)s already.") % {"name": name}) from None
 
 
 @transaction.atomic
@@ -60,15 +61,20 @@ def set_places(team: Team, places: Places, *, by: User) -> None:
     check_is_lead(by, team)
     unknown = [region for region in (places.default_region, *places.regions) if region not in REGIONS]
     if unknown:
-        raise NotChanged(f"Vertex AI has no region “{unknown[0][:40]}”.")
+        raise NotChanged(_("Vertex AI has no region “%(unknown)s”.") % {"unknown": unknown[0][:40]})
     if places.regions and places.default_region not in places.regions:
-        raise NotChanged(f"The default region {places.default_region} is not one of the allowed regions.")
+        raise NotChanged(
+            _("The default region %(default_region)s is not one of the allowed regions.")
+            % {"default_region": places.default_region}
+        )
     if places.bucket and not (places.bucket.startswith(SCHEME) and is_bucket(bucket_of(places.bucket))):
-        raise NotChanged("The default bucket begins with gs:// and the name of a bucket, such as gs://vision-training.")
+        raise NotChanged(
+            _("The default bucket begins with gs:// and the name of a bucket, such as gs://vision-training.")
+        )
     team = Team.objects.select_for_update().get(pk=team.pk)
     team.default_region, team.bucket = places.default_region, places.bucket
     team.save(update_fields=["default_region", "bucket"])
-    policy, _ = Policy.objects.get_or_create(team=team)
+    policy = Policy.objects.get_or_create(team=team)[0]
     if policy.regions != list(places.regions):
         policy.regions = list(places.regions)
         policy.save(update_fields=["regions"])
@@ -91,17 +97,21 @@ def allow(team: Team, kind: str, name: str, *, by: User) -> AllowedResource:
     be one or is allowed already.
     """
     if kind not in AllowedResource.Kind.values:
-        raise NotChanged(f"What is allowed is one of {', '.join(AllowedResource.Kind.values)}.")
+        raise NotChanged(
+            _("What is allowed is one of %(values)s.") % {"values": ", ".join(AllowedResource.Kind.values)}
+        )
     _check_may_allow(by, team, kind)
     name = name.strip().removeprefix(SCHEME).rstrip("/") if kind == AllowedResource.Kind.BUCKET else name.strip()
     _check_name(kind, name)
     if AllowedResource.objects.filter(team=team).count() >= MAX_ROWS:
-        raise NotChanged(f"A team has at most {MAX_ROWS} allowed projects, buckets and service accounts.")
+        raise NotChanged(
+            _("A team has at most %(limit)s allowed projects, buckets and service accounts.") % {"limit": MAX_ROWS}
+        )
     try:
         with transaction.atomic():
             return AllowedResource.objects.create(team=team, kind=kind, name=name)
     except IntegrityError:
-        raise NotChanged(f"{name} is allowed already.") from None
+        raise NotChanged(_("%(name)s is allowed already.") % {"name": name}) from None
 
 
 def disallow(row: AllowedResource, *, by: User) -> None:
@@ -119,11 +129,11 @@ def _check_may_allow(by: User, team: Team, kind: str) -> None:
 
 def _check_name(kind: str, name: str) -> None:
     checks: dict[str, tuple[Callable[[str], object], str]] = {
-        AllowedResource.Kind.PROJECT: (PROJECT.fullmatch, "A project is named by its id, such as vision-research."),
-        AllowedResource.Kind.BUCKET: (is_bucket, "A bucket is named such as vision-training, without a folder."),
+        AllowedResource.Kind.PROJECT: (PROJECT.fullmatch, _("A project is named by its id, such as vision-research.")),
+        AllowedResource.Kind.BUCKET: (is_bucket, _("A bucket is named such as vision-training, without a folder.")),
         AllowedResource.Kind.SERVICE_ACCOUNT: (
             SERVICE_ACCOUNT.fullmatch,
-            "A service account is an address such as trainer@vision-research.iam.gserviceaccount.com.",
+            _("A service account is an address such as trainer@vision-research.iam.gserviceaccount.com."),
         ),
     }
     is_right, words = checks[AllowedResource.Kind(kind)]

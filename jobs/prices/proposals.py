@@ -8,6 +8,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from jobs.catalog import PriceRow
 from jobs.cost.price_changes import Change
@@ -60,9 +61,9 @@ def accept(names: Iterable[str], *, reason: str, by: User, now: datetime) -> int
     Raises NotPermitted unless `by` is a site admin, ValueError without a reason.
     """
     if not by.is_superuser:
-        raise NotPermitted("Only an admin of this site records prices.")
+        raise NotPermitted(_("Only an admin of this site records prices."))
     if not reason.strip():
-        raise ValueError("Accepting prices needs a reason.")
+        raise ValueError(_("Accepting prices needs a reason."))
     wanted = frozenset(names)
     with transaction.atomic():
         row = Upkeep.objects.select_for_update().filter(name=UPKEEP).first()

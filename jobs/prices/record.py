@@ -6,6 +6,7 @@ from decimal import Decimal
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from jobs.bounds import is_storable
 from jobs.catalog import REGIONS
@@ -48,7 +49,7 @@ def record_price(
     Raises NotPermitted unless `by` is a site admin, ValueError with words for people for what cannot be recorded.
     """
     if not by.is_superuser:
-        raise NotPermitted("Only an admin of this site records prices.")
+        raise NotPermitted(_("Only an admin of this site records prices."))
     _check(key, usd_per_hour, (source, source_url, reason), as_of, now)
     resource, region, strategy, basis = key
     row = Price(
@@ -73,13 +74,16 @@ def _check(key: Key, usd: Decimal | None, texts: tuple[str, str, str], as_of: da
     """Raise ValueError for what cannot be a price; `texts` are its source, the source's address and the reason."""
     resource, region, strategy, basis = key
     if region not in REGIONS or key not in price_keys.keys_in(region):
-        raise ValueError(f"Nothing has a price like {resource}, {strategy}, {basis} in {region}.")
+        raise ValueError(
+            _("Nothing has a price like %(resource)s, %(strategy)s, %(basis)s in %(region)s.")
+            % {"resource": resource, "strategy": strategy, "basis": basis, "region": region}
+        )
     if usd is not None and not 0 < usd < MAX_USD_PER_HOUR:
-        raise ValueError("A price is more than $0 an hour. Leave it empty if the resource is no longer sold.")
-    source, _, reason = texts
+        raise ValueError(_("A price is more than $0 an hour. Leave it empty if the resource is no longer sold."))
+    source, _day, reason = texts
     if not source.strip() or not reason.strip():
-        raise ValueError("A price needs a source and a reason.")
+        raise ValueError(_("A price needs a source and a reason."))
     if not all(map(is_storable, texts)):
-        raise ValueError("The text holds a character that cannot be kept.")
+        raise ValueError(_("The text holds a character that cannot be kept."))
     if as_of > now.date():
-        raise ValueError("The day on which the source held the price is in the future.")
+        raise ValueError(_("The day on which the source held the price is in the future."))

@@ -8,15 +8,16 @@ from secrets import token_urlsafe
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from jobs.errors import NotPermitted
 from jobs.models import ApiToken
 
 SCOPES = {
-    "read": _("Read jobs, logs, estimates and prices"),
-    "submit": _("Request and cancel jobs"),
-    "approve": _("Approve and reject jobs"),
+    "read": gettext_lazy("Read jobs, logs, estimates and prices"),
+    "submit": gettext_lazy("Request and cancel jobs"),
+    "approve": gettext_lazy("Approve and reject jobs"),
 }
 """What a token may do, at most as much as its owner may."""
 MAX_TOKENS = 20
@@ -39,13 +40,15 @@ def create_token(
     Raises NotPermitted where the person has MAX_TOKENS valid ones, ValueError for unknown scopes or lifetimes.
     """
     if not scopes or not set(scopes) <= SCOPES.keys() or not timedelta() < lifetime <= MAX_LIFETIME:
-        raise ValueError("A token needs a scope, and ends within a year.")
+        raise ValueError(_("A token needs a scope, and ends within a year."))
     text = PREFIX + token_urlsafe(32)
     with transaction.atomic():
         list(User.objects.select_for_update().filter(pk=by.pk))  # one at a time, so that the count holds
         mine = ApiToken.objects.filter(owner=by)
         if mine.filter(_valid(now)).count() >= MAX_TOKENS:
-            raise NotPermitted(f"You have {MAX_TOKENS} valid tokens. Revoke one that is no longer used.")
+            raise NotPermitted(
+                _("You have %(limit)s valid tokens. Revoke one that is no longer used.") % {"limit": MAX_TOKENS}
+            )
         kept = mine.exclude(_valid(now)).order_by("-created_at").values_list("pk", flat=True)[:MAX_ENDED]
         mine.exclude(_valid(now)).exclude(pk__in=list(kept)).delete()
         token = ApiToken.objects.create(

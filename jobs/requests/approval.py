@@ -13,6 +13,7 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from jobs import budgets, transitions
 from jobs.cost import format_usd
@@ -42,14 +43,14 @@ def approve(
     that stops them; ValueError for a cap that is no amount.
     """
     if cap_usd is not None and not 0 < cap_usd < MAX_CAP:
-        raise ValueError("A cap is an amount over $0.")
+        raise ValueError(_("A cap is an amount over $0."))
     return _answer(job, Approval.Decision.APPROVED, by=by, comment=comment, now=now, digest=digest, cap_usd=cap_usd)
 
 
 def reject(job: Job, *, by: User, comment: str, now: datetime, digest: str | None = None) -> bool:
     """Refuse a job that awaits approval; `comment` is the reason, and has to be given. Otherwise as `approve`."""
     if not comment.strip():
-        raise ValueError("A rejection needs a reason: the requester reads it.")
+        raise ValueError(_("A rejection needs a reason: the requester reads it."))
     return _answer(job, Approval.Decision.REJECTED, by=by, comment=comment, now=now, digest=digest)
 
 
@@ -104,7 +105,7 @@ def open_question(job: Job, *, by: User, digest: str | None, now: datetime) -> O
 def check_digest(question: Approval, digest: str | None) -> None:
     """Raise Changed where what a person has seen is not what is asked."""
     if digest is not None and digest != question.digest:
-        raise Changed("What is asked has changed since you opened it. Check the amount and the reasons anew.")
+        raise Changed(_("What is asked has changed since you opened it. Check the amount and the reasons anew."))
 
 
 def vote(

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from django.contrib.auth.models import User
 from django.db.models import F, Q
+from django.utils.translation import gettext as _
 
 from jobs.errors import NotPermitted
 from jobs.models import Approval, Job, Membership, Role, Vote
@@ -43,7 +44,7 @@ class Decider:
         keys = User.objects.filter(Q(pk=by.pk) | away, is_active=True).values("pk")
         found = User.objects.filter(pk__in=keys).annotate(team=F("memberships__team"), role=F("memberships__role"))
         members = [(each, each.team, each.role) for each in found.order_by("pk")]
-        people = sorted({each for each, _, _ in members}, key=lambda each: (each.pk != by.pk, each.pk))
+        people = sorted({each for each, *rest in members}, key=lambda each: (each.pk != by.pk, each.pk))
         votes = Vote.objects.filter(job__in=[job.pk for job in jobs]).select_related("voter", "counts_for")
         roles = {(user.pk, team): role for user, team, role in members if team is not None}
         return cls(by, people, roles, list(votes.order_by("pk")))
@@ -58,13 +59,15 @@ class Decider:
         Nobody decides about an own job, neither as a deputy nor through one.
         """
         if job.owner_id == self.by.pk:
-            raise NotPermitted("You requested this job, so another approver of the team has to decide.")
+            raise NotPermitted(_("You requested this job, so another approver of the team has to decide."))
         voted = {vote.counts_for_id for vote in self.votes_for(question)}
         for person in self.people if self._may_stand_in(job) else ():
             is_free = person.pk == self.by.pk or person.pk not in voted
             if is_free and person.pk != job.owner_id and self._is_eligible(person, job, question):
                 return person
-        raise NotPermitted(f"Only {who_decides(question)} of {job.team} decide about its jobs.")
+        raise NotPermitted(
+            _("Only %(who)s of %(team)s decide about its jobs.") % {"who": who_decides(question), "team": job.team}
+        )
 
     def _may_stand_in(self, job: Job) -> bool:
         if not self.people or self.people[0].pk != self.by.pk:
@@ -96,5 +99,6 @@ def names_of(question: Approval) -> Collection[str]:
 def who_decides(question: Approval) -> str:
     """Return who may decide, as words for people."""
     if names := list(names_of(question)):
-        return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
-    return "leads" if question.role_needed == "lead" else "approvers and leads"
+        some = {"names": ", ".join(names[:-1]), "last": names[-1]}
+        return _("%(names)s and %(last)s") % some if len(names) > 1 else names[0]
+    return _("leads") if question.role_needed == "lead" else _("approvers and leads")

@@ -5,11 +5,13 @@ from datetime import date, datetime, timedelta
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from jobs.models import Deputy, Membership, Role
 
 MAX_DAYS = 90
-WHO_MAY = "The deputy has to be an engineer, approver or lead of a team in which you approve jobs."
+WHO_MAY = gettext_lazy("The deputy has to be an engineer, approver or lead of a team in which you approve jobs.")
 MAX_OPEN = 20
 """Deputies that one person may have named for days to come."""
 
@@ -20,14 +22,14 @@ def name_deputy(person: User, deputy_name: str, *, first_day: date, last_day: da
     Raises ValueError, with words for the person, unless the deputy works in a team in which the person decides.
     """
     if not now.date() <= first_day <= last_day or last_day - first_day > timedelta(days=MAX_DAYS):
-        raise ValueError(f"The days begin today or later and are at most {MAX_DAYS}.")
+        raise ValueError(_("The days begin today or later and are at most %(limit)s.") % {"limit": MAX_DAYS})
     deputy = User.objects.filter(username=deputy_name.strip(), is_active=True).first()
     if deputy is not None and deputy.pk == person.pk:
-        raise ValueError("Nobody is their own deputy.")
+        raise ValueError(_("Nobody is their own deputy."))
     if deputy is None or not possible_deputies(person).filter(pk=deputy.pk).exists():
         raise ValueError(WHO_MAY)
     if Deputy.objects.filter(person=person, ended_at=None, last_day__gte=now.date()).count() >= MAX_OPEN:
-        raise ValueError(f"You have named {MAX_OPEN} deputies already. End one of them first.")
+        raise ValueError(_("You have named %(limit)s deputies already. End one of them first.") % {"limit": MAX_OPEN})
     return Deputy.objects.create(person=person, deputy=deputy, first_day=first_day, last_day=last_day, named_at=now)
 
 

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from jobs import bounds, spec
 from jobs.models import Draft, Team
@@ -27,7 +28,7 @@ def save_draft(
     """
     body = spec.rest_body(submission.job)
     if not bounds.is_storable_json(body):
-        raise NotKept("It holds a NUL character or half of a character, which cannot be kept.")
+        raise NotKept(_("It holds a NUL character or half of a character, which cannot be kept."))
     with transaction.atomic():
         draft = Draft.objects.create(
             owner=by,

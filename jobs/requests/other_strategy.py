@@ -12,6 +12,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from jobs import budgets, spec, transitions
 from jobs.assessment import Assessment, assess
@@ -57,9 +58,9 @@ def approve_as(
     NotAllowed, with nothing written, where the job may not run under the strategy; ValueError for an unknown one.
     """
     if strategy not in STRATEGIES:
-        raise ValueError("Choose a strategy that there is.")
+        raise ValueError(_("Choose a strategy that there is."))
     if cap_usd is not None and not 0 < cap_usd < MAX_CAP:
-        raise ValueError("A cap is an amount over $0.")
+        raise ValueError(_("A cap is an amount over $0."))
     check_is_ours(job)
     with transaction.atomic():
         budgets.hold_budgets(job.team_id)
@@ -68,7 +69,7 @@ def approve_as(
             return False
         assessments = _assess(found.waiting, _bodies(found.waiting, strategy), now)
         if expected_usd is not None and _expected(assessments[0]) != expected_usd:
-            raise Changed("What the job costs under that strategy has changed since you opened it. Check it anew.")
+            raise Changed(_("What the job costs under that strategy has changed since you opened it. Check it anew."))
         requested = {each.pk: found.asked[each.pk].requested_spec or each.spec for each in found.waiting}
         asks_requester = not terms_of(current_version(job.team)).approvers_choose_strategy
         _ask_anew(found.waiting, assessments, by, found.asked, now, asks_requester=asks_requester)
@@ -84,10 +85,10 @@ def approve_as(
 def _bodies(jobs: Sequence[Job], strategy: str) -> list[spec.Submission]:
     """Return the jobs as they would be sent under another strategy; raise Changed and ValueError as `approve_as`."""
     if any(job.strategy == strategy for job in jobs):
-        raise Changed("The job runs under that strategy already. Check it anew, then decide.")
+        raise Changed(_("The job runs under that strategy already. Check it anew, then decide."))
     bodies = [STRATEGIES[strategy].apply(submission_of(job)) for job in jobs]
     if any(strategy_of(body).key != strategy for body in bodies):
-        raise ValueError("That strategy needs a value, such as the name of a resource, that the requester gives.")
+        raise ValueError(_("That strategy needs a value, such as the name of a resource, that the requester gives."))
     return bodies
 
 
@@ -137,7 +138,7 @@ def keep_request(job: Job, *, by: User, now: datetime, digest: str | None = None
 def _proposed(job: Job, by: User, digest: str | None) -> tuple[list[Job], Mapping[Any, Approval]]:
     """Lock the jobs whose changed strategy waits for the requester, and return them with their questions."""
     if job.owner_id != by.pk:
-        raise NotPermitted("Only who requested the job accepts another strategy for it.")
+        raise NotPermitted(_("Only who requested the job accepts another strategy for it."))
     check_may_request(by, job.team)
     budgets.hold_budgets(job.team_id)
     waiting = lock_waiting(job)

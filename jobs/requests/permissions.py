@@ -1,6 +1,7 @@
 """Who may do what to a job: roles in its team, and jobs that are only watched."""
 
 from django.contrib.auth.models import User
+from django.utils.translation import gettext as _
 
 from jobs.errors import NotPermitted
 from jobs.models import Job, Membership, Role, Team
@@ -10,7 +11,7 @@ def check_is_ours(job: Job) -> None:
     """Raise NotPermitted for an adopted job."""
     if job.is_adopted:
         raise NotPermitted(
-            "This job was made outside Trainboard and is only watched here; whoever made it changes it at Vertex AI."
+            _("This job was made outside Trainboard and is only watched here; whoever made it changes it at Vertex AI.")
         )
 
 
@@ -26,4 +27,4 @@ def role_of(by: User, *, team_id: int) -> str | None:
 def check_may_request(by: User, team: Team) -> None:
     """Raise NotPermitted unless `by` is a member of `team` whose role may request jobs."""
     if role_of(by, team_id=team.pk) not in {Role.ENGINEER, Role.APPROVER, Role.LEAD}:
-        raise NotPermitted(f"Only engineers, approvers and leads of {team} request jobs for it.")
+        raise NotPermitted(_("Only engineers, approvers and leads of %(team)s request jobs for it.") % {"team": team})

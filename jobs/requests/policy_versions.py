@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from jobs.bounds import is_storable_json
 from jobs.errors import NotPermitted
@@ -24,8 +25,9 @@ class SavedMeanwhile(Exception):
 
     def __init__(self, current: PolicyVersion | None) -> None:
         self.current = current
-        name = current.saved_by.get_username() if current is not None else "Somebody"
-        super().__init__(f"{name} has saved another version meanwhile. Compare it with yours, then save again.")
+        name = current.saved_by.get_username() if current is not None else _("Somebody")
+        words = _("%(person)s has saved another version meanwhile. Compare it with yours, then save again.")
+        super().__init__(words % {"person": name})
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +85,10 @@ def save_policy(
     of the team, ValueError for rules that cannot be kept, SavedMeanwhile where `base` is not the current version.
     """
     if role_of(by, team_id=team.pk) != Role.LEAD:
-        raise NotPermitted(f"Only leads of {team} change its policy.")
+        raise NotPermitted(_("Only leads of %(team)s change its policy.") % {"team": team})
     stored = RULES.dump_python(RULES.validate_python(tuple(rules)), mode="json", exclude_defaults=True)
     if not is_storable_json([stored, note]):
-        raise ValueError("The policy holds a character that cannot be kept.")
+        raise ValueError(_("The policy holds a character that cannot be kept."))
     _check_approvers(team, rules)
     with transaction.atomic():
         Policy.objects.get_or_create(team=team)
@@ -114,6 +116,12 @@ def _check_approvers(team: Team, rules: Sequence[Rule]) -> None:
     known = set(deciding.values_list("user__username", flat=True))
     for number, rule in enumerate(rules, 1):
         if strange := sorted(set(rule.approvers) - known):
-            raise ValueError(f"Rule {number}: {', '.join(strange)} is no approver or lead of {team}.")
+            raise ValueError(
+                _("Rule %(number)s: %(strange)s is no approver or lead of %(team)s.")
+                % {"number": number, "strange": ", ".join(strange), "team": team}
+            )
         if rule.approvers and len(set(rule.approvers)) < rule.approvals:
-            raise ValueError(f"Rule {number} needs {rule.approvals} approvals and names fewer people.")
+            raise ValueError(
+                _("Rule %(number)s needs %(approvals)s approvals and names fewer people.")
+                % {"number": number, "approvals": rule.approvals}
+            )

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from django.contrib.auth.models import User
+from django.utils.translation import gettext as _
 
 from jobs import strategies
 from jobs.errors import NotPermitted
@@ -45,9 +46,9 @@ def set_severity(code: str, severity: str, *, by: User, note: str, now: datetime
     Raises NotPermitted unless `by` is a site admin, ValueError for a code or severity that does not exist.
     """
     if not by.is_superuser:
-        raise NotPermitted("Only an admin of this site changes what its rules weigh.")
+        raise NotPermitted(_("Only an admin of this site changes what its rules weigh."))
     if code not in strategies.RULES:
-        raise ValueError(f"There is no rule “{code}”.")
+        raise ValueError(_("There is no rule “%(code)s”.") % {"code": code})
     if severity not in CHOICES:
-        raise ValueError(f"A rule can be set to {', '.join(CHOICES)}.")
+        raise ValueError(_("A rule can be set to %(choices)s.") % {"choices": ", ".join(CHOICES)})
     RuleSetting.objects.create(code=code, severity=severity, set_by=by, set_at=now, note=note.strip()[:200])

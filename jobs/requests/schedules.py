@@ -6,10 +6,11 @@ The spec itself never changes, so whoever may change a schedule of somebody else
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, available_timezones
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
 
 from jobs import bounds, cron, spec
 from jobs.errors import NotPermitted
@@ -56,12 +57,14 @@ def create_schedule(
     check_may_request(by, team)
     body = spec.rest_body(submission.job)
     if holds_mask(mask_secrets(body)):
-        words = "It holds what looks like a secret, which a schedule does not keep. Name it in Secret Manager instead."
+        words = _(
+            "It holds what looks like a secret, which a schedule does not keep. Name it in Secret Manager instead."
+        )
         raise NotUsable("name", words)
     if not bounds.is_storable_json(body):
-        raise NotUsable("name", "Its request holds characters that cannot be kept.")
+        raise NotUsable("name", _("Its request holds characters that cannot be kept."))
     if Schedule.objects.filter(team=team).count() >= MAX_OF_TEAM:
-        raise NotUsable("name", f"A team has at most {MAX_OF_TEAM} schedules; delete one first.")
+        raise NotUsable("name", _("A team has at most %(limit)s schedules; delete one first.") % {"limit": MAX_OF_TEAM})
     row = Schedule(
         team=team,
         owner=by,
@@ -98,7 +101,7 @@ def resume_schedule(row: Schedule, *, by: User, now: datetime) -> None:
         fresh.is_enabled, fresh.paused_because, fresh.updated_at = True, "", now
         fresh.next_at = next_of(fresh, now)
         if fresh.next_at is None:
-            raise NotUsable("last_day", "Its last day is over; give it a later one.")
+            raise NotUsable("last_day", _("Its last day is over; give it a later one."))
         fresh.save()
 
 
@@ -125,7 +128,7 @@ def may_change(row: Schedule, by: User) -> bool:
 def check_may_change(row: Schedule, by: User) -> None:
     """Raise NotPermitted unless `may_change`."""
     if not may_change(row, by):
-        raise NotPermitted("Only its owner and leads of the team change a schedule.")
+        raise NotPermitted(_("Only its owner and leads of the team change a schedule."))
 
 
 def next_of(row: Schedule, after: datetime) -> datetime | None:
@@ -151,17 +154,17 @@ def submission_of(row: Schedule, moment: datetime) -> spec.Submission:
 def _save(row: Schedule, times: Times, now: datetime) -> Schedule:
     name = " ".join(bounds.clean(times.name).split())
     if not 0 < len(name) <= MAX_NAME_LENGTH:
-        raise NotUsable("name", f"Give it a name of at most {MAX_NAME_LENGTH} characters.")
+        raise NotUsable("name", _("Give it a name of at most %(limit)s characters.") % {"limit": MAX_NAME_LENGTH})
     if problem := cron.problem_of(times.cron, times.time_zone, now.astimezone(UTC)):
-        raise NotUsable("time_zone" if "time zone" in problem else "cron", problem)
+        raise NotUsable("time_zone" if times.time_zone not in available_timezones() else "cron", problem)
     row.name, row.cron, row.time_zone = name, " ".join(times.cron.split()), times.time_zone
     row.allows_overlap, row.last_day, row.updated_at = times.allows_overlap, times.last_day, now
     row.next_at = next_of(row, now) if row.is_enabled else None
     if row.is_enabled and row.next_at is None:
-        raise NotUsable("last_day", "It is not due before its last day is over.")
+        raise NotUsable("last_day", _("It is not due before its last day is over."))
     try:
         with transaction.atomic():
             row.save()
     except IntegrityError:
-        raise NotUsable("name", "The team has a schedule of this name already.") from None
+        raise NotUsable("name", _("The team has a schedule of this name already.")) from None
     return row

@@ -5,6 +5,7 @@ from decimal import Decimal
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
 
 from jobs import spec
 from jobs.errors import NotPermitted
@@ -22,7 +23,7 @@ class NameTaken(NameNotUsable):
     """Another template of the team has this name; `template` is that one."""
 
     def __init__(self, template: Template) -> None:
-        super().__init__(f"{template.team} has a template of this name already.")
+        super().__init__(_("%(team)s has a template of this name already.") % {"team": template.team})
         self.template = template
 
 
@@ -120,9 +121,12 @@ def usable(name: str) -> str:
     """Return the name as it is kept: one line without blanks around it. Raises NameNotUsable."""
     name = _tidy(name)
     if not name:
-        raise NameNotUsable("Give the template a name.")
+        raise NameNotUsable(_("Give the template a name."))
     if len(name) > MAX_NAME_LENGTH:
-        raise NameNotUsable(f"A name has at most {MAX_NAME_LENGTH} characters; this one has {len(name)}.")
+        raise NameNotUsable(
+            _("A name has at most %(limit)s characters; this one has %(number)s.")
+            % {"limit": MAX_NAME_LENGTH, "number": len(name)}
+        )
     return name
 
 
@@ -147,9 +151,9 @@ def _tidy(text: str) -> str:
 
 def _taken(team: Team, name: str) -> NameNotUsable:
     other = Template.objects.filter(team=team, name=name).select_related("team").first()
-    return NameTaken(other) if other else NameNotUsable("Another template had this name a moment ago; try again.")
+    return NameTaken(other) if other else NameNotUsable(_("Another template had this name a moment ago; try again."))
 
 
 def _check_may_write(team: Team, by: User) -> None:
     if role_of(by, team_id=team.pk) not in {Role.ENGINEER, Role.APPROVER, Role.LEAD}:
-        raise NotPermitted(f"Only engineers, approvers and leads of {team} change its templates.")
+        raise NotPermitted(_("Only engineers, approvers and leads of %(team)s change its templates.") % {"team": team})

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from jobs import transitions, vertex
 from jobs.errors import NotPermitted
@@ -48,7 +49,9 @@ def delete(job: Job, *, by: User, now: datetime) -> bool:
     """
     check_is_ours(job)
     if not _is_allowed(job, by, role_of(by, team_id=job.team_id)):
-        raise NotPermitted(f"Only its owner, approvers and leads of {job.team} delete this job at Vertex AI.")
+        raise NotPermitted(
+            _("Only its owner, approvers and leads of %(team)s delete this job at Vertex AI.") % {"team": job.team}
+        )
     with transaction.atomic():
         if not can_be_deleted(Job.objects.select_for_update().get(pk=job.pk)):
             return False

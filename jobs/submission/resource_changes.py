@@ -13,6 +13,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
 
 from jobs import vertex
 from jobs.connection import client
@@ -54,7 +55,7 @@ def ask(
     Raises NotPermitted for everybody but the team's approvers and leads.
     """
     if not may_change(by, team):
-        raise NotPermitted(f"Only approvers and leads of {team} change persistent resources.")
+        raise NotPermitted(_("Only approvers and leads of %(team)s change persistent resources.") % {"team": team})
     try:
         with transaction.atomic():
             return ResourceChange.objects.create(

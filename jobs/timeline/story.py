@@ -3,6 +3,9 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from django.utils.translation import gettext_lazy
 
 from jobs.models import Job, JobEvent
 from jobs.states import FINISHED, LOCAL, JobState
@@ -10,10 +13,13 @@ from jobs.timeline.attempts import Attempts, attempts
 from jobs.timeline.replicas import Heard, Lane, Mark, replica_lane
 from jobs.timeline.spans import BILLABLE, Span, billable, state_spans
 
-PHASES: dict[str, str] = {
-    JobState.AWAITING_APPROVAL: "approval",
-    JobState.APPROVED: "our queue",
-    JobState.SUBMITTING: "submitting",
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+PHASES: "dict[str, StrOrPromise]" = {
+    JobState.AWAITING_APPROVAL: gettext_lazy("approval"),
+    JobState.APPROVED: gettext_lazy("our queue"),
+    JobState.SUBMITTING: gettext_lazy("submitting"),
     JobState.QUEUED: "QUEUED",
     JobState.PENDING: "PENDING",
 }
@@ -101,7 +107,7 @@ def _phases(spans: Sequence[Span], now: datetime) -> list[Phase]:
     for span in spans:
         if span.state in BILLABLE or span.state in FINISHED:
             break
-        name = PHASES.get(span.state, span.state)
+        name = str(PHASES.get(span.state, span.state))
         before = phases[name].length if name in phases else timedelta()
         phases[name] = Phase(name, before + span.length(now), span.end is None)
     return list(phases.values())

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 
+from django.utils.translation import gettext as _
+
 from jobs.bounds import bounded
 from jobs.cost.actual import for_time
 from jobs.cost.trials import machine_time_left, time_left
@@ -79,7 +81,7 @@ def wait_words(job: Job, trial: Trial) -> str:
     if trial.state in ENDED:
         return ""
     if trial.state == "REQUESTED":
-        return "requested; Vertex AI has not begun it yet"
+        return _("requested; Vertex AI has not begun it yet")
     states = machine_states(trial)
     if not states or billable(states[-1:]):
         return ""
@@ -87,7 +89,7 @@ def wait_words(job: Job, trial: Trial) -> str:
         return trial.job_error.partition("\n")[0]
     state = states[-1].state
     if state not in WAITING_AT_VERTEX:
-        return f"its custom job is {state}"
+        return _("its custom job is %(state)s") % {"state": state}
     return waiting_words(job.strategy, state, has_run=bool(billable(states)))
 
 
@@ -96,11 +98,12 @@ def to_come_words(study: Study) -> str:
     if not study.to_come:
         return ""
     if study.under_way < study.parallel:
-        return "Vertex AI begins them soon"
+        return _("Vertex AI begins them soon")
     running, waiting = study.running, study.waiting
     if not waiting:
-        return f"{running} of {study.parallel} parallel trials are running"
-    return f"{study.under_way} of {study.parallel} parallel trials are under way: {running} running, {waiting} waiting"
+        return _("%(running)s of %(all)s parallel trials are running") % {"running": running, "all": study.parallel}
+    words = _("%(begun)s of %(all)s parallel trials are under way: %(running)s running, %(waiting)s waiting")
+    return words % {"begun": study.under_way, "all": study.parallel, "running": running, "waiting": waiting}
 
 
 def outlook(job: Job, study: Study, now: datetime) -> Outlook | None:

@@ -3,11 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from jobs.models import Job
 from jobs.states import WAITING_AT_VERTEX, JobState
 from jobs.timeline.holdings import Holding, Key, resource_id_of
 
-PREPARED = "machines are being prepared"
+PREPARED = gettext_lazy("machines are being prepared")
 MAX_NAMES = 3
 """Holders that one line names."""
 
@@ -29,22 +32,22 @@ def wait_reason(job: Job, held: Mapping[Key, Holding] | None = None) -> WaitReas
     `is_shown = False`.
     """
     if job.cancel_requested_at is not None and not job.is_finished and job.cancel_sent_at is None:
-        return WaitReason("Vertex AI", job.last_error or "the cancellation is on its way")
+        return WaitReason("Vertex AI", job.last_error or _("the cancellation is on its way"))
     if held is not None and job.strategy == "persistent" and (reason := _of_resource(job, held)) is not None:
         return reason
     match job.state:
         case JobState.AWAITING_APPROVAL:
-            return WaitReason("approver", "waits for an approver of the team")
+            return WaitReason("approver", _("waits for an approver of the team"))
         case JobState.APPROVED:
-            return WaitReason("Trainboard", job.last_error or "waits for a worker to submit it")
+            return WaitReason("Trainboard", job.last_error or _("waits for a worker to submit it"))
         case JobState.SUBMITTING:
-            return WaitReason("Vertex AI", job.last_error or "being sent to Vertex AI")
+            return WaitReason("Vertex AI", job.last_error or _("being sent to Vertex AI"))
         case JobState.PENDING if job.restarts and job.started_at is None:
-            return WaitReason("Vertex AI", "the region was out of capacity; Vertex AI tries again")
+            return WaitReason("Vertex AI", _("the region was out of capacity; Vertex AI tries again"))
         case JobState.QUEUED | JobState.PENDING:
             return WaitReason("Vertex AI", waiting_words(job.strategy, job.state, has_run=bool(job.restarts)))
         case JobState.CANCELLING:
-            return WaitReason("Vertex AI", "is being cancelled; it may still end by itself first")
+            return WaitReason("Vertex AI", _("is being cancelled; it may still end by itself first"))
     return None
 
 
@@ -52,15 +55,15 @@ def waiting_words(strategy: str, state: str, *, has_run: bool) -> str:
     """Return why a job that Vertex AI has QUEUED or PENDING does not run; the custom job of a trial likewise."""
     if state == JobState.PENDING:
         if has_run:
-            return "gets machines again after a restart"
-        return "waits for its machines, or they are being prepared" if strategy == "flex_start" else PREPARED
+            return _("gets machines again after a restart")
+        return _("waits for its machines, or they are being prepared") if strategy == "flex_start" else str(PREPARED)
     words = {
-        "flex_start": "waits until all its machines are free at once",
-        "spot": "waits for Spot capacity or quota",
-        "persistent": "waits for free replicas of its persistent resource",
-        "reservation": "waits for its reservation",
+        "flex_start": _("waits until all its machines are free at once"),
+        "spot": _("waits for Spot capacity or quota"),
+        "persistent": _("waits for free replicas of its persistent resource"),
+        "reservation": _("waits for its reservation"),
     }
-    return words.get(strategy, "waits for quota or to be processed")
+    return words.get(strategy, _("waits for quota or to be processed"))
 
 
 def _of_resource(job: Job, held: Mapping[Key, Holding]) -> WaitReason | None:
@@ -70,20 +73,22 @@ def _of_resource(job: Job, held: Mapping[Key, Holding]) -> WaitReason | None:
     name = resource_id_of(job)
     found = held.get((job.project, job.region, name))
     if found is None:
-        return WaitReason("persistent resource", f"waits for the persistent resource {name}, which is unknown here")
+        words = _("waits for the persistent resource %(name)s, which is unknown here")
+        return WaitReason("persistent resource", words % {"name": name})
     if found.resource.gone_at is not None:
-        return WaitReason("persistent resource", f"waits for the persistent resource {name}, which is gone")
+        words = _("waits for the persistent resource %(name)s, which is gone")
+        return WaitReason("persistent resource", words % {"name": name})
     if found.resource.state != "RUNNING":
-        return WaitReason(
-            "persistent resource", f"waits for the persistent resource {name}: it is {found.resource.state}"
-        )
+        words = _("waits for the persistent resource %(name)s: it is %(state)s")
+        return WaitReason("persistent resource", words % {"name": name, "state": found.resource.state})
     wanted = found.wanted(job)
     short = next((at for at, count in wanted.items() if found.free(at) < count), None)
     if short is not None:
         return WaitReason("persistent resource", _full(name, found, short, wanted[short]))
     if job.state == JobState.QUEUED and wanted:
         at = next(iter(wanted))
-        return WaitReason("Vertex AI", f"{name} has {_share(found, at)}; waits for Vertex AI to give them")
+        words = _("%(name)s has %(share)s; waits for Vertex AI to give them")
+        return WaitReason("Vertex AI", words % {"name": name, "share": _share(found, at)})
     return None
 
 
@@ -93,10 +98,13 @@ def _full(name: str, found: Holding, at: int, wanted: int) -> str:
     shown = {job: count for job, count in holders.items() if getattr(job, "is_shown", True)}
     named = [f"{job.display_name} ({count})" for job, count in list(shown.items())[:MAX_NAMES]]
     others = found.used(at) - sum(list(shown.values())[:MAX_NAMES])
-    named += [f"other jobs ({others})"] if others > 0 else []
-    by = f", held by {', '.join(named)}" if named else ""
-    return f"{name} is full: {_share(found, at)}, it needs {wanted}{by}"
+    named += [_("other jobs (%(number)s)") % {"number": others}] if others > 0 else []
+    words = _("%(name)s is full: %(share)s, it needs %(wanted)s")
+    if named:
+        words = _("%(name)s is full: %(share)s, it needs %(wanted)s, held by %(holders)s")
+    return words % {"name": name, "share": _share(found, at), "wanted": wanted, "holders": ", ".join(named)}
 
 
 def _share(found: Holding, at: int) -> str:
-    return f"{found.free(at)} of {found.resource_pools[at].most_replicas} replicas free"
+    words = _("%(free)s of %(all)s replicas free")
+    return words % {"free": found.free(at), "all": found.resource_pools[at].most_replicas}

@@ -1,7 +1,10 @@
 """Pages in the language of whoever reads them: which one that is, and that no text of a page stays English."""
 
 import re
+from collections.abc import Iterable
+from datetime import timedelta
 from html.parser import HTMLParser
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +13,9 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
 
-from dashboard.access.reader import zone_names
-from tests.pages.conftest import SignIn
+from dashboard.access.reader import FILES, zone_names
+from jobs.models import Schedule, ScheduleRun
+from tests.pages.conftest import MakeJob, SignIn
 from tests.pages.test_every_address import ACCESS, NO_ONE, address_of, keys, patterns
 from tests.support.pseudo import pseudo_language
 
@@ -29,6 +33,15 @@ AS_IT_IS = frozenset({"code", "kbd", "samp", "pre", "script", "style", "bdi"})
 SPOKEN = frozenset({"aria-label", "title", "placeholder", "alt"})
 ENGLISH = re.compile(r"\b(the|of|is|are|for|not|no|to|and|was|has|with|that|which|where|it|this|an)\b")
 """Words that no sentence is without, and that no name of the tests has."""
+NAMES = frozenset(
+    "admin owner lead viewer engineer vision training pool base example nightly resnet "  # of the test's rows
+    "spot standard reservation persistent resource flex start strategy "  # of the API
+    "trainboard vertex gcloud python curl rest slack google cloud disk pod min".split()
+)
+"""Words that stand in translated texts and are names too."""
+STAYS = frozenset({"First name", "Last name"})
+"""Labels that Django translates, though not into the language of the test."""
+STATES = ("running", "queued", "pending", "succeeded", "failed", "cancelled", "submit_failed")
 
 
 class Texts(HTMLParser):
@@ -91,22 +104,55 @@ def test_every_text_of_a_template_is_marked(path: Path) -> None:
     assert [(line, text.strip()) for line, text in texts_of(html) if WORD.search(text)] == []
 
 
-def test_no_sentence_of_a_page_is_english_only(
-    keys: dict[str, Any], admin: User, signed_in: SignIn, tmp_path: Path
-) -> None:
-    wrong = {}
-    with pseudo_language(tmp_path):
-        client = signed_in(admin)
-        for pattern in patterns():
-            address = address_of(pattern, keys)
-            answer = client.get(address) if ACCESS[str(pattern.name)].get != NO_ONE else None
-            if answer is None or "html" not in answer.headers.get("content-type", ""):
-                continue
-            texts = (" ".join(text.split()) for _, text in texts_of(answer.content.decode()))
-            if left := [text for text in texts if ENGLISH.search(text) and text.replace(" ", "_") not in zone_names()]:
-                wrong[address] = left
+@pytest.fixture
+def drawn(keys: dict[str, Any], make_job: MakeJob) -> list[str]:
+    """Return what the crawl asks for: every address with a page, and the pages of a job in each state."""
+    jobs = [make_job(state) for state in STATES]
+    schedule = Schedule.objects.get()
+    for number, outcome in enumerate(ScheduleRun.Outcome.values):
+        at = schedule.created_at - timedelta(days=number)
+        ScheduleRun.objects.create(schedule=schedule, moment=at, made_at=at, outcome=outcome)
+    served = [each for each in patterns() if ACCESS[str(each.name)].get != NO_ONE]
+    addresses = [address_of(each, keys) for each in served]
+    return [*(each for each in addresses if not each.endswith(FILES)), *(f"/jobs/{job.pk}/" for job in jobs)]
 
-    assert wrong == {}
+
+def pages(client: Client, addresses: list[str]) -> dict[str, str]:
+    """Return {address: HTML} of the pages among the answers."""
+    answers = {each: client.get(each) for each in addresses}
+    return {
+        address: answer.content.decode()
+        for address, answer in answers.items()
+        if "html" in answer.headers.get("content-type", "") and answer.status_code != HTTPStatus.BAD_REQUEST
+    }
+
+
+def words_of(texts: Iterable[str]) -> set[str]:
+    """Return the words of texts as they are looked up, without placeholders and elements."""
+    plain = (re.sub(r"%\(\w+\)s|<[^>]*>", " ", text) for text in texts)
+    return {word.lower() for text in plain for word in re.findall(r"(?<![\w.-])[A-Za-z][a-z]{2,}(?![\w-])", text)}
+
+
+def english_in(html: str, known: set[str]) -> list[str]:
+    """Return the texts of a page that have a word which is translated elsewhere, or that read as a sentence."""
+    texts = (" ".join(text.split()) for _, text in texts_of(html))
+    own = (text for text in texts if text not in STAYS and text.replace(" ", "_") not in zone_names())
+    return [text for text in own if ENGLISH.search(text) or words_of([text]) & known]
+
+
+def test_no_text_of_a_page_is_english_only(drawn: list[str], admin: User, signed_in: SignIn, tmp_path: Path) -> None:
+    """The pages are drawn in English before and after, so that nothing which a process keeps is of another language."""
+    client = signed_in(admin)
+    before = pages(client, drawn)
+    with pseudo_language(tmp_path) as texts:
+        known = words_of(texts) - NAMES
+        drawn_in_pseudo = pages(client, drawn)
+    after = pages(client, drawn)
+
+    wrong = {f"{address}: {text}" for address, html in drawn_in_pseudo.items() for text in english_in(html, known)}
+    assert sorted(wrong) == []
+    assert before.keys() == drawn_in_pseudo.keys() == after.keys()
+    assert [address for address, html in after.items() if "⟦" in html] == []
 
 
 def choose(client: Client, language: str) -> int:
@@ -118,6 +164,12 @@ def language_of(client: Client, **headers: str) -> str | None:
     answer = client.get("/account/", headers=headers)
     assert f'<html lang="{answer["Content-Language"]}"' in answer.content.decode()
     return answer["Content-Language"]
+
+
+def file_of(client: Client, address: str, **headers: str) -> bytes:
+    answer = client.get(address, headers=headers)
+    assert answer["Content-Language"] == "en"
+    return answer.getvalue()
 
 
 @pytest.mark.both_databases
@@ -142,3 +194,32 @@ class TestWhichLanguage:
 
     def test_of_a_page_before_sign_in(self, client: Client) -> None:
         assert client.get("/accounts/login/", headers={"accept-language": "id"})["Content-Language"] == "id"
+
+    def test_of_files_and_the_api_is_english(self, owner: User, signed_in: SignIn, make_job: MakeJob) -> None:
+        job, client = make_job("failed"), signed_in(owner)
+        addresses = [
+            "/history/jobs.csv",
+            "/history/jobs.json",
+            f"/jobs/{job.pk}/log.txt",
+            f"/jobs/{job.pk}/events.json",
+        ]
+        before = [file_of(client, each) for each in addresses]
+        assert choose(client, "es") == 302
+
+        assert [file_of(client, each, **{"accept-language": "pt"}) for each in addresses] == before
+        assert client.get("/api/v1/jobs")["Content-Language"] == "en"
+
+    def test_of_a_refusal_is_that_of_the_page(self, owner: User, signed_in: SignIn) -> None:
+        client = signed_in(owner)
+        assert choose(client, "es") == 302
+        answer = client.post("/rules/region_is_given/", {"severity": "off"}, follow=True)
+
+        assert "Solo un administrador de este sitio cambia la gravedad de sus reglas." in answer.content.decode()
+
+    def test_is_none_of_a_team_that_one_is_not_in(self, make_job: MakeJob, stranger: User, signed_in: SignIn) -> None:
+        client = signed_in(stranger)
+        assert choose(client, "es") == 302
+        answer = client.get(f"/jobs/{make_job('failed').pk}/")
+
+        assert answer.status_code == HTTPStatus.NOT_FOUND
+        assert "Página no encontrada" in answer.content.decode()

@@ -4,8 +4,9 @@ A page drawn in it shows which of its words nobody can translate. The code is th
 Trainboard does not offer.
 """
 
+import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from pathlib import Path
 
 import polib
@@ -14,15 +15,23 @@ from django.core.management import call_command
 from django.test import override_settings
 
 CODE = "eo"
-IGNORED = ["tests/*", "bench/*", "docs/*", "emulator/*", "var/*", ".*", "dashboard/locale/*", "jobs/migrations/*"]
+SOURCES = ("dashboard", "jobs", "templates")
+"""Folders with texts for people."""
 
 
 def extract(folder: Path, code: str = CODE) -> polib.POFile:
-    """Return every text of the project that is marked for translation, written into a folder; runs gettext."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with override_settings(LOCALE_PATHS=[str(folder)]):
-        call_command("makemessages", locale=[code], ignore_patterns=IGNORED, verbosity=0)
-    return polib.pofile(str(folder / code / "LC_MESSAGES" / "django.po"))
+    """Return every text of the project that is marked for translation, written into a folder; runs gettext.
+
+    From a copy of the code, for Django writes what it makes of templates beside them, where other tests would find it.
+    """
+    copy, locale = folder / "source", folder / "locale"
+    locale.mkdir(parents=True)
+    for name in SOURCES:
+        left_out = shutil.ignore_patterns("locale", "migrations", "static", "__pycache__")
+        shutil.copytree(Path(settings.BASE_DIR, name), copy / name, ignore=left_out)
+    with override_settings(LOCALE_PATHS=[str(locale)]), chdir(copy):
+        call_command("makemessages", locale=[code], verbosity=0)
+    return polib.pofile(str(locale / code / "LC_MESSAGES" / "django.po"))
 
 
 def bracketed(text: str) -> str:
@@ -32,8 +41,8 @@ def bracketed(text: str) -> str:
 
 
 @contextmanager
-def pseudo_language(folder: Path) -> Iterator[None]:
-    """Offer the language as the only one beside English, and write every page in it."""
+def pseudo_language(folder: Path) -> Iterator[list[str]]:
+    """Offer the language as the only one beside English, and write every page in it; return what was marked."""
     texts = extract(folder)
     for entry in texts:
         entry.flags = [flag for flag in entry.flags if flag != "fuzzy"]
@@ -41,7 +50,8 @@ def pseudo_language(folder: Path) -> Iterator[None]:
             entry.msgstr_plural = {0: bracketed(entry.msgid), 1: bracketed(entry.msgid_plural)}
         else:
             entry.msgstr = bracketed(entry.msgid)
-    texts.save_as_mofile(str(folder / CODE / "LC_MESSAGES" / "django.mo"))
+    locale = folder / "locale"
+    texts.save_as_mofile(str(locale / CODE / "LC_MESSAGES" / "django.mo"))
     offered = [("en", "English"), (CODE, "Brackets")]
-    with override_settings(LANGUAGES=offered, LANGUAGE_CODE=CODE, LOCALE_PATHS=[str(folder), *settings.LOCALE_PATHS]):
-        yield
+    with override_settings(LANGUAGES=offered, LANGUAGE_CODE=CODE, LOCALE_PATHS=[str(locale), *settings.LOCALE_PATHS]):
+        yield [text for entry in texts for text in (entry.msgid, entry.msgid_plural) if text]

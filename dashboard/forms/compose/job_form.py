@@ -29,6 +29,10 @@ def new_key() -> str:
     return uuid4().hex
 
 
+FORMAT_WORDS: dict[str, Any] = {"gcloud": _("gcloud command")}
+"""What a format is called where that is more than a name."""
+
+
 class JobForm(CarryingForm):
     """What belongs to the whole job."""
 
@@ -95,7 +99,7 @@ class JobForm(CarryingForm):
     written = forms.ChoiceField(
         label=_("Written as"),
         required=False,
-        choices=lambda: [(found.key, found.label) for found in FORMATS.values()],
+        choices=lambda: [(key, FORMAT_WORDS.get(key, found.label)) for key, found in FORMATS.items()],
         initial="rest",
         widget=forms.RadioSelect,
     )

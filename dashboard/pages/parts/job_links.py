@@ -7,6 +7,8 @@ own. Read 2026-11-22.
 
 from urllib.parse import quote
 
+from django.utils.translation import gettext as _
+
 from dashboard.pages.parts.log_command import filter_of
 from dashboard.pages.parts.stored_spec import spec_of
 from jobs.models import Job
@@ -29,17 +31,17 @@ def links_of(job: Job, *, may_enter: bool = True) -> list[tuple[str, str]]:
         return []
     project, region, number = (quote(part, safe="") for part in (job.project, job.region, job.remote_id))
     page = f"{CONSOLE}/agent-platform/locations/{region}/training/{number}?project={project}"
-    links = [("Cloud console", page)]
+    links = [(_("Cloud console"), page)]
     if query := filter_of(job):
-        links.append(("Logs Explorer", f"{CONSOLE}/logs/query;query={quote(query, safe='')}?project={project}"))
+        links.append((_("Logs Explorer"), f"{CONSOLE}/logs/query;query={quote(query, safe='')}?project={project}"))
     if folder := output_folder(job.spec).removeprefix("gs://").rstrip("/"):
-        links.append(("Output folder", f"{CONSOLE}/storage/browser/{quote(folder, safe='/')}?project={project}"))
+        links.append((_("Output folder"), f"{CONSOLE}/storage/browser/{quote(folder, safe='/')}?project={project}"))
     if board := _tensorboard(job):
         links.append(("TensorBoard", board))
     if spec_of(job).get("enableWebAccess") is True and job.running_since is not None and may_enter:
         shells = sorted((job.web_access_uris or {}).items())[:MAX_SHELLS]
-        links += [(f"Interactive shell: {name}", uri) for name, uri in shells]
-        links += [] if shells else [("Interactive shell, in the console", page)]
+        links += [(_("Interactive shell: %(name)s") % {"name": name}, uri) for name, uri in shells]
+        links += [] if shells else [(_("Interactive shell, in the console"), page)]
     return links
 
 

@@ -3,7 +3,10 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from dashboard.pages.parts.stored_spec import spec_of
 from dashboard.queries.jobs import list_events
@@ -19,7 +22,10 @@ from jobs.strategies import STRATEGIES
 from jobs.strategies.rules.scheduling import DEFAULT_TIMEOUT
 
 ENDED_BADLY = frozenset({JobState.FAILED, JobState.EXPIRED, JobState.SUBMIT_FAILED})
-SHORT = {"over_ask_limit": "may cost more than the team's limit", "cost_unknown": "cost not known"}
+SHORT = {
+    "over_ask_limit": gettext_lazy("may cost more than the team's limit"),
+    "cost_unknown": gettext_lazy("cost not known"),
+}
 """Short texts for the findings of `jobs.policy` in a list: the amounts are in the row's cost."""
 
 
@@ -141,31 +147,51 @@ def obstacle_of(job: Job) -> Diagnosis | None:
     return known if known is not None and known.cause != "unknown" else None
 
 
-def why(job: Job, held: Holdings | None = None) -> str:
-    """Return the reason that a list shows under the state, "" for none; `held` as for `wait_reason`."""
+class Why(NamedTuple):
+    """The reason that a list shows under a state; `lang` is "en" where the words are not the site's own."""
+
+    text: str = ""
+    lang: str = ""
+
+
+def why(job: Job, held: Holdings | None = None) -> Why:
+    """Return the reason that a list shows under the state, empty for none; `held` as for `wait_reason`."""
     if job.state in {JobState.AWAITING_APPROVAL, JobState.REJECTED}:
         return _approval_reason(job)
     if has_failed(job):
         known = diagnosis_of(job)
         title = known.title if known else error_of(job)[1]
-        return " · ".join(filter(None, (title, job.trials_summary)))
+        return _quoted(" · ".join(filter(None, (title, job.trials_summary))))
     if reason := timeline.wait_reason(job, held):
-        known = obstacle_of(job) if reason.words == job.last_error else None
-        return known.title if known else reason.words
+        if reason.words != job.last_error:
+            return Why(reason.words)
+        known = obstacle_of(job)
+        return _quoted(known.title if known else reason.words)
     if job.state == JobState.RUNNING and job.trial_seconds is not None and not job.trials_running:
-        return f"no trial running · {job.trials_summary}"
-    return job.trials_summary
+        return Why(_("no trial running · %(trials)s") % {"trials": job.trials_summary})
+    return _quoted(job.trials_summary)
 
 
-def _approval_reason(job: Job) -> str:
+def _quoted(words: str) -> Why:
+    return Why(words, "en") if words else Why()
+
+
+def _approval_reason(job: Job) -> Why:
     approval = getattr(job, "approval", None)
     if approval is None:
-        return ""
+        return Why()
     if approval.decision:
-        return f"by {approval.decided_by}" + (f": {approval.comment}" if approval.comment else "")
-    reasons = [SHORT.get(each.get("code", "")) or str(each.get("message", "")) for each in approval.findings]
-    others = len(reasons) - 1
-    return (reasons[0] if reasons else "") + (f" and {others} more reason{'s' * (others > 1)}" if others > 0 else "")
+        by = _("by %(person)s") % {"person": approval.decided_by}
+        return Why(f"{by}: {approval.comment}" if approval.comment else by)
+    if not approval.findings:
+        return Why()
+    first, others = approval.findings[0], len(approval.findings) - 1
+    short = SHORT.get(first.get("code", ""))
+    words = str(short or first.get("message", ""))
+    if others:
+        more = ngettext("%(reason)s and %(n)s more reason", "%(reason)s and %(n)s more reasons", others)
+        words = more % {"reason": words, "n": others}
+    return Why(words, "" if short else "en")
 
 
 def may_wait(job: Job) -> timedelta | None:

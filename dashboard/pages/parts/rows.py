@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from django.conf import settings
 
-from dashboard.pages.parts.reasons import gives_up_at, may_wait, why
+from dashboard.pages.parts.reasons import Why, gives_up_at, may_wait, why
 from dashboard.queries.persistent_resources import Holdings
 from jobs import timeline
 from jobs.models import Job, Scope
@@ -26,7 +26,7 @@ class Row:
     job: Job
     group: str
     strategy: str
-    why: str
+    why: Why
     waited: timedelta | None
     may_wait: timedelta | None
     gives_up_at: datetime | None

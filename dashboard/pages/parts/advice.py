@@ -1,0 +1,110 @@
+"""What advice consists of, and the advice that is the same for every job in a state."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from django.utils.translation import gettext_lazy as _
+
+from jobs.states import JobState
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+
+class Part(NamedTuple):
+    """A sentence or more; `lang` is "en" where the words are not the site's own, so that no page translates them."""
+
+    words: "StrOrPromise"
+    lang: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """One paragraph of explanation, one of what to do, and where the knowledge comes from."""
+
+    title: Part
+    text: tuple[Part, ...] = ()
+    remedy: tuple[Part, ...] = ()
+    source: str = ""
+    fixes: "tuple[tuple[str, StrOrPromise], ...]" = ()
+    """Copies of the job that the compose page prefills: (action, label)."""
+
+
+def advice(title: "StrOrPromise", text: "StrOrPromise" = "", remedy: "StrOrPromise" = "") -> Advice:
+    """Return advice in the site's own words."""
+    return Advice(Part(title), (Part(text),), (Part(remedy),) if remedy else ())
+
+
+def quoted(words: str) -> Part:
+    """Return words that are English on every page: those of a diagnosis, of a rule or of Vertex AI."""
+    return Part(words, "en")
+
+
+NOT_BILLED = _("Nothing is billed until the job runs.")
+NOTHING_BILLED = _("Nothing is billed while no trial is running.")
+SIMPLE: dict[str, Advice] = {
+    JobState.APPROVED: advice(_("Queued in Trainboard"), _("A worker sends the job to Vertex AI within seconds.")),
+    JobState.SUBMITTING: advice(
+        _("Being sent to Vertex AI"),
+        _("If the answer is lost, Trainboard looks for the job at Vertex AI before it sends it again."),
+    ),
+    JobState.QUEUED: advice(
+        _("Waiting for quota or capacity"),
+        _("The job starts when quota and capacity are available."),
+        NOT_BILLED,
+    ),
+    JobState.PENDING: advice(
+        _("Preparing machines"), _("Vertex AI starts the machines and pulls the image."), NOT_BILLED
+    ),
+    JobState.CANCELLING: advice(_("Vertex AI is cancelling the job"), _("It may still end as succeeded or failed.")),
+    JobState.UPDATING: advice(_("Vertex AI is updating the job"), _("It then runs again.")),
+    JobState.PAUSED: advice(_("Paused at Vertex AI"), _("Trainboard cannot resume it.")),
+    JobState.WITHDRAWN: advice(
+        _("Cancelled before it was submitted"), _("The job was not sent to Vertex AI, and nothing was billed.")
+    ),
+    JobState.REJECTED: advice(_("Rejected"), _("The job was not sent to Vertex AI, and nothing was billed.")),
+    JobState.CANCELLED: advice(_("Cancelled"), _("Vertex AI stopped its replicas. The time that they ran is billed.")),
+    JobState.LOST: advice(
+        _("Not found at Vertex AI"),
+        _("The job was deleted there before Trainboard saw its end, so its result is not known."),
+        _("Check its output folder before you run it again."),
+    ),
+}
+UNKNOWN = advice(
+    _("Unknown state"), _("Trainboard shows the state as Vertex AI sent it, and polls the job until it ends.")
+)
+CANCELLED_BEFORE = advice(
+    _("Cancelled before it ran"), _("Vertex AI gave up its place. It never ran, and nothing was billed.")
+)
+CANCELLATION_REQUESTED = advice(
+    _("Cancellation requested"),
+    _("Vertex AI stops the job when it can. It may end by itself first."),
+    _("Trainboard repeats the request until the job has ended."),
+)
+
+FIX_LABELS: "dict[str, StrOrPromise]" = {
+    "next_machine_size": _("with more memory"),
+    "more_disk": _("with a larger disk"),
+    "bigger_gpu": _("with a larger GPU"),
+    "other_accelerator": _("with another GPU"),
+    "other_region": _("in another region"),
+    "flex_start": _("under Flex-start"),
+    "spot": _("on Spot machines"),
+    "standard": _("on demand"),
+    "own_machines": _("on machines of its own"),
+    "longer_wait": _("with a longer wait"),
+    "endless_wait": _("without a limit on the wait"),
+    "longer_timeout": _("with a longer timeout"),
+    "resubmit": _("as it was"),
+    "edit_field": _("to edit"),
+    "other_machine": _("to edit"),
+}
+"""What follows "Run a copy" on the link of each action."""
+
+LAST_CHANCES = {
+    "Spot restarts": _("The next loss of its machines ends the job: no restart of that kind is left."),
+    "capacity retries": _("The next lack of capacity ends the job: no restart of that kind is left."),
+    "job retries": _("The next crash or lost worker ends the job: no restart of that kind is left."),
+    "internal errors": _("The next internal error ends the job: no restart of that kind is left."),
+}
+"""From the name of a retry budget to what its end means for the job."""

@@ -1,0 +1,162 @@
+"""Every text that somebody reads is marked in the code, and translated into every language that the site offers."""
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import polib
+import pytest
+from django.conf import settings
+
+from tests.support.pseudo import extract
+
+ROOT = Path(settings.BASE_DIR)
+CODES = [code for code, _name in settings.LANGUAGES if code != "en"]
+PLACEHOLDER = re.compile(r"%\(\w+\)s|{\w*}|%%")
+ELEMENT = re.compile(r"</?[a-z]+[^>]*>")
+REFUSALS = frozenset(
+    "NotPermitted NotChanged Changed NotUsable NameNotUsable ChannelNotUsable NotKept BadExport NotAdmitted "
+    "CannotAdopt NotReachable".split()
+)
+"""Exceptions whose words a page shows."""
+SHOW_PAGES = ("dashboard/pages", "dashboard/forms", "dashboard/drawing")
+FOR_PROGRAMS = frozenset({"dashboard/pages/metrics.py", "dashboard/pages/health.py"})
+NEVER_SHOWN = frozenset({"Http404", "HttpResponseBadRequest", "BadRequest", "ValueError", "AssertionError", "log"})
+"""Calls whose words nobody reads on a page."""
+MARKS = frozenset({"_", "gettext", "gettext_lazy", "ngettext", "ngettext_lazy", "pgettext", "format_lazy"})
+SENTENCE = re.compile(r"\b(the|of|is|are|for|not|no|to|and|was|has|with|that|which|where|it|this|an|by)\b")
+ENGLISH = frozenset(
+    {
+        "prices of {}",
+        "without a date",
+        "not official: a copy at second hand",
+        "restarts with a worker",
+        "no cause known",
+        "a turn has a best",
+    }
+)
+"""Texts about prices, which are English on every page, keys of `jobs.timeline`, and what an assertion says."""
+
+
+def po_of(code: str) -> polib.POFile:
+    return polib.pofile(str(ROOT / "dashboard/locale" / code / "LC_MESSAGES/django.po"))
+
+
+def forms_of(entry: polib.POEntry) -> list[str]:
+    """Return the translation, or those for each form of the number."""
+    return [text for _, text in sorted(entry.msgstr_plural.items())] if entry.msgid_plural else [entry.msgstr]
+
+
+def parts_of(text: str) -> tuple[list[str], list[str]]:
+    """Return what has to be the same in every language: placeholders and elements."""
+    return sorted(PLACEHOLDER.findall(text)), sorted(ELEMENT.findall(text))
+
+
+@pytest.fixture(scope="module")
+def marked(tmp_path_factory: pytest.TempPathFactory) -> polib.POFile:
+    """Return the texts that the code marks."""
+    return extract(tmp_path_factory.mktemp("texts"))
+
+
+@pytest.mark.parametrize("code", CODES)
+class TestLanguage:
+    def test_has_the_texts_of_the_code(self, code: str, marked: polib.POFile) -> None:
+        """`make messages` brings them up to date."""
+        there = {(each.msgctxt, each.msgid, each.msgid_plural) for each in po_of(code)}
+        wanted = {(each.msgctxt, each.msgid, each.msgid_plural) for each in marked}
+
+        assert sorted(map(str, wanted - there)) == [], "not in the file"
+        assert sorted(map(str, there - wanted)) == [], "not in the code"
+
+    def test_is_translated(self, code: str) -> None:
+        po = po_of(code)
+        count = int(re.findall(r"nplurals=(\d)", po.metadata["Plural-Forms"])[0])
+
+        assert [each.msgid for each in po if each.fuzzy or not all(forms_of(each))] == []
+        assert [each.msgid for each in po if each.msgid_plural and len(forms_of(each)) != count] == []
+        assert [each.msgid for each in po.obsolete_entries()] == []
+
+    def test_keeps_placeholders_and_elements(self, code: str) -> None:
+        wrong = []
+        for entry in po_of(code):
+            *others, last = forms_of(entry)
+            known = [parts_of(entry.msgid), parts_of(entry.msgid_plural or entry.msgid)]
+            if parts_of(last) != known[1] or any(parts_of(each) not in known for each in others):
+                wrong.append(entry.msgid)
+
+        assert wrong == []
+
+    def test_is_compiled(self, code: str) -> None:
+        path = ROOT / "dashboard/locale" / code / "LC_MESSAGES/django.mo"
+        compiled = {(each.msgctxt, each.msgid): forms_of(each) for each in polib.mofile(str(path))}
+
+        assert compiled == {(each.msgctxt, each.msgid): forms_of(each) for each in po_of(code)}
+
+    def test_is_what_gettext_accepts(self, code: str, tmp_path: Path) -> None:
+        path = ROOT / "dashboard/locale" / code / "LC_MESSAGES/django.po"
+        checked = subprocess.run(
+            ["msgfmt", "--check-format", "--check-header", "-o", str(tmp_path / "x.mo"), str(path)],
+            capture_output=True, text=True,
+        )  # fmt: skip
+
+        assert (checked.returncode, checked.stderr) == (0, "")
+
+
+def called(node: ast.Call) -> str:
+    """Return the last name of what is called, "log" for each method of a log."""
+    if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name) and node.func.value.id == "log":
+        return "log"
+    return node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+
+
+def words_in(node: ast.AST) -> str:
+    """Return the text of a literal, values as {}; "" for anything else."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(each.value) if isinstance(each, ast.Constant) else "{}" for each in node.values)
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def texts_in(node: ast.AST, hidden: frozenset[str]) -> Iterator[tuple[int, str]]:
+    """Yield (line, text) of the literals below a node that are neither documentation nor given to what is `hidden`."""
+    if isinstance(node, ast.Call) and called(node) in hidden:
+        return
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return
+    if text := words_in(node):
+        yield node.lineno, text  # type: ignore[attr-defined]
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from texts_in(child, hidden)
+
+
+def python_files(*folders: str) -> Iterator[Path]:
+    paths = (path for folder in folders for path in sorted((ROOT / folder).rglob("*.py")))
+    return (path for path in paths if "migrations" not in path.parts)
+
+
+def test_sentences_of_pages_are_marked() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {text}"
+        for path in python_files(*SHOW_PAGES)
+        if str(path.relative_to(ROOT)) not in FOR_PROGRAMS
+        for line, text in texts_in(ast.parse(path.read_text()), MARKS | NEVER_SHOWN)
+        if SENTENCE.search(text) and " " in text.strip() and "<" not in text and text not in ENGLISH
+    ]
+
+    assert found == []
+
+
+def test_refusals_that_pages_show_are_marked() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {text}"
+        for path in python_files("jobs", "dashboard")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and called(node) in REFUSALS
+        for argument in node.args
+        for _, text in texts_in(argument, MARKS)
+        if re.search(r"[a-z] [a-z]", text)
+    ]
+
+    assert found == []
