@@ -2,7 +2,7 @@
 
 Run as a script; BENCH_JOBS is the number of jobs, 100,000 unless set, BENCH_VIEWERS that of viewers. Both servers run
 on loopback with the same jobs and are asked over HTTP, one request at a time; Flower answers with JSON, the site with
-whole pages. Then every viewer asks for the live part of the board every three seconds, as browsers do.
+whole pages. Then every viewer opens the board, and after that asks for its live part every three seconds.
 """
 
 import asyncio
@@ -164,6 +164,20 @@ class Viewers:
         self.answers: dict[int, int] = {}
         self.due: asyncio.PriorityQueue[tuple[float, int]] = asyncio.PriorityQueue()
 
+    async def open(self) -> float:
+        """Let all of them open the board, as fast as they are answered; return how many seconds that took."""
+        began, rest = time.monotonic(), iter(range(VIEWERS))
+
+        async def some() -> None:
+            connection = await Connection.open(self.port)
+            for viewer in rest:
+                await self._ask(connection, viewer)
+            connection.close()
+
+        await asyncio.gather(*(some() for _ in range(CONNECTIONS)))
+        self.answers.clear()
+        return time.monotonic() - began
+
     async def watch(self) -> None:
         """Let all of them ask until SECONDS are over."""
         now = time.monotonic()
@@ -196,12 +210,14 @@ class Viewers:
 def watched(port: int, cookies: list[str]) -> list[Figure]:
     """Return what viewers who keep the board open for half a minute wait for, and what they are answered."""
     viewers = Viewers(port, cookies)
+    opening = asyncio.run(viewers.open())
     asyncio.run(viewers.watch())
     waits = sorted(viewers.waits)
     rate = len(waits) / SECONDS
     failed = sum(number for status, number in viewers.answers.items() if status not in {200, 204})
     unchanged = viewers.answers.get(204, 0) / len(waits)
     return [
+        Figure(f"{VIEWERS:,} people open the board: boards a second", VIEWERS / opening, ""),
         Figure(f"{VIEWERS:,} viewers: requests a second", rate, "", 0.95 * VIEWERS / INTERVAL, is_rate=True),
         Figure("what half of them wait", 1000 * statistics.median(waits), "ms"),
         Figure("what 95 % wait at most", 1000 * waits[int(0.95 * len(waits))], "ms", MAX_WAIT_MS),

@@ -133,9 +133,10 @@ AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # a lock ends when the pa
 AXES_RESET_ON_SUCCESS = True
 AXES_CLIENT_IP_CALLABLE = "dashboard.access.addresses.client_address"
 AXES_LOCKOUT_CALLABLE = "dashboard.pages.parts.too_many.locked_out"
-AXES_DISABLE_ACCESS_LOG = True  # who signed in when is not kept
+AXES_DISABLE_ACCESS_LOG = True  # the audit log has it
+AXES_USERNAME_CALLABLE = "dashboard.access.sign_in_limits.counted_name"
 AXES_VERBOSE = False
-AXES_SENSITIVE_PARAMETERS = ["code", "state"]  # of a provider's answer
+AXES_SENSITIVE_PARAMETERS = ["username", "code", "state"]  # the last two are of a provider's answer
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")

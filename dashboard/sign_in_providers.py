@@ -32,6 +32,8 @@ class Provider:
     """Domains whose people get an account without a rule or an invitation; `*` stands for all."""
     trusted_domains: frozenset[str] = frozenset()
     """Domains whose accounts here are those of the same address at the provider."""
+    verified_domains: frozenset[str] = frozenset()
+    """Domains whose addresses count though the provider does not say that it has verified them; `*` for all."""
 
 
 def read_providers(keys: Sequence[str], text: Callable[[str, str], str]) -> tuple[Provider, ...]:
@@ -76,6 +78,7 @@ def _provider(key: str, text: Callable[[str, str], str]) -> Provider:
         groups_claim=value("GROUPS_CLAIM", text("TRAINBOARD_GROUPS_CLAIM", "groups")),
         domains=_domains(value("DOMAINS")),
         trusted_domains=_domains(value("TRUSTED_DOMAINS")),
+        verified_domains=_domains(value("VERIFIED_DOMAINS")),
     )
 
 

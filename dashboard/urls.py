@@ -4,7 +4,6 @@ from django.contrib import admin
 from django.contrib.auth.views import (
     LogoutView,
     PasswordResetCompleteView,
-    PasswordResetConfirmView,
     PasswordResetDoneView,
 )
 from django.urls import path
@@ -52,8 +51,8 @@ from dashboard.pages import (
     templates,
     theme,
 )
-from dashboard.pages.password_reset import PasswordReset
-from dashboard.pages.sign_in import SignIn
+from dashboard.pages.password_reset import PasswordReset, PasswordResetConfirm
+from dashboard.pages.sign_in import AdminSignIn, SignIn
 
 urlpatterns = [
     path("", board.board, name="board"),
@@ -121,8 +120,9 @@ urlpatterns = [
     path("account/browsers/", account.sign_out_browsers, name="account-browsers"),
     path("accounts/password/", PasswordReset.as_view(), name="password_reset"),
     path("accounts/password/sent/", PasswordResetDoneView.as_view(), name="password_reset_done"),
-    path("accounts/password/<uidb64>/<token>/", PasswordResetConfirmView.as_view(), name="password_reset_confirm"),
+    path("accounts/password/<uidb64>/<token>/", PasswordResetConfirm.as_view(), name="password_reset_confirm"),
     path("accounts/password/done/", PasswordResetCompleteView.as_view(), name="password_reset_complete"),
+    path("admin/login/", AdminSignIn.as_view(), name="admin-login"),
     path("admin/", admin.site.urls),
     path("accounts/login/", SignIn.as_view(), name="login"),
     path("accounts/confirm/", providers.confirm, name="provider-confirm"),

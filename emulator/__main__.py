@@ -9,12 +9,12 @@ import sys
 from pathlib import Path
 
 from emulator import grpc
+from emulator.emulator import Emulator, Options
 from emulator.replicas import images
 from emulator.replicas.process_runner import Limits
 from emulator.state import private
 from emulator.state.store import FolderInUse
 from emulator.web.server import NotLoopback, Server, address_of, listen
-from emulator.world import Options, World
 
 
 def _seconds_list(text: str) -> list[float]:
@@ -86,18 +86,18 @@ def _prepare(args: argparse.Namespace) -> Server:
     options = _options(args)
     bound = _listen(args.host, args.port)
     bound_grpc = None if args.grpc is None else _listen(args.host, args.grpc)
-    world = World(options)
+    emulator = Emulator(options)
     lines = [f"emulator listening on {address_of(bound)}"]
 
     def ready() -> None:
         sys.stdout.writelines(f"{line}\n" for line in lines)
         sys.stdout.flush()
 
-    server = Server(world, bound, ready=ready, demands_credential=args.demand_credential)
+    server = Server(emulator, bound, ready=ready, demands_credential=args.demand_credential)
     if bound_grpc is not None:
         from emulator.grpc.server import GrpcServer  # noqa: PLC0415  # its packages need not be installed
 
-        grpc_server = GrpcServer(world, server, bound_grpc)
+        grpc_server = GrpcServer(emulator, server, bound_grpc)
         server.additional_servers.append(grpc_server)
         lines.append(f"gRPC on {grpc_server.address}, certificate {grpc_server.certificate.file.resolve()}")
     return server

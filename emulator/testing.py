@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from emulator.emulator import Emulator, Options
 from emulator.replicas.process_runner import Limits
 from emulator.web.server import Server, listen
-from emulator.world import Options, World
 
 START_SECONDS = 10.0
 
@@ -43,9 +43,9 @@ class Running:
         """Set a scripted emulator's clock, never back; return its time."""
         return str(self.call("POST", "/_emulator/clock", {"now": now})["now"])
 
-    def script(self, story: str, match: str = "*", **times: float | Sequence[float]) -> None:
-        """Give new jobs that match a story; `times` replace those of the story, as `run_seconds`."""
-        self.call("POST", "/_emulator/script", {"match": match, "story": story, "times": times})
+    def script(self, name: str, match: str = "*", **times: float | Sequence[float]) -> None:
+        """Give new jobs that match a script by its name; `times` replace its own, as `run_seconds`."""
+        self.call("POST", "/_emulator/script", {"match": match, "script": name, "times": times})
 
     def fault(self, kind: str, method: str = "*", **plan: Any) -> None:
         """Add a fault: times, after, probability, seed, seconds, retry_after, message."""
@@ -99,9 +99,9 @@ def running(
     speed = 1.0 if scripted else speed
     limits = Limits(memory_mib=memory_mib)
     bound, is_ready = listen("127.0.0.1", port), threading.Event()
-    world = World(Options(state=state, speed=speed, is_scripted=scripted, start=start, limits=limits, **more))
-    server = Server(world, bound, ready=is_ready.set, demands_credential=demands_credential)
-    grpc_address = _add_grpc(server, world) if grpc else ""
+    emulator = Emulator(Options(state=state, speed=speed, is_scripted=scripted, start=start, limits=limits, **more))
+    server = Server(emulator, bound, ready=is_ready.set, demands_credential=demands_credential)
+    grpc_address = _add_grpc(server, emulator) if grpc else ""
     thread = threading.Thread(target=server.run, args=([bound],), name="emulator", daemon=True)
     thread.start()
     try:
@@ -115,10 +115,10 @@ def running(
             bound.close()
 
 
-def _add_grpc(server: Server, world: World) -> str:
+def _add_grpc(server: Server, emulator: Emulator) -> str:
     """Let a server answer gRPC on a free port too; return the address."""
     from emulator.grpc.server import GrpcServer  # noqa: PLC0415  # its packages need not be installed
 
-    grpc_server = GrpcServer(world, server, listen("127.0.0.1", 0))
+    grpc_server = GrpcServer(emulator, server, listen("127.0.0.1", 0))
     server.additional_servers.append(grpc_server)
     return grpc_server.address

@@ -28,7 +28,6 @@ from jobs.models import (
     UnmatchedJob,
     Upkeep,
 )
-from jobs.policy_admin import UntilRules
 from jobs.spec.secrets import mask_secrets
 
 if TYPE_CHECKING:  # Django's admin classes take type arguments in their stubs only
@@ -37,6 +36,18 @@ if TYPE_CHECKING:  # Django's admin classes take type arguments in their stubs o
     Rows = admin.ModelAdmin[Model]
 else:
     Tabular, Stacked, Rows = admin.TabularInline, admin.StackedInline, admin.ModelAdmin
+
+
+REPLACED_BY_RULES = ("ask_over_usd", "refuse_over_usd", "cancel_over_approved", "cancel_at_cap", "regions")
+
+
+class UntilRules:
+    """Limits that count only until a lead saves rules on the page "Policy"; then a change here would do nothing."""
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the columns that rules have replaced; `obj` is a policy, or a team with one."""
+        policy = getattr(obj, "policy", obj)
+        return REPLACED_BY_RULES if getattr(policy, "current_id", None) is not None else ()
 
 
 class MembershipInline(Tabular):
@@ -82,17 +93,11 @@ class PolicyAdmin(UntilRules, Rows):
 class ReadOnlyAdmin(Rows):
     """Rows that only requests, submission and observation write."""
 
-    def has_add_permission(self, request: HttpRequest) -> bool:  # noqa: ARG002 Django gives it
-        """Refuse: a job begins with a request."""
-        return False
-
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:  # noqa: ARG002 Django gives it
-        """Refuse: only `jobs.transitions` changes a state."""
+        """Refuse: a job begins with a request, only `jobs.transitions` changes a state, and history stays."""
         return False
 
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:  # noqa: ARG002 Django gives it
-        """Refuse: history stays."""
-        return False
+    has_add_permission = has_delete_permission = has_change_permission
 
     @admin.display(description="body")
     def shown_body(self, row: ExternalJob | PersistentResource | Template) -> str:

@@ -64,6 +64,11 @@ def bounded_key(text: str, limit: int) -> str:
     return f"{whole[: limit - _DIGEST_CHARACTERS - 1]}{CUT}{digest}"
 
 
+def digest_of_secret(text: str) -> str:
+    """Return what is kept in place of a secret that was given to somebody: its SHA-256 digest, in hexadecimal."""
+    return sha256(text.encode(errors="replace")).hexdigest()
+
+
 def is_moment(value: datetime) -> bool:
     """Tell whether an aware datetime can be a time in the life of a job."""
     return MIN_MOMENT <= value < MAX_MOMENT

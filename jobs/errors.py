@@ -7,7 +7,7 @@ Unexpected    a fault of ours ended a look at Vertex AI; its words are for peopl
 
 from collections.abc import Sequence
 
-from jobs.spec import Finding
+from jobs.spec import Finding, Severity
 from jobs.vertex import VertexError
 
 
@@ -17,6 +17,11 @@ class NotAllowed(Exception):
     def __init__(self, findings: Sequence[Finding]) -> None:
         super().__init__("; ".join(finding.message for finding in findings))
         self.findings = findings
+
+    @property
+    def errors(self) -> str:
+        """The messages of the findings that are errors."""
+        return "; ".join(finding.message for finding in self.findings if finding.severity is Severity.ERROR)
 
 
 class NotPermitted(Exception):

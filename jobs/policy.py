@@ -1,43 +1,22 @@
-"""What the policy of a team has against a job, and who has to approve it. Pure.
+"""What a team's policy makes of a job by the rules that match it: values that it sets, errors, and who approves. Pure.
 
-A policy is a list of rules, read from top to bottom: the first that allows, asks or refuses decides; each that requires
-or sets something counts wherever it stands (`jobs.policy_values`). A job that no rule speaks of is allowed.
-`jobs.assessment` alone calls this.
+A job that no rule decides about is allowed. `jobs.assessment` alone calls this, and the test of a policy on past jobs.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-from jobs.budget import BudgetLeft
-from jobs.cost import Estimate, format_usd, round_up
-from jobs.cost.notes import in_words
-from jobs.policy_rules import Facts, Rule, facts_of, matches
-from jobs.policy_words import describe, who_decides
+from jobs.policy_rules import Facts, Matched, Rule
+from jobs.policy_words import describe, explain, who_decides
 from jobs.spec import Finding, Severity, Submission
+from jobs.spec.worker_pool import EncryptionSpec
 
 SOURCE = "policy of the team"
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The policy of a team: the version that a lead saved, or three limits where no version was saved.
-
-    `rules` None: the three limits count, as the rules that say the same (`rules_of`). Amounts are USD.
-    """
-
-    ask_over_usd: Decimal
-    """A job that may cost more than this needs an approval; zero asks about whatever costs anything."""
-    refuse_over_usd: Decimal | None
-    """A job that may cost more than this is refused; None: no job is too expensive."""
-    regions: tuple[str, ...]
-    """Regions that may be used; empty: every region."""
-    rules: tuple[Rule, ...] | None = None
-    version: int = 0
-    """Of the rules; 0: they were never saved as rules."""
-    drift_percent: int = 0
-    """By how much the cost may rise after an approval before the job is asked about again."""
+SETS = "policy_sets_"
+"""What the code of a finding begins with that tells of a value that policy sets, or that differs from it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,95 +45,39 @@ class Decision:
         }
 
 
-def rules_of(limits: Limits) -> tuple[Rule, ...]:
-    """Return the rules of a policy; where none were saved, those that say the same as its three limits."""
-    if limits.rules is not None:
-        return limits.rules
-    rules = [Rule(outcome="refuse", regions=limits.regions, in_other_regions=True)] if limits.regions else []
-    if limits.refuse_over_usd is not None:
-        rules.append(Rule(outcome="refuse", cost_over=limits.refuse_over_usd))
-    rules += [Rule(outcome="ask", cost_unknown=True), Rule(outcome="ask", cost_over=limits.ask_over_usd)]
-    return tuple(rules)
-
-
-def check(submission: Submission, estimate: Estimate, limits: Limits, *, jobs: int = 1) -> tuple[Finding, ...]:
-    """Return what policy has against a submission; of a sweep, against all its `jobs` together."""
-    return decide(submission, estimate, limits, jobs=jobs).findings
-
-
-def decide(
-    submission: Submission,
-    estimate: Estimate,
-    limits: Limits,
-    *,
-    jobs: int = 1,
-    submitter: str = "",
-    budgets: Sequence[BudgetLeft] = (),
-) -> Decision:
-    """Return what policy says of a submission, and by which rule; of a sweep, of all its `jobs` together."""
-    rules = rules_of(limits)
-    facts = facts_of(submission, estimate, jobs=jobs, submitter=submitter, budgets=budgets)
+def decide(submission: Submission, matched: Matched) -> Decision:
+    """Return what policy says of a submission; of a sweep, of all its jobs together."""
     found = [
         finding
-        for number, rule in enumerate(rules, 1)
-        if rule.outcome == "require" and matches(rule, facts)
-        for finding in _missing(rule, submission, limits, number)
+        for number, rule in matched.rules
+        if rule.outcome == "require"
+        for finding in _missing(rule, submission, _where(matched, number))
     ]
-    deciding = ((at, each) for at, each in enumerate(rules, 1) if each.outcome in ("allow", "ask", "refuse"))
-    number, rule = next(((at, each) for at, each in deciding if matches(each, facts)), (0, None))
-    if rule is not None and rule.outcome != "allow":
-        found.append(_finding(rule, facts, estimate.times(jobs), limits, number, jobs))
-    return Decision(tuple(found), rule, number, facts, _limit(rules, facts), limits.version)
+    deciding = (each for each in matched.rules if each[1].outcome in ("allow", "ask", "refuse"))
+    number, decided_by = next(deciding, (0, None))
+    if decided_by is not None and decided_by.outcome != "allow":
+        found.append(_finding(decided_by, matched, number))
+    return Decision(tuple(found), decided_by, number, matched.facts, matched.limit_usd, matched.version)
 
 
-def _limit(rules: tuple[Rule, ...], facts: Facts) -> Decimal | None:
-    """Return the least amount over which a rule would ask about this job if it cost as much."""
-    amounts = [
-        rule.cost_over
-        for rule in rules
-        if rule.outcome == "ask"
-        and rule.cost_over is not None
-        and matches(rule.model_copy(update={"cost_over": None, "cost_unknown": False}), facts)
-    ]
-    return min(amounts, default=None)
+def _where(matched: Matched, number: int) -> str:
+    """Say where a rule stands; "" in a policy that was never saved as rules."""
+    return f" (Policy {matched.version}, rule {number}.)" if matched.version else ""
 
 
-# ---------------------------------------------------------------- what people read
-def _finding(rule: Rule, facts: Facts, estimate: Estimate, limits: Limits, number: int, jobs: int) -> Finding:
+def _finding(rule: Rule, matched: Matched, number: int) -> Finding:
     severity = Severity.ERROR if rule.outcome == "refuse" else Severity.APPROVAL
-    code, message, remedy = _words(rule, facts, estimate, jobs)
-    if limits.version:
+    code, message, remedy = explain(rule, matched)
+    if matched.version:
         who = f" Decided by {who_decides(rule)}." if rule.outcome == "ask" else ""
         message = f"{rule.words} {message}" if rule.words else message
-        message += f" (Policy {limits.version}, rule {number}.){who}"
+        message += f"{_where(matched, number)}{who}"
     return Finding(code=code, severity=severity, field="", message=message, remedy=remedy, source=SOURCE)
 
 
-def _words(rule: Rule, facts: Facts, estimate: Estimate, jobs: int) -> tuple[str, str, str]:
-    """Return code, message and remedy of a rule that asks or refuses."""
-    conditions = rule.model_dump(exclude_defaults=True).keys() - {"outcome", "words", "approvals", "role", "approvers"}
-    if conditions == {"regions", "in_other_regions"} and rule.outcome == "refuse":
-        where = facts.region or "a job without a region"
-        return "region_not_allowed", f"The team may not use {where}.", f"Choose one of {', '.join(rule.regions)}."
-    if conditions == {"cost_over"} and rule.cost_over is not None:
-        limit, spends = format_usd(rule.cost_over), _spends(estimate, jobs)
-        if rule.outcome == "refuse":
-            return "over_refuse_limit", f"{spends} The team refuses jobs over {limit}.", _remedy(estimate)
-        expected = estimate.expected_usd
-        helps = expected is not None and expected <= rule.cost_over and _ends_at_timeout(estimate)
-        return "over_ask_limit", f"{spends} Jobs over {limit} need an approval.", _SHORTER_TIMEOUT if helps else ""
-    if conditions == {"cost_unknown"} and rule.outcome == "ask":
-        why = "Nobody can say what this job will cost, so somebody has to approve it."
-        return "cost_unknown", f"{why} {_why_unknown(estimate)}", ""
-    begin = f"{_spends(estimate, jobs)} " if rule.cost_over is not None else ""
-    code = "_".join(["policy", "refuses" if rule.outcome == "refuse" else "asks", *sorted(conditions)])[:80]
-    return code, f"{begin}The policy says: {describe(rule)}.", ""
-
-
-def _missing(rule: Rule, submission: Submission, limits: Limits, number: int) -> list[Finding]:
+def _missing(rule: Rule, submission: Submission, where: str) -> list[Finding]:
     """Return an error for each thing that a rule requires and the job lacks."""
     spec, job = submission.job_spec, submission.job
-    where = f" (Policy {limits.version}, rule {number}.)" if limits.version else ""
     wanted = [
         (any(key not in job.labels for key in rule.require_labels), "labels", "labels",
          f"It lacks {', '.join(key for key in rule.require_labels if key not in job.labels)} among its labels."),
@@ -181,38 +104,97 @@ def _missing(rule: Rule, submission: Submission, limits: Limits, number: int) ->
     ]
 
 
-def _why_unknown(estimate: Estimate) -> str:
-    missing = dict.fromkeys(line.resource for line in estimate.lines if line.unit_usd is None)
-    if missing:
-        return f"No price is known for {', '.join(missing)}."
-    return "With that many machines that may be preempted it might never finish."
+# ---------------------------------------------------------------- values that a policy sets
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A submission with the values that rules set, and a finding for each: a note, or an error for a conflict."""
+
+    submission: Submission
+    findings: tuple[Finding, ...] = ()
 
 
-_CHEAPER = "Run it for a shorter time, on fewer or smaller machines, or under another strategy."
-_SHORTER_TIMEOUT = "Set a shorter timeout, the longest time that a run may really take."
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """One value that a rule sets: as the job has it, None where it lacks it, and what makes a job that has it."""
+
+    code: str
+    name: str
+    field: str
+    wanted: str
+    found: str | None
+    fill: Callable[[Submission], Submission]
 
 
-def _remedy(estimate: Estimate) -> str:
-    return f"{_SHORTER_TIMEOUT} {_CHEAPER}" if _ends_at_timeout(estimate) else _CHEAPER
+def fill(submission: Submission, matched: Matched) -> Filled:
+    """Return the submission with what the rules set, from top to bottom: the first that sets a value counts.
+
+    A job that has another value keeps it, as a person typed it; where the rule says that it must not, that is an error.
+    """
+    filled, findings = submission, list[Finding]()
+    for number, rule in matched.rules:
+        if rule.outcome != "set":
+            continue
+        where = _where(matched, number)
+        typed = {value.code: value.found for value in _values(rule, submission)}
+        for value in _values(rule, filled):
+            if value.found is None:
+                filled = value.fill(filled)
+                findings.append(_set(value, rule, where))
+            elif rule.must and typed[value.code] not in (None, value.wanted):
+                findings.append(_conflict(value, rule, where))
+    return Filled(filled, tuple(findings))
 
 
-def _ends_at_timeout(estimate: Estimate) -> bool:
-    """Whether it is the timeout that makes the job dear: the most is what runs cost that last until then."""
-    most, expected = estimate.most_usd, estimate.expected_usd
-    return most is not None and most == estimate.until_timeout_usd and most != expected
+def _values(rule: Rule, submission: Submission) -> Iterator[_Value]:
+    """Yield what a rule sets, with what the submission has in its place."""
+    job, spec, path = submission.job, submission.job_spec, submission.spec_field
+    for pair in rule.set_labels:
+        key, _, wanted = pair.partition("=")
+        found = job.labels.get(key)
+        yield _Value(f"labels_{key}", f"the label {key}", "labels", wanted, found, _with_label(key, wanted))
+    if wanted := rule.set_service_account:
+        yield _Value(
+            "service_account", "the service account", path("serviceAccount"), wanted, spec.service_account or None,
+            lambda old: old.with_job_spec(old.job_spec.but(service_account=rule.set_service_account)),
+        )  # fmt: skip
+    if wanted := rule.set_network:
+        found = spec.network or ("a PSC interface" if spec.psc_interface_config is not None else None)
+        yield _Value(
+            "network", "the network", path("network"), wanted, found,
+            lambda old: old.with_job_spec(old.job_spec.but(network=rule.set_network)),
+        )  # fmt: skip
+    if wanted := rule.set_encryption_key:
+        found = (job.encryption_spec.kms_key_name or None) if job.encryption_spec is not None else None
+        yield _Value("encryption", "the encryption key", "encryptionSpec.kmsKeyName", wanted, found, _with_key(wanted))
+    if rule.set_timeout_hours is not None:
+        timeout, limit = spec.scheduling.timeout, timedelta(hours=float(rule.set_timeout_hours))
+        found = None if timeout is None else _hours(timeout)
+        yield _Value("timeout", "the timeout", path("scheduling.timeout"), _hours(limit), found, _with_timeout(limit))
 
 
-def _spends(estimate: Estimate, jobs: int) -> str:
-    expected, most = estimate.expected_usd, estimate.most_usd
-    what, cost = ("It", "costs") if jobs == 1 else (f"The {jobs} jobs of the sweep together", "cost")
-    if expected is None:
-        return f"{what} may cost {format_usd(most or Decimal(0))}."
-    begin = f"{what} {'is' if jobs == 1 else 'are'} expected to cost {format_usd(expected)}"
-    if most is None or format_usd(most) == format_usd(expected):
-        return f"{begin}."
-    if not _ends_at_timeout(estimate):
-        return f"{begin} and {cost} at most {format_usd(round_up(most))}."
-    time = in_words(estimate.timeout_hours)
-    why = f"until its timeout of {time}" if estimate.has_timeout else f"for {time}, as no timeout is set"
-    each = "each of its trials" if estimate.trials > 1 else "it" if jobs == 1 else "each"
-    return f"{begin} and {cost} at most {format_usd(round_up(most))}, because {each} may run {why}."
+def _with_label(key: str, value: str) -> Callable[[Submission], Submission]:
+    return lambda old: replace(old, job=old.job.but(labels={**old.job.labels, key: value}))
+
+
+def _with_key(name: str) -> Callable[[Submission], Submission]:
+    return lambda old: replace(old, job=old.job.but(encryption_spec=EncryptionSpec(kms_key_name=name)))
+
+
+def _with_timeout(limit: timedelta) -> Callable[[Submission], Submission]:
+    return lambda old: old.with_job_spec(old.job_spec.but(scheduling=old.job_spec.scheduling.but(timeout=limit)))
+
+
+def _hours(span: timedelta) -> str:
+    return f"{span / timedelta(hours=1):g} h"
+
+
+def _set(value: _Value, rule: Rule, where: str) -> Finding:
+    words = f"The policy of the team sets {value.name} to {value.wanted}, as the job has none.{where}"
+    return Finding(f"{SETS}{value.code}"[:80], Severity.NOTE, value.field, words, rule.words, SOURCE)
+
+
+def _conflict(value: _Value, rule: Rule, where: str) -> Finding:
+    found = value.found or "an empty text"
+    words = f"The job has {found} as {value.name}; the policy of the team allows {value.wanted} only.{where}"
+    remedy = rule.words or f"Write {value.wanted}, or leave it empty: the policy sets it."
+    return Finding(f"{SETS}other_{value.code}"[:80], Severity.ERROR, value.field, words, remedy, SOURCE)

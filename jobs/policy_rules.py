@@ -1,4 +1,8 @@
-"""The rules of a team's policy as values: what a rule looks at and whether it matches a job. Pure."""
+"""The rules of a team's policy as values, what they look at in a job, and which of them match it. Pure.
+
+A policy is a list of rules, read from top to bottom: the first that allows, asks or refuses decides; each that requires
+or sets something counts wherever it stands. `jobs.policy` says what follows for a job.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,8 +24,6 @@ Words = tuple[Annotated[str, Field(min_length=1, max_length=200)], ...]
 LABEL = r"^[a-z][a-z0-9_-]{0,62}=[a-z0-9_-]{0,63}$"
 """A label that a rule sets; https://cloud.google.com/vertex-ai/docs/general/labels allows further letters."""
 Basis = Literal["low", "expected", "high", "most"]
-ROLES = ("approver", "lead")
-"""Roles whose members may decide; a lead may wherever an approver may."""
 
 
 class Rule(BaseModel):
@@ -78,6 +80,29 @@ RULES: TypeAdapter[tuple[Rule, ...]] = TypeAdapter(Annotated[tuple[Rule, ...], F
 
 
 @dataclass(frozen=True, slots=True)
+class PolicyRules:
+    """The policy of a team: its rules in their order, and what it says beside them."""
+
+    rules: tuple[Rule, ...]
+    version: int = 0
+    """0: they were never saved as rules."""
+    drift_percent: int = 0
+    """By how much the cost may rise after an approval before the job is asked about again."""
+    cancels_at_cap: bool = True
+    """Whether a job is cancelled when it has cost its cap; else people are told."""
+
+
+def rules_of_limits(
+    ask_over_usd: Decimal, refuse_over_usd: Decimal | None = None, regions: Sequence[str] = ()
+) -> tuple[Rule, ...]:
+    """Return the rules of a policy that was never saved as rules: two amounts and regions; empty: every region."""
+    rules = [Rule(outcome="refuse", regions=tuple(regions), in_other_regions=True)] if regions else []
+    if refuse_over_usd is not None:
+        rules.append(Rule(outcome="refuse", cost_over=refuse_over_usd))
+    return (*rules, Rule(outcome="ask", cost_unknown=True), Rule(outcome="ask", cost_over=ask_over_usd))
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """What rules look at of one job, or of the jobs of a sweep together. USD is None where it is not known."""
 
@@ -112,17 +137,46 @@ class Facts:
         }
 
 
-def facts_of(
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """The rules of a policy that match a job, each with its number, counted from 1, and what they looked at."""
+
+    rules: tuple[tuple[int, Rule], ...]
+    facts: Facts
+    total: Estimate
+    """Of all `jobs` together."""
+    jobs: int
+    limit_usd: Decimal | None
+    """The least amount over which a rule asks about a job like this, None where none does."""
+    version: int
+
+
+def match_rules(
+    policy: PolicyRules,
     submission: Submission,
     estimate: Estimate,
     *,
     jobs: int = 1,
     submitter: str = "",
     budgets: Sequence[BudgetLeft] = (),
-) -> Facts:
-    """Return what rules look at; `estimate` is that of one of the `jobs`, which were requested by `submitter`."""
-    total, types, gpus = estimate.times(jobs), set(), 0
-    most = total.most_usd
+) -> Matched:
+    """Return the rules that match a job, or a sweep's `jobs` together; `estimate` is that of one of them."""
+    total = estimate.times(jobs)
+    facts = _facts(submission, total, jobs, submitter, budgets)
+    numbered = enumerate(policy.rules, 1)
+    matching = tuple((number, rule) for number, rule in numbered if _matches(rule, facts))
+    return Matched(matching, facts, total, jobs, _limit(policy.rules, facts), policy.version)
+
+
+def _limit(rules: Sequence[Rule], facts: Facts) -> Decimal | None:
+    """Return the least amount over which a rule would ask about this job if it cost as much."""
+    asking = ((rule, rule.cost_over) for rule in rules if rule.outcome == "ask" and rule.cost_over is not None)
+    at_any_cost = {"cost_over": None, "cost_unknown": False}
+    return min((usd for rule, usd in asking if _matches(rule.model_copy(update=at_any_cost), facts)), default=None)
+
+
+def _facts(submission: Submission, total: Estimate, jobs: int, submitter: str, budgets: Sequence[BudgetLeft]) -> Facts:
+    types, gpus, most = set(), 0, total.most_usd
     left = min((each.left_usd - most for each in budgets), default=None) if most is not None else None
     for _, pool in submission.pools:
         row = machine(pool.machine_spec.machine_type)
@@ -133,13 +187,13 @@ def facts_of(
             types.add(name)
             gpus += count * max(pool.replicas, 0)
     return Facts(
-        total.low_usd, total.expected_usd, total.high_usd, total.most_usd,
+        total.low_usd, total.expected_usd, total.high_usd, most,
         gpus * submission.parallel_trials * jobs, frozenset(types), strategy_of(submission).key, submission.kind,
-        submission.region, estimate.hours, dict(submission.job.labels), submitter, left, bool(budgets),
+        submission.region, total.hours, dict(submission.job.labels), submitter, left, bool(budgets),
     )  # fmt: skip
 
 
-def matches(rule: Rule, facts: Facts) -> bool:
+def _matches(rule: Rule, facts: Facts) -> bool:
     """Tell whether every condition of a rule holds for a job."""
     return (
         _cost_matches(rule, facts)
@@ -158,10 +212,10 @@ def matches(rule: Rule, facts: Facts) -> bool:
 def _cost_matches(rule: Rule, facts: Facts) -> bool:
     if rule.cost_unknown and facts.expected is not None and facts.most is not None:
         return False
-    return rule.cost_over is None or is_over(rule.cost_basis, rule.cost_over, facts)
+    return rule.cost_over is None or _is_over(rule.cost_basis, rule.cost_over, facts)
 
 
-def is_over(basis: Basis, usd: Decimal, facts: Facts) -> bool:
+def _is_over(basis: Basis, usd: Decimal, facts: Facts) -> bool:
     """Tell whether an amount of a job is known to be more than `usd`; one that is unknown is at least what is known."""
     order = ("low", "expected", "high", "most")
     known = [getattr(facts, name) for name in order[: order.index(basis) + 1]]

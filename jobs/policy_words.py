@@ -1,9 +1,11 @@
-"""How a rule of a team's policy reads: one sentence for people. Pure."""
+"""How a rule of a team's policy reads, and why it asks about a job or refuses it, in sentences for people. Pure."""
 
 from collections.abc import Iterable
+from decimal import Decimal
 
-from jobs.cost import format_usd
-from jobs.policy_rules import Rule
+from jobs.cost import Estimate, format_usd, round_up
+from jobs.cost.notes import in_words
+from jobs.policy_rules import Matched, Rule
 
 BASES: dict[str, str] = {
     "most": "may cost",
@@ -90,3 +92,63 @@ def _conditions(rule: Rule) -> Iterable[str]:
         yield f"leaves less than {format_usd(rule.budget_left_under)} of a budget"
     if rule.hours_over is not None:
         yield f"runs for over {rule.hours_over.normalize():f} h"
+
+
+# ---------------------------------------------------------------- about a job
+def explain(rule: Rule, matched: Matched) -> tuple[str, str, str]:
+    """Return the code, the message and the remedy of a finding: why a rule asks about a job, or refuses it."""
+    estimate, jobs = matched.total, matched.jobs
+    conditions = rule.model_dump(exclude_defaults=True).keys() - {"outcome", "words", "approvals", "role", "approvers"}
+    if conditions == {"regions", "in_other_regions"} and rule.outcome == "refuse":
+        where = matched.facts.region or "a job without a region"
+        return "region_not_allowed", f"The team may not use {where}.", f"Choose one of {', '.join(rule.regions)}."
+    if conditions == {"cost_over"} and rule.cost_over is not None:
+        limit, spends = format_usd(rule.cost_over), _spends(estimate, jobs)
+        if rule.outcome == "refuse":
+            return "over_refuse_limit", f"{spends} The team refuses jobs over {limit}.", _remedy(estimate)
+        expected = estimate.expected_usd
+        helps = expected is not None and expected <= rule.cost_over and _ends_at_timeout(estimate)
+        return "over_ask_limit", f"{spends} Jobs over {limit} need an approval.", _SHORTER_TIMEOUT if helps else ""
+    if conditions == {"cost_unknown"} and rule.outcome == "ask":
+        why = "Nobody can say what this job will cost, so somebody has to approve it."
+        return "cost_unknown", f"{why} {_why_unknown(estimate)}", ""
+    begin = f"{_spends(estimate, jobs)} " if rule.cost_over is not None else ""
+    code = "_".join(["policy", "refuses" if rule.outcome == "refuse" else "asks", *sorted(conditions)])[:80]
+    return code, f"{begin}The policy says: {describe(rule)}.", ""
+
+
+def _why_unknown(estimate: Estimate) -> str:
+    missing = dict.fromkeys(line.resource for line in estimate.lines if line.unit_usd is None)
+    if missing:
+        return f"No price is known for {', '.join(missing)}."
+    return "With that many machines that may be preempted it might never finish."
+
+
+_CHEAPER = "Run it for a shorter time, on fewer or smaller machines, or under another strategy."
+_SHORTER_TIMEOUT = "Set a shorter timeout, the longest time that a run may really take."
+
+
+def _remedy(estimate: Estimate) -> str:
+    return f"{_SHORTER_TIMEOUT} {_CHEAPER}" if _ends_at_timeout(estimate) else _CHEAPER
+
+
+def _ends_at_timeout(estimate: Estimate) -> bool:
+    """Whether it is the timeout that makes the job dear: the most is what runs cost that last until then."""
+    most, expected = estimate.most_usd, estimate.expected_usd
+    return most is not None and most == estimate.until_timeout_usd and most != expected
+
+
+def _spends(estimate: Estimate, jobs: int) -> str:
+    expected, most = estimate.expected_usd, estimate.most_usd
+    what, cost = ("It", "costs") if jobs == 1 else (f"The {jobs} jobs of the sweep together", "cost")
+    if expected is None:
+        return f"{what} may cost {format_usd(most or Decimal(0))}."
+    begin = f"{what} {'is' if jobs == 1 else 'are'} expected to cost {format_usd(expected)}"
+    if most is None or format_usd(most) == format_usd(expected):
+        return f"{begin}."
+    if not _ends_at_timeout(estimate):
+        return f"{begin} and {cost} at most {format_usd(round_up(most))}."
+    time = in_words(estimate.timeout_hours)
+    why = f"until its timeout of {time}" if estimate.has_timeout else f"for {time}, as no timeout is set"
+    each = "each of its trials" if estimate.trials > 1 else "it" if jobs == 1 else "each"
+    return f"{begin} and {cost} at most {format_usd(round_up(most))}, because {each} may run {why}."

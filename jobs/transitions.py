@@ -63,12 +63,19 @@ def record_event(
     reason: str = "",
     occurred_at: datetime | None = None,
     detail: dict[str, Any] | None = None,
+    from_state: str = "",
+    to_state: str = "",
     **columns: Any,
 ) -> bool:
-    """Record something that happened without a change of state; return False when `once_key` was recorded before."""
+    """Record something that happened without a change of state; return False when `once_key` was recorded before.
+
+    `from_state` and `to_state` are those of something else than the job: of a pipeline's custom job.
+    """
     event = JobEvent(
         job=job,
         kind=kind,
+        from_state=from_state,
+        to_state=to_state,
         actor=actor,
         occurred_at=occurred_at or now,
         recorded_at=max(now, occurred_at or now),
@@ -122,4 +129,5 @@ def _derived(job: Job) -> dict[str, Any]:
         "running_seconds": facts.running.total_seconds(),
         "running_since": facts.running_since,
         "restarts": facts.restarts,
+        "custom_job_state": facts.custom_job_state,
     }

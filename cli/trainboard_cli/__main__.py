@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from trainboard_cli import commands
+from trainboard_cli import commands, schedule_commands
 from trainboard_cli.client import Client
 from trainboard_cli.errors import Refused, TrainboardError
 from trainboard_cli.reading import seconds_of
@@ -66,7 +66,15 @@ def parser() -> argparse.ArgumentParser:
         _job(decide := add(verb, command, f"{verb} a job that awaits approval"))
         decide.add_argument("--comment", default="")
         decide.add_argument("--amount", default="", metavar="USD", help="only if it may cost up to this amount")
+    words = "jobs that are requested again and again"
+    schedule = verbs.add_parser("schedule", help=words, description=words.capitalize() + ".")
+    schedule_commands.add_verbs(_adder(schedule.add_subparsers(required=True, metavar="VERB")), _scheduled)
     return whole
+
+
+def _scheduled(verb: argparse.ArgumentParser) -> None:
+    _spec(verb, needs_time=True)
+    _cap_and_attempts(verb)
 
 
 def _adder(verbs: Any) -> Callable[..., argparse.ArgumentParser]:

@@ -117,6 +117,30 @@ class Client:
                 return
             self.sleep(page["poll_after_seconds"])
 
+    def schedules(self) -> list[Json]:
+        """Return the schedules of the person's teams."""
+        return list(self.get("/schedules"))
+
+    def schedule(self, schedule: str) -> Json:
+        """Return a schedule with its newest runs."""
+        return self._object(self.get(f"/schedules/{schedule}"))
+
+    def create_schedule(self, request: Json, *, key: str) -> Json:
+        """Make a schedule once for each key; return it. Raises Refused where it cannot be kept."""
+        return self._object(self.post("/schedules", request, key=key))
+
+    def change_schedule(self, schedule: str, verb: str) -> Json:
+        """Pause or resume a schedule; return it as it is then."""
+        return self._object(self.post(f"/schedules/{schedule}/{verb}", {}))
+
+    def run_schedule(self, schedule: str, *, key: str) -> Json:
+        """Request the job of a schedule now, once for each key; return {job, is_repeated, findings}."""
+        return self._object(self.post(f"/schedules/{schedule}/run", {}, key=key))
+
+    def delete_schedule(self, schedule: str) -> None:
+        """Delete a schedule; its jobs stay."""
+        self._call("DELETE", f"/schedules/{schedule}", {}, is_repeatable=False)
+
     def _call(self, method: str, path: str, how: Json, *, is_repeatable: bool) -> Any:
         """Send a request, again after connection errors and statuses that pass, with longer and longer pauses."""
         address = f"{self.url}/api/v1{path}"
@@ -174,6 +198,8 @@ def _content(response: requests.Response, url: str) -> Any:
     status = response.status_code
     if 300 <= status < 400:
         raise NotReached(f"{url} sends on to {response.headers.get('Location')}: give that address instead.")
+    if status == 204:
+        return None
     try:
         found = response.json()
     except ValueError:

@@ -2,12 +2,16 @@
 
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlsplit
 
 from dashboard.sign_in_providers import Provider
 from jobs.bounds import is_storable
 from jobs.people.identities import Claims
 
 GOOGLE = "https://accounts.google.com"
+ENTRA_HOSTS = frozenset({"login.microsoftonline.com", "login.microsoftonline.us", "login.partner.microsoftonline.cn"})
+"""Where Microsoft Entra ID issues tokens; the national clouds have hosts of their own
+(learn.microsoft.com/entra/identity-platform/authentication-national-cloud)."""
 MAX_SUBJECT = 255
 
 
@@ -27,8 +31,7 @@ def read_claims(provider: Provider, signed: dict[str, Any]) -> Claims:
         raise BadClaims("the ID token names no usable subject")
     is_google = provider.issuer == GOOGLE
     hosted = _text(signed.get("hd")) if is_google else ""
-    is_verified = signed.get("email_verified") is True or signed.get("email_verified") == "true"
-    if not is_verified or (is_google and not hosted and not email.endswith("@gmail.com")):
+    if not _answers_for(provider, signed, email) or (is_google and not hosted and not email.endswith("@gmail.com")):
         email = hosted = ""
     groups = signed.get(provider.groups_claim)
     elsewhere = signed.get("_claim_names")  # of Microsoft Entra, for people in more groups than a token holds
@@ -43,6 +46,21 @@ def read_claims(provider: Provider, signed: dict[str, Any]) -> Claims:
         trusts_address=email.rpartition("@")[2].lower() in provider.trusted_domains,
     )
     return replace(claims, may_create=not provider.domains.isdisjoint({claims.domain, "*"}))
+
+
+def _answers_for(provider: Provider, signed: dict[str, Any], email: str) -> bool:
+    """Tell whether the provider answers for the address being the person's.
+
+    Tokens of Microsoft Entra have no `email_verified`. Their optional claim `xms_edov` says whether the owner of the
+    address's domain is verified; without it whoever may write the directory may claim any address
+    (learn.microsoft.com/entra/identity-platform/optional-claims-reference and migrate-off-email-claim-authorization).
+    An admin may name domains for which a provider that says nothing is believed.
+    """
+    if (said := signed.get("email_verified")) is not None:
+        return said is True or said == "true"
+    if urlsplit(provider.issuer).hostname in ENTRA_HOSTS and (owned := signed.get("xms_edov")) is not None:
+        return owned in (True, "true", "1")  # as a number too: 1 equals True
+    return not provider.verified_domains.isdisjoint({email.rpartition("@")[2].lower(), "*"})
 
 
 def _text(value: object) -> str:

@@ -1,7 +1,7 @@
 """Who may do what: roles of a team's members, and the table that turns a role into rights."""
 
 from django.contrib.auth.models import AnonymousUser, User
-from django.db.models import Prefetch, Q, prefetch_related_objects
+from django.db.models import Q
 from django.http import HttpRequest
 from django_htmx.middleware import HtmxDetails
 
@@ -37,17 +37,19 @@ def roles_from(verb: str) -> list[str]:
 
 
 def memberships_of(user: User) -> list[Membership]:
-    """Return the person's memberships with their teams and policies, by team; one query for a whole request.
+    """Return the person's memberships with their teams, by team; one query for a whole request.
 
     They are kept with the instance of the user, of which each request has its own.
     """
-    ordered = Membership.objects.select_related("team__policy__current").order_by("team__name")
-    prefetch_related_objects([user], Prefetch("memberships", ordered))
-    return list(user.memberships.all())
+    found: list[Membership] | None = getattr(user, "all_memberships", None)
+    if found is None:
+        found = list(Membership.objects.filter(user=user.pk).select_related("team").order_by("team__name"))
+        setattr(user, "all_memberships", found)  # noqa: B010  # the class of the user is Django's
+    return found
 
 
 def teams_where(user: User, verb: str) -> list[Team]:
-    """Return the teams in which `user` may do `verb`, by name, with their policies; a superuser may everywhere."""
+    """Return the teams in which `user` may do `verb`, by name; a superuser may everywhere."""
     if user.is_superuser:
         return _all_teams(user)
     roles = roles_from(verb)
@@ -55,10 +57,10 @@ def teams_where(user: User, verb: str) -> list[Team]:
 
 
 def _all_teams(user: User) -> list[Team]:
-    """Return every team for a superuser; one query for a whole request, kept as `memberships_of` keeps its rows."""
+    """Return every team for a superuser; one query for a whole request, kept as `memberships_of` keeps them."""
     found: list[Team] | None = getattr(user, "all_teams", None)
     if found is None:
-        found = list(Team.objects.select_related("policy").order_by("name"))
+        found = list(Team.objects.order_by("name"))
         setattr(user, "all_teams", found)  # noqa: B010  # the class of the user is Django's
     return list(found)
 

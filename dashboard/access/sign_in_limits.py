@@ -2,6 +2,7 @@
 
 Two counts: failures of one account from one address, and failures of all accounts from that address. Neither counts
 what comes from elsewhere, so nobody can lock a colleague out from another address. The numbers are in the settings.
+Each failure that counts is in the audit log; what is refused later without a check writes nothing.
 """
 
 from collections.abc import Iterable
@@ -12,8 +13,14 @@ from axes.handlers.database import AxesDatabaseHandler
 from axes.helpers import get_cool_off
 from axes.models import AccessAttempt
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db.models import QuerySet, Sum
 from django.http import HttpRequest
+from django.utils.crypto import salted_hmac
+
+from dashboard.access.addresses import client_address
+from jobs.bounds import is_storable
+from jobs.people.audit import record_sign_in_event
 
 Credentials = dict[str, Any] | None
 
@@ -34,6 +41,21 @@ class SignInLimits(AxesDatabaseHandler):  # type: ignore[misc]  # axes has no an
         of_account, _ = self.filter_user_attempts(request, credentials)
         return int(of_account.delete()[0])
 
+    def user_login_failed(
+        self, sender: object, credentials: dict[str, Any], request: HttpRequest | None = None, **kwargs: Any
+    ) -> None:
+        """Count a failure and record it, and the lock that it leads to."""
+        was_locked = getattr(request, "axes_locked_out", False)
+        super().user_login_failed(sender, credentials, request, **kwargs)
+        if request is None or was_locked:
+            return
+        about, address = find_account(credentials), client_address(request)
+        provider = credentials.get("provider")
+        record_sign_in_event(f"failed at {provider}" if provider else "failed", about, by=None, address=address)
+        if request.axes_locked_out:  # type: ignore[attr-defined]  # axes adds it
+            words = "too many failures: refused for a while from this address"
+            record_sign_in_event(words, about, by=None, address=address)
+
     def locked_until(self, request: HttpRequest, credentials: Credentials = None) -> datetime | None:
         """Return when the next sign-in will be checked again; None where it is checked now."""
         of_account, of_address = self.get_user_attempts(request, credentials)
@@ -42,6 +64,20 @@ class SignInLimits(AxesDatabaseHandler):  # type: ignore[misc]  # axes has no an
             _end(of_address, settings.MAX_FAILURES_PER_ADDRESS, request),
         )
         return max((end for end in ends if end is not None), default=None)
+
+
+def find_account(credentials: Credentials) -> User | None:
+    """Return the account that a sign-in names, None where there is none."""
+    name = (credentials or {}).get("username") or ""
+    return User.objects.filter(username=name).first() if is_storable(name) else None
+
+
+def counted_name(request: HttpRequest, credentials: Credentials) -> str | None:
+    """Return the name under which failures are kept: of an account, else a digest, for people type passwords there."""
+    name = (credentials or {"username": request.POST.get("username")}).get("username")
+    if not name or find_account({"username": name}) is not None:
+        return name
+    return f"unknown {salted_hmac('dashboard.access.sign_in_limits', name).hexdigest()}"
 
 
 def _failures(rows: "QuerySet[AccessAttempt]") -> int:

@@ -4,7 +4,6 @@ import json
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
-from http import HTTPStatus
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -12,7 +11,7 @@ from ninja import Schema
 from pydantic import ConfigDict, Field
 
 from dashboard.access import Request, teams_of, teams_where
-from dashboard.api.problems import Problem, field_error, not_found, refused
+from dashboard.api.problems import field_error, not_found, refused
 from jobs import importer
 from jobs.fallback import MAX_FURTHER, MAX_WAIT_HOURS, Plan, Reason, Step, problems_of
 from jobs.importer import Reading
@@ -162,12 +161,6 @@ def check_readable(asked: Asked, body: JobText) -> list[Finding]:
 def expected_of(body: JobRequest) -> timedelta:
     """Return the expected run time."""
     return timedelta(seconds=body.expected_seconds)
-
-
-def reused_key() -> Problem:
-    """Return the problem of an Idempotency-Key that came with another request before."""
-    words = "This Idempotency-Key was used for another request: repeat that one unchanged, or take a new key."
-    return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, words, kind="key-reused")
 
 
 def _placed(submission: Submission, team: Team) -> tuple[Submission, tuple[Finding, ...]]:

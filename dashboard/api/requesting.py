@@ -1,21 +1,19 @@
 """Assess a job, and request one: once for each Idempotency-Key."""
 
 from datetime import timedelta
-from hashlib import sha256
 from http import HTTPStatus
 from typing import Any
-from uuid import uuid4
 
 from django.http import HttpResponse
 from django.urls import reverse
-from ninja import Header, Router, Schema, Status
-from pydantic import Field
+from ninja import Header, Router, Status
 
 from dashboard.access import Request
-from dashboard.api import jobs, reading
+from dashboard.api import jobs, reading, repeating
 from dashboard.api.problems import refused
 from dashboard.api.reading import Asked, JobRequest, JobText
 from dashboard.api.records import job_shape, usd
+from dashboard.api.repeating import KeyHeader
 from dashboard.api.shapes import AlternativeShape, AssessmentShape, FindingShape, Requested
 from dashboard.api.tokens import READ, SUBMIT
 from jobs import requests, spec, tasks
@@ -29,15 +27,6 @@ from jobs.states import JobState
 from jobs.strategies import strategy_of
 
 router = Router(tags=["requests"])
-MAX_KEY_LENGTH = 255
-
-
-class KeyHeader(Schema):
-    """The header by which a repeated request is known."""
-
-    idempotency_key: str = Field(
-        "", alias="Idempotency-Key", max_length=MAX_KEY_LENGTH, description="The same key requests the job once."
-    )
 
 
 @router.post("/assessments", response=AssessmentShape, auth=READ, summary="Assess a job without requesting it")
@@ -65,12 +54,12 @@ def create_job(
     is answered with 422 and its findings; nothing is kept of it.
     """
     asked = reading.read_asked(request, body)
-    key = _request_key(headers.idempotency_key)
+    key = repeating.request_key(headers.idempotency_key)
     earlier = requests.requested_job(request.user, key)
     notes = reading.check_readable(asked, body) if earlier is None else []
     job = earlier or _request(request, asked, body, key)
     if not _is_same(job, asked, body):
-        raise reading.reused_key()
+        raise repeating.reused_key()
     if job.state == JobState.APPROVED:
         tasks.enqueue_job(job.pk)
     shape = job_shape(request, ShownJob.of(job).reveal_to(request.user), database_now())
@@ -94,11 +83,6 @@ def _request(request: Request, asked: Asked, body: JobRequest, key: str) -> Job:
         )
     except NotAllowed as refusal:
         raise refused(asked.located(tuple(refusal.findings))) from None
-
-
-def _request_key(given: str) -> str:
-    """Return what is kept of an Idempotency-Key: a digest, since the column is shorter; a new one where none came."""
-    return f"api-{sha256(given.encode(errors='replace')).hexdigest()[:48]}" if given else f"api-{uuid4().hex}"
 
 
 def _is_same(job: Job, asked: Asked, body: JobRequest) -> bool:

@@ -1,19 +1,32 @@
-"""Schedules of your teams: list them, read one with its runs, pause and resume it."""
+"""Schedules of the caller's teams: list, make, pause, resume, run and delete them."""
 
 from datetime import date, datetime
 from http import HTTPStatus
 from uuid import UUID
 
-from ninja import Router, Schema
+from django.http import HttpResponse
+from django.urls import reverse
+from ninja import Header, Router, Schema, Status
+from pydantic import Field
 
 from dashboard.access import Request
 from dashboard.access.schedule_loaders import schedule_for, schedules_of
-from dashboard.api.problems import Problem
+from dashboard.api import reading, repeating
+from dashboard.api.problems import Problem, field_error
+from dashboard.api.reading import JobRequest
+from dashboard.api.records import job_shape
+from dashboard.api.repeating import KeyHeader
+from dashboard.api.shapes import Requested
 from dashboard.api.tokens import READ, SUBMIT
 from dashboard.queries.schedules import list_runs
+from jobs import requests, spec, tasks
 from jobs.clock import database_now
-from jobs.models import Schedule
+from jobs.models import Schedule, ShownJob
+from jobs.models.schedule import MAX_NAME_LENGTH
 from jobs.requests import schedules as verbs
+from jobs.requests.schedule_runs import run_now
+from jobs.requests.schedules import Times
+from jobs.states import JobState
 
 router = Router(tags=["schedules"])
 MAX_LISTED = 500
@@ -50,6 +63,16 @@ class ScheduleDetail(ScheduleShape):
     runs: list[RunShape]
 
 
+class ScheduleRequest(JobRequest):
+    """A job, and when it is requested."""
+
+    schedule: str = Field(..., min_length=1, max_length=MAX_NAME_LENGTH, description="The schedule's name in the team.")
+    cron: str = Field(..., max_length=100, description="Minute, hour, day of month, month, day of week.")
+    time_zone: str = Field("UTC", max_length=64, description="A name such as Europe/Berlin.")
+    last_day: date | None = Field(None, description="The last day on which it runs; null: without end.")
+    allows_overlap: bool = Field(False, description="Whether it runs while the run before has not ended.")  # noqa: FBT003
+
+
 @router.get("/schedules", response=list[ScheduleShape], auth=READ, summary="List schedules")
 def list_schedules(request: Request) -> list[ScheduleShape]:
     """Return the schedules of your teams, by team and name; at most 500."""
@@ -64,6 +87,97 @@ def get_schedule(request: Request, schedule_id: UUID) -> ScheduleDetail:
         RunShape(moment=run.moment, outcome=run.outcome, message=run.message, job=run.job_id) for run in list_runs(row)
     ]
     return ScheduleDetail(**_shape(row).model_dump(), runs=runs)
+
+
+@router.post("/schedules", response={200: ScheduleShape, 201: ScheduleShape}, auth=SUBMIT, summary="Make a schedule")
+def create_schedule(
+    request: Request, response: HttpResponse, body: ScheduleRequest, headers: Header[KeyHeader]
+) -> Status[ScheduleShape]:
+    """Keep a job and the times at which it is requested in your name; each run is judged when it is due.
+
+    201 for a new schedule; 200 with the one of before when the key was used for the same request, until it is deleted.
+    """
+    asked = reading.read_asked(request, body)
+    reading.check_readable(asked, body)
+    key = repeating.schedule_id(request.user, headers.idempotency_key)
+    earlier = schedules_of(request).defer(None).filter(pk=key, owner=request.user).first()
+    row = earlier or _create(request, asked, body, key)
+    if not _is_same(row, asked, body):
+        raise repeating.reused_key()
+    response["Location"] = reverse("api-v1:get_schedule", args=[row.pk])
+    return Status(HTTPStatus.CREATED if earlier is None else HTTPStatus.OK, _shape(row))
+
+
+def _create(request: Request, asked: reading.Asked, body: ScheduleRequest, key: UUID) -> Schedule:
+    try:
+        return verbs.create_schedule(
+            _times(body),
+            submission=asked.submission,
+            team=asked.team,
+            by=request.user,
+            expected=reading.expected_of(body),
+            now=database_now(),
+            cap_usd=body.cap_usd,
+            plan=reading.plan_asked(body),
+            schedule_id=key,
+        )
+    except verbs.NotUsable as refusal:
+        if (made := schedules_of(request).defer(None).filter(pk=key, owner=request.user).first()) is not None:
+            return made  # the same request arrived twice at the same time
+        field = "schedule" if refusal.field == "name" else refusal.field
+        raise field_error("body", field, str(refusal)) from None
+
+
+def _times(body: ScheduleRequest) -> Times:
+    return Times(body.schedule, body.cron, body.time_zone, body.allows_overlap, body.last_day)
+
+
+def _is_same(row: Schedule, asked: reading.Asked, body: ScheduleRequest) -> bool:
+    """Tell whether a schedule is the one that is asked for; its times count while nobody has changed it."""
+    plan = reading.plan_asked(body)
+    kept = (row.team_id, row.kind, row.region, row.spec, row.expected_seconds, row.cap_usd, row.plan)
+    wanted = (
+        asked.team.pk,
+        asked.submission.kind,
+        asked.submission.region,
+        spec.rest_body(asked.submission.job),
+        body.expected_seconds,
+        body.cap_usd,
+        None if plan is None else plan.as_dict(),
+    )
+    is_changed = row.updated_at != row.created_at
+    return kept == wanted and (is_changed or verbs.has_times(row, _times(body)))
+
+
+@router.delete("/schedules/{uuid:schedule_id}", response={204: None}, auth=SUBMIT, summary="Delete a schedule")
+def delete_schedule(request: Request, schedule_id: UUID) -> Status[None]:
+    """Delete it and the list of its runs; its jobs stay. 403 for who is neither its owner nor a lead of the team."""
+    verbs.delete_schedule(schedule_for(request, schedule_id, to_change=True), by=request.user)
+    return Status(HTTPStatus.NO_CONTENT, None)
+
+
+@router.post(
+    "/schedules/{uuid:schedule_id}/run", response={200: Requested, 201: Requested}, auth=SUBMIT, summary="Run it now"
+)
+def run_schedule(request: Request, schedule_id: UUID, headers: Header[KeyHeader]) -> Status[Requested]:
+    """Request its job at once, in your name; its times stay. 201 for a new job, 200 when the key was used before.
+
+    409 while the run before has not ended and runs may not overlap; 422 with findings where the job is refused.
+    """
+    row = schedule_for(request, schedule_id, to_change=True)
+    key = repeating.request_key(headers.idempotency_key)
+    is_repeated = requests.requested_job(request.user, key) is not None
+    try:
+        job = run_now(row, by=request.user, now=database_now(), request_key=key)
+    except verbs.NotUsable as refusal:
+        raise Problem(HTTPStatus.CONFLICT, str(refusal), kind="wrong-state") from None
+    if not row.runs.filter(job=job).exists():
+        raise repeating.reused_key()
+    if job.state == JobState.APPROVED:
+        tasks.enqueue_job(job.pk)
+    shape = job_shape(request, ShownJob.of(job).reveal_to(request.user), database_now())
+    result = Requested(job=shape, is_repeated=is_repeated, findings=[])
+    return Status(HTTPStatus.OK if is_repeated else HTTPStatus.CREATED, result)
 
 
 @router.post("/schedules/{uuid:schedule_id}/pause", response=ScheduleShape, auth=SUBMIT, summary="Pause a schedule")

@@ -80,6 +80,6 @@ def document() -> dict[str, Any]:
 def _errors(address: str, *, has_body: bool) -> dict[int, Any]:
     codes = {*EVERY, *(WITH_BODY if has_body else ())}
     codes |= {404} if "{" in address or has_body else set()
-    codes |= {409} if has_body or address.endswith(("/cancel", "/resume")) else set()
+    codes |= {409} if has_body or address.endswith(("/cancel", "/resume", "/run")) else set()
     schema = {"schema": {"$ref": "#/components/schemas/ProblemDetails"}}
     return {code: {"description": ERRORS[code], "content": {MEDIA_TYPE: schema}} for code in sorted(codes)}

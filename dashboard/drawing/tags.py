@@ -28,7 +28,7 @@ from dashboard.drawing import (
     trial_curves,
     usage_chart,
 )
-from jobs.cost.age import age_words
+from jobs.cost.prices import age_words
 from jobs.models import Trial
 from jobs.timeline import Metric, Span, value_of, wait_percentile
 

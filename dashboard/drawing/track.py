@@ -46,10 +46,9 @@ def track_of(job: Job, events: Sequence[JobEvent], scale: Scale, expected_end: d
     """Return the track of a job from its events since the scale begins, in order; others are not needed."""
     start = scale.start
     changes = [event for event in events if event.kind == JobEvent.Kind.STATE]
-    spans = timeline.state_spans(changes)
     before = changes[0].from_state if changes else job.state
-    if before and job.requested_at < start and (not spans or spans[0].start > start):
-        spans.insert(0, Span(before, start, spans[0].start if spans else None))
+    is_cut = before and job.requested_at < start and (not changes or changes[0].occurred_at > start)
+    spans = timeline.state_spans(events, timeline.Before(start, before, job.custom_job_state) if is_cut else None)
     shown = tuple(span for span in spans if span.state not in FINISHED)
     is_expected = expected_end is not None and job.running_since is not None and expected_end > scale.now
     expected = (scale.now, expected_end) if is_expected and expected_end is not None else None

@@ -13,6 +13,7 @@ KINDS = [
     ("price", _("prices")),
     ("retentionsetting", _("retention")),
     ("user", _("people")),
+    ("sign-in", _("sign-ins and sign-outs")),
     ("invitation", _("invitations")),
     ("identity", _("sign-ins by a provider")),
     ("signinrule", _("sign-in rules")),

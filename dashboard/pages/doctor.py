@@ -11,6 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 from dashboard.access import Request
 from jobs import doctor as checks
 from jobs.clock import database_now
+from jobs.queue.claims import last_run
 from jobs.tasks import enqueue_examination
 
 ORDER = {checks.Status.FAIL: 0, checks.Status.WARN: 1, checks.Status.PASS: 2}
@@ -20,7 +21,7 @@ ORDER = {checks.Status.FAIL: 0, checks.Status.WARN: 1, checks.Status.PASS: 2}
 def doctor(request: Request) -> HttpResponse:
     """Show the last examination, what fails first; 404 for everybody else."""
     _check_admin(request)
-    row = checks.last_examination()
+    row = last_run(checks.UPKEEP)
     found = [checks.from_json(each) for each in row.result.get("checks", [])] if row else []
     to_repair = sorted((each for each in found if each.status is not checks.Status.PASS), key=lambda c: ORDER[c.status])
     passed = sorted((each for each in found if each.status is checks.Status.PASS), key=lambda c: c.group)

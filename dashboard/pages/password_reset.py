@@ -4,7 +4,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
-from django.contrib.auth.views import PasswordResetView
+from django.contrib.auth.views import PasswordResetConfirmView, PasswordResetView
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
@@ -20,6 +20,15 @@ class PasswordReset(PasswordResetView):
         if not settings.SENDS_EMAIL or not settings.PASSWORD_SIGN_IN:
             return _without_link(request)
         return super().dispatch(request, *args, **kwargs)
+
+
+@method_decorator(login_not_required, name="dispatch")
+class PasswordResetConfirm(PasswordResetConfirmView):
+    """Takes a new password from whoever has the link; nothing where nobody signs in with one."""
+
+    def dispatch(self, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Answer as Django does; without passwords, say so."""
+        return super().dispatch(*args, **kwargs) if settings.PASSWORD_SIGN_IN else _without_link(self.request)
 
 
 def _without_link(request: HttpRequest) -> HttpResponse:

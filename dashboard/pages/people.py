@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
@@ -44,7 +45,7 @@ def change_person(request: Request, pk: int) -> HttpResponse:
     if (user := find_person(pk)) is None:
         raise Http404("no such account")
     do = request.POST.get("do", "")
-    if do == "password":
+    if do == "password" and settings.PASSWORD_SIGN_IN:
         return _page(request, {"link": _password_link(request, user), "link_of": user})
     try:
         accounts.change_account(pk, do, by=request.user)

@@ -17,7 +17,6 @@ from dashboard.queries.policies import get_version, list_versions, rules_in, sen
 from jobs.clock import database_now
 from jobs.errors import NotPermitted
 from jobs.models import PolicyVersion, Team
-from jobs.policy import rules_of
 from jobs.policy_rules import MAX_RULES, Rule
 from jobs.requests.policy_test import MAX_JOBS, try_rules
 from jobs.requests.policy_versions import (
@@ -25,7 +24,7 @@ from jobs.requests.policy_versions import (
     Terms,
     current_version,
     first_terms,
-    limits_of,
+    load_policy,
     save_policy,
     terms_of,
 )
@@ -45,7 +44,7 @@ def policy(request: Request) -> HttpResponse:
     if "version" in request.GET:
         return _version(request, team)
     version = current_version(team)
-    return _page(request, team, version, *_forms(rules_of(limits_of(team)), version, first_terms(team)))
+    return _page(request, team, version, *_forms(load_policy(team).rules, version, first_terms(team)))
 
 
 def _team(request: Request) -> Team:
@@ -78,7 +77,7 @@ def _posted(request: Request, team: Team) -> HttpResponse:
     rules = rows.rules()
     if action == "save":
         return _save(request, team, rules, rows, form)
-    changes = _changes(rules_of(limits_of(team)), rules)
+    changes = _changes(load_policy(team).rules, rules)
     return _page(request, team, version, rows, form, test=try_rules(team, rules), changes=changes)
 
 
@@ -144,7 +143,7 @@ def _page(
         "teams": teams_of(request.user),
         "version": version,
         "versions": list_versions(team),
-        "rules": sentences(rules_in(version) if version is not None else rules_of(limits_of(team))),
+        "rules": sentences(rules_in(version) if version is not None else load_policy(team).rules),
         "may_edit": can(request.user, "set_policy", team),
         "rows": rows,
         "form": form,

@@ -19,6 +19,7 @@ from jobs import prices as recorded
 from jobs.catalog import REGIONS
 from jobs.clock import database_now, display_now
 from jobs.errors import NotPermitted
+from jobs.queue.claims import last_run
 
 PAGE_SIZE = 50
 
@@ -76,7 +77,7 @@ def _context(request: Request, region: str, name: str) -> dict[str, Any]:
     lines = list_keys(book, region=region, text=text, show=show, today=now.date())
     key = key_in(region, name)
     is_admin = request.user.is_superuser
-    last = recorded.last_import() if is_admin else None
+    last = last_run(recorded.UPKEEP) if is_admin else None
     return {
         "now": now,
         "filters": filters,

@@ -26,7 +26,7 @@ from dashboard.forms.sign_in_form import LinkForm
 from dashboard.pages.parts.too_many import locked_out
 from dashboard.sign_in_providers import Provider
 from jobs.clock import database_now
-from jobs.people.audit import acting
+from jobs.people.audit import acting, record_sign_in_event
 from jobs.people.identities import Claims, NotAdmitted, PasswordNeeded, find_user, record_sign_in
 from jobs.people.members import NotChanged
 from jobs.people.provider_links import add_link, remove_link
@@ -60,7 +60,7 @@ def begin(request: HttpRequest, key: str) -> HttpResponse:
 def callback(request: HttpRequest, key: str) -> HttpResponse:
     """Sign in whom the provider sends back, or ask whether the two accounts belong together."""
     provider = _provider(key)
-    attempt = {"username": f"{provider.key} {request.session.get(openid.VISIT, '-')}"}
+    attempt = {"username": f"{provider.key} {request.session.get(openid.VISIT, '-')}", "provider": provider.key}
     if not AxesProxyHandler.is_allowed(request, attempt):
         return locked_out(request, None, attempt)
     try:
@@ -121,6 +121,7 @@ def once(request: HttpRequest, secret: str) -> HttpResponse:
         return render(request, "registration/once.html", {"person": person})
     log.warning("%s signs in with a link from manage.py", person.get_username())
     login(request, person, backend=BACKEND)
+    record_sign_in_event("by a link from manage.py", person, by=person, address=client_address(request))
     return redirect("board")
 
 

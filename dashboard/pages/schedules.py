@@ -1,9 +1,9 @@
-"""The schedules of a team: list them, make one of a template or a job, change, pause, resume and delete them."""
+"""The schedules of a team: list them, make one of a template or a job, change, pause, resume, run and delete them."""
 
 from datetime import date, datetime, timedelta
 from itertools import islice
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 from zoneinfo import ZoneInfo
 
 from django.contrib import messages
@@ -21,18 +21,27 @@ from dashboard.access.schedule_loaders import may_change_schedule, schedule_for,
 from dashboard.access.starts import Start, start_for
 from dashboard.forms.schedule_form import ScheduleForm
 from dashboard.queries.schedules import list_runs
-from jobs import cron, fallback
+from jobs import cron, fallback, tasks
+from jobs.bounds import clean
 from jobs.clock import database_now
-from jobs.errors import NotPermitted
+from jobs.errors import NotAllowed, NotPermitted
 from jobs.models import Job, Schedule
 from jobs.requests import schedules as verbs
+from jobs.requests.schedule_runs import run_now
+from jobs.states import JobState
 from jobs.strategies import strategy_of
 
 PAGE_SIZE = 50
 PREVIEWED = 5
 DEFAULT_RUN_TIME = timedelta(hours=1)
 NOT_HERE = gettext_lazy("Begin with a template or a job: each has a button that leads here.")
-ACTIONS = {"pause": gettext_lazy("Pause"), "resume": gettext_lazy("Resume"), "delete": gettext_lazy("Delete")}
+ACTIONS = {
+    "pause": gettext_lazy("Pause"),
+    "resume": gettext_lazy("Resume"),
+    "run": gettext_lazy("Run now"),
+    "delete": gettext_lazy("Delete"),
+}
+MAX_KEY_LENGTH = 36
 
 
 @require_safe
@@ -137,18 +146,27 @@ def edit(request: Request, pk: UUID) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def act(request: Request, pk: UUID, action: str) -> HttpResponse:
-    """Pause, resume or delete a schedule; a GET asks for a confirmation."""
+    """Pause, resume, run or delete a schedule; a GET asks for a confirmation."""
     row = schedule_for(request, pk, to_change=True)
     if action not in ACTIONS:
         raise Http404("no such action")
     if request.method != "POST":
-        return render(request, "schedule_act.html", {"row": row, "action": action, "verb": ACTIONS[action]})
+        context = {"row": row, "action": action, "verb": ACTIONS[action], "key": uuid4()}
+        return render(request, "schedule_act.html", context)
     try:
         _act(request, row, action)
+    except NotAllowed as refusal:
+        messages.error(request, _("It was not requested. %(errors)s") % {"errors": refusal.errors})
+        return redirect("schedule", row.pk)
     except (verbs.NotUsable, NotPermitted) as refusal:
         messages.warning(request, str(refusal))
         return redirect("schedule", row.pk)
-    done = {"pause": _("Paused %(name)s."), "resume": _("Resumed %(name)s."), "delete": _("Deleted %(name)s.")}[action]
+    done = {
+        "pause": _("Paused %(name)s."),
+        "resume": _("Resumed %(name)s."),
+        "run": _("Requested the job of %(name)s."),
+        "delete": _("Deleted %(name)s."),
+    }[action]
     messages.success(request, done % {"name": row.name})
     return redirect("schedules") if action == "delete" else redirect("schedule", row.pk)
 
@@ -158,5 +176,15 @@ def _act(request: Request, row: Schedule, action: str) -> None:
         verbs.pause_schedule(row, by=request.user, now=database_now())
     elif action == "resume":
         verbs.resume_schedule(row, by=request.user, now=database_now())
+    elif action == "run":
+        _run(request, row)
     else:
         verbs.delete_schedule(row, by=request.user)
+
+
+def _run(request: Request, row: Schedule) -> None:
+    """Request its job; the key of the page that asked makes a second click find the first job."""
+    key = f"run-{clean(request.POST.get('key', ''))[:MAX_KEY_LENGTH] or uuid4()}"
+    job = run_now(row, by=request.user, now=database_now(), request_key=key)
+    if job.state == JobState.APPROVED:
+        tasks.enqueue_job(job.pk)

@@ -3,17 +3,22 @@
 from collections.abc import Callable
 
 from django.conf import settings
+from django.contrib import admin, messages
 from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.utils.decorators import method_decorator
+from django.utils.translation import gettext as _
 
+from dashboard.access.addresses import client_address
 from dashboard.access.sign_in import TooManySignIns
 from dashboard.forms.sign_in_form import SignInForm
 from dashboard.pages.parts.fragments import reload_instead
 from dashboard.pages.parts.too_many import busy
+from jobs.people.audit import record_sign_in_event
 
 
 @method_decorator(login_not_required, name="dispatch")
@@ -29,6 +34,27 @@ class SignIn(LoginView):
             return redirect("login")
         response = super().dispatch(request, *args, **kwargs)
         return reload_instead(request, response) if isinstance(response, HttpResponse) else response
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        """Sign in, and record it."""
+        response = super().form_valid(form)
+        user, address = form.get_user(), client_address(self.request)
+        record_sign_in_event("with a password", user, by=user, address=address)
+        return response
+
+
+@method_decorator(login_not_required, name="dispatch")
+class AdminSignIn(SignIn):
+    """The site's sign-in in place of that of Django's admin, so that passwords are asked for in one way only."""
+
+    next_page = "admin:index"
+
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
+        """Answer as the site's; whoever is signed in and no admin is told so."""
+        if request.user.is_authenticated and not admin.site.has_permission(request):
+            messages.error(request, _("Those pages are for admins of the site."))
+            return redirect("board")
+        return super().dispatch(request, *args, **kwargs)
 
 
 class BusyMiddleware:

@@ -12,7 +12,9 @@ PAGE = 50
 MAX_SEARCHED = 5_000
 """Entries that one page of a search reads; the next page goes on from there."""
 MAX_EXPORTED = 50_000
-ACTIONS = {0: "created", 1: "changed", 2: "deleted"}
+ACTIONS = {0: "created", 1: "changed", 2: "deleted", 3: "sign-in"}
+SIGN_INS = "sign-in"
+"""The kind of entries about sign-ins, which are entries about people with an action of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,9 @@ def _condition(filters: Filters) -> Q:
     condition = Q()
     for word in filters.text.split():
         condition &= Q(object_repr__icontains=word) | Q(changes__icontains=word)
-    if filters.kind:
+    if filters.kind == SIGN_INS:
+        condition &= Q(action=LogEntry.Action.ACCESS)
+    elif filters.kind:
         condition &= Q(content_type__model=filters.kind)
     if filters.actor:
         condition &= Q(actor__username=filters.actor)

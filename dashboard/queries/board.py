@@ -14,6 +14,7 @@ from django.db.models import Case, Count, Max, Q, QuerySet, Sum, When
 from dashboard.access import jobs_of
 from dashboard.queries.spending import COLUMNS as SPENDING_COLUMNS
 from dashboard.queries.spending import began_before
+from jobs import timeline
 from jobs.models import Job, JobEvent, Scope
 from jobs.models.job import JobQuerySet
 from jobs.recent import Recent
@@ -24,7 +25,7 @@ COLUMNS = (
     "max_usd", "cloned_from", "metrics__ends_at", "cancel_requested_at", "over_approved_at", "restarts", "failures",
 )  # fmt: skip
 """What orders, groups and counts the jobs of the board; the rows that are drawn are read whole."""
-DRAWN = (JobEvent.Kind.STATE, JobEvent.Kind.RESTARTED, JobEvent.Kind.MACHINES_LOST, JobEvent.Kind.EXPLAINED)
+DRAWN = (*timeline.SPAN_KINDS, JobEvent.Kind.RESTARTED, JobEvent.Kind.MACHINES_LOST, JobEvent.Kind.EXPLAINED)
 EVENT_COLUMNS = ("job", "kind", "from_state", "to_state", "occurred_at", "reason", "detail", "once_key", "message")
 DEFERRED = ("metrics__record", "metrics__usage", "metrics__checkpoints")
 MAX_JOBS = 2_000
@@ -62,7 +63,10 @@ def list_board(
     return list(rows.order_by("-state_since")[:MAX_JOBS])
 
 
-NEWEST = ("state_since", "ended_at", "requested_at", "cancel_requested_at", "trials_counted_at", "over_approved_at")
+NEWEST = (
+    "state_since", "running_since", "ended_at", "requested_at", "cancel_requested_at", "trials_counted_at",
+    "over_approved_at",
+)  # fmt: skip
 SUMS = ("restarts", "failures")
 """Columns of which one moves on with everything that the board shows of a job."""
 
@@ -118,12 +122,12 @@ def list_board_events(
     newest = of_rows.order_by("-occurred_at", "-pk").values("pk")[:MAX_EVENTS]
     events = JobEvent.objects.filter(pk__in=newest).only(*EVENT_COLUMNS)
     if changes:
-        counted = JobEvent.objects.filter(job__in=list(changes), kind=JobEvent.Kind.STATE, occurred_at__gte=day)
+        counted = JobEvent.objects.filter(job__in=list(changes), kind__in=timeline.SPAN_KINDS, occurred_at__gte=day)
         events = events.union(counted.only(*EVENT_COLUMNS))
     for event in sorted(events, key=lambda each: (each.occurred_at, each.pk)):
         if event.job_id in drawn and event.occurred_at >= since:
             drawn[event.job_id].append(event)
-        if event.job_id in changes and event.kind == JobEvent.Kind.STATE and event.occurred_at >= day:
+        if event.job_id in changes and event.kind in timeline.SPAN_KINDS and event.occurred_at >= day:
             changes[event.job_id].append(event)
     return drawn, changes
 

@@ -68,11 +68,9 @@ class Frame:
         if self.user is None:
             return {}
         today = timezone.now().date()
-        counted = {
-            "to_decide": approvals_in_own_name(self.user),
-            "unread": unread_of(self.user),
-            "deputies": deputies_of(self.user, today),
-        }
+        counted: dict[str, QuerySet[Any]] = {"unread": unread_of(self.user), "deputies": deputies_of(self.user, today)}
+        if teams_where(self.user, "approve"):
+            counted["to_decide"] = approvals_in_own_name(self.user)
         first, *others = (_counted(name, rows) for name, rows in counted.items())
         found = dict(first.union(*others, all=True))
         if found["deputies"]:

@@ -140,9 +140,12 @@ def _may_be_silent(job: Job) -> bool:
 
 
 def list_state_changes(jobs: Iterable[Job], since: datetime) -> dict[UUID, list[JobEvent]]:
-    """Return, for each job, its changes of state at or after `since`, in order; one query."""
+    """Return, for each job, its changes of state at or after `since`, in order; one query.
+
+    Of a pipeline, those of its custom job too.
+    """
     changes: dict[UUID, list[JobEvent]] = {job.pk: [] for job in jobs}
-    events = JobEvent.objects.filter(job__in=list(changes), kind=JobEvent.Kind.STATE, occurred_at__gte=since)
+    events = JobEvent.objects.filter(job__in=list(changes), kind__in=timeline.SPAN_KINDS, occurred_at__gte=since)
     for event in events.order_by("occurred_at", "pk"):
         changes[event.job_id].append(event)
     return changes

@@ -8,8 +8,7 @@ from django.utils.translation import gettext as _
 
 from jobs.catalog import PriceRow
 from jobs.cost import price_keys
-from jobs.cost.age import is_stale
-from jobs.cost.prices import Key, PriceBook, hourly
+from jobs.cost.prices import Key, PriceBook, hourly, is_stale
 from jobs.models import Price
 from jobs.prices.book import row_of
 from jobs.strategies import STRATEGIES

@@ -11,14 +11,15 @@ from decimal import Decimal
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import BigIntegerField, OuterRef, Q, Subquery, Sum
+from django.db.models import BigIntegerField, Exists, OuterRef, Q, Subquery, Sum
 from django.db.models.functions import Cast
 
 from dashboard.queries.forecast import Forecast, forecast_month
 from jobs import timeline
 from jobs.budget import BudgetLeft
 from jobs.budgets import left_of, month_of, with_sums
-from jobs.models import Budget, Committed, DaySpend, Dimension, Job, MonthFigures, MonthSpend, Team
+from jobs.models import Budget, Committed, DaySpend, Dimension, Job, MonthFigures, MonthSpend, ResourceSize, Team
+from jobs.strategies.persistent import STRATEGY
 
 MAX_GROUPS = 40
 """Rows of one table: the groups that cost most."""
@@ -40,9 +41,13 @@ class GroupSpend:
 
 @dataclass(slots=True)
 class Burn:
-    """US dollars an hour of what runs now, by strategy; `unpriced` running jobs have no known price."""
+    """US dollars an hour of what runs now, by strategy; `unpriced` running jobs have no known price.
+
+    Persistent resources count whole for the team that has created them, with what jobs hold of them.
+    """
 
     jobs: int = 0
+    resources: int = 0
     unpriced: int = 0
     by_strategy: dict[str, Decimal] = field(default_factory=dict)
 
@@ -84,6 +89,8 @@ class MonthView:
     before: dict[date, Decimal]
     groups: Sequence[GroupSpend]
     budgets: Sequence[BudgetLine]
+    idle: Sequence[GroupSpend]
+    """What stood idle of persistent resources, by resource."""
     burn: Burn
     saved_usd: Decimal
     preemptions: int
@@ -96,7 +103,7 @@ def last_day(month: date) -> date:
 
 
 def get_month(teams: Sequence[Team], month: date, of: str, now: datetime) -> MonthView:
-    """Return a month of these teams, with its groups by the dimension `of`; five queries at most."""
+    """Return a month of these teams, with its groups by the dimension `of`; seven queries at most."""
     keys = [team.pk for team in teams]
     before = month_of(month - DAY)
     days = _list_days(keys, before, last_day(month))
@@ -116,6 +123,7 @@ def get_month(teams: Sequence[Team], month: date, of: str, now: datetime) -> Mon
         before={day: sum(found.values(), Decimal(0)) for day, found in days.items() if day < month},
         groups=list_groups(teams, month, of),
         budgets=list_budgets(teams, now) if is_current else (),
+        idle=list_groups(teams, month, Dimension.RESOURCE),
         burn=burn,
         saved_usd=_usd(totals["saved"]),
         preemptions=totals["preemptions"],
@@ -205,4 +213,21 @@ def _get_burn(keys: Sequence[int]) -> Burn:
             continue
         price = (timeline.trial_price(job) or Decimal(0)) * job.trials_running if tunes else job.hourly_usd
         burn.by_strategy[job.strategy] = burn.by_strategy.get(job.strategy, Decimal(0)) + price
+    for size in _list_up(keys):
+        price = _usd_per_hour(size)
+        burn.resources += 1
+        burn.by_strategy[STRATEGY.key] = burn.by_strategy.get(STRATEGY.key, Decimal(0)) + price
     return burn
+
+
+def _list_up(keys: Sequence[int]) -> list[ResourceSize]:
+    """Return the newest size of each persistent resource that these teams have created and that is up; one query."""
+    place = {name: OuterRef(name) for name in ("project", "region", "resource_id")}
+    later = ResourceSize.objects.filter(**place, pk__gt=OuterRef("pk"))
+    return list(ResourceSize.objects.filter(~Exists(later), team__in=keys, is_up=True).order_by("pk")[:MAX_BURNING])
+
+
+def _usd_per_hour(size: ResourceSize) -> Decimal:
+    """Return what all replicas of a resource cost an hour; those without a known price count nothing."""
+    pools = zip(size.resource_pools, size.replica_usd, strict=True)
+    return sum((Decimal(usd) * int(pool["replicaCount"]) for pool, usd in pools if usd is not None), Decimal(0))

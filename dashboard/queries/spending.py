@@ -10,11 +10,11 @@ from dashboard.queries.jobs import list_state_changes
 from jobs import timeline
 from jobs.cost.actual import accrued
 from jobs.models import Job, JobEvent, Trial
-from jobs.states import FINISHED, JobState
+from jobs.states import JobState
 
 COLUMNS = (
     "state", "hourly_usd", "started_at", "ended_at", "running_seconds", "running_since",
-    "parallel_trials", "trial_seconds", "trials_running", "trials_counted_at",
+    "parallel_trials", "trial_seconds", "trials_running", "trials_counted_at", "custom_job_state",
 )  # fmt: skip
 
 
@@ -72,14 +72,7 @@ def _billable_time(job: Job, changes: Sequence[JobEvent] | None, since: datetime
     """
     if changes is None:
         return timeline.running(job, now)
-    is_billable = job.running_since is not None if not changes else changes[0].from_state in timeline.BILLABLE
-    total, at = timedelta(), since
-    for change in changes:
-        if is_billable:
-            total += max(change.occurred_at - at, timedelta())
-        is_cancelling = is_billable and change.to_state == JobState.CANCELLING
-        is_billable = is_cancelling or change.to_state in timeline.BILLABLE
-        at = max(at, change.occurred_at)
-    if is_billable and job.state not in FINISHED:
-        total += max(now - at, timedelta())
-    return total
+    state = JobState.RUNNING if job.running_since is not None else job.state
+    state = next((change.from_state for change in changes if change.kind == JobEvent.Kind.STATE), state)
+    spans = timeline.state_spans(changes, timeline.Before(since, state, job.custom_job_state))
+    return sum((span.length(now) for span in timeline.billable(spans)), timedelta())

@@ -1,4 +1,4 @@
-"""Allocates machines to jobs: what a story says, replicas of a persistent resource, or what the inventory has.
+"""Allocates machines to jobs: what a script says, replicas of a persistent resource, or what the inventory has.
 
 Standard and Spot jobs that find no machines get a stockout; Flex-start waits until all of its nodes are free at once;
 quota that others use up is waited for in QUEUED. Demand above a limit itself is refused when the job is created.
@@ -11,7 +11,7 @@ from emulator.capacity.inventory import Inventory
 from emulator.capacity.lending import Lending
 from emulator.lifecycle import messages
 from emulator.lifecycle.interfaces import Allocation
-from emulator.lifecycle.stories import story_of
+from emulator.lifecycle.scripts import script_of
 from emulator.protocol.timestamps import parse_duration
 from emulator.state.records import Job
 
@@ -26,7 +26,7 @@ class Allocator:
 
     def allocate(self, job: Job) -> Allocation:
         """Allocate all machines of a job, if they are free."""
-        match story_of(job).capacity:
+        match script_of(job).capacity:
             case "stockout":
                 return Allocation("stockout")
             case "quota":

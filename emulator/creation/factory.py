@@ -1,4 +1,4 @@
-"""New records: names and ids; what is refused because of quota, a persistent resource or a story."""
+"""New records: names and ids; what is refused because of quota, a persistent resource or a script."""
 
 import copy
 from typing import Any
@@ -7,11 +7,11 @@ from emulator.capacity import demand
 from emulator.capacity.inventory import Inventory
 from emulator.capacity.lending import Lending, demand_of, match_pools
 from emulator.lifecycle import messages
-from emulator.lifecycle.stories import story_of
+from emulator.lifecycle.scripts import script_of
 from emulator.protocol.documents import Document
 from emulator.protocol.errors import exhausted, precondition
 from emulator.protocol.names import new_id, project_number
-from emulator.scenarios.story_rules import StoryRules
+from emulator.scenarios.script_rules import ScriptRules
 from emulator.state.records import Job, PersistentResource, Pipeline, Study
 from emulator.state.store import Store
 
@@ -19,7 +19,7 @@ from emulator.state.store import Store
 class RecordFactory:
     """Makes records of checked documents, without saving them."""
 
-    def __init__(self, store: Store, inventory: Inventory, lending: Lending, rules: StoryRules) -> None:
+    def __init__(self, store: Store, inventory: Inventory, lending: Lending, rules: ScriptRules) -> None:
         self._store, self._inventory, self._lending, self._rules = store, inventory, lending, rules
 
     def _common(self, project: str, location: str) -> dict[str, Any]:
@@ -30,9 +30,9 @@ class RecordFactory:
         """Return a record for a CustomJob; ApiError 429 for quota, 400 for a persistent resource."""
         job = Job(**self._common(project, location), document=document, **fields)
         document["name"] = job.name
-        self._rules.give_story(job)
+        self._rules.give_script(job)
         if not job.owner:
-            if story_of(job).capacity == "refused":
+            if script_of(job).capacity == "refused":
                 raise exhausted(messages.quota([messages.CPU_QUOTA]))
             self._check_capacity(job)
         return job

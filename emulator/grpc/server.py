@@ -15,6 +15,7 @@ import grpc.aio
 from starlette.types import Message
 
 from emulator.capacity.machines import REGIONS
+from emulator.emulator import Emulator
 from emulator.grpc import certificate
 from emulator.grpc.relay import Relay
 from emulator.grpc.services import Method, Services
@@ -23,7 +24,6 @@ from emulator.lifecycle.clock import WallClock
 from emulator.protocol.errors import INTERNAL, UNAVAILABLE, ApiError
 from emulator.web import app
 from emulator.web.server import Server
-from emulator.world import World
 
 CODES = {code.value[0]: code for code in grpc.StatusCode}
 DETAILS = "grpc-status-details-bin"
@@ -45,11 +45,11 @@ def names(host: str) -> list[str]:
 
 
 class GrpcServer:
-    """A gRPC server on a bound socket, beside the HTTP server of a world. certificate: clients must trust it."""
+    """A gRPC server on a bound socket, beside the HTTP server of a emulator. certificate: clients must trust it."""
 
-    def __init__(self, world: World, http: Server, bound: socket.socket) -> None:
+    def __init__(self, emulator: Emulator, http: Server, bound: socket.socket) -> None:
         """Load the methods and the certificate; OSError if the certificate cannot be kept."""
-        state = world.options.state
+        state = emulator.options.state
         host, port = bound.getsockname()[:2]
         self.certificate = certificate.load_or_create(state, names(host), WallClock().now())
         self.address = f"{'localhost' if host in ('127.0.0.1', '::1') else host}:{port}"

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from emulator.lifecycle import messages
 from emulator.lifecycle.interfaces import Capacity, Observer
 from emulator.lifecycle.runtime import Runtime
-from emulator.lifecycle.stories import story_of
+from emulator.lifecycle.scripts import script_of
 from emulator.protocol.documents import Document
 from emulator.state.records import Job, Phase
 
@@ -39,7 +39,7 @@ class Endings:
             self._machines_freed()
 
     def publish(self, job: Job) -> None:
-        """Make the outcome public, the error with it; only a story may let the error come later."""
+        """Make the outcome public, the error with it; only a script may let the error come later."""
         assert job.outcome is not None
         if job.phase == Phase.TEARDOWN:
             self._runtime.log(job, messages.TORN_DOWN)
@@ -53,7 +53,7 @@ class Endings:
         else:
             text = messages.SUCCEEDED if job.outcome == messages.SUCCESS else messages.CANCELLED
             self._runtime.log(job, text)
-        error_seconds = story_of(job).error_seconds
+        error_seconds = script_of(job).error_seconds
         if error_seconds and "error" in job.outcome:
             job.phase = Phase.REPORTING
             self._runtime.timers.set(job, "phase", error_seconds)

@@ -1,6 +1,6 @@
 """The engine: what can be done to a custom job, and what can happen to it.
 
-QUEUED -> PROVISIONING -> STARTING -> RUNNING -> STOPPING -> TEARDOWN -> (REPORTING, in stories) -> DONE
+QUEUED -> PROVISIONING -> STARTING -> RUNNING -> STOPPING -> TEARDOWN -> (REPORTING, in scripts) -> DONE
    ^-------------- retry, Spot restart -------------'
 """
 
@@ -10,7 +10,7 @@ from emulator.lifecycle import exits, messages
 from emulator.lifecycle.interfaces import Capacity, Exit, Observer, ReplicaRunner
 from emulator.lifecycle.phases import CHECK_TRIAL_SECONDS, DEFAULT_TIMEOUT, Phases
 from emulator.lifecycle.runtime import Runtime, check_can_cancel
-from emulator.lifecycle.stories import story_of
+from emulator.lifecycle.scripts import script_of
 from emulator.lifecycle.times import MAX_INTERNAL_RETRIES
 from emulator.protocol.errors import precondition
 from emulator.state.records import PRIMARY, Job, Phase
@@ -53,8 +53,8 @@ class Engine:
 
     def _queue_seconds(self, job: Job) -> float:
         """Return how long a new job is queued at speed 1; a persistent resource has no queue before its own."""
-        story = story_of(job)
-        seconds = self._times.queue if story.queue_seconds is None else story.queue_seconds
+        script = script_of(job)
+        seconds = self._times.queue if script.queue_seconds is None else script.queue_seconds
         return min(seconds, ON_PERSISTENT_RESOURCE_QUEUE_SECONDS) if "persistentResourceId" in job.spec else seconds
 
     def cancel(self, job: Job) -> None:
@@ -139,7 +139,7 @@ class Engine:
         was = job.replicas.get(replica)
         if was not in ("running", "moving", "evicted"):
             return
-        self._timers.cancel(job, f"story:{replica}", f"kill:{replica}")
+        self._timers.cancel(job, f"script:{replica}", f"kill:{replica}")
         if job.phase == Phase.STOPPING:
             job.replicas[replica] = "exited"
             if not job.running_replicas:
@@ -158,7 +158,7 @@ class Engine:
             self._timers.restore(job)
             if job.phase == Phase.QUEUED and "phase" not in job.timers:
                 self._timers.set(job, "phase", 0)
-            if job.phase != Phase.DONE and not job.story:
+            if job.phase != Phase.DONE and not job.script:
                 self._recover(job)
                 self._store.save(job)
 

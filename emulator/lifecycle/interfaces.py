@@ -46,7 +46,7 @@ class Exit:
 
 
 class ReplicaRunner(Protocol):
-    """Runs replicas, as processes or by a story. It calls `Engine.exited` when a replica has ended."""
+    """Runs replicas, as processes or by a script. It calls `Engine.exited` when a replica has ended."""
 
     def start_error(self, job: Job) -> Document | None:
         """Return the outcome if the job can never start (an image that cannot be pulled), else None."""

@@ -6,7 +6,7 @@ from emulator.lifecycle import exits, messages
 from emulator.lifecycle.endings import Endings
 from emulator.lifecycle.interfaces import Capacity, Observer, ReplicaRunner
 from emulator.lifecycle.runtime import Runtime
-from emulator.lifecycle.stories import story_of
+from emulator.lifecycle.scripts import script_of
 from emulator.protocol.documents import Document
 from emulator.protocol.timestamps import parse_duration, parse_time
 from emulator.state.records import Job, Phase
@@ -145,7 +145,7 @@ class Phases:
             self._timers.set(job, "reclaim", reclaim_seconds)
 
     def _reclaim_seconds(self, job: Job) -> float | None:
-        has_plan = not job.story and job.preemptions < len(self._reclaim_after)
+        has_plan = not job.script and job.preemptions < len(self._reclaim_after)
         planned = self._reclaim_after[job.preemptions] if has_plan else 0.0
         return planned or self._capacity.reclaim_seconds(job)
 
@@ -206,7 +206,7 @@ class Phases:
         """Go on as `then` says when no replica is left."""
         self._timers.cancel(job, "phase")
         job.replicas = dict.fromkeys(job.replicas, "exited")
-        if job.then == "cancelled" and story_of(job).wins_over_cancel:
+        if job.then == "cancelled" and script_of(job).wins_over_cancel:
             job.then, job.outcome = "teardown", messages.SUCCESS
         if job.then == "restart":
             self._runtime.set_state(job, "JOB_STATE_PENDING")

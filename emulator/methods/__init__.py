@@ -1,1 +1,1 @@
-"""The API's methods, one module per service; each is a function of the world and a call."""
+"""The API's methods, one module per service; each is a function of the emulator and a call."""

@@ -7,55 +7,55 @@ google-api-python-client 2.202.0, read 2026-11-23.
 
 from typing import Any
 
+from emulator.emulator import Emulator
 from emulator.protocol.calls import Call
 from emulator.protocol.documents import Document
 from emulator.protocol.errors import invalid
 from emulator.protocol.names import project_number
-from emulator.world import World
 
 MAX_SERVICES = 30
 """That one batchGet may name (serviceusage v1, BatchGetServicesRequest)."""
 
 
-def test_project_permissions(world: World, call: Call) -> Document:
+def test_project_permissions(emulator: Emulator, call: Call) -> Document:
     """Return those of the named permissions that the caller has in a project."""
-    return _granted(world, _permissions(call))
+    return _granted(emulator, _permissions(call))
 
 
-def test_account_permissions(world: World, call: Call) -> Document:
+def test_account_permissions(emulator: Emulator, call: Call) -> Document:
     """Return those of the named permissions that the caller has on a service account."""
-    return _granted(world, _permissions(call))
+    return _granted(emulator, _permissions(call))
 
 
-def test_bucket_permissions(world: World, call: Call) -> Document:
+def test_bucket_permissions(emulator: Emulator, call: Call) -> Document:
     """Return those of the named permissions that the caller has on a bucket; the query names them."""
-    world.buckets.bucket(call.params["bucket"])
-    return {"kind": "storage#testIamPermissionsResponse", **_granted(world, call.all("permissions"))}
+    emulator.buckets.bucket(call.params["bucket"])
+    return {"kind": "storage#testIamPermissionsResponse", **_granted(emulator, call.all("permissions"))}
 
 
-def get_services(world: World, call: Call) -> Document:
+def get_services(emulator: Emulator, call: Call) -> Document:
     """Return the state of the named services in a project."""
     names = call.all("names")
     if not names or len(names) > MAX_SERVICES:
         raise invalid(f"Request contains an invalid argument: names must have 1 to {MAX_SERVICES} items.")
     project = f"projects/{project_number(call.params['project'])}"
-    return {"services": [_service(world, project, name.rpartition("/")[2]) for name in names]}
+    return {"services": [_service(emulator, project, name.rpartition("/")[2]) for name in names]}
 
 
-def show_access(world: World, call: Call) -> Document:  # noqa: ARG001
+def show_access(emulator: Emulator, call: Call) -> Document:  # noqa: ARG001
     """Return what is denied and disabled."""
-    return {"deny": sorted(world.denied), "disable": sorted(world.disabled)}
+    return {"deny": sorted(emulator.denied), "disable": sorted(emulator.disabled)}
 
 
-def change_access(world: World, call: Call) -> Document:
+def change_access(emulator: Emulator, call: Call) -> Document:
     """Take `{"deny": [permission], "disable": [service]}` in place of what was denied and disabled before."""
     body = call.json()
     known = {"deny", "disable"}
     if not isinstance(body, dict) or set(body) - known or not all(_is_texts(value) for value in body.values()):
         raise invalid("The body must be a JSON object with deny and disable, which are lists of text.")
-    world.denied = frozenset(body.get("deny", ()))
-    world.disabled = frozenset(body.get("disable", ()))
-    return show_access(world, call)
+    emulator.denied = frozenset(body.get("deny", ()))
+    emulator.disabled = frozenset(body.get("disable", ()))
+    return show_access(emulator, call)
 
 
 def _permissions(call: Call) -> list[str]:
@@ -66,13 +66,13 @@ def _permissions(call: Call) -> list[str]:
     return list(named)
 
 
-def _granted(world: World, named: list[str]) -> Document:
-    held = [each for each in named if each not in world.denied]
+def _granted(emulator: Emulator, named: list[str]) -> Document:
+    held = [each for each in named if each not in emulator.denied]
     return {"permissions": held} if held else {}
 
 
-def _service(world: World, project: str, service: str) -> Document:
-    state = "DISABLED" if service in world.disabled else "ENABLED"
+def _service(emulator: Emulator, project: str, service: str) -> Document:
+    state = "DISABLED" if service in emulator.disabled else "ENABLED"
     return {"name": f"{project}/services/{service}", "parent": project, "state": state, "config": {"name": service}}
 
 

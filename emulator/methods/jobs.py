@@ -7,39 +7,39 @@ that holds a CustomJobSpec, or the fields of a tuning job, with names in either 
 from dataclasses import replace
 
 from emulator.creation import checks, study_checks
+from emulator.emulator import Emulator
 from emulator.methods import resources
 from emulator.protocol import documents
 from emulator.protocol.calls import Call
 from emulator.protocol.documents import Document
 from emulator.protocol.errors import invalid, not_found, unimplemented
 from emulator.state.records import Job, Model, Study
-from emulator.world import World
 
 CUSTOM, TUNING = "custom_task_1.0.0.yaml", "hyperparameter_tuning_task_1.0.0.yaml"
 INPUTS = "training_task_inputs"
 
 
-def create_custom_job(world: World, call: Call) -> Document:
+def create_custom_job(emulator: Emulator, call: Call) -> Document:
     """Create a job; it is queued at once."""
     document = _read(call, "CustomJob", at="custom_job")
     checks.raise_findings(checks.custom_job(document))
     checks.fill_job_spec(document["jobSpec"])
-    job = world.factory.new_job(document, **resources.project_and_location(call))
-    world.engine.submit(job)
+    job = emulator.factory.new_job(document, **resources.project_and_location(call))
+    emulator.engine.submit(job)
     return resources.render(call, job)
 
 
-def create_study(world: World, call: Call) -> Document:
+def create_study(emulator: Emulator, call: Call) -> Document:
     """Create a study; its first trials start at once."""
     document = _read(call, "HyperparameterTuningJob", at="hyperparameter_tuning_job")
     checks.raise_findings([*checks.name_and_labels(document), *study_checks.study(document)])
     checks.fill_job_spec(document["trialJobSpec"])
-    study = world.factory.new_study(document, **resources.project_and_location(call))
-    world.studies.submit(study)
+    study = emulator.factory.new_study(document, **resources.project_and_location(call))
+    emulator.studies.submit(study)
     return resources.render(call, study)
 
 
-def create_pipeline(world: World, call: Call) -> Document:
+def create_pipeline(emulator: Emulator, call: Call) -> Document:
     """Create a pipeline; its job starts at once."""
     document = _read(call, "TrainingPipeline", at="training_pipeline")
     fields = {"trainingTaskDefinition": "training_task_definition", "trainingTaskInputs": INPUTS}
@@ -47,8 +47,8 @@ def create_pipeline(world: World, call: Call) -> Document:
     checks.raise_findings([*checks.name_and_labels(document), *missing])
     if "inputDataConfig" in document:
         raise unimplemented("inputDataConfig of aiplatform.projects.locations.trainingPipelines.create")
-    pipeline = world.factory.new_pipeline(document, **resources.project_and_location(call))
-    world.pipelines.submit(pipeline, _child(world, call, document))
+    pipeline = emulator.factory.new_pipeline(document, **resources.project_and_location(call))
+    emulator.pipelines.submit(pipeline, _child(emulator, call, document))
     return resources.render(call, pipeline)
 
 
@@ -58,7 +58,7 @@ def _read(call: Call, message: str, *, at: str) -> Document:
     return documents.parse(message, call.json(), at=at)
 
 
-def _child(world: World, call: Call, pipeline: Document) -> Job | Study:
+def _child(emulator: Emulator, call: Call, pipeline: Document) -> Job | Study:
     """Return a record for the job or study that does a pipeline's work."""
     definition, inputs = pipeline["trainingTaskDefinition"], pipeline["trainingTaskInputs"]
     labels = {"labels": pipeline["labels"]} if "labels" in pipeline else {}
@@ -67,36 +67,36 @@ def _child(world: World, call: Call, pipeline: Document) -> Job | Study:
         spec = documents.parse("CustomJobSpec", inputs, at=INPUTS)
         checks.raise_findings(checks.job_spec(spec, at=INPUTS))
         checks.fill_job_spec(spec)
-        return world.factory.new_job(common | {"jobSpec": spec}, **resources.project_and_location(call))
+        return emulator.factory.new_job(common | {"jobSpec": spec}, **resources.project_and_location(call))
     if definition.endswith(TUNING):
         study = documents.parse("HyperparameterTuningJob", inputs, at=INPUTS)
         checks.raise_findings(study_checks.study(study, at=f"{INPUTS}."))
         checks.fill_job_spec(study["trialJobSpec"])
-        return world.factory.new_study(common | study, **resources.project_and_location(call))
+        return emulator.factory.new_study(common | study, **resources.project_and_location(call))
     raise invalid(f"Unsupported training task definition: {definition}")
 
 
-def get_study(world: World, call: Call) -> Document:
+def get_study(emulator: Emulator, call: Call) -> Document:
     """Return a study with its trials; those that run have the `webAccessUris` of their jobs."""
-    shown = resources.get(world, call, kind=Study)
-    trials = [trial | _web_access_uris(world, trial) for trial in shown.get("trials", [])]
+    shown = resources.get(emulator, call, kind=Study)
+    trials = [trial | _web_access_uris(emulator, trial) for trial in shown.get("trials", [])]
     return shown | {"trials": trials} if trials else shown
 
 
-def _web_access_uris(world: World, trial: Document) -> Document:
-    job = world.store.get(Job, trial.get("customJob", ""))
+def _web_access_uris(emulator: Emulator, trial: Document) -> Document:
+    job = emulator.store.get(Job, trial.get("customJob", ""))
     uris = job.document.get("webAccessUris") if job is not None else None
     return {"webAccessUris": uris} if uris else {}
 
 
-def get_model(world: World, call: Call) -> Document:
+def get_model(emulator: Emulator, call: Call) -> Document:
     """Return a model that a pipeline has uploaded."""
-    return resources.get(world, _without_version(call), kind=Model)
+    return resources.get(emulator, _without_version(call), kind=Model)
 
 
-def delete_model(world: World, call: Call) -> Document:
+def delete_model(emulator: Emulator, call: Call) -> Document:
     """Delete a model's description."""
-    return resources.delete(world, _without_version(call), kind=Model)
+    return resources.delete(emulator, _without_version(call), kind=Model)
 
 
 def _without_version(call: Call) -> Call:

@@ -13,7 +13,7 @@ def _location(project: str, region: str) -> Document:
     return {"name": f"projects/{project}/locations/{region}", "locationId": region, "labels": labels}
 
 
-def get(world: object, call: Call) -> Document:  # noqa: ARG001
+def get(emulator: object, call: Call) -> Document:  # noqa: ARG001
     """Return a region; ApiError 404 for one without custom training."""
     call.check_arguments()
     region = call.params["location"]
@@ -22,7 +22,7 @@ def get(world: object, call: Call) -> Document:  # noqa: ARG001
     return _location(call.params["project"], region)
 
 
-def list_(world: object, call: Call) -> Document:  # noqa: ARG001
+def list_(emulator: object, call: Call) -> Document:  # noqa: ARG001
     """Return a page of the regions, in the order of their names."""
     call.check_arguments("filter", *PAGE_ARGUMENTS)
     if call.query.get("filter"):

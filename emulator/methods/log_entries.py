@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from emulator.emulator import Emulator
 from emulator.protocol import filters, paging, timestamps
 from emulator.protocol.calls import Call
 from emulator.protocol.documents import Document
@@ -15,7 +16,6 @@ from emulator.protocol.errors import invalid
 from emulator.protocol.filters import Both, Comparison, Either, Tree
 from emulator.protocol.names import project_number
 from emulator.state.logs import SEVERITIES, Entry
-from emulator.world import World
 
 Test = Callable[[Entry], bool]
 FIELDS = {
@@ -31,7 +31,7 @@ ORDERS = {"": False, "timestamp": False, "timestamp asc": False, "timestamp desc
 PATH_STEP = re.compile(r'"((?:[^"\\]|\\.)*)"|([^."]+)')
 
 
-def list_(world: World, call: Call) -> Document:
+def list_(emulator: Emulator, call: Call) -> Document:
     """Return a page of entries; `{}` when nothing fits."""
     body = _body(call.json())
     names = body.get("resourceNames", []) + [f"projects/{one}" for one in body.get("projectIds", [])]
@@ -45,7 +45,7 @@ def list_(world: World, call: Call) -> Document:
     position = paging.read_token(body.get("pageToken", ""), *bound)
     tree = filters.parse(text)
     test: Test = filters.compile_tree(tree, _test) if tree is not None else _any
-    rows = world.logs.read(
+    rows = emulator.logs.read(
         projects=_projects(names),
         jobs=_jobs(tree) if tree is not None else None,
         since=_since(tree) if tree is not None else None,

@@ -7,19 +7,19 @@ import re
 
 from emulator.capacity.lending import max_replicas
 from emulator.creation import checks, persistent_resource_checks
+from emulator.emulator import Emulator
 from emulator.methods.resources import get_record, new_operation, parent_name, project_and_location
 from emulator.protocol import answers, documents
 from emulator.protocol.calls import Call
 from emulator.protocol.documents import Document
 from emulator.protocol.errors import exists, invalid, precondition
 from emulator.state.records import PersistentResource
-from emulator.world import World
 
 ID = re.compile(r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
 CHANGEABLE = {"displayName", "labels", "resourcePools"}
 
 
-def create(world: World, call: Call) -> Document:
+def create(emulator: Emulator, call: Call) -> Document:
     """Create a persistent resource; the operation ends when its machines are there."""
     call.check_arguments("persistentResourceId", "persistent_resource_id")
     where, identifier = parent_name(call), call.argument("persistent_resource_id", "persistentResourceId")
@@ -27,33 +27,33 @@ def create(world: World, call: Call) -> Document:
         raise invalid(f'persistent_resource_id "{identifier}" must match the pattern {ID.pattern}')
     document = documents.parse("PersistentResource", call.json(), at="persistent_resource")
     checks.raise_findings(persistent_resource_checks.persistent_resource(document))
-    if world.store.get(PersistentResource, f"{where}/persistentResources/{identifier}") is not None:
+    if emulator.store.get(PersistentResource, f"{where}/persistentResources/{identifier}") is not None:
         raise exists(f"The PersistentResource {where}/persistentResources/{identifier} already exists.")
     persistent_resource_checks.fill(document)
-    resource = world.factory.new_persistent_resource(document, **project_and_location(call), identifier=identifier)
-    world.persistent_resources.submit(resource)
-    return _start_operation(world, call, resource, "CreatePersistentResourceOperationMetadata")
+    resource = emulator.factory.new_persistent_resource(document, **project_and_location(call), identifier=identifier)
+    emulator.persistent_resources.submit(resource)
+    return _start_operation(emulator, call, resource, "CreatePersistentResourceOperationMetadata")
 
 
 def _start_operation(
-    world: World, call: Call, resource: PersistentResource, metadata: str, *, is_nested: bool = True
+    emulator: Emulator, call: Call, resource: PersistentResource, metadata: str, *, is_nested: bool = True
 ) -> Document:
     """Start an operation; is_nested: its name is below the resource's."""
     holder = f"persistentResources/{resource.id}" if is_nested else ""
-    operation = new_operation(world, call, resource, metadata, holder=holder)
+    operation = new_operation(emulator, call, resource, metadata, holder=holder)
     if metadata != "DeleteOperationMetadata":
         text = f"{resource.state.capitalize()} the persistent resource."
         operation.document["metadata"]["progressMessage"] = text
     resource.operation = operation.name
-    world.store.save(operation)
-    world.store.save(resource)
+    emulator.store.save(operation)
+    emulator.store.save(resource)
     return operation.document
 
 
-def patch(world: World, call: Call) -> Document:
+def patch(emulator: Emulator, call: Call) -> Document:
     """Change what `updateMask` names: display name, labels, replica counts and limits."""
     call.check_arguments("updateMask", "update_mask")
-    resource = get_record(world, call, PersistentResource)
+    resource = get_record(emulator, call, PersistentResource)
     mask = call.argument("update_mask", "updateMask")
     if not mask:
         raise invalid("update_mask is required.")
@@ -65,8 +65,8 @@ def patch(world: World, call: Call) -> Document:
         changed[path[0]] = body.get(path[0], "" if path[0] == "displayName" else {})
     if "resourcePools" in changed:
         changed["resourcePools"] = _changed_pools(resource, changed["resourcePools"])
-    world.persistent_resources.update(resource, changed)
-    return _start_operation(world, call, resource, "UpdatePersistentResourceOperationMetadata")
+    emulator.persistent_resources.update(resource, changed)
+    return _start_operation(emulator, call, resource, "UpdatePersistentResourceOperationMetadata")
 
 
 def _changed_pools(resource: PersistentResource, changed: list[Document]) -> list[Document]:
@@ -86,15 +86,15 @@ def _changed_pools(resource: PersistentResource, changed: list[Document]) -> lis
     return result
 
 
-def delete(world: World, call: Call) -> Document:
+def delete(emulator: Emulator, call: Call) -> Document:
     """Delete a persistent resource; its jobs are cancelled."""
-    resource = get_record(world, call, PersistentResource)
-    world.persistent_resources.delete(resource)
-    return _start_operation(world, call, resource, "DeleteOperationMetadata", is_nested=False)
+    resource = get_record(emulator, call, PersistentResource)
+    emulator.persistent_resources.delete(resource)
+    return _start_operation(emulator, call, resource, "DeleteOperationMetadata", is_nested=False)
 
 
-def reboot(world: World, call: Call) -> Document:
+def reboot(emulator: Emulator, call: Call) -> Document:
     """Restart the machines of a persistent resource."""
-    resource = get_record(world, call, PersistentResource)
-    world.persistent_resources.reboot(resource)
-    return _start_operation(world, call, resource, "RebootPersistentResourceOperationMetadata")
+    resource = get_record(emulator, call, PersistentResource)
+    emulator.persistent_resources.reboot(resource)
+    return _start_operation(emulator, call, resource, "RebootPersistentResourceOperationMetadata")

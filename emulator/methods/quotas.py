@@ -8,21 +8,21 @@ serviceruntime.googleapis.com/quota/allocation/usage on consumer_quota ("Chart a
 from collections.abc import Callable, Iterator
 
 from emulator.capacity.demand import METRIC_PREFIX
+from emulator.emulator import Emulator
 from emulator.protocol import paging, timestamps
 from emulator.protocol.calls import Call
 from emulator.protocol.documents import Document
 from emulator.protocol.names import project_number
-from emulator.world import World
 
 SERVICE = "aiplatform.googleapis.com"
 USAGE, RESOURCE = "serviceruntime.googleapis.com/quota/allocation/usage", "consumer_quota"
 
 
-def list_infos(world: World, call: Call) -> Document:
+def list_infos(emulator: Emulator, call: Call) -> Document:
     """Return a page of the quotas that the plan limits, in the order of their metrics."""
     call.check_arguments("pageSize", "pageToken")
     project, service = call.params["project"], call.params["service"]
-    limits = _limits(world) if service == SERVICE else {}
+    limits = _limits(emulator) if service == SERVICE else {}
     position = paging.read_token(call.query.get("pageToken", ""), "quotaInfos", project)
     size = paging.page_size(call.query.get("pageSize", ""))
     rest = sorted(metric for metric in limits if position is None or metric > str(position[0]))
@@ -32,10 +32,10 @@ def list_infos(world: World, call: Call) -> Document:
     return page
 
 
-def usage_series(world: World, project: str, test: Callable[[dict[str, str]], bool]) -> Iterator[Document]:
+def usage_series(emulator: Emulator, project: str, test: Callable[[dict[str, str]], bool]) -> Iterator[Document]:
     """Yield a series with one point of now for each quota that is used and that `test` selects."""
-    at = timestamps.format_time(world.clock.now())
-    for region, used in world.capacity_plans.show()["used"].items():
+    at = timestamps.format_time(emulator.clock.now())
+    for region, used in emulator.capacity_plans.show()["used"].items():
         for metric, amount in used["metrics"].items():
             labels = {"service": SERVICE, "location": region, "project_id": project}
             named = {"quota_metric": METRIC_PREFIX + metric}
@@ -52,10 +52,10 @@ def usage_series(world: World, project: str, test: Callable[[dict[str, str]], bo
                 }
 
 
-def _limits(world: World) -> dict[str, dict[str, int]]:
+def _limits(emulator: Emulator) -> dict[str, dict[str, int]]:
     """Return the plan's limits by metric and region."""
     found: dict[str, dict[str, int]] = {}
-    for region, limits in world.capacity_plans.show()["plan"].get("quotas", {}).items():
+    for region, limits in emulator.capacity_plans.show()["plan"].get("quotas", {}).items():
         for metric, limit in limits.items():
             found.setdefault(metric, {})[region] = limit
     return found

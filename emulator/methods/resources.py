@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from emulator.capacity.machines import REGIONS
+from emulator.emulator import Emulator
 from emulator.protocol import answers, paging
 from emulator.protocol.calls import Call
 from emulator.protocol.documents import Document
@@ -13,7 +14,6 @@ from emulator.protocol.names import new_id, project_number
 from emulator.protocol.timestamps import format_time
 from emulator.state import listing
 from emulator.state.records import Job, Operation, PersistentResource, Pipeline, Record, Study, WithHistory
-from emulator.world import World
 
 R = TypeVar("R", bound=Record)
 PAGE_ARGUMENTS = ("pageSize", "page_size", "pageToken", "page_token")
@@ -35,50 +35,52 @@ def project_and_location(call: Call) -> dict[str, str]:
     return {name: call.params[name] for name in ("project", "location")}
 
 
-def get_record(world: World, call: Call, kind: type[R]) -> R:
+def get_record(emulator: Emulator, call: Call, kind: type[R]) -> R:
     """Return the record that the path names; ApiError 404 if there is none."""
     name = f"{parent_name(call)}/{kind.kind}/{call.params['id']}"
-    record = world.store.get(kind, name)
+    record = emulator.store.get(kind, name)
     if record is None:
         raise not_found(f"The {kind.message} {name} does not exist.")
     return record
 
 
-def render(call: Call, record: Record, *, without: Iterable[str] = ()) -> Document:
-    """Return a record's document in the form that the client asks for."""
+def render(call: Call, record: Record, *, without: Iterable[str] = (), shows_state: bool = True) -> Document:
+    """Return a record's document in the form that the client asks for, and count that an answer shows its state."""
     document = record.document
-    if call.is_answered and isinstance(record, WithHistory):
+    if call.is_answered and shows_state and isinstance(record, WithHistory):
         record.answers[-1] += 1
     if without:
         document = {name: value for name, value in document.items() if name not in without}
     return answers.with_numbers(record.message, document) if call.wants_numbers else document
 
 
-def get(world: World, call: Call, *, kind: type[Record]) -> Document:
+def get(emulator: Emulator, call: Call, *, kind: type[Record]) -> Document:
     """Return a resource."""
     call.check_arguments()
-    return render(call, get_record(world, call, kind))
+    return render(call, get_record(emulator, call, kind))
 
 
-def list_(world: World, call: Call, *, kind: type[Record]) -> Document:
+def list_(emulator: Emulator, call: Call, *, kind: type[Record]) -> Document:
     """Return a page of resources, newest first, `{}` if none matches; tuning jobs without their trials."""
     call.check_arguments(*PAGE_ARGUMENTS, *(() if kind is PersistentResource else FILTER_ARGUMENTS))
     text, mask = call.query.get("filter", ""), call.argument("read_mask", "readMask")
     test = listing.compile_filter(kind, text)
     paths = answers.mask_paths(kind.message, mask, collection=kind.kind)
-    created_until = format_time(world.clock.now() - call.lag_seconds) if call.lag_seconds else ""
+    created_until = format_time(emulator.clock.now() - call.lag_seconds) if call.lag_seconds else ""
 
     def is_listed(record: Record) -> bool:
         return test(record) and (not created_until or record.document["createTime"] <= created_until)
 
-    records, page = take_page(world, call, kind, is_listed, text, label=listing.required_label(text))
+    records, page = take_page(emulator, call, kind, is_listed, text, label=listing.required_label(text))
     without = ("trials",) if kind is Study else ()
-    shown = [answers.apply_mask(render(call, record, without=without), paths) for record in records]
+    shows_state = not paths or ["state"] in paths
+    rendered = (render(call, record, without=without, shows_state=shows_state) for record in records)
+    shown = [answers.apply_mask(document, paths) for document in rendered]
     return ({kind.kind: shown} if shown else {}) | page
 
 
 def take_page(
-    world: World,
+    emulator: Emulator,
     call: Call,
     kind: type[R],
     test: Callable[[R], bool],
@@ -93,7 +95,7 @@ def take_page(
     position = paging.read_token(call.argument("page_token", "pageToken"), kind.kind, where, *bound)
     before = int(str(position[0])) if position else None
     size = paging.page_size(call.argument("page_size", "pageSize"))
-    matching = filter(test, world.store.newest_first(kind, where, before=before, label=label))
+    matching = filter(test, emulator.store.newest_first(kind, where, before=before, label=label))
     records = list(itertools.islice(matching, size + 1))
     if len(records) <= size:
         return records, {}
@@ -101,50 +103,50 @@ def take_page(
     return records[:size], {"nextPageToken": token}
 
 
-def new_operation(world: World, call: Call, record: Record, metadata: str, *, holder: str = "") -> Operation:
+def new_operation(emulator: Emulator, call: Call, record: Record, metadata: str, *, holder: str = "") -> Operation:
     """Add a new long-running operation about a record; `metadata` is its metadata's message. Not done yet.
 
     It keeps the version of the call: at `/ui/` clients of both versions ask for it, each in its own types.
     """
-    now = world.runtime.timestamp()
+    now = emulator.runtime.timestamp()
     operation = Operation(
         project=record.project,
         project_id=record.project_id,
         location=record.location,
         id=new_id(),
-        seq=world.store.next_seq(),
+        seq=emulator.store.next_seq(),
         document={},
         holder=holder,
         version=call.version or "v1",
     )
     generic = {"createTime": now, "updateTime": now}
     operation.document = {"name": operation.name, "metadata": {"@type": TYPES + metadata, "genericMetadata": generic}}
-    world.store.add(operation)
+    emulator.store.add(operation)
     return operation
 
 
-def cancel(world: World, call: Call, *, kind: type[Record]) -> Document:
+def cancel(emulator: Emulator, call: Call, *, kind: type[Record]) -> Document:
     """Start to cancel a job, study or pipeline."""
     call.json()
-    match get_record(world, call, kind):
+    match get_record(emulator, call, kind):
         case Job() as job:
-            world.engine.cancel(job)
+            emulator.engine.cancel(job)
         case Study() as study:
-            world.studies.cancel(study)
+            emulator.studies.cancel(study)
         case Pipeline() as pipeline:
-            world.pipelines.cancel(pipeline)
+            emulator.pipelines.cancel(pipeline)
     return {}
 
 
-def delete(world: World, call: Call, *, kind: type[Record]) -> Document:
+def delete(emulator: Emulator, call: Call, *, kind: type[Record]) -> Document:
     """Delete a resource that has ended, and return the finished operation; the log and the jobs of others stay."""
-    record = get_record(world, call, kind)
+    record = get_record(emulator, call, kind)
     if isinstance(record, WithHistory) and not record.is_finished:
         text = f"The {record.message} {record.name} is in state {record.state}; cancel it before it is deleted."
         raise precondition(text)
-    operation = new_operation(world, call, record, "DeleteOperationMetadata")
-    world.store.remove(record)
-    world.runtime.finish_operation(operation, response=EMPTY)
+    operation = new_operation(emulator, call, record, "DeleteOperationMetadata")
+    emulator.store.remove(record)
+    emulator.runtime.finish_operation(operation, response=EMPTY)
     return operation.document
 
 

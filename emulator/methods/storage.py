@@ -12,12 +12,12 @@ import secrets
 import urllib.parse
 from typing import Any
 
+from emulator.emulator import Emulator
 from emulator.protocol import paging
 from emulator.protocol.calls import Call, Reply
 from emulator.protocol.documents import Document
 from emulator.protocol.errors import ApiError, invalid, not_found
 from emulator.protocol.names import project_number
-from emulator.world import World
 
 MAX_PAGE_SIZE = 1_000
 RANGE = re.compile(r"bytes (?:(\d+)-(\d+)|\*)/(\d+|\*)")
@@ -36,27 +36,27 @@ def _bucket(name: str) -> Document:
     }
 
 
-def insert_bucket(world: World, call: Call) -> Document:
+def insert_bucket(emulator: Emulator, call: Call) -> Document:
     """Make a bucket's folder."""
     name = str(call.json().get("name", ""))
-    world.buckets.bucket(name).mkdir(parents=True, exist_ok=True)
+    emulator.buckets.bucket(name).mkdir(parents=True, exist_ok=True)
     return _bucket(name)
 
 
-def list_buckets(world: World, call: Call) -> Document:
+def list_buckets(emulator: Emulator, call: Call) -> Document:
     """Return the buckets that have a folder."""
     prefix = call.query.get("prefix", "")
-    items = [_bucket(name) for name in world.buckets.names() if name.startswith(prefix)]
+    items = [_bucket(name) for name in emulator.buckets.names() if name.startswith(prefix)]
     return {"kind": "storage#buckets", "items": items}
 
 
-def get_bucket(world: World, call: Call) -> Document:
+def get_bucket(emulator: Emulator, call: Call) -> Document:
     """Return a bucket; every valid name is one."""
-    world.buckets.bucket(call.params["bucket"])
+    emulator.buckets.bucket(call.params["bucket"])
     return _bucket(call.params["bucket"])
 
 
-def list_objects(world: World, call: Call) -> Document:
+def list_objects(emulator: Emulator, call: Call) -> Document:
     """Return a page of objects, and with a delimiter the prefixes up to it."""
     bucket, prefix = call.params["bucket"], call.query.get("prefix", "")
     delimiter = call.query.get("delimiter", "")
@@ -66,7 +66,7 @@ def list_objects(world: World, call: Call) -> Document:
     prefixes: list[str] = []
     last = str(position[0]) if position else ""
     answer: Document = {"kind": "storage#objects"}
-    for name in world.buckets.object_names(bucket, prefix):
+    for name in emulator.buckets.object_names(bucket, prefix):
         head, separator, _ = name[len(prefix) :].partition(delimiter) if delimiter else (name, "", "")
         shown = prefix + head + delimiter if separator else name
         if shown <= last or (prefixes and prefixes[-1] == shown):
@@ -78,17 +78,17 @@ def list_objects(world: World, call: Call) -> Document:
         if separator:
             prefixes.append(shown)
         else:
-            items.append(world.buckets.metadata(bucket, name))
+            items.append(emulator.buckets.metadata(bucket, name))
     return answer | ({"items": items} if items else {}) | ({"prefixes": prefixes} if prefixes else {})
 
 
-def get_object(world: World, call: Call) -> Any:
+def get_object(emulator: Emulator, call: Call) -> Any:
     """Return an object's metadata, or with `alt=media` its content (a range of it if asked)."""
     bucket, name = call.params["bucket"], call.params["object"]
     if call.query.get("alt") != "media":
-        return _linked(call, world.buckets.metadata(bucket, name))
-    data = world.buckets.read(bucket, name)
-    metadata = world.buckets.metadata(bucket, name)
+        return _linked(call, emulator.buckets.metadata(bucket, name))
+    data = emulator.buckets.read(bucket, name)
+    metadata = emulator.buckets.metadata(bucket, name)
     headers = {"X-Goog-Generation": metadata["generation"]}
     if "crc32c" in metadata:
         headers["X-Goog-Hash"] = f"crc32c={metadata['crc32c']},md5={metadata['md5Hash']}"
@@ -102,20 +102,20 @@ def get_object(world: World, call: Call) -> Any:
     return Reply(data[first : last + 1], 206, metadata["contentType"], headers)
 
 
-def delete_object(world: World, call: Call) -> Reply:
+def delete_object(emulator: Emulator, call: Call) -> Reply:
     """Delete an object."""
-    world.buckets.delete(call.params["bucket"], call.params["object"])
+    emulator.buckets.delete(call.params["bucket"], call.params["object"])
     return Reply(b"", 204)
 
 
-async def upload(world: World, call: Call) -> Any:
+async def upload(emulator: Emulator, call: Call) -> Any:
     """Store an object: `uploadType` media, multipart or resumable (which answers with an address to send to)."""
     kind = call.query.get("uploadType", "media")
     bucket, name = call.params["bucket"], call.query.get("name", "")
     if kind == "resumable":
         described = call.json()
         session = secrets.token_hex(16)
-        world.uploads[session] = (bucket, str(name or described.get("name", "")), bytearray())
+        emulator.uploads[session] = (bucket, str(name or described.get("name", "")), bytearray())
         where = f"{call.address}/upload/storage/v1/b/{bucket}/o?uploadType=resumable&upload_id={session}"
         return Reply(b"", 200, headers={"Location": where})
     data = call.body
@@ -124,15 +124,15 @@ async def upload(world: World, call: Call) -> Any:
         name = name or str(described.get("name", ""))
     elif kind != "media":
         raise invalid(f"Unknown uploadType: {kind}")
-    return _linked(call, await asyncio.to_thread(world.buckets.write, bucket, name, data))
+    return _linked(call, await asyncio.to_thread(emulator.buckets.write, bucket, name, data))
 
 
-async def resume(world: World, call: Call) -> Any:
+async def resume(emulator: Emulator, call: Call) -> Any:
     """Store a piece of a resumable upload; 308 with the range so far until it is complete."""
     session = call.query.get("upload_id", "")
-    if session not in world.uploads:
+    if session not in emulator.uploads:
         raise not_found("Unknown upload_id.")
-    bucket, name, data = world.uploads[session]
+    bucket, name, data = emulator.uploads[session]
     piece = RANGE.fullmatch(call.headers.get("content-range", "")) if call.headers.get("content-range") else None
     if piece is None:
         data[:] = call.body
@@ -147,8 +147,8 @@ async def resume(world: World, call: Call) -> Any:
     if total == "*" or len(data) < int(total):
         headers = {"Range": f"bytes=0-{len(data) - 1}"} if data else {}
         return Reply(b"", 308, headers=headers)
-    del world.uploads[session]
-    return _linked(call, await asyncio.to_thread(world.buckets.write, bucket, name, bytes(data)))
+    del emulator.uploads[session]
+    return _linked(call, await asyncio.to_thread(emulator.buckets.write, bucket, name, bytes(data)))
 
 
 def _parts(call: Call) -> tuple[Document, bytes]:

@@ -6,6 +6,7 @@ parentheses. Aggregation and pages are not served: all points of the kept sample
 
 from collections.abc import Callable
 
+from emulator.emulator import Emulator
 from emulator.methods import quotas
 from emulator.protocol import filters, timestamps
 from emulator.protocol.calls import Call
@@ -14,14 +15,13 @@ from emulator.protocol.errors import invalid
 from emulator.protocol.filters import Comparison
 from emulator.protocol.names import project_number
 from emulator.replicas.usage import Sample
-from emulator.world import World
 
 METRIC, RESOURCE = "ml.googleapis.com/training/cpu/utilization", "cloudml_job"
 KNOWN = ("filter", "interval.startTime", "interval.endTime", "view", "pageSize")
 Fields = dict[str, str]
 
 
-def list_(world: World, call: Call) -> Document:
+def list_(emulator: Emulator, call: Call) -> Document:
     """Return the series of the replicas that the filter selects, the newest point first; `{}` when nothing fits."""
     call.check_arguments(*KNOWN)
     tree = filters.parse(call.query.get("filter", ""))
@@ -31,7 +31,7 @@ def list_(world: World, call: Call) -> Document:
     since = _moment(call, "interval.startTime") if "interval.startTime" in call.query else until
     test = filters.compile_tree(tree, _test)
     series: dict[tuple[str, str], list[Sample]] = {}
-    for sample in reversed(world.processes.usage.samples):
+    for sample in reversed(emulator.processes.usage.samples):
         project, job_id = sample.job.split("/")[1], sample.job.rpartition("/")[2]
         fields = {
             "metric.type": METRIC,
@@ -43,7 +43,7 @@ def list_(world: World, call: Call) -> Document:
         if is_ours and since <= sample.until <= until and test(fields):
             series.setdefault((sample.job, sample.replica), []).append(sample)
     found = [_series(call.params["project"], *key, samples) for key, samples in series.items()]
-    found += quotas.usage_series(world, call.params["project"], test)
+    found += quotas.usage_series(emulator, call.params["project"], test)
     return {"timeSeries": found} if found else {}
 
 

@@ -8,16 +8,16 @@ import json
 import secrets
 import urllib.parse
 
+from emulator.emulator import Emulator
 from emulator.protocol.calls import Call
 from emulator.protocol.documents import Document
 from emulator.protocol.errors import invalid
-from emulator.world import World
 
 GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 LIFETIME_SECONDS = 3_599
 
 
-def exchange(world: World, call: Call) -> Document:  # noqa: ARG001
+def exchange(emulator: Emulator, call: Call) -> Document:  # noqa: ARG001
     """Return an access token for a JWT bearer grant (RFC 7523)."""
     form = dict(urllib.parse.parse_qsl(call.body.decode(errors="replace")))
     if form.get("grant_type") != GRANT:

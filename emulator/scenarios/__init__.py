@@ -1,1 +1,1 @@
-"""Jobs that follow a story (story_rules, story_runner) and requests that fail on demand (faults)."""
+"""Jobs that follow a script (script_rules, script_runner) and requests that fail on demand (faults)."""

@@ -6,9 +6,7 @@ from typing import Any, ClassVar
 
 from emulator.protocol.documents import Document
 
-FINAL_STATES = frozenset(
-    f"JOB_STATE_{name}" for name in ("SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED", "PARTIALLY_SUCCEEDED")
-)
+FINAL_STATES = frozenset(f"JOB_STATE_{end}" for end in "SUCCEEDED FAILED CANCELLED EXPIRED PARTIALLY_SUCCEEDED".split())
 PRIMARY = "workerpool0-0"
 """The replica whose end is the end of the job."""
 
@@ -29,7 +27,7 @@ class Phase(StrEnum):
     TEARDOWN = "teardown"
     """The program has ended, the service cleans up; the outcome is not public yet."""
     REPORTING = "reporting"
-    """The end is public, its error is not yet: only in stories."""
+    """The end is public, its error is not yet: only in scripts."""
     DONE = "done"
 
 
@@ -110,8 +108,8 @@ class Job(WithHistory):
     kind: ClassVar[str] = "customJobs"
     message: ClassVar[str] = "CustomJob"
 
-    story: str = ""  # "" = processes
-    story_times: dict[str, Any] = field(default_factory=dict)  # in place of those of the story
+    script: str = ""  # "" = processes
+    script_times: dict[str, Any] = field(default_factory=dict)  # in place of those of the script
     phase: Phase = Phase.QUEUED
     then: str = ""  # what follows STOPPING: "teardown", "requeue", "restart", "cancelled"
     outcome: Document | None = None  # {"state", "error"?, "line"?}: decided, not yet public
@@ -171,7 +169,8 @@ class Job(WithHistory):
     @property
     def scheduling(self) -> Document:
         """Return the Scheduling message, {} if absent."""
-        return dict(self.spec.get("scheduling", {}))
+        scheduling: Document = self.spec.get("scheduling", {})
+        return scheduling
 
     @property
     def strategy(self) -> str:

@@ -76,7 +76,8 @@ class Store:
         """Read all records of a kind from disk, oldest first."""
         known = {item.name for item in fields(kind)}
         rows = self.db.execute("select data from records where kind = ?", (kind.kind,))
-        read = [kind(**{key: value for key, value in json.loads(data).items() if key in known}) for (data,) in rows]
+        kept = (_renamed(json.loads(data)) for (data,) in rows)
+        read = [kind(**{key: value for key, value in each.items() if key in known}) for each in kept]
         read.sort(key=lambda record: record.seq)
         for record in read:
             self._index(record)
@@ -152,3 +153,11 @@ class Store:
     def set_setting(self, name: str, value: Any) -> None:
         """Write a named value."""
         self.db.execute("insert or replace into settings (name, data) values (?, ?)", (name, json.dumps(value)))
+
+
+def _renamed(data: dict[str, Any]) -> dict[str, Any]:
+    """Return a record's content under the names of now: the script of a job was its story before."""
+    if "story" not in data:
+        return data
+    timers = {key.replace("story:", "script:"): due for key, due in data["timers"].items()}
+    return data | {"script": data["story"], "script_times": data.get("story_times", {}), "timers": timers}

@@ -147,10 +147,10 @@ class Studies:
 
     def _read_metrics(self, study: Study, trial: Document, job: Job) -> None:
         metrics = [metric["metricId"] for metric in study.spec["metrics"]]
-        if job.story and job.state == SUCCEEDED:
+        if job.script and job.state == SUCCEEDED:
             point = _point(trial)
             measured = [
-                {"stepCount": "1", "metrics": [{"metricId": metrics[0], "value": _story_metric(study.spec, point)}]}
+                {"stepCount": "1", "metrics": [{"metricId": metrics[0], "value": _script_metric(study.spec, point)}]}
             ]
         else:
             measured = measures.load(metric_file(job, self._folders), metrics, started=parse_time(trial["startTime"]))
@@ -205,7 +205,7 @@ def _text(value: space.Value) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else str(value)
 
 
-def _story_metric(study: Document, point: Point) -> float:
-    """Return the metric of a trial with a story: best, 1, where every parameter is a third up its scale."""
+def _script_metric(study: Document, point: Point) -> float:
+    """Return the metric of a trial with a script: best, 1, where every parameter is a third up its scale."""
     places = [space.position_of(one, point[one["parameterId"]]) for one in space.active(study["parameters"], point)]
     return 1 - sum((place - 1 / 3) ** 2 for place in places)

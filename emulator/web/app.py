@@ -17,6 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from emulator.emulator import Emulator
 from emulator.lifecycle.clock import WallClock
 from emulator.protocol import answers, partial
 from emulator.protocol.calls import Call, Reply
@@ -25,7 +26,6 @@ from emulator.scenarios import faults
 from emulator.scenarios.faults import NO_FAULT, Fault
 from emulator.web import access, routes, unserved
 from emulator.web.access import Credential
-from emulator.world import World
 
 MAX_BODY_BYTES = 512 * 2**20
 BREAK = "emulator.break"
@@ -36,15 +36,15 @@ log = logging.getLogger("emulator")
 class RequestHandler:
     """Answers every request."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, emulator: Emulator) -> None:
+        self._emulator = emulator
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request (ASGI)."""
         request = Request(scope, receive)
         match = routes.resolve(request.method, scope["path"])
         method = match[0].method if match else ""
-        fault = (None if method.startswith("_emulator") else self._world.faults.find(method)) or NO_FAULT
+        fault = (None if method.startswith("_emulator") else self._emulator.faults.find(method)) or NO_FAULT
         if fault.kind == "reset":
             await scope[BREAK]()
             return
@@ -90,9 +90,9 @@ class RequestHandler:
             lag_seconds=fault.seconds if fault.kind == "stale" else 0.0,
         )
         fields = routes.selected_fields(route, call)
-        self._world.calls[route.method] += 1
-        with self._world.store.transaction():
-            answer = route.handler(self._world, call)
+        self._emulator.calls[route.method] += 1
+        with self._emulator.store.transaction():
+            answer = route.handler(self._emulator, call)
         answer = await answer if inspect.isawaitable(answer) else answer
         answer = answers.in_version(answer, call.version) if call.version else answer
         return partial.select(answer, fields)
@@ -138,40 +138,40 @@ async def _break(send: Send) -> None:
         await asyncio.sleep(0)
 
 
-async def run_timers(world: World) -> None:
+async def run_timers(emulator: Emulator) -> None:
     """Fire timers when they are due by the wall's clock."""
     changed = asyncio.Event()
-    world.timers.changed = changed.set
+    emulator.timers.changed = changed.set
     while True:
-        due = world.timers.next_due()
-        pause = None if due is None else max(0.0, due - world.clock.now())
+        due = emulator.timers.next_due()
+        pause = None if due is None else max(0.0, due - emulator.clock.now())
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(changed.wait(), pause)
         changed.clear()
         try:
-            world.advance(world.clock.now())
+            emulator.advance(emulator.clock.now())
         except Exception:  # the edge: one job's bug must not stop the others' time
             log.exception("a timer failed")
 
 
-def create_app(world: World, credential: Credential | None) -> ASGIApp:
-    """Return the ASGI application of a world; its lifespan starts and closes the world.
+def create_app(emulator: Emulator, credential: Credential | None) -> ASGIApp:
+    """Return the ASGI application of a emulator; its lifespan starts and closes the emulator.
 
     credential: must be in every request; None = all connections are known to be of our user.
     """
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        world.start()
-        ticking = asyncio.create_task(run_timers(world)) if isinstance(world.clock, WallClock) else None
+        emulator.start()
+        ticking = asyncio.create_task(run_timers(emulator)) if isinstance(emulator.clock, WallClock) else None
         try:
             yield
         finally:
             if ticking is not None:
                 ticking.cancel()
-            await world.close()
+            await emulator.close()
 
-    app = Starlette(routes=[Route("/{path:path}", RequestHandler(world))], lifespan=lifespan)
+    app = Starlette(routes=[Route("/{path:path}", RequestHandler(emulator))], lifespan=lifespan)
 
     async def checked_app(scope: Scope, receive: Receive, send: Send) -> None:
         scope.setdefault(BREAK, functools.partial(_break, send))

@@ -1,15 +1,15 @@
-"""The control plane under `/_emulator/`: health, clock, stories, faults, preemption, and what clients cannot see."""
+"""The control plane under `/_emulator/`: health, clock, scripts, faults, preemption, and what clients cannot see."""
 
 from typing import Any
 
+from emulator.emulator import Emulator
 from emulator.lifecycle.clock import SetClock
-from emulator.lifecycle.stories import STORIES
+from emulator.lifecycle.scripts import SCRIPTS
 from emulator.protocol import timestamps
 from emulator.protocol.calls import Call
 from emulator.protocol.documents import Document
 from emulator.protocol.errors import invalid, precondition
 from emulator.state.records import PRIMARY, Job, Pipeline, Study
-from emulator.world import World
 
 
 def _body(call: Call, *known: str) -> dict[str, Any]:
@@ -27,39 +27,39 @@ def _object(call: Call) -> dict[str, Any]:
     return body
 
 
-def _find_job(world: World, text: str) -> Job:
+def _find_job(emulator: Emulator, text: str) -> Job:
     """Return a job by full name, id, or display name (the newest); ApiError 400 if there is none."""
-    for job in reversed(world.store.all(Job)):
+    for job in reversed(emulator.store.all(Job)):
         if text in (job.name, job.id, job.document.get("displayName")):
             return job
     raise invalid(f"There is no custom job {text!r}.")
 
 
-def health(world: World, call: Call) -> Document:
+def health(emulator: Emulator, call: Call) -> Document:
     """Return that the emulator runs, and how it was started."""
-    jobs = world.store.all(Job)
+    jobs = emulator.store.all(Job)
     return {
         "status": "ok",
-        "speed": world.options.speed,
-        "scripted": world.options.is_scripted,
-        "now": world.runtime.timestamp(),
+        "speed": emulator.options.speed,
+        "scripted": emulator.options.is_scripted,
+        "now": emulator.runtime.timestamp(),
         "jobs": len(jobs),
         "unfinished": sum(not job.is_finished for job in jobs),
         "address": call.address,
     }
 
 
-def truth(world: World, call: Call) -> Document:
+def truth(emulator: Emulator, call: Call) -> Document:
     """Return everything about every job that clients cannot see, oldest first."""
     wanted = call.query.get("job", "")
-    jobs = [_find_job(world, wanted)] if wanted else world.store.all(Job)
+    jobs = [_find_job(emulator, wanted)] if wanted else emulator.store.all(Job)
     return {
-        "now": world.runtime.timestamp(),
-        "calls": dict(world.calls),
+        "now": emulator.runtime.timestamp(),
+        "calls": dict(emulator.calls),
         "jobs": [_show_job(job) for job in jobs],
-        "studies": [_show(study) for study in world.store.all(Study)],
-        "pipelines": [_show(pipeline) for pipeline in world.store.all(Pipeline)],
-        "faults": [fault.as_dict() for fault in world.faults.planned],
+        "studies": [_show(study) for study in emulator.store.all(Study)],
+        "pipelines": [_show(pipeline) for pipeline in emulator.store.all(Pipeline)],
+        "faults": [fault.as_dict() for fault in emulator.faults.planned],
     }
 
 
@@ -82,7 +82,7 @@ def _show_job(job: Job) -> Document:
     return _show(job) | {
         "owner": job.owner,
         "phase": str(job.phase),
-        "story": job.story,
+        "script": job.script,
         "strategy": job.strategy,
         "attempt": job.attempt,
         "hosts": job.hosts,
@@ -96,102 +96,102 @@ def _show_job(job: Job) -> Document:
     }
 
 
-def clock(world: World, call: Call) -> Document:  # noqa: ARG001
+def clock(emulator: Emulator, call: Call) -> Document:  # noqa: ARG001
     """Return the emulator's time."""
-    return {"now": world.runtime.timestamp()}
+    return {"now": emulator.runtime.timestamp()}
 
 
-def set_clock(world: World, call: Call) -> Document:
+def set_clock(emulator: Emulator, call: Call) -> Document:
     """Move the clock, `{"now": RFC 3339 or seconds}` or `{"advance": seconds}`; everything due until then happens."""
     body = _body(call, "now", "advance")
-    if not isinstance(world.clock, SetClock):
+    if not isinstance(emulator.clock, SetClock):
         raise precondition("Only a scripted emulator has a clock that can be set.")
     try:
         if "advance" in body:
-            until = world.clock.now() + float(body["advance"])
+            until = emulator.clock.now() + float(body["advance"])
         else:
             now = body["now"]
             until = timestamps.parse_time(now) if isinstance(now, str) else float(now)
     except (KeyError, TypeError, ValueError):
         raise invalid("Give now (RFC 3339 or seconds since 1970) or advance (seconds).") from None
-    world.advance(until)
-    return clock(world, call)
+    emulator.advance(until)
+    return clock(emulator, call)
 
 
-def scripts(world: World, call: Call) -> Document:  # noqa: ARG001
-    """Return the stories that there are and the rules that choose among them."""
+def scripts(emulator: Emulator, call: Call) -> Document:  # noqa: ARG001
+    """Return the scripts that there are and the rules that choose among them."""
     return {
-        "stories": {name: story.summary for name, story in STORIES.items()},
-        "rules": [rule._asdict() for rule in world.story_rules.rules],
+        "scripts": {name: script.summary for name, script in SCRIPTS.items()},
+        "rules": [rule._asdict() for rule in emulator.script_rules.rules],
     }
 
 
-def script(world: World, call: Call) -> Document:
-    """Give new jobs that match a story: `{"match": filter or display name with *, "story": name, "times"?: {...}}`."""
-    body = _body(call, "match", "story", "times")
+def script(emulator: Emulator, call: Call) -> Document:
+    """Give new jobs that match a script: `{"match": filter or name with *, "script": name, "times"?: {...}}`."""
+    body = _body(call, "match", "script", "story", "times")  # a script was called a story before
     times = body.get("times", {})
     if not isinstance(times, dict):
         raise invalid("times is a JSON object.")
-    world.story_rules.add(str(body.get("match", "*")), str(body.get("story", "")), times)
-    return scripts(world, call)
+    emulator.script_rules.add(str(body.get("match", "*")), str(body.get("script", body.get("story", ""))), times)
+    return scripts(emulator, call)
 
 
-def faults(world: World, call: Call) -> Document:  # noqa: ARG001
+def faults(emulator: Emulator, call: Call) -> Document:  # noqa: ARG001
     """Return all faults and how often each has happened."""
-    return {"faults": [fault.as_dict() for fault in world.faults.planned]}
+    return {"faults": [fault.as_dict() for fault in emulator.faults.planned]}
 
 
-def plan_fault(world: World, call: Call) -> Document:
+def plan_fault(emulator: Emulator, call: Call) -> Document:
     """Add a fault: see `scenarios.faults`."""
-    return world.faults.add(_object(call)).as_dict()
+    return emulator.faults.add(_object(call)).as_dict()
 
 
-def forget_faults(world: World, call: Call) -> Document:
+def forget_faults(emulator: Emulator, call: Call) -> Document:
     """Remove all faults."""
-    world.faults.planned.clear()
-    return faults(world, call)
+    emulator.faults.planned.clear()
+    return faults(emulator, call)
 
 
-def capacity(world: World, call: Call) -> Document:  # noqa: ARG001
+def capacity(emulator: Emulator, call: Call) -> Document:  # noqa: ARG001
     """Return the capacity plan, what is used, and how many changes are to come."""
-    return world.capacity_plans.show()
+    return emulator.capacity_plans.show()
 
 
-def change_capacity(world: World, call: Call) -> Document:
+def change_capacity(emulator: Emulator, call: Call) -> Document:
     """Merge a plan into the present one: see `capacity.inventory` and `capacity.plans`."""
-    world.capacity_plans.change(_object(call))
-    return world.capacity_plans.show()
+    emulator.capacity_plans.change(_object(call))
+    return emulator.capacity_plans.show()
 
 
-def clear_capacity(world: World, call: Call) -> Document:  # noqa: ARG001
+def clear_capacity(emulator: Emulator, call: Call) -> Document:  # noqa: ARG001
     """Remove all limits."""
-    world.capacity_plans.clear()
-    return world.capacity_plans.show()
+    emulator.capacity_plans.clear()
+    return emulator.capacity_plans.show()
 
 
-def _job_and_replica(world: World, call: Call) -> tuple[Job, str]:
+def _job_and_replica(emulator: Emulator, call: Call) -> tuple[Job, str]:
     body = _body(call, "job", "replica")
-    return _find_job(world, str(body.get("job", ""))), str(body.get("replica") or "")
+    return _find_job(emulator, str(body.get("job", ""))), str(body.get("replica") or "")
 
 
-def preempt(world: World, call: Call) -> Document:
+def preempt(emulator: Emulator, call: Call) -> Document:
     """Reclaim the machines of a Spot job now: `{"job": name, id or display name, "replica"?: "workerpool0-0"}`."""
-    job, replica = _job_and_replica(world, call)
+    job, replica = _job_and_replica(emulator, call)
     if job.strategy != "SPOT":
         raise precondition(f"{job.name} does not run on Spot machines.")
-    world.engine.preempt(job, replica)
+    emulator.engine.preempt(job, replica)
     return _show_job(job)
 
 
-def evict(world: World, call: Call) -> Document:
+def evict(emulator: Emulator, call: Call) -> Document:
     """Evict a replica, which starts again on its machine: `{"job": ..., "replica"?: "workerpool0-0"}`."""
-    job, replica = _job_and_replica(world, call)
-    world.engine.evict(job, replica or PRIMARY)
+    job, replica = _job_and_replica(emulator, call)
+    emulator.engine.evict(job, replica or PRIMARY)
     return _show_job(job)
 
 
-def maintenance(world: World, call: Call) -> Document:
+def maintenance(emulator: Emulator, call: Call) -> Document:
     """Move a replica to another machine: `{"job": ..., "replica"?: "workerpool0-0"}`."""
-    job, replica = _job_and_replica(world, call)
-    world.engine.move(job, replica or PRIMARY)
+    job, replica = _job_and_replica(emulator, call)
+    emulator.engine.move(job, replica or PRIMARY)
     return _show_job(job)

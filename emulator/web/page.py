@@ -7,14 +7,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from emulator.emulator import Emulator
 from emulator.lifecycle.clock import SetClock
-from emulator.lifecycle.stories import STORIES
+from emulator.lifecycle.scripts import SCRIPTS
 from emulator.protocol.calls import Call, Reply
 from emulator.protocol.errors import ApiError, invalid
 from emulator.scenarios.faults import KINDS
 from emulator.state.records import Job, PersistentResource
 from emulator.web import control
-from emulator.world import World
 
 MAX_SHOWN_JOBS = 50
 STYLE = """body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:72rem;padding:0 1rem;color:#1c1b19}
@@ -24,17 +24,17 @@ form{display:inline}button,select,input,textarea{font:inherit}pre{background:#f4
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
 
-def show(world: World, call: Call) -> Reply:
+def show(emulator: Emulator, call: Call) -> Reply:
     """Return the page; `?note=` is the result of the last button."""
     parts = [
         "<h1>Vertex AI training, emulated</h1>",
         "<p class=note>This server runs the commands of the jobs it is given, on this computer.</p>",
         _note(call),
-        _clock(world),
-        _jobs(world),
-        _persistent_resources(world),
-        _capacity(world),
-        _faults(world),
+        _clock(emulator),
+        _jobs(emulator),
+        _persistent_resources(emulator),
+        _capacity(emulator),
+        _faults(emulator),
     ]
     content = "".join(parts)
     text = (
@@ -46,7 +46,7 @@ def show(world: World, call: Call) -> Reply:
     return Reply(text.encode(), 200, "text/html; charset=utf-8", headers)
 
 
-BUTTONS: dict[str, Callable[[World, Call], Any]] = {
+BUTTONS: dict[str, Callable[[Emulator, Call], Any]] = {
     "preempt": control.preempt,
     "evict": control.evict,
     "maintenance": control.maintenance,
@@ -60,7 +60,7 @@ BUTTONS: dict[str, Callable[[World, Call], Any]] = {
 """The control call of each button. The other fields of its form become the body of the call, see `_body`."""
 
 
-def submit(world: World, call: Call) -> Reply:
+def submit(emulator: Emulator, call: Call) -> Reply:
     """Carry out a button's action, then redirect to the page."""
     form = dict(urllib.parse.parse_qsl(call.body.decode(errors="replace")))
     action = form.pop("do", "")
@@ -68,7 +68,7 @@ def submit(world: World, call: Call) -> Reply:
         if action not in BUTTONS:
             raise invalid("There is no such button.")
         body = json.dumps(_body(action, form)).encode()
-        BUTTONS[action](world, replace(call, body=body, query={}))
+        BUTTONS[action](emulator, replace(call, body=body, query={}))
         note = "Done."
     except ApiError as problem:
         note = problem.message
@@ -101,16 +101,16 @@ def _note(call: Call) -> str:
     return f"<p role=status class=note>{_e(note)}</p>" if note else ""
 
 
-def _clock(world: World) -> str:
-    shown = f"<p>Now <b>{_e(world.runtime.timestamp())}</b>, speed {_e(world.options.speed)}.</p>"
-    if not isinstance(world.clock, SetClock):
+def _clock(emulator: Emulator) -> str:
+    shown = f"<p>Now <b>{_e(emulator.runtime.timestamp())}</b>, speed {_e(emulator.options.speed)}.</p>"
+    if not isinstance(emulator.clock, SetClock):
         return shown
     field = "<label>Seconds <input name=seconds value=60 inputmode=numeric size=8></label>"
     return shown + f"<form method=post>{field} <button name=do value=advance>Advance the clock</button></form>"
 
 
-def _jobs(world: World) -> str:
-    jobs = world.store.all(Job)
+def _jobs(emulator: Emulator) -> str:
+    jobs = emulator.store.all(Job)
     rows = []
     for job in reversed(jobs[-MAX_SHOWN_JOBS:]):
         buttons = ""
@@ -120,36 +120,36 @@ def _jobs(world: World) -> str:
             if job.strategy == "SPOT":
                 buttons += _button("preempt", "Preempt now", job=job.name)
         cells = (job.document.get("displayName", ""), job.location, job.state.removeprefix("JOB_STATE_"), job.phase)
-        more = (job.strategy, job.attempt, job.preemptions, job.story or "real")
+        more = (job.strategy, job.attempt, job.preemptions, job.script or "real")
         row = "".join(f"<td>{_e(cell)}</td>" for cell in (*cells, *more))
         rows.append(f"<tr>{row}<td>{buttons}</td></tr>")
-    names = ("Job", "Region", "State", "Phase", "Strategy", "Attempt", "Preempted", "Story", "")
+    names = ("Job", "Region", "State", "Phase", "Strategy", "Attempt", "Preempted", "Script", "")
     head = "".join(f"<th scope=col>{name}</th>" for name in names)
     title = f"<h2>Jobs</h2><p>{len(jobs)} in all, the newest {min(len(jobs), MAX_SHOWN_JOBS)} here.</p>"
-    options = "".join(f"<option>{_e(name)}</option>" for name in STORIES)
+    options = "".join(f"<option>{_e(name)}</option>" for name in SCRIPTS)
     script = (
         "<form method=post><label>New jobs named <input name=match value='*'></label> "
-        f"<label>story <select name=story>{options}</select></label> <button name=do value=script>Set</button></form>"
+        f"<label>script <select name=script>{options}</select></label> <button name=do value=script>Set</button></form>"
     )
     return f"{title}<table><tr>{head}</tr>{''.join(rows)}</table>{script}"
 
 
-def _persistent_resources(world: World) -> str:
-    resources = world.store.all(PersistentResource)
+def _persistent_resources(emulator: Emulator) -> str:
+    resources = emulator.store.all(PersistentResource)
     rows = "".join(f"<li>{_e(resource.id)}: {_e(resource.state)}</li>" for resource in resources)
     return f"<h2>Persistent resources</h2><ul>{rows}</ul>" if resources else ""
 
 
-def _capacity(world: World) -> str:
-    shown = _e(json.dumps(world.capacity_plans.show(), indent=1))
+def _capacity(emulator: Emulator) -> str:
+    shown = _e(json.dumps(emulator.capacity_plans.show(), indent=1))
     example = _e('{"machines": {"us-central1": {"NVIDIA_L4": 0}}}')
     field = f"<p><label>Change <textarea name=plan rows=3 cols=80>{example}</textarea></label></p>"
     change = f"<form method=post>{field}<button name=do value=capacity>Change the capacity</button></form> "
     return f"<h2>Capacity</h2><pre>{shown}</pre>{change}{_button('clear capacity', 'Take all limits away')}"
 
 
-def _faults(world: World) -> str:
-    rows = "".join(f"<li>{_e(json.dumps(fault.as_dict()))}</li>" for fault in world.faults.planned)
+def _faults(emulator: Emulator) -> str:
+    rows = "".join(f"<li>{_e(json.dumps(fault.as_dict()))}</li>" for fault in emulator.faults.planned)
     kinds = "".join(f"<option>{_e(kind)}</option>" for kind in sorted(KINDS))
     form = (
         f"<form method=post><label>Kind <select name=kind>{kinds}</select></label> "

@@ -8,6 +8,7 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
+from emulator.emulator import Emulator
 from emulator.methods import (
     cloud_access,
     jobs,
@@ -25,9 +26,8 @@ from emulator.protocol import partial
 from emulator.protocol.calls import Call
 from emulator.state.records import Job, Model, PersistentResource, Pipeline, Record, Study
 from emulator.web import control, page
-from emulator.world import World
 
-Handler = Callable[[World, Call], Any | Awaitable[Any]]
+Handler = Callable[[Emulator, Call], Any | Awaitable[Any]]
 PARENT = "/v1/projects/{project}/locations/{location}"
 MESSAGES: dict[str, str] = {each.kind: each.message for each in (Job, Study, Pipeline, PersistentResource, Model)}
 """What get and list answer with, by collection."""

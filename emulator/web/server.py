@@ -9,11 +9,11 @@ from typing import Protocol
 import uvicorn
 
 from emulator import peers
+from emulator.emulator import Emulator
 from emulator.web import access
 from emulator.web.access import Credential
 from emulator.web.app import create_app
 from emulator.web.owner_check import protocol_for_owner
-from emulator.world import World
 
 
 class NotLoopback(ValueError):
@@ -49,7 +49,7 @@ def address_of(bound: socket.socket) -> str:
 
 
 class AdditionalServer(Protocol):
-    """Another server of the same world, which starts and ends with this one."""
+    """Another server of the same emulator, which starts and ends with this one."""
 
     async def start(self) -> None:
         """Answer from now on."""
@@ -61,22 +61,22 @@ class AdditionalServer(Protocol):
 
 
 class Server(uvicorn.Server):
-    """The server of a world. It calls `ready` when it answers, and leaves no connection open when it has ended.
+    """The server of a emulator. It calls `ready` when it answers, and leaves no connection open when it has ended.
 
     It answers the user who runs it. demands_credential: it recognizes that user by a credential even where the system
     names the owner of a connection. address: the URL for clients, with the credential where one is demanded.
     """
 
     def __init__(
-        self, world: World, bound: socket.socket, *, ready: Callable[[], None], demands_credential: bool = False
+        self, emulator: Emulator, bound: socket.socket, *, ready: Callable[[], None], demands_credential: bool = False
     ) -> None:
         self.bound = bound
         self.find = None if demands_credential else peers.lookup()
-        access.remove_old_credential(world.options.state)
-        self.credential = Credential(world.options.state) if self.find is None else None
+        access.remove_old_credential(emulator.options.state)
+        self.credential = Credential(emulator.options.state) if self.find is None else None
         self.address = address_of(bound) + (self.credential.prefix if self.credential else "")
-        world.processes.storage = self.address
-        self.app = create_app(world, self.credential)
+        emulator.processes.storage = self.address
+        self.app = create_app(emulator, self.credential)
         self.additional_servers: list[AdditionalServer] = []
         self._ready = ready
         config = uvicorn.Config(

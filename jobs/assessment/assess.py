@@ -1,17 +1,17 @@
 """A submission and its context become findings, an estimate for each strategy, and the outcome. Pure."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 from enum import StrEnum
+from typing import Any
 
-from jobs import allowed_resources, budget, policy
+from jobs import allowed_resources, budget
 from jobs.assessment.context import Context, IdenticalJob
 from jobs.cost import CENT, Estimate, Quota, quotas, round_up, short_quotas, with_states
-from jobs.policy import Decision, Limits
-from jobs.policy_rules import facts_of
-from jobs.policy_values import Filled, fill
+from jobs.policy import Decision, Filled, decide, fill
+from jobs.policy_rules import PolicyRules
 from jobs.spec import Finding, Severity, Submission
 from jobs.strategies import STRATEGIES, Strategy, check, check_each, strategy_of
 
@@ -61,12 +61,14 @@ class Assessment:
 
     submission: Submission
     findings: tuple[Finding, ...]
-    limits: Limits | None
+    policy: PolicyRules | None
     estimate: Estimate | None = None
     outcome: Outcome | None = None
     alternatives: tuple[Alternative, ...] = ()
     sweep_size: int = 1
     decision: Decision | None = None
+    cap_cancels: bool = True
+    """Whether the job is cancelled when it has cost its cap."""
 
     @property
     def total(self) -> Estimate | None:
@@ -87,6 +89,16 @@ class Assessment:
     def approvals(self) -> tuple[Finding, ...]:
         """What an approver has to agree to."""
         return of_severity(self.findings, Severity.APPROVAL)
+
+    @property
+    def asks(self) -> list[dict[str, Any]]:
+        """What an approver has to agree to, as JSON."""
+        return [finding.as_dict() for finding in self.approvals]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON, as the event of an assessment keeps it."""
+        policy = self.decision.as_dict() if self.decision is not None else None
+        return {"findings": [finding.as_dict() for finding in self.findings], "policy": policy}
 
     @property
     def max_usd(self) -> Decimal | None:
@@ -114,19 +126,24 @@ def assess(
     asked = strategy_of(submission)
     if strategy is not None and strategy is not asked:
         findings = check(submission, strategy=strategy, severities=context.severities)
-        return Assessment(submission, tuple(findings), context.limits, alternatives=alternatives)
+        return Assessment(submission, tuple(findings), context.policy, alternatives=alternatives)
     own = next((each for each in alternatives if each.strategy is asked and each.submission == submission), None)
     rules = own.findings if own else check(submission, severities=context.severities, resources=context.resources)
     rules = [*rules, *short_quotas(submission, asked, context.quota_states)]
-    if expected is None or context.limits is None:
-        return Assessment(submission, tuple(rules), context.limits, alternatives=alternatives)
-    cost = _up_to_cap(own.estimate if own else context.estimate(submission, asked, expected), context)
-    decision = _decide(submission, cost, context.limits, context)
+    if expected is None or context.policy is None:
+        return Assessment(submission, tuple(rules), context.policy, alternatives=alternatives)
+    cost = context.up_to_cap(own.estimate if own else context.estimate(submission, asked, expected))
+    matched = context.match_policy(submission, cost)
+    decision = decide(submission, matched)
     uses = allowed_resources.check(submission, context.allowed) if context.allowed is not None else ()
-    others = (*_spending(cost, context), *_identical(context.identical))
-    known = (*rules, *uses, *given.findings, *decision.findings, *others)
-    outcome = outcome_of(known)
-    return Assessment(submission, known, context.limits, cost, outcome, alternatives, context.sweep_size, decision)
+    passed = budget.check(cost.times(context.budget_jobs or context.sweep_size).most_usd, context.budgets)
+    capped = budget.check_cap(context.cap_usd, cost.low_usd, cost.expected_usd, cancels=context.cap_cancels)
+    twice = _identical(context.identical)
+    known = (*rules, *uses, *given.findings, *decision.findings, *passed, *capped, *twice)
+    return Assessment(
+        submission, known, context.policy, cost, outcome_of(known), alternatives,
+        context.sweep_size, decision, context.cap_cancels,
+    )  # fmt: skip
 
 
 def filled(submission: Submission, context: Context, expected: timedelta | None) -> Filled:
@@ -134,34 +151,13 @@ def filled(submission: Submission, context: Context, expected: timedelta | None)
 
     `Context.fills` is off for a job that was requested: what it lacks by now is not sent with it.
     """
-    if expected is None or context.limits is None or not context.fills:
+    if expected is None or context.policy is None or not context.fills:
         return Filled(submission)
-    rules = policy.rules_of(context.limits)
-    if not any(rule.outcome == "set" for rule in rules):
+    if not any(rule.outcome == "set" for rule in context.policy.rules):
         return Filled(submission)
     cost = context.estimate(submission, strategy_of(submission), expected)
-    facts = facts_of(submission, cost, jobs=context.sweep_size, submitter=context.submitter, budgets=context.budgets)
-    return fill(submission, rules, facts, version=context.limits.version)
-
-
-def _decide(submission: Submission, cost: Estimate, limits: Limits, context: Context) -> Decision:
-    """Return what policy says of all the jobs that are judged together."""
-    size, by = context.sweep_size, context.submitter
-    return policy.decide(submission, cost, limits, jobs=size, submitter=by, budgets=context.budgets)
-
-
-def _up_to_cap(cost: Estimate, context: Context) -> Estimate:
-    """Return an estimate that ends at the cap, where jobs are cancelled that have cost it."""
-    if context.cap_usd is None or not context.cap_cancels or not budget.is_usable_cap(context.cap_usd):
-        return cost
-    return replace(cost, cap_usd=context.cap_usd)
-
-
-def _spending(cost: Estimate, context: Context) -> tuple[Finding, ...]:
-    """Return what budgets and the job's own cap have against its cost."""
-    passed = budget.check(cost.times(context.budget_jobs or context.sweep_size).most_usd, context.budgets)
-    capped = budget.check_cap(context.cap_usd, cost.low_usd, cost.expected_usd, cancels=context.cap_cancels)
-    return (*passed, *capped)
+    matched = context.match_policy(submission, cost)
+    return fill(submission, matched)
 
 
 def _identical(jobs: Sequence[IdenticalJob]) -> tuple[Finding, ...]:

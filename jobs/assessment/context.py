@@ -1,16 +1,16 @@
 """What an assessment rests on besides the submission; each caller loads what it knows."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
 from jobs.allowed_resources import Allowed
-from jobs.budget import BudgetLeft
+from jobs.budget import BudgetLeft, is_usable_cap
 from jobs.cost import Estimate, PriceBook, QuotaState, estimate
 from jobs.cost.learned import NOT_LEARNED, Learned
-from jobs.policy import Limits
+from jobs.policy_rules import Matched, PolicyRules, match_rules
 from jobs.spec import Submission
 from jobs.strategies import Known, Severities, Strategy
 
@@ -26,8 +26,8 @@ class IdenticalJob(NamedTuple):
 class Context:
     """What an assessment rests on besides the submission; the defaults are those of a spec that nobody requests."""
 
-    limits: Limits | None = None
-    """Those of a team; None: nobody's, and there is no outcome."""
+    policy: PolicyRules | None = None
+    """That of a team; None: nobody's, and there is no outcome."""
     severities: Severities = field(default_factory=dict)
     """What the site has set for rules, `{code: severity or "off"}`."""
     resources: Known = ()
@@ -60,3 +60,15 @@ class Context:
         """Return what a submission costs under a strategy."""
         learned = self.learned.get(strategy.key, NOT_LEARNED)
         return estimate(submission, strategy=strategy, expected=expected, book=self.book, learned=learned)
+
+    def up_to_cap(self, cost: Estimate) -> Estimate:
+        """Return an estimate that ends at the cap, where jobs are cancelled that have cost it."""
+        if self.cap_usd is None or not self.cap_cancels or not is_usable_cap(self.cap_usd):
+            return cost
+        return replace(cost, cap_usd=self.cap_usd)
+
+    def match_policy(self, submission: Submission, cost: Estimate) -> Matched:
+        """Return the rules of the policy that match the jobs judged together, each of which has this cost."""
+        assert self.policy is not None
+        size, by = self.sweep_size, self.submitter
+        return match_rules(self.policy, submission, cost, jobs=size, submitter=by, budgets=self.budgets)

@@ -1,13 +1,12 @@
 """What a job costs: the price book, estimates before it runs, and what it has cost while it runs."""
 
 from jobs.cost.actual import BILLING_INCREMENT, accrued
-from jobs.cost.estimate import Estimate, estimate, rate_of, shape_of
-from jobs.cost.lines import Line, Rate, Shape
+from jobs.cost.estimate import Estimate, estimate
+from jobs.cost.lines import Line, Rate, Shape, shape_of
 from jobs.cost.money import CENT, format_usd, round_up
 from jobs.cost.prices import PriceBook
-from jobs.cost.quota_notes import short_quotas
-from jobs.cost.quotas import Quota, QuotaState, increase_command, quotas, with_states
-from jobs.cost.rates import hourly
+from jobs.cost.quotas import Quota, QuotaState, increase_command, quotas, short_quotas, with_states
+from jobs.cost.rates import hourly, rate_of
 
 __all__ = [
     "BILLING_INCREMENT",

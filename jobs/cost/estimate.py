@@ -4,22 +4,19 @@ import math
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import Decimal
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 from jobs.cost.actual import HOUR
-from jobs.cost.age import is_stale
-from jobs.cost.basis import basis_of
 from jobs.cost.forecast import Forecast, forecast, forecast_preemptible
 from jobs.cost.learned import NOT_LEARNED, Learned, Wait
-from jobs.cost.lines import NOTHING, Line, Rate, Shape, as_text
-from jobs.cost.money import format_usd
-from jobs.cost.notes import restart_notes, timeout_notes, tuning_notes
-from jobs.cost.prices import PriceBook
-from jobs.cost.rates import PERSISTENT, hourly
+from jobs.cost.lines import Line, amount_of, as_text
+from jobs.cost.notes import basis_of, resource_notes, restart_notes, timeout_notes, tuning_notes
+from jobs.cost.prices import PriceBook, is_stale
+from jobs.cost.rates import PERSISTENT, rate_of
 from jobs.cost.restarts import Outlook
 from jobs.cost.trials import rounds
-from jobs.spec import DiskSpec, MachineSpec, Submission
+from jobs.spec import Submission
 from jobs.strategies import Strategy
 from jobs.strategies.rules.scheduling import DEFAULT_TIMEOUT
 
@@ -128,88 +125,29 @@ def estimate(
 
     `checkpoint_every` is the time between checkpoints; None assumes the best one. `learned`: see `Learned`.
     """
+    timeout = _timeout(submission)
+    applies = timeout or DEFAULT_TIMEOUT
+    hours = max(min(expected, applies), timedelta()) / HOUR
+    found = _forecast(submission, strategy, hours, applies / HOUR, checkpoint_every, learned)
     key = PERSISTENT if strategy.key == PERSISTENT else strategy.price_key
     rate = rate_of(submission, price_key=key, book=book)
-    timeout = _timeout(submission)
-    hours = max(min(expected, timeout or DEFAULT_TIMEOUT), timedelta()) / HOUR
-    notes = list(rate.notes)
-    if key == PERSISTENT:
-        notes.append(_pool_note(rate_of(submission, price_key=strategy.price_key, book=book)))
-    found = _forecast(submission, strategy, hours, checkpoint_every, learned)
-    if found.outlooks:
-        notes += restart_notes(found, hours, strategy.restart_allowance, submission)
+    held = rate_of(submission, price_key=strategy.price_key, book=book) if key == PERSISTENT else None
+    notes = list(rate.notes) + (resource_notes(held) if held is not None else [])
+    notes += restart_notes(found, hours, strategy.restart_allowance, submission)
     notes += tuning_notes(submission, hours, found.expected) + timeout_notes(submission, expected, timeout, found.high)
-    amount = partial(_amount, rate.usd_per_hour, submission.trials)
-    return Estimate(
-        strategy=strategy.key,
-        hours=hours,
-        usd_per_hour=_amount(rate.usd_per_hour, submission.parallel_trials),
-        expected_usd=amount(found.expected),
-        low_usd=amount(found.low),
-        high_usd=amount(found.high),
-        documented_high_usd=amount(found.documented_high),
-        lines=rate.lines,
-        notes=tuple(dict.fromkeys(notes)),
-        prices_as_of=rate.prices_as_of,
-        restarts=found.middle,
-        **_runs(submission, rate.usd_per_hour, found.expected, timeout),
-        **_history(strategy, learned),
-    )
-
-
-def _runs(
-    submission: Submission, price: Decimal | None, billed_hours: float, timeout: timedelta | None
-) -> dict[str, Any]:
-    """The fields of an estimate about its runs, each of which is billed for so many hours and ends at the timeout."""
-    hours = (timeout or DEFAULT_TIMEOUT) / HOUR
-    count = rounds(submission.trials, submission.parallel_trials)
-    return {
-        "trials": submission.trials,
-        "rounds": count,
-        "elapsed_hours": billed_hours * count,
-        "until_timeout_usd": _amount(price, submission.trials, hours),
-        "timeout_hours": hours,
-        "has_timeout": timeout is not None,
-    }
-
-
-def _history(strategy: Strategy, learned: Learned) -> dict[str, Any]:
-    """The fields of an estimate that the team's jobs tell."""
     basis = basis_of(strategy.label, learned, is_preemptible=strategy.preemptible)
-    return {"wait": learned.wait(), "basis": basis}
-
-
-def rate_of(submission: Submission, *, price_key: str, book: PriceBook) -> Rate:
-    """Return what one run of the job costs an hour, over all replicas of all pools."""
-    pools = tuple((shape_of(pool.machine_spec, pool.disk_spec), max(0, pool.replicas)) for _, pool in submission.pools)
-    return _rate(book, pools or ((Shape(""), 1),), submission.region, price_key)
-
-
-@lru_cache(maxsize=1024)  # most of what one types into a form changes neither machines nor replicas
-def _rate(book: PriceBook, pools: tuple[tuple[Shape, int], ...], region: str, price_key: str) -> Rate:
-    rate = NOTHING
-    for shape, replicas in pools:
-        rate += hourly(book, shape, region=region, price_key=price_key).times(replicas)
-    return rate
-
-
-def shape_of(machine: MachineSpec, disk: DiskSpec) -> Shape:
-    """Return what a machine and its disk are for the price book; worker pools and resource pools alike."""
-    return Shape(
-        machine_type=machine.machine_type,
-        accelerator_type=machine.accelerator,
-        accelerator_count=machine.accelerator_count,
-        tpu_topology=machine.tpu_topology,
-        disk_type=disk.boot_disk_type,
-        disk_gib=max(0, disk.size_gb),
-    )
-
-
-def _amount(usd_per_hour: Decimal | None, runs: int, hours: float = 1.0) -> Decimal | None:
-    """Price × runs × hours; None when the price is not known or the hours have no end."""
-    if usd_per_hour is None or not math.isfinite(hours):
-        return None
-    return usd_per_hour * runs * Decimal(repr(hours))
+    count = rounds(submission.trials, submission.parallel_trials)
+    usd = partial(amount_of, rate.usd_per_hour, submission.trials)
+    return Estimate(
+        strategy=strategy.key, hours=hours, trials=submission.trials, rounds=count,
+        elapsed_hours=found.expected * count,
+        usd_per_hour=amount_of(rate.usd_per_hour, submission.parallel_trials),
+        expected_usd=usd(found.expected), low_usd=usd(found.low), high_usd=usd(found.high),
+        documented_high_usd=usd(found.documented_high), until_timeout_usd=usd(applies / HOUR),
+        timeout_hours=applies / HOUR, has_timeout=timeout is not None,
+        lines=rate.lines, notes=tuple(dict.fromkeys(notes)), prices_as_of=rate.prices_as_of,
+        restarts=found.middle, wait=learned.wait(), basis=basis,
+    )  # fmt: skip
 
 
 def _timeout(submission: Submission) -> timedelta | None:
@@ -219,10 +157,14 @@ def _timeout(submission: Submission) -> timedelta | None:
 
 
 def _forecast(
-    submission: Submission, strategy: Strategy, hours: float, every: timedelta | None, learned: Learned
+    submission: Submission,
+    strategy: Strategy,
+    hours: float,
+    timeout: float,
+    every: timedelta | None,
+    learned: Learned,
 ) -> Forecast:
-    """How long a run will be billed; `every` is the time between checkpoints."""
-    timeout = (_timeout(submission) or DEFAULT_TIMEOUT) / HOUR
+    """How long a run will be billed that ends after `timeout` hours; `every` is the time between checkpoints."""
     if not strategy.preemptible:
         return forecast(hours, timeout=timeout, learned=learned)
     return forecast_preemptible(
@@ -233,13 +175,4 @@ def _forecast(
         allowed=strategy.restart_allowance,
         interval=every / HOUR if every and every > timedelta() else None,
         learned=learned,
-    )
-
-
-def _pool_note(pool: Rate) -> str:
-    """Say what the machines cost on the bill of the persistent resource, which is priced like standard."""
-    share = f"about {format_usd(pool.usd_per_hour)}" if pool.usd_per_hour is not None else "an unknown share"
-    return (
-        "The run itself costs nothing: the persistent resource is billed all the time it is up, busy or not. "
-        f"The machines that this run holds account for {share} an hour of that, taken at the standard price."
     )

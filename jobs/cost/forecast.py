@@ -83,6 +83,7 @@ def forecast_preemptible(
     assumptions = _assumptions(learned, rate)
     asked: _Asked = {"replicas": replicas, "interval": interval, "allowed": allowed}
     few, some, many = (outlook(work, assumption=each, **asked) for each in assumptions)
+    worst = outlook(hours, assumption=LIKELY_HIGH, **asked).billed_hours
     uncut, loss = _uncut(work, some), _loss(work, some)
     if learned.team.preemptions:
         loss = learned.loss(loss)
@@ -96,7 +97,7 @@ def forecast_preemptible(
         loss,
         trials,
     )
-    middle, worst = some.billed_hours, outlook(hours, assumption=LIKELY_HIGH, **asked).billed_hours
+    middle = some.billed_hours
     return Forecast(min(low, middle), middle, max(high, middle), (few, some, many), assumptions, worst)
 
 

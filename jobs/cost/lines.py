@@ -1,10 +1,13 @@
 """The parts of a price: what is asked for, what each thing costs an hour, and where that figure comes from."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from typing import Any
+
+from jobs.spec import DiskSpec, MachineSpec
 
 DIGITS = 9
 """Decimal places that leave this room; list prices have no more. Sums are rounded only then."""
@@ -28,6 +31,18 @@ class Shape:
     disk_type: str = ""
     """Empty: the default of the machine type."""
     disk_gib: int = 100
+
+
+def shape_of(machine: MachineSpec, disk: DiskSpec) -> Shape:
+    """Return what a machine and its disk are for the price book; worker pools and resource pools alike."""
+    return Shape(
+        machine_type=machine.machine_type,
+        accelerator_type=machine.accelerator,
+        accelerator_count=machine.accelerator_count,
+        tpu_topology=machine.tpu_topology,
+        disk_type=disk.boot_disk_type,
+        disk_gib=max(0, disk.size_gb),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +142,13 @@ def total(amounts: Iterable[Decimal | None]) -> Decimal | None:
             return None
         result += amount
     return result
+
+
+def amount_of(usd_per_hour: Decimal | None, runs: int, hours: float = 1.0) -> Decimal | None:
+    """Return price × runs × hours; None when the price is not known or the hours have no end."""
+    if usd_per_hour is None or not math.isfinite(hours):
+        return None
+    return usd_per_hour * runs * Decimal(repr(hours))
 
 
 def merged(lines: Iterable[Line]) -> tuple[Line, ...]:

@@ -1,10 +1,13 @@
-"""What an estimate says in words: how trials, restarts and the timeout make its figures."""
+"""What an estimate says in words: how trials, restarts and the timeout make its figures, and what they rest on."""
 
 import math
 from datetime import timedelta
 
 from jobs.cost.actual import HOUR
 from jobs.cost.forecast import Forecast
+from jobs.cost.learned import Learned
+from jobs.cost.lines import Rate
+from jobs.cost.money import format_usd
 from jobs.cost.restarts import CHECKPOINT_HOURS, LIKELY_HIGH
 from jobs.cost.trials import rounds
 from jobs.spec import StudySpec, Submission
@@ -14,6 +17,9 @@ HARDLY_ANY = 0.05
 """Preemptions; fewer would be told as 0.0."""
 MIN_CHANCE = 0.0001
 """A smaller one would be told as 0.00%."""
+RANGE = (
+    "Low and high are the 5th and the 95th percentile: 9 of 10 such jobs that succeed should cost an amount between."
+)
 
 
 def tuning_notes(submission: Submission, hours: float, billed_hours: float) -> list[str]:
@@ -52,8 +58,9 @@ def timeout_notes(submission: Submission, expected: timedelta, timeout: timedelt
 
 
 def restart_notes(found: Forecast, hours: float, allowed: int, submission: Submission) -> list[str]:
-    """Say what was assumed about preemptions, and how likely the job, or a trial of it, dies of them."""
-    assert found.outlooks is not None
+    """Say what was assumed about preemptions, where there are any, and how likely the job, or a trial, dies of them."""
+    if found.outlooks is None:
+        return []
     least, middle, most = found.outlooks
     few, _, many = found.assumptions
     shares = f"{_percent(few.daily_share)} to {_percent(many.daily_share)}"
@@ -85,6 +92,47 @@ def _chance(least: float, most: float) -> str:
     if most < MIN_CHANCE:
         return f"below {MIN_CHANCE:.2%}"
     return " to ".join(dict.fromkeys((f"{least:.2%}", f"{most:.2%}")))
+
+
+def resource_notes(held: Rate) -> list[str]:
+    """Say what the machines cost on the bill of the persistent resource, which is priced like standard."""
+    share = f"about {format_usd(held.usd_per_hour)}" if held.usd_per_hour is not None else "an unknown share"
+    return [
+        "The run itself costs nothing: the persistent resource is billed all the time it is up, busy or not. "
+        f"The machines that this run holds account for {share} an hour of that, taken at the standard price."
+    ]
+
+
+def basis_of(label: str, learned: Learned, *, is_preemptible: bool) -> tuple[str, ...]:
+    """Return what the range rests on, what it means, and how often earlier ranges held; `label` is the strategy's."""
+    return (_rests_on(label, learned, is_preemptible=is_preemptible), RANGE, *_calibration(label, learned))
+
+
+def _rests_on(label: str, learned: Learned, *, is_preemptible: bool) -> str:
+    prior = "the documented rate of preemptions" if is_preemptible else "half to twice the run time that is expected"
+    alike, team = learned.alike, learned.team
+    since = f" since {learned.since:%B %Y}" if learned.since else ""
+    if alike.runs:
+        jobs = f"{alike.runs} of your team's {learned.machine} {label} jobs in {learned.region}{since}"
+        more = f" and {team.runs - alike.runs} others under {label}" if team.runs > alike.runs else ""
+        return f"Rests on {jobs}{more}, with {prior} as prior."
+    if team.runs:
+        jobs = f"{team.runs} of your team's {label} jobs{since}, on other machines or in other regions"
+        return f"Rests on {jobs}, with {prior} as prior."
+    return f"Rests on no jobs of your team yet: on {prior}{_and_run_time(is_preemptible)}."
+
+
+def _and_run_time(is_preemptible: bool) -> str:
+    return " and half to twice the run time that is expected" if is_preemptible else ""
+
+
+def _calibration(label: str, learned: Learned) -> tuple[str, ...]:
+    """Say how often the team's jobs under the strategy cost what their range said; nothing before the first."""
+    held, of = learned.team.inside, learned.team.estimated
+    if not of:
+        return ()
+    share = f"{held} of {of} ({held / of:.0%})"
+    return (f"Calibration: {share} earlier {label} jobs of your team that succeeded cost what their range said.",)
 
 
 def in_words(hours: float) -> str:

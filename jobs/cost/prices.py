@@ -12,10 +12,9 @@ that its own source doubts comes last. Never another region's row.
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 from functools import cache
-from typing import Self
 
 from jobs.catalog import PriceRow, fee_rows, price_rows
 from jobs.cost.lines import Line
@@ -36,6 +35,8 @@ _REMARKS = {
     "secondary, rounded": "Rounded, and quoted at second hand.",
     "not separately observed": "The fee is one SKU for all strategies; its amount was only seen on a Flex-start bill.",
 }
+MAX_PRICE_AGE = timedelta(days=90)
+"""Compute Engine changes Spot prices up to once a day, others within months (Spot VMs, docs.cloud.google.com)."""
 Key = tuple[str, str, str, str]
 """Resource, region, strategy and basis; a fee that the site has recorded has the basis management_fee."""
 
@@ -58,14 +59,6 @@ class PriceBook:
     def load(cls) -> "PriceBook":
         """Return the book of the catalogue's data files alone; they are read once per process."""
         return _load()
-
-    @classmethod
-    def as_known_on(cls, day: date) -> Self:
-        """Return the book without what was learned after `day`; undated rows stay."""
-        prices, fees = (
-            [row for row in rows if row.as_of is None or row.as_of <= day] for rows in (price_rows(), fee_rows())
-        )
-        return cls(prices, fees)
 
     def price(self, resource: str, *, region: str, strategy: str, basis: str) -> PriceRow | None:
         """Return the row that counts, or None where nothing is published; `strategy` is a price key."""
@@ -124,6 +117,18 @@ def line(row: PriceRow, *, quantity: Decimal, unit: str, resource: str = "", bas
         assumption=" ".join(_doubts(row)),
         is_official=row.is_official,
     )
+
+
+def is_stale(as_of: date, today: date) -> bool:
+    """Tell whether a price of the day `as_of` is older than 90 days."""
+    return today - as_of > MAX_PRICE_AGE
+
+
+def age_words(as_of: date, today: date) -> str:
+    """Return what people need to know about the age of a price; empty while it is recent enough."""
+    if not is_stale(as_of, today):
+        return ""
+    return f"{(today - as_of).days} days old: prices may have changed since."
 
 
 def hourly(row: PriceRow) -> Decimal | None:

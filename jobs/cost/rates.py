@@ -12,10 +12,11 @@ from decimal import Decimal
 from functools import lru_cache
 
 from jobs.cost import parts
-from jobs.cost.lines import Line, Rate, Shape
+from jobs.cost.lines import NOTHING, Line, Rate, Shape, shape_of
 from jobs.cost.money import format_usd
 from jobs.cost.parts import Part
 from jobs.cost.prices import PriceBook, line
+from jobs.spec import Submission
 
 MARKUP = Decimal("1.15")
 FEE_SHARE = Decimal("0.15")
@@ -28,6 +29,20 @@ _VERTEX, _COMPUTE = "vertex_training", "compute_engine"
 _MARKED_UP = "Estimate: 1.15 × Compute Engine's list price: Vertex AI's own price is not published for this."
 _ESTIMATED_FEE = "Estimate: 15 % of Compute Engine's on-demand price: the management fee is not published for this."
 _WORDS = {"standard": "on-demand", "spot": "Spot", "flex_start": "Flex-start"}
+
+
+def rate_of(submission: Submission, *, price_key: str, book: PriceBook) -> Rate:
+    """Return what one run of a job costs an hour, over all replicas of all pools; `price_key` as for `hourly`."""
+    pools = tuple((shape_of(pool.machine_spec, pool.disk_spec), max(0, pool.replicas)) for _, pool in submission.pools)
+    return _rate(book, pools or ((Shape(""), 1),), submission.region, price_key)
+
+
+@lru_cache(maxsize=1024)  # most of what one types into a form changes neither machines nor replicas
+def _rate(book: PriceBook, pools: tuple[tuple[Shape, int], ...], region: str, price_key: str) -> Rate:
+    rate = NOTHING
+    for shape, replicas in pools:
+        rate += hourly(book, shape, region=region, price_key=price_key).times(replicas)
+    return rate
 
 
 @lru_cache(maxsize=2048)  # a page that compares strategies while somebody types asks for the same few again and again
@@ -84,10 +99,6 @@ def _standard(book: PriceBook, shape: Shape, region: str) -> Rate:
     return Rate((*machine, *gpus), notes)
 
 
-def _spot(book: PriceBook, shape: Shape, region: str) -> Rate:
-    return _with_fee(book, shape, region, "spot")
-
-
 def _flex_start(book: PriceBook, shape: Shape, region: str) -> Rate:
     rate = _with_fee(book, shape, region, "flex_start")
     return replace(rate, notes=(*rate.notes, "Google has announced new Flex-start prices for November 2026."))
@@ -117,7 +128,7 @@ def _persistent(_book: PriceBook, _shape: Shape, _region: str) -> Rate:
 
 _RULES: dict[str, Callable[[PriceBook, Shape, str], Rate]] = {
     "standard": _standard,
-    "spot": _spot,
+    "spot": lambda book, shape, region: _with_fee(book, shape, region, "spot"),
     "flex_start": _flex_start,
     "reservation": _reservation,
     PERSISTENT: _persistent,

@@ -106,14 +106,6 @@ def expected_hours(run: Run) -> float:
     return growth and _exp(rate * run.restart) * growth / rate
 
 
-def expected_hours_with_safe_restarts(run: Run) -> float:
-    """Return the billed hours to expect when nothing is preempted during a restart: `(1/L + R) (e^(L t) - 1)`."""
-    rate = run.preemptions_per_hour
-    if rate == 0:
-        return run.uncut_hours
-    return (1 / rate + run.restart) * _over_pieces(run)
-
-
 def expected_preemptions(run: Run) -> float:
     """Return how often the job is preempted on average; every billed hour is exposed, restarts too."""
     return run.preemptions_per_hour * expected_hours(run) if run.preemptions_per_hour else 0.0

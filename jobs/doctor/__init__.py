@@ -1,7 +1,7 @@
 """Everything that has to be right before jobs can run, checked one by one, each with the command that repairs it."""
 
 from jobs.doctor.report import Check, Status, from_json
-from jobs.doctor.run import UPKEEP, examine, examine_when_due, last_examination, request_examination
+from jobs.doctor.run import UPKEEP, examine, examine_when_due, request_examination
 
 __all__ = [
     "UPKEEP",
@@ -10,6 +10,5 @@ __all__ = [
     "examine",
     "examine_when_due",
     "from_json",
-    "last_examination",
     "request_examination",
 ]

@@ -60,8 +60,7 @@ def examine(now: datetime, *, machine_now: Callable[[], datetime]) -> list[Check
 
 def examine_when_due(now: datetime, *, machine_now: Callable[[], datetime]) -> None:
     """Make the hourly examination, or the one that somebody asked for, and keep its result for the page."""
-    row, _ = Upkeep.objects.get_or_create(name=UPKEEP, defaults={"due_at": now})
-    held = claims.claim_poll(Upkeep, row.pk, now)
+    held = claims.claim_upkeep(UPKEEP, now)
     if held is None:
         return
     with guarded(held, now=now):
@@ -73,11 +72,6 @@ def request_examination(now: datetime) -> None:
     """Have a worker make an examination soon."""
     row, _ = Upkeep.objects.get_or_create(name=UPKEEP, defaults={"due_at": now})
     Upkeep.objects.filter(pk=row.pk, due_at__gt=now).update(due_at=now)
-
-
-def last_examination() -> Upkeep | None:
-    """Return the row with the last examination; None where there was none."""
-    return Upkeep.objects.filter(name=UPKEEP).first()
 
 
 def _made(name: str, check: Callable[[], Iterable[Check]]) -> list[Check]:

@@ -13,10 +13,11 @@ from redis import Redis, RedisError
 
 from jobs import prices
 from jobs.connection import billing_client
-from jobs.cost.age import MAX_PRICE_AGE
+from jobs.cost.prices import MAX_PRICE_AGE
 from jobs.doctor.report import Check, Status, failed, passed, warned
-from jobs.models import Heartbeat, QuotaReading, Upkeep
+from jobs.models import Heartbeat, QuotaReading
 from jobs.people import openid
+from jobs.queue import claims
 from jobs.upkeep import quota_reading
 
 GROUP = "This site"
@@ -125,7 +126,7 @@ def check_prices(now: datetime) -> Iterator[Check]:
     if billing_client() is None:
         yield passed(GROUP, "prices", "Nothing is imported with an emulator.")
         return
-    row = prices.last_import()
+    row = claims.last_run(prices.UPKEEP)
     repair = "python manage.py import_prices"
     if row is None or row.answered_at is None:
         yield warned(GROUP, "prices", "Google's price list has not been read yet.", repair)
@@ -140,7 +141,7 @@ def check_prices(now: datetime) -> Iterator[Check]:
 
 def check_quotas(now: datetime) -> Iterator[Check]:
     """Check that limits and use of the training quotas are read, and name those that are used up."""
-    row = Upkeep.objects.filter(name=quota_reading.UPKEEP).first()
+    row = claims.last_run(quota_reading.UPKEEP)
     if row is None or row.answered_at is None:
         words = f"They have not been read yet. {row.last_error if row is not None else ''}".strip()
         yield warned(GROUP, "quotas", words, "gcloud services enable cloudquotas.googleapis.com")

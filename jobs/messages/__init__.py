@@ -9,7 +9,7 @@ networks.
 from jobs.messages.content import Content, content_of, headline_of, path_of
 from jobs.messages.deliver import deliver, due_destinations
 from jobs.messages.kinds import DEFAULT_OF_CHANNEL, LABELS, OFFERED, PERSONAL, choices_of
-from jobs.messages.sweep import sweep
+from jobs.messages.route import sweep
 
 __all__ = [
     "DEFAULT_OF_CHANNEL",

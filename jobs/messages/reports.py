@@ -3,8 +3,8 @@
 from datetime import UTC, date, datetime, timedelta
 
 from jobs import outbox
-from jobs.cost.age import age_words
-from jobs.models import Job, Message, MonthFigures, Team, Upkeep
+from jobs.cost.prices import age_words
+from jobs.models import Job, Message, MonthFigures, Team
 from jobs.queue import claims
 
 NAME = "messages"
@@ -16,8 +16,7 @@ RECENT = timedelta(days=30)
 
 def report_when_due(now: datetime) -> None:
     """Announce last month's spend and old prices, four times a day; each is announced once."""
-    row, _ = Upkeep.objects.get_or_create(name=NAME, defaults={"due_at": now})
-    held = claims.claim_poll(Upkeep, row.pk, now)
+    held = claims.claim_upkeep(NAME, now)
     if held is None:
         return
     count = sum(announce_month(now)) + sum(announce_old_prices(now))

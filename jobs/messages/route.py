@@ -11,7 +11,9 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from jobs.messages import kinds
+from jobs.messages.reports import report_when_due
 from jobs.messages.schedule import GIVE_UP_AFTER, next_digest
+from jobs.messages.waits import watch_waits
 from jobs.models import Channel, Delivery, Membership, Message, MessagePreference, Via
 
 AT_ONCE = 500
@@ -27,6 +29,13 @@ class _People:
     members: dict[int, list[Membership]]
     preferences: dict[int, MessagePreference]
     channels: dict[int, list[Channel]]
+
+
+def sweep(now: datetime) -> int:
+    """Announce long waits and reports, and write deliveries; return how many messages were routed."""
+    watch_waits(now)
+    report_when_due(now)
+    return route(now)
 
 
 def route(now: datetime) -> int:

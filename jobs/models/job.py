@@ -169,6 +169,7 @@ class Job(models.Model):
     log_kept_from = models.DateTimeField(
         null=True, blank=True, help_text="Every line since then is kept, older ones only in part; empty: all are kept."
     )
+    custom_job_asked_at = models.DateTimeField(null=True, blank=True, help_text="When a pipeline's was asked for.")
     log_complete = models.BooleanField(default=False, help_text="It has ended and its last lines are kept.")
 
     # Derived from the events
@@ -182,6 +183,7 @@ class Job(models.Model):
     running_seconds = models.FloatField(default=0, help_text="Finished spans of running, in seconds.")
     running_since = models.DateTimeField(null=True, blank=True, help_text="Start of the open span of running.")
     restarts = models.PositiveIntegerField(default=0)
+    custom_job_state = models.CharField(max_length=64, blank=True, default="", db_default="")  # of a pipeline only
 
     # Derived from the trials; empty for a job that does not tune and until its first trial was seen
     parallel_trials = models.PositiveIntegerField(

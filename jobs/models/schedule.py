@@ -11,6 +11,7 @@ from jobs.models.job import Job
 from jobs.models.team import Team
 
 MAX_NAME_LENGTH = 80
+MAX_REGION_LENGTH = 40
 
 
 class Schedule(models.Model):
@@ -29,7 +30,7 @@ class Schedule(models.Model):
 
     kind = models.CharField(max_length=32, choices=Job.Kind.choices)
     spec = models.JSONField(help_text="The REST body, as of a job; it never changes.")
-    region = models.CharField(max_length=40)
+    region = models.CharField(max_length=MAX_REGION_LENGTH)
     expected_seconds = models.PositiveIntegerField()
     cap_usd = models.DecimalField(max_digits=14, decimal_places=2, null=True, blank=True)
     plan = models.JSONField(null=True, blank=True, help_text="jobs.fallback.Plan; empty: no further attempts.")

@@ -1,10 +1,11 @@
-"""The tuning job behind a pipeline: Vertex AI names it in the pipeline, and only it knows its trials (vertex-facts 3).
+"""The job behind a pipeline, which Vertex AI names in it: only a tuning job knows its trials (vertex-facts 3).
 
-While the pipeline is active, each look at its scope asks for it. After its end the look at its log asks once more,
+While the pipeline is active, each look at its scope asks for it; `custom_jobs` does for that of a pipeline without
+trials. After its end the look at its log asks once more,
 because the trials are also where that log is found.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import datetime
 from functools import partial
 from uuid import UUID
@@ -15,13 +16,13 @@ from jobs import storable, vertex
 from jobs.connection import client
 from jobs.models import Job, LogFeed, Scope
 from jobs.observation import cadence
+from jobs.observation.custom_jobs import Get, ask_custom_job, custom_jobs_to_follow, poll_custom_jobs
 from jobs.observation.set_aside import Aside
 from jobs.observation.sources import source_columns, study_name
-from jobs.observation.trial_jobs import count_trials, poll_trial_jobs
+from jobs.observation.trial_jobs import count_trials, poll_trial_jobs, trials_to_ask
 from jobs.observation.trials import record_trials
 from jobs.queue import claims, rate_limit
-
-Get = Callable[[str, str], vertex.RemoteJob]
+from jobs.states import FINISHED
 
 
 def poll_jobs_behind(
@@ -55,10 +56,16 @@ def poll_jobs_behind(
     return last_error, set(unasked)
 
 
-def poll_trials(
+def has_jobs_behind(scope: Scope, now: datetime) -> bool:
+    """Tell whether custom jobs of trials or pipelines are to be asked for, also of those that have just ended."""
+    follows = scope.kind == Job.Kind.PIPELINE and custom_jobs_to_follow(scope, now).exists()
+    return follows or trials_to_ask(scope, now).exists()
+
+
+def poll_behind(
     scope: Scope, watch: cadence.Stopwatch, *, get: Get, aside: Aside, now: datetime
 ) -> vertex.VertexError | None:
-    """Ask for the tuning jobs behind a scope's active pipelines, then for custom jobs of trials; return a failure.
+    """Ask for the jobs behind a scope's active pipelines, then for custom jobs of trials; return a failure.
 
     `get` asks for a job of a kind by its name. Ends early when the budget or the time of the look is used up.
     """
@@ -69,6 +76,10 @@ def poll_trials(
             if watch.has_run_out or isinstance(last_error, rate_limit.OverRateLimit):
                 return last_error
             last_error = _ask(job, get, aside, now) or last_error
+        followed = poll_custom_jobs(scope, get=get, has_run_out=lambda: watch.has_run_out, aside=aside, now=now)
+        last_error = followed or last_error
+        if isinstance(last_error, rate_limit.OverRateLimit):
+            return last_error
     of_trials = poll_trial_jobs(
         scope, get=partial(get, Job.Kind.CUSTOM_JOB), has_run_out=lambda: watch.has_run_out, aside=aside, now=now
     )
@@ -76,11 +87,15 @@ def poll_trials(
 
 
 def poll_behind_ended(pk: UUID, get: Get, aside: Aside, now: datetime) -> None:
-    """Record the trials of a pipeline that has just ended, so that the event of its end tells what came of them.
+    """Record what came of the trials, or of the custom job, of a pipeline that has just ended, before its end is.
 
-    What fails is asked for again with the log.
+    What fails is asked for again: trials with the log, a custom job by the next polls.
     """
-    _ask(Job.objects.get(pk=pk), get, aside, now)
+    job = Job.objects.get(pk=pk)
+    if study_name(job):
+        _ask(job, get, aside, now)
+    elif job.custom_job_state not in FINISHED:
+        ask_custom_job(job, get, aside, now)
 
 
 def _ask(job: Job, get: Get, aside: Aside, now: datetime) -> vertex.VertexError | None:

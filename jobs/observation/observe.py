@@ -20,14 +20,13 @@ from jobs import vertex
 from jobs.connection import INSTANCE_LABEL, client
 from jobs.models import Job, Scope
 from jobs.observation import cadence
-from jobs.observation.behind import poll_behind_ended, poll_trials
+from jobs.observation.behind import has_jobs_behind, poll_behind, poll_behind_ended
 from jobs.observation.guard import guarded
 from jobs.observation.news import Known, has_just_ended, is_news, may_be_restarting
 from jobs.observation.record import record, record_absence
 from jobs.observation.restarts import reconcile
 from jobs.observation.seen import mark_seen
 from jobs.observation.set_aside import Aside
-from jobs.observation.trial_jobs import trials_to_ask
 from jobs.observation.watched import may_have_duplicates, place_of, watched_jobs
 from jobs.queue import claims, rate_limit
 from jobs.states import JobState
@@ -67,7 +66,7 @@ def observe(scope_id: int, *, now: datetime) -> Listed | None:
 
 def _observe(scope: Scope, now: datetime) -> Listed | None:
     watched = {job.remote_name: job for job in watched_jobs(scope, now)}
-    if not (watched or may_have_duplicates(scope, now) or trials_to_ask(scope, now).exists()):
+    if not (watched or may_have_duplicates(scope, now) or has_jobs_behind(scope, now)):
         claims.release_poll(scope, due_at=None, answered_at=scope.answered_at)
         return None
     with cadence.turn(scope.failures) as patience:
@@ -114,8 +113,8 @@ class Poll:
             self._write_seen()
         if self._scope.kind == Job.Kind.CUSTOM_JOB or isinstance(last_error, rate_limit.OverRateLimit):
             return last_error
-        of_trials = poll_trials(self._scope, self._watch, get=self._get, aside=self.aside, now=self._now)
-        return last_error or of_trials
+        behind = poll_behind(self._scope, self._watch, get=self._get, aside=self.aside, now=self._now)
+        return last_error or behind
 
     def _take(self, missing: dict[str, Known]) -> vertex.VertexError | None:
         if self._scope.kind != Job.Kind.TUNING_JOB:

@@ -20,7 +20,7 @@ from jobs.models import Job, JobEvent, LogLine
 from jobs.observation.losses import last_restart_words, record_last_loss
 from jobs.observation.restart_causes import Cause, cause_of, is_spot
 from jobs.states import WAITING_AT_VERTEX
-from jobs.timeline import BILLABLE
+from jobs.timeline import BILLABLE, state_spans
 from jobs.timeline.attempts import ATTEMPT_BEGINS, SAME
 from jobs.vertex.logs import TAKEN_AWAY
 
@@ -70,7 +70,7 @@ def _reconcile(job: Job, now: datetime) -> None:
     whole = _whole_restarts(job, events, lines)
     parts = _replica_restarts(job, lines, [restart.at for restart in whole], now)
     unmatched = [event for event in events if event.kind == JobEvent.Kind.RESTARTED]
-    waits = job.state in WAITING_AT_VERTEX
+    waits = any(span.state in WAITING_AT_VERTEX for span in state_spans(events)[-1:])
     for restart in [*whole, *parts]:
         level = [event for event in unmatched if event.detail.get("replica", "") == restart.replica]
         same = _nearest(restart.at, level)

@@ -72,6 +72,13 @@ def study_name(job: Job) -> str:
     return f"{place}/hyperparameterTuningJobs/{number}" if number else ""
 
 
+def custom_job_name(job: Job) -> str:
+    """The name of the custom job behind a pipeline; "" while Vertex AI has not told it, and for every other job."""
+    place, is_pipeline, _ = job.remote_name.partition("/trainingPipelines/")
+    number = next((number for number, label in job.log_sources.items() if not label), "")
+    return f"{place}/customJobs/{number}" if is_pipeline and number else ""
+
+
 def _number(name: str) -> str:
     number = name.rpartition("/")[2]
     return number if _NUMBER.match(number) else ""

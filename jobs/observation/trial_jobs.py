@@ -88,21 +88,27 @@ def record_answer(trial: Trial, remote: RemoteJob | None, now: datetime) -> None
         trial.job_is_settled = trial.state in ENDED
         return
     changes = [(state, datetime.fromisoformat(at)) for state, at in trial.job_states or ()]
-    updated, state = _believed(remote.update_time, now), states.from_vertex(remote.state)
-    if changes and updated is not None and updated < changes[-1][1]:
-        return  # an older answer than one that was used
-    changes = _with(changes, remote, state, now)
+    if is_old(changes, remote, now):
+        return
+    changes = with_answer(changes, remote, now)
     trial.job_states = [[each, at.isoformat()] for each, at in changes]
     trial.job_error = str((remote.error or {}).get("message", ""))
-    trial.job_is_settled = state in FINISHED
+    trial.job_is_settled = states.from_vertex(remote.state) in FINISHED
 
 
-def _with(
-    changes: list[tuple[str, datetime]], remote: RemoteJob, state: str, now: datetime
-) -> list[tuple[str, datetime]]:
-    """Return the changes of state with what an answer adds; the first start is known also when nobody saw it."""
-    started, created = _believed(remote.start_time, now), _believed(remote.create_time, now)
+def is_old(changes: Sequence[tuple[str, datetime]], remote: RemoteJob, now: datetime) -> bool:
+    """Tell whether an answer is older than one that was used."""
     updated = _believed(remote.update_time, now)
+    return bool(changes) and updated is not None and updated < changes[-1][1]
+
+
+def with_answer(changes: list[tuple[str, datetime]], remote: RemoteJob, now: datetime) -> list[tuple[str, datetime]]:
+    """Return a custom job's changes of state with what an answer adds at their end.
+
+    The first start is known also when nobody saw it; "" is a wait before it that nobody saw.
+    """
+    started, created = _believed(remote.start_time, now), _believed(remote.create_time, now)
+    updated, state = _believed(remote.update_time, now), states.from_vertex(remote.state)
     news: list[tuple[str, datetime]] = []
     if not changes and created is not None:
         news.append((JobState.QUEUED if state == JobState.QUEUED and started is None else "", created))

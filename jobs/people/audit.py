@@ -13,6 +13,7 @@ from auditlog.models import LogEntry
 from auditlog.registry import auditlog
 from auditlog.signals import post_log, pre_log
 from django.contrib.auth.models import User
+from django.contrib.contenttypes.models import ContentType
 from django.db.models import Model
 from django.db.models.signals import pre_save
 
@@ -39,6 +40,8 @@ from jobs.models import (
 
 _acting: ContextVar[tuple[User | None, str | None]] = ContextVar("acting", default=(None, None))
 HIDDEN = "(hidden)"
+NO_ACCOUNT = "(no account)"
+"""Stands for a name that no account has: it is not kept, for people type passwords there."""
 NOT_LOGGED: dict[type[Model], set[str]] = {
     ApiToken: {"digest", "last_used_at"},
     Channel: {
@@ -82,6 +85,22 @@ def acting(user: User | None, address: str | None) -> Iterator[None]:
         yield
     finally:
         _acting.reset(token)
+
+
+def record_sign_in_event(words: str, about: User | None, *, by: User | None, address: str | None) -> None:
+    """Record that somebody signed in or out, or could not: an entry about the account, None where it has no account.
+
+    `by` is None where it is not known who it was, as of a wrong password.
+    """
+    with acting(by, address):
+        LogEntry.objects.create(
+            content_type=ContentType.objects.get_for_model(User),
+            object_pk="" if about is None else str(about.pk),
+            object_id=None if about is None else about.pk,
+            object_repr=NO_ACCOUNT if about is None else about.get_username(),
+            action=LogEntry.Action.ACCESS,
+            changes={"sign-in": [None, words]},
+        )
 
 
 def hide(_value: str) -> str:

@@ -2,14 +2,13 @@
 
 from jobs.prices.book import current_book, recent_book
 from jobs.prices.imports import plan_import, read_catalog, record_import
-from jobs.prices.proposals import Proposal, accept, last_import, proposals, store_proposals
-from jobs.prices.record import record_price
+from jobs.prices.proposals import accept, proposals, store_proposals
+from jobs.prices.record import UPKEEP, record_price
 
 __all__ = [
-    "Proposal",
+    "UPKEEP",
     "accept",
     "current_book",
-    "last_import",
     "plan_import",
     "proposals",
     "read_catalog",

@@ -1,7 +1,7 @@
 """What the daily import found and did not write by itself: changes that an admin accepts, or leaves."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -22,14 +22,6 @@ MAX_PROPOSALS = 200
 _TEXTS = ("region", "resource", "strategy", "basis", "source", "note")
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """A change and the day of the import that found it."""
-
-    change: Change
-    found_on: date
-
-
 def store_proposals(changes: Iterable[Change]) -> list[dict[str, Any]]:
     """Return changes as JSON for the row of the import."""
     kept = sorted(changes, key=lambda change: change.name)[:MAX_PROPOSALS]
@@ -45,12 +37,7 @@ def store_proposals(changes: Iterable[Change]) -> list[dict[str, Any]]:
     ]
 
 
-def last_import() -> Upkeep | None:
-    """Return when Google's price list was read last, with what result or error; None where it never was."""
-    return Upkeep.objects.filter(name=UPKEEP).first()
-
-
-def proposals(row: Upkeep | None) -> list[Proposal]:
+def proposals(row: Upkeep | None) -> list[Change]:
     """Return what the last import left to an admin, sorted by name."""
     return [_proposal(each) for each in (row.result.get("proposals", []) if row else [])]
 
@@ -68,22 +55,21 @@ def accept(names: Iterable[str], *, reason: str, by: User, now: datetime) -> int
     with transaction.atomic():
         row = Upkeep.objects.select_for_update().filter(name=UPKEEP).first()
         kept = row.result.get("proposals", []) if row else []
-        chosen = [each for each in map(_proposal, kept) if each.change.name in wanted]
+        chosen = [each for each in map(_proposal, kept) if each.name in wanted]
         if row is None or not chosen:
             return 0
-        row.result["proposals"] = [each for each in kept if _proposal(each).change.name not in wanted]
+        row.result["proposals"] = [each for each in kept if _proposal(each).name not in wanted]
         row.save(update_fields=["result"])
-        return record_import((each.change for each in chosen), reason=reason.strip(), by=by, now=now)
+        return record_import(chosen, reason=reason.strip(), by=by, now=now)
 
 
-def _proposal(kept: dict[str, Any]) -> Proposal:
-    day = date.fromisoformat(kept["as_of"])
+def _proposal(kept: dict[str, Any]) -> Change:
     row = PriceRow(
         **{name: kept[name] for name in _TEXTS},
         usd_per_hour=Decimal(kept["usd"]),
-        as_of=day,
+        as_of=date.fromisoformat(kept["as_of"]),
         is_official=True,
         origin="import",
     )
     old = replace(row, usd_per_hour=Decimal(kept["old_usd"])) if kept["old_usd"] not in ("", "None") else None
-    return Proposal(Change(row, old, kept["doubt"]), day)
+    return Change(row, old, kept["doubt"])

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db.models import Q, QuerySet
 
 from jobs.clock import backoff
-from jobs.models import Job, LogFeed, Scope
+from jobs.models import Job, LogFeed, Scope, Upkeep
 from jobs.models.poll_target import PollTarget
 from jobs.queue.rate_limit import OverRateLimit
 from jobs.vertex import VertexError
@@ -45,6 +45,12 @@ def claim_poll(row: type[Kind], pk: int, now: datetime) -> Kind | None:
     rows: QuerySet[Kind] = row.objects.all()
     taken = row.objects.due(now).filter(pk=pk).order_by().update(claim=token, claimed_until=now + LEASE)
     return rows.get(pk=pk) if taken else None
+
+
+def claim_upkeep(name: str, now: datetime) -> Upkeep | None:
+    """Take work that the site does for itself, for one run; None when it is not due or another worker does it."""
+    row, _ = Upkeep.objects.get_or_create(name=name, defaults={"due_at": now})
+    return claim_poll(Upkeep, row.pk, now)
 
 
 def release_poll(
@@ -92,6 +98,11 @@ def release_failed(row: PollTarget, error: VertexError, *, now: datetime) -> Non
 
 def _free(row: PollTarget, **columns: Any) -> None:
     type(row).objects.filter(pk=row.pk, claim=row.claim).update(claim=None, claimed_until=None, **columns)
+
+
+def last_run(name: str) -> Upkeep | None:
+    """Return the row of work that the site does for itself, with its last result or error; None before the first."""
+    return Upkeep.objects.filter(name=name).first()
 
 
 def wake_feed(project: str, *, due_at: datetime) -> None:

@@ -2,11 +2,11 @@
 
 from jobs.models import RuleSetting
 from jobs.requests.approval import Changed, approve, reject
-from jobs.requests.context import cancels_at_cap, load_context
+from jobs.requests.context import load_context
 from jobs.requests.other_strategy import accept_change, approve_as, keep_request
 from jobs.requests.permissions import check_is_ours
 from jobs.requests.persistent_resources import known_resources, resources_in
-from jobs.requests.policy_versions import limits_of
+from jobs.requests.policy_versions import load_policy
 from jobs.requests.request import (
     Asked,
     is_request_of,
@@ -30,14 +30,13 @@ __all__ = [
     "accept_change",
     "approve",
     "approve_as",
-    "cancels_at_cap",
     "check_is_ours",
     "delete_view",
     "is_request_of",
     "keep_request",
     "known_resources",
-    "limits_of",
     "load_context",
+    "load_policy",
     "reject",
     "request_job",
     "request_jobs",

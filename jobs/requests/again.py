@@ -15,7 +15,7 @@ def asks_again(job: Job, assessment: Assessment) -> list[dict[str, object]]:
     `assessment` is that of now. What people approved holds as long as neither the amount that may be spent (by more
     than policy lets it drift) nor the reasons to ask nor the number and kind of approvers go beyond it.
     """
-    asks = [finding.as_dict() for finding in assessment.approvals]
+    asks = assessment.asks
     if assessment.outcome is not Outcome.NEEDS_APPROVAL or _covers(job, assessment, asks):
         return []
     return asks
@@ -34,7 +34,7 @@ def _covers(job: Job, assessment: Assessment, asks: list[dict[str, object]]) -> 
     if assessment.max_usd is None:  # nobody knew the price then either, or the reason would be a new one
         return True
     approved = approval.decided_usd if approval.cap_usd is not None else _approved_usd(job)
-    drift = assessment.limits.drift_percent if assessment.limits is not None else 0
+    drift = assessment.policy.drift_percent if assessment.policy is not None else 0
     return approved is not None and assessment.max_usd <= approved * (100 + drift) / 100
 
 

@@ -5,8 +5,6 @@ from datetime import datetime
 from decimal import Decimal
 
 from jobs import fallback, spec, timeline
-from jobs.assessment import Assessment
-from jobs.cost import format_usd
 from jobs.errors import NotAllowed
 from jobs.fallback import Plan
 from jobs.models import Fallback, FallbackAttempt, Job
@@ -15,26 +13,11 @@ from jobs.models import Fallback, FallbackAttempt, Job
 def begin_fallbacks(jobs: Sequence[Job], plan: Plan, now: datetime) -> None:
     """Keep the plan of each of these jobs, which become first attempts. Raises NotAllowed for a plan that is none."""
     if problems := fallback.problems_of(plan):
-        raise NotAllowed([_error("fallback_not_usable", each) for each in problems])
+        raise NotAllowed([spec.Finding("fallback_not_usable", spec.Severity.ERROR, "", each) for each in problems])
     for job in jobs:
         words = fallback.path_words(job.strategy, job.region, plan)
         row = Fallback.objects.create(plan=plan.as_dict(), words=words, wait_hours=plan.wait_hours, began_at=now)
         FallbackAttempt.objects.create(fallback=row, number=1, job=job)
-
-
-def check_keeps_total(assessment: Assessment, left_usd: Decimal | None, *, cancels_at_cap: bool) -> None:
-    """Raise NotAllowed for an attempt that may cost more than is left for all attempts together.
-
-    Where the team's policy cancels a job that has cost its cap, the cap of the attempt keeps it.
-    """
-    if left_usd is None or cancels_at_cap:
-        return
-    if assessment.max_usd is None or assessment.max_usd > left_usd:
-        words = (
-            f"It may cost more than the {format_usd(left_usd)} that are left for all attempts together, and the team's"
-            " policy cancels no job at its cap."
-        )
-        raise NotAllowed([_error("over_total_of_attempts", words, "Raise the amount, or set a shorter timeout.")])
 
 
 def attempts_of(row: Fallback) -> list[FallbackAttempt]:
@@ -46,7 +29,3 @@ def spent_on(attempts: Sequence[FallbackAttempt], now: datetime) -> Decimal | No
     """Return what these attempts have cost in USD; None where the price of one that ran is not known."""
     costs = [timeline.cost_so_far(each.job, now) for each in attempts if each.job.started_at is not None]
     return None if None in costs else sum((usd for usd in costs if usd is not None), Decimal(0))
-
-
-def _error(code: str, message: str, remedy: str = "") -> spec.Finding:
-    return spec.Finding(code, spec.Severity.ERROR, "", message, remedy)

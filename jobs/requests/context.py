@@ -9,26 +9,18 @@ from django.contrib.auth.models import User
 
 from jobs import budgets, spec, strategies
 from jobs.assessment import Context, IdenticalJob, filled
-from jobs.models import Job, Policy, Team
+from jobs.models import Job, Team
 from jobs.prices import current_book, recent_book
 from jobs.requests.allowed import allowed_of, recent_allowed
 from jobs.requests.learned import load_learned, recent_learned
 from jobs.requests.persistent_resources import known_resources
-from jobs.requests.policy_versions import limits_of
+from jobs.requests.policy_versions import load_policy
 from jobs.requests.rule_settings import recent_severities, severities
 
 RECENT = timedelta(days=1)
 """How long after its end an identical job is still named."""
 MAX_JOBS = 20
 """The newest identical jobs that are looked at."""
-
-
-def cancels_at_cap(team: Team) -> bool:
-    """Tell whether the team's jobs are cancelled when they have cost their cap; else people are told."""
-    try:
-        return team.policy.cancel_at_cap
-    except Policy.DoesNotExist:
-        return True
 
 
 def load_context(
@@ -45,32 +37,36 @@ def load_context(
     cap_usd: Decimal | None = None,
     is_approvers_cap: bool = False,
 ) -> Context:
-    """Return what the site knows that an assessment rests on: limits of the team, severities, persistent resources.
+    """Return what the site knows that an assessment rests on: the team's policy, severities, persistent resources.
 
-    `resources` are those that the caller has loaded; else those that the submission asks for are. With `now` the jobs
-    that are identical to it count as well, and what ended jobs of the team tell. `sweep_size` jobs are judged together.
-    `by` requests it, which budgets and policy ask for. With the run time that is `expected`, budgets are those of the
-    submission with the labels that policy sets.
+    `resources` are those that the caller has loaded, None for those that the submission asks for. With `now` identical
+    jobs count too, and what ended jobs of the team tell. `by` requests `sweep_size` jobs, which are judged together.
+    With the run time that is `expected`, budgets are those of the submission with the labels that policy sets.
 
     `is_preview`: it is only shown, as of `now`, so that severities, prices, what the team may use and what ended jobs
     tell may be ten seconds old. What is requested, approved or sent is assessed without. `has_identical` False leaves
     identical jobs out, of which only a note tells. `cap_usd` is the most that each job shall cost; a cap that an
     approver has set always cancels.
     """
+    policy = load_policy(team)
     context = Context(
-        limits=limits_of(team),
-        resources=known_resources(submission) if resources is None and submission else resources or (),
+        policy=policy,
         identical=_identical_jobs(submission, team, now=now) if has_identical and submission and now else (),
+        resources=_known_resources(submission) if resources is None else resources,
         sweep_size=sweep_size,
         budgets=budgets.left_for_submission(team, by, submission, now),
         submitter=by.get_username() if by is not None else "",
         cap_usd=cap_usd,
-        cap_cancels=cap_usd is None or is_approvers_cap or cancels_at_cap(team),
+        cap_cancels=cap_usd is None or is_approvers_cap or policy.cancels_at_cap,
         **(_recent if is_preview else _current)(team, submission, now),
     )
     if submission is None or (full := filled(submission, context, expected).submission) == submission:
         return context
     return replace(context, budgets=budgets.left_for_submission(team, by, full, now))
+
+
+def _known_resources(submission: spec.Submission | None) -> strategies.Known:
+    return known_resources(submission) if submission is not None else ()
 
 
 def _current(team: Team, submission: spec.Submission | None, now: datetime | None) -> dict[str, Any]:

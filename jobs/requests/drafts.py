@@ -54,7 +54,5 @@ def expire(now: datetime) -> int:
 
 def submission_of(draft: Draft) -> spec.Submission:
     """Read what was imported; it is meant for the team's project."""
-    body, findings = spec.read(draft.kind, draft.spec)
-    if body is None:
-        raise ValueError(f"draft {draft.pk} holds a spec that cannot be read: {findings}")
-    return spec.Submission(kind=draft.kind, project=draft.team.project, region=draft.region, job=body)
+    where = {"project": draft.team.project, "region": draft.region}
+    return spec.stored_submission(f"draft {draft.pk}", draft.kind, draft.spec, **where)

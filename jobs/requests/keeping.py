@@ -1,7 +1,10 @@
-"""What keeps a job from being written at all: it is refused, or holds what no row can keep."""
+"""What keeps a job from being written at all: it is refused, costs too much, or holds what no row can keep."""
+
+from decimal import Decimal
 
 from jobs import bounds, spec
 from jobs.assessment import Assessment, Outcome
+from jobs.cost import format_usd
 from jobs.errors import NotAllowed
 from jobs.spec.secrets import holds_mask
 
@@ -21,8 +24,11 @@ HIDDEN_SECRET = spec.Finding(
 )
 
 
-def check_may_be_kept(assessment: Assessment) -> None:
-    """Raise NotAllowed for a job that is refused, or that holds what cannot be kept."""
+def check_may_be_kept(assessment: Assessment, *, left_usd: Decimal | None = None) -> None:
+    """Raise NotAllowed for a job that is refused, holds what cannot be kept, or may cost more than `left_usd`.
+
+    That is what is left for all attempts of a request together; None: there is no such amount.
+    """
     body = spec.rest_body(assessment.submission.job)
     if not bounds.is_storable_json(body):
         raise NotAllowed((HALF_CHARACTERS, *assessment.findings))
@@ -30,3 +36,12 @@ def check_may_be_kept(assessment: Assessment) -> None:
         raise NotAllowed((HIDDEN_SECRET, *assessment.findings))
     if assessment.outcome is Outcome.REFUSED:
         raise NotAllowed(assessment.findings)
+    if left_usd is None or assessment.cap_cancels:  # the cap of the attempt keeps the amount
+        return
+    if assessment.max_usd is None or assessment.max_usd > left_usd:
+        words = (
+            f"It may cost more than the {format_usd(left_usd)} that are left for all attempts together, and the team's"
+            " policy cancels no job at its cap."
+        )
+        remedy = "Raise the amount, or set a shorter timeout."
+        raise NotAllowed([spec.Finding("over_total_of_attempts", spec.Severity.ERROR, "", words, remedy)])

@@ -183,20 +183,18 @@ def _ask_anew(
     asks_requester: bool,
 ) -> None:
     """Write the changed jobs and the questions about them, which make the earlier ones void."""
-    asks = [finding.as_dict() for each in assessments for finding in each.approvals]
+    asks = [finding for each in assessments for finding in each.asks]
     for job, assessment in zip(jobs, assessments, strict=True):
         assert assessment.decision is not None
         at = max(now, questions[job.pk].asked_at + timedelta(microseconds=1))  # votes are for a question of a time
         _record_change(job, assessment, by, now, at, asks_requester=asks_requester)
-        own = [finding.as_dict() for finding in assessment.approvals]
-        ask(job, own or asks, assessment.decision.as_dict(), now=at)
+        ask(job, assessment.asks or asks, assessment.decision.as_dict(), now=at)
 
 
 def _record_change(
     job: Job, assessment: Assessment, by: User, now: datetime, at: datetime, *, asks_requester: bool
 ) -> None:
     """Write the columns of the changed job with the events that tell what was changed and what was judged."""
-    assert assessment.decision is not None
     before = (job.strategy, job.estimate_usd, job.spec_digest)
     columns = assessed_columns(assessment, sweep_size(job))
     transitions.record_event(
@@ -211,7 +209,6 @@ def _record_change(
         detail={"asks_requester": asks_requester, "digest_before": before[2], "digest": columns["spec_digest"]},
         **columns,
     )
-    findings = [finding.as_dict() for finding in assessment.findings]
     transitions.record_event(
         job,
         JobEvent.Kind.ASSESSED,
@@ -219,7 +216,7 @@ def _record_change(
         message="Checked by rules and policy under the other strategy.",
         reason=str(assessment.outcome),
         once_key=f"judged:{at.isoformat()}",
-        detail={"findings": findings, "policy": assessment.decision.as_dict()},
+        detail=assessment.as_dict(),
     )
 
 

@@ -19,8 +19,7 @@ from jobs.states import RUNNING, WAITING, JobState
 from jobs.strategies import Known, KnownResource
 from jobs.strategies.fit import replicas_on
 from jobs.strategies.persistent import STRATEGY, resource_is_running
-from jobs.timeline.holdings import known_resource
-from jobs.timeline.holdings import submission_of as asked_for
+from jobs.timeline.holdings import find_submission, known_resource
 
 ON_THE_WAY = frozenset({JobState.APPROVED, JobState.SUBMITTING})
 PASSING = frozenset({"PROVISIONING", "REBOOTING", "UPDATING"})
@@ -78,7 +77,7 @@ def _with(row: PersistentResource, known: KnownResource, jobs: Iterable[Job]) ->
     wanted: Counter[int] = Counter()
     for job in jobs:
         is_newer = job.state in ON_THE_WAY or (job.submitted_at is not None and job.submitted_at > row.seen_at)
-        submission = asked_for(job) if is_newer else None
+        submission = find_submission(job) if is_newer else None
         if submission is not None and submission.job_spec.persistent_resource_id == row.resource_id:
             wanted.update(replicas_on(submission, known))
     parts = known.resource.resource_pools

@@ -10,10 +10,10 @@ from typing import Any
 from jobs import spec
 from jobs.cost import Estimate
 from jobs.models import Job, Team
-from jobs.policy import Limits, decide, rules_of
-from jobs.policy_rules import Rule
-from jobs.policy_values import fill
-from jobs.requests.policy_versions import limits_of
+from jobs.policy import decide, fill
+from jobs.policy_rules import PolicyRules, Rule, match_rules
+from jobs.requests.policy_versions import load_policy
+from jobs.timeline.holdings import find_submission
 
 MAX_JOBS = 200
 """The newest requests of a team that a draft is tried on."""
@@ -74,7 +74,7 @@ def try_rules(team: Team, rules: Sequence[Rule]) -> Test:
     rows = Job.objects.filter(team=team, is_adopted=False).order_by("-requested_at", "id").select_related("owner")
     jobs = list(rows.only(*columns, "owner__username")[:MAX_JOBS])
     sweeps = Counter(job.sweep for job in jobs if job.sweep is not None)
-    today = limits_of(team)
+    today = load_policy(team)
     draft = replace(today, rules=tuple(rules))
     tried = []
     for job in jobs:
@@ -86,11 +86,8 @@ def try_rules(team: Team, rules: Sequence[Rule]) -> Test:
 
 
 def _read(job: Job) -> tuple[spec.Submission, Estimate] | None:
-    body, _ = spec.read(job.kind, job.spec)
-    if body is None or not job.estimate:
-        return None
-    submission = spec.Submission(kind=job.kind, project=job.project, region=job.region, job=body)
-    return submission, _estimate(job.estimate)
+    submission = find_submission(job) if job.estimate else None
+    return None if submission is None else (submission, _estimate(job.estimate))
 
 
 def _estimate(kept: dict[str, Any]) -> Estimate:
@@ -106,9 +103,9 @@ def _estimate(kept: dict[str, Any]) -> Estimate:
     )  # fmt: skip
 
 
-def _outcome(limits: Limits, job: Job, read: tuple[spec.Submission, Estimate], size: int) -> tuple[str, int]:
-    decision = decide(*read, limits, jobs=size, submitter=job.owner.get_username())
-    sets = fill(read[0], rules_of(limits), decision.facts)
+def _outcome(policy: PolicyRules, job: Job, read: tuple[spec.Submission, Estimate], size: int) -> tuple[str, int]:
+    matched = match_rules(policy, *read, jobs=size, submitter=job.owner.get_username())
+    decision, sets = decide(read[0], matched), fill(read[0], matched)
     is_refused = spec.has_errors((*decision.findings, *sets.findings))
     outcome = "refuse" if is_refused else decision.rule.outcome if decision.rule is not None else "allow"
     return OUTCOMES[outcome], decision.number

@@ -7,13 +7,13 @@ from decimal import Decimal
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Prefetch, prefetch_related_objects
 from django.utils.translation import gettext as _
 
 from jobs.bounds import is_storable_json
 from jobs.errors import NotPermitted
 from jobs.models import Membership, Policy, PolicyVersion, Role, Team
-from jobs.policy import Limits
-from jobs.policy_rules import RULES, Rule
+from jobs.policy_rules import RULES, PolicyRules, Rule, rules_of_limits
 from jobs.requests.permissions import role_of
 
 UNSET_REMIND_HOURS = 24
@@ -42,17 +42,21 @@ class Terms:
     approvers_choose_strategy: bool = False
 
 
-def limits_of(team: Team) -> Limits:
-    """The limits that policy applies to `team`; a team without a policy is asked about all that costs money."""
+def load_policy(team: Team) -> PolicyRules:
+    """Return the policy that counts for `team`; a team without one is asked about all that costs money.
+
+    One query, none where the team was loaded with its policy.
+    """
+    prefetch_related_objects([team], Prefetch("policy", Policy.objects.select_related("current")))
     try:
-        policy = team.policy
+        row = team.policy
     except Policy.DoesNotExist:
-        return Limits(ask_over_usd=Decimal(0), refuse_over_usd=None, regions=())
-    limits = policy.ask_over_usd, policy.refuse_over_usd, tuple(policy.regions)
-    if (version := policy.current) is None:
-        return Limits(*limits)
+        return PolicyRules(rules_of_limits(Decimal(0)))
+    if (version := row.current) is None:
+        rules = rules_of_limits(row.ask_over_usd, row.refuse_over_usd, row.regions)
+        return PolicyRules(rules, cancels_at_cap=row.cancel_at_cap)
     rules = RULES.validate_python(version.rules)
-    return Limits(*limits, rules=rules, version=version.number, drift_percent=version.drift_percent)
+    return PolicyRules(rules, version.number, version.drift_percent, cancels_at_cap=row.cancel_at_cap)
 
 
 def current_version(team: Team) -> PolicyVersion | None:

@@ -1,4 +1,4 @@
-"""A spec becomes a job: assessed under the team's limits, and written with its first events."""
+"""A spec becomes a job: assessed by the rules and the policy of the team, and written with its first events."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from jobs.cost import round_up
 from jobs.fallback import Plan
 from jobs.models import Job, JobEvent, Scope, Team
 from jobs.queue import claims
-from jobs.requests.attempts import begin_fallbacks, check_keeps_total
+from jobs.requests.attempts import begin_fallbacks
 from jobs.requests.context import load_context
 from jobs.requests.keeping import check_may_be_kept
 from jobs.requests.permissions import check_may_request
@@ -48,8 +48,6 @@ class Asked:
     """What follows where a job gets no capacity; None: nothing."""
     left_usd: Decimal | None = None
     """What is left of the amount for all attempts, of one that follows others."""
-    cap_cancels: bool = True
-    """Whether it is cancelled then; policy says so when it judges the job."""
     job_id: UUID | None = None
     """The id of the job, where it follows from what asks for it: a restored database then makes the same one again."""
 
@@ -94,12 +92,11 @@ def request_jobs(submissions: Sequence[spec.Submission], asked: Asked, *, reques
     try:
         with transaction.atomic():
             budgets.hold_budgets(asked.team.pk)
-            asked, assessments = _assess(submissions, asked)
-            asks = [finding.as_dict() for each in assessments for finding in each.approvals]
+            assessments = _assess(submissions, asked)
+            asks = [finding for each in assessments for finding in each.asks]
             jobs = [_row(each, asked, key, sweep, share=size) for each, key in zip(assessments, keys, strict=True)]
             for job, assessment, submission in zip(jobs, assessments, submissions, strict=True):
-                own = [finding.as_dict() for finding in assessment.approvals]
-                _first_events(job, assessment, submission, own or asks, asked)
+                _first_events(job, assessment, submission, assessment.asks or asks, asked)
                 _poll_its_resource(job, asked.now)
             budgets.reserve(jobs, asked.now)
             if asked.plan is not None:
@@ -111,17 +108,16 @@ def request_jobs(submissions: Sequence[spec.Submission], asked: Asked, *, reques
     return jobs
 
 
-def _assess(submissions: Sequence[spec.Submission], asked: Asked) -> tuple[Asked, list[Assessment]]:
-    """Return what is asked with what policy says of its cap, and the assessments; NotAllowed when one is refused."""
+def _assess(submissions: Sequence[spec.Submission], asked: Asked) -> list[Assessment]:
+    """Return the assessments of jobs that are requested together; raise NotAllowed when one is refused."""
     size, by, expected = len(submissions), asked.by, asked.expected
     context = load_context(
         asked.team, submissions[0], now=asked.now, sweep_size=size, by=by, expected=expected, cap_usd=asked.cap_usd
     )
     assessments = [assess(each, context, expected=expected) for each in submissions]
     for assessment in assessments:
-        check_may_be_kept(assessment)
-        check_keeps_total(assessment, asked.left_usd, cancels_at_cap=context.cap_cancels)
-    return replace(asked, cap_cancels=context.cap_cancels), assessments
+        check_may_be_kept(assessment, left_usd=asked.left_usd)
+    return assessments
 
 
 def requested_job(by: User, request_key: str) -> Job | None:
@@ -161,10 +157,8 @@ def sweep_size(job: Job) -> int:
 
 def submission_of(job: Job, stored: dict[str, Any] | None = None) -> spec.Submission:
     """Read the submission back from the job's stored spec, or from `stored`, one that the job had before."""
-    body, findings = spec.read(job.kind, job.spec if stored is None else stored)
-    if body is None:
-        raise ValueError(f"job {job.pk} holds a spec that cannot be read: {findings}")
-    return spec.Submission(kind=job.kind, project=job.project, region=job.region, job=body)
+    body = job.spec if stored is None else stored
+    return spec.stored_submission(f"job {job.pk}", job.kind, body, project=job.project, region=job.region)
 
 
 def _row(assessment: Assessment, asked: Asked, request_key: str, sweep: UUID | None, *, share: int) -> Job:
@@ -183,7 +177,7 @@ def _row(assessment: Assessment, asked: Asked, request_key: str, sweep: UUID | N
         cloned_from=asked.cloned_from,
         expected_seconds=int(asked.expected.total_seconds()),
         cap_usd=asked.cap_usd,
-        cap_cancels=asked.cap_cancels,
+        cap_cancels=assessment.cap_cancels,
         state="",
         state_since=asked.now,
         requested_at=asked.now,
@@ -220,19 +214,18 @@ def _first_events(
     """Write the events of a request for `submission`; `asks` are the findings that an approver has to agree to."""
     by, now = asked.by, asked.now
     outcome = Outcome.NEEDS_APPROVAL if asks else Outcome.ALLOWED
-    findings = [finding.as_dict() for finding in assessment.findings]
-    policy = assessment.decision.as_dict() if assessment.decision is not None else None
+    kept = assessment.as_dict()
     transitions.record_event(
         job,
         JobEvent.Kind.ASSESSED,
         now=now,
         message=ASSESSED[outcome],
         reason=outcome,
-        detail={"findings": findings, "policy": policy, "requested": _requested_as(submission, asked.cap_usd)},
+        detail=kept | {"requested": _requested_as(submission, asked.cap_usd)},
         once_key=FIRST_KEY,
     )
     if asks:
-        ask(job, asks, policy, now=now)
+        ask(job, asks, kept["policy"], now=now)
         message = f"{by.get_username()} requested the job; policy asks for an approval."
         to = JobState.AWAITING_APPROVAL
         transitions.transition(job, to, now=now, actor=by, reason="requested", message=message)

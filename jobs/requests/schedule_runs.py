@@ -1,4 +1,4 @@
-"""What happens when a schedule is due: one request, or a row that says why there is none.
+"""What happens when a schedule is due, or a person runs it now: one request, or a row that says why there is none.
 
 Everything about one moment is one transaction with the schedule's row locked, and the database takes one run for each
 moment. So however many workers look, and wherever one is killed, a moment leads to one request at most.
@@ -7,14 +7,16 @@ moment. So however many workers look, and wherever one is killed, a moment leads
 from datetime import datetime, timedelta
 from uuid import UUID, uuid5
 
+from django.contrib.auth.models import User
 from django.db import transaction
+from django.utils.translation import gettext as _
 
-from jobs import cron, outbox, spec
+from jobs import cron, outbox
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.fallback import plan_of
 from jobs.models import Job, Message, Schedule, ScheduleRun
-from jobs.requests.request import Asked, request_jobs
-from jobs.requests.schedules import next_of, pause, submission_of
+from jobs.requests.request import Asked, request_jobs, requested_job
+from jobs.requests.schedules import NotUsable, check_may_change, next_of, pause, submission_of
 
 MISSED_AFTER = timedelta(minutes=10)
 """A moment that is longer ago is missed: a nightly job does not start at noon because the site was down."""
@@ -36,6 +38,39 @@ def run_due(pk: UUID, *, now: datetime) -> bool:
         if is_in_time and not row.runs.filter(moment=due[-1]).exists():
             _run(row, due[-1], now)
     return True
+
+
+def run_now(row: Schedule, *, by: User, now: datetime, request_key: str) -> Job:
+    """Request the job of a schedule at once, in the name of `by`; return the job of before where the key was used.
+
+    The times at which it is due stay, and it need not be enabled. Raises NotPermitted for who may not change it,
+    NotUsable while the run before has not ended and runs may not overlap, and NotAllowed where the job is refused.
+    """
+    check_may_change(row, by)
+    with transaction.atomic():
+        fresh = Schedule.objects.select_for_update(of=("self",)).select_related("team").filter(pk=row.pk).first()
+        if fresh is None:
+            raise NotUsable("", _("It was deleted meanwhile."))
+        if (earlier := requested_job(by, request_key)) is not None:
+            return earlier
+        if not fresh.allows_overlap and (running := unfinished_run(fresh)) is not None:
+            assert running.job is not None
+            raise NotUsable("", _("%(job)s, the run before, has not ended.") % {"job": running.job.display_name})
+        (job,) = request_jobs([submission_of(fresh, now)], _asked(fresh, by, now), request_key=request_key)
+        _write(fresh, _free_moment(fresh, now), Outcome.REQUESTED, f"{by.get_username()} ran it now.", now, job=job)
+    return job
+
+
+def _free_moment(row: Schedule, now: datetime) -> datetime:
+    """Return the first moment from now on that has no run yet."""
+    while row.runs.filter(moment=now).exists():
+        now += timedelta(microseconds=1)
+    return now
+
+
+def _asked(row: Schedule, by: User, now: datetime, job_id: UUID | None = None) -> Asked:
+    expected, plan = timedelta(seconds=row.expected_seconds), plan_of(row.plan) if row.plan else None
+    return Asked(row.team, by, expected, now, cap_usd=row.cap_usd, plan=plan, job_id=job_id)
 
 
 def _due_moments(row: Schedule, first: datetime, now: datetime) -> list[datetime]:
@@ -61,16 +96,13 @@ def _run(row: Schedule, moment: datetime, now: datetime) -> None:
         words = f"{running.job.display_name}, the run before, has not ended."
         _write(row, moment, Outcome.SKIPPED, words, now)
         return
-    expected, plan = timedelta(seconds=row.expected_seconds), plan_of(row.plan) if row.plan else None
-    job_id = uuid5(row.pk, key_of(row, moment))
-    asked = Asked(row.team, row.owner, expected, now, cap_usd=row.cap_usd, plan=plan, job_id=job_id)
+    asked = _asked(row, row.owner, now, uuid5(row.pk, key_of(row, moment)))
     try:
         with transaction.atomic():
             (job,) = request_jobs([submission_of(row, moment)], asked, request_key=key_of(row, moment))
             _write(row, moment, Outcome.REQUESTED, "", now, job=job)
     except NotAllowed as refusal:
-        words = "; ".join(each.message for each in refusal.findings if each.severity is spec.Severity.ERROR)
-        _write(row, moment, Outcome.REFUSED, words, now, is_told=True)
+        _write(row, moment, Outcome.REFUSED, refusal.errors, now, is_told=True)
     except NotPermitted as refusal:
         words = f"{row.owner.get_username()} may request no more jobs for {row.team}, so the schedule is paused."
         pause(row, words, now)
@@ -101,7 +133,7 @@ def _write(
 ) -> None:
     """Keep what became of a moment; with `is_told` its owner gets a message, and leads of the team where they left."""
     kept = {"made_at": now, "outcome": outcome, "message": words, "job": job}
-    _, is_new = ScheduleRun.objects.get_or_create(schedule=row, moment=moment, defaults=kept)
+    _row, is_new = ScheduleRun.objects.get_or_create(schedule=row, moment=moment, defaults=kept)
     if is_told and is_new:
         outbox.announce(
             Message.Kind.SCHEDULE,

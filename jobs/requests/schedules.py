@@ -6,6 +6,8 @@ The spec itself never changes, so whoever may change a schedule of somebody else
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from typing import Any
+from uuid import UUID, uuid4
 from zoneinfo import ZoneInfo, available_timezones
 
 from django.contrib.auth.models import User
@@ -16,7 +18,7 @@ from jobs import bounds, cron, spec
 from jobs.errors import NotPermitted
 from jobs.fallback import Plan
 from jobs.models import Role, Schedule, Team
-from jobs.models.schedule import MAX_NAME_LENGTH
+from jobs.models.schedule import MAX_NAME_LENGTH, MAX_REGION_LENGTH
 from jobs.requests.permissions import check_may_request, role_of
 from jobs.spec.secrets import holds_mask, mask_secrets
 
@@ -52,20 +54,20 @@ def create_schedule(
     now: datetime,
     cap_usd: Decimal | None = None,
     plan: Plan | None = None,
+    schedule_id: UUID | None = None,
 ) -> Schedule:
-    """Keep a spec that is requested in the name of `by` at these times; raises NotPermitted and NotUsable."""
+    """Keep a spec that is requested in the name of `by` at these times; raises NotPermitted and NotUsable.
+
+    `schedule_id` is the id of the new schedule, where it follows from what asks for it.
+    """
     check_may_request(by, team)
     body = spec.rest_body(submission.job)
-    if holds_mask(mask_secrets(body)):
-        words = _(
-            "It holds what looks like a secret, which a schedule does not keep. Name it in Secret Manager instead."
-        )
-        raise NotUsable("name", words)
-    if not bounds.is_storable_json(body):
-        raise NotUsable("name", _("Its request holds characters that cannot be kept."))
+    kept_plan = None if plan is None else plan.as_dict()
+    _check_may_be_kept(body, kept_plan, submission.region)
     if Schedule.objects.filter(team=team).count() >= MAX_OF_TEAM:
         raise NotUsable("name", _("A team has at most %(limit)s schedules; delete one first.") % {"limit": MAX_OF_TEAM})
     row = Schedule(
+        id=schedule_id or uuid4(),
         team=team,
         owner=by,
         kind=submission.kind,
@@ -73,10 +75,24 @@ def create_schedule(
         region=submission.region,
         expected_seconds=int(expected.total_seconds()),
         cap_usd=cap_usd,
-        plan=None if plan is None else plan.as_dict(),
+        plan=kept_plan,
         created_at=now,
     )
     return _save(row, times, now)
+
+
+def _check_may_be_kept(body: dict[str, Any], plan: dict[str, Any] | None, region: str) -> None:
+    if holds_mask(mask_secrets(body)):
+        words = _(
+            "It holds what looks like a secret, which a schedule does not keep. Name it in Secret Manager instead."
+        )
+        raise NotUsable("name", words)
+    if not bounds.is_storable_json([body, plan, region]):
+        raise NotUsable("name", _("Its request holds characters that cannot be kept."))
+    if len(region) > MAX_REGION_LENGTH:
+        raise NotUsable(
+            "name", _("The name of its region has more than %(limit)s characters.") % {"limit": MAX_REGION_LENGTH}
+        )
 
 
 def change_schedule(row: Schedule, times: Times, *, by: User, now: datetime) -> Schedule:
@@ -131,6 +147,12 @@ def check_may_change(row: Schedule, by: User) -> None:
         raise NotPermitted(_("Only its owner and leads of the team change a schedule."))
 
 
+def has_times(row: Schedule, times: Times) -> bool:
+    """Tell whether a schedule has this name and these times."""
+    wanted = (_name_of(times), " ".join(times.cron.split()), times.time_zone, times.allows_overlap, times.last_day)
+    return (row.name, row.cron, row.time_zone, row.allows_overlap, row.last_day) == wanted
+
+
 def next_of(row: Schedule, after: datetime) -> datetime | None:
     """Return when a schedule is due next, None where its last day is over before."""
     moment = cron.next_moment(row.cron, row.time_zone, after)
@@ -145,14 +167,16 @@ def submission_of(row: Schedule, moment: datetime) -> spec.Submission:
     """Return the job of one moment: the spec with the date and time, in the schedule's time zone, in its name."""
     stamp = f"-{moment.astimezone(ZoneInfo(row.time_zone)):%Y-%m-%d-%H%M}"
     name = str(row.spec.get("displayName", row.name))
-    body, findings = spec.read(row.kind, row.spec | {"displayName": f"{name[: 128 - len(stamp)]}{stamp}"})
-    if body is None:
-        raise ValueError(f"schedule {row.pk} holds a spec that cannot be read: {findings}")
-    return spec.Submission(kind=row.kind, project=row.team.project, region=row.region, job=body)
+    body = row.spec | {"displayName": f"{name[: 128 - len(stamp)]}{stamp}"}
+    return spec.stored_submission(f"schedule {row.pk}", row.kind, body, project=row.team.project, region=row.region)
+
+
+def _name_of(times: Times) -> str:
+    return " ".join(bounds.clean(times.name).split())
 
 
 def _save(row: Schedule, times: Times, now: datetime) -> Schedule:
-    name = " ".join(bounds.clean(times.name).split())
+    name = _name_of(times)
     if not 0 < len(name) <= MAX_NAME_LENGTH:
         raise NotUsable("name", _("Give it a name of at most %(limit)s characters.") % {"limit": MAX_NAME_LENGTH})
     if problem := cron.problem_of(times.cron, times.time_zone, now.astimezone(UTC)):
@@ -164,7 +188,7 @@ def _save(row: Schedule, times: Times, now: datetime) -> Schedule:
         raise NotUsable("last_day", _("It is not due before its last day is over."))
     try:
         with transaction.atomic():
-            row.save()
+            row.save(force_insert=row._state.adding)
     except IntegrityError:
         raise NotUsable("name", _("The team has a schedule of this name already.")) from None
     return row

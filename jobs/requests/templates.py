@@ -111,10 +111,8 @@ def delete(template: Template, *, by: User) -> bool:
 
 def submission_of(template: Template) -> spec.Submission:
     """Read what a job of this template asks for; it runs in the team's project."""
-    body, findings = spec.read(template.kind, mask_secrets(template.spec))
-    if body is None:
-        raise ValueError(f"template {template.pk} holds a spec that cannot be read: {findings}")
-    return spec.Submission(kind=template.kind, project=template.team.project, region=template.region, job=body)
+    where = {"project": template.team.project, "region": template.region}
+    return spec.stored_submission(f"template {template.pk}", template.kind, mask_secrets(template.spec), **where)
 
 
 def usable(name: str) -> str:

@@ -12,7 +12,7 @@ from jobs.spec.pipeline import CUSTOM_TASK, TUNING_TASK, InputDataConfig, Traini
 from jobs.spec.placeholders import Placeholder, placeholders
 from jobs.spec.reading import KINDS, Job, read, rest_body
 from jobs.spec.study import MetricSpec, ParameterSpec, StudySpec
-from jobs.spec.submission import COLLECTIONS, Submission
+from jobs.spec.submission import COLLECTIONS, Submission, find_submission, stored_submission
 from jobs.spec.tuning_job import HyperparameterTuningJob, TuningTaskInputs
 from jobs.spec.worker_pool import (
     ContainerSpec,
@@ -65,6 +65,7 @@ __all__ = [
     "TuningTaskInputs",
     "WorkerPoolSpec",
     "bucket_of",
+    "find_submission",
     "has_errors",
     "is_bucket",
     "is_storage_uri",
@@ -72,4 +73,5 @@ __all__ = [
     "quoted",
     "read",
     "rest_body",
+    "stored_submission",
 ]

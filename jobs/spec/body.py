@@ -2,7 +2,7 @@
 
 from typing import Any
 
-SCHEME = "gs://"
+from jobs.spec.cloud_storage import SCHEME
 
 
 def custom_job_spec(body: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from hashlib import sha256
 from jobs.spec.custom_job import CustomJob, CustomJobSpec
 from jobs.spec.pipeline import TrainingPipeline
 from jobs.spec.placeholders import Placeholder, placeholders
-from jobs.spec.reading import Job, rest_body
+from jobs.spec.reading import Job, read, rest_body
 from jobs.spec.tuning_job import HyperparameterTuningJob, TuningTaskInputs
 from jobs.spec.worker_pool import ContainerSpec, PythonPackageSpec, WorkerPoolSpec
 
@@ -157,6 +157,20 @@ class Submission:
             parts.append(f"{pool.replicas} × {machine.machine_type or 'no machine'}{gpus}")
         summary = " + ".join(parts) or "no machines"
         return summary if len(summary) <= MAX_SUMMARY_LENGTH else summary[: MAX_SUMMARY_LENGTH - 1] + "…"
+
+
+def find_submission(kind: str, body: object, *, project: str, region: str) -> Submission | None:
+    """Read a submission back from a body that a row keeps; None where it cannot be read."""
+    job, _ = read(kind, body)
+    return None if job is None else Submission(kind, project, region, job)
+
+
+def stored_submission(row: str, kind: str, body: object, *, project: str, region: str) -> Submission:
+    """Read a submission back from the body that `row` keeps, such as "job 5"; ValueError where it cannot be read."""
+    job, findings = read(kind, body)
+    if job is None:
+        raise ValueError(f"{row} holds a spec that cannot be read: {findings}")
+    return Submission(kind, project, region, job)
 
 
 def reserved_region(submission: Submission) -> str:

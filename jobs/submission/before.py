@@ -1,4 +1,4 @@
-"""The last assessment of an approved job: limits and persistent resources may have changed since the request."""
+"""The last assessment of an approved job: policy, prices and resources may have changed since the request."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -59,6 +59,8 @@ def objection(job: Job, now: datetime) -> Change | None:
 
 def _question(job: Job, assessment: Assessment, asks: list[dict[str, object]], now: datetime) -> Change:
     """Send the job back to its approvers; what they approved before counts no more."""
+    assert assessment.decision is not None
+    policy = assessment.decision.as_dict()
     was_approved = Approval.objects.filter(job=job, decision=Approval.Decision.APPROVED).exists()
     needs = "its approval does not hold any more, it needs another one" if was_approved else "it needs an approval now"
     event = Event(
@@ -67,11 +69,9 @@ def _question(job: Job, assessment: Assessment, asks: list[dict[str, object]], n
         key=f"asked_again:{now.isoformat()}",
         to_state=JobState.AWAITING_APPROVAL,
         reason="judged_again",
-        detail={"findings": asks, "policy": assessment.decision.as_dict() if assessment.decision else None},
+        detail={"findings": asks, "policy": policy},
     )
-    assert assessment.decision is not None
     amounts = {"max_usd": assessment.max_usd, "limit_usd": assessment.decision.limit_usd, "approved_usd": None}
-    policy = assessment.decision.as_dict()
     return Change((event,), {"due_at": None, **amounts}, question=asks, policy=policy, releases=True)
 
 

@@ -17,14 +17,18 @@ from jobs.submission.schedule import next_step_at, put_off
 
 
 def check(job: Job, ports: Ports) -> None:
-    """Look for every job that carries this job's label, and settle those that it does not follow."""
+    """Look for every job that carries this job's label, and settle those that it does not follow.
+
+    What the answer says of the job itself is recorded, but not its end: the observer asks for more when a job ends.
+    """
     try:
         found = ports.remote.find(job)
     except vertex.VertexError as error:
         ports.store.apply(job, put_off(error))
         return
     cancel_duplicates(job, found, ports)
-    ports.store.apply(job, checked)
+    own = next((remote for remote in found if remote.name == job.remote_name and not has_ended(remote)), None)
+    ports.store.apply(job, checked(own))
 
 
 def cancel_duplicates(job: Job, found: Iterable[vertex.RemoteJob], ports: Ports) -> None:
@@ -85,8 +89,12 @@ def look_up_first(job: Job, now: datetime) -> Change | None:
     return Change(columns={"attempted_at": now})
 
 
-def checked(job: Job, now: datetime) -> Change:
-    """Nothing more has to be looked for."""
-    due_at = next_step_at(job, now, is_checked=True)
-    columns = {"duplicates_checked_at": now, "due_at": due_at, "failures": 0, "last_error": ""}
-    return Change(columns=columns, releases=True)
+def checked(own: vertex.RemoteJob | None) -> Decide:
+    """Nothing more has to be looked for; record what Vertex AI said of the job itself."""
+
+    def decide(job: Job, now: datetime) -> Change:
+        due_at = next_step_at(job, now, is_checked=True)
+        columns = {"duplicates_checked_at": now, "due_at": due_at, "failures": 0, "last_error": ""}
+        return Change(columns=columns, remote=None if job.is_finished else own, releases=True)
+
+    return decide

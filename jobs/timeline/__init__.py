@@ -1,7 +1,7 @@
 """Events become what a page shows: spans, lanes, waits, restarts. Read only, and always asked with the time."""
 
 from jobs.timeline.attempts import ATTEMPT_BEGINS, ATTEMPT_RUNS, Attempt, Attempts, attempts
-from jobs.timeline.daily import cents_by_day, days_of
+from jobs.timeline.daily import cents_by_day, days_of, to_cents
 from jobs.timeline.entries import Entry, entries
 from jobs.timeline.holdings import Holding, holdings, known_resource, resource_id_of
 from jobs.timeline.influence import Influence, influences
@@ -9,7 +9,7 @@ from jobs.timeline.losses import Loss, Row, attempt_rows, loss_if_cut, moments_o
 from jobs.timeline.replicas import EXIT, LAST_WORDS, TAKEN, Heard, Lane, Mark, ReplicaEnd
 from jobs.timeline.resource_bill import ResourceBill, resource_bill
 from jobs.timeline.retry_budget import GROUPS, RetryBudget, restart_causes, restart_limits, retry_budget
-from jobs.timeline.spans import BILLABLE, Facts, Span, billable, facts, running, state_spans, waited
+from jobs.timeline.spans import BILLABLE, SPAN_KINDS, Before, Facts, Span, billable, facts, running, state_spans, waited
 from jobs.timeline.statistics import NEVER_RAN, poisson_interval, wait_bucket, wait_percentile
 from jobs.timeline.story import Phase, Story, restart_marks, story
 from jobs.timeline.study_spec import parallel_trials, study_spec
@@ -29,7 +29,7 @@ from jobs.timeline.trial_time import (
 from jobs.timeline.trial_time import waited as trial_waited
 from jobs.timeline.trial_words import Outlook, failures, outlook, summary, to_come_words, wait_words
 from jobs.timeline.trials import Metric, Step, Study, progress, ranked, study, value_of
-from jobs.timeline.usage import Hold, ReplicaLane, Usage, usage
+from jobs.timeline.usage import Hold, ReplicaLane, Usage, started_at, usage
 from jobs.timeline.waiting import WaitReason, wait_reason
 
 __all__ = [
@@ -40,9 +40,11 @@ __all__ = [
     "GROUPS",
     "LAST_WORDS",
     "NEVER_RAN",
+    "SPAN_KINDS",
     "TAKEN",
     "Attempt",
     "Attempts",
+    "Before",
     "Entry",
     "Facts",
     "Heard",
@@ -98,12 +100,14 @@ __all__ = [
     "restart_marks",
     "retry_budget",
     "running",
+    "started_at",
     "state_now",
     "state_spans",
     "story",
     "study",
     "study_spec",
     "summary",
+    "to_cents",
     "to_come_words",
     "trial_lanes",
     "trial_price",

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from jobs import spec
 from jobs.models import Job, PersistentResource
 from jobs.spec import ResourcePool, Submission
+from jobs.spec.body import custom_job_spec
 from jobs.states import RUNNING, WAITING_AT_VERTEX
 from jobs.strategies import KnownResource
 from jobs.strategies.fit import replicas_on
@@ -44,7 +45,7 @@ class Holding:
 
     def wanted(self, job: Job) -> Mapping[int, int]:
         """Return how many replicas of which resource pool a job asks for; {} where its body cannot be read."""
-        submission = submission_of(job)
+        submission = find_submission(job)
         return replicas_on(submission, self.known) if submission is not None and self.known is not None else {}
 
 
@@ -72,15 +73,10 @@ def holdings(resources: Iterable[PersistentResource], jobs: Iterable[Job]) -> di
 
 def resource_id_of(job: Job) -> str:
     """Return the persistent resource that a job names, "" for none; looks only where it stands, for lists of jobs."""
-    body = job.spec
-    for name in ("trainingTaskInputs", "jobSpec", "trialJobSpec"):
-        inner = body.get(name) if isinstance(body, dict) else None
-        body = inner if isinstance(inner, dict) else body
-    found = body.get("persistentResourceId") if isinstance(body, dict) else None
+    found = custom_job_spec(job.spec).get("persistentResourceId")
     return found if isinstance(found, str) else ""
 
 
-def submission_of(job: Job) -> Submission | None:
+def find_submission(job: Job) -> Submission | None:
     """Read what a job asked for; None where its spec cannot be read."""
-    body, _ = spec.read(job.kind, job.spec)
-    return Submission(kind=job.kind, project=job.project, region=job.region, job=body) if body is not None else None
+    return spec.find_submission(job.kind, job.spec, project=job.project, region=job.region)

@@ -5,14 +5,17 @@ lengths. Vertex AI's clock and ours may differ, so a span never begins before th
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from jobs.models import Job, JobEvent
 from jobs.states import FINISHED, JobState
 
 BILLABLE = frozenset({JobState.RUNNING, JobState.UPDATING})
 """States in which machines are ours and working. Cancelling counts as well when it follows one of them."""
+SPAN_KINDS = (JobEvent.Kind.STATE, JobEvent.Kind.CUSTOM_JOB_STATE)
+"""Kinds of events that spans are made of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,8 @@ class Span:
     end: datetime | None
     seen: bool = True
     attempt: int = 0
+    has_machines: bool = True
+    """False where a pipeline goes on after its custom job has ended, as while it uploads a model."""
 
     def length(self, now: datetime) -> timedelta:
         """How long it lasted, or has lasted by `now`."""
@@ -41,42 +46,96 @@ class Facts:
     running: timedelta = field(default_factory=timedelta)
     running_since: datetime | None = None
     restarts: int = 0
+    custom_job_state: str = ""
+
+
+class Before(NamedTuple):
+    """What was known at a moment, where the events of a job are only those since then."""
+
+    at: datetime
+    state: str
+    custom_job_state: str = ""
 
 
 def facts(events: Iterable[JobEvent]) -> Facts:
     """Derive the cached columns from a job's events in the order they were recorded; at least one is needed."""
     rows = list(events)
-    spans = state_spans(rows)
-    found = Facts(state_since=spans[-1].start if spans else rows[0].occurred_at)
+    spans, own = state_spans(rows), _chain(_changes(rows, JobEvent.Kind.STATE))
+    found = Facts(state_since=own[-1].start if own else rows[0].occurred_at)
     found.restarts = sum(row.kind == JobEvent.Kind.RESTARTED and not row.detail.get("replica") for row in rows)
     found.approved_at = next((span.start for span in spans if span.state == JobState.APPROVED), None)
+    found.custom_job_state = next((state for state, _ in reversed(_changes(rows, JobEvent.Kind.CUSTOM_JOB_STATE))), "")
     for span in billable(spans):
         found.started_at = found.started_at or span.start
         if span.end is None:
             found.running_since = span.start
         else:
             found.running += span.end - span.start
-    if spans and spans[-1].state in FINISHED:
-        found.ended_at = spans[-1].start
+    if own and own[-1].state in FINISHED:
+        found.ended_at = own[-1].start
     return found
 
 
-def state_spans(events: Sequence[JobEvent]) -> list[Span]:
-    """Turn state events, in recorded order, into spans; the last is open, also when its state is final."""
+def state_spans(events: Sequence[JobEvent], before: Before | None = None) -> list[Span]:
+    """Turn state events, in recorded order, into spans; the last is open, also when its state is final.
+
+    While a training pipeline runs, its spans are those of its custom job, as far as its events tell them: a pipeline
+    stays RUNNING when its machines are preempted. `before` is needed where the events begin later than the job.
+    """
+    own, custom = (_changes(events, kind) for kind in SPAN_KINDS)
+    if before is not None:
+        first = next((event for event in events if event.kind == JobEvent.Kind.CUSTOM_JOB_STATE), None)
+        known = before.custom_job_state if first is None else first.from_state
+        own = [(before.state, before.at), *own]
+        custom = [*([(known, before.at)] if known else []), *custom]
+    return _numbered(piece for span in _chain(own) for piece in _by_custom_job(span, _chain(custom)))
+
+
+def _changes(events: Iterable[JobEvent], kind: str) -> list[tuple[str, datetime]]:
+    return [(event.to_state, event.occurred_at) for event in events if event.kind == kind]
+
+
+def _chain(changes: Iterable[tuple[str, datetime]]) -> list[Span]:
+    """Return a span for each change, to the next one."""
     spans: list[Span] = []
-    attempt = 0
-    for event in events:
-        if event.kind != JobEvent.Kind.STATE:
-            continue
-        start = event.occurred_at
+    for state, at in changes:
+        start = max(at, spans[-1].start) if spans else at
         if spans:
-            last = spans[-1]
-            start = max(start, last.start)
-            spans[-1] = Span(last.state, last.start, start, attempt=last.attempt)
-        if event.to_state == JobState.RUNNING and event.from_state != JobState.UPDATING:
-            attempt += 1
-        spans.append(Span(event.to_state, start, None, attempt=attempt))
+            spans[-1] = replace(spans[-1], end=start)
+        spans.append(Span(state, start, None))
     return spans
+
+
+def _by_custom_job(span: Span, custom: Sequence[Span]) -> list[Span]:
+    """Divide a span of a running pipeline by the states of its custom job; before the first of those it stays."""
+    if span.state not in BILLABLE:
+        return [span]
+    pieces: list[Span] = []
+    for each in custom:
+        start, ends = max(each.start, span.start), [end for end in (each.end, span.end) if end is not None]
+        end = min(ends, default=None)
+        if end is not None and end <= start:
+            continue
+        if not pieces and start > span.start:
+            pieces.append(replace(span, end=start))
+        state = span.state if each.state in BILLABLE | FINISHED else each.state
+        piece = Span(state, start, end, has_machines=each.state not in FINISHED)
+        if pieces and replace(pieces[-1], start=start, end=end) == piece:
+            pieces[-1] = replace(pieces[-1], end=end)
+        else:
+            pieces.append(piece)
+    return pieces or [span]
+
+
+def _numbered(spans: Iterable[Span]) -> list[Span]:
+    """Number the attempts: each begins when all machines run, but not after an update of the job."""
+    found: list[Span] = []
+    attempt, before = 0, ""
+    for span in spans:
+        attempt += span.state == JobState.RUNNING and span.has_machines and before != JobState.UPDATING
+        found.append(replace(span, attempt=attempt))
+        before = span.state
+    return found
 
 
 def billable(spans: Sequence[Span]) -> list[Span]:
@@ -85,6 +144,7 @@ def billable(spans: Sequence[Span]) -> list[Span]:
     before_was_billable = False
     for span in spans:
         is_billable = span.state in BILLABLE or (span.state == JobState.CANCELLING and before_was_billable)
+        is_billable &= span.has_machines
         if is_billable:
             found.append(span)
         before_was_billable = is_billable

@@ -46,6 +46,9 @@ def wait_reason(job: Job, held: Mapping[Key, Holding] | None = None) -> WaitReas
             return WaitReason("Vertex AI", _("the region was out of capacity; Vertex AI tries again"))
         case JobState.QUEUED | JobState.PENDING:
             return WaitReason("Vertex AI", waiting_words(job.strategy, job.state, has_run=bool(job.restarts)))
+        case JobState.RUNNING if job.custom_job_state in WAITING_AT_VERTEX:
+            words = waiting_words(job.strategy, job.custom_job_state, has_run=bool(job.restarts))
+            return WaitReason("Vertex AI", f"its custom job {words}")
         case JobState.CANCELLING:
             return WaitReason("Vertex AI", _("is being cancelled; it may still end by itself first"))
     return None

@@ -6,7 +6,6 @@ from jobs.upkeep.approvals import watch_approvals
 from jobs.upkeep.caps import watch_caps
 from jobs.upkeep.fallbacks import watch_fallbacks
 from jobs.upkeep.figures import count_all, count_ended, standard_price
-from jobs.upkeep.learning import submission_of
 from jobs.upkeep.repair import repair
 from jobs.upkeep.schedules import watch_schedules
 from jobs.upkeep.spending import watch_spending
@@ -16,7 +15,6 @@ __all__ = [
     "count_ended",
     "repair",
     "standard_price",
-    "submission_of",
     "watch_approvals",
     "watch_caps",
     "watch_fallbacks",

@@ -63,6 +63,7 @@ def _derived(one: Evidence) -> str | None:
         "ended_at": (job.ended_at, facts.ended_at),
         "running_since": (job.running_since, facts.running_since),
         "restarts": (job.restarts, facts.restarts),
+        "custom_job_state": (job.custom_job_state, facts.custom_job_state),
     }
     if job.approved_at is not None:  # rows from before the column have none
         pairs["approved_at"] = (job.approved_at, facts.approved_at)

@@ -24,6 +24,7 @@ from jobs.models import Job, JobEvent, JobFigures, MonthFigures
 from jobs.models.figures import GROUPED, SUMMED, VERSION
 from jobs.prices import current_book
 from jobs.strategies import STRATEGIES
+from jobs.timeline.holdings import find_submission
 from jobs.upkeep import learning
 from jobs.upkeep.restart_losses import NO_LOSS, Lost, restart_losses, trial_losses
 
@@ -99,7 +100,7 @@ def _figures(jobs: Sequence[Job], before: Mapping[UUID, JobFigures]) -> Iterator
 def _figures_of(job: Job, preemptions: int, lost: Lost, before: JobFigures | None) -> JobFigures:
     assert job.ended_at is not None
     usd, ran = timeline.cost_so_far(job, job.ended_at), timeline.running(job, job.ended_at)
-    submission, hourly_usd = learning.submission_of(job), job.hourly_usd or Decimal(0)
+    submission, hourly_usd = find_submission(job), job.hourly_usd or Decimal(0)
     if job.trial_seconds is not None:
         hourly_usd /= max(job.parallel_trials or 1, 1)  # what is lost is the time of single trials
     inside = learning.is_inside(job, usd)

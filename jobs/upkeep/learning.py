@@ -33,14 +33,6 @@ class Group(NamedTuple):
     hour: int
 
 
-def submission_of(job: Job) -> spec.Submission | None:
-    """Return what a job asked for; None where its body cannot be read."""
-    body, _ = spec.read(job.kind, job.spec)
-    if body is None:
-        return None
-    return spec.Submission(kind=job.kind, project=job.project, region=job.region, job=body)
-
-
 def is_inside(job: Job, usd: Decimal | None) -> bool | None:
     """Tell whether a job cost what its estimate's range said.
 

@@ -11,7 +11,6 @@ from decimal import Decimal
 from jobs import prices, vertex
 from jobs.connection import billing_client
 from jobs.cost.price_changes import Change
-from jobs.models import Upkeep
 from jobs.observation.cadence import Stopwatch
 from jobs.observation.guard import guarded
 from jobs.prices.record import UPKEEP
@@ -31,8 +30,7 @@ def import_when_due(now: datetime) -> None:
     client = billing_client()
     if client is None:
         return
-    row, _ = Upkeep.objects.get_or_create(name=UPKEEP, defaults={"due_at": now})
-    held = claims.claim_poll(Upkeep, row.pk, now)
+    held = claims.claim_upkeep(UPKEEP, now)
     if held is None:
         return
     watch = Stopwatch(now)

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from jobs import known_quotas
 from jobs.connection import platform_client
-from jobs.models import QuotaReading, Team, Upkeep
+from jobs.models import QuotaReading, Team
 from jobs.observation.cadence import Stopwatch
 from jobs.observation.guard import guarded
 from jobs.queue import claims
@@ -22,8 +22,7 @@ PORTION = 500
 
 def read_when_due(now: datetime) -> None:
     """Read the quotas when the last time was ten minutes ago; what a project does not allow is said on the row."""
-    row, _ = Upkeep.objects.get_or_create(name=UPKEEP, defaults={"due_at": now})
-    held = claims.claim_poll(Upkeep, row.pk, now)
+    held = claims.claim_upkeep(UPKEEP, now)
     if held is None:
         return
     watch = Stopwatch(now)

@@ -26,7 +26,6 @@ from jobs.models import (
     PersistentResource,
     RetentionSetting,
     SetAsideItem,
-    Upkeep,
 )
 from jobs.observation import cadence
 from jobs.observation.guard import guarded
@@ -72,8 +71,7 @@ def prune_when_due(now: datetime) -> None:
 
     Takes a minute and a half at most; what is left then is removed ten minutes later.
     """
-    row, _ = Upkeep.objects.get_or_create(name=NAME, defaults={"due_at": now})
-    held = claims.claim_poll(Upkeep, row.pk, now)
+    held = claims.claim_upkeep(NAME, now)
     if held is None:
         return
     watch, counts = cadence.Stopwatch(now), dict[str, int]()

@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import islice
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -11,7 +12,7 @@ from django.db.models import F, Q
 from jobs import timeline, transitions
 from jobs.cost import CENT, format_usd
 from jobs.cost.actual import for_time
-from jobs.models import Job, JobEvent
+from jobs.models import Approval, Job, JobEvent, PolicyVersion
 from jobs.states import FINISHED, LOCAL
 
 ENDED_WITHIN = timedelta(hours=1)
@@ -77,10 +78,30 @@ def _record_overrun(job: Job, now: datetime) -> bool:
             detail={"cost_usd": str(cost), "approved_usd": str(job.approved_usd)},
             over_approved_at=now,
         )
-        policy = getattr(job.team, "policy", None)
-        if is_new and policy is not None and policy.cancel_over_approved:
+        if is_new and _is_cancelled(job):
             request_end(job, now=now, message="Policy of the team cancels a job that costs more than was approved.")
     return is_new
+
+
+def _is_cancelled(job: Job) -> bool:
+    """Tell whether the policy under which the job was approved, or allowed, cancels what costs more than that.
+
+    A version that was saved later says nothing about it. Where no version was kept, the policy of now counts.
+    """
+    number = _version_number_of(job)
+    version = PolicyVersion.objects.filter(team=job.team_id, number=number).first() if number else None
+    policy = version or getattr(job.team, "policy", None)
+    return policy is not None and policy.cancel_over_approved
+
+
+def _version_number_of(job: Job) -> int:
+    """Return the number of the policy version stored with the job's approval, else with its assessment; 0: none."""
+    approved = Approval.objects.filter(job=job, decision=Approval.Decision.APPROVED, policy__isnull=False)
+    for policy in approved.values_list("policy", flat=True):
+        return int((policy or {}).get("version") or 0)
+    assessed = job.events.filter(kind=JobEvent.Kind.ASSESSED).order_by("-id").values_list("detail", flat=True)
+    newest: dict[str, Any] = next((detail["policy"] for detail in assessed if detail.get("policy")), {})
+    return int(newest.get("version") or 0)
 
 
 def request_end(job: Job, *, now: datetime, message: str) -> bool:

@@ -23,7 +23,7 @@ RequestJob = Callable[..., Job]
 def request_job(team: Team, owner: User, clock: Clock) -> RequestJob:
     """`request_job(hours=2, name=..., strategy=...)` is what the compose page does for the owner.
 
-    Here the team asks over 25 dollars, so that a job has the four hours that the emulator's stories take (a trial one).
+    Here the team asks over 25 dollars, so that a job has the four hours that the emulator's scripts take (a trial one).
     """
     keys = itertools.count()
     installation.begin(clock.now)
@@ -44,7 +44,7 @@ def request_job(team: Team, owner: User, clock: Clock) -> RequestJob:
 
 
 class Cloud:
-    """The emulator in scripted mode: jobs play stories, and time is what the test says."""
+    """The emulator in scripted mode: jobs follow scripts, and time is what the test says."""
 
     def __init__(self, emulator: Running, clock: Clock) -> None:
         self._emulator = emulator
@@ -66,9 +66,9 @@ class Cloud:
         self._emulator.set_clock(self._clock.now.timestamp())
         return self._clock.now
 
-    def script(self, story: str, match: str = "*", **times: Any) -> None:
-        """Let jobs created from now on that match play `story` (emulator.lifecycle.stories), with these times."""
-        self._emulator.script(story, match, **times)
+    def script(self, name: str, match: str = "*", **times: Any) -> None:
+        """Let jobs created from now on that match follow a script (emulator.lifecycle.scripts), with these times."""
+        self._emulator.script(name, match, **times)
 
     def fail(self, method: str, kind: str, *, times: int = 1, **plan: Any) -> None:
         """Let the next `times` calls of a method such as `customJobs.create` go wrong (emulator.scenarios.faults)."""

@@ -1,6 +1,6 @@
 """A limit that is lowered before a job is sent, amounts that a person approved, and jobs that cost more than that."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -8,8 +8,10 @@ import pytest
 from django.contrib.auth.models import User
 
 from jobs import requests, steps, transitions
-from jobs.models import Job, Policy, Team
+from jobs.models import Job, Membership, Policy, Role, Team
 from jobs.observation.seen import mark_seen
+from jobs.policy_rules import Rule
+from jobs.requests.policy_versions import Terms, save_policy
 from jobs.upkeep import watch_spending
 from jobs.upkeep.audit import audit
 from tests.domain.conftest import Cloud, RequestJob
@@ -144,7 +146,17 @@ class TestApprovedAmount:
 @pytest.fixture
 def running(request_job: RequestJob, clock: Clock) -> Job:
     """A job that runs for 1.21 dollars an hour or so, allowed up to 1 dollar."""
-    job = request_job()
+    return run(request_job(), clock)
+
+
+def save(team: Team, by: User, *, base: int, now: datetime, cancels: bool) -> None:
+    """Save a version of the policy that asks over a dollar and cancels what costs more than approved, or does not."""
+    Membership.objects.filter(team=team, user=by).update(role=Role.LEAD)
+    terms = Terms(cancel_over_approved=cancels, drift_percent=100)
+    save_policy(team, [Rule(outcome="ask", cost_over="1")], terms, base=base, by=by, note="", now=now)
+
+
+def run(job: Job, clock: Clock) -> Job:
     name = f"projects/1/locations/{job.region}/customJobs/1"
     transitions.transition(job, "submitting", now=clock.now, message="Sent.")
     transitions.transition(job, "running", now=clock.now, message="It runs.", remote_name=name, submitted_at=clock.now)
@@ -189,6 +201,35 @@ class TestOverrun:
         assert (running.cancel_requested_at, running.due_at) == (clock.now, clock.now)
         (event,) = running.events.filter(kind="cancel_requested")
         assert (event.actor, event.reason) == (None, "policy")
+
+    @pytest.mark.parametrize("cancels", [True, False])
+    def test_is_judged_by_the_policy_that_allowed_the_job(
+        self, request_job: RequestJob, clock: Clock, team: Team, owner: User, cancels: bool
+    ) -> None:
+        """A version that is saved while it runs counts for later jobs."""
+        save(team, owner, base=0, now=clock.now, cancels=cancels)
+        job = run(request_job(), clock)
+        save(team, owner, base=1, now=clock.now, cancels=not cancels)
+
+        assert see(job, clock, hours=5) == 1
+
+        job.refresh_from_db()
+        assert (job.cancel_requested_at is not None) == cancels
+
+    @pytest.mark.parametrize("cancels", [True, False])
+    def test_is_judged_by_the_policy_under_which_it_was_approved(
+        self, request_job: RequestJob, approver: User, clock: Clock, team: Team, owner: User, cancels: bool
+    ) -> None:
+        save(team, owner, base=0, now=clock.now, cancels=cancels)
+        job = request_job(hours=20)
+        save(team, owner, base=1, now=clock.now, cancels=not cancels)
+        assert requests.approve(job, by=approver, comment="", now=clock.now)
+        run(job, clock)
+
+        assert see(job, clock, hours=500) == 1
+
+        job.refresh_from_db()
+        assert (job.cancel_requested_at is not None) == cancels
 
     def test_is_none_of_a_job_that_costs_what_was_approved(self, running: Job, clock: Clock) -> None:
         Job.objects.filter(pk=running.pk).update(hourly_usd=Decimal(1))

@@ -240,6 +240,7 @@ class TestSecondJobs:
         assert job.submit_attempts == 2
         assert "It has ended" in job.events.get(kind="duplicate").message
         assert job.duplicates_checked_at == cloud.now
+        assert (job.state, cloud.job(job.remote_name)["state"]) == ("running", "JOB_STATE_RUNNING")  # as it showed
         assert job.due_at is None
 
     def test_one_that_cannot_be_cancelled_does_not_keep_the_request_from_being_settled(

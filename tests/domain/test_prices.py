@@ -17,6 +17,7 @@ from jobs import prices, requests, tasks
 from jobs.cost.prices import Key
 from jobs.errors import NotPermitted
 from jobs.models import Price, Team, Upkeep
+from jobs.queue import claims
 from jobs.upkeep.price_import import REASON, import_when_due
 from tests.support import samples
 from tests.support.clock import Clock
@@ -219,14 +220,14 @@ class TestDailyImport:
 
         assert usd_of(L4) == Decimal("0.22")
         assert Price.objects.filter(origin="import").latest("id").reason == REASON
-        (proposal,) = prices.proposals(prices.last_import())
-        assert proposal.change.name == "us-central1/NVIDIA_TESLA_A100/standard/compute_engine"
-        assert proposal.change.percent is not None
-        assert 36 < proposal.change.percent < 37
-        assert prices.accept([proposal.change.name], reason="Seen on Google's page", by=admin, now=clock.now) == 1
+        (proposal,) = prices.proposals(claims.last_run(prices.UPKEEP))
+        assert proposal.name == "us-central1/NVIDIA_TESLA_A100/standard/compute_engine"
+        assert proposal.percent is not None
+        assert 36 < proposal.percent < 37
+        assert prices.accept([proposal.name], reason="Seen on Google's page", by=admin, now=clock.now) == 1
         assert usd_of(("NVIDIA_TESLA_A100", "us-central1", "standard", "compute_engine")) == 4
-        assert prices.proposals(prices.last_import()) == []
-        assert prices.accept([proposal.change.name], reason="Again", by=admin, now=clock.now) == 0
+        assert prices.proposals(claims.last_run(prices.UPKEEP)) == []
+        assert prices.accept([proposal.name], reason="Again", by=admin, now=clock.now) == 0
 
     def test_only_an_admin_accepts_and_only_with_a_reason(self, admin: User, owner: User, clock: Clock) -> None:
         with pytest.raises(NotPermitted):

@@ -13,7 +13,7 @@ from jobs.assessment import Context, Outcome, assess
 from jobs.connection import platform_client
 from jobs.cost import QuotaState, increase_command, quotas, with_states
 from jobs.models import QuotaReading, Team, Upkeep
-from jobs.policy import Limits
+from jobs.policy_rules import PolicyRules, rules_of_limits
 from jobs.strategies import STRATEGIES
 from jobs.upkeep import quota_reading
 from jobs.vertex.quotas import limits_in, usage_in
@@ -97,7 +97,7 @@ class TestAssessment:
     def notes(self, *, used: int | None, limit: int = 16, replicas: int = 8) -> Any:
         submission = samples.submission(extra_replicas=replicas - 1)
         state = QuotaState(GPUS, limit, used, QUOTA_ID, Clock().now)
-        context = Context(limits=Limits(Decimal(10_000), None, ()), quota_states={GPUS: state})
+        context = Context(policy=PolicyRules(rules_of_limits(Decimal(10_000))), quota_states={GPUS: state})
         return assess(submission, context, expected=timedelta(hours=1))
 
     @pytest.mark.parametrize(("used", "limit", "is_short"), [

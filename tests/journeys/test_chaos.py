@@ -17,8 +17,8 @@ ALL = (*FEW, *FEW, *FEW, "oom", "preempted", "preempted", "internal", "internal"
 RECORDED, RECORDED_OF_FEW = 0.95, 0.8
 """Of the states that an answer showed. The others were lost on the way: the worker was killed between the answer and
 the record, gave the answer up for late, or did not know yet that the job is ours, since its create had no answer. Each
-loss takes a whole list with it, which is much of what thirty jobs go through: up to 7 % were seen missing, and 2 % with
-a thousand jobs.
+loss takes a whole list with it, which is much of what thirty jobs go through: up to 7 % were seen missing there. Of a
+thousand jobs more are missing the faster the machine is: the same kills then fall on fewer, fuller lists.
 """
 
 

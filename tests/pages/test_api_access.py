@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
@@ -25,6 +26,9 @@ MIN_ROLE = {
     ("POST", "/jobs/{job_id}/cancel"): "engineer",
     ("POST", "/jobs/{job_id}/approve"): "approver",
     ("POST", "/jobs/{job_id}/reject"): "approver",
+    ("POST", "/schedules"): "engineer",
+    ("DELETE", "/schedules/{schedule_id}"): "lead",
+    ("POST", "/schedules/{schedule_id}/run"): "lead",
     ("POST", "/schedules/{schedule_id}/pause"): "lead",
     ("POST", "/schedules/{schedule_id}/resume"): "lead",
 }
@@ -34,13 +38,17 @@ SCOPE = {
     "cancel": "submit",
     "approve": "approve",
     "reject": "approve",
+    "/schedules": "submit",
+    "run": "submit",
     "pause": "submit",
     "resume": "submit",
 }
-SUCCESS = {200, 201, 202}
+SUCCESS = {200, 201, 202, 204}
 
 
 def scope_of(method: str, address: str) -> str:
+    if method == "DELETE":
+        return "submit"
     return SCOPE.get(address.removeprefix("/api/v1").rpartition("}/")[2], "read") if method == "POST" else "read"
 
 
@@ -49,7 +57,7 @@ def schedule_of(job: Job) -> Schedule:
     made, _ = Schedule.objects.get_or_create(
         team=job.team, name="nightly", defaults={
             "owner": job.owner, "cron": "0 6 * * *", "time_zone": "UTC", "kind": job.kind, "spec": job.spec,
-            "region": job.region, "expected_seconds": 60,
+            "region": job.region, "expected_seconds": 60, "allows_overlap": True,
             "created_at": job.requested_at, "updated_at": job.requested_at,
         },
     )  # fmt: skip
@@ -62,7 +70,11 @@ def send(api: Caller, method: str, address: str, job: Any) -> Any:
     path = path.replace("{schedule_id}", str(schedule_of(job).pk) if "{schedule_id}" in path else "")
     if method == "GET":
         return api.get(path, **({"region": "us-central1"} if path == "/prices" else {}))
+    if method == "DELETE":
+        return api.delete(path)
     request = {"team": "vision", "spec": samples.body(**samples.limited(0.05, {})), "expected_seconds": 60}
+    if path == "/schedules":
+        return api.post(path, request | {"schedule": f"s-{uuid4()}", "cron": "0 6 * * *"})
     decision = {"comment": "Not now."} if path.endswith("/reject") else {}
     return api.post(path, request if path in {"/jobs", "/assessments"} else decision)
 

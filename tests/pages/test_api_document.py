@@ -3,6 +3,7 @@
 Hypothesis draws the same examples in every run (see `tests/conftest.py`); there are EXAMPLES for each operation.
 """
 
+from collections.abc import Iterator
 from datetime import timedelta
 from io import BytesIO
 from typing import Any
@@ -20,7 +21,9 @@ from urllib3 import HTTPResponse
 
 from dashboard.api.site import document
 from jobs.models import Job
+from jobs.queue import rate_limit
 from tests.pages.conftest import MakeJob
+from tests.pages.test_api_access import schedule_of
 from tests.support import samples
 from tests.support.api import token_of
 
@@ -37,13 +40,16 @@ load_all_checks()
 
 
 @pytest.fixture
-def token(owner: User, approver: User, make_job: MakeJob, settings: Any, monkeypatch: pytest.MonkeyPatch) -> str:
+def token(
+    owner: User, approver: User, make_job: MakeJob, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[str]:
     """An approver's token, in a team with a running job, a failed one and one that awaits approval; nothing waits."""
     monkeypatch.setattr("dashboard.api.jobs.wait_for", lambda look, _seconds: (True, look()))
     settings.API_CALLS_PER_MINUTE = MAX_CALLS
     for state in ("running", "failed", "awaiting_approval"):
         make_job(state)
-    return token_of(approver)
+    yield token_of(approver)
+    rate_limit.forget()
 
 
 def send(case: Any, token: str) -> None:
@@ -75,12 +81,14 @@ def test_every_answer_is_documented(token: str, address: str, method: str, mode:
     def check(case: Any, key: Any) -> None:
         if key is not None and "job_id" in (case.path_parameters or {}):
             case.path_parameters["job_id"] = str(key)
+        if key is not None and "schedule_id" in (case.path_parameters or {}):
+            case.path_parameters["schedule_id"] = str(schedule_of(Job.objects.get(pk=key)).pk)
         send(case, token)
 
     check()
 
 
-@pytest.mark.parametrize("address", ["/api/v1/jobs", "/api/v1/assessments"])
+@pytest.mark.parametrize("address", ["/api/v1/jobs", "/api/v1/assessments", "/api/v1/schedules"])
 @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_a_valid_job_with_anything_around_it_is_answered_as_documented(
@@ -91,5 +99,7 @@ def test_a_valid_job_with_anything_around_it_is_answered_as_documented(
     timeout = data.draw(st.integers(60, 10**7))
     case.body |= {"spec": samples.body(scheduling={"timeout": f"{timeout}s"}), "text": None}
     case.body |= data.draw(st.sampled_from([{}, {"team": "vision", "strategy": "spot", "region": "us-central1"}]))
+    if address.endswith("/schedules"):
+        case.body |= data.draw(st.sampled_from([{}, {"cron": "0 6 * * *", "time_zone": "UTC", "last_day": None}]))
 
     send(case, token)

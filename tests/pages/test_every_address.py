@@ -84,6 +84,7 @@ ACCESS = {
     "rule-set": Access(NO_ONE, SIGNED_IN),
     "theme": Access(NO_ONE, SIGNED_IN),
     "login": Access(EVERYBODY, EVERYBODY),
+    "admin-login": Access(EVERYBODY, EVERYBODY),
     "logout": Access(NO_ONE, SIGNED_IN),
     "password_reset": Access(EVERYBODY, EVERYBODY),
     "password_reset_done": Access(EVERYBODY),

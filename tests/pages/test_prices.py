@@ -9,7 +9,7 @@ from django.test import Client
 from google.auth.exceptions import DefaultCredentialsError
 
 from jobs import prices
-from jobs.cost.age import age_words, is_stale
+from jobs.cost.prices import age_words, is_stale
 from jobs.models import Job, Price
 from jobs.upkeep.price_import import import_when_due
 from tests.pages.conftest import MakeJob, SignIn, text_in, text_of

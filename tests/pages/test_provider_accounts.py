@@ -51,6 +51,35 @@ class TestWhoIsAdmitted:
         assert not is_signed_in(client)
         assert not Identity.objects.exists()
 
+    @pytest.mark.parametrize(
+        ("claims", "domains", "counts"),
+        [
+            ({}, "", False),
+            ({"xms_edov": True}, "", True),
+            ({"xms_edov": "1"}, "", True),
+            ({"xms_edov": 1}, "", True),
+            ({"xms_edov": False}, "example.com", False),
+            ({"xms_edov": ["true"]}, "*", False),
+            ({"email_verified": False, "xms_edov": True}, "*", False),
+            ({}, "example.com", True),
+            ({}, "elsewhere.example", False),
+            ({}, "*", True),
+        ],
+    )
+    def test_an_address_of_entra_counts_where_its_domain_is_verified(
+        self, claims: dict[str, Any], domains: str, counts: bool
+    ) -> None:
+        signed = {"sub": "1", "email": "ada@Example.com", "preferred_username": "ada@example.com"} | claims
+
+        for issuer in ("https://login.microsoftonline.com/8eaef023/v2.0", "https://id.example.com"):
+            values = {"ISSUER": issuer, "CLIENT_ID": "a", "CLIENT_SECRET": "b", "VERIFIED_DOMAINS": domains}
+            (corp,) = read_providers(
+                ["corp"], lambda name, default, v=values: v.get(name.rpartition("CORP_")[2], default)
+            )
+            is_entra = "microsoft" in issuer
+            expected = counts if is_entra or "xms_edov" not in claims or "email_verified" in claims else bool(domains)
+            assert bool(read_claims(corp, signed).email) == expected, issuer
+
     def test_a_known_person_needs_no_address(self, server: OpenIdServer) -> None:
         sign_in(Client())
         server.person = {"sub": "ada-1"}

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from jobs.models import Job, Schedule, ScheduleRun, Team, Template
+from jobs.models import Job, Policy, Schedule, ScheduleRun, Team, Template
 from jobs.upkeep import watch_schedules
 from tests.conftest import person
 from tests.pages.conftest import MakeJob, SignIn, text_of
@@ -102,7 +102,7 @@ class TestChanging:
         other = signed_in(teammate)
 
         assert other.get(f"/schedules/{row.pk}/").status_code == 200
-        for path in ("edit", "pause", "delete"):
+        for path in ("edit", "pause", "run", "delete"):
             assert other.post(f"/schedules/{row.pk}/{path}/", FIELDS).status_code == 403
         assert lead.post(f"/schedules/{row.pk}/pause/").status_code == 302
         row.refresh_from_db()
@@ -122,7 +122,7 @@ class TestChanging:
         browser = signed_in(stranger)
 
         assert "Nightly" not in text_of(browser.get("/schedules/"))
-        for path in ("", "edit/", "pause/", "delete/"):
+        for path in ("", "edit/", "pause/", "run/", "delete/"):
             assert browser.get(f"/schedules/{row.pk}/{path}").status_code == 404
         assert browser.post(f"/schedules/new/?job={Job.objects.get().pk}", FIELDS).status_code == 404
 
@@ -145,3 +145,29 @@ def test_runs_are_listed_with_their_jobs(row: Schedule, engineer: Client, clock:
     assert job is not None
     assert job.display_name in page
     assert "requested" in page
+
+
+class TestRunNow:
+    def test_a_second_click_finds_the_first_job(self, row: Schedule, engineer: Client) -> None:
+        page = engineer.get(f"/schedules/{row.pk}/run/")
+        key = page.context["key"]
+        assert str(key) in page.content.decode()
+
+        for _ in range(2):
+            assert engineer.post(f"/schedules/{row.pk}/run/", {"key": key}).status_code == 302
+
+        job = ScheduleRun.objects.get().job
+        assert job is not None
+        assert job.display_name in text_of(engineer.get(f"/schedules/{row.pk}/"))
+        assert Schedule.objects.get().next_at == row.next_at
+
+    def test_says_why_there_is_no_job(self, row: Schedule, engineer: Client, team: Team) -> None:
+        Policy.objects.filter(team=team).update(regions=["europe-west4"])
+        refused = text_of(engineer.post(f"/schedules/{row.pk}/run/", {"key": "a"}, follow=True))
+        Policy.objects.filter(team=team).update(regions=[])
+        engineer.post(f"/schedules/{row.pk}/run/", {"key": "b\x00"})
+        busy = text_of(engineer.post(f"/schedules/{row.pk}/run/", {"key": "c"}, follow=True))
+
+        assert "It was not requested." in refused
+        assert "the run before, has not ended" in busy
+        assert ScheduleRun.objects.count() == 1

@@ -28,6 +28,10 @@ class Caller:
         content = json.dumps({} if body is None else body)
         return self.client.post(f"/api/v1{path}", content, content_type="application/json", headers=headers)
 
+    def delete(self, path: str) -> Any:
+        """Send DELETE /api/v1<path>."""
+        return self.client.delete(f"/api/v1{path}", headers=self.headers())
+
     def headers(self) -> dict[str, str]:
         """Return the header that opens the API."""
         return {"Authorization": f"Bearer {self.token}"}

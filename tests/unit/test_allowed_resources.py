@@ -10,7 +10,7 @@ import pytest
 from jobs import spec
 from jobs.allowed_resources import Allowed, check
 from jobs.assessment import Context, Outcome, assess
-from jobs.policy import Limits
+from jobs.policy_rules import PolicyRules, rules_of_limits
 from tests.support import samples
 
 PROJECT = "vision-research"
@@ -67,11 +67,11 @@ def test_another_project_is_an_error_whatever_else_is_allowed() -> None:
 
 
 def test_assess_refuses_it() -> None:
-    limits = Limits(ask_over_usd=Decimal(10**6), refuse_over_usd=None, regions=())
+    policy = PolicyRules(rules_of_limits(Decimal(10**6)))
     asked, hour = submission(project="speech-research"), timedelta(hours=1)
 
-    refused = assess(asked, Context(limits=limits, allowed=Allowed(frozenset({PROJECT}))), expected=hour)
-    free = assess(asked, Context(limits=limits), expected=hour)
+    refused = assess(asked, Context(policy=policy, allowed=Allowed(frozenset({PROJECT}))), expected=hour)
+    free = assess(asked, Context(policy=policy), expected=hour)
 
     assert refused.outcome is Outcome.REFUSED
     assert {finding.code for finding in refused.errors} - {finding.code for finding in free.errors} == {

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from jobs.assessment import Alternative, Context, Outcome, assess
-from jobs.policy import Limits
+from jobs.policy_rules import PolicyRules, rules_of_limits
 from jobs.spec import Submission, read
 from jobs.strategies import STRATEGIES
 
-CONTEXT = Context(limits=Limits(Decimal(10_000), None, ()))
+CONTEXT = Context(policy=PolicyRules(rules_of_limits(Decimal(10_000))))
 DAY = timedelta(days=1)
 
 
@@ -103,11 +103,13 @@ class TestAssessment:
         assert (found.estimate, found.outcome, len(found.alternatives)) == (None, None, 5)
 
     def test_refuses_asks_or_allows(self) -> None:
-        open_limits, strict = Limits(Decimal(10**9), None, ()), Limits(Decimal(0), Decimal(1), ())
+        limits = (Decimal(10**9), None), (Decimal(0), None), (Decimal(0), Decimal(1))
 
         outcomes = [
-            assess(submission("n1-standard-4"), Context(limits=limits), expected=DAY).outcome
-            for limits in (open_limits, Limits(Decimal(0), None, ()), strict)
+            assess(
+                submission("n1-standard-4"), Context(policy=PolicyRules(rules_of_limits(*each))), expected=DAY
+            ).outcome
+            for each in limits
         ]
 
         assert outcomes == [Outcome.ALLOWED, Outcome.NEEDS_APPROVAL, Outcome.REFUSED]

@@ -11,7 +11,7 @@ from hypothesis import strategies as some
 from jobs import budget
 from jobs.assessment import Context, Outcome, assess
 from jobs.budget import BudgetLeft, Passing
-from jobs.policy import Limits
+from jobs.policy_rules import PolicyRules, rules_of_limits
 from jobs.spec import Severity
 from tests.unit.test_assessment import submission
 
@@ -69,7 +69,9 @@ def test_a_stopping_budget_is_never_passed(limit: Decimal, spent: Decimal, commi
 
 
 def test_an_assessment_holds_the_jobs_of_a_sweep_together_against_the_budget() -> None:
-    context = Context(limits=Limits(Decimal(10**6), None, ()), budgets=(replace(VISION, passing=Passing.STOP),))
+    context = Context(
+        policy=PolicyRules(rules_of_limits(Decimal(10**6))), budgets=(replace(VISION, passing=Passing.STOP),)
+    )
     job = submission("n1-standard-4")
     one = assess(job, context, expected=timedelta(hours=1))
 

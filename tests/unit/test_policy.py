@@ -9,12 +9,17 @@ import pytest
 from jobs import policy
 from jobs.assessment import Assessment, Outcome, outcome_of
 from jobs.cost import Estimate, Line
-from jobs.policy import Limits
+from jobs.policy_rules import PolicyRules, match_rules, rules_of_limits
 from jobs.spec import Finding, PersistentResource, Severity, Submission, read
 from jobs.strategies import KnownResource, check
 
-OPEN = Limits(ask_over_usd=Decimal(1000), refuse_over_usd=None, regions=())
+OPEN = PolicyRules(rules_of_limits(Decimal(1000)))
 LINE = Line("n1-standard-4", Decimal(1), "machine", Decimal("0.25"), "vertex_training", "a price list")
+
+
+def only_in(*regions: str) -> PolicyRules:
+    """A policy that allows these regions; none: all."""
+    return PolicyRules(rules_of_limits(Decimal(1000), None, regions))
 
 
 def submission(region: str = "us-central1", **pool: Any) -> Submission:
@@ -45,15 +50,15 @@ def costs(usd: str | None) -> Estimate:
 def decide(
     job: Submission | None = None,
     usd: str | None = "10",
-    limits: Limits = OPEN,
+    rules: PolicyRules = OPEN,
     *,
     estimate: Estimate | None = None,
     **known: Any,
 ) -> Assessment:
     """Assess a job that costs so much; `known` are the severities and resources of its context."""
     job, cost = job or submission(), estimate or costs(usd)
-    findings = (*check(job, **known), *policy.check(job, cost, limits))
-    return Assessment(job, findings, limits, cost, outcome_of(findings))
+    findings = (*check(job, **known), *policy.decide(job, match_rules(rules, job, cost)).findings)
+    return Assessment(job, findings, rules, cost, outcome_of(findings))
 
 
 def finding(decision: Assessment, code: str) -> Finding:
@@ -99,7 +104,7 @@ class TestOutcome:
         assert decide(submission(replicaCount="2"), usd=None).outcome is Outcome.REFUSED
 
     def test_keeps_every_finding_not_only_the_worst(self) -> None:
-        decision = decide(submission("europe-west4", replicaCount="2"), None, replace(OPEN, regions=("us-central1",)))
+        decision = decide(submission("europe-west4", replicaCount="2"), None, only_in("us-central1"))
 
         codes = {each.code for each in decision.findings}
         assert "region_not_allowed" in codes
@@ -112,9 +117,9 @@ class TestCost:
         [("0", "allow"), ("100", "allow"), ("100.01", "ask"), ("500", "ask"), ("500.01", "refuse")],
     )
     def test_is_weighed_against_both_limits(self, usd: str, outcome: str) -> None:
-        limits = Limits(ask_over_usd=Decimal(100), refuse_over_usd=Decimal(500), regions=())
+        rules = PolicyRules(rules_of_limits(Decimal(100), Decimal(500)))
 
-        assert decide(usd=usd, limits=limits).outcome == outcome
+        assert decide(usd=usd, rules=rules).outcome == outcome
 
     def test_without_an_upper_limit_is_never_refused(self) -> None:
         assert decide(usd="999999999").outcome is Outcome.NEEDS_APPROVAL
@@ -133,7 +138,9 @@ class TestCost:
         assert "expected to cost $2,000.00 and costs at most $2,500.00." in message
 
     def test_over_the_refusing_limit_says_what_to_do(self) -> None:
-        found = finding(decide(limits=replace(OPEN, refuse_over_usd=Decimal(5))), "over_refuse_limit")
+        rules = PolicyRules(rules_of_limits(Decimal(1000), Decimal(5)))
+
+        found = finding(decide(rules=rules), "over_refuse_limit")
 
         assert "The team refuses jobs over $5.00." in found.message
         assert "another strategy" in found.remedy
@@ -162,10 +169,10 @@ class TestRegion:
         ],
     )
     def test_must_be_one_of_the_team(self, allowed: tuple[str, ...], region: str, outcome: str) -> None:
-        assert decide(submission(region), limits=replace(OPEN, regions=allowed)).outcome == outcome
+        assert decide(submission(region), rules=only_in(*allowed)).outcome == outcome
 
     def test_refused_names_those_that_may_be_used(self) -> None:
-        decision = decide(submission("europe-west4"), limits=replace(OPEN, regions=("us-central1", "us-east4")))
+        decision = decide(submission("europe-west4"), rules=only_in("us-central1", "us-east4"))
 
         found = finding(decision, "region_not_allowed")
         assert found.message == "The team may not use europe-west4."

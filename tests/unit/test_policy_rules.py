@@ -13,20 +13,24 @@ from pydantic import ValidationError
 from jobs import policy
 from jobs.budget import BudgetLeft
 from jobs.cost import Estimate
-from jobs.policy import Limits, decide, rules_of
-from jobs.policy_rules import RULES, Rule
+from jobs.policy import Decision
+from jobs.policy_rules import RULES, PolicyRules, Rule, match_rules, rules_of_limits
 from jobs.policy_words import describe
-from jobs.spec import Severity
+from jobs.spec import Severity, Submission
 from tests.support import samples
 from tests.unit.test_policy import costs
 
 JOB = samples.submission(name="train", labels={"team": "vision", "cost-center": "7"}, replicas=1)
-ANYONE = Limits(Decimal(0), None, ())
 NOVEMBER = date(2026, 11, 1)
 
 
-def policy_of(*rules: Rule, **changes: Any) -> Limits:
-    return replace(ANYONE, rules=rules, version=7, **changes)
+def policy_of(*rules: Rule) -> PolicyRules:
+    return PolicyRules(rules, version=7)
+
+
+def decide(job: Submission, estimate: Estimate, rules: PolicyRules, **known: Any) -> Decision:
+    """What policy says of a job."""
+    return policy.decide(job, match_rules(rules, job, estimate, **known))
 
 
 def outcome(rule: Rule, estimate: Estimate | None = None, **known: Any) -> bool:
@@ -147,17 +151,19 @@ AMOUNTS = st.none() | st.decimals(0, 1000, places=2)
 REGIONS = st.lists(st.sampled_from(["us-central1", "europe-west4", "us-east4"]), max_size=2, unique=True).map(tuple)
 
 
-def old_outcome(region: str, estimate: Estimate, limits: Limits) -> set[str]:
+def old_outcome(
+    region: str, estimate: Estimate, ask: Decimal, refuse: Decimal | None, regions: tuple[str, ...]
+) -> set[str]:
     """What the three limits said of a job before there were rules: codes, without the cost of a region's refusal."""
-    if limits.regions and region not in limits.regions:
+    if regions and region not in regions:
         return {"region_not_allowed"}
     least, most = estimate.expected_usd, estimate.most_usd
     known = most if most is not None else least
-    if limits.refuse_over_usd is not None and known is not None and known > limits.refuse_over_usd:
+    if refuse is not None and known is not None and known > refuse:
         return {"over_refuse_limit"}
     if least is None or most is None:
         return {"cost_unknown"}
-    return {"over_ask_limit"} if most > limits.ask_over_usd else set()
+    return {"over_ask_limit"} if most > ask else set()
 
 
 @given(
@@ -173,13 +179,13 @@ def test_old_limits_and_the_rules_that_replace_them_agree(
 ) -> None:
     expected, high, until = usd
     estimate = replace(costs("0"), expected_usd=expected, low_usd=expected, high_usd=high, until_timeout_usd=until)
-    limits, job = Limits(ask, refuse, regions), samples.submission(region=region)
-    saved = replace(limits, rules=RULES.validate_python(RULES.dump_python(rules_of(limits), mode="json")), version=1)
+    job, rules = samples.submission(region=region), rules_of_limits(ask, refuse, regions)
+    saved = RULES.validate_python(RULES.dump_python(rules, mode="json"))
 
-    before = old_outcome(region, estimate.times(jobs), limits)
+    before = old_outcome(region, estimate.times(jobs), ask, refuse, regions)
 
-    assert {each.code for each in policy.check(job, estimate, limits, jobs=jobs)} == before
-    assert {each.code for each in policy.check(job, estimate, saved, jobs=jobs)} == before
+    for each in (PolicyRules(rules), PolicyRules(saved, version=1)):
+        assert {found.code for found in decide(job, estimate, each, jobs=jobs).findings} == before
 
 
 @pytest.mark.parametrize(

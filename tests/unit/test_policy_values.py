@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from jobs.policy_rules import Facts, Rule, facts_of
-from jobs.policy_values import Filled, fill
+from jobs.policy import Filled, fill
+from jobs.policy_rules import PolicyRules, Rule, match_rules
 from jobs.policy_words import describe
 from jobs.spec import Severity, Submission
 from tests.support import samples
@@ -22,12 +22,8 @@ ALL = Rule(
 KINDS = ["custom_job", "hyperparameter_tuning_job", "training_pipeline"]
 
 
-def facts(submission: Submission) -> Facts:
-    return facts_of(submission, costs("10"))
-
-
-def filled(submission: Submission, *rules: Rule) -> Filled:
-    return fill(submission, rules, facts(submission), version=7)
+def filled(submission: Submission, *rules: Rule, usd: str = "10") -> Filled:
+    return fill(submission, match_rules(PolicyRules(rules, version=7), submission, costs(usd)))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -81,7 +77,7 @@ def test_conditions_hold_as_for_other_rules() -> None:
     cheap = Rule(outcome="set", set_labels=["tier=cheap"])
 
     assert filled(JOB, dear, cheap).submission.job.labels["tier"] == "dear"
-    assert fill(JOB, (dear, cheap), facts_of(JOB, costs("5"))).submission.job.labels["tier"] == "cheap"
+    assert filled(JOB, dear, cheap, usd="5").submission.job.labels["tier"] == "cheap"
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,15 @@ def restart(minutes: float) -> JobEvent:
     return JobEvent(kind=JobEvent.Kind.RESTARTED, occurred_at=at(minutes), recorded_at=at(minutes), reason="preempted")
 
 
+def custom_job(*steps: tuple[float, str], before: str = "") -> list[JobEvent]:
+    """Events of the states of a pipeline's custom job."""
+    events = life(*steps)
+    events[0].from_state = before
+    for event in events:
+        event.kind = JobEvent.Kind.CUSTOM_JOB_STATE
+    return events
+
+
 PREEMPTED_ONCE = [
     *life((0, "approved"), (1, "submitting"), (2, "queued"), (5, "pending"), (10, "running"), (30, "pending")),
     restart(30),
@@ -171,3 +180,49 @@ class TestRunning:
         job = Job(running_seconds=0, running_since=at(30))
 
         assert timeline.running(job, at(29)) == timedelta()
+
+
+class TestPipelines:
+    """A pipeline stays RUNNING while its custom job waits for machines again."""
+
+    LIFE = life((0, "submitting"), (1, "pending"), (10, "running"), (60, "succeeded"))
+
+    def shown(self, spans: list[timeline.Span]) -> list[tuple[str, float, bool]]:
+        return [(span.state, (span.start - NOON) / timedelta(minutes=1), span.has_machines) for span in spans]
+
+    def test_costs_only_while_its_custom_job_has_machines(self) -> None:
+        events = [*self.LIFE, *custom_job((2, "pending"), (12, "running"), (30, "pending"), (40, "running"))]
+
+        facts = timeline.facts(events)
+
+        assert facts.running == timedelta(minutes=38)
+        assert facts.started_at == at(12)
+        assert (facts.state_since, facts.ended_at) == (at(60), at(60))
+        assert facts.custom_job_state == "running"
+        assert [span.attempt for span in timeline.billable(timeline.state_spans(events))] == [1, 2]
+
+    def test_that_waits_again_runs_not(self) -> None:
+        facts = timeline.facts([*self.LIFE[:3], *custom_job((2, "pending"), (10, "running"), (30, "queued"))])
+
+        assert (facts.running, facts.running_since) == (timedelta(minutes=20), None)
+        assert facts.state_since == at(10)
+
+    def test_that_outlives_its_custom_job_has_no_machines(self) -> None:
+        spans = timeline.state_spans([*self.LIFE, *custom_job((2, "running"), (50, "succeeded"))])
+
+        assert self.shown(spans)[2:] == [("running", 10, True), ("running", 50, False), ("succeeded", 60, True)]
+        assert [span.end for span in timeline.billable(spans)] == [at(50)]
+
+    def test_is_as_its_own_states_tell_before_its_custom_job_was_asked_for(self) -> None:
+        spans = timeline.state_spans([*self.LIFE, *custom_job((20, "running"), (30, "pending"), (45, "running"))])
+
+        assert self.shown(spans)[2:-1] == [("running", 10, True), ("pending", 30, True), ("running", 45, True)]
+
+    def test_of_which_only_the_latest_events_are_read(self) -> None:
+        later = [*custom_job((40, "running"), before="pending"), *life((60, "succeeded"))]
+
+        before = timeline.Before(at(35), "running", "running")
+        spans = timeline.state_spans(later, before)
+
+        assert self.shown(spans) == [("pending", 35, True), ("running", 40, True), ("succeeded", 60, True)]
+        assert self.shown(timeline.state_spans([], timeline.Before(at(35), "running", "pending")))[0][0] == "pending"

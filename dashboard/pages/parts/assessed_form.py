@@ -20,7 +20,7 @@ from jobs import exporter, known_quotas, observation, requests, strategies
 from jobs.assessment import Assessment, Context, Outcome, assess, has_machines
 from jobs.clock import display_now
 from jobs.models import Team
-from jobs.policy_values import SETS
+from jobs.policy import SETS
 from jobs.spec import Finding, Submission
 from jobs.strategies import Known, KnownResource, Permission
 

@@ -66,12 +66,11 @@ class Viewer:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """A link of a row; `is_main` for the one that the row needs."""
+    """A link of a row."""
 
     label: str
     page: str
     query: str = ""
-    is_main: bool = False
 
 
 @dataclass(frozen=True, slots=True)

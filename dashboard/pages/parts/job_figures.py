@@ -14,7 +14,8 @@ from jobs import timeline
 from jobs.cost.actual import for_time
 from jobs.models import Job
 from jobs.prices import recent_book
-from jobs.upkeep import standard_price, submission_of
+from jobs.timeline.holdings import find_submission
+from jobs.upkeep import standard_price
 
 PERSISTENT = "persistent"
 MAX_OF_TREND = 5
@@ -132,5 +133,5 @@ def compare_cost(job: Job, rows: Sequence[timeline.Row], cost: Decimal | None, n
 
 def _standard_price(job: Job, now: datetime) -> Decimal | None:
     """Return what an hour of the job costs on Standard; None where its body cannot be read or no price is known."""
-    submission = submission_of(job)
+    submission = find_submission(job)
     return None if submission is None else standard_price(job, submission, recent_book(now))

@@ -4,20 +4,20 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from dashboard.pages.parts.strategy_rows import PAID_FOR, StrategyRow, strategy_rows
-from jobs import requests, spec
+from jobs import requests
 from jobs.assessment import Context, assess
 from jobs.models import Job
 from jobs.requests.policy_versions import terms_of
 from jobs.spec import Submission
 from jobs.strategies import STRATEGIES
+from jobs.timeline.holdings import find_submission
 
 
 def load_submission(job: Job, now: datetime) -> tuple[Submission, Context] | None:
     """Return a request and what it is assessed with as of now; None where its text cannot be read any more."""
-    body, _ = spec.read(job.kind, job.spec)
-    if body is None:
+    submission = find_submission(job)
+    if submission is None:
         return None
-    submission = Submission(kind=job.kind, project=job.project, region=job.region, job=body)
     return submission, requests.load_context(job.team, submission, now=now, is_preview=True, has_identical=False)
 
 

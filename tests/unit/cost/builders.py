@@ -4,12 +4,22 @@ from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 
+from jobs.catalog import fee_rows, price_rows
 from jobs.cost import Estimate, PriceBook, estimate
 from jobs.spec import Submission, read
 from jobs.strategies import STRATEGIES
 
+
+def book_of(day: date) -> PriceBook:
+    """The price book of the data files without what was learned after a day; undated rows stay."""
+    prices, fees = (
+        [row for row in rows if row.as_of is None or row.as_of <= day] for rows in (price_rows(), fee_rows())
+    )
+    return PriceBook(prices, fees)
+
+
 BOOK = PriceBook.load()
-JULY = PriceBook.as_known_on(date(2026, 7, 30))
+JULY = book_of(date(2026, 7, 30))
 """The worked examples use the Spot and reservation prices of that day; newer ones exist."""
 HOUR = timedelta(hours=1)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from jobs.assessment import Context, Outcome, assess
 from jobs.catalog import MACHINES, REGIONS
-from jobs.policy import Limits
+from jobs.policy_rules import PolicyRules, rules_of_limits
 from jobs.spec import Submission
 from jobs.strategies import STRATEGIES
 from tests.unit.cost.builders import custom_job, known, pool, priced
@@ -83,9 +83,9 @@ class TestAnyJob:
 
     @given(jobs, times)
     def test_is_assessed_under_every_strategy(self, job: Submission, expected: timedelta) -> None:
-        limits = Limits(Decimal(10), Decimal(100), ("us-central1",))
+        policy = PolicyRules(rules_of_limits(Decimal(10), Decimal(100), ("us-central1",)))
 
-        found = assess(job, Context(limits=limits), expected=expected, compares=True)
+        found = assess(job, Context(policy=policy), expected=expected, compares=True)
 
         assert [each.strategy.key for each in found.alternatives] in ([], list(STRATEGIES))
         assert found.estimate is not None

@@ -77,14 +77,6 @@ class TestBook:
 
         assert [fee and fee.usd_per_hour for fee in found.values()] == [2, 1]
 
-    def test_can_forget_what_was_learned_later(self) -> None:
-        def spot_of(book: PriceBook) -> Decimal | None:
-            found = book.price("a2-highgpu-1g", region="us-central1", strategy="spot", basis="compute_engine")
-            return found and found.usd_per_hour
-
-        assert spot_of(PriceBook.as_known_on(DAY)) == Decimal("1.92802")
-        assert spot_of(PriceBook.load()) == Decimal("2.20401")
-
     def test_counts_what_the_site_recorded_before_any_file(self) -> None:
         recorded = {("n1-standard-4", "us-central1", "standard", "compute_engine"): row("3", DAY)}
         book = PriceBook([row("1", LATER)], (), recorded)

@@ -34,6 +34,7 @@ def test_each_whole_answer_counts_for_the_state_that_it_shows(scripted: Running,
 
     scripted.call("GET", f"/v1/{made['name']}")
     scripted.call("GET", f"{PARENT}/{collection}")
+    scripted.call("GET", f"{PARENT}/{collection}?readMask=name")  # shows no state
 
     assert answer_counts(scripted, listed)[-1] == (first[0], first[1] + 2)
 

@@ -61,11 +61,11 @@ class TestPage:
         assert scripted.truth()["faults"] == []
         assert scripted.call("GET", "/_emulator/capacity")["plan"] == {}
 
-    def test_chooses_stories(self, scripted: Running) -> None:
-        press(scripted, do="script", match="night*", story="oom")
+    def test_chooses_scripts(self, scripted: Running) -> None:
+        press(scripted, do="script", match="night*", script="oom")
         job = scripted.call("POST", JOBS, job_body(name="night"))
 
-        assert scripted.truth(job["name"])["jobs"][0]["story"] == "oom"
+        assert scripted.truth(job["name"])["jobs"][0]["script"] == "oom"
 
     def test_says_what_is_wrong(self, scripted: Running) -> None:
         assert "There is no custom job" in press(scripted, do="preempt", job="nobody")

@@ -312,4 +312,4 @@ class TestAgain:
             bad = emulator.call("POST", JOBS, job_body(name="bad one"))
 
             assert emulator.call("GET", "/v1/" + job["name"])["state"] == "JOB_STATE_SUCCEEDED"
-            assert emulator.truth(bad["name"])["jobs"][0]["story"] == "oom"
+            assert emulator.truth(bad["name"])["jobs"][0]["script"] == "oom"

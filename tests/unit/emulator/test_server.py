@@ -6,9 +6,9 @@ import threading
 import urllib.request
 from pathlib import Path
 
+from emulator.emulator import Emulator, Options
 from emulator.state.records import Job
 from emulator.web.server import Server, address_of, listen
-from emulator.world import Options, World
 
 SECONDS = 10
 LARGE = 16 * 2**20
@@ -17,7 +17,7 @@ LARGE = 16 * 2**20
 
 def test_a_client_that_reads_no_more_is_cut_off_when_the_server_ends(tmp_path: Path) -> None:
     bound, is_ready = listen("127.0.0.1", 0), threading.Event()
-    made = Server(World(Options(state=tmp_path, is_scripted=True)), bound, ready=is_ready.set)
+    made = Server(Emulator(Options(state=tmp_path, is_scripted=True)), bound, ready=is_ready.set)
     made.config.timeout_graceful_shutdown = 0
     thread = threading.Thread(target=made.run, args=([bound],), daemon=True)
     thread.start()
@@ -37,13 +37,13 @@ def test_a_client_that_reads_no_more_is_cut_off_when_the_server_ends(tmp_path: P
 
 
 def test_a_replica_whose_time_comes_while_the_emulator_closes_is_not_started(tmp_path: Path) -> None:
-    world = World(Options(state=tmp_path))
+    emulator = Emulator(Options(state=tmp_path))
     document = {"jobSpec": {"workerPoolSpecs": [{"containerSpec": {"imageUri": "gcr.io/p/i"}}]}, "state": "x"}
     job = Job(project="1", project_id="p", location="us-central1", id="1", seq=1, document=document)
 
     async def close_and_start() -> int:
-        await world.close()
-        world.processes.start(job, "workerpool0-0")
+        await emulator.close()
+        emulator.processes.start(job, "workerpool0-0")
         return len(asyncio.all_tasks())
 
     assert asyncio.run(close_and_start()) == 1, "the one that asks"

@@ -25,7 +25,7 @@ def study_body(**more: Any) -> dict[str, Any]:
     spec = {"metrics": [{"metricId": "m", "goal": "MAXIMIZE"}], "parameters": [parameter]}
     return {
         "displayName": "study",
-        "labels": {"emulator_script": more.pop("story", "happy")},
+        "labels": {"emulator_script": more.pop("script", "happy")},
         "studySpec": spec | more.pop("spec", {}),
         "trialJobSpec": job_body(["train"])["jobSpec"] | more.pop("job", {}),
         "maxTrialCount": 6,
@@ -72,7 +72,7 @@ class TestStudies:
         assert [trial["parameters"][0]["value"] for trial in get(scripted, made)["trials"]] == ["a", "b", "c"]
 
     def test_the_first_failure_ends_it_without_a_limit(self, scripted: Running) -> None:
-        made = scripted.call("POST", STUDIES, study_body(story="oom"))
+        made = scripted.call("POST", STUDIES, study_body(script="oom"))
         scripted.advance(10_000)
         ended = get(scripted, made)
 
@@ -81,7 +81,7 @@ class TestStudies:
         assert len(ended["trials"]) == 2
 
     def test_a_limit_allows_failures(self, scripted: Running) -> None:
-        made = scripted.call("POST", STUDIES, study_body(story="oom", maxFailedTrialCount=4))
+        made = scripted.call("POST", STUDIES, study_body(script="oom", maxFailedTrialCount=4))
         scripted.advance(10_000)
 
         states = [trial["state"] for trial in get(scripted, made)["trials"]]

@@ -21,8 +21,8 @@ from emulator.protocol.documents import Document
 from emulator.replicas.images import Images, ImageTable
 from emulator.replicas.process_runner import Limits, ProcessRunner
 from emulator.scenarios.faults import Faults
-from emulator.scenarios.story_rules import StoryRules
-from emulator.scenarios.story_runner import StoryRunner
+from emulator.scenarios.script_rules import ScriptRules
+from emulator.scenarios.script_runner import ScriptRunner
 from emulator.state.buckets import Buckets
 from emulator.state.folders import Folders
 from emulator.state.logs import Logs
@@ -49,7 +49,7 @@ class Options:
     """Images that need no command, and what runs for them (replicas.images)."""
 
 
-class World:
+class Emulator:
     """One emulator. It is the observer of its engine: tuning jobs and pipelines follow the jobs they have made."""
 
     def __init__(self, options: Options) -> None:
@@ -73,12 +73,12 @@ class World:
         lending = Lending(self.runtime, inventory)
         self._allocator = Allocator(inventory, lending)
         self.engine = Engine(self.runtime, self._allocator, self._runner_of, self, options.reclaim_spot)
-        self._story_runner = StoryRunner(self.engine)
+        self._script_runner = ScriptRunner(self.engine)
         self.processes = ProcessRunner(self.engine, self.folders, options.limits, Images(options.images))
         self.capacity_plans = CapacityPlans(self.engine, inventory)
         self.persistent_resources = PersistentResources(self.engine, inventory, lending)
-        self.story_rules = StoryRules(self.store, is_scripted=options.is_scripted)
-        self.factory = RecordFactory(self.store, inventory, lending, self.story_rules)
+        self.script_rules = ScriptRules(self.store, is_scripted=options.is_scripted)
+        self.factory = RecordFactory(self.store, inventory, lending, self.script_rules)
         self.studies = Studies(self.engine, self.factory, self.folders, self._study_changed)
         self.pipelines = Pipelines(self.engine, self.studies)
 
@@ -122,11 +122,11 @@ class World:
 
     # ------------------------------------------------------------ from one part to another
     def _runner_of(self, job: Job) -> ReplicaRunner:
-        return self._story_runner if job.story else self.processes
+        return self._script_runner if job.script else self.processes
 
     def _fire(self, record: Record, key: str) -> None:
-        if isinstance(record, Job) and key.startswith("story:"):
-            self._story_runner.fire(record, key.removeprefix("story:"))
+        if isinstance(record, Job) and key.startswith("script:"):
+            self._script_runner.fire(record, key.removeprefix("script:"))
         elif isinstance(record, Job):
             self.engine.fire(record, key)
         elif isinstance(record, PersistentResource):

@@ -1,4 +1,4 @@
-"""Lives told by stories under a clock that the test moves: the documented life of a custom job."""
+"""Lives told by scripts under a clock that the test moves: the documented life of a custom job."""
 
 import urllib.error
 from datetime import timedelta
@@ -10,9 +10,9 @@ from emulator.testing import Running
 from tests.unit.emulator.conftest import JOBS, entries, job_body, log_texts, stamp_of, state
 
 
-def submit(emulator: Running, story: str = "happy", **more: Any) -> dict[str, Any]:
-    """Create a job that plays a story."""
-    return dict(emulator.call("POST", JOBS, job_body(labels={"emulator_script": story}, **more)))
+def submit(emulator: Running, script: str = "happy", **more: Any) -> dict[str, Any]:
+    """Create a job that plays a script."""
+    return dict(emulator.call("POST", JOBS, job_body(labels={"emulator_script": script}, **more)))
 
 
 def states(emulator: Running, job: dict[str, Any]) -> list[str]:
@@ -111,7 +111,7 @@ class TestFailures:
 
         assert told["severity"] == "ERROR"
         assert told["textPayload"].endswith(
-            "RuntimeError: the story says so\n\nTo find out more about why your job exited please check the logs: "
+            "RuntimeError: the script says so\n\nTo find out more about why your job exited please check the logs: "
             f"https://console.cloud.google.com/logs/viewer?project={job['name'].split('/')[1]}"
             f"&resource=ml_job%2Fjob_id%2F{job['name'].rpartition('/')[2]}&advancedFilter="
             "resource.type%3D%22ml_job%22%0Aresource.labels.job_id%3D%22" + job["name"].rpartition("/")[2] + "%22"
@@ -155,9 +155,9 @@ class TestFailures:
         assert log_texts(scripted, job).count("Training has started.") == 1
         assert states(scripted, job)[-1] == "FAILED"
 
-    @pytest.mark.parametrize("story", ["oom", "image", "internal", "stockout", "quota-fails", "fails", "segfault"])
-    def test_the_first_answer_that_says_failed_says_why(self, scripted: Running, story: str) -> None:
-        job = submit(scripted, story)
+    @pytest.mark.parametrize("script", ["oom", "image", "internal", "stockout", "quota-fails", "fails", "segfault"])
+    def test_the_first_answer_that_says_failed_says_why(self, scripted: Running, script: str) -> None:
+        job = submit(scripted, script)
         for _ in range(4_000):
             scripted.advance(5)
             shown = document(scripted, job)
@@ -202,7 +202,7 @@ class TestFailures:
         assert len(machines - {None}) == 1
 
     @pytest.mark.parametrize(
-        ("story", "starts", "code", "words"),
+        ("script", "starts", "code", "words"),
         [
             ("segfault", 4, 3, "exited with a non-zero status of 139"),
             ("image", 0, 9, "does not have permission to access Artifact Registry repository projects/p/locations/us/"),
@@ -212,9 +212,9 @@ class TestFailures:
         ],
     )
     def test_ends_with_the_words_of_the_service(
-        self, scripted: Running, story: str, starts: int, code: int, words: str
+        self, scripted: Running, script: str, starts: int, code: int, words: str
     ) -> None:
-        job = submit(scripted, story)
+        job = submit(scripted, script)
         scripted.advance(100_000)
         error = document(scripted, job)["error"]
 
@@ -332,9 +332,9 @@ class TestCancel:
         assert ended["error"]["code"] == 1
         assert "endTime" in ended
 
-    @pytest.mark.parametrize(("story", "after"), [("cancel-races", 300), ("happy", 800)])
-    def test_may_still_end_with_success(self, scripted: Running, story: str, after: float) -> None:
-        job = submit(scripted, story)
+    @pytest.mark.parametrize(("script", "after"), [("cancel-races", 300), ("happy", 800)])
+    def test_may_still_end_with_success(self, scripted: Running, script: str, after: float) -> None:
+        job = submit(scripted, script)
         scripted.advance(after)
         scripted.call("POST", f"/v1/{job['name']}:cancel")
         scripted.advance(1_000)
@@ -381,7 +381,7 @@ class TestChoosing:
             for name, labels in (("any", {}), ("red 1", {}), ("red 2", {"team": "blue"}))
         ]
 
-        assert [facts(scripted, job)["story"] for job in made] == ["fails", "oom", "stockout"]
+        assert [facts(scripted, job)["script"] for job in made] == ["fails", "oom", "stockout"]
 
     def test_an_unknown_story_is_refused(self, scripted: Running) -> None:
         with pytest.raises(urllib.error.HTTPError) as refused:

@@ -1,0 +1,128 @@
+"""The commands of `trainboard schedule`: one function for each; each returns the exit code."""
+
+import argparse
+from argparse import Namespace
+from collections.abc import Callable
+from datetime import date
+from typing import Any
+from uuid import UUID, uuid4
+
+from trainboard_cli.commands import Connect
+from trainboard_cli.errors import SUCCEEDED, Refused
+from trainboard_cli.following import follow
+from trainboard_cli.reading import request_of
+from trainboard_cli.show import Output, moment
+from trainboard_cli.store import load_sign_in
+
+Json = dict[str, Any]
+
+
+def add_verbs(add: Callable[..., argparse.ArgumentParser], take_job: Callable[[argparse.ArgumentParser], None]) -> None:
+    """Add the commands with `add`; `take_job` adds what says which job one requests."""
+    listing = add("list", list_schedules, "the schedules of your teams")
+    listing.add_argument("--team", action="append", default=[], help="may be repeated")
+    _schedule(add("show", show, "a schedule and its newest runs"))
+    take_job(create := add("create", create_schedule, "request a job again and again"))
+    create.add_argument("--name", required=True, help="the schedule's name, unique in the team")
+    create.add_argument("--cron", required=True, help="minute, hour, day of month, month, day of week: '0 6 * * 1-5'")
+    create.add_argument("--time-zone", default="UTC", help="a name such as Europe/Berlin; UTC by default")
+    create.add_argument("--last-day", type=_day, metavar="DAY", help="the last day on which it runs: 2026-12-31")
+    create.add_argument("--overlap", action="store_true", help="run also while the run before has not ended")
+    create.add_argument("--key", default="", help="idempotency key: the same key makes the schedule once")
+    for verb in ("pause", "resume"):
+        _schedule(add(verb, change, f"{verb} a schedule")).set_defaults(verb=verb)
+    _schedule(run := add("run", run_now, "request the job of a schedule now"))
+    run.add_argument("--wait", action="store_true", help="wait for its end, and exit with its outcome")
+    run.add_argument("--key", default="", help="idempotency key: the same key requests the job once")
+    _schedule(add("delete", delete, "delete a schedule; its jobs stay"))
+
+
+def _schedule(verb: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    verb.add_argument("schedule", metavar="SCHEDULE", type=_id, help="the id of a schedule")
+    return verb
+
+
+def _id(text: str) -> str:
+    try:
+        return str(UUID(text))
+    except ValueError:
+        words = f"{text!r} is no id of a schedule; `trainboard schedule list` prints them"
+        raise argparse.ArgumentTypeError(words) from None
+
+
+def _day(text: str) -> str:
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no day, such as 2026-12-31") from None
+
+
+def list_schedules(options: Namespace, output: Output, connect: Connect) -> int:
+    """Print the schedules of the person's teams."""
+    listed = connect(*load_sign_in()).schedules()
+    found = [each for each in listed if not options.team or each["team"] in options.team]
+    output.json(found)
+    rows = [(each["id"], each["team"], each["name"], each["cron"], each["time_zone"], _next(each)) for each in found]
+    output.table(("SCHEDULE", "TEAM", "NAME", "CRON", "TIME ZONE", "NEXT RUN"), rows)
+    return SUCCEEDED
+
+
+def show(options: Namespace, output: Output, connect: Connect) -> int:
+    """Print a schedule and its newest runs."""
+    found = connect(*load_sign_in()).schedule(options.schedule)
+    output.json(found)
+    _print(output, found)
+    rows = [(moment(run["moment"]), run["outcome"], run["job"] or "-", run["message"]) for run in found["runs"]]
+    output.table(("DUE", "OUTCOME", "JOB", ""), rows)
+    return SUCCEEDED
+
+
+def create_schedule(options: Namespace, output: Output, connect: Connect) -> int:
+    """Make a schedule of the job in a file."""
+    times = {"cron": options.cron, "time_zone": options.time_zone, "last_day": options.last_day}
+    request = request_of(options) | times | {"schedule": options.name, "allows_overlap": options.overlap}
+    try:
+        made = connect(*load_sign_in()).create_schedule(request, key=options.key or uuid4().hex)
+    except Refused as refusal:
+        output.findings(options.files[0], refusal.findings)
+        raise
+    output.json(made)
+    _print(output, made)
+    return SUCCEEDED
+
+
+def change(options: Namespace, output: Output, connect: Connect) -> int:
+    """Pause or resume a schedule."""
+    found = connect(*load_sign_in()).change_schedule(options.schedule, options.verb)
+    output.json(found)
+    _print(output, found)
+    return SUCCEEDED
+
+
+def run_now(options: Namespace, output: Output, connect: Connect) -> int:
+    """Request the job of a schedule now; with --wait follow it."""
+    client = connect(*load_sign_in())
+    made = client.run_schedule(options.schedule, key=options.key or uuid4().hex)
+    job = made["job"]
+    output.json(made, is_line=options.wait)
+    output.line(f"requested {job['id']} ({job['state']})  {job['url']}")
+    return follow(client, output, job["id"]) if options.wait else SUCCEEDED
+
+
+def delete(options: Namespace, output: Output, connect: Connect) -> int:
+    """Delete a schedule."""
+    connect(*load_sign_in()).delete_schedule(options.schedule)
+    output.json({"deleted": options.schedule})
+    output.line(f"deleted {options.schedule}")
+    return SUCCEEDED
+
+
+def _print(output: Output, schedule: Json) -> None:
+    output.line(f"{schedule['id']}  {schedule['name']}: {schedule['cron']} in {schedule['time_zone']}")
+    output.line(f"next run: {_next(schedule)}")
+
+
+def _next(schedule: Json) -> str:
+    if not schedule["is_enabled"]:
+        return f"paused. {schedule['paused_because']}".strip()
+    return moment(schedule["next_at"]) if schedule["next_at"] else "none, its last day is over"

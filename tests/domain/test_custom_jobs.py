@@ -1,0 +1,144 @@
+"""A training pipeline whose machine is preempted: it stays RUNNING, and only its custom job tells that it waits."""
+
+from datetime import timedelta
+from itertools import pairwise
+
+import pytest
+
+from dashboard.queries.spending import sum_spending
+from jobs import steps, timeline
+from jobs.cost import accrued
+from jobs.models import Job, JobEvent, Scope
+from jobs.queue import rate_limit
+from jobs.upkeep import count_all
+from jobs.upkeep.audit import audit
+from tests.domain.conftest import Cloud, RequestJob, look, watch
+
+RAN, WAITED = 1800, 600
+
+
+@pytest.fixture
+def job(request_job: RequestJob, cloud: Cloud) -> Job:
+    """A pipeline on Spot that is preempted after half an hour and then waits for ten minutes."""
+    cloud.script("happy", queue_seconds=30, run_seconds=RAN, preempt_after=[RAN // 2])
+    job = request_job(kind="training_pipeline", strategy="SPOT", hours=1)
+    steps.advance(job.pk, clock=cloud.clock)
+    job.refresh_from_db()
+    return job
+
+
+def wait_until(cloud: Cloud, job: Job, state: str) -> None:
+    for _ in range(400):
+        if job.custom_job_state == state:
+            return
+        watch(cloud, job, minutes=0.5, every=15)
+    raise AssertionError(f"its custom job is {job.custom_job_state}, not {state}")
+
+
+def true_states(cloud: Cloud, job: Job) -> list[tuple[str, str]]:
+    """The states of its custom job, by the emulator's own record."""
+    found = next(each for each in cloud._emulator.truth()["jobs"] if each["owner"] == job.remote_name)
+    return [(each["state"].removeprefix("JOB_STATE_").lower(), each["at"]) for each in found["history"]]
+
+
+class TestPreemptedPipeline:
+    def test_is_billed_for_the_time_with_machines(self, job: Job, cloud: Cloud) -> None:
+        watch(cloud, job, minutes=300, every=15)
+
+        states = true_states(cloud, job)
+        moments = [(state, cloud.moment(at)) for state, at in states]
+        ran = sum(
+            (end - at for (state, at), (_, end) in pairwise(moments) if state == "running"),
+            timedelta(),
+        )
+        assert [state for state, _ in states].count("running") == 2
+        assert job.state == "succeeded"
+        assert job.running_seconds == pytest.approx(ran.total_seconds(), abs=1)
+        assert job.running_seconds < (job.ended_at - job.started_at).total_seconds()  # type: ignore[operator]
+
+    def test_waits_in_the_lane_of_vertex_ai_with_its_restart(self, job: Job, cloud: Cloud) -> None:
+        watch(cloud, job, minutes=300, every=15)
+
+        told = timeline.story(job, job.events.order_by("id"), cloud.now)
+
+        lane = next(lane for lane in told.lanes if lane.name == "Vertex AI")
+        assert [span.state for span in lane.spans][-3:] == ["running", "pending", "running"]
+        assert [mark.reason for mark in lane.marks] == ["preempted"]
+        assert told.attempts == 2
+
+    def test_says_while_it_waits_that_it_does(self, job: Job, cloud: Cloud) -> None:
+        wait_until(cloud, job, "running")
+        wait_until(cloud, job, "pending")
+
+        reason = timeline.wait_reason(job)
+        assert (job.state, job.running_since) == ("running", None)
+        assert reason is not None
+        assert reason.words == "its custom job gets machines again after a restart"
+        assert list(audit(cloud.now)) == []
+
+    def test_costs_since_a_moment_what_its_machines_ran(self, job: Job, cloud: Cloud) -> None:
+        wait_until(cloud, job, "running")
+        before = cloud.now
+        wait_until(cloud, job, "pending")
+        ran = timedelta(seconds=job.running_seconds) - (before - job.started_at)  # type: ignore[operator]
+        cloud.forward(minutes=1)
+        look(cloud)
+
+        job.refresh_from_db()
+        assert sum_spending([job], before, cloud.now).usd == accrued(job.hourly_usd, ran)
+        assert sum_spending([job], cloud.now - timedelta(seconds=1), cloud.now).usd == 0
+
+    def test_is_asked_for_once_in_a_poll_interval(self, job: Job, cloud: Cloud) -> None:
+        wait_until(cloud, job, "running")
+        before = cloud.calls()["customJobs.get"]
+        cloud.forward(seconds=30)
+        look(cloud)
+        look(cloud)
+
+        assert cloud.calls()["customJobs.get"] == before + 1
+
+    def test_keeps_what_is_known_when_its_custom_job_does_not_answer(self, job: Job, cloud: Cloud) -> None:
+        wait_until(cloud, job, "running")
+        ran_since = job.running_since
+        cloud.fail("customJobs.get", "503", times=50)
+        watch(cloud, job, minutes=300, every=30)
+
+        assert job.state == "succeeded", "the pipeline is followed without it"
+        assert job.started_at == ran_since
+        cloud.forget_faults()
+        for _ in range(6):
+            cloud.forward(minutes=1)
+            look(cloud)
+
+        job.refresh_from_db()
+        assert job.custom_job_state == "succeeded"
+        assert list(audit(cloud.now)) == []
+
+    def test_does_not_ask_beyond_the_rate_limit(self, job: Job, cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+        wait_until(cloud, job, "running")
+        before = cloud.calls()["customJobs.get"]
+        spend, left = rate_limit.spend, iter([None])
+
+        def only_the_list(*args: object, **named: object) -> None:
+            if next(left, "over") == "over":
+                raise rate_limit.OverRateLimit("No reads are left.")
+            spend(*args, **named)  # type: ignore[arg-type]
+
+        monkeypatch.setattr("jobs.queue.rate_limit.spend", only_the_list)
+        cloud.forward(seconds=30)
+        for scope_id in steps.due_scopes(cloud.now):
+            steps.observe(scope_id, clock=cloud.clock)
+
+        assert cloud.calls()["customJobs.get"] == before
+
+    def test_is_asked_for_no_more_when_it_has_ended(self, job: Job, cloud: Cloud) -> None:
+        watch(cloud, job, minutes=300, every=30)
+        sum(count_all())
+        before = cloud.calls()["customJobs.get"]
+        for _ in range(4):
+            cloud.forward(minutes=5)
+            look(cloud)
+
+        assert cloud.calls()["customJobs.get"] == before
+        assert not Scope.objects.filter(kind="training_pipeline", due_at__isnull=False).exists()
+        assert job.events.filter(kind=JobEvent.Kind.CUSTOM_JOB_STATE, to_state="succeeded").count() == 1
