@@ -27,6 +27,15 @@ WORDS: "dict[str, StrPromise]" = {
 """What a rule may weigh on a site."""
 
 
+TRANSLATED = frozenset({"unreadable", "not_permitted"})
+"""Codes of findings that a form makes in the language of the page; those of rules are English."""
+
+
+def language_of(finding: Finding) -> SafeString:
+    """Return the attribute of an element with the words of a finding: ` lang="en"`, or nothing."""
+    return SafeString("" if finding.code in TRANSLATED else ' lang="en"')
+
+
 def severity_word(severity: str) -> str:
     """Return what a rule weighs on a site as a word, as it is stored where it is none of them."""
     return str(WORDS.get(severity, severity))
@@ -36,9 +45,10 @@ def render_finding(finding: Finding | Mapping[str, Any]) -> SafeString:
     """Return a finding as HTML, be it a new one or one that was stored as JSON."""
     made = finding if isinstance(finding, Finding) else _parse(finding)
     return format_html(
-        '<div class="find {severity}">{mark}<span lang="en">{text}</span>{source}</div>',
+        '<div class="find {severity}">{mark}<span{language}>{text}</span>{source}</div>',
         severity=made.severity,
         mark=render_shape(made),
+        language=language_of(made),
         text=f"{made.message} {made.remedy}".rstrip(),
         source=_source(made),
     )

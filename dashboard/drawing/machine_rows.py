@@ -65,12 +65,13 @@ def render(machine_type: str, region: str, source: int, book: PriceBook, languag
     accelerators = accelerator_label(machine)
     return format_html(
         '<tr><td><b>{}</b> <a class="cite" href="#source-{}">{}</a>{}</td>'
-        '<td class="num">{}</td><td class="num">{}{}</td><td{}>{}{}</td>{}</tr>',
+        '<td class="num">{}</td><td class="num" data-label="{}">{}{}</td><td{}>{}{}</td>{}</tr>',
         machine_type,
         source,
         source,
         _remark(machine),
         machine.vcpu or "–",
+        _("Memory"),
         f"{machine.memory_gib:g} GB" if machine.memory_gib else "–",
         _small(_("%(size)s GB allocatable"), f"{left:.1f}") if (left := machine.allocatable_gib) else "",
         "" if accelerators or machine.local_ssd_gib else SafeString(' class="bare"'),

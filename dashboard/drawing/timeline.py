@@ -209,7 +209,7 @@ def _marks(near: list[Mark], scale: Scale) -> SafeString:
     first, last = scale.at(near[0].at), scale.at(near[-1].at)
     title = "\n".join(f"{mark.message} {local(mark.at):%H:%M:%S} {zone(mark.at)}" for mark in near)
     return format_html(
-        '<svg class="mark {}" x="{}%" overflow="visible"><title>{}</title><line y1="0" y2="30"/>'
+        '<svg class="mark {}" x="{}%" overflow="visible"><title lang="en">{}</title><line y1="0" y2="30"/>'
         '<line x2="{}%" y1="1" y2="1"/><g transform="translate(-7 -7) scale(1.2)">{}</g></svg>',
         sign,
         percent(first),

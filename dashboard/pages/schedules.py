@@ -38,7 +38,7 @@ NOT_HERE = gettext_lazy("Begin with a template or a job: each has a button that 
 ACTIONS = {
     "pause": gettext_lazy("Pause"),
     "resume": gettext_lazy("Resume"),
-    "run": gettext_lazy("Run"),
+    "run": gettext_lazy("Run now"),
     "delete": gettext_lazy("Delete"),
 }
 MAX_KEY_LENGTH = 36
@@ -156,7 +156,7 @@ def act(request: Request, pk: UUID, action: str) -> HttpResponse:
     try:
         _act(request, row, action)
     except NotAllowed as refusal:
-        messages.error(request, _("It was not requested. %(reasons)s") % {"reasons": refusal.errors})
+        messages.error(request, _("It was not requested. %(errors)s") % {"errors": refusal.errors})
         return redirect("schedule", row.pk)
     except (verbs.NotUsable, NotPermitted) as refusal:
         messages.warning(request, str(refusal))

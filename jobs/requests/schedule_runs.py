@@ -55,8 +55,7 @@ def run_now(row: Schedule, *, by: User, now: datetime, request_key: str) -> Job:
             return earlier
         if not fresh.allows_overlap and (running := unfinished_run(fresh)) is not None:
             assert running.job is not None
-            words = _("%(job)s, the run before, has not ended.")
-            raise NotUsable("", words % {"job": running.job.display_name})
+            raise NotUsable("", _("%(job)s, the run before, has not ended.") % {"job": running.job.display_name})
         (job,) = request_jobs([submission_of(fresh, now)], _asked(fresh, by, now), request_key=request_key)
         _write(fresh, _free_moment(fresh, now), Outcome.REQUESTED, f"{by.get_username()} ran it now.", now, job=job)
     return job
@@ -134,7 +133,7 @@ def _write(
 ) -> None:
     """Keep what became of a moment; with `is_told` its owner gets a message, and leads of the team where they left."""
     kept = {"made_at": now, "outcome": outcome, "message": words, "job": job}
-    _, is_new = ScheduleRun.objects.get_or_create(schedule=row, moment=moment, defaults=kept)
+    _row, is_new = ScheduleRun.objects.get_or_create(schedule=row, moment=moment, defaults=kept)
     if is_told and is_new:
         outbox.announce(
             Message.Kind.SCHEDULE,

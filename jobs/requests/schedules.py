@@ -90,8 +90,9 @@ def _check_may_be_kept(body: dict[str, Any], plan: dict[str, Any] | None, region
     if not bounds.is_storable_json([body, plan, region]):
         raise NotUsable("name", _("Its request holds characters that cannot be kept."))
     if len(region) > MAX_REGION_LENGTH:
-        words = _("The name of its region has more than %(limit)s characters.")
-        raise NotUsable("name", words % {"limit": MAX_REGION_LENGTH})
+        raise NotUsable(
+            "name", _("The name of its region has more than %(limit)s characters.") % {"limit": MAX_REGION_LENGTH}
+        )
 
 
 def change_schedule(row: Schedule, times: Times, *, by: User, now: datetime) -> Schedule:

@@ -12,6 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
 from jobs.models import JobEvent
 from jobs.states import WAITING_AT_VERTEX
 from jobs.timeline.spans import Span, state_spans
@@ -23,16 +26,16 @@ ATTEMPT_RUNS = "Job is running."
 SAME = timedelta(seconds=90)
 """Shorter than provisioning takes, so at Vertex AI two restarts of one job are never this close."""
 CAUSES = {
-    "preempted": "machine preempted (Spot)",
-    "stockout": "the region was out of capacity",
-    "internal": "internal error of Vertex AI",
-    "job_retry": "a replica kept failing",
-    "maintenance": "moved by maintenance",
-    "worker_restart": "Vertex AI had stopped it, as by an eviction",
-    "replica_unknown": "Vertex AI had stopped it",
-    "worker_exit": "it had ended with an error",
+    "preempted": gettext_lazy("machine preempted (Spot)"),
+    "stockout": gettext_lazy("the region was out of capacity"),
+    "internal": gettext_lazy("internal error of Vertex AI"),
+    "job_retry": gettext_lazy("a replica kept failing"),
+    "maintenance": gettext_lazy("moved by maintenance"),
+    "worker_restart": gettext_lazy("Vertex AI had stopped it, as by an eviction"),
+    "replica_unknown": gettext_lazy("Vertex AI had stopped it"),
+    "worker_exit": gettext_lazy("it had ended with an error"),
 }
-NO_CAUSE = "Vertex AI does not say why"
+NO_CAUSE = gettext_lazy("Vertex AI does not say why")
 LAST_MOMENT = timedelta(microseconds=1)
 """The line that tells the end of a replica is the last of its old start; lines are known to the microsecond."""
 
@@ -162,12 +165,12 @@ def attempts(
 def cause_of(restart: JobEvent, learned: Mapping[str, str]) -> str:
     """Why it was restarted, in a few words; a cause that was learned later replaces the guess."""
     reason = learned.get(restart.once_key)
-    words = CAUSES.get(reason or restart.reason, NO_CAUSE)
+    words = str(CAUSES.get(reason or restart.reason, NO_CAUSE))
     if restart.reason in {"worker_exit", "job_retry"} and restart.detail.get("exit_code") is not None:
-        who = "it" if restart.detail.get("replica") else "a replica"
-        return f"{who} had ended with exit code {restart.detail['exit_code']}"
+        one, any_one = _("it had ended with exit code %(code)s"), _("a replica had ended with exit code %(code)s")
+        return (one if restart.detail.get("replica") else any_one) % {"code": restart.detail["exit_code"]}
     is_guess = reason is None and not restart.detail.get("is_certain", True)
-    return f"most likely {words}" if is_guess and words != NO_CAUSE else words
+    return _("most likely %(cause)s") % {"cause": words} if is_guess and words != str(NO_CAUSE) else words
 
 
 def _beginning(moment: datetime, free: list[datetime]) -> datetime:

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from django.utils.translation import gettext as _
+
 from jobs.models import Job, JobEvent, Trial
 from jobs.timeline.replicas import Lane, Mark
 from jobs.timeline.spans import Span
@@ -60,7 +62,7 @@ def _lane(job: Job, trial: Trial, marks: tuple[Mark, ...]) -> Lane:
         end = named[-1].end or named[-1].start
         named.append(Span(trial.state, end, end))
     note = "" if job.is_finished else wait_words(job, trial)
-    return Lane(f"trial {trial.trial_id}", tuple(named), marks, of_trial=True, note=note)
+    return Lane(_("trial %(trial)s") % {"trial": trial.trial_id}, tuple(named), marks, of_trial=True, note=note)
 
 
 def _merged(trials: Sequence[Trial], now: datetime) -> tuple[Span, ...]:
@@ -78,6 +80,8 @@ def _merged(trials: Sequence[Trial], now: datetime) -> tuple[Span, ...]:
 def _to_come(job: Job, study: Study) -> Lane:
     """Return the lane of the trials that wait for a place among the parallel ones."""
     first, last = len(study.trials) + 1, study.most
-    name = f"trial {last}" if first == last else f"trials {first}–{last}"
+    name = _("trial %(trial)s") % {"trial": last}
+    if first != last:
+        name = _("trials %(first)s–%(last)s") % {"first": first, "last": last}
     since = job.started_at or job.submitted_at or job.requested_at
     return Lane(name, (Span("QUEUED", since, None),), of_trial=True, note=to_come_words(study))

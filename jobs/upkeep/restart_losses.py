@@ -82,5 +82,5 @@ def _lost(job: Job, events: Sequence[JobEvent], metrics: JobMetrics | None) -> L
     losses = [(row.cause, row.loss.time) for row in rows if row.loss is not None]
     return Lost(
         sum((time for _, time in losses), timedelta()),
-        sum((time for cause, time in losses if cause == PREEMPTED), timedelta()),
+        sum((time for cause, time in losses if cause == str(PREEMPTED)), timedelta()),
     )

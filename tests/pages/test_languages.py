@@ -14,10 +14,12 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from dashboard.access.reader import FILES, zone_names
-from jobs.models import Schedule, ScheduleRun
-from tests.pages.conftest import MakeJob, SignIn
+from jobs.models import Job, Schedule, ScheduleRun, Trial
+from tests.pages.conftest import MakeJob, SignIn, fields_of
 from tests.pages.test_every_address import ACCESS, NO_ONE, address_of, keys, patterns
+from tests.support.clock import Clock
 from tests.support.pseudo import pseudo_language
+from tests.support.written_log import Log
 
 __all__ = ["keys"]
 pytestmark = pytest.mark.django_db
@@ -41,6 +43,7 @@ NAMES = frozenset(
 """Words that stand in translated texts and are names too."""
 STAYS = frozenset({"First name", "Last name"})
 """Labels that Django translates, though not into the language of the test."""
+EXAMPLE = "/jobs/new/?example=1"
 STATES = ("running", "queued", "pending", "succeeded", "failed", "cancelled", "submit_failed")
 
 
@@ -105,21 +108,36 @@ def test_every_text_of_a_template_is_marked(path: Path) -> None:
 
 
 @pytest.fixture
-def drawn(keys: dict[str, Any], make_job: MakeJob) -> list[str]:
-    """Return what the crawl asks for: every address with a page, and the pages of a job in each state."""
-    jobs = [make_job(state) for state in STATES]
+def study(make_job: MakeJob, clock: Clock) -> Job:
+    """A study with a trial in each state that has machines."""
+    job = make_job("running", kind="hyperparameter_tuning_job", hours=0.01)
+    for number, state in enumerate(("SUCCEEDED", "INFEASIBLE", "ACTIVE"), 1):
+        Trial.objects.create(
+            job=job, trial_id=str(number), state=state, parameters={"learning-rate": number / 1000},
+            metrics={"accuracy": 0.9} if state == "SUCCEEDED" else {}, started_at=clock.now,
+            ended_at=None if state == "ACTIVE" else clock.now + timedelta(minutes=3),
+        )  # fmt: skip
+    return job
+
+
+@pytest.fixture
+def drawn(keys: dict[str, Any], make_job: MakeJob, study: Job, restarted: Log) -> list[str]:
+    """Return what the crawl asks for: every address with a page, and pages of jobs in many states."""
+    jobs = [*(make_job(state) for state in STATES), restarted.job, study]
     schedule = Schedule.objects.get()
     for number, outcome in enumerate(ScheduleRun.Outcome.values):
         at = schedule.created_at - timedelta(days=number)
         ScheduleRun.objects.create(schedule=schedule, moment=at, made_at=at, outcome=outcome)
     served = [each for each in patterns() if ACCESS[str(each.name)].get != NO_ONE]
-    addresses = [address_of(each, keys) for each in served]
-    return [*(each for each in addresses if not each.endswith(FILES)), *(f"/jobs/{job.pk}/" for job in jobs)]
+    addresses = [each for each in (address_of(each, keys) for each in served) if not each.endswith(FILES)]
+    further = [f"/studies/{study.pk}/", f"/compare/?a={jobs[0].pk}&b={jobs[3].pk}", EXAMPLE]
+    return [*addresses, *(f"/jobs/{job.pk}/" for job in jobs), *further]
 
 
 def pages(client: Client, addresses: list[str]) -> dict[str, str]:
-    """Return {address: HTML} of the pages among the answers."""
+    """Return {address: HTML} of the pages among the answers, and the check of the example as it is typed."""
     answers = {each: client.get(each) for each in addresses}
+    answers["/jobs/new/check/"] = client.post("/jobs/new/check/", fields_of(answers[EXAMPLE].content.decode()))
     return {
         address: answer.content.decode()
         for address, answer in answers.items()
@@ -130,7 +148,7 @@ def pages(client: Client, addresses: list[str]) -> dict[str, str]:
 def words_of(texts: Iterable[str]) -> set[str]:
     """Return the words of texts as they are looked up, without placeholders and elements."""
     plain = (re.sub(r"%\(\w+\)s|<[^>]*>", " ", text) for text in texts)
-    return {word.lower() for text in plain for word in re.findall(r"(?<![\w.-])[A-Za-z][a-z]{2,}(?![\w-])", text)}
+    return {word.lower() for text in plain for word in re.findall(r"(?<![\w./-])[A-Za-z][a-z]{2,}(?![\w/-])", text)}
 
 
 def english_in(html: str, known: set[str]) -> list[str]:
