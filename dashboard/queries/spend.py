@@ -89,8 +89,8 @@ class MonthView:
     before: dict[date, Decimal]
     groups: Sequence[GroupSpend]
     budgets: Sequence[BudgetLine]
-    idle: Sequence[GroupSpend]
-    """What stood idle of persistent resources, by resource."""
+    idle: Mapping[str, Decimal]
+    """What stood idle of persistent resources, by the name of the team that pays for it."""
     burn: Burn
     saved_usd: Decimal
     preemptions: int
@@ -103,11 +103,11 @@ def last_day(month: date) -> date:
 
 
 def get_month(teams: Sequence[Team], month: date, of: str, now: datetime) -> MonthView:
-    """Return a month of these teams, with its groups by the dimension `of`; seven queries at most."""
+    """Return a month of these teams, with its groups by the dimension `of`; six queries at most."""
     keys = [team.pk for team in teams]
     before = month_of(month - DAY)
     days = _list_days(keys, before, last_day(month))
-    totals = _get_totals(keys, month, before)
+    totals, idle = _get_totals(keys, month, before)
     is_current = month == month_of(now)
     begun = [month + DAY * at for at in range((min(last_day(month), now.date()) - month).days + 1)]
     burn = _get_burn(keys) if is_current else Burn()
@@ -123,7 +123,7 @@ def get_month(teams: Sequence[Team], month: date, of: str, now: datetime) -> Mon
         before={day: sum(found.values(), Decimal(0)) for day, found in days.items() if day < month},
         groups=list_groups(teams, month, of),
         budgets=list_budgets(teams, now) if is_current else (),
-        idle=list_groups(teams, month, Dimension.RESOURCE),
+        idle=idle,
         burn=burn,
         saved_usd=_usd(totals["saved"]),
         preemptions=totals["preemptions"],
@@ -152,10 +152,14 @@ def _list_days(keys: Sequence[int], since: date, until: date) -> dict[date, dict
     return found
 
 
-def _get_totals(keys: Sequence[int], month: date, before: date) -> Counter[str]:
-    """Return the kept sums of all jobs of these teams: US cents, jobs and preemptions; one query."""
+def _get_totals(keys: Sequence[int], month: date, before: date) -> tuple[Counter[str], dict[str, Decimal]]:
+    """Return the kept sums of these teams: US cents, jobs and preemptions; and what each paid for idle replicas.
+
+    One query.
+    """
     of_team = {"team": OuterRef("pk")}
     spent = MonthSpend.objects.filter(**of_team, dimension=Dimension.ALL)
+    idle = MonthSpend.objects.filter(**of_team, dimension=Dimension.RESOURCE, month=month).order_by().values("team")
     figures = MonthFigures.objects.filter(**of_team, month=month).order_by().values("team")
     sums = {
         "cents": spent.filter(month=month).values("cents")[:1],
@@ -164,12 +168,16 @@ def _get_totals(keys: Sequence[int], month: date, before: date) -> Counter[str]:
         "committed": Committed.objects.filter(**of_team, dimension=Dimension.ALL).values("cents")[:1],
         "saved": figures.values(sum=Sum("saved_cents")),
         "preemptions": figures.values(sum=Sum("preemptions")),
+        "idle": idle.values(sum=Sum("cents")),
     }
     rows = Team.objects.filter(pk__in=keys).annotate(**{f"sum_{name}": Subquery(rows) for name, rows in sums.items()})
     totals: Counter[str] = Counter()
-    for row in rows.values(*(f"sum_{name}" for name in sums)):
+    idle_usd: dict[str, Decimal] = {}
+    for row in rows.order_by("name").values("name", *(f"sum_{name}" for name in sums)):
         totals.update({name: row[f"sum_{name}"] or 0 for name in sums})
-    return totals
+        if row["sum_idle"]:
+            idle_usd[row["name"]] = _usd(row["sum_idle"])
+    return totals, idle_usd
 
 
 def list_groups(teams: Sequence[Team], month: date, of: str) -> list[GroupSpend]:

@@ -119,10 +119,10 @@ class TestPersistentResources:
             page = browser.get("/spend/?of=strategy").content.decode()
 
         spent, hour = Decimal(cents(20)) / 100, Decimal(cents(2)) / 100
-        assert f"Idle persistent resource night-shift in us-central1: ${spent}" in text_in(page, "where")
+        assert f"Idle persistent resources of vision: ${spent}" in text_in(page, "where")
         text = " ".join(text_in(page, "content").split())
         assert f"${spent} spent 0 jobs" in text
-        assert f"${hour:.2f} per hour now 0 running, 1 persistent resource" in text
+        assert f"${hour:.2f} per hour now 0 running, 1 resource" in text
         lines = browser.get("/spend/spend.csv").content.decode().splitlines()
         assert f"2026-03,resource,night-shift in us-central1,{spent},0,0" in lines
 
@@ -141,8 +141,8 @@ class TestPersistentResources:
         neighbours = Team.objects.create(name="neighbours", project=team.project)
         for visitor in (stranger, person("neighbour", neighbours, "engineer")):
             page = text_of(signed_in(visitor).get("/spend/"))
-            assert "night-shift" not in page
-            assert "1 persistent resource" not in page
+            assert "Idle persistent resources" not in page
+            assert "1 resource" not in page
 
 
 class TestBudgets:
