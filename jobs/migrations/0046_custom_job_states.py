@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0045_language'),
+        ('jobs', '0044_schedules'),
     ]
 
     operations = [

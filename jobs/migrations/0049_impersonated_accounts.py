@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0047_resource_spending'),
+        ('jobs', '0048_language'),
     ]
 
     operations = [
