@@ -168,7 +168,7 @@ CACHES = {
 }
 
 LANGUAGE_CODE = "en"
-LANGUAGES = [("en", "English"), ("es", "Español"), ("pt", "Português"), ("id", "Bahasa Indonesia")]
+LANGUAGES = [("en", "English"), ("es", "Español"), ("pt-br", "Português (Brasil)"), ("id", "Bahasa Indonesia")]
 LOCALE_PATHS = [BASE_DIR / "dashboard" / "locale"]
 FORMAT_MODULE_PATH = ["dashboard.formats"]
 TIME_ZONE = env.text("TRAINBOARD_TIME_ZONE", "UTC")

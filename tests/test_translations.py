@@ -9,11 +9,12 @@ from pathlib import Path
 import polib
 import pytest
 from django.conf import settings
+from django.utils.translation import to_locale
 
 from tests.support.pseudo import extract
 
 ROOT = Path(settings.BASE_DIR)
-CODES = [code for code, _name in settings.LANGUAGES if code != "en"]
+CODES = [to_locale(code) for code, _name in settings.LANGUAGES if code != "en"]
 PLACEHOLDER = re.compile(r"%\(\w+\)s|{\w*}|%%")
 ELEMENT = re.compile(r"</?[a-z]+[^>]*>")
 REFUSALS = frozenset(

@@ -196,7 +196,7 @@ class TestWhichLanguage:
         client = signed_in(owner)
 
         assert language_of(client) == "en"
-        assert language_of(client, **{"accept-language": "pt-BR,pt;q=0.9,en;q=0.8"}) == "pt"
+        assert language_of(client, **{"accept-language": "pt-BR,pt;q=0.9,en;q=0.8"}) == "pt-br"
         assert language_of(client, **{"accept-language": "de,fr;q=0.9"}) == "en"
 
     def test_is_what_the_person_has_chosen_in_every_browser(
