@@ -44,7 +44,7 @@ class ProfileForm(Existing):
     class Meta:
         model = User
         fields = ("first_name", "last_name")
-        labels = {"first_name": "First name", "last_name": "Last name"}
+        labels = {"first_name": _("First name"), "last_name": _("Last name")}
 
     time_zone = forms.ChoiceField(label=_("Time zone"), required=False)
     language = forms.ChoiceField(
