@@ -41,8 +41,6 @@ NAMES = frozenset(
     "trainboard vertex gcloud python curl rest slack google cloud disk pod min".split()
 )
 """Words that stand in translated texts and are names too."""
-STAYS = frozenset({"First name", "Last name"})
-"""Labels that Django translates, though not into the language of the test."""
 EXAMPLE = "/jobs/new/?example=1"
 STATES = ("running", "queued", "pending", "succeeded", "failed", "cancelled", "submit_failed")
 
@@ -154,7 +152,7 @@ def words_of(texts: Iterable[str]) -> set[str]:
 def english_in(html: str, known: set[str]) -> list[str]:
     """Return the texts of a page that have a word which is translated elsewhere, or that read as a sentence."""
     texts = (" ".join(text.split()) for _, text in texts_of(html))
-    own = (text for text in texts if text not in STAYS and text.replace(" ", "_") not in zone_names())
+    own = (text for text in texts if text.replace(" ", "_") not in zone_names())
     return [text for text in own if ENGLISH.search(text) or words_of([text]) & known]
 
 
