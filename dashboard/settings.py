@@ -158,13 +158,10 @@ LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "board"
 LOGOUT_REDIRECT_URL = "login"
 
+LOCAL_CACHE = "django.core.cache.backends.locmem.LocMemCache"
 CACHES = {
-    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
-    "rows": {
-        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
-        "LOCATION": "rows",
-        "OPTIONS": {"MAX_ENTRIES": 5_000},  # about 15 MB
-    },
+    "default": {"BACKEND": LOCAL_CACHE},
+    "rows": {"BACKEND": LOCAL_CACHE, "LOCATION": "rows", "OPTIONS": {"MAX_ENTRIES": 5_000}},  # about 15 MB
 }
 
 LANGUAGE_CODE = "en"

@@ -93,13 +93,9 @@ class Job(models.Model):
 
     # The most that it may cost, and up to what it may cost without another approval; empty where no price was known.
     max_usd = models.DecimalField(
-        max_digits=14,
-        decimal_places=2,
-        null=True,
-        blank=True,
-        db_column="judged_usd",
+        max_digits=14, decimal_places=2, null=True, blank=True, db_column="judged_usd",
         help_text="The most that may be spent, as assessed last.",
-    )
+    )  # fmt: skip
     limit_usd = models.DecimalField(
         max_digits=14, decimal_places=2, null=True, blank=True, help_text="The team's limit that it was compared with."
     )
