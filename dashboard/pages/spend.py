@@ -59,7 +59,7 @@ def spend_csv(request: Request) -> HttpResponse:
 
 
 def _records(teams: list[Team], month: date) -> Iterator[tuple[Any, ...]]:
-    for of in ("team", *DIMENSIONS):
+    for of in ("team", *DIMENSIONS, "resource"):
         for row in list_groups(teams, month, of):
             yield (f"{month:%Y-%m}", of, row.name or row.value, row.usd, row.jobs, row.before_usd)
 

@@ -11,14 +11,15 @@ from decimal import Decimal
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import BigIntegerField, OuterRef, Q, Subquery, Sum
+from django.db.models import BigIntegerField, Exists, OuterRef, Q, Subquery, Sum
 from django.db.models.functions import Cast
 
 from dashboard.queries.forecast import Forecast, forecast_month
 from jobs import timeline
 from jobs.budget import BudgetLeft
 from jobs.budgets import left_of, month_of, with_sums
-from jobs.models import Budget, Committed, DaySpend, Dimension, Job, MonthFigures, MonthSpend, Team
+from jobs.models import Budget, Committed, DaySpend, Dimension, Job, MonthFigures, MonthSpend, ResourceSize, Team
+from jobs.strategies.persistent import STRATEGY
 
 MAX_GROUPS = 40
 """Rows of one table: the groups that cost most."""
@@ -40,9 +41,13 @@ class GroupSpend:
 
 @dataclass(slots=True)
 class Burn:
-    """US dollars an hour of what runs now, by strategy; `unpriced` running jobs have no known price."""
+    """US dollars an hour of what runs now, by strategy; `unpriced` running jobs have no known price.
+
+    Persistent resources count whole for the team that has created them, with what jobs hold of them.
+    """
 
     jobs: int = 0
+    resources: int = 0
     unpriced: int = 0
     by_strategy: dict[str, Decimal] = field(default_factory=dict)
 
@@ -84,6 +89,8 @@ class MonthView:
     before: dict[date, Decimal]
     groups: Sequence[GroupSpend]
     budgets: Sequence[BudgetLine]
+    idle: Mapping[str, Decimal]
+    """What stood idle of persistent resources, by the name of the team that pays for it."""
     burn: Burn
     saved_usd: Decimal
     preemptions: int
@@ -96,11 +103,11 @@ def last_day(month: date) -> date:
 
 
 def get_month(teams: Sequence[Team], month: date, of: str, now: datetime) -> MonthView:
-    """Return a month of these teams, with its groups by the dimension `of`; five queries at most."""
+    """Return a month of these teams, with its groups by the dimension `of`; six queries at most."""
     keys = [team.pk for team in teams]
     before = month_of(month - DAY)
     days = _list_days(keys, before, last_day(month))
-    totals = _get_totals(keys, month, before)
+    totals, idle = _get_totals(keys, month, before)
     is_current = month == month_of(now)
     begun = [month + DAY * at for at in range((min(last_day(month), now.date()) - month).days + 1)]
     burn = _get_burn(keys) if is_current else Burn()
@@ -116,6 +123,7 @@ def get_month(teams: Sequence[Team], month: date, of: str, now: datetime) -> Mon
         before={day: sum(found.values(), Decimal(0)) for day, found in days.items() if day < month},
         groups=list_groups(teams, month, of),
         budgets=list_budgets(teams, now) if is_current else (),
+        idle=idle,
         burn=burn,
         saved_usd=_usd(totals["saved"]),
         preemptions=totals["preemptions"],
@@ -144,10 +152,14 @@ def _list_days(keys: Sequence[int], since: date, until: date) -> dict[date, dict
     return found
 
 
-def _get_totals(keys: Sequence[int], month: date, before: date) -> Counter[str]:
-    """Return the kept sums of all jobs of these teams: US cents, jobs and preemptions; one query."""
+def _get_totals(keys: Sequence[int], month: date, before: date) -> tuple[Counter[str], dict[str, Decimal]]:
+    """Return the kept sums of these teams: US cents, jobs and preemptions; and what each paid for idle replicas.
+
+    One query.
+    """
     of_team = {"team": OuterRef("pk")}
     spent = MonthSpend.objects.filter(**of_team, dimension=Dimension.ALL)
+    idle = MonthSpend.objects.filter(**of_team, dimension=Dimension.RESOURCE, month=month).order_by().values("team")
     figures = MonthFigures.objects.filter(**of_team, month=month).order_by().values("team")
     sums = {
         "cents": spent.filter(month=month).values("cents")[:1],
@@ -156,12 +168,16 @@ def _get_totals(keys: Sequence[int], month: date, before: date) -> Counter[str]:
         "committed": Committed.objects.filter(**of_team, dimension=Dimension.ALL).values("cents")[:1],
         "saved": figures.values(sum=Sum("saved_cents")),
         "preemptions": figures.values(sum=Sum("preemptions")),
+        "idle": idle.values(sum=Sum("cents")),
     }
     rows = Team.objects.filter(pk__in=keys).annotate(**{f"sum_{name}": Subquery(rows) for name, rows in sums.items()})
     totals: Counter[str] = Counter()
-    for row in rows.values(*(f"sum_{name}" for name in sums)):
+    idle_usd: dict[str, Decimal] = {}
+    for row in rows.order_by("name").values("name", *(f"sum_{name}" for name in sums)):
         totals.update({name: row[f"sum_{name}"] or 0 for name in sums})
-    return totals
+        if row["sum_idle"]:
+            idle_usd[row["name"]] = _usd(row["sum_idle"])
+    return totals, idle_usd
 
 
 def list_groups(teams: Sequence[Team], month: date, of: str) -> list[GroupSpend]:
@@ -205,4 +221,21 @@ def _get_burn(keys: Sequence[int]) -> Burn:
             continue
         price = (timeline.trial_price(job) or Decimal(0)) * job.trials_running if tunes else job.hourly_usd
         burn.by_strategy[job.strategy] = burn.by_strategy.get(job.strategy, Decimal(0)) + price
+    for size in _list_up(keys):
+        price = _usd_per_hour(size)
+        burn.resources += 1
+        burn.by_strategy[STRATEGY.key] = burn.by_strategy.get(STRATEGY.key, Decimal(0)) + price
     return burn
+
+
+def _list_up(keys: Sequence[int]) -> list[ResourceSize]:
+    """Return the newest size of each persistent resource that these teams have created and that is up; one query."""
+    place = {name: OuterRef(name) for name in ("project", "region", "resource_id")}
+    later = ResourceSize.objects.filter(**place, pk__gt=OuterRef("pk"))
+    return list(ResourceSize.objects.filter(~Exists(later), team__in=keys, is_up=True).order_by("pk")[:MAX_BURNING])
+
+
+def _usd_per_hour(size: ResourceSize) -> Decimal:
+    """Return what all replicas of a resource cost an hour; those without a known price count nothing."""
+    pools = zip(size.resource_pools, size.replica_usd, strict=True)
+    return sum((Decimal(usd) * int(pool["replicaCount"]) for pool, usd in pools if usd is not None), Decimal(0))

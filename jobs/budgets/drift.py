@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from django.db import transaction
 
-from jobs.budgets.record import MODELS, Sums, lock_teams, sums_of
-from jobs.models import JobSpend, Team
+from jobs.budgets.record import MODELS, Spent, Sums, lock_teams, sums_of
+from jobs.models import JobSpend, ResourceSpend, Team
 
 PORTION = 1_000
 
@@ -37,9 +38,11 @@ def mend_drift() -> int:
 
 
 def _counted(team: Team) -> dict[Any, Sums]:
-    """Return the sums of the team's jobs for each model, from their rows."""
+    """Return the sums of the team's jobs and persistent resources for each model, from their rows."""
     found: dict[Any, Sums] = {model: {} for model in MODELS}
-    for row in JobSpend.objects.filter(team=team).iterator(chunk_size=PORTION):
+    of_jobs = JobSpend.objects.filter(team=team).iterator(chunk_size=PORTION)
+    spent: Iterator[Spent] = chain(of_jobs, ResourceSpend.objects.filter(team=team).iterator(chunk_size=PORTION))
+    for row in spent:
         for model, sums in sums_of((), [row]).items():
             for key, added in sums.items():
                 found[model].setdefault(key, Counter()).update(added)

@@ -14,9 +14,11 @@ from django.db.models import F
 
 from jobs import timeline
 from jobs.budgets.groups import ALL, groups_of_job, month_of
-from jobs.models import Committed, DaySpend, Dimension, Job, JobEvent, JobSpend, MonthSpend, Trial
+from jobs.models import Committed, DaySpend, Dimension, Job, JobEvent, JobSpend, MonthSpend, ResourceSpend, Trial
 from jobs.states import JobState
 
+Spent = JobSpend | ResourceSpend
+"""Rows that say what they have added to the sums."""
 Sums = dict[tuple[Any, ...], Counter[str]]
 """From the columns that name a row to what is added to its sums."""
 MODELS: dict[Any, tuple[str, ...]] = {
@@ -39,10 +41,10 @@ def record_spend(jobs: Sequence[Job], now: datetime) -> None:
     after = [_spend_of(job, changes.get(job.pk, ()), trials.get(job.pk, ()), now) for job in jobs]
     JobSpend.objects.bulk_create(after, update_conflicts=True, unique_fields=["job"], update_fields=UPDATED)
     for model, sums in sums_of(before.values(), after).items():
-        _add(model, MODELS[model], sums)
+        add_sums(model, sums)
 
 
-def sums_of(before: Iterable[JobSpend], after: Iterable[JobSpend]) -> dict[Any, Sums]:
+def sums_of(before: Iterable[Spent], after: Iterable[Spent]) -> dict[Any, Sums]:
     """Return by how much the sums of each model change when rows become others."""
     return {model: count(before, after) for model, count in zip(MODELS, (_commitments, _months, _days), strict=True)}
 
@@ -79,12 +81,12 @@ def _spend_of(job: Job, changes: Sequence[JobEvent], trials: Sequence[Trial], no
     )
 
 
-def _signed(before: Iterable[JobSpend], after: Iterable[JobSpend]) -> Iterable[tuple[int, JobSpend]]:
+def _signed(before: Iterable[Spent], after: Iterable[Spent]) -> Iterable[tuple[int, Spent]]:
     yield from ((-1, row) for row in before)
     yield from ((1, row) for row in after)
 
 
-def _commitments(before: Iterable[JobSpend], after: Iterable[JobSpend]) -> Sums:
+def _commitments(before: Iterable[Spent], after: Iterable[Spent]) -> Sums:
     sums: Sums = {}
     for sign, row in _signed(before, after):
         for dimension, value in row.groups:
@@ -92,26 +94,26 @@ def _commitments(before: Iterable[JobSpend], after: Iterable[JobSpend]) -> Sums:
     return sums
 
 
-def _months(before: Iterable[JobSpend], after: Iterable[JobSpend]) -> Sums:
+def _months(before: Iterable[Spent], after: Iterable[Spent]) -> Sums:
     sums: Sums = {}
     for sign, row in _signed(before, after):
         for month, cents in cents_by_month(row).items():
             for dimension, value in row.groups:
                 counted = sums.setdefault((row.team_id, month, dimension, value), Counter())
                 counted["cents"] += sign * cents
-                counted["jobs"] += sign
+                counted["jobs"] += sign * row.jobs
     return sums
 
 
-def cents_by_month(row: JobSpend) -> Counter[date]:
-    """Return {first day of a month: US cents} of what a job cost."""
+def cents_by_month(row: Spent) -> Counter[date]:
+    """Return {first day of a month: US cents} of what a job or a persistent resource cost."""
     months: Counter[date] = Counter()
     for day, cents in row.days.items():
         months[month_of(date.fromisoformat(day))] += cents
     return months
 
 
-def _days(before: Iterable[JobSpend], after: Iterable[JobSpend]) -> Sums:
+def _days(before: Iterable[Spent], after: Iterable[Spent]) -> Sums:
     sums: Sums = {}
     for sign, row in _signed(before, after):
         strategy = next((value for dimension, value in row.groups if dimension == Dimension.STRATEGY), "")
@@ -120,8 +122,9 @@ def _days(before: Iterable[JobSpend], after: Iterable[JobSpend]) -> Sums:
     return sums
 
 
-def _add(model: Any, names: tuple[str, ...], sums: Sums) -> None:
+def add_sums(model: Any, sums: Sums) -> None:
     """Add to rows, made where they are missing; always in the same order, so that two cannot wait for each other."""
+    names = MODELS[model]
     changed = [(key, added) for key, added in sorted(sums.items()) if any(added.values())]
     rows = [dict(zip(names, key, strict=True)) for key, _ in changed]
     model.objects.bulk_create([model(**row) for row in rows], ignore_conflicts=True)

@@ -8,6 +8,7 @@ from django.db.models import Q, QuerySet
 
 from jobs.budgets.notices import record_notices
 from jobs.budgets.record import lock_teams, record_spend
+from jobs.budgets.resources import watch_resources
 from jobs.models import Job, JobSpend
 from jobs.states import JobState
 
@@ -18,7 +19,7 @@ INTERVAL = timedelta(minutes=5)
 
 
 def watch_budgets(now: datetime) -> int:
-    """Record up to PORTION jobs that need it, and the notices that follow; return how many jobs.
+    """Record up to PORTION jobs that need it, persistent resources, and the notices that follow; return how many jobs.
 
     These are running jobs that were not recorded for a while, jobs that wait for another approval and are committed
     no more, and jobs of ours that no step has recorded, as adopted ones or those of the version before.
@@ -31,6 +32,7 @@ def watch_budgets(now: datetime) -> int:
     unknown = Job.objects.unfinished().filter(spend=None).exclude(state=JobState.AWAITING_APPROVAL)
     keys += unknown.order_by("pk").values_list("pk", flat=True)[: PORTION - len(keys)]
     count = _record(Job.objects.filter(pk__in=keys), now) if keys else 0
+    watch_resources(now)
     record_notices(now)
     return count
 

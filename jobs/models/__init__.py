@@ -26,6 +26,7 @@ from jobs.models.policy_version import PolicyVersion
 from jobs.models.price import Price
 from jobs.models.quota import QuotaReading
 from jobs.models.resource_change import ResourceChange
+from jobs.models.resource_size import ResourceSize, ResourceSpend
 from jobs.models.retention import RetentionSetting, Upkeep
 from jobs.models.rule_setting import RuleSetting
 from jobs.models.saved_view import SavedView
@@ -88,6 +89,8 @@ __all__ = [
     "Profile",
     "QuotaReading",
     "ResourceChange",
+    "ResourceSize",
+    "ResourceSpend",
     "RetentionSetting",
     "Role",
     "RuleSetting",

@@ -34,6 +34,8 @@ class PersistentResource(models.Model):
     seen_at = models.DateTimeField(help_text="When Vertex AI last listed it.")
     gone_at = models.DateTimeField(null=True, blank=True, help_text="When it was first missing from the list.")
 
+    billed_until = models.DateTimeField(null=True, blank=True, help_text="Until when its cost is in ResourceSpend.")
+
     objects = PersistentResourceQuerySet.as_manager()
 
     class Meta:

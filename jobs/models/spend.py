@@ -3,6 +3,8 @@
 `jobs.budgets.record` writes all of them in one transaction. Money is in whole US cents, days and months are UTC.
 """
 
+from typing import ClassVar
+
 from django.db import models
 from django.db.models import Q
 
@@ -20,6 +22,7 @@ class Dimension(models.TextChoices):
     STRATEGY = "strategy", "strategy"
     MACHINE = "machine", "machine"
     LABEL = "label", "label"
+    RESOURCE = "resource", "idle persistent resource"
 
 
 class JobSpend(models.Model):
@@ -32,6 +35,8 @@ class JobSpend(models.Model):
     committed_cents = models.BigIntegerField(default=0, help_text="What it may still cost, as it was allowed.")
     is_open = models.BooleanField(default=True, help_text="The job has not ended.")
     recorded_at = models.DateTimeField()
+
+    jobs: ClassVar[int] = 1
 
     class Meta:
         verbose_name_plural = "spending of jobs"

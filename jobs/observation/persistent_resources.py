@@ -19,6 +19,7 @@ from jobs.models import Job, PersistentResource, Scope, Team
 from jobs.observation import cadence
 from jobs.observation.guard import guarded
 from jobs.observation.observe import ANOTHER_PROBE, PAGE_TRIES
+from jobs.observation.resource_sizes import record_sizes
 from jobs.observation.set_aside import Aside
 from jobs.queue import claims, rate_limit
 from jobs.states import RUNNING, WAITING
@@ -131,9 +132,9 @@ def _keep(
         aside.store(news, _write, name=lambda row: row.resource_id)
         same = found.keys() - {row.resource_id for row in news}
         PersistentResource.objects.filter(pk__in=[rows[name].pk for name in same]).update(seen_at=now)
-        if is_complete:
-            missing = [row.pk for name, row in rows.items() if name not in found and row.gone_at is None]
-            PersistentResource.objects.filter(pk__in=missing).update(gone_at=now)
+        gone = [row for name, row in rows.items() if is_complete and name not in found and row.gone_at is None]
+        PersistentResource.objects.filter(pk__in=[row.pk for row in gone]).update(gone_at=now)
+        record_sizes(scope, updated, [row.resource_id for row in gone], now)
 
 
 def _write(rows: Sequence[PersistentResource]) -> None:

@@ -1,7 +1,7 @@
 """Events become what a page shows: spans, lanes, waits, restarts. Read only, and always asked with the time."""
 
 from jobs.timeline.attempts import ATTEMPT_BEGINS, ATTEMPT_RUNS, Attempt, Attempts, attempts
-from jobs.timeline.daily import cents_by_day, days_of
+from jobs.timeline.daily import cents_by_day, days_of, to_cents
 from jobs.timeline.entries import Entry, entries
 from jobs.timeline.holdings import Holding, holdings, known_resource, resource_id_of
 from jobs.timeline.influence import Influence, influences
@@ -29,7 +29,7 @@ from jobs.timeline.trial_time import (
 from jobs.timeline.trial_time import waited as trial_waited
 from jobs.timeline.trial_words import Outlook, failures, outlook, summary, to_come_words, wait_words
 from jobs.timeline.trials import Metric, Step, Study, progress, ranked, study, value_of
-from jobs.timeline.usage import Hold, ReplicaLane, Usage, usage
+from jobs.timeline.usage import Hold, ReplicaLane, Usage, started_at, usage
 from jobs.timeline.waiting import WaitReason, wait_reason
 
 __all__ = [
@@ -100,12 +100,14 @@ __all__ = [
     "restart_marks",
     "retry_budget",
     "running",
+    "started_at",
     "state_now",
     "state_spans",
     "story",
     "study",
     "study_spec",
     "summary",
+    "to_cents",
     "to_come_words",
     "trial_lanes",
     "trial_price",

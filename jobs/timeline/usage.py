@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from jobs.models import Job
+from jobs.strategies import KnownResource
 from jobs.timeline.holdings import Holding
 
 MAX_LANES = 16
@@ -61,7 +62,7 @@ def usage(holding: Holding, jobs: Iterable[Job], since: datetime, now: datetime)
 
     The resource is taken to have had the size of now since it was started.
     """
-    since = min(max(since, _started_at(holding) or since), now)
+    since = min(max(since, started_at(holding.known) or since), now)
     sizes = [max(0, pool.replica_count or 0) for pool in holding.resource_pools]
     lanes = [
         ReplicaLane(pool, number) for pool, size in enumerate(sizes) for number in range(min(size, 10 * MAX_LANES))
@@ -99,14 +100,12 @@ def _held(lane: ReplicaLane, now: datetime) -> Iterator[tuple[Job, timedelta]]:
     at: datetime | None = None
     for hold in lane.holds:
         start = hold.start if at is None else max(hold.start, at)
-        end = hold.end or now
+        end = min(hold.end or now, now)
         yield hold.job, max(end - start, timedelta())
         at = end if at is None else max(at, end)
 
 
-def _started_at(holding: Holding) -> datetime | None:
-    """Return since when it has been up, as Vertex AI tells."""
-    if holding.known is None:
-        return None
-    text = holding.known.resource.start_time or holding.known.resource.create_time
+def started_at(known: KnownResource | None) -> datetime | None:
+    """Return since when a resource has been up, as Vertex AI tells."""
+    text = (known.resource.start_time or known.resource.create_time) if known is not None else ""
     return datetime.fromisoformat(text) if text else None

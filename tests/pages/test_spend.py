@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 
 from dashboard.forms.fields.usd import parse_usd
 from dashboard.queries.forecast import forecast_month
+from dashboard.queries.spend import get_month
 from jobs import budgets
 from jobs.models import Budget, BudgetChange, Job, Team
 from jobs.upkeep import count_ended
 from tests.conftest import person
+from tests.domain.test_resource_spend import cents, see
 from tests.pages.conftest import MakeJob, SignIn, text_in, text_of
 from tests.support.clock import Clock
 
@@ -100,6 +102,47 @@ class TestSpend:
         assert lines[0] == "month,grouped_by,value,usd,jobs,usd_month_before"
         assert any(line.startswith("2026-03,person,owner,") for line in lines)
         assert any(line.startswith("2026-03,strategy,spot,") for line in lines)
+
+
+class TestPersistentResources:
+    @pytest.fixture(autouse=True)
+    def night_shift(self, team: Team, clock: Clock) -> None:
+        """Two replicas that nobody holds, up for ten hours."""
+        see(clock.now, replicas=2)
+        budgets.watch_budgets(clock.forward(hours=10))
+
+    def test_are_in_spend_burn_and_a_line_of_their_own(
+        self, owner: User, signed_in: SignIn, django_assert_max_num_queries: object
+    ) -> None:
+        browser = signed_in(owner)
+        with django_assert_max_num_queries(14):  # type: ignore[operator]
+            page = browser.get("/spend/?of=strategy").content.decode()
+
+        spent, hour = Decimal(cents(20)) / 100, Decimal(cents(2)) / 100
+        assert f"Idle persistent resources of vision: ${spent}" in text_in(page, "where")
+        text = " ".join(text_in(page, "content").split())
+        assert f"${spent} spent 0 jobs" in text
+        assert f"${hour:.2f} per hour now 0 running, 1 resource" in text
+        lines = browser.get("/spend/spend.csv").content.decode().splitlines()
+        assert f"2026-03,resource,night-shift in us-central1,{spent},0,0" in lines
+
+    def test_are_forecast(self, owner: User, signed_in: SignIn, clock: Clock) -> None:
+        budgets.watch_budgets(clock.forward(days=1))
+
+        view = get_month([owner.memberships.get().team], date(2026, 3, 1), "strategy", clock.now)  # type: ignore[attr-defined]
+
+        assert view.forecast is not None
+        assert view.forecast.usd > view.usd > 0
+
+    def test_of_another_team_are_not_shown(
+        self, team: Team, clock: Clock, stranger: User, owner: User, signed_in: SignIn
+    ) -> None:
+        """Neither to a stranger, nor to another team of the same project, which pays nothing for it."""
+        neighbours = Team.objects.create(name="neighbours", project=team.project)
+        for visitor in (stranger, person("neighbour", neighbours, "engineer")):
+            page = text_of(signed_in(visitor).get("/spend/"))
+            assert "Idle persistent resources" not in page
+            assert "1 resource" not in page
 
 
 class TestBudgets:

@@ -1,0 +1,100 @@
+"""Which size a persistent resource had from when on: a row for each change, so that its whole life can be billed.
+
+Vertex AI tells neither sizes nor states of before. What was seen is kept, with the prices of that moment.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Max
+
+from jobs import cost, timeline
+from jobs.models import PersistentResource, ResourceChange, ResourceSize, Scope, Team
+from jobs.prices import current_book
+from jobs.strategies import KnownResource
+
+BILLED = frozenset({"RUNNING", "UPDATING", "REBOOTING"})
+"""PersistentResource.State with machines. Vertex AI bills while it is RUNNING (persistent-resource-overview); that an
+update or a reboot is billed as well is our reading, because the machines stay."""
+
+
+def record_sizes(scope: Scope, rows: Iterable[PersistentResource], missing: Sequence[str], now: datetime) -> None:
+    """Write a row for each resource of a place that is not as its newest row says; the caller has locked them.
+
+    `rows` were listed, those named in `missing` were not, although they had been. One query where nothing has changed.
+    """
+    known = _newest(scope)
+    found = [_size(row, known.get(row.resource_id), now) for row in rows]
+    found += [_gone(known[name], now) for name in missing if name in known and known[name].is_up]
+    changed = [size for size in found if size is not None]
+    creators = _creators(scope, {size.resource_id for size in changed}) if changed else {}
+    for size in changed:
+        size.team_id = creators[size.resource_id]
+    ResourceSize.objects.bulk_create(changed)
+
+
+def _newest(scope: Scope) -> dict[str, ResourceSize]:
+    """Return the newest row of each resource of a place."""
+    rows = ResourceSize.objects.filter(project=scope.project, region=scope.region)
+    newest = rows.order_by().values("resource_id").annotate(last=Max("pk")).values("last")
+    return {row.resource_id: row for row in ResourceSize.objects.filter(pk__in=newest)}
+
+
+def _size(row: PersistentResource, last: ResourceSize | None, now: datetime) -> ResourceSize | None:
+    """Return what a resource is now; None where that is known, where it was never up, and for an unreadable body."""
+    known, is_up = timeline.known_resource(row), row.state in BILLED
+    if known is None or (last is None and not is_up):
+        return None
+    pools = _pools(known)
+    if last is not None and (last.is_up, last.resource_pools) == (is_up, pools):
+        return None
+    at = now
+    if is_up and (last is None or not last.is_up):
+        started = timeline.started_at(known)
+        at = started if started is not None and started <= now and (last is None or started > last.at) else now
+    return ResourceSize(
+        project=row.project, region=row.region, resource_id=row.resource_id, at=at, is_up=is_up, resource_pools=pools,
+        replica_usd=_prices(known), recorded_at=now,
+    )  # fmt: skip
+
+
+def _gone(last: ResourceSize, now: datetime) -> ResourceSize:
+    return ResourceSize(
+        project=last.project, region=last.region, resource_id=last.resource_id, at=now, is_up=False,
+        resource_pools=last.resource_pools, replica_usd=last.replica_usd, recorded_at=now,
+    )  # fmt: skip
+
+
+def _pools(known: KnownResource) -> list[dict[str, Any]]:
+    """Return what is billed of the resource pools, as REST; one that scales itself has at least its minimum."""
+    found = []
+    for pool in known.resource.resource_pools:
+        scaling = pool.autoscaling_spec
+        least = scaling.min_replica_count if scaling is not None else None
+        size = max(0, pool.replica_count if pool.replica_count is not None else least or 0)
+        machine = pool.machine_spec.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        disk = pool.disk_spec.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        found.append({"machineSpec": machine, "diskSpec": disk, "replicaCount": str(size)})
+    return found
+
+
+def _prices(known: KnownResource) -> list[str | None]:
+    book = current_book()
+    found: list[str | None] = []
+    for pool in known.resource.resource_pools:
+        shape = cost.shape_of(pool.machine_spec, pool.disk_spec)
+        price = cost.hourly(book, shape, region=known.region, price_key="standard").usd_per_hour
+        found.append(None if price is None else str(price))
+    return found
+
+
+def _creators(scope: Scope, names: set[str]) -> dict[str, int | None]:
+    """Return who has created each resource: the team that asked for it here, else the only team of the project."""
+    teams = list(Team.objects.filter(project=scope.project).values_list("pk", flat=True)[:2])
+    found: dict[str, int | None] = dict.fromkeys(names, teams[0] if len(teams) == 1 else None)
+    asked = ResourceChange.objects.filter(
+        project=scope.project, region=scope.region, resource_id__in=names, action=ResourceChange.Action.CREATE
+    ).exclude(outcome=ResourceChange.Outcome.REFUSED)
+    found.update(asked.order_by("asked_at", "pk").values_list("resource_id", "team"))
+    return found

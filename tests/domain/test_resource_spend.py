@@ -1,0 +1,234 @@
+"""What persistent resources cost: rows of their sizes, the bill of each day, and the sums that budgets rest on."""
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from jobs import budgets, observation, steps, transitions
+from jobs.budget import Passing
+from jobs.budgets import mend_drift, watch_budgets
+from jobs.budgets.resources import record_resource
+from jobs.models import Job, MonthSpend, PersistentResource, ResourceChange, ResourceSize, ResourceSpend, Scope, Team
+from jobs.observation.resource_sizes import record_sizes
+from jobs.upkeep.audit import audit
+from tests.conftest import person
+from tests.domain.conftest import Cloud, RequestJob
+from tests.support.clock import Clock
+from tests.support.resources import Resources, seen
+
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+PLACE = {"project": "vision-research", "region": "us-central1"}
+REPLICA_USD = Decimal("3.673385") * Decimal("1.15") + 100 * Decimal("0.1955") / 730
+"""An A100 machine at the standard price with its boot disk, by docs/cost.md, section 1."""
+
+
+def cents(replica_hours: float) -> int:
+    return round(REPLICA_USD * Decimal(repr(replica_hours)) * 100)
+
+
+def see(now: datetime, **changes: Any) -> PersistentResource:
+    """Write the resource as it is listed at `now`, and its size; `is_gone` for a list without it."""
+    is_gone = changes.pop("is_gone", False)
+    row = seen(now=now, **changes) if not is_gone else PersistentResource.objects.get()
+    scope = Scope(kind="persistent_resource", **PLACE)
+    if is_gone:
+        PersistentResource.objects.update(gone_at=now)
+    record_sizes(scope, [] if is_gone else [row], [row.resource_id] if is_gone else [], now)
+    return PersistentResource.objects.get()
+
+
+def run(job: Job, now: datetime) -> Job:
+    for state, columns in (("submitting", {}), ("running", {"remote_name": f"{PLACE['project']}/{job.pk}"})):
+        assert transitions.transition(job, state, now=now, message="It goes on.", **columns)
+    return job
+
+
+def end(job: Job, now: datetime) -> None:
+    assert transitions.transition(job, "succeeded", now=now, message="It ended.")
+
+
+def month_cents(team: Team, month: datetime, dimension: str = "", value: str = "") -> int:
+    group = {"team": team, "dimension": dimension, "value": value, "month": month.date().replace(day=1)}
+    return sum(MonthSpend.objects.filter(**group).values_list("cents", flat=True))
+
+
+def idle(team: Team) -> dict[str, int]:
+    return {
+        day: sum_ for row in ResourceSpend.objects.filter(team=team, is_idle=True) for day, sum_ in row.days.items()
+    }
+
+
+class TestBill:
+    def test_idle_replicas_are_paid_by_who_created_them_the_others_by_their_jobs_teams(
+        self, request_job: RequestJob, team: Team, owner: User, clock: Clock
+    ) -> None:
+        others = Team.objects.create(name="neighbours", project=team.project, default_region="us-central1")
+        ResourceChange.objects.create(
+            team=others, **PLACE, resource_id="night-shift", action="create", asked_by=owner, asked_at=clock.now,
+            outcome="accepted", ended_at=clock.now,
+        )  # fmt: skip
+        see(clock.now, replicas=4)
+        job = run(request_job(resource="night-shift"), clock.now)
+        end(job, clock.forward(hours=6))
+        watch_budgets(clock.forward(hours=4))
+
+        assert month_cents(others, clock.now) == cents(4 * 10 - 6)
+        assert month_cents(others, clock.now, "resource", "night-shift in us-central1") == cents(34)
+        assert month_cents(others, clock.now, "strategy", "persistent") == cents(34)
+        assert month_cents(team, clock.now) == cents(6)
+        assert month_cents(team, clock.now, "resource", "night-shift in us-central1") == 0
+        assert list(audit(clock.now)) == []
+
+    def test_follows_its_size(self, team: Team, clock: Clock) -> None:
+        see(clock.now, replicas=2)
+        see(clock.forward(hours=3), replicas=2)
+        see(clock.now, replicas=5, state="UPDATING")
+        see(clock.forward(hours=1), replicas=5)
+        see(clock.forward(hours=1), replicas=5, state="STOPPING")
+        watch_budgets(clock.forward(hours=9))
+
+        assert sum(idle(team).values()) == cents(2 * 3 + 5 * 2)
+        assert [row.is_up for row in ResourceSize.objects.order_by("pk")] == [True, True, False]
+
+    def test_ends_where_a_list_holds_it_no_more(self, team: Team, clock: Clock) -> None:
+        see(clock.now, replicas=1)
+        see(clock.forward(hours=2), is_gone=True)
+        watch_budgets(clock.forward(hours=10))
+        watch_budgets(clock.forward(days=40))
+
+        assert sum(idle(team).values()) == cents(2)
+
+    def test_that_is_made_again_begins_anew(self, team: Team, clock: Clock) -> None:
+        see(clock.now, replicas=1)
+        see(clock.forward(hours=2), is_gone=True)
+        started = clock.forward(hours=5)
+        see(clock.forward(minutes=3), replicas=3, body={"startTime": started.isoformat().replace("+00:00", "Z")})
+        watch_budgets(clock.forward(minutes=57))
+
+        assert sum(idle(team).values()) == cents(2 + 3)
+
+    def test_of_a_project_of_several_teams_is_nobodys_where_it_was_made_elsewhere(
+        self, team: Team, clock: Clock
+    ) -> None:
+        Team.objects.create(name="neighbours", project=team.project, default_region="us-central1")
+        see(clock.now)
+        watch_budgets(clock.forward(hours=2))
+
+        assert not ResourceSpend.objects.exists()
+        assert ResourceSize.objects.get().team is None
+
+    def test_is_not_made_up_where_no_price_is_known(self, team: Team, clock: Clock) -> None:
+        pool = {"machineSpec": {"machineType": "future-9"}, "replicaCount": "2"}
+        see(clock.now, pools=[pool])
+        watch_budgets(clock.forward(hours=2))
+
+        assert ResourceSize.objects.get().replica_usd == [None]
+        assert idle(team) == {}
+
+
+class TestDays:
+    def test_are_those_of_utc_in_every_time_zone(self, team: Team, clock: Clock) -> None:
+        """Four hours around the end of a month, which begins earlier in Tokyo and later in California."""
+        clock.forward(seconds=(datetime(2026, 3, 31, 21, tzinfo=UTC) - clock.now).total_seconds())
+        see(clock.now, replicas=1)
+        watch_budgets(clock.forward(hours=4))
+
+        assert idle(team) == {"2026-03-31": cents(3), "2026-04-01": cents(1)}
+        assert month_cents(team, datetime(2026, 3, 1, tzinfo=UTC)) == cents(3)
+        assert month_cents(team, datetime(2026, 4, 1, tzinfo=UTC)) == cents(1)
+
+    def test_of_before_stay_when_the_last_ones_are_counted_again(self, team: Team, clock: Clock) -> None:
+        see(clock.now, replicas=1)
+        for _ in range(10):
+            watch_budgets(clock.forward(hours=12))
+
+        assert sum(idle(team).values()) == pytest.approx(cents(120), abs=3)
+        assert month_cents(team, clock.now) == sum(idle(team).values())
+        assert list(audit(clock.now)) == []
+
+    def test_are_counted_again_when_the_end_of_a_job_is_learned_late(
+        self, request_job: RequestJob, team: Team, clock: Clock
+    ) -> None:
+        see(clock.now, replicas=1)
+        job = run(request_job(resource="night-shift"), clock.now)
+        began = clock.now
+        watch_budgets(clock.forward(hours=4))
+        assert idle(team) == {}
+
+        transitions.transition(
+            job, "succeeded", now=clock.now, occurred_at=began + timedelta(hours=1), message="It ended."
+        )
+        watch_budgets(clock.forward(minutes=6))
+
+        assert sum(idle(team).values()) == cents(3.1)
+        assert month_cents(team, clock.now) == pytest.approx(cents(4.1), abs=1)
+        assert list(audit(clock.now)) == []
+
+
+class TestSums:
+    def test_are_added_once_by_two_workers(self, team: Team, clock: Clock) -> None:
+        row = see(clock.now, replicas=1)
+        now = clock.forward(hours=1)
+
+        assert [record_resource(row, now), record_resource(row, now)] == [True, False]
+        assert month_cents(team, now) == cents(1)
+
+    def test_are_mended_with_what_resources_cost(self, team: Team, clock: Clock) -> None:
+        see(clock.now, replicas=1)
+        watch_budgets(clock.forward(hours=1))
+        MonthSpend.objects.filter(team=team).update(cents=7)
+        assert "spending" in {each.rule for each in audit(clock.now)}
+
+        assert mend_drift() == 3
+        assert month_cents(team, clock.now) == cents(1)
+        assert list(audit(clock.now)) == []
+
+    def test_count_against_the_budget_of_the_team(self, team: Team, clock: Clock) -> None:
+        lead = person("lead", team, "lead")
+        values = budgets.BudgetValues("vision", Decimal(100), Passing.STOP)
+        row = budgets.create_budget(team, values, by=lead, reason="agreed", now=clock.now)
+        see(clock.now, replicas=1)
+        watch_budgets(clock.forward(hours=3))
+
+        (left,) = [budgets.left_of(each, clock.now) for each in budgets.with_sums(type(row).objects.all(), clock.now)]
+        assert left.spent_usd == Decimal(cents(3)) / 100
+
+
+class TestObserved:
+    def test_from_its_first_start_until_somebody_else_deletes_it(self, cloud: Cloud, team: Team) -> None:
+        resources = Resources(cloud._emulator, cloud.forward)
+        assert observation.watch_resources(cloud.now) == 1
+
+        def look() -> None:
+            Scope.objects.filter(kind="persistent_resource").update(due_at=cloud.now)
+            for scope_id in steps.due_scopes(cloud.now):
+                steps.observe(scope_id, clock=cloud.clock)
+
+        resources.create("shared", replicas=3)
+        look()
+        started = ResourceSize.objects.get()
+        assert started.at == cloud.moment(PersistentResource.objects.get().body["startTime"]) < cloud.now
+        assert (started.team, started.resource_pools[0]["replicaCount"]) == (team, "3")
+        look()
+        cloud.forward(hours=1)
+        resources.delete("shared")
+        for _ in range(6):
+            cloud.forward(minutes=5)
+            look()
+
+        last = ResourceSize.objects.order_by("pk").last()
+        assert last is not None
+        assert (ResourceSize.objects.count(), last.is_up) == (2, False)
+        watch_budgets(cloud.forward(hours=5))
+        assert sum(idle(team).values()) == cents(3 * ((last.at - started.at) / timedelta(hours=1)))
+
+    def test_sizes_are_never_changed(self, team: Team, clock: Clock) -> None:
+        see(clock.now)
+
+        with pytest.raises(TypeError, match="never changed"):
+            ResourceSize.objects.update(is_up=False)
+        with pytest.raises(TypeError, match="never deleted"):
+            ResourceSize.objects.all().delete()
