@@ -32,7 +32,7 @@ test-journeys: .venv/dev.stamp machine
 chaos: .venv/dev.stamp machine ## a thousand submissions while everything is killed at random; about ten minutes
 	DATABASE_URL= $(BIN)/pytest -q -s -m chaos tests/journeys
 
-truth: .venv/dev.stamp machine ## what 500 jobs cost and were said to cost, against the emulator's record; about ten minutes
+truth: .venv/dev.stamp machine ## what 500 jobs cost and were said to cost, against the emulator's record; a quarter of an hour
 	DATABASE_URL= $(BIN)/pytest -q -s -m truth tests/domain
 
 SEEDS ?= 100000
