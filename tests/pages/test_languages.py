@@ -102,7 +102,8 @@ def texts_of(html: str) -> list[tuple[int, str]]:
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: str(path.relative_to(settings.BASE_DIR / "templates")))
 def test_every_text_of_a_template_is_marked(path: Path) -> None:
     html = MARKED.sub(lambda found: "\n" * found[0].count("\n"), path.read_text())
-    assert [(line, text.strip()) for line, text in texts_of(html) if WORD.search(text)] == []
+    unmarked = [(line, text.strip()) for line, text in texts_of(html) if WORD.search(text.replace("Trainboard", ""))]
+    assert unmarked == []
 
 
 @pytest.fixture
