@@ -3,7 +3,6 @@
 import argparse
 import json
 import socket
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -12,6 +11,8 @@ import pytest
 from trainboard_cli import Client, NotReached, Refused, TrainboardError
 from trainboard_cli.client import MAX_TRIES
 from trainboard_cli.reading import seconds_of
+
+from tests.support.servers import in_thread
 
 Answer = tuple[int, dict[str, str], bytes] | None
 """Status, headers and body; None breaks the connection off."""
@@ -59,12 +60,8 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def site() -> Iterator[Site]:
     server = Site()
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with in_thread(server):
+        yield server
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Calls as a team's service account: an IAM Credentials API of the test's own says as whom each call is made."""
 
 import json
-import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,6 +18,7 @@ from jobs.models import Job, Team
 from jobs.people import team_settings
 from jobs.people.members import NotChanged
 from tests.domain.conftest import Cloud, RequestJob, look
+from tests.support.servers import in_thread
 
 pytestmark = pytest.mark.django_db
 VISION, SPEECH = (f"{name}@vision-research.iam.gserviceaccount.com" for name in ("vision", "speech"))
@@ -77,12 +77,8 @@ def iam(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch, cloud: C
     (tmp_path / "key.json").write_text(json.dumps(account))
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "key.json"))
     settings.IAM_ENDPOINT = server.url
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with in_thread(server):
+        yield server
 
 
 def act_as(team: Team, account: str) -> None:

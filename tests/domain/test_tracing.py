@@ -21,6 +21,7 @@ from tests.domain.test_broker import _own_connections, broker
 from tests.support import samples, waiting
 from tests.support.api import caller
 from tests.support.clock import Clock
+from tests.support.servers import in_thread
 
 __all__ = ["_own_connections", "broker"]
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -83,16 +84,11 @@ def test_messages_are_not_traced(spans: InMemorySpanExporter, receiver: Any) -> 
 @pytest.fixture
 def receiver() -> Iterator[str]:
     """The address of a server that is none of Google's."""
-    import threading
     from http.server import BaseHTTPRequestHandler, HTTPServer
 
     server = HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/services/secret-word"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with in_thread(server):
+        yield f"http://127.0.0.1:{server.server_port}/services/secret-word"
 
 
 def test_without_an_endpoint_nothing_is_loaded(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:

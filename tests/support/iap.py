@@ -8,12 +8,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
 
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
+
+from tests.support.servers import in_thread
 
 AUDIENCE = "/projects/123/global/backendServices/456"
 ISSUER = "https://cloud.google.com/iap"
@@ -102,10 +103,7 @@ class _Handler(BaseHTTPRequestHandler):
 @contextmanager
 def key_server(**keys: SigningKey) -> Iterator[KeyServer]:
     """Serve keys on loopback while the block runs."""
-    with KeyServer(("127.0.0.1", 0), _Handler) as server:
-        server.publish(**keys)
-        Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
+    server = KeyServer(("127.0.0.1", 0), _Handler)
+    server.publish(**keys)
+    with in_thread(server):
+        yield server

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Event, Thread
+from threading import Event
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
@@ -21,6 +21,7 @@ from joserfc import jwk, jwt
 from dashboard.sign_in_providers import Provider
 from tests.support import iap
 from tests.support.iap import b64
+from tests.support.servers import in_thread
 
 CLIENT, SECRET = "trainboard", "the client's secret"
 
@@ -163,10 +164,9 @@ class _Handler(BaseHTTPRequestHandler):
 @contextmanager
 def openid_server() -> Iterator[OpenIdServer]:
     """Serve on loopback while the block runs."""
-    with OpenIdServer() as server:
-        Thread(target=server.serve_forever, daemon=True).start()
+    server = OpenIdServer()
+    with in_thread(server):
         try:
             yield server
         finally:
             server.goes_on.set()
-            server.shutdown()

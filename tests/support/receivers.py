@@ -12,6 +12,8 @@ from typing import Any
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP
 
+from tests.support.servers import in_thread
+
 
 @dataclass
 class Received:
@@ -117,15 +119,11 @@ def receiver(*, certificate: tuple[str, str] | None = None) -> Iterator[Receiver
         context.load_cert_chain(*certificate)
         server.socket = context.wrap_socket(server.socket, server_side=True)
     found.port = server.server_address[1]
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    try:
-        yield found
-    finally:
-        found.stop.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with in_thread(server):
+        try:
+            yield found
+        finally:
+            found.stop.set()
 
 
 @dataclass

@@ -4,7 +4,6 @@ Figures are those of us-central1 in published bills and captures; `jobs/cost/sku
 """
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
@@ -12,6 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from tests.support.servers import in_thread
 
 COMPUTE, VERTEX = "6F81-5844-456A", "C7E2-9256-1C43"
 Sku = dict[str, Any]
@@ -157,11 +158,5 @@ def serving() -> Iterator[BillingServer]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     billing = BillingServer(f"http://127.0.0.1:{server.server_port}")
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with in_thread(server):
         yield billing
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

@@ -1,7 +1,6 @@
 """What `manage.py up` says when the site answers, and while it does not."""
 
 import io
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
@@ -11,6 +10,7 @@ from dashboard.management.supervisor import welcome
 from dashboard.management.supervisor.console import Console
 from dashboard.management.supervisor.keeper import Keeper
 from dashboard.management.supervisor.welcome import Welcome
+from tests.support.servers import in_thread
 
 
 class Site(HTTPServer):
@@ -40,12 +40,8 @@ class Handler(BaseHTTPRequestHandler):
 def site() -> Iterator[Site]:
     site = Site(("127.0.0.1", 0), Handler)
     site.answers, site.asked = [200], []
-    thread = threading.Thread(target=site.serve_forever, args=[0.05])
-    thread.start()
-    yield site
-    site.shutdown()
-    thread.join()
-    site.server_close()
+    with in_thread(site):
+        yield site
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from jobs.vertex import Timeout, VertexClient
+from tests.support.servers import in_thread
 
 NAME = "projects/123/locations/us-central1/customJobs/456"
 
@@ -133,13 +134,9 @@ def server() -> Iterator[LocalServer]:
     http = ThreadingHTTPServer(("127.0.0.1", 0), type("Playing", (Handler,), {"play": play, **verbs}))
     http.daemon_threads = True
     play.url = f"http://127.0.0.1:{http.server_port}"
-    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield play
-    play.released.set()
-    http.shutdown()
-    thread.join()
-    http.server_close()
+    with in_thread(http):
+        yield play
+        play.released.set()
 
 
 @pytest.fixture
