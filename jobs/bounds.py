@@ -64,8 +64,8 @@ def bounded_key(text: str, limit: int) -> str:
     return f"{whole[: limit - _DIGEST_CHARACTERS - 1]}{CUT}{digest}"
 
 
-def digest_of_secret(text: str) -> str:
-    """Return what is kept in place of a secret that was given to somebody: its SHA-256 digest, in hexadecimal."""
+def digest_of(text: str) -> str:
+    """Return the SHA-256 digest, in hexadecimal, that is kept in place of a text, such as a secret or a key."""
     return sha256(text.encode(errors="replace")).hexdigest()
 
 

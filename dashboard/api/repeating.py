@@ -1,6 +1,5 @@
 """A request that is sent again with the same Idempotency-Key makes one job or schedule."""
 
-from hashlib import sha256
 from http import HTTPStatus
 from uuid import NAMESPACE_URL, UUID, uuid4, uuid5
 
@@ -9,6 +8,7 @@ from ninja import Schema
 from pydantic import Field
 
 from dashboard.api.problems import Problem
+from jobs.bounds import digest_of
 
 MAX_KEY_LENGTH = 255
 
@@ -23,19 +23,15 @@ class KeyHeader(Schema):
 
 def request_key(given: str) -> str:
     """Return what is kept of an Idempotency-Key: a digest, since the column is shorter; a new one where none came."""
-    return f"api-{_digest(given)[:48]}" if given else f"api-{uuid4().hex}"
+    return f"api-{digest_of(given)[:48]}" if given else f"api-{uuid4().hex}"
 
 
 def schedule_id(by: User, given: str) -> UUID:
     """Return the id of the schedule that a person makes with an Idempotency-Key; a new one where none came."""
-    return uuid5(NAMESPACE_URL, f"trainboard:schedule:{by.pk}:{_digest(given)}") if given else uuid4()
+    return uuid5(NAMESPACE_URL, f"trainboard:schedule:{by.pk}:{digest_of(given)}") if given else uuid4()
 
 
 def reused_key() -> Problem:
     """Return the problem of an Idempotency-Key that came with another request before."""
     words = "This Idempotency-Key was used for another request: repeat that one unchanged, or take a new key."
     return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, words, kind="key-reused")
-
-
-def _digest(given: str) -> str:
-    return sha256(given.encode(errors="replace")).hexdigest()

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from jobs.bounds import digest_of_secret
+from jobs.bounds import digest_of
 from jobs.errors import NotPermitted
 from jobs.models import Invitation, Membership, Role, Team
 from jobs.people.members import NotChanged
@@ -43,7 +43,7 @@ def invite(team: Team, email: str, role: str, *, by: User, now: datetime) -> tup
         raise NotChanged(_("A team has at most %(limit)s open invitations: withdraw one first.") % {"limit": MAX_OPEN})
     secret = secrets.token_urlsafe(32)
     row = Invitation.objects.create(
-        team=team, email=email, role=role, digest=digest_of_secret(secret), invited_by=by, invited_at=now,
+        team=team, email=email, role=role, digest=digest_of(secret), invited_by=by, invited_at=now,
         expires_at=now + LIFETIME,
     )  # fmt: skip
     return row, secret
@@ -67,7 +67,7 @@ def withdraw(team: Team, pk: int, *, by: User) -> None:
 def find_invitation(secret: str, *, now: datetime) -> Invitation | None:
     """Return the invitation of a link that can be accepted now, None for any other."""
     rows = Invitation.objects.select_related("team", "invited_by")
-    row = rows.filter(digest=digest_of_secret(secret[:MAX_SECRET]), accepted_at=None, expires_at__gt=now).first()
+    row = rows.filter(digest=digest_of(secret[:MAX_SECRET]), accepted_at=None, expires_at__gt=now).first()
     return row if row is not None and _still_stands(row) else None
 
 
@@ -77,7 +77,7 @@ def accept(secret: str, *, by: User, now: datetime) -> Membership:
 
     Somebody who is a member already keeps the role, and the link is used all the same.
     """
-    digest = digest_of_secret(secret[:MAX_SECRET])
+    digest = digest_of(secret[:MAX_SECRET])
     row = Invitation.objects.select_for_update().filter(digest=digest, accepted_at=None, expires_at__gt=now).first()
     if row is None or not _still_stands(row):
         raise NotChanged(NO_LONGER)

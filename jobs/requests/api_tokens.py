@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from jobs.bounds import digest_of_secret
+from jobs.bounds import digest_of
 from jobs.errors import NotPermitted
 from jobs.models import ApiToken
 
@@ -54,7 +54,7 @@ def create_token(
         token = ApiToken.objects.create(
             owner=by,
             name=name,
-            digest=digest_of_secret(text),
+            digest=digest_of(text),
             hint=text[:8],
             scopes=[scope for scope in SCOPES if scope in scopes],
             created_at=now,
@@ -76,7 +76,7 @@ def authenticate_token(text: str, *, now: datetime) -> ApiToken | None:
     """Return the valid token with this text, with its owner, and record its use; None for any other text."""
     if not text.startswith(PREFIX) or len(text) > MAX_CHARACTERS:
         return None
-    valid = ApiToken.objects.filter(_valid(now), digest=digest_of_secret(text), owner__is_active=True)
+    valid = ApiToken.objects.filter(_valid(now), digest=digest_of(text), owner__is_active=True)
     token = valid.select_related("owner").first()
     if token is not None and (token.last_used_at is None or token.last_used_at <= now - USE_INTERVAL):
         unused = Q(last_used_at=None) | Q(last_used_at__lte=now - USE_INTERVAL)
