@@ -100,12 +100,17 @@ def create_schedule(
     asked = reading.read_asked(request, body)
     reading.check_readable(asked, body)
     key = repeating.schedule_id(request.user, headers.idempotency_key)
-    earlier = schedules_of(request).defer(None).filter(pk=key, owner=request.user).first()
+    earlier = _made_before(request, key)
     row = earlier or _create(request, asked, body, key)
     if not _is_same(row, asked, body):
         raise repeating.reused_key()
     response["Location"] = reverse("api-v1:get_schedule", args=[row.pk])
     return Status(HTTPStatus.CREATED if earlier is None else HTTPStatus.OK, _shape(row))
+
+
+def _made_before(request: Request, key: UUID) -> Schedule | None:
+    """Return the caller's own schedule with this id, which follows from an Idempotency-Key."""
+    return schedules_of(request).defer(None).filter(pk=key, owner=request.user).first()
 
 
 def _create(request: Request, asked: reading.Asked, body: ScheduleRequest, key: UUID) -> Schedule:
@@ -122,7 +127,7 @@ def _create(request: Request, asked: reading.Asked, body: ScheduleRequest, key: 
             schedule_id=key,
         )
     except verbs.NotUsable as refusal:
-        if (made := schedules_of(request).defer(None).filter(pk=key, owner=request.user).first()) is not None:
+        if (made := _made_before(request, key)) is not None:
             return made  # the same request arrived twice at the same time
         field = "schedule" if refusal.field == "name" else refusal.field
         raise field_error("body", field, str(refusal)) from None

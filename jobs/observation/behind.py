@@ -1,8 +1,7 @@
 """The job behind a pipeline, which Vertex AI names in it: only a tuning job knows its trials (vertex-facts 3).
 
 While the pipeline is active, each look at its scope asks for it; `custom_jobs` does for that of a pipeline without
-trials. After its end the look at its log asks once more,
-because the trials are also where that log is found.
+trials. After its end the look at its log asks once more, because the trials are also where that log is found.
 """
 
 from collections.abc import Iterable

@@ -49,8 +49,7 @@ def poll_custom_jobs(
 ) -> vertex.VertexError | None:
     """Ask for the custom jobs behind a scope's pipelines, each once in a poll interval; return the last failure.
 
-    Ends early when the budget or the time of the look is used up. The
-    caller holds the claim.
+    Ends early when the budget or the time of the look is used up. The caller holds the claim.
     """
     is_due = Q(custom_job_asked_at=None) | Q(custom_job_asked_at__lte=now - settings.POLL_INTERVAL)
     last_error: vertex.VertexError | None = None

@@ -21,6 +21,7 @@ from dashboard.access import Request
 from dashboard.drawing.scale import Scale
 from dashboard.pages.parts.board_rows import BoardRow, Viewer
 from dashboard.pages.parts.fragments import version_of
+from dashboard.pages.parts.rows import is_silent
 from dashboard.queries.board import NEWEST, SUMS
 from jobs.models import Job, Scope
 from jobs.states import WAITING_AT_VERTEX, JobState
@@ -45,14 +46,11 @@ class RowLook:
         if job.state == JobState.AWAITING_APPROVAL or is_watched:
             return ""
         of_job = [getattr(job, name) for name in (*NEWEST, *SUMS)]
-        is_silent = any(
-            (job.project, job.region, job.kind) == (each.project, each.region, each.kind) for each in silent
-        )
         of_viewer = job.owner_id == self.viewer.pk, job.team_id in self.viewer.requests_in
         minute = (int(self.scale.now.timestamp()) + job.pk.int) // KEPT_SECONDS  # not of all rows at once
         reader = get_language(), get_current_timezone_name()
         look = minute, self.scale.length, sorted(self.hidden), self.shows_team, reader
-        return version_of(job.pk, of_job, is_silent, of_viewer, look)
+        return version_of(job.pk, of_job, is_silent(job, silent), of_viewer, look)
 
 
 def kept_rows(keys: dict[UUID, str]) -> dict[UUID, SafeString]:

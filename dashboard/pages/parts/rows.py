@@ -102,6 +102,11 @@ def is_stale(job: Job, now: datetime, silent: Iterable[Scope]) -> bool:
     """Return whether the state of an unfinished job is old: Vertex AI does not answer, or polls were missed."""
     if job.is_finished or not job.is_remote or job.seen_at is None:
         return False
-    if any((job.project, job.region, job.kind) == (each.project, each.region, each.kind) for each in silent):
+    if is_silent(job, silent):
         return True
     return now - job.seen_at > MAX_MISSED_POLLS * settings.POLL_INTERVAL + GRACE_PERIOD
+
+
+def is_silent(job: Job, silent: Iterable[Scope]) -> bool:
+    """Tell whether the scope of a job is one of those for which Vertex AI does not answer."""
+    return any((job.project, job.region, job.kind) == (each.project, each.region, each.kind) for each in silent)
