@@ -79,11 +79,11 @@ def thousands(number: int) -> str:
     return f"{number:,}"
 
 
-def percent(share: float | None) -> str:
-    """Return a share (0 to 1) in percent, "–" where there is none; only all is 100 %, only nothing 0 %."""
+def percent(share: float | Decimal | None) -> str:
+    """Return a share as "68 %", "–" where there is none; only nothing is 0 %, and nothing below 1 is 100 %."""
     if share is None:
         return "–"
-    return f"{round(share * 100) if share in (0, 1) else min(max(round(share * 100), 1), 99)} %"
+    return f"{min(max(round(share * 100), 1), 99) if 0 < share < 1 else round(share * 100)} %"
 
 
 def between(low: str | None, high: str | None) -> str:
@@ -105,14 +105,6 @@ def value_text(value: float | str | None) -> str:
     if isinstance(value, str):
         return value
     return str(value) if isinstance(value, int) and abs(value) < 10**15 else f"{value:.5g}"
-
-
-def percent_text(share: float) -> str:
-    """Return a share, 0 to 1, as "68 %"; below one percent and above 99 it is never rounded to nothing or all."""
-    percent = round(share * 100)
-    if 0 < share < 1:
-        percent = min(max(percent, 1), 99)
-    return f"{percent} %"
 
 
 def utc(moment: datetime) -> datetime:

@@ -35,7 +35,7 @@ def get_record(job: Job) -> Record | None:
     if not rows:
         return None
     states = Counter(state for state, _, _ in rows)
-    shares = sorted(Decimal(cents) / 100 / usd for _, usd, cents in rows if usd and cents)
+    shares = sorted(Decimal(cents) / 100 / usd for _, usd, cents in rows if usd and cents is not None)
     failed = sum(states[state] for state in FAILURES)
     amounts = (median(shares), shares[0], shares[-1]) if shares else (None, None, None)
     return Record(len(rows), states[JobState.SUCCEEDED], failed, len(shares), *amounts)

@@ -1,8 +1,10 @@
 """What the ended jobs of a team tell of the next one: its run time, its wait and its preemptions. Pure.
 
-Each figure is learned in three steps, from the general to the particular: all of the team's jobs of the strategy, then
-those on the same machine in the same region, then those of about the same hour of the day. What one step learned is the
-prior of the next one, with the weight of a few jobs only, so that a few jobs of one's own say more than many others.
+Each figure is learned in steps, from the general to the particular: all of the team's jobs of the strategy, then those
+on the same machine in the same region, then those of about the same hour of the day. What one step learned is the prior
+of the next one, with the weight of a few jobs only, so that a few jobs of one's own say more than many others. How much
+longer than expected a run takes does not depend on the strategy or the hour: it is learned from the jobs of every
+strategy, so that the strategies of one job are compared for the same run.
 docs/cost.md, section 8, gives the method and its sources.
 """
 
@@ -89,15 +91,19 @@ NOTHING = Sums()
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """The sums that an estimate under one strategy rests on; each contains the one after it.
+    """The sums that an estimate under one strategy rests on.
 
-    `team`: all of the team's jobs of the strategy. `alike`: those on the same machine in the same region, the first of
-    which ended in the month of `since`. `hour`: those of them that were sent within an hour of the time of day.
+    `team`: all of the team's jobs of the strategy. `alike`: those of them on the same machine in the same region.
+    `hour`: those of these that were sent within an hour of the time of day. `team_runs` and `alike_runs`: as `team` and
+    `alike`, of every strategy. The first of `alike_runs`, or of `team_runs` where there is none, ended in the month of
+    `since`.
     """
 
     team: Sums = NOTHING
     alike: Sums = NOTHING
     hour: Sums = NOTHING
+    team_runs: Sums = NOTHING
+    alike_runs: Sums = NOTHING
     machine: str = ""
     region: str = ""
     since: date | None = None
@@ -108,8 +114,9 @@ class Learned:
         return self.team.minus(self.alike), self.alike.minus(self.hour), self.hour
 
     def run_factor(self) -> Spread:
-        """Return the logarithm of how much longer than expected a run takes."""
-        return _learn(RUN_PRIOR, [(each.runs, each.run_logs, each.run_squares) for each in self.steps])
+        """Return the logarithm of how much longer than expected a run takes; the same for every strategy."""
+        steps = self.team_runs.minus(self.alike_runs), self.alike_runs
+        return _learn(RUN_PRIOR, [(each.runs, each.run_logs, each.run_squares) for each in steps])
 
     def wait(self) -> "Wait | None":
         """Return how long a job waits for its machines; None where no job of the strategy was seen to wait."""
@@ -139,7 +146,7 @@ class Learned:
 
 def _learn(prior: Spread, steps: Sequence[tuple[int, int, int]]) -> Spread:
     """Return what is known after each step's (count, sum, sum of squares), in thousandths."""
-    for weight, (count, total, squares) in zip(STEP_WEIGHTS, steps, strict=True):
+    for weight, (count, total, squares) in zip(STEP_WEIGHTS, steps, strict=False):
         prior = prior.at_most(weight, freedom=MAX_FREEDOM).seen(count, total / MILLI, squares / MILLI**2)
     return prior
 

@@ -109,21 +109,23 @@ def basis_of(label: str, learned: Learned, *, is_preemptible: bool) -> tuple[str
 
 
 def _rests_on(label: str, learned: Learned, *, is_preemptible: bool) -> str:
-    prior = "the documented rate of preemptions" if is_preemptible else "half to twice the run time that is expected"
-    alike, team = learned.alike, learned.team
+    prior = "half to twice the run time that is expected"
+    prior += " and the documented rate of preemptions" if is_preemptible else ""
+    team, alike = learned.team_runs.runs, learned.alike_runs.runs
+    if not team:
+        return f"Rests on no jobs of your team yet: on {prior}."
     since = f" since {learned.since:%B %Y}" if learned.since else ""
-    if alike.runs:
-        jobs = f"{alike.runs} of your team's {learned.machine} {label} jobs in {learned.region}{since}"
-        more = f" and {team.runs - alike.runs} others under {label}" if team.runs > alike.runs else ""
-        return f"Rests on {jobs}{more}, with {prior} as prior."
-    if team.runs:
-        jobs = f"{team.runs} of your team's {label} jobs{since}, on other machines or in other regions"
-        return f"Rests on {jobs}, with {prior} as prior."
-    return f"Rests on no jobs of your team yet: on {prior}{_and_run_time(is_preemptible)}."
+    jobs = f"{team} of your team's jobs{since}, on other machines or in other regions"
+    if alike:
+        others = f" and {_counted(team - alike, 'other')}" if team > alike else ""
+        jobs = f"{alike} of your team's {learned.machine} jobs in {learned.region}{since}{others}"
+    seen = learned.team.runs if is_preemptible else 0
+    preemptions = f" and the preemptions of {_counted(seen, f'{label} job')}" if seen else ""
+    return f"Rests on the run times of {jobs}{preemptions}, with {prior} as prior."
 
 
-def _and_run_time(is_preemptible: bool) -> str:
-    return " and half to twice the run time that is expected" if is_preemptible else ""
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _calibration(label: str, learned: Learned) -> tuple[str, ...]:

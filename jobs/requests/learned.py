@@ -1,6 +1,7 @@
 """What the ended jobs of a team tell of the next one, read from sums that are kept (`jobs.upkeep.learning`)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -20,7 +21,8 @@ OF_RUNS = frozenset({"runs", "run_logs", "run_squares", "estimated", "inside"})
 OF_MACHINES = frozenset({"machine_seconds", "preemptions", "lost_seconds"})
 """What is learned of machines, whether a job or a trial of a tuning job runs on them."""
 
-
+_Row = dict[str, Any]
+"""Sums over one strategy's months: `strategy`, `tunes`, `machine`, `is_near`, `since` and `sum_` of each name."""
 Wanted = tuple[int, str, str, bool, int]
 """A team, a machine, a region, whether the job tunes, and the hour of the day at which it is sent."""
 
@@ -51,32 +53,34 @@ def _load(wanted: Wanted, now: datetime) -> Mapping[str, Learned]:
     rows = LearnedFigures.objects.filter(own, team=team, month__gte=(now - LOOK_BACK).date())
     is_near = ExpressionWrapper(Q(hour__in=near), output_field=BooleanField())
     grouped = rows.annotate(is_near=is_near).order_by().values("strategy", "tunes", "machine", "is_near")
-    sums = grouped.annotate(since=Min("month"), **{f"sum_{name}": Sum(name) for name in LEARNED})
-    found: dict[str, list[dict[str, Any]]] = {}
-    for row in sums:
-        found.setdefault(row["strategy"], []).append(dict(row))
-    return {key: _learned(each, machine, region, tunes=tunes) for key, each in found.items() if key in STRATEGIES}
+    summed = grouped.annotate(since=Min("month"), **{f"sum_{name}": Sum(name) for name in LEARNED})
+    sums: list[_Row] = [dict(row) for row in summed]
+    alike, of_team = ([row for row in sums if bool(row["machine"]) is has_one] for has_one in (True, False))
+    alike_runs = _sum(alike, tunes=tunes)
+    first = min((row["since"] for row in (alike if alike_runs.runs else of_team)), default=None)
+    runs = Learned(
+        team_runs=_sum(of_team, tunes=tunes), alike_runs=alike_runs, machine=machine, region=region, since=first
+    )
+    return {key: _of_strategy(key, runs, alike, of_team, tunes=tunes) for key in STRATEGIES} if sums else {}
 
 
 _recent: Recent[Wanted, Mapping[str, Learned]] = Recent(_load)
 
 
-def _learned(rows: list[dict[str, Any]], machine: str, region: str, *, tunes: bool) -> Learned:
-    alike = [row for row in rows if row["machine"]]
-    own = alike if _sum(alike, tunes=tunes).runs else rows
-    return Learned(
-        team=_sum([row for row in rows if not row["machine"]], tunes=tunes),
+def _of_strategy(key: str, runs: Learned, alike: Sequence[_Row], of_team: Sequence[_Row], *, tunes: bool) -> Learned:
+    """Return `runs` with what the jobs of one strategy tell."""
+    alike, of_team = ([row for row in rows if row["strategy"] == key] for rows in (alike, of_team))
+    return replace(
+        runs,
+        team=_sum(of_team, tunes=tunes),
         alike=_sum(alike, tunes=tunes),
         hour=_sum([row for row in alike if row["is_near"]], tunes=tunes),
-        machine=machine,
-        region=region,
-        since=min((row["since"] for row in own), default=None),
     )
 
 
-def _sum(rows: list[dict[str, Any]], *, tunes: bool) -> Sums:
+def _sum(rows: Sequence[_Row], *, tunes: bool) -> Sums:
     return Sums(*(_total(rows, name, tunes=tunes and name in OF_RUNS) for name in NAMES))
 
 
-def _total(rows: list[dict[str, Any]], name: str, *, tunes: bool) -> int:
+def _total(rows: Sequence[_Row], name: str, *, tunes: bool) -> int:
     return sum(row[f"sum_{name}"] for row in rows if row["tunes"] is tunes or name in OF_MACHINES)

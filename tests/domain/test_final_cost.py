@@ -143,7 +143,7 @@ def test_history_lowers_no_limit(request_job: RequestJob, cloud: Cloud, team: Te
 
     last = request_job(hours=2, name="last")
 
-    assert last.estimate["basis"][0].startswith("Rests on 5 of your team's")
+    assert last.estimate["basis"][0].startswith("Rests on the run times of 5 of your team's")
     assert Decimal(last.estimate["expected_usd"]) < Decimal(first.estimate["expected_usd"])
     assert last.max_usd == first.max_usd
 

@@ -145,6 +145,18 @@ class TestOneJob:
         assert load_learned(team, samples.submission(), clock.now)
         assert load_learned(other_team, samples.submission(), clock.now) == {}
 
+    def test_of_one_strategy_move_the_estimates_of_all_alike(self, team: Team, owner: User, clock: Clock) -> None:
+        """Strategies are compared for the same run: who ran quicker than expected under one does so under another."""
+        few(team, owner, clock, 12)
+        standard = LearnedFigures.objects.filter(strategy="standard")
+        assert 0 < standard.aggregate(all=Sum("runs"))["all"] < LearnedFigures.objects.aggregate(all=Sum("runs"))["all"]
+
+        found = load_learned(team, samples.submission(), clock.now)
+
+        assert set(found) == set(STRATEGIES)
+        assert len({each.run_factor() for each in found.values()}) == 1
+        assert len({each.team.runs for each in found.values()}) > 1
+
     def test_reads_a_bounded_number_of_rows_with_one_query(
         self, team: Team, owner: User, clock: Clock, django_assert_num_queries: Any
     ) -> None:

@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 
 from jobs import transitions
 from jobs.models import Approval, Deputy, Job, Membership
+from jobs.upkeep import count_ended
 from tests.conftest import person
 from tests.pages.conftest import MakeJob, SignIn, text_of
 from tests.support.clock import Clock
@@ -129,11 +130,13 @@ class TestInbox:
         first.refresh_from_db()
         for state in ("submitting", "running", "succeeded"):
             transitions.transition(first, state, now=clock.forward(minutes=5), message=state)
+        count_ended()
         make_job("awaiting_approval", name="second", replicas=1, hours=200)
 
         text = text_of(signed_in(approver).get("/approvals/"))
 
-        assert "Jobs of owner 1 ended in vision: 1 succeeded, 0 failed." in text
+        assert "Jobs of owner 1 ended in vision: 1 succeeded, 0 failed. The cost of one is known: " in text
+        assert re.search(r"The cost of one is known: \d+ % of its estimate\.", text)
         assert "compared with the requester's last approved job of this kind" in text
 
     def test_several_are_approved_together(

@@ -54,7 +54,8 @@ class TestWaits:
 
         words = text_in(engineer.get("/jobs/new/?example=1").content.decode(), "estimate")
 
-        assert f"Rests on 3 of your team's {MACHINE} Spot jobs in us-central1 since" in words
+        assert f"Rests on the run times of 3 of your team's {MACHINE} jobs in us-central1 since" in words
+        assert "the preemptions of 3 Spot jobs" in words
         assert "the documented rate of preemptions as prior" in words
         assert "9 of 10 such jobs" in words
 

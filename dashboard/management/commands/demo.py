@@ -33,9 +33,11 @@ class Command(BaseCommand):
         site = claim.running(settings.STATE_DIR)
         if site is None:
             raise CommandError("No `manage.py up` runs on this state folder; it creates the demo's people itself.")
+        if "host" not in site:
+            raise CommandError("`manage.py up` is still starting; try again when it says where Trainboard is.")
         try:
             new = people.create(
-                str(site.get("host", "an unknown address")),
+                str(site["host"]),
                 endpoint=rehearsal.EMULATOR if site.get("rehearsal") is True else None,
                 reasons=site.get("reached", []),
             )

@@ -72,13 +72,14 @@ class Example:
 
 
 SPOT = {"strategy": "SPOT"}
-HALF_AN_HOUR = timedelta(minutes=30)
+MINUTE, TRIAL = timedelta(minutes=1), timedelta(seconds=20)
+"""About as long as they take on the emulator, so that their estimates and expected ends are worth reading."""
 EXAMPLES = (
-    Example("penguins-first", SMALL, HALF_AN_HOUR),
-    Example("penguins-spot", A100, HALF_AN_HOUR, arguments=("--epochs", "60"), scheduling=SPOT),
-    Example("penguins-no-data", SMALL, HALF_AN_HOUR, arguments=("--data", f"{BUCKET}/no-such-file.csv")),
-    Example("penguins-search", SMALL, HALF_AN_HOUR, kind="hyperparameter_tuning_job", arguments=("--epochs", "12")),
-    Example("penguins-pipeline", SMALL, HALF_AN_HOUR, kind="training_pipeline"),
+    Example("penguins-first", SMALL, MINUTE),
+    Example("penguins-spot", A100, MINUTE, arguments=("--epochs", "60"), scheduling=SPOT),
+    Example("penguins-no-data", SMALL, MINUTE, arguments=("--data", f"{BUCKET}/no-such-file.csv")),
+    Example("penguins-search", SMALL, TRIAL, kind="hyperparameter_tuning_job", arguments=("--epochs", "12")),
+    Example("penguins-pipeline", SMALL, MINUTE, kind="training_pipeline"),
     Example(
         "penguins-on-eight-a100",
         A100_EIGHT,

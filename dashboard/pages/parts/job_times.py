@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from dashboard.drawing.curves import Curve
-from dashboard.drawing.figures import duration, money, percent_text, value_text
+from dashboard.drawing.figures import duration, money, percent, value_text
 from dashboard.drawing.scale import Scale
 from dashboard.queries.metrics import Measured
 from jobs import timeline
@@ -162,9 +162,9 @@ def usage_curves(measured: Measured, rows: Sequence[timeline.Row]) -> list[Curve
     for series in measured.usage.series:
         last = series.last[2] if series.last else 0.0
         name = _("%(name)s use") % {"name": series.name}
-        label = _("%(name)s use, all replicas: at last %(share)s") % {"name": series.name, "share": percent_text(last)}
+        label = _("%(name)s use, all replicas: at last %(share)s") % {"name": series.name, "share": percent(last)}
         lines = _split(series, begins)
-        curves.append(Curve(name, label, "use", lines, high=percent_text(last), floor=0.0, height=40))
+        curves.append(Curve(name, label, "use", lines, high=percent(last), floor=0.0, height=40))
     return curves
 
 

@@ -33,7 +33,8 @@ def histories(draw: st.DrawFn) -> Learned:
         )  # fmt: skip
     hour = parts[0]
     alike = hour.minus(_negative(parts[1]))
-    return Learned(team=alike.minus(_negative(parts[2])), alike=alike, hour=hour)
+    team = alike.minus(_negative(parts[2]))
+    return Learned(team=team, alike=alike, hour=hour, team_runs=team, alike_runs=alike)
 
 
 def _negative(sums: Sums) -> Sums:
@@ -43,7 +44,8 @@ def _negative(sums: Sums) -> Sums:
 def learned(factors: list[float], **more: int) -> Learned:
     logs = [run_log(each, 1) for each in factors]
     sums = Sums(runs=len(logs), run_logs=sum(logs), run_squares=sum(each**2 for each in logs), **more)
-    return Learned(team=sums, alike=sums, machine="a2-highgpu-1g", region="us-central1")
+    known = {"machine": "a2-highgpu-1g", "region": "us-central1"}
+    return Learned(team=sums, alike=sums, team_runs=sums, alike_runs=sums, **known)
 
 
 class TestHistory:
@@ -85,7 +87,9 @@ class TestHistory:
         assert known(after.high_usd) - known(after.low_usd) < (
             known(before.high_usd) - known(before.low_usd)
         ) * Decimal("0.6")
-        assert after.basis[0].startswith("Rests on 60 of your team's a2-highgpu-1g Standard jobs in us-central1")
+        assert after.basis[0].startswith(
+            "Rests on the run times of 60 of your team's a2-highgpu-1g jobs in us-central1"
+        )
 
     def test_of_preemptions_raises_rate_and_risk(self) -> None:
         job = custom_job(pool("a2-highgpu-1g", replicas=4))
