@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from dashboard.queries import history as queries
 from dashboard.queries.history_figures import get_history_figures
 from dashboard.queries.history_filters import HistoryFilters
-from jobs.models import Job, Team
+from jobs.models import Job, JobFigures, Team
 from jobs.upkeep import count_ended
 from tests.pages.conftest import MakeJob, SignIn, text_of
 from tests.support.clock import Clock
@@ -119,6 +119,14 @@ class TestCharts:
         assert "jobs ended" not in text
         assert "Outcome" not in text
         assert "approver" not in text
+
+    @pytest.mark.parametrize(
+        ("each", "words"), [(-500, "$20.00 more than under Standard"), (500, "$20.00 less than under Standard")]
+    )
+    def test_say_what_was_saved_or_paid_more_against_standard(self, engineer: Client, each: int, words: str) -> None:
+        JobFigures.objects.update(saved_cents=each)
+
+        assert words in text_of(engineer.get("/history/"))
 
     def test_need_few_queries(self, engineer: Client) -> None:
         engineer.get("/history/")
