@@ -103,14 +103,19 @@ class Balancer:
         return status, body
 
     async def restart(self, web: Web) -> None:
-        """Take a process out, let it end, and take its successor in when that is ready."""
+        """Start a successor; once that is ready it takes the requests, and the old process answers its last and ends.
+
+        That is how Cloud Run and a Deployment of Kubernetes replace a process (maxSurge 1, maxUnavailable 0, which its
+        defaults make of two replicas).
+        """
+        port = free_port()
+        successor = Web(port, await asyncio.to_thread(self.start, port))
+        self.webs.append(successor)
         web.is_open = False
         while web.in_flight:
             await asyncio.sleep(0.02)
         for connection in web.idle:
             connection.close()
-        web.idle.clear()
         web.process.terminate()
         await asyncio.to_thread(web.process.wait, 30)
-        web.process = await asyncio.to_thread(self.start, web.port)
-        web.is_open = True
+        self.webs.remove(web)

@@ -2,8 +2,9 @@
 
 Run as a script; BENCH_WATCHERS is the number of people with an open board (200), BENCH_SUBMISSIONS how many jobs are
 requested a minute (300), both in twenty teams. PostgreSQL, Redis and the emulator run beside the site. Requests are
-given to the web processes as a load balancer does: one that is about to stop gets no new ones, is asked to stop when
-its last has been answered, and gets requests again once it says that it is ready.
+given to the web processes as a load balancer does: a successor gets them once it says that it is ready, and the process
+that it replaces gets no new ones and is asked to stop when its last has been answered. Workers are stopped and started
+one after another.
 """
 
 import asyncio
@@ -150,11 +151,11 @@ async def submit(balancer: Balancer, people: list[Person], spec: dict[str, Any])
 async def restart_all(balancer: Balancer, parts: dict[str, "subprocess.Popen[bytes]"]) -> None:
     """Restart every process of the site, one after another."""
     await asyncio.sleep(SECONDS / 10)
-    for web in balancer.webs:
+    for web in list(balancer.webs):
         await balancer.restart(web)
-    for name in parts:
-        parts[name].terminate()
-        await asyncio.to_thread(parts[name].wait, 60)
+    for name, part in list(parts.items()):
+        part.terminate()
+        await asyncio.to_thread(part.wait, 60)
         parts[name] = start_part(name)
         await asyncio.sleep(1)
 
