@@ -9,6 +9,8 @@ from jobs.spec.body import custom_job_spec, output_folder
 from jobs.spec.cloud_storage import bucket_of
 
 SOURCE = "settings of the team"
+PROJECT_NOT_ALLOWED = "project_not_allowed"
+"""The code of the finding against a project; it is not in the body, so the finding names no field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +20,13 @@ class Allowed:
     projects: frozenset[str]
     buckets: frozenset[str] = frozenset()
     service_accounts: frozenset[str] = frozenset()
+
+
+def check_project(project: str, allowed: Allowed) -> Finding | None:
+    """Return an error for a project that the team may not use."""
+    if project in allowed.projects:
+        return None
+    return _finding(PROJECT_NOT_ALLOWED, "project", project, allowed.projects)
 
 
 def check(submission: Submission, allowed: Allowed) -> tuple[Finding, ...]:
@@ -30,8 +39,8 @@ def check(submission: Submission, allowed: Allowed) -> tuple[Finding, ...]:
 
 def _findings(submission: Submission, allowed: Allowed) -> Iterator[Finding]:
     body = spec.rest_body(submission.job)
-    if submission.project not in allowed.projects:
-        yield _finding("project_not_allowed", "project", submission.project, allowed.projects)
+    if (refused := check_project(submission.project, allowed)) is not None:
+        yield refused
     account = custom_job_spec(body).get("serviceAccount")
     if allowed.service_accounts and isinstance(account, str) and account not in allowed.service_accounts:
         yield _finding("service_account_not_allowed", "service account", account, allowed.service_accounts)

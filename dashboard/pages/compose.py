@@ -71,7 +71,13 @@ def _read_text(request: Request, teams: list[Team], *, is_final: bool) -> HttpRe
     same as the form.
     """
     before = assess_form(Compose(teams=_choices(teams), data=request.POST), teams, by=request.user, now=timezone.now())
-    filled = fill_from_text(request.POST, before.submission, project=before.team.project, expected=before.form.expected)
+    filled = fill_from_text(
+        request.POST,
+        before.submission,
+        project=before.context["project"],
+        has_projects=before.form.job.has_projects,
+        expected=before.form.expected,
+    )
     form = Compose(teams=_choices(teams), data=filled.data or request.POST, is_final=is_final, was_posted=True)
     form.is_from_text, form.text_findings = filled.data is not None, filled.findings
     assessed = assess_form(form, teams, by=request.user, now=timezone.now())

@@ -19,12 +19,14 @@ from dashboard.forms.compose.job_form import FORMAT_WORDS
 from dashboard.forms.import_form import TOO_LARGE, ImportForm
 from dashboard.forms.uploads import Files, FirstBytes, Given, as_lines, joined, read_all
 from jobs import importer, requests, strategies
+from jobs.allowed_resources import PROJECT_NOT_ALLOWED, check_project
 from jobs.assessment import Assessment, assess
 from jobs.clock import database_now
 from jobs.exporter import FORMATS
 from jobs.importer import Reading
 from jobs.models import Team
 from jobs.requests import drafts
+from jobs.requests.allowed import allowed_of
 from jobs.spec import Finding, Severity, Submission
 
 NO_TEAM = _("You may request jobs in none of your teams, so there is none to import for.")
@@ -136,7 +138,8 @@ def _read(several: list[Given], team: Team, form: ImportForm) -> Imported:
     assessment = None
     findings = [*notes, *reading.findings]
     if submission is not None:
-        context = requests.load_context(team, submission)
+        is_refused = any(each.code == PROJECT_NOT_ALLOWED for each in notes)
+        context = requests.load_context(team, submission, resources=() if is_refused else None)
         assessment = assess(submission, context, expected=form.cleaned_data.get("run_time"))
         findings = [*notes, *_told(reading, assessment.findings)]
     findings = list(dict.fromkeys(findings))
@@ -164,11 +167,18 @@ def _told(reading: Reading, rules: Sequence[Finding]) -> list[Finding]:
 
 
 def _placed(submission: Submission | None, team: Team) -> tuple[Submission | None, list[Finding]]:
-    """Return the submission in the team's project and a region, and what that changes against the text."""
+    """Return the submission in a project and a region of the team, and what that changes against the text.
+
+    A project that the team may not use stays with an error where the form offers a choice; else the default counts.
+    """
     if submission is None:
         return None, []
-    notes = []
-    if submission.project not in ("", team.project):
+    notes, allowed = [], allowed_of(team)
+    project = submission.project or team.project
+    if (refused := check_project(project, allowed)) is not None and len(allowed.projects) > 1:
+        notes.append(refused)
+    elif refused is not None:
+        project = team.project
         words = _("The text names another project; jobs of %(team)s run in %(project)s.")
         message = words % {"team": team.name, "project": team.project}
         notes.append(Finding("other_project", Severity.NOTE, "", message))
@@ -177,7 +187,7 @@ def _placed(submission: Submission | None, team: Team) -> tuple[Submission | Non
         words = _("The text names no region; %(region)s is the usual one of %(team)s.")
         message = words % {"team": team.name, "region": team.default_region}
         notes.append(Finding("region_assumed", Severity.NOTE, "", message))
-    placed = replace(submission, project=team.project, region=region or team.default_region, confirmed=frozenset())
+    placed = replace(submission, project=project, region=region or team.default_region, confirmed=frozenset())
     return placed, notes
 
 

@@ -18,6 +18,9 @@ class Draft(models.Model):
     kind = models.CharField(max_length=32, choices=Job.Kind.choices)
     spec = models.JSONField(help_text="The REST body, as far as it could be read.")
     region = models.CharField(max_length=40, blank=True)
+    project = models.CharField(
+        max_length=63, blank=True, default="", db_default="", help_text="Empty: the default project of the team."
+    )
     expected_seconds = models.PositiveIntegerField(null=True, blank=True, help_text="Run time the importer expects.")
     form_key = models.CharField(
         max_length=64,

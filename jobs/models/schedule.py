@@ -31,6 +31,9 @@ class Schedule(models.Model):
     kind = models.CharField(max_length=32, choices=Job.Kind.choices)
     spec = models.JSONField(help_text="The REST body, as of a job; it never changes.")
     region = models.CharField(max_length=MAX_REGION_LENGTH)
+    project = models.CharField(
+        max_length=63, blank=True, default="", db_default="", help_text="Empty: the default project of the team."
+    )
     expected_seconds = models.PositiveIntegerField()
     cap_usd = models.DecimalField(max_digits=14, decimal_places=2, null=True, blank=True)
     plan = models.JSONField(null=True, blank=True, help_text="jobs.fallback.Plan; empty: no further attempts.")

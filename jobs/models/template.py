@@ -11,7 +11,7 @@ MAX_NOTE_LENGTH = 500
 
 
 class Template(models.Model):
-    """One kept spec. It names no project: a job that begins with it runs in the team's own."""
+    """One kept spec, with the region and the project that a job of it begins with."""
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="templates")
     name = models.CharField(max_length=MAX_NAME_LENGTH)
@@ -19,6 +19,9 @@ class Template(models.Model):
     kind = models.CharField(max_length=32, choices=Job.Kind.choices)
     spec = models.JSONField(help_text="The REST body, as of a job.")
     region = models.CharField(max_length=40)
+    project = models.CharField(
+        max_length=63, blank=True, default="", db_default="", help_text="Empty: the default project of the team."
+    )
     expected_seconds = models.PositiveIntegerField(help_text="Run time that a job of it is expected to take.")
     cap_usd = models.DecimalField(
         max_digits=14, decimal_places=2, null=True, blank=True, help_text="The most that a job of it shall cost."

@@ -1,6 +1,7 @@
 """What of Google Cloud a team may use, as its settings say."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from datetime import datetime
 
 from jobs.allowed_resources import Allowed
@@ -16,6 +17,23 @@ def allowed_of(team: Team) -> Allowed:
 def recent_allowed(team: Team, now: datetime) -> Allowed:
     """Return `allowed_of` as it was ten seconds ago at most: for previews, which are drawn again with every key."""
     return _recent.get((team.pk, team.project), now)
+
+
+def projects_of(teams: Sequence[Team]) -> dict[int, list[str]]:
+    """Return {id of a team: its projects, the default one first, then by name}; one query."""
+    found = {team.pk: [team.project] for team in teams}
+    further = AllowedResource.objects.filter(team__in=found, kind=AllowedResource.Kind.PROJECT).order_by("name")
+    for pk, name in further.values_list("team_id", "name"):
+        found[pk] += [name] if name not in found[pk] else []
+    return found
+
+
+def kept_project(team: Team, project: str) -> str:
+    """Return what is kept of a project with a draft, a template or a schedule: "" for the team's default one.
+
+    So what was made for the default project follows it when an admin changes it.
+    """
+    return "" if project == team.project else project
 
 
 def _load(of: tuple[int, str]) -> Allowed:

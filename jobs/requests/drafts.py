@@ -8,11 +8,12 @@ from django.utils.translation import gettext as _
 
 from jobs import bounds, spec
 from jobs.models import Draft, Team
+from jobs.requests.allowed import kept_project
 
 KEPT_FOR = timedelta(days=7)
 MAX_DRAFTS = 50
 """Drafts of one person; an older one goes when a newer one comes."""
-MAX_REGION_LENGTH = 40
+MAX_REGION_LENGTH, MAX_PROJECT_LENGTH = 40, 63
 
 
 class NotKept(Exception):
@@ -22,7 +23,7 @@ class NotKept(Exception):
 def save_draft(
     *, submission: spec.Submission, team: Team, by: User, now: datetime, expected: timedelta | None = None
 ) -> Draft:
-    """Keep what was imported for `by`; return the draft. A region that no region's name can be is not kept.
+    """Keep what was imported for `by`; return the draft. A region or project that none can be called is not kept.
 
     Raises NotKept for NUL characters and half characters in values that are carried without being looked into.
     """
@@ -35,15 +36,18 @@ def save_draft(
             team=team,
             kind=submission.kind,
             spec=body,
-            region=submission.region
-            if len(submission.region) <= MAX_REGION_LENGTH and submission.region.isprintable()
-            else "",
+            region=_name(submission.region, MAX_REGION_LENGTH),
+            project=kept_project(team, _name(submission.project, MAX_PROJECT_LENGTH)),
             expected_seconds=None if expected is None else int(expected.total_seconds()),
             created_at=now,
         )
         imported = Draft.objects.filter(owner=by, form_key="").order_by("-created_at", "-pk")
         Draft.objects.filter(pk__in=list(imported.values_list("pk", flat=True)[MAX_DRAFTS:])).delete()
     return draft
+
+
+def _name(text: str, most: int) -> str:
+    return text if len(text) <= most and text.isprintable() else ""
 
 
 def expire(now: datetime) -> int:
@@ -53,6 +57,6 @@ def expire(now: datetime) -> int:
 
 
 def submission_of(draft: Draft) -> spec.Submission:
-    """Read what was imported; it is meant for the team's project."""
-    where = {"project": draft.team.project, "region": draft.region}
+    """Read what was imported."""
+    where = {"project": draft.project or draft.team.project, "region": draft.region}
     return spec.stored_submission(f"draft {draft.pk}", draft.kind, draft.spec, **where)

@@ -15,10 +15,12 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from jobs import bounds, cron, spec
+from jobs.allowed_resources import check_project
 from jobs.errors import NotPermitted
 from jobs.fallback import Plan
 from jobs.models import Role, Schedule, Team
 from jobs.models.schedule import MAX_NAME_LENGTH, MAX_REGION_LENGTH
+from jobs.requests.allowed import allowed_of, kept_project
 from jobs.requests.permissions import check_may_request, role_of
 from jobs.spec.secrets import holds_mask, mask_secrets
 
@@ -64,6 +66,8 @@ def create_schedule(
     body = spec.rest_body(submission.job)
     kept_plan = None if plan is None else plan.as_dict()
     _check_may_be_kept(body, kept_plan, submission.region)
+    if (refused := check_project(submission.project, allowed_of(team))) is not None:
+        raise NotUsable("name", f"{refused.message} {refused.remedy}")
     if Schedule.objects.filter(team=team).count() >= MAX_OF_TEAM:
         raise NotUsable("name", _("A team has at most %(limit)s schedules; delete one first.") % {"limit": MAX_OF_TEAM})
     row = Schedule(
@@ -73,6 +77,7 @@ def create_schedule(
         kind=submission.kind,
         spec=body,
         region=submission.region,
+        project=kept_project(team, submission.project),
         expected_seconds=int(expected.total_seconds()),
         cap_usd=cap_usd,
         plan=kept_plan,
@@ -168,7 +173,12 @@ def submission_of(row: Schedule, moment: datetime) -> spec.Submission:
     stamp = f"-{moment.astimezone(ZoneInfo(row.time_zone)):%Y-%m-%d-%H%M}"
     name = str(row.spec.get("displayName", row.name))
     body = row.spec | {"displayName": f"{name[: 128 - len(stamp)]}{stamp}"}
-    return spec.stored_submission(f"schedule {row.pk}", row.kind, body, project=row.team.project, region=row.region)
+    return spec.stored_submission(f"schedule {row.pk}", row.kind, body, project=project_of(row), region=row.region)
+
+
+def project_of(row: Schedule) -> str:
+    """Return the project in which the jobs of a schedule run: the chosen one, else the team's default of now."""
+    return row.project or row.team.project
 
 
 def _name_of(times: Times) -> str:

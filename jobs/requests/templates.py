@@ -11,6 +11,7 @@ from jobs import spec
 from jobs.errors import NotPermitted
 from jobs.models import Role, Team, Template
 from jobs.models.template import MAX_NAME_LENGTH, MAX_NOTE_LENGTH
+from jobs.requests.allowed import kept_project
 from jobs.requests.permissions import role_of
 from jobs.spec.secrets import mask_secrets
 
@@ -51,7 +52,7 @@ def save_template(
                 name=name,
                 created_by=by,
                 created_at=now,
-                **_content(submission, expected, note, now, cap_usd),
+                **_content(team, submission, expected, note, now, cap_usd),
             )
     except IntegrityError:
         raise _taken(team, name) from None
@@ -72,7 +73,7 @@ def replace_template(
     Raises NotPermitted.
     """
     _check_may_write(template.team, by)
-    content = _content(submission, expected, note, now, cap_usd)
+    content = _content(template.team, submission, expected, note, now, cap_usd)
     if not Template.objects.filter(pk=template.pk).update(**content):
         return False
     for column, value in content.items():
@@ -110,8 +111,8 @@ def delete(template: Template, *, by: User) -> bool:
 
 
 def submission_of(template: Template) -> spec.Submission:
-    """Read what a job of this template asks for; it runs in the team's project."""
-    where = {"project": template.team.project, "region": template.region}
+    """Read what a job of this template asks for."""
+    where = {"project": template.project or template.team.project, "region": template.region}
     return spec.stored_submission(f"template {template.pk}", template.kind, mask_secrets(template.spec), **where)
 
 
@@ -129,12 +130,13 @@ def usable(name: str) -> str:
 
 
 def _content(
-    submission: spec.Submission, expected: timedelta, note: str, now: datetime, cap_usd: Decimal | None
+    team: Team, submission: spec.Submission, expected: timedelta, note: str, now: datetime, cap_usd: Decimal | None
 ) -> dict[str, object]:
     return {
         "kind": submission.kind,
         "spec": mask_secrets(spec.rest_body(submission.job)),  # the team reads it
         "region": submission.region,
+        "project": kept_project(team, submission.project),
         "expected_seconds": int(expected.total_seconds()),
         "note": _tidy(note)[:MAX_NOTE_LENGTH],
         "cap_usd": cap_usd,

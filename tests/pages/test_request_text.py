@@ -109,7 +109,9 @@ class TestText:
 
 @given(st.text(max_size=200))
 def test_any_text_is_read_or_refused(text: str) -> None:
-    filled = fill_from_text({"request_text": text, "written": "rest"}, None, project="p", expected=None)
+    filled = fill_from_text(
+        {"request_text": text, "written": "rest"}, None, project="p", has_projects=False, expected=None
+    )
 
     assert filled.data is not None or filled.findings
 

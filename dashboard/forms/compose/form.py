@@ -15,7 +15,7 @@ from dashboard.forms.compose.advanced_form import AdvancedForm
 from dashboard.forms.compose.body import covered_paths, initial_data, write_fields
 from dashboard.forms.compose.conditions import Tree, tree_of
 from dashboard.forms.compose.fallback_form import FallbackForm
-from dashboard.forms.compose.job_form import KINDS, JobForm
+from dashboard.forms.compose.job_form import IN_ADDRESS, KINDS, JobForm
 from dashboard.forms.compose.layout import PARAMETERS, WORKER_POOLS, Layout
 from dashboard.forms.compose.literals import Literal, literals
 from dashboard.forms.compose.pipeline_form import PipelineForm
@@ -32,8 +32,6 @@ from jobs.strategies import STRATEGIES
 
 MAX_PATH_LENGTH = 1000
 MAX_VERSION_DIGITS = 9
-REGION_CODES = ("region_is_given", "region_trains", "region_not_allowed")
-"""Findings about what is not in the body, because it is in the address that the body is sent to."""
 
 
 class Compose:
@@ -209,8 +207,8 @@ class Compose:
 
     def field_of(self, code: str, path: str) -> tuple[FindingsForm | None, str]:
         """Return the form and the field for a finding's code and path; (None, "") where no field writes it."""
-        if code in REGION_CODES:
-            return self.job, "region"
+        if name := IN_ADDRESS.get(code):
+            return self.job, name
         path = path[:MAX_PATH_LENGTH]
         form, name = self._longest(self.layout.form_path(path)) or self._longest(path) or (None, "")
         if isinstance(form, WorkerPoolForm) and name in ("affinity", "reservations") and not form["affinity"].value():

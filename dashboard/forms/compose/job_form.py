@@ -14,6 +14,7 @@ from dashboard.forms.fields.located import ChoiceField, LineField, TextField
 from dashboard.forms.fields.usd import UsdField
 from dashboard.forms.fields.words import DurationField
 from dashboard.forms.findings import FindingsField
+from jobs.allowed_resources import PROJECT_NOT_ALLOWED
 from jobs.exporter import FORMATS
 from jobs.strategies import STRATEGIES
 
@@ -22,6 +23,11 @@ KINDS = (
     ("hyperparameter_tuning_job", _("Tuning")),
     ("training_pipeline", _("Pipeline")),
 )
+IN_ADDRESS = {
+    **dict.fromkeys(("region_is_given", "region_trains", "region_not_allowed"), "region"),
+    PROJECT_NOT_ALLOWED: "project",
+}
+"""{code: field} of findings about what is not in the body, because it is in the address that the body is sent to."""
 
 
 def new_key() -> str:
@@ -46,6 +52,8 @@ class JobForm(CarryingForm):
         _("Display name"), _("Shown in lists and in Google Cloud's console."), path="displayName", max_length=500
     )
     region = OpenChoiceField(_("Region"), required=True)
+    project = OpenChoiceField(_("Project"))
+    """Empty: the default project of the team, also of another team that is chosen later."""
     run_time = DurationField(
         _("Expected run time"),
         _("24 h, 90 min, 1 d 12 h; the estimate is for this time."),
@@ -107,11 +115,20 @@ class JobForm(CarryingForm):
     def __init__(self, *args: Any, teams: list[tuple[str, str]], **options: Any) -> None:
         super().__init__(*args, **options)
         self.fields["team"] = team_field(teams)
+        self.has_projects = False
 
     def fit(self, accelerators: frozenset[str]) -> None:
         """Offer those regions first that have what the pools ask for."""
         self.fits = "|".join(sorted(accelerators))
         self.offer("region", region_choices(accelerators))
+
+    def offer_projects(self, default: str, projects: frozenset[str]) -> None:
+        """Offer the projects that the team may use; the field is shown where that is a choice."""
+        chosen, words = str(self["project"].value() or ""), str(_("%(project)s · default"))
+        choices = [("" if chosen != default else default, words % {"project": default})]
+        choices += [(name, name) for name in sorted(projects - {default})]
+        self.offer("project", (("", tuple(choices)),))
+        self.has_projects = len(projects) > 1 or chosen not in ("", default)
 
     def refitted(self) -> list[FindingsField]:
         """Return the region where its list is another than the one that the browser has."""

@@ -16,10 +16,10 @@ from jobs.spec import Finding, Severity, Submission
 EDITABLE = ("rest", "gcloud-yaml")
 """The formats, keys of FORMATS, that are read back while somebody types."""
 KEPT = (
-    "csrfmiddlewaretoken", "request_key", "cloned_from", "team", "region", "run_time", "cap", "written",
+    "csrfmiddlewaretoken", "request_key", "cloned_from", "team", "project", "region", "run_time", "cap", "written",
     "draft_version", "seeds", "seed_argument", "argument_lists", *FallbackForm.base_fields,
 )  # fmt: skip
-"""Fields that the text says nothing about; the region only where the text names none."""
+"""Fields that the text says nothing about; region and project only where the text names none."""
 SPECS = ("jobSpec", "trialJobSpec", "studySpec", "trainingTaskInputs")
 """What a text replaces as a whole."""
 
@@ -43,12 +43,18 @@ def is_edited(data: Mapping[str, Any]) -> bool:
 
 
 def fill_from_text(
-    data: Mapping[str, Any], current: Submission | None, *, project: str, expected: timedelta | None
+    data: Mapping[str, Any],
+    current: Submission | None,
+    *,
+    project: str,
+    has_projects: bool,
+    expected: timedelta | None,
 ) -> Filled:
     """Return the form filled from the text that was posted with it.
 
     What the text cannot hold stays as it is in the form: gcloud's YAML has neither name nor labels, no text has a team
-    and an expected run time. `current` is what the form says so far.
+    and an expected run time. `current` is what the form says so far, `project` where the job would run; another one
+    that the text names is chosen where the form has that choice.
     """
     text, region = str(data.get("request_text", "")), str(data.get("region", ""))
     name = current.display_name if current is not None else str(data.get("name", ""))
@@ -59,6 +65,8 @@ def fill_from_text(
     submission = _with_rest(reading.submission, current) if data.get("written") == "gcloud-yaml" else reading.submission
     filled = form_data(initial_values(submission, expected=expected) | {"region": submission.region or region})
     kept = {name: data[name] for name in KEPT if name in data and name != "region"}
+    if has_projects and reading.submission.project != project:
+        kept["project"] = reading.submission.project
     return Filled(filled | kept | {"request_text": text, "text_digest": text_digest(text)}, findings)
 
 

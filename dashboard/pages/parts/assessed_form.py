@@ -17,10 +17,12 @@ from dashboard.forms.compose.text import EDITABLE, is_edited, text_digest
 from dashboard.pages.parts.planned_attempts import Attempts, assess_attempts
 from dashboard.pages.parts.strategy_rows import strategy_rows
 from jobs import exporter, known_quotas, observation, requests, strategies
+from jobs.allowed_resources import check_project
 from jobs.assessment import Assessment, Context, Outcome, assess, has_machines
 from jobs.clock import display_now
 from jobs.models import Team
 from jobs.policy import SETS
+from jobs.requests.allowed import recent_allowed
 from jobs.spec import Finding, Submission
 from jobs.strategies import Known, KnownResource, Permission
 
@@ -51,8 +53,9 @@ def assess_form(form: Compose, teams: list[Team], *, by: User, now: datetime) ->
     """
     form.read()
     team = next((each for each in teams if str(each.pk) == form.job.cleaned_data.get("team")), teams[0])
-    submission = form.submission(project=team.project)
-    resources = _known_resources(form, team)
+    project = _choose_project(form, team, now)
+    submission = form.submission(project=project)
+    resources = _known_resources(form, project)
     chosen = strategies.STRATEGIES.get(form.job.cleaned_data.get("strategy", ""))
     assessment, context = None, None
     if submission is not None:
@@ -64,6 +67,7 @@ def assess_form(form: Compose, teams: list[Team], *, by: User, now: datetime) ->
         "form": form,
         "job": form.job,
         "team": team,
+        "project": project,
         "assessment": assessment,
         "budgets": context.budgets if context is not None else (),
         "sweep_size": max(1, len(form.sweep.arguments)),
@@ -80,6 +84,21 @@ def assess_form(form: Compose, teams: list[Team], *, by: User, now: datetime) ->
         "request": _request_text(form, submission),
     }
     return AssessedForm(form, team, submission, assessment, shown)
+
+
+def _choose_project(form: Compose, team: Team, now: datetime) -> str:
+    """Offer the team's projects in the form; return the chosen one.
+
+    One that the team may not use is refused at its field and not looked into: the default one is returned.
+    """
+    allowed = recent_allowed(team, now)
+    form.job.offer_projects(team.project, allowed.projects)
+    chosen = form.job.cleaned_data.get("project") or team.project
+    if (refused := check_project(chosen, allowed)) is None:
+        return chosen
+    form.add_findings([refused])
+    form.is_readable = False
+    return team.project
 
 
 def _context(form: Compose, team: Team, submission: Submission, resources: Known, by: User, now: datetime) -> Context:
@@ -128,14 +147,14 @@ def _permissions(needed: tuple[Permission, ...], language: str | None) -> str:
     return render_to_string("compose/permissions.html", {"needed": needed})
 
 
-def _known_resources(form: Compose, team: Team) -> Known:
+def _known_resources(form: Compose, project: str) -> Known:
     """Return the persistent resources of the place, if the job is to run on one; whoever asks has them looked at."""
     values = form.job.cleaned_data
     if values.get("strategy") != "persistent":
         return ()
     region = values.get("region", "")
-    observation.want_resources([team.project], region=region, now=display_now())
-    return requests.resources_in(team.project, region)
+    observation.want_resources([project], region=region, now=display_now())
+    return requests.resources_in(project, region)
 
 
 def _words(known: KnownResource) -> str:

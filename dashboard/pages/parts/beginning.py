@@ -11,6 +11,7 @@ from dashboard.pages.parts.reasons import failure_of
 from dashboard.queries.jobs import get_last_team
 from jobs.diagnosis.fixes import apply_fix
 from jobs.models import Team
+from jobs.requests.allowed import kept_project
 from jobs.spec import Finding
 from jobs.strategies import conflicts
 
@@ -40,11 +41,12 @@ def beginning(request: Request, teams: list[Team]) -> Beginning:
         words = f"{words} {change}"
     initial = initial_values(submission, expected=start.expected)
     team = start.team if start.team in teams else teams[0]
+    project = {"project": kept_project(team, submission.project)} if team == start.team else {}
     cap = {"cap": start.cap_usd} if start.cap_usd is not None else {}
     origin = cap | {"cloned_from": start.cloned_from.pk} if start.cloned_from is not None else cap
     opposed = conflicts(submission)
     choice = {"strategy": None} if opposed else {}
-    return Beginning(initial | {"team": str(team.pk)} | origin | choice, words, opposed)
+    return Beginning(initial | {"team": str(team.pk)} | project | origin | choice, words, opposed)
 
 
 def _suggestion(request: Request, start: Start) -> Any:
