@@ -33,9 +33,12 @@ class Decision:
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON, as the event and the approval of a job keep it."""
-        rule, needs = self.rule, None
+        rule = self.rule
+        needs: dict[str, Any] | None = None
         if rule is not None and rule.outcome == "ask":
             needs = {"approvals": rule.approvals, "role": rule.role, "approvers": list(rule.approvers)}
+            if rule.further:
+                needs["further"] = [each.model_dump(mode="json") for each in rule.further]
         return {
             "version": self.version,
             "rule": self.number or None,
@@ -69,7 +72,7 @@ def _finding(rule: Rule, matched: Matched, number: int) -> Finding:
     severity = Severity.ERROR if rule.outcome == "refuse" else Severity.APPROVAL
     code, message, remedy = explain(rule, matched)
     if matched.version:
-        who = f" Decided by {who_decides(rule)}." if rule.outcome == "ask" else ""
+        who = f" Decided by {who_decides(rule.groups)}." if rule.outcome == "ask" else ""
         message = f"{rule.words} {message}" if rule.words else message
         message += f"{_where(matched, number)}{who}"
     return Finding(code=code, severity=severity, field="", message=message, remedy=remedy, source=SOURCE)

@@ -18,6 +18,8 @@ from jobs.spec import Submission
 from jobs.strategies import strategy_of
 
 MAX_RULES = 30
+MAX_GROUPS = 5
+"""Groups of approvers that one rule asks."""
 MAX_USD = Decimal(10) ** 10
 Usd = Annotated[Decimal, Field(ge=0, lt=MAX_USD, allow_inf_nan=False)]
 Words = tuple[Annotated[str, Field(min_length=1, max_length=200)], ...]
@@ -26,15 +28,25 @@ LABEL = r"^[a-z][a-z0-9_-]{0,62}=[a-z0-9_-]{0,63}$"
 Basis = Literal["low", "expected", "high", "most"]
 
 
-class Rule(BaseModel):
+class Approvers(BaseModel):
+    """A group of approvers: so many of the people with a role, or of those the ones that are named."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    approvals: Annotated[int, Field(ge=1, le=10)] = 1
+    role: Literal["approver", "lead"] = "approver"
+    approvers: Words = ()
+    """Names of the people who may decide; empty: everybody with the role."""
+
+
+class Rule(Approvers):
     """One rule. Every condition that is given has to hold; a rule without conditions matches every job.
 
     `outcome`: "allow", "ask" and "refuse" decide, of which the first rule that matches counts. "require" refuses a
     job that lacks what the rule requires, "set" gives a job what it lacks; both decide nothing else. Amounts are USD,
-    those of all jobs of a sweep together; `hours_over` is the run time of one run.
+    those of all jobs of a sweep together; `hours_over` is the run time of one run. A rule is itself the first
+    group of approvers that it asks.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     outcome: Literal["allow", "ask", "refuse", "require", "set"]
     cost_basis: Basis = "most"
@@ -54,10 +66,8 @@ class Rule(BaseModel):
     """Each is `key` or `key=value`; one of them is enough."""
     submitters: Words = ()
     """Names under which people sign in; one of them is enough."""
-    approvals: Annotated[int, Field(ge=1, le=10)] = 1
-    role: Literal["approver", "lead"] = "approver"
-    approvers: Words = ()
-    """Names of the people who may decide; empty: everybody with the role."""
+    further: Annotated[tuple[Approvers, ...], Field(max_length=MAX_GROUPS - 1)] = ()
+    """Groups that have to approve as well."""
     require_labels: Words = ()
     """Keys that the job has to carry."""
     require_service_account: bool = False
@@ -74,6 +84,11 @@ class Rule(BaseModel):
     """Whether a job is refused that has another value than the one that the rule sets."""
     words: Annotated[str, Field(max_length=500)] = ""
     """What the requester reads."""
+
+    @property
+    def groups(self) -> tuple[Approvers, ...]:
+        """All groups of approvers that it asks, at least one."""
+        return (self, *self.further)
 
 
 RULES: TypeAdapter[tuple[Rule, ...]] = TypeAdapter(Annotated[tuple[Rule, ...], Field(max_length=MAX_RULES)])

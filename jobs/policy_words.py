@@ -5,8 +5,10 @@ from decimal import Decimal
 
 from jobs.cost import Estimate, format_usd, round_up
 from jobs.cost.notes import in_words
-from jobs.policy_rules import Matched, Rule
+from jobs.policy_rules import Approvers, Matched, Rule
 
+WHO = {"approvals", "role", "approvers", "further"}
+"""Fields of a rule that say who approves, and nothing of the jobs that it matches."""
 BASES: dict[str, str] = {
     "most": "may cost",
     "expected": "is expected to cost",
@@ -26,7 +28,7 @@ def describe(rule: Rule) -> str:
 
 def _outcome(rule: Rule) -> str:
     if rule.outcome == "ask":
-        return f"Ask {who_decides(rule)}"
+        return f"Ask {who_decides(rule.groups)}"
     if rule.outcome == "require":
         return f"Require {', '.join(_requirements(rule)) or 'nothing'}"
     if rule.outcome == "set":
@@ -35,13 +37,17 @@ def _outcome(rule: Rule) -> str:
     return rule.outcome.capitalize()
 
 
-def who_decides(rule: Rule) -> str:
-    """Return who has to approve, for example "2 of lena, sam" or "1 approver or lead"."""
-    if rule.approvers:
-        return f"{rule.approvals} of {', '.join(rule.approvers)}"
-    who = "lead" if rule.role == "lead" else "approver or lead"
+def who_decides(groups: Iterable[Approvers]) -> str:
+    """Return who has to approve, for example "1 lead and 2 of lena, sam" or "1 approver or lead"."""
+    return " and ".join(map(_group, groups))
+
+
+def _group(group: Approvers) -> str:
+    if group.approvers:
+        return f"{group.approvals} of {', '.join(group.approvers)}"
+    who = "lead" if group.role == "lead" else "approver or lead"
     plural = who.replace("approver", "approvers").replace("lead", "leads")
-    return f"{rule.approvals} {who if rule.approvals == 1 else plural}"
+    return f"{group.approvals} {who if group.approvals == 1 else plural}"
 
 
 def _requirements(rule: Rule) -> Iterable[str]:
@@ -98,7 +104,7 @@ def _conditions(rule: Rule) -> Iterable[str]:
 def explain(rule: Rule, matched: Matched) -> tuple[str, str, str]:
     """Return the code, the message and the remedy of a finding: why a rule asks about a job, or refuses it."""
     estimate, jobs = matched.total, matched.jobs
-    conditions = rule.model_dump(exclude_defaults=True).keys() - {"outcome", "words", "approvals", "role", "approvers"}
+    conditions = rule.model_dump(exclude_defaults=True).keys() - {"outcome", "words"} - WHO
     if conditions == {"regions", "in_other_regions"} and rule.outcome == "refuse":
         where = matched.facts.region or "a job without a region"
         return "region_not_allowed", f"The team may not use {where}.", f"Choose one of {', '.join(rule.regions)}."

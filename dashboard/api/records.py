@@ -7,7 +7,15 @@ from typing import Any
 from django.http import HttpRequest
 from django.urls import reverse
 
-from dashboard.api.shapes import ApprovalShape, AttemptShape, DiagnosisShape, FallbackShape, JobDetail, JobShape
+from dashboard.api.shapes import (
+    ApprovalShape,
+    AttemptShape,
+    DiagnosisShape,
+    FallbackShape,
+    GroupShape,
+    JobDetail,
+    JobShape,
+)
 from dashboard.pages.parts.reasons import failure_of, has_failed, obstacle_of, why
 from dashboard.queries.fallbacks import list_attempts
 from dashboard.queries.jobs import list_events
@@ -16,6 +24,7 @@ from jobs import timeline
 from jobs.diagnosis import Diagnosis
 from jobs.fallback import plan_of
 from jobs.models import Job
+from jobs.requests.approver_groups import groups_of
 from jobs.states import SUCCESSFUL, JobState
 
 COLUMNS = (
@@ -93,6 +102,10 @@ def _approval(job: Job) -> ApprovalShape | None:
         return None
     return ApprovalShape(
         asked_at=approval.asked_at,
+        groups=[
+            GroupShape(approvals=each.approvals, role=each.role, approvers=list(each.approvers))
+            for each in groups_of(approval)
+        ],
         findings=approval.findings,
         decision=approval.decision,
         decided_by=approval.decided_by.get_username() if approval.decided_by else None,

@@ -58,10 +58,19 @@ class JobPage(Schema):
     next_cursor: str | None
 
 
+class GroupShape(Schema):
+    """Approvers of whom so many have to approve: those with the role, or of them the ones that are named."""
+
+    approvals: int
+    role: str
+    approvers: list[str]
+
+
 class ApprovalShape(Schema):
-    """Why policy asked, and who decided what; `decision` is "", approved or rejected."""
+    """Why policy asked, and who decided what; every group has to approve. `decision` is "", approved or rejected."""
 
     asked_at: datetime
+    groups: list[GroupShape]
     findings: list[dict[str, Any]]
     decision: str
     decided_by: str | None

@@ -6,6 +6,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 from pydantic import ValidationError
 
+from dashboard.forms.approvers_form import ApproversForm, FurtherApprovers, WordsField
 from jobs.catalog import ACCELERATORS, REGIONS
 from jobs.policy_rules import MAX_RULES, Rule
 from jobs.policy_words import describe
@@ -27,26 +28,11 @@ OUTCOMES = [
 ]
 
 
-class WordsField(forms.CharField):
-    """Several words in one field."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(required=False, max_length=1_000, **options)
-
-    def prepare_value(self, value: Any) -> Any:
-        """Return the words as one text."""
-        return ", ".join(value) if isinstance(value, list | tuple) else value
-
-    def clean(self, value: Any) -> tuple[str, ...]:
-        """Return the words, each once."""
-        return tuple(dict.fromkeys((super().clean(value) or "").replace(",", " ").split()))
-
-
 def _amount(label: Any, **options: Any) -> forms.DecimalField:
     return forms.DecimalField(label=label, required=False, min_value=0, max_digits=12, decimal_places=2, **options)
 
 
-class RuleForm(forms.Form):
+class RuleForm(ApproversForm):
     """One rule; a condition that is left empty holds for every job."""
 
     rule: Rule | None = None
@@ -81,13 +67,6 @@ class RuleForm(forms.Form):
     in_other_regions = forms.BooleanField(label=_("Every region but these"), required=False)
     labels = WordsField(label=_("Labels"), help_text=_("key or key=value."))
     submitters = WordsField(label=_("Requested by"), help_text=_("User names."))
-    approvals = forms.IntegerField(label=_("Approvals"), required=False, min_value=1, max_value=10)
-    role = forms.ChoiceField(
-        label=_("Decided by"),
-        required=False,
-        choices=[("approver", _("approvers and leads")), ("lead", _("leads only"))],
-    )
-    approvers = WordsField(label=_("Only these people"), help_text=_("User names of approvers and leads."))
     require_labels = WordsField(label=_("Label keys"))
     require_service_account = forms.BooleanField(label=_("A service account"), required=False)
     require_network = forms.BooleanField(label=_("A network"), required=False)
@@ -107,6 +86,14 @@ class RuleForm(forms.Form):
     must = forms.BooleanField(label=_("Refuse a job that has another value"), required=False)
     words = forms.CharField(label=_("What the requester reads"), required=False, max_length=500)
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        prefix = f"{self.prefix}-further"
+        is_posted = self.is_bound and f"{prefix}-TOTAL_FORMS" in self.data
+        first = self.initial.get("further", ())
+        self.further: Any = FurtherApprovers(self.data if is_posted else None, initial=first, prefix=prefix)
+        """The groups of approvers after the first, a row for each."""
+
     @property
     def sentence(self) -> str:
         """The rule as one sentence; "" where it cannot be read."""
@@ -124,9 +111,7 @@ class RuleForm(forms.Form):
     @property
     def has_approvers(self) -> bool:
         """Whether it says more about who approves than one approver or lead."""
-        return (
-            self._has("approvers") or str(self["approvals"].value() or 1) != "1" or bool(self["role"].value() == "lead")
-        )
+        return self.says_more or self.further.total_form_count() > 0
 
     @property
     def has_requirements(self) -> bool:
@@ -165,9 +150,11 @@ class RuleForm(forms.Form):
             self.add_error(None, _("Say what a job has to carry."))
         if values.get("outcome") == "set" and not any(name.startswith("set_") and values[name] for name in values):
             self.add_error(None, _("Say what is set."))
+        if self.further.is_bound and not self.further.is_valid():
+            self.add_error(None, _("Correct who else has to approve."))
         if not self.errors:
             try:
-                self.rule = Rule.model_validate(fields)
+                self.rule = Rule.model_validate(fields | {"further": self.further.groups()})
             except ValidationError as error:
                 first = error.errors()[0]
                 self.add_error(None, f"{first['loc'][0] if first['loc'] else _('The rule')}: {first['msg']}")

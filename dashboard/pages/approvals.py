@@ -1,7 +1,8 @@
 """The approvals inbox: which jobs need an approval, and of one what it costs, why it asks, and the decision."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -23,9 +24,20 @@ from jobs import budgets
 from jobs.clock import display_now
 from jobs.errors import NotPermitted
 from jobs.models import Approval, Job, Vote
-from jobs.requests.deciders import Decider, names_of, who_decides
+from jobs.requests.approver_groups import groups_of, who_is_in
+from jobs.requests.deciders import Decider, approved_by, who_decides
 
 MAX_ROWS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class AskedGroup:
+    """One group of approvers: who is in it, how many of them have approved, and how many can approve the job at all."""
+
+    who: str
+    needed: int
+    given: int
+    able: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +46,27 @@ class Ask:
 
     approval: Approval
     why_not: str
-    votes: tuple[Vote, ...] = ()
+    votes: tuple[Vote, ...]
+    groups: tuple[AskedGroup, ...]
     for_whom: str = ""
     """The name of the person in whose place this person decides, "" for in their own."""
+    is_needed: bool = True
+    """Whether an approval of this person would bring the job forward."""
 
     @property
-    def missing(self) -> int:
-        """How many more have to approve."""
-        return max(self.approval.votes_needed - len(self.votes), 0)
+    def needed(self) -> int:
+        """How many approvals all groups need together."""
+        return sum(group.needed for group in self.groups)
+
+    @property
+    def given(self) -> int:
+        """How many of those are given; a person counts for every group that they are in."""
+        return sum(min(group.given, group.needed) for group in self.groups)
+
+    @property
+    def needs_person(self) -> bool:
+        """Whether it waits for this person."""
+        return not self.why_not and self.is_needed
 
     @property
     def who(self) -> str:
@@ -67,14 +92,14 @@ def approvals(request: Request) -> HttpResponse:
     decider = Decider.load(request.user, [each.job for each in found], now=now)
     asks = [_ask(each, decider) for each in found[:MAX_ROWS]]
     chosen = _chosen(request.GET.get("job", ""), asks)
-    facts = [(ask.key, ask.job.max_usd, ask.job.estimate_usd, ask.why_not, ask.missing) for ask in asks]
+    facts = [(ask.key, ask.job.max_usd, ask.job.estimate_usd, ask.why_not, ask.is_needed, ask.groups) for ask in asks]
     version = version_of(facts, chosen and chosen.key, len(found), now.replace(second=0, microsecond=0))
 
     def context() -> dict[str, Any]:
         return {
             "now": now,
-            "mine": [ask for ask in asks if not ask.why_not],
-            "others": [ask for ask in asks if ask.why_not],
+            "mine": [ask for ask in asks if ask.needs_person],
+            "others": [ask for ask in asks if not ask.needs_person],
             "has_more": len(found) > MAX_ROWS,
             "max_rows": MAX_ROWS,
             "chosen": chosen,
@@ -87,7 +112,7 @@ def approvals(request: Request) -> HttpResponse:
 def _chosen(key: str, asks: list[Ask]) -> Ask | None:
     """Return the approval that the address names, else the oldest that needs this person, else the oldest."""
     named = next((ask for ask in asks if ask.key == key), None)
-    return named or next((ask for ask in asks if not ask.why_not), asks[0] if asks else None)
+    return named or next((ask for ask in asks if ask.needs_person), asks[0] if asks else None)
 
 
 def _details(request: Request, ask: Ask, now: datetime) -> dict[str, Any]:
@@ -116,29 +141,43 @@ def count(request: Request) -> HttpResponse:
 
 def _ask(approval: Approval, decider: Decider) -> Ask:
     """Return an approval with why this person cannot decide, if so; `jobs.requests` refuses in the same cases."""
-    job, votes = approval.job, tuple(decider.votes_for(approval))
-    if job.owner_id == decider.by.pk and approval.requested_spec is not None:
-        return Ask(
-            approval,
-            _("Approved under %(strategy)s, which you have to accept on the page of the job.")
-            % {"strategy": label_of(job)},
-            votes,
-        )
-    if job.owner_id == decider.by.pk:
-        return Ask(approval, _("You requested this job: another approver or lead of the team decides."), votes)
-    if any(vote.voter_id == decider.by.pk for vote in votes):
-        missing = approval.votes_needed - len(votes)
-        if missing > 0:
-            words = _("You approved it; %(missing)s more of %(all)s needed.")
-        else:
-            words = _("You approved it; the requester has to accept it.")
-        return Ask(approval, words % {"missing": missing, "all": approval.votes_needed}, votes)
+    votes, groups = tuple(decider.votes_for(approval)), tuple(_groups(approval, decider))
+    found = Ask(approval, "", votes, groups)
+    if why_not := _why_not(found, decider):
+        return replace(found, why_not=why_not)
     try:
-        person = decider.voter_for(job, approval)
+        person = decider.voter_for(approval.job, approval)
     except NotPermitted:
-        who = who_decides(approval)
-        if not names_of(approval) and approval.role_needed != "lead":
-            return Ask(approval, _("An approver or lead of %(team)s decides.") % {"team": job.team}, votes)
-        known = {"who": f"{who[:1].upper()}{who[1:]}", "team": job.team}
-        return Ask(approval, _("%(who)s of %(team)s decides.") % known, votes)
-    return Ask(approval, "", votes, "" if person.pk == decider.by.pk else person.get_username())
+        return replace(found, why_not=_others_decide(found))
+    for_whom = "" if person.pk == decider.by.pk else person.get_username()
+    return replace(found, for_whom=for_whom, is_needed=decider.is_needed(approval.job, approval))
+
+
+def _groups(approval: Approval, decider: Decider) -> Iterator[AskedGroup]:
+    job, roster, approved = approval.job, decider.roster, approved_by(decider.votes_for(approval))
+    for group in groups_of(approval):
+        given, able = roster.count(group, approved, job), roster.count(group, roster.people, job)
+        yield AskedGroup(who_is_in(group), group.approvals, given, able)
+
+
+def _why_not(ask: Ask, decider: Decider) -> str:
+    """Say why an own job, and one on which the person has voted, is not theirs to decide; else ""."""
+    is_own = ask.job.owner_id == decider.by.pk
+    if is_own and ask.approval.requested_spec is not None:
+        words = _("Approved under %(strategy)s, which you have to accept on the page of the job.")
+        return words % {"strategy": label_of(ask.job)}
+    if is_own:
+        return _("You requested this job: another approver or lead of the team decides.")
+    if all(vote.voter_id != decider.by.pk for vote in ask.votes):
+        return ""
+    if missing := ask.needed - ask.given:
+        return _("You approved it; %(missing)s more of %(all)s needed.") % {"missing": missing, "all": ask.needed}
+    return _("You approved it; the requester has to accept it.")
+
+
+def _others_decide(ask: Ask) -> str:
+    first, *further = groups_of(ask.approval)
+    if not (further or first.approvers or first.role == "lead"):
+        return _("An approver or lead of %(team)s decides.") % {"team": ask.job.team}
+    who = ask.who
+    return _("%(who)s of %(team)s decides.") % {"who": f"{who[:1].upper()}{who[1:]}", "team": ask.job.team}

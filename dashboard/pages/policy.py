@@ -17,7 +17,7 @@ from dashboard.queries.policies import get_version, list_versions, rules_in, sen
 from jobs.clock import database_now
 from jobs.errors import NotPermitted
 from jobs.models import PolicyVersion, Team
-from jobs.policy_rules import MAX_RULES, Rule
+from jobs.policy_rules import MAX_GROUPS, MAX_RULES, Rule
 from jobs.requests.policy_test import MAX_JOBS, try_rules
 from jobs.requests.policy_versions import (
     SavedMeanwhile,
@@ -68,8 +68,9 @@ def _forms(rules: tuple[Rule, ...], version: PolicyVersion | None, first: Terms)
 
 def _posted(request: Request, team: Team) -> HttpResponse:
     version, action = current_version(team), request.POST.get("action", "test")
-    if action == "add":
-        return _page(request, team, version, Rules(_with_row(request.POST), prefix="rule"), TermsForm(request.POST))
+    if action == "add" or action.startswith("approvers-"):
+        data = _with_row(request.POST) if action == "add" else _with_approvers(request.POST, action)
+        return _page(request, team, version, Rules(data, prefix="rule"), TermsForm(request.POST))
     rows: Any = Rules(request.POST, prefix="rule")
     form = TermsForm(request.POST)
     if not (rows.is_valid() and form.is_valid()):
@@ -89,10 +90,11 @@ def _save(request: Request, team: Team, rules: tuple[Rule, ...], rows: Any, form
     except NotPermitted as refusal:
         raise PermissionDenied(str(refusal)) from None
     except SavedMeanwhile as conflict:
-        number = conflict.current.number if conflict.current is not None else 0
-        again = TermsForm(request.POST | {"base": str(number)})
+        again = request.POST.copy()
+        again["base"] = str(conflict.current.number if conflict.current is not None else 0)
         changes = _changes(rules_in(conflict.current) if conflict.current is not None else (), rules)
-        return _page(request, team, conflict.current, rows, again, status=409, refusal=str(conflict), changes=changes)
+        form = TermsForm(again)
+        return _page(request, team, conflict.current, rows, form, status=409, refusal=str(conflict), changes=changes)
     except ValueError as refusal:
         return _page(request, team, current_version(team), rows, form, status=422, refusal=str(refusal))
     messages.success(
@@ -104,12 +106,26 @@ def _save(request: Request, team: Team, rules: tuple[Rule, ...], rows: Any, form
 def _with_row(posted: QueryDict) -> QueryDict:
     """Return what was posted with an empty rule at its end, as far as there may be one more."""
     data = posted.copy()
-    count = data.get("rule-TOTAL_FORMS", "0")
-    number = int(count) if count.isascii() and count.isdecimal() and len(count) < 4 else 0
+    number = _count(data, "rule")
     if number < MAX_RULES:
         data["rule-TOTAL_FORMS"] = str(number + 1)
-        data |= {f"rule-{number}-outcome": "ask", f"rule-{number}-ORDER": str(number + 1)}
+        data[f"rule-{number}-outcome"], data[f"rule-{number}-ORDER"] = "ask", str(number + 1)
     return data
+
+
+def _with_approvers(posted: QueryDict, action: str) -> QueryDict:
+    """Return what was posted with one more group of approvers in the rule whose number the action ends with."""
+    data, prefix = posted.copy(), f"rule-{action.removeprefix('approvers-')}-further"
+    number = _count(data, prefix)
+    if number < MAX_GROUPS - 1:
+        data[f"{prefix}-TOTAL_FORMS"] = str(number + 1)
+    return data
+
+
+def _count(data: QueryDict, prefix: str) -> int:
+    """Return how many rows the form says that it has, 0 where that is no number."""
+    count = data.get(f"{prefix}-TOTAL_FORMS", "0")
+    return int(count) if count.isascii() and count.isdecimal() and len(count) < 4 else 0
 
 
 def _version(request: Request, team: Team) -> HttpResponse:

@@ -1,13 +1,17 @@
 """Jobs that wait for an approval."""
 
 from datetime import date
+from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import CharField, Exists, ExpressionWrapper, F, OuterRef, Q, QuerySet, Value
-from django.db.models.functions import Concat, StrIndex
+from django.db.models import CharField, Count, Exists, ExpressionWrapper, F, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce, Concat, StrIndex
 
 from dashboard.access import in_teams_of
-from jobs.models import Approval, Deputy, Job, Membership, Role, ShownJob, Vote, hide_in
+from jobs.models import Approval, AskedGroup, Deputy, Job, Membership, Role, ShownJob, Vote, hide_in
+
+_IN_NAMES = Q(names="") | Q(place__gt=0)
+"""The condition that a group names nobody, or the person at whose name `place` is."""
 
 
 def list_approvals(user: User, limit: int) -> list[Approval]:
@@ -25,12 +29,12 @@ def approvals_for(user: User, today: date) -> QuerySet[Approval]:
     They are those that the person may decide about, in their own name or for somebody away whose deputy they are, as
     `jobs.requests.deciders` tells of each: never an own job, and none that they have voted on.
     """
-    deciders = _deciders(user, today)
+    may_decide = Q(Exists(_deciders(user, today)))
     voted = Vote.objects.filter(job=OuterRef("job"), asked_at=OuterRef("asked_at"), voter=user)
     found = _open_approvals(user).exclude(job__owner=user).exclude(Exists(voted))
     if user.is_superuser:
-        return found.filter(_names(user) | Q(Exists(deciders)))
-    return found.filter(in_teams_of(user, "job__team", "decide")).filter(Exists(deciders))
+        return found.filter(_is_asked(_names(user) | may_decide))
+    return found.filter(in_teams_of(user, "job__team", "decide")).filter(_is_asked(may_decide))
 
 
 def approvals_in_own_name(user: User) -> QuerySet[Approval]:
@@ -42,7 +46,37 @@ def approvals_in_own_name(user: User) -> QuerySet[Approval]:
     voted = Vote.objects.filter(given, job=OuterRef("job"), asked_at=OuterRef("asked_at"))
     by_role = Q(role_needed="lead") & in_teams_of(user, "job__team", "manage")
     by_role |= Q(role_needed="approver") & in_teams_of(user, "job__team", "approve")
-    return _open_approvals(user).filter(by_role, _names(user)).exclude(job__owner=user).exclude(Exists(voted))
+    is_asked = _is_asked(by_role & _names(user))
+    return _open_approvals(user).filter(is_asked).exclude(job__owner=user).exclude(Exists(voted))
+
+
+def _is_asked(condition: Q) -> Q:
+    """Return the condition that a question needs somebody: `condition`, on the columns of a group, says who they are.
+
+    Where several groups are asked it holds for one of them that has not approved yet.
+    """
+    groups = AskedGroup.objects.filter(job=OuterRef("job"), asked_at=OuterRef("asked_at"))
+    given = Vote.objects.filter(
+        job=OuterRef("job"), asked_at=OuterRef("asked_at"), decision=Approval.Decision.APPROVED,
+        counts_for__is_active=True,
+    )  # fmt: skip
+    place = StrIndex(OuterRef("approver_names"), Concat(Value(","), F("counts_for__username"), Value(",")))
+    own = Q(counts_for__memberships__team=F("job__team"))
+    roles = own & (
+        Q(counts_for__memberships__role=Role.LEAD) | Q(counts_for__memberships__role=Role.APPROVER, least="approver")
+    )
+    eligible = given.annotate(**_of_group(), place=place).filter(roles | Q(counts_for__is_superuser=True), _IN_NAMES)
+    counted = eligible.order_by().values("job").annotate(people=Count("counts_for", distinct=True)).values("people")
+    open_groups = groups.annotate(given=Coalesce(Subquery(counted), 0)).filter(condition, given__lt=F("votes_needed"))
+    return (~Q(Exists(groups)) & condition) | Q(Exists(open_groups))
+
+
+def _of_group() -> dict[str, Any]:
+    """Return the columns of the group of the outer query, for `_IN_NAMES` and the roles."""
+    return {
+        "least": ExpressionWrapper(OuterRef("role_needed"), output_field=CharField()),
+        "names": ExpressionWrapper(OuterRef("approver_names"), output_field=CharField()),
+    }
 
 
 def deputies_of(user: User, today: date) -> QuerySet[Deputy]:
@@ -57,18 +91,16 @@ def _deciders(user: User, today: date) -> QuerySet[Membership]:
         job=OuterRef(OuterRef("job")), asked_at=OuterRef(OuterRef("asked_at")), counts_for=OuterRef("user")
     )
     roles = Q(role=Role.LEAD) | (Q(role=Role.APPROVER) & Q(least="approver"))
-    in_names = Q(names="") | Q(place__gt=0)
     return (
         Membership.objects.filter(Q(user=user) | Q(user__in=away.values("person")), team=OuterRef("job__team"))
         .filter(user__is_active=True)
         .exclude(user=OuterRef("job__owner"))
         .exclude(Exists(counted))
         .annotate(
-            least=ExpressionWrapper(OuterRef("role_needed"), output_field=CharField()),
-            names=ExpressionWrapper(OuterRef("approver_names"), output_field=CharField()),
+            **_of_group(),
             place=StrIndex(OuterRef("approver_names"), Concat(Value(","), F("user__username"), Value(","))),
         )
-        .filter(roles, in_names)
+        .filter(roles, _IN_NAMES)
     )
 
 

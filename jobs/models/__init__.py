@@ -3,7 +3,7 @@
 from jobs.models.account import Identity, Invitation, Profile, SignedInBrowser, SignInRule
 from jobs.models.allowed_resource import AllowedResource
 from jobs.models.api_token import ApiToken
-from jobs.models.approval import Approval
+from jobs.models.approval import Approval, AskedGroup
 from jobs.models.audited_team import AuditedTeam
 from jobs.models.billing import BilledAmount, BillingImport
 from jobs.models.budget import Budget, BudgetChange, BudgetNotice
@@ -45,6 +45,7 @@ __all__ = [
     "AllowedResource",
     "ApiToken",
     "Approval",
+    "AskedGroup",
     "AuditedTeam",
     "BilledAmount",
     "BillingImport",

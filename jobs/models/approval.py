@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.db import models
 
+from jobs.models.immutable import AppendOnly, AppendOnlyQuerySet
 from jobs.models.job import Job
 
 
@@ -23,6 +24,7 @@ class Approval(models.Model):
     decided_at = models.DateTimeField(null=True, blank=True)
     comment = models.TextField(blank=True)
 
+    # the first group of approvers; further ones are in `policy`, and all of several are rows of AskedGroup
     votes_needed = models.PositiveSmallIntegerField(default=1, db_default=1)
     role_needed = models.CharField(
         max_length=10, default="approver", db_default="approver", help_text="The least role that may decide."
@@ -59,3 +61,24 @@ class Approval(models.Model):
 
     def __str__(self) -> str:
         return f"{self.job}: {self.decision or 'open'}"
+
+
+class AskedGroup(AppendOnly):
+    """One of several groups of approvers that a question asks, for queries; a question to one group has no rows."""
+
+    job = models.ForeignKey(Job, on_delete=models.PROTECT, related_name="asked_groups")
+    asked_at = models.DateTimeField(help_text="Names the question, as in Vote.")
+    position = models.PositiveSmallIntegerField(help_text="From 0, in the order of the rule.")
+    votes_needed = models.PositiveSmallIntegerField()
+    role_needed = models.CharField(max_length=10)
+    approver_names = models.TextField(blank=True)
+
+    objects = AppendOnlyQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["job", "asked_at", "position"], name="one_row_per_asked_group"),
+        ]
+
+    def __str__(self) -> str:
+        return f"group {self.position} asked about {self.job}"

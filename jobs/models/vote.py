@@ -32,6 +32,9 @@ class Vote(AppendOnly):
         max_length=64, help_text="Of the spec, the amount and the policy that were decided about."
     )
     voted_at = models.DateTimeField()
+    groups = models.JSONField(
+        null=True, blank=True, help_text="Positions of the groups that it counted for when given; null: the first."
+    )
 
     objects = AppendOnlyQuerySet.as_manager()
 

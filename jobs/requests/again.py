@@ -1,12 +1,13 @@
 """A job that was allowed and not sent yet is asked about again when policy or prices have changed meanwhile."""
 
+from collections import Counter
 from decimal import Decimal
 
 from jobs.assessment import Assessment, Outcome
 from jobs.cost import round_up
 from jobs.models import Approval, Job, Vote
-from jobs.policy_rules import Rule
-from jobs.requests.deciders import names_of
+from jobs.policy_rules import Approvers, Rule
+from jobs.requests.approver_groups import groups_of
 
 
 def asks_again(job: Job, assessment: Assessment) -> list[dict[str, object]]:
@@ -39,17 +40,30 @@ def _covers(job: Job, assessment: Assessment, asks: list[dict[str, object]]) -> 
 
 
 def _has_votes(approval: Approval) -> bool:
-    """Tell whether as many votes are kept as the question needed; one vote was not kept before there were several."""
+    """Tell whether as many votes are kept as each group needed; one vote was not kept before there were several.
+
+    A vote counts for the groups that its person was in when it was given.
+    """
     votes = Vote.objects.filter(job=approval.job_id, asked_at=approval.asked_at, decision=Approval.Decision.APPROVED)
-    return approval.votes_needed <= 1 or votes.count() >= approval.votes_needed
+    groups = groups_of(approval)
+    if len(groups) == 1:
+        return approval.votes_needed <= 1 or votes.count() >= approval.votes_needed
+    counted = (each if each is not None else [0] for each in votes.values_list("groups", flat=True))
+    given = Counter(position for positions in counted for position in positions)
+    return all(given[position] >= group.approvals for position, group in enumerate(groups))
 
 
 def _asks_more(rule: Rule, approval: Approval) -> bool:
     """Tell whether a rule asks more people, or others, than those who approved."""
+    return not all(any(_is_as_much(each, asked) for each in groups_of(approval)) for asked in rule.groups)
+
+
+def _is_as_much(approved: Approvers, asked: Approvers) -> bool:
+    """Tell whether the approval of one group stands for that of another."""
     return (
-        rule.approvals > approval.votes_needed
-        or (rule.role == "lead" and approval.role_needed != "lead")
-        or (bool(rule.approvers) and set(rule.approvers) != set(names_of(approval)))
+        approved.approvals >= asked.approvals
+        and (asked.role != "lead" or approved.role == "lead")
+        and (not asked.approvers or set(asked.approvers) == set(approved.approvers))
     )
 
 

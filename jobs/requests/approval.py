@@ -1,7 +1,7 @@
 """A person answers what policy asked: yes, yes up to a cost, or no with the reason; never about their own job.
 
-Each answer is a `Vote`, which never changes. The job goes on once as many people have approved as policy asks for; one
-rejection ends it.
+Each answer is a `Vote`, which never changes. The job goes on once as many people have approved as policy asks for, in
+each group of approvers; one rejection ends it.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,8 @@ from django.utils.translation import gettext as _
 from jobs import budgets, transitions
 from jobs.cost import format_usd
 from jobs.models import Approval, Job, JobEvent, Vote
-from jobs.requests.deciders import Decider, count_eligible
+from jobs.requests.approver_groups import Roster, groups_of, say_missing
+from jobs.requests.deciders import Decider, approved_by
 from jobs.requests.permissions import check_is_ours
 from jobs.states import JobState
 
@@ -34,9 +35,9 @@ def approve(
 ) -> bool:
     """Vote for a job that awaits approval; False when it was answered or withdrawn before, or they have voted.
 
-    The answer holds for all jobs of a sweep that wait and cost the same. Once enough people have voted the job becomes
-    due. `digest` is the one of the question that the person has seen. `cap_usd` becomes the cap of the job
-    unless that is lower, and the job is cancelled when it has cost it.
+    The answer holds for all jobs of a sweep that wait and cost the same. Once enough people of
+    each group that is asked have voted the job becomes due. `digest` is the one of the question that the person has
+    seen. `cap_usd` becomes the cap of the job unless that is lower, and the job is cancelled when it has cost it.
 
     Raises NotPermitted when `by` owns the job or may not decide about it, and for an adopted job; Changed where the
     question is another one than that of `digest`; NotAllowed, with nothing written, where the jobs would pass a budget
@@ -77,11 +78,15 @@ def _answer(
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """Jobs that wait for one answer, their rows locked; their questions by job; and for whom a vote would count."""
+    """Jobs that wait for one answer, their rows locked; their questions by job; and for whom a vote would count.
+
+    The `roster` is of all who may decide.
+    """
 
     waiting: list[Job]
     asked: dict[UUID, Approval]
     counts_for: User
+    roster: Roster
 
 
 def open_question(job: Job, *, by: User, digest: str | None, now: datetime) -> Open | None:
@@ -99,7 +104,7 @@ def open_question(job: Job, *, by: User, digest: str | None, now: datetime) -> O
     check_digest(question, digest)
     if any(vote.voter_id == by.pk for vote in decider.votes_for(question)):
         return None
-    return Open(waiting, asked, counts_for)
+    return Open(waiting, asked, counts_for, decider.roster)
 
 
 def check_digest(question: Approval, digest: str | None) -> None:
@@ -113,7 +118,7 @@ def vote(
 ) -> None:
     """Write a vote for each job, and take what is approved now from the budgets."""
     for each in found.waiting:
-        _vote(each, found.asked[each.pk], decision, (by, found.counts_for), comment.strip(), now, cap_usd)
+        _vote(each, found, decision, by, comment.strip(), now, cap_usd)
     reserve_approved(found.waiting, now)
 
 
@@ -145,15 +150,16 @@ def lock_waiting(job: Job) -> list[Job]:
 
 def _vote(
     job: Job,
-    question: Approval,
+    found: Open,
     decision: Approval.Decision,
-    people: tuple[User, User],
+    by: User,
     comment: str,
     now: datetime,
     cap_usd: Decimal | None,
 ) -> None:
     """Write the vote of one person for one job, and the decision where the vote makes it."""
-    by, counts_for = people
+    question, counts_for, roster = found.asked[job.pk], found.counts_for, found.roster
+    asked = enumerate(groups_of(question))
     Vote.objects.create(
         job=job,
         asked_at=question.asked_at,
@@ -165,24 +171,21 @@ def _vote(
         max_usd=job.max_usd,
         digest=question.digest,
         voted_at=now,
+        groups=[position for position, group in asked if roster.is_in(group, counts_for.pk, job.team_id)],
     )
-    message = _message(decision, people, comment, cap_usd)
+    message = _message(decision, (by, counts_for), comment, cap_usd)
     is_rejection = decision is Approval.Decision.REJECTED
-    missing = 0 if is_rejection else count_missing(job, question)
-    if is_rejection or (missing <= 0 and question.requested_spec is None):
+    votes = Vote.objects.filter(job=job, asked_at=question.asked_at)
+    missing = [] if is_rejection else roster.missing(question, job, approved_by(votes))
+    if is_rejection or not (missing or question.requested_spec is not None):
         decide(job, question, decision, by=by, actor=by, comment=comment, message=message, now=now)
         return
-    rest = f"{missing} more of {question.votes_needed} needed" if missing > 0 else "the requester has to accept it"
-    transitions.record_event(
-        job,
-        JobEvent.Kind.VOTED,
-        now=now,
-        actor=by,
-        reason=decision.value,
-        message=f"{message.removesuffix('.')}; {rest}.",
-        once_key=f"voted:{question.asked_at.isoformat()}:{by.pk}",
-        detail={"votes_needed": question.votes_needed, "missing": missing},
-    )
+    rest = say_missing(question, missing) if missing else "the requester has to accept it"
+    key = f"voted:{question.asked_at.isoformat()}:{by.pk}"
+    message = f"{message.removesuffix('.')}; {rest}."
+    detail = {"votes_needed": question.votes_needed, "missing": sum(each.approvals for each in missing)}
+    kind, reason = JobEvent.Kind.VOTED, decision.value
+    transitions.record_event(job, kind, now=now, actor=by, reason=reason, message=message, once_key=key, detail=detail)
 
 
 def _message(decision: Approval.Decision, people: Sequence[User], comment: str, cap_usd: Decimal | None) -> str:
@@ -190,13 +193,6 @@ def _message(decision: Approval.Decision, people: Sequence[User], comment: str, 
     instead = f" for {counts_for.get_username()}" if counts_for != by else ""
     up_to = f" up to {format_usd(cap_usd)}" if cap_usd is not None else ""
     return f"{by.get_username()}{instead} {decision.value} it{up_to}" + (f": {comment}" if comment else ".")
-
-
-def count_missing(job: Job, question: Approval) -> int:
-    """Return how many more have to approve; votes of those who may decide no more are not counted."""
-    votes = Vote.objects.filter(job=job, asked_at=question.asked_at, decision=Approval.Decision.APPROVED)
-    voters = [vote.counts_for for vote in votes.select_related("counts_for")]
-    return max(question.votes_needed - count_eligible(voters, job, question), 0)
 
 
 def decide(

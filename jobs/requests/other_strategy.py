@@ -24,7 +24,6 @@ from jobs.requests.approval import (
     Changed,
     bring_up_to_date,
     check_digest,
-    count_missing,
     decide,
     lock_waiting,
     open_question,
@@ -32,6 +31,7 @@ from jobs.requests.approval import (
     vote,
 )
 from jobs.requests.context import load_context
+from jobs.requests.deciders import load_missing
 from jobs.requests.keeping import check_may_be_kept
 from jobs.requests.permissions import check_is_ours, check_may_request
 from jobs.requests.policy_versions import current_version, terms_of
@@ -108,7 +108,7 @@ def accept_change(job: Job, *, by: User, now: datetime, digest: str | None = Non
             _record_answer(each, question, by, "accepted", words, now)
             votes = Vote.objects.filter(job=each, asked_at=question.asked_at).select_related("voter").order_by("pk")
             last = votes.last()
-            if last is None or count_missing(each, question):
+            if last is None or load_missing(each, question):
                 continue
             words, approved = f"{words[:-1]}; {last.voter.get_username()} approved it.", Approval.Decision.APPROVED
             decide(each, question, approved, by=last.voter, actor=by, comment=last.comment, message=words, now=now)

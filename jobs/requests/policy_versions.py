@@ -12,8 +12,9 @@ from django.utils.translation import gettext as _
 
 from jobs.bounds import is_storable_json
 from jobs.errors import NotPermitted
-from jobs.models import Membership, Policy, PolicyVersion, Role, Team
+from jobs.models import Policy, PolicyVersion, Role, Team
 from jobs.policy_rules import RULES, PolicyRules, Rule, rules_of_limits
+from jobs.requests.approver_groups import Roster, who_is_in
 from jobs.requests.permissions import role_of
 
 UNSET_REMIND_HOURS = 24
@@ -115,17 +116,17 @@ def save_policy(
 
 
 def _check_approvers(team: Team, rules: Sequence[Rule]) -> None:
-    """Raise ValueError for rules that nobody could fulfil: they name who may not decide, or fewer than are needed."""
-    deciding = Membership.objects.filter(team=team, role__in=(Role.APPROVER, Role.LEAD), user__is_active=True)
-    known = set(deciding.values_list("user__username", flat=True))
-    for number, rule in enumerate(rules, 1):
-        if strange := sorted(set(rule.approvers) - known):
+    """Raise ValueError for rules that nobody could fulfil: they name who may not decide, or too few can approve."""
+    roster = Roster.load(team.pk)
+    known = {each.get_username() for each in roster.people.values()}
+    groups = [(number, group) for number, rule in enumerate(rules, 1) if rule.outcome == "ask" for group in rule.groups]
+    for number, group in groups:
+        if strange := sorted(set(group.approvers) - known):
             raise ValueError(
                 _("Rule %(number)s: %(strange)s is no approver or lead of %(team)s.")
                 % {"number": number, "strange": ", ".join(strange), "team": team}
             )
-        if rule.approvers and len(set(rule.approvers)) < rule.approvals:
-            raise ValueError(
-                _("Rule %(number)s needs %(approvals)s approvals and names fewer people.")
-                % {"number": number, "approvals": rule.approvals}
-            )
+        if (able := sum(roster.is_in(group, each, team.pk) for each in roster.people)) < group.approvals:
+            known_of = {"number": number, "needed": group.approvals, "who": who_is_in(group), "able": able}
+            words = _("Rule %(number)s: of %(who)s, %(needed)s must approve and only %(able)s can.")
+            raise ValueError(words % known_of)

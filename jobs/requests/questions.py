@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any
 
-from jobs.models import Approval, Job
+from jobs.models import Approval, AskedGroup, Job
 from jobs.requests.policy_versions import current_version, terms_of
 
 
@@ -27,7 +27,7 @@ def ask(job: Job, findings: Sequence[Mapping[str, Any]], policy: Mapping[str, An
         "comment": "",
         "votes_needed": needs["approvals"],
         "role_needed": needs["role"],
-        "approver_names": f",{','.join(needs['approvers'])}," if needs["approvers"] else "",
+        "approver_names": _joined(needs["approvers"]),
         "policy": policy,
         "digest": digest_of(job, policy),
         "decided_usd": None,
@@ -37,6 +37,23 @@ def ask(job: Job, findings: Sequence[Mapping[str, Any]], policy: Mapping[str, An
         "expires_at": now + timedelta(hours=terms.expire_hours) if terms.expire_hours else None,
     }
     Approval.objects.update_or_create(job=job, defaults=defaults)
+    if further := needs.get("further"):
+        AskedGroup.objects.bulk_create(_row(job, now, *each) for each in enumerate([needs, *further]))
+
+
+def _row(job: Job, now: datetime, position: int, needs: Mapping[str, Any]) -> AskedGroup:
+    return AskedGroup(
+        job=job,
+        asked_at=now,
+        position=position,
+        votes_needed=needs["approvals"],
+        role_needed=needs["role"],
+        approver_names=_joined(needs["approvers"]),
+    )
+
+
+def _joined(names: Sequence[str]) -> str:
+    return f",{','.join(names)}," if names else ""
 
 
 def digest_of(job: Job, policy: Mapping[str, Any] | None) -> str:

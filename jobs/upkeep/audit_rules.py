@@ -7,7 +7,9 @@ from datetime import datetime, timedelta
 
 from jobs import states, timeline
 from jobs.models import Approval, Job, JobEvent, Vote
+from jobs.policy_words import who_decides
 from jobs.queue.claims import JOB_LEASE, LEASE
+from jobs.requests.approver_groups import groups_of
 from jobs.states import FINISHED, LOCAL, JobState
 
 CLOSE_SECONDS = 0.001
@@ -128,9 +130,19 @@ def _votes(one: Evidence, approval: Approval) -> str | None:
     own = [vote for vote in one.votes if vote.asked_at == approval.asked_at]
     if any(one.job.owner_id in (vote.voter_id, vote.counts_for_id) for vote in own):
         return "Its owner voted on it."
-    approved = sum(vote.decision == Approval.Decision.APPROVED for vote in own)
-    if approval.decision == Approval.Decision.APPROVED and approval.votes_needed > max(approved, 1):
-        return f"It was approved with {approved} votes, and {approval.votes_needed} were needed."
+    approved = [vote for vote in own if vote.decision == Approval.Decision.APPROVED]
+    if approval.decision == Approval.Decision.APPROVED and approval.votes_needed > max(len(approved), 1):
+        return f"It was approved with {len(approved)} votes, and {approval.votes_needed} were needed."
+    return _groups(approval, approved) if approval.decision == Approval.Decision.APPROVED else None
+
+
+def _groups(approval: Approval, approved: Sequence[Vote]) -> str | None:
+    """Every group that was asked has its number of votes; one vote may count for several."""
+    groups = groups_of(approval)
+    for position, group in enumerate(groups) if len(groups) > 1 else ():
+        given = sum(position in (vote.groups or ()) for vote in approved)
+        if given < group.approvals:
+            return f"It was approved with {given} votes of {who_decides([group])}."
     return None
 
 

@@ -84,3 +84,28 @@ def _judge(job: Job, people: list[User], answers: list[bool]) -> bool:
     assert job.events.filter(to_state__in=["approved", "rejected"]).count() == (state != "awaiting_approval")
     assert Approval.objects.get(job=job).decision == (state if state != "awaiting_approval" else "")
     return state != "awaiting_approval"
+
+
+def test_no_job_goes_on_before_every_group_has_approved(request_job: RequestJob, team: Team, clock: Clock) -> None:
+    """One of two leads has to agree and one of two who are named, of whom one is a lead."""
+    leads = [person(name, team, "lead") for name in ("lena", "omar")]
+    voters = [person("sam", team, "approver"), *leads]
+    rule = {"role": "lead", "further": [{"approvers": ["sam", "lena"]}]}
+    rules = [Rule.model_validate({"outcome": "ask", "cost_over": "1"} | rule)]
+    save_policy(team, rules, Terms(), base=0, by=leads[0], note="", now=clock.now)
+    chance, decided = random.Random(16), 0
+    with ThreadPoolExecutor(3) as pool:
+        for _ in range(RACES // 2):
+            job = request_job(hours=10)
+            people = [chance.choice(voters) for _ in range(3)]
+            answers = _race(pool, job, people, lambda: False, clock)
+            names = set(Vote.objects.filter(job=job).values_list("voter__username", flat=True))
+            is_enough = bool(names & {"lena", "omar"}) and bool(names & {"sam", "lena"})
+            assert (Job.objects.get(pk=job.pk).state == "approved") == is_enough
+            assert sum(answers) == Vote.objects.filter(job=job).count()
+            assert job.events.filter(to_state="approved").count() == is_enough
+            decided += is_enough
+        _close(pool)
+
+    assert decided > RACES / 6
+    assert list(audit(clock.now)) == []

@@ -73,6 +73,46 @@ def test_a_lead_sets_a_budget_and_a_policy(window: OpenWindow) -> None:
     expect(stranger.page.get_by_role("main")).not_to_contain_text("training of vision")
 
 
+def test_a_rule_asks_two_groups(window: OpenWindow) -> None:
+    engineer, lead, approver = (window().sign_in(name) for name in ("engineer", "lead", "approver"))
+    page = lead.page
+    page.goto("/policy/")
+    count = page.get_by_role("region", name=re.compile(r"^Rule \d+$")).count()
+    page.get_by_role("button", name="Add a rule").click()
+    added = rule(page, count + 1)
+    added.get_by_label("Position").fill("1")
+    added.get_by_label("What the requester reads").fill("Two groups agree.")
+    added.get_by_text("Who approves", exact=True).click()
+    added.get_by_label("Decided by").select_option(label="leads only")
+    added.get_by_role("button", name="Add approvers").click()
+    group = rule(page, count + 1).get_by_role("group", name="And also")
+    group.get_by_label("Only these people").fill("approver")
+    expect(rule(page, count + 1).get_by_label("What the requester reads")).to_have_value("Two groups agree.")
+    assert lead.overflow() <= 0
+    page.get_by_role("button", name=re.compile("^Save as version")).click()
+    expect(page.get_by_role("region", name="Rules").get_by_role("listitem").first).to_contain_text(
+        "Ask 1 lead and 1 of approver about every job. Two groups agree."
+    )
+
+    compose_example(engineer.page, "for-two-groups")
+    for person, label in ((lead, "0 of 1: leads"), (approver, "1 of 1: leads")):
+        page = person.page
+        page.goto(f"/approvals/?job={engineer.page.url.rstrip('/').rpartition('/')[2]}")
+        expect(page.get_by_role("list", name="Approvals needed")).to_contain_text(label)
+        page.get_by_role("button", name=re.compile("^Approve up to")).click()
+    expect(page.get_by_text("Approved for-two-groups.")).to_be_visible()
+    engineer.page.reload()
+    words = re.compile("lead approved it; 1 of approver still needed")
+    expect(engineer.page.get_by_role("cell", name=words)).to_be_visible()
+
+    lead.page.goto("/policy/")
+    rule(lead.page, 1).get_by_label("Remove this rule").check()
+    lead.page.get_by_role("button", name=re.compile("^Save as version")).click()
+    expect(lead.page.get_by_role("region", name="Rules").get_by_role("listitem").first).not_to_contain_text(
+        "Two groups"
+    )
+
+
 def test_an_approver_chooses_another_strategy_on_a_phone(window: OpenWindow) -> None:
     engineer, approver = (
         window().sign_in("engineer"),

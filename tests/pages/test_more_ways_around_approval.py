@@ -29,7 +29,7 @@ def lead(team: Team) -> User:
 
 
 @pytest.fixture
-def asked(make_job: MakeJob, team: Team, lead: User, clock: Clock) -> Job:
+def asked(make_job: MakeJob, team: Team, lead: User, approver: User, clock: Clock) -> Job:
     """A job that needs two approvals, within two days."""
     save_policy(
         team, [Rule(outcome="ask", cost_over="1", approvals=2)], Terms(expire_hours=48),

@@ -17,6 +17,7 @@ TERMS = {"drift_percent": "10", "remind_hours": "4", "expire_hours": "48", "note
 
 @pytest.fixture
 def lead(team: Team, signed_in: SignIn) -> Client:
+    person("second", team, "approver")  # the rules here ask two people
     return signed_in(person("lena", team, "lead"))
 
 
@@ -111,6 +112,7 @@ class TestSave:
         assert page.status_code == 409
         assert "lena has saved another version meanwhile" in text_of(page)
         assert 'value="Not on Spot."' in page.content.decode()
+        assert 'name="drift_percent" value="10"' in page.content.decode()
         assert other.post("/policy/", draft(REFUSE, action="save", base="1")).status_code == 302
         assert PolicyVersion.objects.count() == 2
 
@@ -142,6 +144,7 @@ class TestSave:
         page = lead.post("/policy/", draft(ASK, action="add")).content.decode()
 
         assert 'name="rule-1-outcome"' in page
+        assert "Select a valid choice" not in page
         assert 'value="0.05"' in page
 
     @pytest.mark.parametrize("count", ["", "-1", "x", "1000", "99999999999"])
