@@ -38,9 +38,13 @@ ENGLISH = frozenset(
         "restarts with a worker",
         "no cause known",
         "a turn has a best",
+        "with a password",
+        "by a link from manage.py",
+        "too many failures: refused for a while from this address",
     }
 )
-"""Texts about prices, which are English on every page, keys of `jobs.timeline`, and what an assertion says."""
+"""Texts about prices, which are English on every page, keys of `jobs.timeline` and of the audit log, and what an
+assertion says."""
 
 
 def po_of(code: str) -> polib.POFile:
