@@ -31,9 +31,11 @@ from dashboard.drawing import (
 from jobs.cost.prices import age_words
 from jobs.models import Trial
 from jobs.timeline import Metric, Span, value_of, wait_percentile
+from jobs.translations import translated
 
 register = template.Library()
 
+register.filter("translated", translated)
 register.filter("duration", figures.duration)
 register.filter("money", figures.money)
 register.filter("spent", figures.spent)
@@ -83,6 +85,7 @@ register.filter("percent", figures.percent)
 register.simple_tag(findings.render_finding, name="finding")
 register.simple_tag(findings.render_shape, name="finding_shape")
 register.filter("finding_language", findings.language_of)
+register.filter("text_language", findings.text_language)
 register.filter("severity_word", findings.severity_word)
 register.simple_tag(cost_range.draw, name="cost_range")
 register.simple_tag(marks.shape, name="shape")

@@ -15,6 +15,7 @@ from jobs.models import Approval, Job, JobEvent, Message, ShownJob
 from jobs.state_words import STATE_WORDS
 from jobs.states import JobState
 from jobs.strategies import STRATEGIES
+from jobs.translations import translated
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
@@ -66,7 +67,7 @@ def parts_of(message: Message, now: datetime) -> Parts:
     remedy = known.remedy if known is not None else str(message.detail.get("next") or NEXT.get(message.kind, ""))
     return Parts(
         _subject(message, job, known),
-        (job.hide(why), job.hide(remedy)),
+        (job.hide(translated(why)), job.hide(translated(remedy))),
         _facts(job, cost),
         _links(message, job, name),
         _data(job, cost, known),
@@ -96,7 +97,7 @@ def _subject(message: Message, job: Job, known: Diagnosis | None) -> str:
         values = {"what": title, "name": job.display_name, "cost": format_usd(job.max_usd)}
         return _("%(what)s: %(name)s may cost up to %(cost)s") % values
     if message.kind == Kind.FAILED and known is not None:
-        return f"{title}: {job.display_name} – {known.title}"
+        return f"{title}: {job.display_name} – {translated(known.title)}"
     return f"{title}: {job.display_name}"
 
 
@@ -160,7 +161,7 @@ def _data(job: Job, cost: Decimal | None, known: Diagnosis | None) -> dict[str, 
         },
         "cost_so_far": _amount(cost),
         "max_cost": _amount(job.max_usd),
-        **({"diagnosis": {"cause": known.cause, "title": known.title}} if known is not None else {}),
+        **({"diagnosis": {"cause": known.cause, "title": translated(known.title)}} if known is not None else {}),
     }
 
 

@@ -44,7 +44,7 @@ SPOKEN = frozenset({"aria-label", "title", "placeholder", "alt"})
 ENGLISH = re.compile(r"\b(the|of|is|are|for|not|no|to|and|was|has|with|that|which|where|it|this|an)\b")
 """Words that no sentence is without, and that no name of the tests has."""
 NAMES = frozenset(
-    "admin owner lead viewer engineer vision training pool base example nightly resnet "  # of the test's rows
+    "admin owner lead viewer engineer vision training pool base example nightly resnet train "  # of the test's rows
     "spot standard reservation persistent resource flex start strategy "  # of the API
     "trainboard vertex gcloud python curl rest slack google cloud disk pod min".split()
 )
