@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from datetime import date, datetime
 
 from django import template
-from django.utils import dateformat
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timezone import get_current_timezone_name
@@ -36,6 +35,7 @@ from jobs.translations import translated
 register = template.Library()
 
 register.filter("translated", translated)
+register.filter("dated", figures.dated, expects_localtime=True)
 register.filter("duration", figures.duration)
 register.filter("money", figures.money)
 register.filter("spent", figures.spent)
@@ -146,7 +146,7 @@ def day(value: datetime | None) -> SafeString:
     at = figures.local(value)
     title = figures.moment_text(value)
     return format_html(
-        '<time datetime="{}" title="{}">{}</time>', figures.iso(value), title, dateformat.format(at, "j M Y")
+        '<time datetime="{}" title="{}">{}</time>', figures.iso(value), title, figures.dated(at, "j M Y")
     )
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from datetime import timedelta
+from datetime import date, timedelta
 from html.parser import HTMLParser
 from http import HTTPStatus
 from pathlib import Path
@@ -16,8 +16,10 @@ from django.template.base import VariableNode
 from django.template.loader import get_template
 from django.test import Client
 from django.urls import reverse
+from django.utils import translation
 
 from dashboard.access.reader import FILES, zone_names
+from dashboard.drawing.figures import dated, day_of
 from dashboard.pages.audit_log import SIGN_INS
 from jobs.messages.route import new_delivery
 from jobs.models import Budget, BudgetChange, BudgetNotice, Job, Message, Schedule, ScheduleRun, Team, Trial
@@ -40,7 +42,7 @@ MARKED = re.compile(
 WORD = re.compile(r"[A-Za-z]{2,}")
 AS_IT_IS = frozenset({"code", "kbd", "samp", "pre", "script", "style", "bdi"})
 """Elements whose text is the same in every language."""
-SPOKEN = frozenset({"aria-label", "title", "placeholder", "alt"})
+SPOKEN = frozenset({"data-found", "aria-label", "title", "placeholder", "alt"})
 ENGLISH = re.compile(r"\b(the|of|is|are|for|not|no|to|and|was|has|with|that|which|where|it|this|an)\b")
 """Words that no sentence is without, and that no name of the tests has."""
 NAMES = frozenset(
@@ -330,3 +332,18 @@ class TestWhichLanguage:
 
         assert answer.status_code == HTTPStatus.NOT_FOUND
         assert "Página no encontrada" in answer.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("language", "day", "month"),
+    [
+        ("en", "5 Nov 2026", "November"),
+        ("es", "5 nov 2026", "noviembre"),
+        ("pt-br", "5 nov 2026", "novembro"),
+        ("id", "5 Nov 2026", "November"),
+    ],
+)
+def test_months_are_written_as_the_language_does(language: str, day: str, month: str) -> None:
+    with translation.override(language):
+        assert day_of("2026-11-05") == day
+        assert dated(date(2026, 11, 5), "F") == month
