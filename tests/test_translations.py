@@ -29,6 +29,8 @@ NEVER_SHOWN = frozenset(
 )
 """Calls whose words nobody reads on a page, or that stay English as all events do."""
 MARKS = frozenset({"_", "gettext", "gettext_lazy", "ngettext", "ngettext_lazy", "pgettext", "format_lazy"})
+LABELS = frozenset({"label", "help_text", "labels", "help_texts", "empty_label", "label_suffix"})
+NAMES_IN_STYLES = frozenset({"vCPU", "Standard", "Spot", "Flex-start", "Reservation"})
 SENTENCE = re.compile(r"\b(the|of|is|are|for|not|no|to|and|was|has|with|that|which|where|it|this|an|by)\b")
 ENGLISH = frozenset(
     {
@@ -38,9 +40,13 @@ ENGLISH = frozenset(
         "restarts with a worker",
         "no cause known",
         "a turn has a best",
+        "with a password",
+        "by a link from manage.py",
+        "too many failures: refused for a while from this address",
     }
 )
-"""Texts about prices, which are English on every page, keys of `jobs.timeline`, and what an assertion says."""
+"""Texts about prices, which are English on every page, keys of `jobs.timeline` and of the audit log, and what an
+assertion says."""
 
 
 def po_of(code: str) -> polib.POFile:
@@ -160,6 +166,39 @@ def test_refusals_that_pages_show_are_marked() -> None:
         for argument in node.args
         for _, text in texts_in(argument, MARKS)
         if re.search(r"[a-z] [a-z]", text)
+    ]
+
+    assert found == []
+
+
+def test_styles_write_no_words() -> None:
+    """A stylesheet has one language; it writes signs, attributes of the page and names only."""
+    found = [
+        f"{path.name}: {text}"
+        for path in sorted((ROOT / "dashboard/static/trainboard").glob("*.css"))
+        for text in re.findall(r"""content:[^;}]*?["']([^"']*)["']""", path.read_text())
+        if re.search(r"[A-Za-z]", text) and text.strip(" :") not in NAMES_IN_STYLES
+    ]
+
+    assert found == []
+
+
+def labels_in(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield what is given as the label or help text of a field of a form."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.keyword) and node.arg in LABELS and words_in(node.value):
+            yield node.value
+        elif isinstance(node, ast.Assign) and any(getattr(each, "id", "") in LABELS for each in node.targets):
+            yield from node.value.values if isinstance(node.value, ast.Dict) else ()
+
+
+def test_labels_of_forms_are_marked() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {text}"
+        for path in python_files("dashboard/forms")
+        for label in labels_in(ast.parse(path.read_text()))
+        for line, text in texts_in(label, MARKS)
+        if re.search(r"[A-Za-z]{2}", text)
     ]
 
     assert found == []

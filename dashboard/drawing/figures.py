@@ -4,11 +4,13 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_UP, Decimal
 
 from django.utils import dateformat, timezone
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from jobs.cost import CENT, format_usd
 
+SMALL_MONTHS = ("es", "pt-br")
+"""Languages that write months and days of the week in small letters."""
 NO_PRICE = gettext_lazy("no price known")
 
 
@@ -52,7 +54,7 @@ def ago(moment: datetime | None, now: datetime) -> str:
 def countdown(moment: datetime, now: datetime) -> str:
     """Return how long is left until a job gives up and when that is: "gives up in 3 h 12 min (at 14:05 UTC)"."""
     at = local(moment)
-    day = "" if at.date() == local(now).date() else dateformat.format(at, "j M, ")
+    day = "" if at.date() == local(now).date() else dated(at, "j M, ")
     when = f"{day}{at:%H:%M} {zone(at)}"
     if moment > now:
         return _("gives up in %(length)s (at %(time)s)") % {"length": duration(moment - now), "time": when}
@@ -92,10 +94,19 @@ def between(low: str | None, high: str | None) -> str:
     return " – ".join(ends) if len(set(ends)) == 2 else ""
 
 
+def dated(value: date | None, pattern: str) -> str:
+    """Return a date by a pattern of Django's `date` filter, as the language writes months; "" for None.
+
+    Django writes "M" with a capital in every language, and "F" in some that do not.
+    """
+    text = dateformat.format(value, pattern) if value is not None else ""
+    return text.lower() if get_language() in SMALL_MONTHS else text
+
+
 def day_of(iso_day: str) -> str:
     """Return "2026-11-21" as "21 Nov 2026", the way every page writes a day."""
     at = date.fromisoformat(iso_day)
-    return dateformat.format(at, "j M Y")
+    return dated(at, "j M Y")
 
 
 def value_text(value: float | str | None) -> str:
@@ -134,13 +145,13 @@ def at_time(moment: datetime, now: datetime) -> str:
     """Return the time of day, "13:31", of another day the day, "22 Nov"."""
     at = local(moment)
     near = abs(moment - now) < timedelta(hours=12) or at.date() == local(now).date()
-    return f"{at:%H:%M}" if near else dateformat.format(at, "j M")
+    return f"{at:%H:%M}" if near else dated(at, "j M")
 
 
 def moment_text(moment: datetime) -> str:
     """Return "21 Nov 2026, 14:02:11 UTC", in the reader's time zone."""
     at = local(moment)
-    return f"{dateformat.format(at, 'j M Y')}, {at:%H:%M:%S} {zone(at)}"
+    return f"{dated(at, 'j M Y')}, {at:%H:%M:%S} {zone(at)}"
 
 
 def iso(moment: datetime) -> str:

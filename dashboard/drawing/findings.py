@@ -12,6 +12,8 @@ from dashboard.drawing.marks import shape
 from jobs.requests.rule_settings import DEFAULT
 from jobs.spec import Finding, Severity
 from jobs.strategies import OFF
+from jobs.texts import is_translatable
+from jobs.translations import translated
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
@@ -28,12 +30,17 @@ WORDS: "dict[str, StrPromise]" = {
 
 
 TRANSLATED = frozenset({"unreadable", "not_permitted"})
-"""Codes of findings that a form makes in the language of the page; those of rules are English."""
+"""Codes of findings that a form makes in the language of the page; those of rules are translated when shown."""
 
 
 def language_of(finding: Finding) -> SafeString:
     """Return the attribute of an element with the words of a finding: ` lang="en"`, or nothing."""
-    return SafeString("" if finding.code in TRANSLATED else ' lang="en"')
+    return SafeString("") if finding.code in TRANSLATED else text_language(finding.message)
+
+
+def text_language(text: str) -> SafeString:
+    """Return the attribute of an element with a text of `jobs`: ` lang="en"` where it cannot be translated."""
+    return SafeString("" if is_translatable(text) else ' lang="en"')
 
 
 def severity_word(severity: str) -> str:
@@ -49,7 +56,7 @@ def render_finding(finding: Finding | Mapping[str, Any]) -> SafeString:
         severity=made.severity,
         mark=render_shape(made),
         language=language_of(made),
-        text=f"{made.message} {made.remedy}".rstrip(),
+        text=f"{translated(made.message)} {translated(made.remedy)}".rstrip(),
         source=_source(made),
     )
 

@@ -4,13 +4,12 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any, Protocol
 
-from django.utils import dateformat
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from dashboard.drawing.charts import Bar, Range, Tick, draw_bars, draw_ranges, round_up
-from dashboard.drawing.figures import duration, money, spent
+from dashboard.drawing.figures import dated, duration, money, spent
 from jobs.strategies import STRATEGIES
 from jobs.timeline import poisson_interval, wait_percentile
 
@@ -119,4 +118,4 @@ def _ends(periods: Sequence[Period], step: str) -> tuple[str, str]:
 
 
 def _day(day: date, step: str) -> str:
-    return dateformat.format(day, "M Y" if step == "month" else "j M")
+    return dated(day, "M Y" if step == "month" else "j M")

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from jobs.catalog import ACCELERATORS, count_accelerators
 from jobs.models import Role, ScheduleRun
+from jobs.state_words import STATE_WORDS
 from jobs.states import LOCAL, JobState
 from jobs.strategies import STRATEGIES
 
@@ -35,17 +36,6 @@ LOOKS: dict[str, str] = {
     JobState.LOST: "bad",
 }
 """From each state to its look; a state that Vertex AI invents later looks `odd`."""
-
-LOCAL_WORDS = {
-    JobState.AWAITING_APPROVAL: gettext_lazy("awaiting approval"),
-    JobState.APPROVED: gettext_lazy("approved"),
-    JobState.SUBMITTING: gettext_lazy("submitting"),
-    JobState.REJECTED: gettext_lazy("rejected"),
-    JobState.WITHDRAWN: gettext_lazy("withdrawn"),
-    JobState.SUBMIT_FAILED: gettext_lazy("submit failed"),
-    JobState.LOST: gettext_lazy("lost"),
-}
-"""What the states of Trainboard are called; those of Vertex AI have its own words in every language."""
 
 ROLE_WORDS = {
     Role.VIEWER: gettext_lazy("viewer"),
@@ -117,7 +107,7 @@ def state_word(state: str) -> str:
     """Return Vertex AI's own word in capitals, ours in lower case, and an unknown state as it was sent."""
     if state not in LOOKS:
         return _("unknown (%(state)s)") % {"state": state}
-    return str(LOCAL_WORDS[JobState(state)]) if JobState(state) in LOCAL else state.upper()
+    return str(STATE_WORDS[state]) if JobState(state) in LOCAL else state.upper()
 
 
 def role_word(role: str) -> str:

@@ -7,12 +7,11 @@ import itertools
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from django.utils import dateformat
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from dashboard.drawing.figures import local
+from dashboard.drawing.figures import dated, local
 
 STEPS = tuple(
     timedelta(seconds=seconds)
@@ -127,7 +126,7 @@ def ticks(scale: Scale) -> Iterator[datetime]:
 def _hour(tick: datetime, step: timedelta) -> str:
     at = local(tick)
     if step >= timedelta(days=1):
-        return dateformat.format(at, "j M")
+        return dated(at, "j M")
     return f"{at:%H:%M:%S}" if step < timedelta(minutes=1) else f"{at:%H:%M}"
 
 

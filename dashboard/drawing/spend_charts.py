@@ -6,13 +6,12 @@ from decimal import Decimal
 from itertools import accumulate
 from typing import Any
 
-from django.utils import dateformat
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from dashboard.drawing.charts import Bar, draw_bars
-from dashboard.drawing.figures import money
+from dashboard.drawing.figures import dated, money
 from dashboard.drawing.history_charts import look_of
 from jobs.strategies import STRATEGIES
 
@@ -91,14 +90,14 @@ def _texts(at: Any, budget: Any, limit: Decimal, most: Decimal) -> SafeString:
 def _days(month: date, length: int) -> SafeString:
     marks = [(day, "start" if day == 1 else "middle") for day in (1, 8, 15, 22, 29) if day <= length]
     texts = (
-        (f"{100 * (day - 1) / length:.1f}%", HEIGHT - 6, anchor, dateformat.format(month.replace(day=day), "j M"))
+        (f"{100 * (day - 1) / length:.1f}%", HEIGHT - 6, anchor, dated(month.replace(day=day), "j M"))
         for day, anchor in marks
     )
     return format_html_join("", '<text x="{}" y="{}" text-anchor="{}">{}</text>', texts)
 
 
 def _label(month: Any, budget: Any) -> str:
-    known = {"month": dateformat.format(month.month, "F Y"), "usd": money(month.usd)}
+    known = {"month": dated(month.month, "F Y"), "usd": money(month.usd)}
     words = [_("Cost of %(month)s: %(usd)s") % known]
     if ahead := month.forecast:
         known |= {"ahead": money(ahead.usd), "low": money(ahead.low_usd), "high": money(ahead.high_usd)}
@@ -111,13 +110,13 @@ def draw_days(days: Mapping[date, Mapping[str, Decimal]]) -> SafeString:
     """Return what each day cost, by strategy."""
     bars = [
         Bar(
-            f"{dateformat.format(day, 'j M')}: {money(sum(each.values(), Decimal(0)))}",
+            f"{dated(day, 'j M')}: {money(sum(each.values(), Decimal(0)))}",
             [(look_of(key), float(each[key])) for key in STRATEGIES if key in each],
         )
         for day, each in days.items()
     ]
     most = money(max((sum(each.values(), Decimal(0)) for each in days.values()), default=Decimal(0)))
-    named = [dateformat.format(day, "j M") for day in days]
+    named = [dated(day, "j M") for day in days]
     ends = (named[0], named[-1]) if len(named) > 1 else ("", "")
     return draw_bars(bars, _("Cost by strategy, per day; at most %(usd)s") % {"usd": most}, most, ends)
 
@@ -150,7 +149,7 @@ def draw_after(budget: Any, most_usd: Decimal | None) -> SafeString:
     left = budget.left_usd - most
     amounts = {
         "name": budget.name,
-        "month": dateformat.format(budget.month, "F Y"),
+        "month": dated(budget.month, "F Y"),
         "left": money(max(budget.left_usd, Decimal(0))),
         "limit": money(limit),
         "after": money(abs(left)),

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from datetime import date, datetime
 
 from django import template
-from django.utils import dateformat
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timezone import get_current_timezone_name
@@ -31,9 +30,12 @@ from dashboard.drawing import (
 from jobs.cost.prices import age_words
 from jobs.models import Trial
 from jobs.timeline import Metric, Span, value_of, wait_percentile
+from jobs.translations import translated
 
 register = template.Library()
 
+register.filter("translated", translated)
+register.filter("dated", figures.dated, expects_localtime=True)
 register.filter("duration", figures.duration)
 register.filter("money", figures.money)
 register.filter("spent", figures.spent)
@@ -82,6 +84,7 @@ register.filter("percent", figures.percent)
 register.simple_tag(findings.render_finding, name="finding")
 register.simple_tag(findings.render_shape, name="finding_shape")
 register.filter("finding_language", findings.language_of)
+register.filter("text_language", findings.text_language)
 register.filter("severity_word", findings.severity_word)
 register.simple_tag(cost_range.draw, name="cost_range")
 register.simple_tag(marks.shape, name="shape")
@@ -142,7 +145,7 @@ def day(value: datetime | None) -> SafeString:
     at = figures.local(value)
     title = figures.moment_text(value)
     return format_html(
-        '<time datetime="{}" title="{}">{}</time>', figures.iso(value), title, dateformat.format(at, "j M Y")
+        '<time datetime="{}" title="{}">{}</time>', figures.iso(value), title, figures.dated(at, "j M Y")
     )
 
 

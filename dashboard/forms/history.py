@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from jobs.state_words import STATE_WORDS
 from jobs.states import JobState
 from jobs.strategies import STRATEGIES
 
@@ -22,7 +23,7 @@ MAX_VALUE_LENGTH = 150
 
 def state_choices() -> list[tuple[str, Any]]:
     """Return the groups of states, then every single state after "="."""
-    return [*GROUPS, *(("=" + state.value, state.value.replace("_", " ")) for state in JobState)]
+    return [*GROUPS, *(("=" + state.value, STATE_WORDS[state]) for state in JobState)]
 
 
 class OpenChoiceField(forms.MultipleChoiceField):

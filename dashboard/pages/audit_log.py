@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from auditlog.models import LogEntry
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
@@ -17,6 +18,16 @@ from jobs.clock import database_now
 from jobs.models import Team
 
 SHOWN = {0: _("created"), 1: _("changed"), 2: _("deleted")}
+SIGN_INS = {
+    "with a password": _("with a password"),
+    "by a link from manage.py": _("by a link from manage.py"),
+    "signed out": _("signed out"),
+    "failed": _("failed"),
+    "too many failures: refused for a while from this address": _(
+        "too many failures: refused for a while from this address"
+    ),
+}
+"""What is stored of sign-ins; those by a provider have its name."""
 HEAD = ("time", "who", "address", "what", "object", "action", "field", "before", "after")
 
 
@@ -30,7 +41,7 @@ def audit(request: Request) -> HttpResponse:
     page = list_entries(None if team is None else team.pk, filters, before=before)
     context = {
         "page": page,
-        "rows": [(entry, changes_of(entry), SHOWN.get(entry.action, "")) for entry in page.entries],
+        "rows": [_row(entry) for entry in page.entries],
         "team": team,
         "teams": teams,
         "form": form,
@@ -49,6 +60,15 @@ def audit_csv(request: Request) -> StreamingHttpResponse:
     response = StreamingHttpResponse(csv_lines(HEAD, rows), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = 'attachment; filename="audit-log.csv"'
     return response
+
+
+def _row(entry: Any) -> tuple[Any, list[tuple[str, str, str]], Any, Any]:
+    """Return an entry as the page lists it: with its changes and its action, and of a sign-in how it went."""
+    changes = changes_of(entry)
+    if entry.action != LogEntry.Action.ACCESS or not changes:
+        return entry, changes, SHOWN.get(entry.action, ""), ""
+    stored = changes[0][2]
+    return entry, changes, "", SIGN_INS.get(stored, stored)
 
 
 def _rows(entry: Any) -> list[tuple[object, ...]]:

@@ -11,7 +11,6 @@ from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils import dateformat
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
@@ -19,6 +18,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from dashboard.access import Request, can
 from dashboard.access.schedule_loaders import may_change_schedule, schedule_for, schedules_of
 from dashboard.access.starts import Start, start_for
+from dashboard.drawing.figures import dated
 from dashboard.forms.schedule_form import ScheduleForm
 from dashboard.queries.schedules import list_runs
 from jobs import cron, fallback, tasks
@@ -107,9 +107,7 @@ def _upcoming(expression: str, zone: str, now: datetime, last_day: date | None =
     found = islice(cron.moments(expression, zone, now), PREVIEWED)
     local = (moment.astimezone(ZoneInfo(zone)) for moment in found)
     return [
-        f"{dateformat.format(each, 'D d M Y')}, {each:%H:%M %Z}"
-        for each in local
-        if last_day is None or each.date() <= last_day
+        f"{dated(each, 'D d M Y')}, {each:%H:%M %Z}" for each in local if last_day is None or each.date() <= last_day
     ]
 
 

@@ -7,14 +7,22 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
+from dashboard.forms.budget_form import PASSING
 from dashboard.queries.spend import BudgetLine, list_budgets
+from jobs.budget import Passing
 from jobs.models import Budget, BudgetChange, BudgetNotice, Dimension, Team
 
 MAX_CHANGES = 100
 MAX_NOTICES = 50
 MAX_PEOPLE = 500
-FIELDS = {"name": "name", "amount_usd": "amount", "passing": "when passed", "thresholds": "told at", "closed": "closed"}
+FIELDS = {
+    "name": gettext_lazy("name"),
+    "amount_usd": gettext_lazy("amount"),
+    "passing": gettext_lazy("when passed"),
+    "thresholds": gettext_lazy("told at"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +65,7 @@ def list_changes(row: Budget) -> list[Change]:
 
 def _words(name: str, before: Any, after: Any) -> str:
     if name == "closed":
-        return "closed"
+        return _("closed")
     old, new = (_value(name, each) for each in (before, after))
     return f"{FIELDS.get(name, name)} {new}" if before is None else f"{FIELDS.get(name, name)} {old} → {new}"
 
@@ -65,6 +73,8 @@ def _words(name: str, before: Any, after: Any) -> str:
 def _value(name: str, value: Any) -> str:
     if name == "amount_usd" and value is not None:
         return f"${float(value):,.2f}"
+    if name == "passing" and value is not None:
+        return str(dict(PASSING)[Passing(value)])
     return ", ".join(f"{each} %" for each in value) if isinstance(value, list) else str(value)
 
 

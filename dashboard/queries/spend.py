@@ -13,6 +13,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db.models import BigIntegerField, Exists, OuterRef, Q, Subquery, Sum
 from django.db.models.functions import Cast
+from django.utils.translation import gettext
 
 from dashboard.queries.forecast import Forecast, forecast_month
 from jobs import timeline
@@ -203,7 +204,7 @@ def list_groups(teams: Sequence[Team], month: date, of: str) -> list[GroupSpend]
 def _name(of: str, row: Mapping[str, Any], teams: Mapping[int, str]) -> str:
     if of == Dimension.PERSON:
         return row["name"] or ""
-    return teams[row["team"]] if of == "team" else row["value"] or "none"
+    return teams[row["team"]] if of == "team" else row["value"] or gettext("none")
 
 
 def _get_burn(keys: Sequence[int]) -> Burn:

@@ -8,8 +8,15 @@ from jobs.diagnosis.answer import Diagnosis, Suggestion
 from jobs.diagnosis.causes import CAUSES
 from jobs.diagnosis.causes.sources import FLEX_PAGE, SPOT_PAGE
 from jobs.diagnosis.exits import TRANSIENT_RETRIED
+from jobs.texts import joined
+from jobs.texts import translatable as _
 
-WORDS = "zero one two three four five six seven eight nine ten".split()
+WORDS = (
+    *(_("zero"), _("one"), _("two"), _("three"), _("four"), _("five")),
+    *(_("six"), _("seven"), _("eight"), _("nine"), _("ten")),
+)
+NOT_QUOTA = _("Google had no free machines of this kind. Quota is not the reason.")
+"""What a lack of capacity means for a job that is no Spot job."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,23 +91,28 @@ def _spot_end(job: Circumstances) -> Diagnosis:
     none_found = 0
     if job.causes is not None:
         none_found = job.causes.get("stockout", 0) + (job.last_loss == "stockout")
-    title = f"Preempted {_count(lost)} times"
+    title = _("Preempted %(times)s", times=_times(lost))
     if none_found:
         preempted = max(lost - none_found, 0)
-        found_none = f"found no machines {_times(none_found)}"
-        title = f"Preempted {_times(preempted)}, {found_none}" if preempted else found_none.capitalize()
+        title = _("Found no machines %(times)s", times=_times(none_found))
+        if preempted:
+            words = {"times": _times(preempted), "others": _times(none_found)}
+            title = _("Preempted %(times)s, found no machines %(others)s", **words)
     return replace(
         known,
         title=title,
-        explanation=f"The Spot job lost its machines, or found none, {_count(lost)} times, and all {_count(used)}"
-        " restarts are used.",
-        retried=f"Vertex AI restarted it {_count(used)} times, which is as often as it restarts a Spot job.",
+        explanation=_(
+            "The Spot job lost its machines, or found none, %(times)s, and all %(used)s restarts are used.",
+            times=_times(lost),
+            used=_count(used),
+        ),
+        retried=_("Vertex AI restarted it %(times)s, which is as often as it restarts a Spot job.", times=_times(used)),
         source=SPOT_PAGE,
     )
 
 
 def _times(number: int) -> str:
-    return {1: "once", 2: "twice"}.get(number, f"{_count(number)} times")
+    return {1: _("once"), 2: _("twice")}.get(number, _("%(number)s times", number=_count(number)))
 
 
 def _count(number: int) -> str:
@@ -112,9 +124,9 @@ def _no_gpu(known: Diagnosis) -> Diagnosis:
     second = {"action": "edit_field", "fields": ["machineSpec.acceleratorType", "containerSpec.args"]}
     return replace(
         known,
-        title="CUDA was used on a machine without GPU",
-        explanation=f"{known.explanation} None of the job's machines has a GPU, so a larger one is no help.",
-        remedy="Give the worker pool an accelerator, or let the program run on the CPU.",
+        title=_("CUDA was used on a machine without GPU"),
+        explanation=joined(known.explanation, _("None of the job's machines has a GPU, so a larger one is no help.")),
+        remedy=_("Give the worker pool an accelerator, or let the program run on the CPU."),
         suggestions=(first, second),
     )
 
@@ -124,9 +136,8 @@ def _without(known: Diagnosis, job: Circumstances) -> Diagnosis:
     known = _counted(known, job)
     kept = tuple(each for each in known.suggestions if each["action"] != job.strategy)
     if known.cause == "stockout" and job.strategy not in {"", "spot"}:
-        first = known.explanation.partition(" Of a Spot job")[0]
-        retried = known.retried if job.causes is not None else "Vertex AI had already tried it up to three times."
-        return replace(known, explanation=first, retried=retried, suggestions=kept)
+        retried = known.retried if job.causes is not None else _("Vertex AI had already tried it up to three times.")
+        return replace(known, explanation=NOT_QUOTA, retried=retried, suggestions=kept)
     if known.cause == "flex_wait":
         return replace(known, suggestions=kept, source=FLEX_PAGE)
     return replace(known, suggestions=kept) if kept != known.suggestions else known
@@ -140,7 +151,11 @@ def _counted(known: Diagnosis, job: Circumstances) -> Diagnosis:
         return known
     used = job.losses if cause == "stockout" else job.causes.get(cause, 0)
     if used >= limit:
-        return replace(known, retried=f"Vertex AI tried it again {_times(limit)}, which is as often as it does.")
+        return replace(
+            known, retried=_("Vertex AI tried it again %(times)s, which is as often as it does.", times=_times(limit))
+        )
     if used:
-        return replace(known, retried=f"{used} of the at most {limit} retries by Vertex AI were seen.")
-    return replace(known, retried=f"Vertex AI tries it again at most {_times(limit)}; no retry was seen.")
+        seen = _("%(used)s of the at most %(limit)s retries by Vertex AI were seen.", used=used, limit=limit)
+        return replace(known, retried=seen)
+    words = _("Vertex AI tries it again at most %(times)s; no retry was seen.", times=_times(limit))
+    return replace(known, retried=words)

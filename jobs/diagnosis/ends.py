@@ -22,6 +22,8 @@ from jobs.diagnosis.exits import (
     Exit,
 )
 from jobs.diagnosis.explaining import out_of_memory
+from jobs.texts import joined
+from jobs.texts import translatable as _
 
 QUOTED_CUES = (*ACCESS_CUES, *MACHINE_CUES, *REQUEST_CUES, *PERMISSION_CUES)
 
@@ -49,7 +51,9 @@ def from_exits(exits: list[Exit]) -> Diagnosis:
     replicas = tuple(dict.fromkeys(each.replica for each in exits))
     short = [each for each in exits if each.out_of_memory or each.reason.lower() == "oomkilled"]
     if short:
-        return out_of_memory(tuple(each.replica for each in short), f"{short[0].replica} ran out of memory.")
+        return out_of_memory(
+            tuple(each.replica for each in short), _("%(replica)s ran out of memory.", replica=short[0].replica)
+        )
     if all(each.reason.lower() in NOT_PERMANENT for each in exits):
         return _with_words(CAUSES["machine_lost"], exits[0], replicas)
     clues = [(each, read_lines(each.said)) for each in exits]
@@ -73,8 +77,8 @@ def _of_pool(known: Diagnosis, first: Exit) -> Diagnosis:
 
 def _from_code(first: Exit, replicas: tuple[str, ...]) -> Diagnosis:
     if first.code in KILLED:
-        words = f"{first.words} Nearly always that is for lack of memory."
-        return replace(out_of_memory((first.replica,), words), title="Probably out of memory", replicas=replicas)
+        words = _("%(words)s Nearly always that is for lack of memory.", words=first.words)
+        return replace(out_of_memory((first.replica,), words), title=_("Probably out of memory"), replicas=replicas)
     if first.code in TERMINATED:
         return _with_words(CAUSES["terminated"], first, replicas)
     if first.code in WRONG_PROCESSOR:
@@ -91,7 +95,11 @@ def _with_words(known: Diagnosis, first: Exit, replicas: tuple[str, ...]) -> Dia
     others = len(replicas) - 1
     words = [known.explanation, first.words]
     if others:
-        words.append(f"{others} more replica{'s' if others > 1 else ''} ended badly too.")
+        words.append(
+            _("%(count)s more replicas ended badly too.", count=others)
+            if others > 1
+            else _("One more replica ended badly too.")
+        )
     if first.last_words:
-        words.append(f"Its last words: {first.last_words}")
-    return replace(known, explanation=" ".join(filter(None, words)), replicas=replicas)
+        words.append(_("Its last words: %(words)s", words=first.last_words))
+    return replace(known, explanation=joined(*words), replicas=replicas)

@@ -8,31 +8,35 @@ tensorflow/models issues 5591 and 5845, read 2026-11-21.
 import re
 from dataclasses import dataclass
 
+from jobs.texts import translatable as _
+
 TRANSIENT = frozenset({6, 11, 134, 139})
 """Exit codes after which Vertex AI restarts the whole job, at most three times."""
 NOT_PERMANENT = frozenset({"evicted", "nodelost", "nodeshutdown"})
 """Termination reasons, in lower case, of replicas that lost their machine and did not fail themselves: Vertex AI starts
 such a replica again (Kubernetes documentation, pod phases and node-pressure eviction)."""
-TRANSIENT_RETRIED = "Vertex AI had already restarted the job up to three times, since such an end can be a coincidence."
+TRANSIENT_RETRIED = _(
+    "Vertex AI had already restarted the job up to three times, since such an end can be a coincidence."
+)
 
 MEANINGS = {
-    1: "as Python does after an error",
-    2: "as programs do when they do not understand their arguments",
-    4: "it used an instruction that the processor lacks (SIGILL)",
-    6: "it gave itself up (SIGABRT)",
-    7: "it used shared memory that was not there (SIGBUS)",
-    9: "it was killed from outside (SIGKILL)",
-    11: "it touched memory that is not its own (SIGSEGV)",
-    15: "it was told to stop (SIGTERM)",
-    126: "its command is not executable",
-    127: "its command was not found",
-    128: "it could not be started",
-    132: "it used an instruction that the processor lacks (SIGILL)",
-    134: "it gave itself up (SIGABRT)",
-    135: "it used shared memory that was not there (SIGBUS)",
-    137: "it was killed from outside (SIGKILL)",
-    139: "it touched memory that is not its own (SIGSEGV)",
-    143: "it was told to stop (SIGTERM)",
+    1: _("as Python does after an error"),
+    2: _("as programs do when they do not understand their arguments"),
+    4: _("it used an instruction that the processor lacks (SIGILL)"),
+    6: _("it gave itself up (SIGABRT)"),
+    7: _("it used shared memory that was not there (SIGBUS)"),
+    9: _("it was killed from outside (SIGKILL)"),
+    11: _("it touched memory that is not its own (SIGSEGV)"),
+    15: _("it was told to stop (SIGTERM)"),
+    126: _("its command is not executable"),
+    127: _("its command was not found"),
+    128: _("it could not be started"),
+    132: _("it used an instruction that the processor lacks (SIGILL)"),
+    134: _("it gave itself up (SIGABRT)"),
+    135: _("it used shared memory that was not there (SIGBUS)"),
+    137: _("it was killed from outside (SIGKILL)"),
+    139: _("it touched memory that is not its own (SIGSEGV)"),
+    143: _("it was told to stop (SIGTERM)"),
 }
 KILLED = frozenset({9, 137})
 TERMINATED = frozenset({15, 143})
@@ -68,7 +72,14 @@ class Exit:
     def words(self) -> str:
         """What happened, in a sentence."""
         meaning = MEANINGS.get(self.code)
-        return f"{self.replica} ended with exit code {self.code}" + (f": {meaning}." if meaning else ".")
+        if meaning:
+            return _(
+                "%(replica)s ended with exit code %(code)s: %(meaning)s.",
+                replica=self.replica,
+                code=self.code,
+                meaning=meaning,
+            )
+        return _("%(replica)s ended with exit code %(code)s.", replica=self.replica, code=self.code)
 
     @property
     def last_words(self) -> str:

@@ -8,6 +8,8 @@ from jobs.diagnosis.answer import Diagnosis
 from jobs.diagnosis.causes import CAUSES
 from jobs.diagnosis.cues.lines import Line
 from jobs.spec.paths import json_path
+from jobs.texts import joined
+from jobs.texts import translatable as _
 
 MAX_QUOTED = 400
 """Characters of a message that an explanation repeats."""
@@ -28,10 +30,13 @@ def explained(cause: str, line: Line, message: str) -> Diagnosis:
     return special(line, message) if special else quoted(cause, line)
 
 
-def quoted(cause: str, line: Line, whose: str = "Vertex AI's words") -> Diagnosis:
+WHOSE = _("Vertex AI's words")
+
+
+def quoted(cause: str, line: Line, whose: str = WHOSE) -> Diagnosis:
     """Return what is known about the cause, with the line."""
     known = CAUSES[cause]
-    words = f"{known.explanation} {whose}: {line.text[:MAX_QUOTED]}"
+    words = joined(known.explanation, _("%(whose)s: %(words)s", whose=whose, words=line.text[:MAX_QUOTED]))
     fields = named_fields(line.text)
     if not fields or not any(each["action"] == "edit_field" for each in known.suggestions):
         return replace(known, explanation=words)
@@ -46,25 +51,30 @@ def named_fields(text: str) -> list[str]:
     return list(dict.fromkeys(json_path(field) for field in found if field not in {"type", "names"}))
 
 
+PREEMPTIBLE = _("Spot and Flex-start jobs count against the quotas called preemptible, machines' processors included.")
+
+
 def _quota(line: Line, message: str) -> Diagnosis:
     start = max(message.find(line.text), 0)
     metrics = list(dict.fromkeys(_METRIC.findall(message, start) or _BARE_METRIC.findall(message, start)))
     names = ", ".join(metric.rpartition("/")[2] for metric in metrics) or line.text[:MAX_QUOTED]
     known = CAUSES["quota"]
-    words = f"{known.explanation} It is short of: {names}."
+    words = joined(known.explanation, _("It is short of: %(names)s.", names=names))
     if "preemptible" in names:
-        words += " Spot and Flex-start jobs count against the quotas called preemptible, machines' processors included."
+        words = joined(words, PREEMPTIBLE)
     first = {"action": "request_quota", "metrics": metrics}
     return replace(known, explanation=words, suggestions=(first, *known.suggestions[1:]))
 
 
-def _stockout(line: Line, _: str) -> Diagnosis:
+def _stockout(line: Line, _message: str) -> Diagnosis:
     known = CAUSES["stockout"]
     found = _REGION.search(line.text)
     if found is None:
         return known
     first = {"action": "other_region", "avoid": found[0].lower()}
-    return replace(known, title=f"Out of capacity in {found[0]}", suggestions=(first, *known.suggestions[1:]))
+    return replace(
+        known, title=_("Out of capacity in %(region)s", region=found[0]), suggestions=(first, *known.suggestions[1:])
+    )
 
 
 def out_of_memory(replicas: tuple[str, ...], words: str) -> Diagnosis:
@@ -74,11 +84,11 @@ def out_of_memory(replicas: tuple[str, ...], words: str) -> Diagnosis:
     return replace(CAUSES["out_of_memory"], explanation=words, suggestions=(suggestion,), replicas=replicas)
 
 
-def _low_on_memory(line: Line, _: str) -> Diagnosis:
+def _low_on_memory(line: Line, _message: str) -> Diagnosis:
     pools = tuple(dict.fromkeys(re.findall(r"workerpool\d+", line.folded)))
     if not pools:
         return quoted("out_of_memory", line)
-    return out_of_memory(pools, f"{' and '.join(pools)} used more memory than the machine has.")
+    return out_of_memory(pools, _("%(pools)s used more memory than the machine has.", pools=", ".join(pools)))
 
 
 def validation(message: str) -> Diagnosis:
@@ -86,17 +96,19 @@ def validation(message: str) -> Diagnosis:
     known = CAUSES["validation"]
     items = [item.partition(";") for item in _NEXT_FIELD.split(message)[1:]]
     if not items:
-        words = f"{known.explanation} It says: {message[:MAX_QUOTED]}"
+        words = joined(known.explanation, _("It says: %(words)s", words=message[:MAX_QUOTED]))
         return replace(known, explanation=words, suggestions=())
-    fields = [json_path(field) for field, _, _ in items]
-    texts = [text.strip().removeprefix("Message:").strip() for _, _, text in items]
-    words = "; ".join(f"{field}: {text}" for field, text in zip(fields, texts, strict=True))
+    fields = [json_path(field) for field, _separator, _text in items]
+    texts = [text.strip().removeprefix("Message:").strip() for _field, _separator, text in items]
+    named = "; ".join(f"{field}: {text}" for field, text in zip(fields, texts, strict=True))
     suggestion = {"action": "edit_field", "fields": fields}
-    return replace(known, explanation=f"{known.explanation} It says: {words}", suggestions=(suggestion,))
+    return replace(
+        known, explanation=joined(known.explanation, _("It says: %(words)s", words=named)), suggestions=(suggestion,)
+    )
 
 
 def _plain(cause: str) -> Callable[[Line, str], Diagnosis]:
-    return lambda _, __: CAUSES[cause]
+    return lambda _line, _message: CAUSES[cause]
 
 
 SPECIAL: dict[str, Callable[[Line, str], Diagnosis]] = {

@@ -19,6 +19,8 @@ from jobs.diagnosis.cues.request import FIELD_CUES, REFUSED_CUES, REQUEST_CUES
 from jobs.diagnosis.ends import from_exits, program_cause
 from jobs.diagnosis.exits import read_exits
 from jobs.diagnosis.explaining import explained, quoted, validation
+from jobs.texts import joined
+from jobs.texts import translatable as _
 
 MAX_MESSAGE = 20_000
 """Characters that are read; the time is in proportion to them."""
@@ -67,7 +69,7 @@ def diagnose_output(output: str, job: Circumstances | None = None) -> Diagnosis 
     found = program_cause(read_lines(output[-MAX_MESSAGE:]))
     if found is None:
         return None
-    known = quoted(found[0], found[1], "Its log says")
+    known = quoted(found[0], found[1], _("Its log says"))
     return fitted(known, job) if job is not None else known
 
 
@@ -105,22 +107,22 @@ def _by_anyone(message: str, lines: list[Line]) -> Diagnosis | None:
     if named is None and "list of found errors:" not in message.lower():
         program = first_fit(PROGRAM_CUES, lines)
         if program is not None:
-            return quoted(program[0].cause, program[1], "Its words")
+            return quoted(program[0].cause, program[1], _("Its words"))
     found = _by_service(message, service)
     if found is not None or not lines:
         return found
     weak = first_fit(WEAK_CUES, lines)
     if weak is not None:
-        return quoted(weak[0].cause, weak[1], "Its words")
+        return quoted(weak[0].cause, weak[1], _("Its words"))
     failed = errors(lines)
-    return quoted("user_code", failed[-1], "Its last words") if failed else None
+    return quoted("user_code", failed[-1], _("Its last words")) if failed else None
 
 
 def _by_program(lines: list[Line]) -> Diagnosis:
     """Return what a traceback without a replica's end says."""
     found = program_cause(lines)
     last = (errors(lines) or lines)[-1]
-    return quoted(found[0], found[1], "Its words") if found else quoted("user_code", last, "Its last words")
+    return quoted(found[0], found[1], _("Its words")) if found else quoted("user_code", last, _("Its last words"))
 
 
 def _from_code(code: int | None, message: str) -> Diagnosis:
@@ -128,8 +130,9 @@ def _from_code(code: int | None, message: str) -> Diagnosis:
         return CAUSES["cancelled"]
     is_believed = code is not None and (not message or code not in WORDLESS_CODES)
     known = CAUSES[CODES.get(code or 0, "unknown") if is_believed else "unknown"]
-    name = CODE_NAMES[code] if code and 0 < code < len(CODE_NAMES) else "a code that Google does not define"
-    words = message or f"Vertex AI gave no words, only the code {code} ({name})."
+    name = CODE_NAMES[code] if code and 0 < code < len(CODE_NAMES) else _("a code that Google does not define")
+    words = message or _("Vertex AI gave no words, only the code %(code)s (%(name)s).", code=code, name=name)
     if known.cause in {"unknown", "permission"}:
-        return replace(known, explanation=f"{known.explanation} {words}".strip())
-    return replace(known, explanation=f"{known.explanation} Its words: {message}") if message else known
+        return replace(known, explanation=joined(known.explanation, words))
+    quotation = _("Its words: %(words)s", words=message)
+    return replace(known, explanation=joined(known.explanation, quotation)) if message else known

@@ -2,48 +2,58 @@
 
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from jobs import timeline
 from jobs.cost import CENT, format_usd
 from jobs.diagnosis import Diagnosis, diagnose
 from jobs.messages.parts import Parts
 from jobs.models import Approval, Job, JobEvent, Message, ShownJob
+from jobs.state_words import STATE_WORDS
 from jobs.states import JobState
 from jobs.strategies import STRATEGIES
+from jobs.translations import translated
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
 
 Kind = Message.Kind
 ASKS = frozenset({Kind.APPROVAL_NEEDED, Kind.APPROVAL_REMINDER})
-TITLES: dict[str, str] = {
-    Kind.APPROVAL_NEEDED: "Approval needed",
-    Kind.APPROVAL_REMINDER: "Approval still needed",
-    Kind.APPROVAL_EXPIRED: "Approval expired",
-    Kind.APPROVED: "Approved",
-    Kind.CHANGE_PROPOSED: "Accept another strategy?",
-    Kind.REJECTED: "Rejected",
-    Kind.STARTED: "Started",
-    Kind.RESTARTED: "Restarted",
-    Kind.WAITING_LONG: "Still waiting",
-    Kind.FAILED: "Failed",
-    Kind.DONE: "Succeeded",
-    Kind.CANCELLED: "Cancelled",
-    Kind.OVER_APPROVED: "Costs more than approved",
-    Kind.CAP: "Near its cap",
-    Kind.FALLBACK: "Further attempts",
+TITLES: "dict[str, StrPromise]" = {
+    Kind.APPROVAL_NEEDED: gettext_lazy("Approval needed"),
+    Kind.APPROVAL_REMINDER: gettext_lazy("Approval still needed"),
+    Kind.APPROVAL_EXPIRED: gettext_lazy("Approval expired"),
+    Kind.APPROVED: gettext_lazy("Approved"),
+    Kind.CHANGE_PROPOSED: gettext_lazy("Accept another strategy?"),
+    Kind.REJECTED: gettext_lazy("Rejected"),
+    Kind.STARTED: gettext_lazy("Started"),
+    Kind.RESTARTED: gettext_lazy("Restarted"),
+    Kind.WAITING_LONG: gettext_lazy("Still waiting"),
+    Kind.FAILED: gettext_lazy("Failed"),
+    Kind.DONE: gettext_lazy("Succeeded"),
+    Kind.CANCELLED: gettext_lazy("Cancelled"),
+    Kind.OVER_APPROVED: gettext_lazy("Costs more than approved"),
+    Kind.CAP: gettext_lazy("Near its cap"),
+    Kind.FALLBACK: gettext_lazy("Further attempts"),
 }
-NEXT: dict[str, str] = {
-    Kind.APPROVAL_NEEDED: "Approve or reject it on the approvals page; you sign in there first.",
-    Kind.APPROVAL_REMINDER: "Approve or reject it on the approvals page; you sign in there first.",
-    Kind.APPROVAL_EXPIRED: "Submit it again if it is still needed.",
-    Kind.APPROVED: "Nothing is left to do: Trainboard submits it.",
-    Kind.CHANGE_PROPOSED: "Accept the strategy on the job's page, or keep your request as it was.",
-    Kind.REJECTED: "Change the job and submit it again, or ask the approver.",
-    Kind.STARTED: "Watch its log and cost on its page.",
-    Kind.RESTARTED: "It goes on by itself, from its last checkpoint if it has one.",
-    Kind.WAITING_LONG: "Wait, or cancel it and submit it in another region or under another strategy.",
-    Kind.OVER_APPROVED: "Cancel it, or let it go on.",
-    Kind.FALLBACK: "Its page lists all attempts and what each cost.",
-    Kind.CAP: "Cancel it, or let it go on; at its cap it is cancelled unless the team's policy says otherwise.",
+NEXT: "dict[str, StrPromise]" = {
+    Kind.APPROVAL_NEEDED: gettext_lazy("Approve or reject it on the approvals page; you sign in there first."),
+    Kind.APPROVAL_REMINDER: gettext_lazy("Approve or reject it on the approvals page; you sign in there first."),
+    Kind.APPROVAL_EXPIRED: gettext_lazy("Submit it again if it is still needed."),
+    Kind.APPROVED: gettext_lazy("Nothing is left to do: Trainboard submits it."),
+    Kind.CHANGE_PROPOSED: gettext_lazy("Accept the strategy on the job's page, or keep your request as it was."),
+    Kind.REJECTED: gettext_lazy("Change the job and submit it again, or ask the approver."),
+    Kind.STARTED: gettext_lazy("Watch its log and cost on its page."),
+    Kind.RESTARTED: gettext_lazy("It goes on by itself, from its last checkpoint if it has one."),
+    Kind.WAITING_LONG: gettext_lazy("Wait, or cancel it and submit it in another region or under another strategy."),
+    Kind.OVER_APPROVED: gettext_lazy("Cancel it, or let it go on."),
+    Kind.FALLBACK: gettext_lazy("Its page lists all attempts and what each cost."),
+    Kind.CAP: gettext_lazy(
+        "Cancel it, or let it go on; at its cap it is cancelled unless the team's policy says otherwise."
+    ),
 }
 
 
@@ -57,7 +67,7 @@ def parts_of(message: Message, now: datetime) -> Parts:
     remedy = known.remedy if known is not None else str(message.detail.get("next") or NEXT.get(message.kind, ""))
     return Parts(
         _subject(message, job, known),
-        (job.hide(why), job.hide(remedy)),
+        (job.hide(translated(why)), job.hide(translated(remedy))),
         _facts(job, cost),
         _links(message, job, name),
         _data(job, cost, known),
@@ -77,18 +87,18 @@ def path_of(message: Message) -> str:
 
 def _subject(message: Message, job: Job, known: Diagnosis | None) -> str:
     title = TITLES.get(message.kind, message.get_kind_display())
-    name = job.display_name
-    if message.kind in ASKS and job.max_usd is not None:
-        return f"{title}: {name} may cost up to {format_usd(job.max_usd)}"
-    if message.kind == Kind.FAILED and known is not None:
-        return f"{title}: {name} – {known.title}"
     if message.kind == Kind.RESTARTED and message.event is not None and message.event.reason == "preempted":
-        return f"Preempted: {name}"
+        title = _("Preempted")
     if message.kind == Kind.CAP and message.event is not None and message.event.kind == JobEvent.Kind.CAP_REACHED:
-        return f"Cap reached: {name}"
+        title = _("Cap reached")
     if message.kind == Kind.DONE and job.state == JobState.PARTIALLY_SUCCEEDED:
-        return f"Succeeded in part: {name}"
-    return f"{title}: {name}"
+        title = _("Succeeded in part")
+    if message.kind in ASKS and job.max_usd is not None:
+        values = {"what": title, "name": job.display_name, "cost": format_usd(job.max_usd)}
+        return _("%(what)s: %(name)s may cost up to %(cost)s") % values
+    if message.kind == Kind.FAILED and known is not None:
+        return f"{title}: {job.display_name} – {translated(known.title)}"
+    return f"{title}: {job.display_name}"
 
 
 def _why(message: Message, job: Job) -> str:
@@ -115,30 +125,25 @@ def _facts(job: Job, cost: Decimal | None) -> tuple[tuple[str, str], ...]:
     label = STRATEGIES[job.strategy].label if job.strategy in STRATEGIES else job.strategy
     spent = format_usd(cost.quantize(CENT)) if cost is not None and job.started_at is not None else ""
     return (
-        ("Job", job.display_name),
-        ("Jobs of the sweep", str(together) if together > 1 else ""),
-        ("Team", job.team.name),
-        ("Requested by", job.owner.get_username()),
-        ("State", state_words(job.state)),
-        ("Cost so far", spent),
-        ("May cost up to", format_usd(job.max_usd) if job.max_usd is not None and job.ended_at is None else ""),
-        ("Strategy", label),
-        ("Machines", job.machines),
-        ("Region", job.region),
+        (_("Job"), job.display_name),
+        (_("Jobs of the sweep"), str(together) if together > 1 else ""),
+        (_("Team"), job.team.name),
+        (_("Requested by"), job.owner.get_username()),
+        (_("State"), str(STATE_WORDS.get(job.state, job.state))),
+        (_("Cost so far"), spent),
+        (_("May cost up to"), format_usd(job.max_usd) if job.max_usd is not None and job.ended_at is None else ""),
+        (_("Strategy"), label),
+        (_("Machines"), job.machines),
+        (_("Region"), job.region),
     )
 
 
-def state_words(state: str) -> str:
-    """Return a state as people read it: "awaiting approval"."""
-    return state.replace("_", " ") if state in set(JobState) else state
-
-
 def _links(message: Message, job: Job, name: str) -> tuple[tuple[str, str], ...]:
-    page = (f"Open {name}", f"/jobs/{job.pk}/")
+    page = (_("Open %(name)s") % {"name": name}, f"/jobs/{job.pk}/")
     if message.kind in ASKS:
-        return (("Review and approve", f"/approvals/?job={job.pk}"), page)
+        return ((_("Review and approve"), f"/approvals/?job={job.pk}"), page)
     if message.kind == Kind.FAILED:
-        return (page, ("Submit it again, changed", f"/jobs/new/?job={job.pk}"))
+        return (page, (_("Submit it again, changed"), f"/jobs/new/?job={job.pk}"))
     return (page,)
 
 
@@ -156,7 +161,7 @@ def _data(job: Job, cost: Decimal | None, known: Diagnosis | None) -> dict[str, 
         },
         "cost_so_far": _amount(cost),
         "max_cost": _amount(job.max_usd),
-        **({"diagnosis": {"cause": known.cause, "title": known.title}} if known is not None else {}),
+        **({"diagnosis": {"cause": known.cause, "title": translated(known.title)}} if known is not None else {}),
     }
 
 

@@ -5,6 +5,9 @@ from datetime import date
 from decimal import Decimal
 
 from django.db.models import Sum
+from django.utils import dateformat
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from jobs.cost import format_usd
 from jobs.messages.parts import Parts
@@ -19,15 +22,16 @@ def parts_of(message: Message) -> Parts:
     if message.kind == Kind.MONTHLY_REPORT:
         return _report(message.team, date.fromisoformat(str(message.detail["month"])))
     if message.kind == Kind.TEST:
-        words = "This is a test. The channel works: messages of the team arrive here."
-        return Parts(f"Test message for {message.team}", (words,), links=(("Channels", "/messages/channels/"),))
+        words = _("This is a test. The channel works: messages of the team arrive here.")
+        subject = _("Test message for %(team)s") % {"team": message.team}
+        return Parts(subject, (words,), links=((_("Channels"), "/messages/channels/"),))
     detail = message.detail
     text = str(detail.get("text") or message.get_kind_display())
     return Parts(
         f"{message.get_kind_display()}: {message.team}",
         (text, str(detail.get("next") or "")),
-        (("Team", message.team.name),),
-        (("Open Trainboard", path_of(message)),),
+        ((_("Team"), message.team.name),),
+        ((_("Open Trainboard"), path_of(message)),),
         {"team": message.team.name},
     )
 
@@ -35,7 +39,8 @@ def parts_of(message: Message) -> Parts:
 def headline(message: Message) -> str:
     """Return the subject of a message without a job; no query."""
     if message.kind == Kind.MONTHLY_REPORT:
-        return f"Spend of {message.team} in {date.fromisoformat(str(message.detail['month'])):%B %Y}"
+        values = {"team": message.team, "month": _month(date.fromisoformat(str(message.detail["month"])))}
+        return _("Spend of %(team)s in %(month)s") % values
     return f"{message.get_kind_display()}: {message.detail.get('text') or message.team}"
 
 
@@ -55,19 +60,33 @@ def _report(team: Team, month: date) -> Parts:
     by_strategy: Counter[str] = Counter()
     for strategy, spent in rows.order_by().values_list("strategy").annotate(Sum("cents")):
         by_strategy[STRATEGIES[strategy].label if strategy in STRATEGIES else strategy] += spent or 0
-    name = f"{month:%B %Y}"
-    lines = [f"{jobs:,} job{'' if jobs == 1 else 's'} of {team} ended in {name} and cost {_usd(cents)}."]
-    if sums["unpriced__sum"]:
-        lines.append(f"{sums['unpriced__sum']:,} of them have no known price and are not in the sum.")
+    values = {"jobs": f"{jobs:,}", "team": team.name, "month": _month(month), "cost": _usd(cents)}
+    sentence = ngettext(
+        "%(jobs)s job of %(team)s ended in %(month)s and cost %(cost)s.",
+        "%(jobs)s jobs of %(team)s ended in %(month)s and cost %(cost)s.",
+        jobs,
+    )
+    lines = [sentence % values]
+    if unpriced := sums["unpriced__sum"]:
+        words = ngettext(
+            "%(jobs)s of them has no known price and is not in the sum.",
+            "%(jobs)s of them have no known price and are not in the sum.",
+            unpriced,
+        )
+        lines.append(words % {"jobs": f"{unpriced:,}"})
     facts = [
-        ("Spent", _usd(cents)),
-        ("Saved against Standard", _usd(sums["saved_cents__sum"] or 0)),
-        ("Preemptions", f"{sums['preemptions__sum'] or 0:,}"),
+        (_("Spent"), _usd(cents)),
+        (_("Saved against Standard"), _usd(sums["saved_cents__sum"] or 0)),
+        (_("Preemptions"), f"{sums['preemptions__sum'] or 0:,}"),
         *((label, _usd(spent)) for label, spent in by_strategy.most_common()),
     ]
     data = {"team": team.name, "month": f"{month:%Y-%m}", "jobs": jobs, "spent": _amount(cents)}
-    subject = f"{team} spent {_usd(cents)} in {name}"
-    return Parts(subject, tuple(lines), tuple(facts), (("History", "/history/"),), data)
+    subject = _("%(team)s spent %(cost)s in %(month)s") % values
+    return Parts(subject, tuple(lines), tuple(facts), ((_("History"), "/history/"),), data)
+
+
+def _month(month: date) -> str:
+    return dateformat.format(month, "F Y")
 
 
 def _usd(cents: int) -> str:

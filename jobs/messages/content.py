@@ -10,10 +10,13 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.models import User
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from jobs.messages import about_job, about_team
 from jobs.messages.parts import Parts
-from jobs.models import Message
+from jobs.models import Message, Profile
 
 MAX_SUBJECT = 150
 MAX_TEXT = 1_500
@@ -53,6 +56,15 @@ def content_of(message: Message, now: datetime) -> Content:
     )
 
 
+def language_for(person: User | None) -> str:
+    """Return the code of the language for a person; the site's own for a channel (None) and where none was chosen."""
+    try:
+        language = person.profile.language if person is not None else ""
+    except Profile.DoesNotExist:
+        language = ""
+    return language if language in dict(settings.LANGUAGES) else settings.LANGUAGE_CODE
+
+
 def headline_of(message: Message) -> str:
     """Return what a message says in one line; no query where its job and team are loaded."""
     about = about_job if message.job is not None else about_team
@@ -69,12 +81,13 @@ def digest_of(contents: Sequence[Content]) -> Content:
     count = len(contents)
     lines = [content.subject for content in contents[:MAX_IN_DIGEST]]
     if count > MAX_IN_DIGEST:
-        lines.append(f"and {count - MAX_IN_DIGEST} more")
+        lines.append(_("and %(count)s more") % {"count": count - MAX_IN_DIGEST})
+    subject = ngettext("%(count)s message from Trainboard", "%(count)s messages from Trainboard", count)
     links = [(content.subject, content.links[0][1]) for content in contents[:MAX_IN_DIGEST] if content.links]
     return Content(
         uid=contents[0].uid,
         kind="digest",
-        subject=f"{count} messages from Trainboard",
+        subject=subject % {"count": count},
         lines=tuple(lines),
         facts=(),
         links=tuple(links),

@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from django.core.mail.backends.base import BaseEmailBackend
+from django.utils import translation
 
 from jobs.clock import Clock
 from jobs.messages import email, google_chat, queue, slack, webhook
-from jobs.messages.content import Content, content_of, digest_of
+from jobs.messages.content import Content, content_of, digest_of, language_for
 from jobs.messages.post import SendFailed, post
 from jobs.messages.queue import EMAIL, due_destinations
 from jobs.messages.schedule import next_attempt
@@ -123,7 +124,8 @@ def _send_all(rows: list[Delivery], channel: Channel | None, send: Send, clock: 
 def _try(send: Send, rows: Sequence[Delivery], clock: Clock) -> SendFailed | None:
     """Send one message or summary; return why that failed. An exception in our own code fails this message only."""
     try:
-        send(_content(rows, clock.now()), rows[0])
+        with translation.override(language_for(rows[0].person)):
+            send(_content(rows, clock.now()), rows[0])
     except SendFailed as failure:
         return failure
     except Exception as error:

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.mail import EmailMessage, get_connection
 from django.core.mail.backends.base import BaseEmailBackend
+from django.utils.translation import gettext as _
 
 from jobs.messages.content import Content
 from jobs.messages.post import SendFailed
@@ -35,13 +36,14 @@ def message_of(content: Content, address: str) -> EmailMessage:
 def text_of(content: Content) -> str:
     """Return the text of the e-mail."""
     if content.kind == "digest":
-        urls = (url for _, url in content.links)
+        urls = (url for _label, url in content.links)
         blocks = [f"- {line}" + (f"\n  {url}" if url else "") for line, url in zip_longest(content.lines, urls)]
     else:
         blocks = list(content.lines)
         blocks += ["\n".join(f"{label}: {value}" for label, value in content.facts)] if content.facts else []
         blocks += ["\n".join(f"{label}: {url}" for label, url in content.links)] if content.links else []
-    foot = f"Choose what you are told: {settings.SITE_URL}/messages/settings/" if settings.SITE_URL else ""
+    address = f"{settings.SITE_URL}/messages/settings/"
+    foot = _("Choose what you are told: %(address)s") % {"address": address} if settings.SITE_URL else ""
     return "\n\n".join([*blocks, f"-- \nTrainboard\n{foot}".rstrip()]) + "\n"
 
 
@@ -62,7 +64,7 @@ def send(content: Content, address: str, connection: BaseEmailBackend) -> None:
     try:
         connection.send_messages([message_of(content, address)])
     except smtplib.SMTPRecipientsRefused as error:
-        codes = [code for code, _ in error.recipients.values()]
+        codes = [code for code, _words in error.recipients.values()]
         is_final = all(code in PERMANENT for code in codes)
         raise SendFailed(f"The mail server refuses the address ({codes[0]}).", is_final=is_final) from None
     except smtplib.SMTPResponseException as error:

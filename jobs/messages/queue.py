@@ -68,7 +68,8 @@ def claim_next(now: datetime, channel: Channel | None) -> list[Delivery]:
 
 
 def _loaded(rows: QuerySet[Delivery]) -> QuerySet[Delivery]:
-    return rows.select_related("message__job__owner", "message__job__team", "message__event", "message__team", "person")
+    about = ("message__job__owner", "message__job__team", "message__event", "message__team")
+    return rows.select_related(*about, "person__profile")
 
 
 def _due(now: datetime) -> QuerySet[Delivery]:

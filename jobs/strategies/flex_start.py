@@ -7,6 +7,7 @@ from jobs.catalog import ACCELERATORS, Machine, machine
 from jobs.spec import Severity, Submission
 from jobs.strategies.base import Problem, Strategy, ask_for, rule
 from jobs.strategies.sources import FLEX
+from jobs.texts import translatable as _
 
 MAX_RUN = timedelta(days=7)
 DEFAULT_WAIT = timedelta(hours=24)
@@ -27,8 +28,12 @@ def flex_start_gpus_are_offered(submission: Submission) -> Iterator[Problem]:
         if found is not None and found.trainable and not serves(found):
             yield Problem(
                 submission.pool_path(index, "machineSpec.machineType"),
-                f"Flex-start offers {OFFERED} only; worker pool {index} asks for another machine.",
-                "Choose a machine of the series G2, A2, A3 or A4, or another strategy.",
+                _(
+                    "Flex-start offers %(offered)s only; worker pool %(index)s asks for another machine.",
+                    offered=OFFERED,
+                    index=index,
+                ),
+                _("Choose a machine of the series G2, A2, A3 or A4, or another strategy."),
             )
 
 
@@ -39,8 +44,8 @@ def flex_start_runs_at_most_seven_days(submission: Submission) -> Iterator[Probl
     if timeout is not None and timeout > MAX_RUN:
         yield Problem(
             submission.spec_field("scheduling.timeout"),
-            "A Flex-start job runs at most 7 days.",
-            'Set at most "604800s" and resume from a checkpoint.',
+            _("A Flex-start job runs at most 7 days."),
+            _('Set at most "604800s" and resume from a checkpoint.'),
         )
 
 
@@ -52,8 +57,12 @@ def flex_start_has_one_machine_configuration(submission: Submission) -> Iterator
         if pool.machine_spec != pools[0][1].machine_spec:
             yield Problem(
                 submission.pool_path(index, "machineSpec"),
-                f"Flex-start needs the same machine in all pools; pool {index} differs from pool {pools[0][0]}.",
-                "Use one machine type with the same accelerators in every pool.",
+                _(
+                    "Flex-start needs the same machine in all pools; pool %(index)s differs from pool %(pools)s.",
+                    index=index,
+                    pools=pools[0][0],
+                ),
+                _("Use one machine type with the same accelerators in every pool."),
             )
 
 
@@ -65,8 +74,12 @@ def flex_start_disks_are_the_same(submission: Submission) -> Iterator[Problem]:
         if pool.disk_spec != pools[0][1].disk_spec:
             yield Problem(
                 submission.pool_path(index, "diskSpec"),
-                f"The boot disk of pool {index} differs from that of pool {pools[0][0]}; Flex-start may refuse that.",
-                "Use the same disk in every pool.",
+                _(
+                    "The boot disk of pool %(index)s differs from that of pool %(pools)s; Flex-start may refuse that.",
+                    index=index,
+                    pools=pools[0][0],
+                ),
+                _("Use the same disk in every pool."),
             )
 
 
@@ -77,11 +90,15 @@ def flex_start_wait_is_given(submission: Submission) -> Iterator[Problem]:
     field = submission.spec_field("scheduling.maxWaitDuration")
     if wait is None:
         yield Problem(
-            field, "No maxWaitDuration is given; the job gives up after waiting 24 hours.", "Say how long to wait."
+            field,
+            _("No maxWaitDuration is given; the job gives up after waiting 24 hours."),
+            _("Say how long to wait."),
         )
     elif not wait:
         yield Problem(
-            field, "A maxWaitDuration of 0 waits without end.", 'Set a limit, e.g. "86400s", unless that is meant.'
+            field,
+            _("A maxWaitDuration of 0 waits without end."),
+            _('Set a limit, e.g. "86400s", unless that is meant.'),
         )
 
 
@@ -93,18 +110,18 @@ def apply(submission: Submission) -> Submission:
 STRATEGY = Strategy(
     key="flex_start",
     label="Flex-start",
-    summary="Waits until all GPUs are there, then keeps them for up to 7 days at a reduced price, never preempted.",
+    summary=_("Waits until all GPUs are there, then keeps them for up to 7 days at a reduced price, never preempted."),
     sets="scheduling.strategy = FLEX_START and scheduling.maxWaitDuration",
     machines=f"Machines with {OFFERED}; one configuration in all pools; no TPUs",
     serves=serves,
     price_key="flex_start",
-    billing="Dynamic Workload Scheduler price and Vertex AI's management fee, while the job runs.",
+    billing=_("Dynamic Workload Scheduler price and Vertex AI's management fee, while the job runs."),
     quota="custom_model_training_preemptible_",
     quota_rule="Preemptible training quota of the region, although the job is never preempted.",
     preemptible=False,
     restart_allowance=3,
-    restart_rule="Never preempted; errors are retried as for standard jobs.",
-    wait_rule="Waits up to maxWaitDuration, 24 hours unless given, without end if 0.",
+    restart_rule=_("Never preempted; errors are retried as for standard jobs."),
+    wait_rule=_("Waits up to maxWaitDuration, 24 hours unless given, without end if 0."),
     default_wait=DEFAULT_WAIT,
     console="gcloud, the SDK and REST submit it; whether the console does is not documented.",
     longest_run=MAX_RUN,

@@ -9,6 +9,7 @@ from jobs.strategies.base import Known, Problem, Strategy, ask_for, resource_rul
 from jobs.strategies.fit import described, match, named, same_machine, wanted
 from jobs.strategies.rules.placeholders import is_placeholder
 from jobs.strategies.sources import API, PERSISTENT, PERSISTENT_CREATE
+from jobs.texts import translatable as _
 
 RESOURCE_ID = re.compile(r"[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?")
 
@@ -19,13 +20,15 @@ def resource_is_named(submission: Submission) -> Iterator[Problem]:
     name = submission.job_spec.persistent_resource_id
     field = submission.spec_field("persistentResourceId")
     if not name:
-        yield Problem(field, "No persistent resource is named.", "Choose one that is running.")
+        yield Problem(field, _("No persistent resource is named."), _("Choose one that is running."))
     elif not RESOURCE_ID.fullmatch(name) and not is_placeholder(name):
         short = name.rpartition("/")[2]
         remedy = (
-            f"Write only its id, `{short}`." if RESOURCE_ID.fullmatch(short) else "Use small letters, digits and -."
+            _("Write only its id, `%(short)s`.", short=short)
+            if RESOURCE_ID.fullmatch(short)
+            else _("Use small letters, digits and -.")
         )
-        yield Problem(field, f"{quoted(name)} is no id of a persistent resource.", remedy)
+        yield Problem(field, _("%(name)s is no id of a persistent resource.", name=quoted(name)), remedy)
 
 
 @resource_rule(Severity.NOTE, PERSISTENT)
@@ -35,8 +38,11 @@ def resource_is_known(submission: Submission, known: Known) -> Iterator[Problem]
     if RESOURCE_ID.fullmatch(name) and named(submission, known) is None:
         yield Problem(
             submission.spec_field("persistentResourceId"),
-            f"Trainboard has not seen the persistent resource {quoted(name)} in this project and region.",
-            "Check its name; its machines cannot be compared with the job's.",
+            _(
+                "Trainboard has not seen the persistent resource %(name)s in this project and region.",
+                name=quoted(name),
+            ),
+            _("Check its name; its machines cannot be compared with the job's."),
         )
 
 
@@ -48,8 +54,8 @@ def resource_is_running(submission: Submission, known: Known) -> Iterator[Proble
     if is_id and found is not None and found.resource.state != "RUNNING":
         yield Problem(
             submission.spec_field("persistentResourceId"),
-            f"The persistent resource is {found.resource.state}; it takes jobs when it is RUNNING.",
-            "Wait until it runs, or choose another.",
+            _("The persistent resource is %(state)s; it takes jobs when it is RUNNING.", state=found.resource.state),
+            _("Wait until it runs, or choose another."),
         )
 
 
@@ -67,8 +73,10 @@ def pools_match_the_resource(submission: Submission, known: Known) -> Iterator[P
         offered = "; ".join(described(found) for found in choices[:4]) or "none"
         yield Problem(
             submission.pool_path(index, "diskSpec" if near else "machineSpec"),
-            f"The {'boot disk' if near else 'machine'} of worker pool {index} is that of no pool of the resource.",
-            f"Match one of its pools exactly: {offered}.",
+            _("The boot disk of worker pool %(index)s is that of no pool of the resource.", index=index)
+            if near
+            else _("The machine of worker pool %(index)s is that of no pool of the resource.", index=index),
+            _("Match one of its pools exactly: %(offered)s.", offered=offered),
         )
 
 
@@ -83,8 +91,12 @@ def replicas_fit_the_resource(submission: Submission, known: Known) -> Iterator[
         if count > most:
             yield Problem(
                 submission.pool_path(index, "replicaCount"),
-                f"The job asks for {count} replicas, but this pool of the resource has at most {most}.",
-                f"Ask for at most {most}, or enlarge the resource.",
+                _(
+                    "The job asks for %(count)s replicas, but this pool of the resource has at most %(most)s.",
+                    count=count,
+                    most=most,
+                ),
+                _("Ask for at most %(most)s, or enlarge the resource.", most=most),
             )
 
 
@@ -99,8 +111,13 @@ def replicas_are_free(submission: Submission, known: Known) -> Iterator[Problem]
         if count <= most < count + used:
             yield Problem(
                 submission.pool_path(index, "replicaCount"),
-                f"Other jobs hold {used} of {most} replicas, so the job will wait for some of its {count}.",
-                "Wait for them to end, or ask for fewer.",
+                _(
+                    "Other jobs hold %(used)s of %(most)s replicas, so the job will wait for some of its %(count)s.",
+                    used=used,
+                    most=most,
+                    count=count,
+                ),
+                _("Wait for them to end, or ask for fewer."),
             )
 
 
@@ -116,8 +133,8 @@ def service_account_is_allowed(submission: Submission, known: Known) -> Iterator
     if allowed is None or not allowed.enable_custom_service_account:
         yield Problem(
             submission.spec_field("serviceAccount"),
-            "The persistent resource does not allow jobs to bring a service account.",
-            "Remove it, or create the resource with enableCustomServiceAccount.",
+            _("The persistent resource does not allow jobs to bring a service account."),
+            _("Remove it, or create the resource with enableCustomServiceAccount."),
         )
 
 
@@ -129,13 +146,13 @@ def network_and_key_are_the_resources(submission: Submission, known: Known) -> I
         return
     network, key = resource.resource.network, resource.resource.encryption_spec
     if submission.job_spec.network != network:
-        remedy = f"Set {quoted(network)}." if network else "Remove it."
-        yield Problem(submission.spec_field("network"), "The network differs from the resource's.", remedy)
+        remedy = _("Set %(network)s.", network=quoted(network)) if network else _("Remove it.")
+        yield Problem(submission.spec_field("network"), _("The network differs from the resource's."), remedy)
     ours = submission.job.encryption_spec.kms_key_name if submission.job.encryption_spec is not None else ""
     theirs = key.kms_key_name if key is not None else ""
     if ours != theirs:
-        remedy = f"Set {quoted(theirs, limit=200)}." if theirs else "Remove it."
-        yield Problem("encryptionSpec.kmsKeyName", "The encryption key differs from the resource's.", remedy)
+        remedy = _("Set %(theirs)s.", theirs=quoted(theirs, limit=200)) if theirs else _("Remove it.")
+        yield Problem("encryptionSpec.kmsKeyName", _("The encryption key differs from the resource's."), remedy)
 
 
 @rule(Severity.NOTE, PERSISTENT_CREATE)
@@ -145,8 +162,8 @@ def disk_is_spelled_out(submission: Submission) -> Iterator[Problem]:
         if not pool.disk_spec.boot_disk_type:
             yield Problem(
                 submission.pool_path(index, "diskSpec.bootDiskType"),
-                "The boot disk must equal the resource's, whose default is given as pd-ssd and as pd-standard.",
-                "Set bootDiskType and bootDiskSizeGb, here and on the resource.",
+                _("The boot disk must equal the resource's, whose default is given as pd-ssd and as pd-standard."),
+                _("Set bootDiskType and bootDiskSizeGb, here and on the resource."),
             )
 
 
@@ -163,18 +180,18 @@ def apply(submission: Submission) -> Submission:
 STRATEGY = Strategy(
     key="persistent",
     label="Persistent resource",
-    summary="Machines that stay up for your team; a job starts at once when they are free and costs nothing extra.",
+    summary=_("Machines that stay up for your team; a job starts at once when they are free and costs nothing extra."),
     sets="persistentResourceId; scheduling.strategy left out",
     machines="Exactly a machine and disk of one of the resource's pools",
     serves=serves,
     price_key="standard",
-    billing="The resource is billed for all its replicas while it is RUNNING; jobs on it are not charged again.",
+    billing=_("The resource is billed for all its replicas while it is RUNNING; jobs on it are not charged again."),
     quota="",
     quota_rule="Training quota is used by the resource, none by its jobs.",
     preemptible=False,
     restart_allowance=3,
-    restart_rule="As for standard jobs.",
-    wait_rule="Waits until the resource has enough free replicas.",
+    restart_rule=_("As for standard jobs."),
+    wait_rule=_("Waits until the resource has enough free replicas."),
     default_wait=None,
     console="Google Cloud's console, gcloud, the SDK and REST submit it.",
     longest_run=None,

@@ -6,6 +6,7 @@ from jobs.catalog import Machine
 from jobs.spec import MachineSpec, ReservationAffinity, Severity, Submission
 from jobs.strategies.base import Problem, Strategy, ask_for, is_reserved, rule
 from jobs.strategies.sources import RESERVATIONS
+from jobs.texts import translatable as _
 
 ANY = ReservationAffinity(reservation_affinity_type="ANY_RESERVATION")
 
@@ -16,8 +17,8 @@ def reservation_is_asked_for(submission: Submission) -> Iterator[Problem]:
     if submission.pools and not any(is_reserved(pool.machine_spec) for _, pool in submission.pools):
         yield Problem(
             submission.pool_path(submission.pools[0][0], "machineSpec.reservationAffinity"),
-            "No pool asks for a reservation.",
-            "Set ANY_RESERVATION, or SPECIFIC_RESERVATION with its name.",
+            _("No pool asks for a reservation."),
+            _("Set ANY_RESERVATION, or SPECIFIC_RESERVATION with its name."),
         )
 
 
@@ -32,8 +33,12 @@ def reservation_holds_one_machine(submission: Submission) -> Iterator[Problem]:
             if _hardware(spec) != _hardware(other):
                 yield Problem(
                     submission.pool_path(index, "machineSpec"),
-                    f"Pools {before} and {index} share a reservation but differ in their machine.",
-                    "A reservation holds one machine type with one number of accelerators; match it exactly.",
+                    _(
+                        "Pools %(before)s and %(index)s share a reservation but differ in their machine.",
+                        before=before,
+                        index=index,
+                    ),
+                    _("A reservation holds one machine type with one number of accelerators; match it exactly."),
                 )
 
 
@@ -45,12 +50,12 @@ def _hardware(spec: MachineSpec) -> tuple[str, str, int, str]:
 def reservation_covers_every_pool(submission: Submission) -> Iterator[Problem]:
     """A pool without a reservation of its own is provisioned on demand."""
     reserved = [index for index, pool in submission.pools if is_reserved(pool.machine_spec)]
-    for index, _ in submission.pools:
+    for index, _pool in submission.pools:
         if reserved and index not in reserved:
             yield Problem(
                 submission.pool_path(index, "machineSpec.reservationAffinity"),
-                f"Worker pool {index} names no reservation and is provisioned on demand.",
-                "Give it the reservation too, unless that is meant.",
+                _("Worker pool %(index)s names no reservation and is provisioned on demand.", index=index),
+                _("Give it the reservation too, unless that is meant."),
             )
 
 
@@ -62,8 +67,8 @@ def any_reservation_falls_back(submission: Submission) -> Iterator[Problem]:
         if affinity is not None and affinity.reservation_affinity_type == "ANY_RESERVATION":
             yield Problem(
                 submission.pool_path(index, "machineSpec.reservationAffinity.reservationAffinityType"),
-                "When no reservation has room, ANY_RESERVATION takes machines on demand at the full price.",
-                "Name one with SPECIFIC_RESERVATION to avoid that.",
+                _("When no reservation has room, ANY_RESERVATION takes machines on demand at the full price."),
+                _("Name one with SPECIFIC_RESERVATION to avoid that."),
             )
 
 
@@ -86,18 +91,20 @@ def apply(submission: Submission) -> Submission:
 STRATEGY = Strategy(
     key="reservation",
     label="Reservation",
-    summary="Machines that a Compute Engine reservation already holds for you; certain, and billed used or not.",
+    summary=_("Machines that a Compute Engine reservation already holds for you; certain, and billed used or not."),
     sets="machineSpec.reservationAffinity of each pool; scheduling.strategy left out",
     machines="CPU and GPU machines, TPUs in preview; exactly the machine that the reservation holds",
     serves=serves,
     price_key="reservation",
-    billing="Compute Engine bills the reservation, used or not; Vertex AI adds its management fee while the job runs.",
+    billing=_(
+        "Compute Engine bills the reservation, used or not; Vertex AI adds its management fee while the job runs."
+    ),
     quota="custom_model_training_",
     quota_rule="Not documented; custom training quota probably applies.",
     preemptible=False,
     restart_allowance=3,
-    restart_rule="As for standard jobs.",
-    wait_rule="Starts when the reservation has room; ANY_RESERVATION falls back to machines on demand.",
+    restart_rule=_("As for standard jobs."),
+    wait_rule=_("Starts when the reservation has room; ANY_RESERVATION falls back to machines on demand."),
     default_wait=None,
     console="REST submits it; the documentation shows no other way.",
     longest_run=None,

@@ -8,6 +8,7 @@ from jobs.strategies.base import Problem, Strategy, ask_for, rule
 from jobs.strategies.rules.machines import known_machines
 from jobs.strategies.rules.tpus import is_pod
 from jobs.strategies.sources import SPOT
+from jobs.texts import translatable as _
 
 SERIES = ("a2", "a3")
 RESTARTS = 6
@@ -21,8 +22,11 @@ def spot_uses_a2_or_a3(submission: Submission) -> Iterator[Problem]:
         if found is not None and found.trainable and found.series not in SERIES:
             yield Problem(
                 submission.pool_path(index, "machineSpec.machineType"),
-                f"Older pages offer Spot for A2 and A3 only; {found.machine_type} may be refused.",
-                "Try it, or use an A2 or A3 machine.",
+                _(
+                    "Older pages offer Spot for A2 and A3 only; %(machine_type)s may be refused.",
+                    machine_type=found.machine_type,
+                ),
+                _("Try it, or use an A2 or A3 machine."),
             )
 
 
@@ -36,8 +40,8 @@ def spot_has_no_tpu_pods(submission: Submission) -> Iterator[Problem]:
                 submission.pool_path(
                     index, "machineSpec.tpuTopology" if spec.tpu_topology else "machineSpec.acceleratorCount"
                 ),
-                "A TPU Pod cannot run as Spot.",
-                "Use a slice of one machine, or another strategy.",
+                _("A TPU Pod cannot run as Spot."),
+                _("Use a slice of one machine, or another strategy."),
             )
 
 
@@ -48,9 +52,13 @@ def spot_saves_checkpoints(submission: Submission) -> Iterator[Problem]:
     if not spec.base_output_directory.output_uri_prefix:
         yield Problem(
             submission.spec_field("baseOutputDirectory.outputUriPrefix"),
-            f"A Spot job can be stopped at any time and is started again at most {RESTARTS} times, each time from "
-            "the beginning unless it saved its work; this one has no base output directory to save to.",
-            "Give a gs:// folder, save to AIP_CHECKPOINT_DIR often and resume from there.",
+            _(
+                "A Spot job can be stopped at any time and is started again at most %(restarts)s times, "
+                "each time from the beginning unless it saved its work; this one has no base output "
+                "directory to save to.",
+                restarts=RESTARTS,
+            ),
+            _("Give a gs:// folder, save to AIP_CHECKPOINT_DIR often and resume from there."),
         )
 
 
@@ -67,19 +75,21 @@ def apply(submission: Submission) -> Submission:
 STRATEGY = Strategy(
     key="spot",
     label="Spot",
-    summary="Spare machines at a discount of 40 to 91 percent that Google may take back at any time.",
+    summary=_("Spare machines at a discount of 40 to 91 percent that Google may take back at any time."),
     sets="scheduling.strategy = SPOT",
     machines="A2 and A3; others since 2026, by newer pages; no TPU Pods, no GB200",
     serves=serves,
     price_key="spot",
-    billing="Compute Engine's Spot price and Vertex AI's management fee, while the job runs; nothing while it is "
-    "queued or preempted.",
+    billing=_(
+        "Compute Engine's Spot price and Vertex AI's management fee, while the job runs; nothing "
+        "while it is queued or preempted."
+    ),
     quota="custom_model_training_preemptible_",
     quota_rule="Preemptible training quota of the region.",
     preemptible=True,
     restart_allowance=RESTARTS,
-    restart_rule="A preempted job counts as STOCKOUT and is started again at most 6 times.",
-    wait_rule="Waits in the queue while quota is short; fails when there is no capacity after its restarts.",
+    restart_rule=_("A preempted job counts as STOCKOUT and is started again at most 6 times."),
+    wait_rule=_("Waits in the queue while quota is short; fails when there is no capacity after its restarts."),
     default_wait=None,
     console="Google Cloud's console cannot submit it; gcloud, the SDK and REST do.",
     longest_run=None,

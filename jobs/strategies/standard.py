@@ -7,6 +7,7 @@ from jobs.spec import Severity, Submission
 from jobs.strategies.base import Problem, Strategy, ask_for, rule
 from jobs.strategies.rules.machines import known_machines
 from jobs.strategies.sources import COMPUTE, RUNS
+from jobs.texts import translatable as _
 
 SCARCE = frozenset({"NVIDIA_H100_MEGA_80GB", "NVIDIA_H200_141GB", "NVIDIA_B200"})
 
@@ -14,12 +15,15 @@ SCARCE = frozenset({"NVIDIA_H100_MEGA_80GB", "NVIDIA_H200_141GB", "NVIDIA_B200"}
 @rule(Severity.NOTE, COMPUTE)
 def scarce_machines_are_reserved(submission: Submission) -> Iterator[Problem]:
     """A3 Mega, A3 Ultra and A4 machines rarely stand free; Google recommends a reservation or Spot."""
-    for index, _, found in known_machines(submission):
+    for index, _spec, found in known_machines(submission):
         if found.gpu_type in SCARCE:
             yield Problem(
                 submission.pool_path(index, "machineSpec.machineType"),
-                f"{found.machine_type} rarely stands free; the job may fail for lack of capacity.",
-                "Use a reservation, Flex-start or Spot.",
+                _(
+                    "%(machine_type)s rarely stands free; the job may fail for lack of capacity.",
+                    machine_type=found.machine_type,
+                ),
+                _("Use a reservation, Flex-start or Spot."),
             )
 
 
@@ -36,18 +40,18 @@ def apply(submission: Submission) -> Submission:
 STRATEGY = Strategy(
     key="standard",
     label="Standard",
-    summary="Machines on demand at the full price; starts when the region has them and your quota allows.",
+    summary=_("Machines on demand at the full price; starts when the region has them and your quota allows."),
     sets="scheduling.strategy left out, which means STANDARD",
     machines="All machines that train, except GB200",
     serves=serves,
     price_key="standard",
-    billing="On-demand price with Vertex AI's fee included, while the job runs.",
+    billing=_("On-demand price with Vertex AI's fee included, while the job runs."),
     quota="custom_model_training_",
     quota_rule="Custom training quota of the region, per CPU family and accelerator.",
     preemptible=False,
     restart_allowance=3,
-    restart_rule="A job that finds no capacity is tried again at most 3 times; an internal error at most 2 times.",
-    wait_rule="Waits in the queue while quota is short; fails when the region has no capacity.",
+    restart_rule=_("A job that finds no capacity is tried again at most 3 times; an internal error at most 2 times."),
+    wait_rule=_("Waits in the queue while quota is short; fails when the region has no capacity."),
     default_wait=None,
     console="Google Cloud's console, gcloud, the SDK and REST submit it.",
     longest_run=None,

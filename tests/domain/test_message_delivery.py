@@ -15,7 +15,7 @@ from dashboard.mail import email_settings
 from jobs import messages, outbox, transitions
 from jobs.messages import queue, signing
 from jobs.messages.route import queue_for, route
-from jobs.models import Channel, Delivery, Job, Membership, Message, MessagePreference, Team
+from jobs.models import Channel, Delivery, Job, Membership, Message, MessagePreference, Profile, Team
 from tests.domain.conftest import RequestJob
 from tests.support import receivers
 from tests.support.clock import Clock
@@ -122,10 +122,11 @@ class TestWays:
         assert body["data"]["job"]["id"] == str(job.pk)
         assert body["data"]["cost_so_far"]["currency"] == "USD"
 
-    def test_email_to_a_person_and_to_a_team(
+    def test_email_to_a_person_in_their_language_and_to_a_team(
         self, channel: MakeChannel, live: Live, owner: User, mails: Mailbox, clock: Clock
     ) -> None:
         User.objects.filter(pk=owner.pk).update(email="owner@example.org")
+        Profile.objects.create(user=owner, language="es")
         channel("email", address="list@example.org")
         live(*RUN, "succeeded", name="resnet")
 
@@ -133,7 +134,8 @@ class TestWays:
         mail = {tuple(to): message_from_string(text, policy=policy.default) for to, text in mails.mails}
         assert set(mail) == {("owner@example.org",), ("list@example.org",)}
         found = mail["owner@example.org",]
-        assert found["Subject"] == "Succeeded: resnet"
+        assert found["Subject"] == "Completado: resnet"
+        assert mail["list@example.org",]["Subject"] == "Succeeded: resnet"
         assert found["From"] == "Trainboard <board@example.org>"
         assert "https://board.example.org/jobs/" in found.get_content()
         assert "/messages/settings/" in found.get_content()

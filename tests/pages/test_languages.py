@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from datetime import timedelta
+from datetime import date, timedelta
 from html.parser import HTMLParser
 from http import HTTPStatus
 from pathlib import Path
@@ -11,10 +11,20 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.template import Context
+from django.template.base import VariableNode
+from django.template.loader import get_template
 from django.test import Client
+from django.urls import reverse
+from django.utils import translation
 
 from dashboard.access.reader import FILES, zone_names
-from jobs.models import Job, Schedule, ScheduleRun, Trial
+from dashboard.drawing.figures import dated, day_of
+from dashboard.pages.audit_log import SIGN_INS
+from jobs.messages.route import new_delivery
+from jobs.models import Budget, BudgetChange, BudgetNotice, Job, Message, Schedule, ScheduleRun, Team, Trial
+from jobs.people.audit import record_sign_in_event
+from jobs.upkeep.figures import count_ended
 from tests.pages.conftest import MakeJob, SignIn, fields_of
 from tests.pages.test_every_address import ACCESS, NO_ONE, address_of, keys, patterns
 from tests.support.clock import Clock
@@ -32,16 +42,39 @@ MARKED = re.compile(
 WORD = re.compile(r"[A-Za-z]{2,}")
 AS_IT_IS = frozenset({"code", "kbd", "samp", "pre", "script", "style", "bdi"})
 """Elements whose text is the same in every language."""
-SPOKEN = frozenset({"aria-label", "title", "placeholder", "alt"})
+SPOKEN = frozenset({"data-found", "aria-label", "title", "placeholder", "alt"})
 ENGLISH = re.compile(r"\b(the|of|is|are|for|not|no|to|and|was|has|with|that|which|where|it|this|an)\b")
 """Words that no sentence is without, and that no name of the tests has."""
 NAMES = frozenset(
-    "admin owner lead viewer engineer vision training pool base example nightly resnet "  # of the test's rows
+    "admin owner lead viewer engineer vision training pool base example nightly resnet train "  # of the test's rows
     "spot standard reservation persistent resource flex start strategy "  # of the API
     "trainboard vertex gcloud python curl rest slack google cloud disk pod min".split()
 )
 """Words that stand in translated texts and are names too."""
 EXAMPLE = "/jobs/new/?example=1"
+GCLOUD = (
+    "gcloud ai custom-jobs create --region=us-central1 --display-name=x --worker-pool-spec=machine-type=n1-standard-4"
+)
+NOT_DRAWN = frozenset(
+    """
+    403.html _/differences.html _/form_errors.html _/offers.html _/pager.html _/providers.html
+    admin/base_site.html adopt/jobs.html approvals/again.html approvals/votes.html billing/jobs.html
+    billing/months.html compose/attempts.html compose/carried.html compose/draft.html compose/literals.html
+    compose/resources.html compose/unfinished.html deputies.html doctor.html history/sentence.html import.html
+    job/change.html job/fallback.html job/log_new.html job/times_table.html job_delete.html join.html
+    messages/channel_delete.html messages/channel_state.html persistent_resources/bill.html
+    persistent_resources/held.html persistent_resources/jobs.html persistent_resources/none.html
+    policy/changes.html policy/test.html policy/version.html policy/versions.html prices/history.html
+    prices/proposals.html registration/login.html registration/password_reset_email.html schedule_edit.html
+    study/curves.html study/parameters.html study/scatter.html
+    """.split()
+)
+"""Templates with values that the crawl does not draw: it has no rows or answers for them. The list may only shrink."""
+BUDGET_CHANGES: list[dict[str, Any]] = [
+    {"name": [None, "Training"], "amount_usd": [None, "100"], "passing": [None, "ask"], "thresholds": [None, [50]]},
+    {"amount_usd": ["100", "120"], "passing": ["ask", "stop"]},
+    {"closed": [False, True]},
+]
 STATES = ("running", "queued", "pending", "succeeded", "failed", "cancelled", "submit_failed")
 
 
@@ -61,7 +94,7 @@ class Texts(HTMLParser):
             spoken = (value for name, value in attrs if name in SPOKEN and value)
             self.found += [(self.getpos()[0], outside_brackets(value)[0]) for value in spoken]
         if tag not in {"input", "br", "img", "link", "meta", "hr", "wbr"}:
-            self._open.append((tag, stays))
+            self._open.append((tag, stays or tag == "textarea"))  # what somebody typed
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.handle_starttag(tag, attrs)
@@ -120,9 +153,35 @@ def study(make_job: MakeJob, clock: Clock) -> Job:
 
 
 @pytest.fixture
-def drawn(keys: dict[str, Any], make_job: MakeJob, study: Job, restarted: Log) -> list[str]:
+def written(keys: dict[str, Any], team: Team, admin: User, clock: Clock) -> None:
+    """Rows whose words are made where they are shown: changes of a budget and of settings, sign-ins, messages."""
+    budget = Budget.objects.get()
+    for number, fields in enumerate(BUDGET_CHANGES):
+        at = clock.now + timedelta(minutes=number)
+        BudgetChange.objects.create(budget=budget, by=admin, at=at, fields=fields, reason="-")
+    BudgetNotice.objects.create(
+        budget=budget, team=team, month=clock.now.date().replace(day=1), percent=50, amount_usd=100, spent_usd=50,
+        message="50 % is spent.", at=clock.now,
+    )  # fmt: skip
+    for words in SIGN_INS:
+        record_sign_in_event(words, admin, by=admin, address="203.0.113.7")
+    job = Job.objects.order_by("requested_at").first()
+    for kind in Message.Kind.values:
+        month, text = clock.now.date().replace(day=1).isoformat(), {} if kind == "test" else {"text": "80 % is spent."}
+        is_of_team = kind in ("budget", "schedule", "price_stale", "monthly_report", "test")
+        detail = {"month": month} if kind == "monthly_report" else text
+        message = Message.objects.create(
+            kind=kind, team=team, job=None if is_of_team else job, once_key=f"crawl:{kind}", detail=detail,
+            occurred_at=clock.now, created_at=clock.now, routed_at=clock.now,
+        )  # fmt: skip
+        new_delivery(message, clock.now, via="browser", person=admin).save()
+
+
+@pytest.fixture
+def drawn(keys: dict[str, Any], make_job: MakeJob, study: Job, restarted: Log, written: None) -> list[str]:
     """Return what the crawl asks for: every address with a page, and pages of jobs in many states."""
     jobs = [*(make_job(state) for state in STATES), restarted.job, study]
+    count_ended()
     schedule = Schedule.objects.get()
     for number, outcome in enumerate(ScheduleRun.Outcome.values):
         at = schedule.created_at - timedelta(days=number)
@@ -130,13 +189,18 @@ def drawn(keys: dict[str, Any], make_job: MakeJob, study: Job, restarted: Log) -
     served = [each for each in patterns() if ACCESS[str(each.name)].get != NO_ONE]
     addresses = [each for each in (address_of(each, keys) for each in served) if not each.endswith(FILES)]
     further = [f"/studies/{study.pk}/", f"/compare/?a={jobs[0].pk}&b={jobs[3].pk}", EXAMPLE]
+    further += [f"/history/?of={each}&since=2020-01-01" for each in ("strategy", "accelerator", "region", "owner")]
+    further += [f"/jobs/several/?action={each}&job={jobs[0].pk}&job={jobs[3].pk}" for each in ("cancel", "rerun")]
     return [*addresses, *(f"/jobs/{job.pk}/" for job in jobs), *further]
 
 
 def pages(client: Client, addresses: list[str]) -> dict[str, str]:
     """Return {address: HTML} of the pages among the answers, and the check of the example as it is typed."""
     answers = {each: client.get(each) for each in addresses}
-    answers["/jobs/new/check/"] = client.post("/jobs/new/check/", fields_of(answers[EXAMPLE].content.decode()))
+    typed = fields_of(answers[EXAMPLE].content.decode())
+    answers["/jobs/new/check/"] = client.post("/jobs/new/check/", typed)
+    answers["POST /jobs/new/"] = client.post("/jobs/new/", typed | {"display_name": "", "region": ""})
+    answers["POST /jobs/import/"] = client.post(reverse("import"), {"text": GCLOUD})
     return {
         address: answer.content.decode()
         for address, answer in answers.items()
@@ -157,8 +221,35 @@ def english_in(html: str, known: set[str]) -> list[str]:
     return [text for text in own if ENGLISH.search(text) or words_of([text]) & known]
 
 
-def test_no_text_of_a_page_is_english_only(drawn: list[str], admin: User, signed_in: SignIn, tmp_path: Path) -> None:
-    """The pages are drawn in English before and after, so that nothing which a process keeps is of another language."""
+def templates_with_values() -> set[str]:
+    """Return the templates that write a value somewhere."""
+    root = Path(settings.BASE_DIR, "templates")
+    names = (str(path.relative_to(root)) for path in TEMPLATES)
+    return {each for each in names if get_template(each).template.nodelist.get_nodes_by_type(VariableNode)}
+
+
+@pytest.fixture
+def writing(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """Return the set of templates that have written a value, which grows as pages are drawn."""
+    found: set[str] = set()
+    render = VariableNode.render
+
+    def note(node: VariableNode, context: Context) -> str:
+        if node.origin is not None:
+            found.add(str(node.origin.template_name))
+        return render(node, context)
+
+    monkeypatch.setattr(VariableNode, "render", note)
+    return found
+
+
+def test_no_text_of_a_page_is_english_only(
+    drawn: list[str], admin: User, signed_in: SignIn, tmp_path: Path, writing: set[str]
+) -> None:
+    """The pages are drawn in English before and after, so that nothing which a process keeps is of another language.
+
+    A list without rows hides what its rows would say, so every template has to write some value.
+    """
     client = signed_in(admin)
     before = pages(client, drawn)
     with pseudo_language(tmp_path) as texts:
@@ -170,6 +261,7 @@ def test_no_text_of_a_page_is_english_only(drawn: list[str], admin: User, signed
     assert sorted(wrong) == []
     assert before.keys() == drawn_in_pseudo.keys() == after.keys()
     assert [address for address, html in after.items() if "⟦" in html] == []
+    assert sorted(templates_with_values() - writing) == sorted(NOT_DRAWN)
 
 
 def choose(client: Client, language: str) -> int:
@@ -240,3 +332,18 @@ class TestWhichLanguage:
 
         assert answer.status_code == HTTPStatus.NOT_FOUND
         assert "Página no encontrada" in answer.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("language", "day", "month"),
+    [
+        ("en", "5 Nov 2026", "November"),
+        ("es", "5 nov 2026", "noviembre"),
+        ("pt-br", "5 nov 2026", "novembro"),
+        ("id", "5 Nov 2026", "November"),
+    ],
+)
+def test_months_are_written_as_the_language_does(language: str, day: str, month: str) -> None:
+    with translation.override(language):
+        assert day_of("2026-11-05") == day
+        assert dated(date(2026, 11, 5), "F") == month

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from django.utils.translation import gettext_lazy as _
 
 from jobs.states import JobState
+from jobs.texts import is_translatable
+from jobs.translations import translated
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -36,8 +38,8 @@ def advice(title: "StrOrPromise", text: "StrOrPromise" = "", remedy: "StrOrPromi
 
 
 def quoted(words: str) -> Part:
-    """Return words that are English on every page: those of a diagnosis, of a rule or of Vertex AI."""
-    return Part(words, "en")
+    """Return words of a diagnosis, a rule or Vertex AI: translated where they can be, else English on every page."""
+    return Part(translated(words), "" if is_translatable(words) else "en")
 
 
 NOT_BILLED = _("Nothing is billed until the job runs.")

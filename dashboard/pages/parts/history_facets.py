@@ -6,6 +6,7 @@ from typing import Any
 
 from django.http import QueryDict
 from django.utils.datastructures import MultiValueDict
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from dashboard.drawing.marks import strategy_label
@@ -13,8 +14,9 @@ from dashboard.forms.history import HistoryForm
 from dashboard.pages.parts.search import states_for
 from dashboard.queries.history import get_owners
 from dashboard.queries.history_figures import HistoryFigures
-from dashboard.queries.history_filters import FACETS, HistoryFilters
+from dashboard.queries.history_filters import FACETS, NO_ACCELERATOR, HistoryFilters
 from jobs.catalog import ACCELERATORS
+from jobs.state_words import STATE_WORDS
 
 TITLES = {
     "state": _("State"),
@@ -118,8 +120,10 @@ def label_of(facet: str, value: str) -> str:
     """Return a value of a facet as pages write it."""
     if facet == "strategy":
         return strategy_label(value)
+    if facet == "state":
+        return str(STATE_WORDS.get(value, value))
     known = ACCELERATORS.get(value) if facet == "accelerator" else None
-    return known.label if known else value.replace("_", " ") if facet == "state" else value
+    return known.label if known else gettext("none") if (facet, value) == ("accelerator", NO_ACCELERATOR) else value
 
 
 def arguments(filters: HistoryFilters, owners: dict[int, str] | None) -> dict[str, Any]:

@@ -19,6 +19,8 @@ class Row:
 
     delivery: Delivery
     headline: str
+    is_english: bool
+    """Whether the subject holds a sentence that was stored."""
     look: str
 
 
@@ -27,4 +29,4 @@ def row_of(delivery: Delivery) -> Row:
     message = delivery.message
     is_preemption = message.event is not None and message.event.reason == "preempted"
     look = "bolt" if message.kind == "restarted" and is_preemption else LOOKS.get(message.kind, "odd")
-    return Row(delivery, headline_of(message), look)
+    return Row(delivery, headline_of(message), message.job_id is None and "text" in message.detail, look)

@@ -20,6 +20,8 @@ from jobs.spec.fields import parse_duration
 from jobs.states import WAITING_AT_VERTEX, JobState
 from jobs.strategies import STRATEGIES
 from jobs.strategies.rules.scheduling import DEFAULT_TIMEOUT
+from jobs.texts import is_translatable, joined
+from jobs.translations import translated
 
 ENDED_BADLY = frozenset({JobState.FAILED, JobState.EXPIRED, JobState.SUBMIT_FAILED})
 SHORT = {
@@ -90,7 +92,7 @@ def _with_output(job: Job, known: Diagnosis) -> Diagnosis:
     output = diagnose_output(get_program_output(job), circumstances_of(job))
     if output is None or output.cause == known.cause:
         return known
-    explanation = " ".join(filter(None, (output.explanation, known.explanation)))
+    explanation = joined(output.explanation, known.explanation)
     return replace(output, explanation=explanation, retried=known.retried or output.retried, replicas=known.replicas)
 
 
@@ -161,12 +163,13 @@ def why(job: Job, held: Holdings | None = None) -> Why:
     if has_failed(job):
         known = diagnosis_of(job)
         title = known.title if known else error_of(job)[1]
-        return _quoted(" · ".join(filter(None, (title, job.trials_summary))))
+        words = " · ".join(filter(None, (translated(title), job.trials_summary)))
+        return Why(words) if is_translatable(title) else _quoted(words)
     if reason := timeline.wait_reason(job, held):
         if reason.words != job.last_error:
             return Why(reason.words)
         known = obstacle_of(job)
-        return _quoted(known.title if known else reason.words)
+        return Why(translated(known.title)) if known else _quoted(reason.words)
     if job.state == JobState.RUNNING and job.trial_seconds is not None and not job.trials_running:
         return Why(_("no trial running · %(trials)s") % {"trials": job.trials_summary})
     return _quoted(job.trials_summary)

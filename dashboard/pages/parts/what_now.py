@@ -37,7 +37,9 @@ from jobs import observation, timeline
 from jobs.diagnosis import Diagnosis
 from jobs.models import Job, JobEvent
 from jobs.states import WAITING_AT_VERTEX, JobState
+from jobs.texts import joined
 from jobs.timeline import RetryBudget
+from jobs.translations import translated
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -82,7 +84,11 @@ def _repeating(job: Job) -> Advice:
     title = Part(_("A step failed and is retried"))
     if (known := obstacle_of(job)) is None:
         return Advice(title, (quoted(job.last_error),), (Part(_("You do not have to do anything.")),))
-    text = quoted(f"{known.title}. {known.explanation}"), Part(_("Trainboard retries until it succeeds."))
+    text = (
+        Part(f"{translated(known.title)}."),
+        quoted(known.explanation),
+        Part(_("Trainboard retries until it succeeds.")),
+    )
     return Advice(title, text, _quoted(known.remedy), known.source)
 
 
@@ -124,7 +130,7 @@ def _failure(job: Job, known: Failure | None, now: datetime) -> Advice:
 
 def _explained(failure: Failure, *, is_new: bool) -> Advice:
     known = failure.diagnosis
-    text = _quoted(" ".join(filter(None, (known.explanation, known.retried))))
+    text = _quoted(joined(known.explanation, known.retried))
     if failure.is_from_log and is_new:
         text += (Part(_("Vertex AI has not given its reason yet; this is from the log.")),)
     elif failure.is_from_log:

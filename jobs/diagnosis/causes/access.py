@@ -2,104 +2,127 @@
 
 from jobs.diagnosis.answer import Diagnosis
 from jobs.diagnosis.causes.sources import ACCESS_PAGE, GOOGLE, NOT_RETRIED, OBSERVED, REFUSED
+from jobs.texts import translatable as _
 
 KNOWN = (
     Diagnosis(
         "api_disabled",
-        "A Google API is not enabled",
-        "The project has not enabled an API that the job needs; most often it is the Vertex AI API.",
+        _("A Google API is not enabled"),
+        _("The project has not enabled an API that the job needs; most often it is the Vertex AI API."),
         REFUSED,
-        "Enable the API that the message names in the Google Cloud console under APIs & Services, wait a few minutes,"
-        " and run the job again. Check that the project is the right one.",
+        _(
+            "Enable the API that the message names in the Google Cloud console under APIs & "
+            "Services, wait a few minutes, and run the job again. Check that the project is the "
+            "right one."
+        ),
         GOOGLE + "Enabling an API in your project, 2026-08-22",
         ({"action": "resubmit"},),
     ),
     Diagnosis(
         "billing",
-        "The project has no active billing account",
-        "Billing is turned off for the project, or its billing account is closed.",
+        _("The project has no active billing account"),
+        _("Billing is turned off for the project, or its billing account is closed."),
         REFUSED,
-        "Link an active billing account to the project in the Google Cloud console, then run the job again.",
+        _("Link an active billing account to the project in the Google Cloud console, then run the job again."),
         GOOGLE + "Enable, disable, or change billing for a project, 2026-08-22",
         ({"action": "resubmit"},),
     ),
     Diagnosis(
         "scope",
-        "The access token lacks a scope",
-        "The account may have the right, but its access token was issued without the OAuth scope cloud-platform. Tokens"
-        " of the Vertex AI Custom Code Service Agent never have it.",
+        _("The access token lacks a scope"),
+        _(
+            "The account may have the right, but its access token was issued without the OAuth scope "
+            "cloud-platform. Tokens of the Vertex AI Custom Code Service Agent never have it."
+        ),
         NOT_RETRIED,
-        "Name a service account of your own in the job, or create the credentials with the scope"
-        " https://www.googleapis.com/auth/cloud-platform.",
+        _(
+            "Name a service account of your own in the job, or create the credentials with the scope "
+            "https://www.googleapis.com/auth/cloud-platform."
+        ),
         "googleapis/python-aiplatform, issue 902",
         ({"action": "edit_field", "fields": ["serviceAccount"]},),
     ),
     Diagnosis(
         "credentials",
-        "The credentials are not valid",
-        "Google did not accept the credentials: they are missing, expired or revoked.",
+        _("The credentials are not valid"),
+        _("Google did not accept the credentials: they are missing, expired or revoked."),
         NOT_RETRIED,
-        "Sign in again or renew the key. In a training program, remove key files and use the job's service account.",
+        _("Sign in again or renew the key. In a training program, remove key files and use the job's service account."),
         GOOGLE + "How Application Default Credentials works, 2026-08-22",
     ),
     Diagnosis(
         "wrong_project",
-        "The project is wrong or not accessible",
-        "There is no project of this name, it was deleted, or the account has no access to it. A project's display name"
-        " does not serve as its ID.",
+        _("The project is wrong or not accessible"),
+        _(
+            "There is no project of this name, it was deleted, or the account has no access to it. A "
+            "project's display name does not serve as its ID."
+        ),
         REFUSED,
-        "Check the project ID in the Google Cloud console, and that the account has a role in that project.",
+        _("Check the project ID in the Google Cloud console, and that the account has a role in that project."),
         "GoogleCloudPlatform/training-data-analyst, issue 1811",
         ({"action": "edit_field", "fields": ["project"]},),
     ),
     Diagnosis(
         "act_as",
-        "The job may not run as this service account",
-        "The account that submits jobs lacks the right to act as the service account that the job names, or there is no"
-        " such service account.",
+        _("The job may not run as this service account"),
+        _(
+            "The account that submits jobs lacks the right to act as the service account that the "
+            "job names, or there is no such service account."
+        ),
         REFUSED,
-        "Grant the submitting account the role Service Account User on it, or name another service account.",
+        _("Grant the submitting account the role Service Account User on it, or name another service account."),
         OBSERVED,
         ({"action": "edit_field", "fields": ["serviceAccount"]},),
     ),
     Diagnosis(
         "service_account_missing",
-        "The service account does not exist",
-        "The service account that the job names does not exist, was deleted or is disabled.",
+        _("The service account does not exist"),
+        _("The service account that the job names does not exist, was deleted or is disabled."),
         REFUSED,
-        "Correct the service account's address, or create it and grant the submitting account the role Service Account"
-        " User on it. A job without one runs as Vertex AI's own service agent.",
+        _(
+            "Correct the service account's address, or create it and grant the submitting account "
+            "the role Service Account User on it. A job without one runs as Vertex AI's own service "
+            "agent."
+        ),
         ACCESS_PAGE,
         ({"action": "edit_field", "fields": ["serviceAccount"]},),
     ),
     Diagnosis(
         "service_agent",
-        "Vertex AI's service agent is not ready",
-        "Google is still creating the service agent by which Vertex AI works in this project, or it was removed.",
+        _("Vertex AI's service agent is not ready"),
+        _("Google is still creating the service agent by which Vertex AI works in this project, or it was removed."),
         REFUSED,
-        "Wait a few minutes and run the job again. If it fails again, have the service agent created with"
-        " `gcloud beta services identity create --service=aiplatform.googleapis.com`.",
+        _(
+            "Wait a few minutes and run the job again. If it fails again, have the service agent "
+            "created with `gcloud beta services identity create --service=aiplatform.googleapis.com`."
+        ),
         GOOGLE + "Service agents, 2026-08-22",
         ({"action": "resubmit"},),
     ),
     Diagnosis(
         "image_pull",
-        "The image cannot be pulled",
-        "The service account by which Vertex AI pulls images may not read the repository, or the image does not exist."
-        " A service account that the job runs as plays no part in this.",
+        _("The image cannot be pulled"),
+        _(
+            "The service account by which Vertex AI pulls images may not read the repository, or the "
+            "image does not exist. A service account that the job runs as plays no part in this."
+        ),
         NOT_RETRIED,
-        "Check the image's address and tag, and give that service account the role Artifact Registry Reader on the"
-        " repository.",
+        _(
+            "Check the image's address and tag, and give that service account the role Artifact "
+            "Registry Reader on the repository."
+        ),
         OBSERVED,
         ({"action": "edit_field", "fields": ["containerSpec.imageUri"]},),
     ),
     Diagnosis(
         "bucket_access",
-        "A bucket may not be read or written",
-        "The account that the job runs as lacks a right on a Cloud Storage bucket or object.",
+        _("A bucket may not be read or written"),
+        _("The account that the job runs as lacks a right on a Cloud Storage bucket or object."),
         NOT_RETRIED,
-        "Grant the account that the message names the role Storage Object User on the bucket, or Storage Object Viewer"
-        " if it only reads.",
+        _(
+            "Grant the account that the message names the role Storage Object User on the bucket, or "
+            "Storage Object Viewer if it only reads."
+        ),
         GOOGLE + "IAM roles for Cloud Storage, 2026-08-22",
         (
             {"action": "edit_field", "fields": ["baseOutputDirectory.outputUriPrefix", "serviceAccount"]},
@@ -108,88 +131,106 @@ KNOWN = (
     ),
     Diagnosis(
         "bucket_missing",
-        "The bucket does not exist",
-        "There is no Cloud Storage bucket of the name that the job uses.",
+        _("The bucket does not exist"),
+        _("There is no Cloud Storage bucket of the name that the job uses."),
         NOT_RETRIED,
-        "Correct the bucket's name, or create the bucket in the job's region.",
+        _("Correct the bucket's name, or create the bucket in the job's region."),
         GOOGLE + "Cloud Storage error messages, 2026-08-22",
         ({"action": "edit_field", "fields": ["baseOutputDirectory.outputUriPrefix"]},),
     ),
     Diagnosis(
         "bucket_region",
-        "The bucket is in another region",
-        "Vertex AI wants the Cloud Storage bucket in the region that the job runs in.",
+        _("The bucket is in another region"),
+        _("Vertex AI wants the Cloud Storage bucket in the region that the job runs in."),
         REFUSED,
-        "Use a bucket in the job's region, or run the job in the bucket's region.",
+        _("Use a bucket in the job's region, or run the job in the bucket's region."),
         "googleapis/python-aiplatform, issue 885",
         ({"action": "edit_field", "fields": ["baseOutputDirectory.outputUriPrefix"]}, {"action": "other_region"}),
     ),
     Diagnosis(
         "permission",
-        "A right is missing",
-        "An account that takes part in this job lacks a right.",
+        _("A right is missing"),
+        _("An account that takes part in this job lacks a right."),
         NOT_RETRIED,
-        "Grant the right that the message names; Vertex AI User covers all that jobs themselves need.",
+        _("Grant the right that the message names; Vertex AI User covers all that jobs themselves need."),
         ACCESS_PAGE,
     ),
     Diagnosis(
         "perimeter",
-        "VPC Service Controls blocked it",
-        "A service perimeter of the organization does not let this request pass.",
+        _("VPC Service Controls blocked it"),
+        _("A service perimeter of the organization does not let this request pass."),
         NOT_RETRIED,
-        "Give the unique identifier in the message to whoever administers VPC Service Controls: they can add an ingress"
-        " or egress rule, or name projects and buckets that are inside the perimeter.",
+        _(
+            "Give the unique identifier in the message to whoever administers VPC Service Controls: "
+            "they can add an ingress or egress rule, or name projects and buckets that are inside "
+            "the perimeter."
+        ),
         GOOGLE + "VPC Service Controls with Vertex AI, 2026-08-22",
         ({"action": "edit_field", "fields": ["baseOutputDirectory.outputUriPrefix", "containerSpec.imageUri"]},),
     ),
     Diagnosis(
         "org_policy",
-        "An organization policy forbids it",
-        "A constraint of the organization's policies does not allow what the job asks for, such as its region.",
+        _("An organization policy forbids it"),
+        _("A constraint of the organization's policies does not allow what the job asks for, such as its region."),
         REFUSED,
-        "Change the field that the constraint is about, or ask the administrator of the organization for an exception.",
+        _(
+            "Change the field that the constraint is about, or ask the administrator of the "
+            "organization for an exception."
+        ),
         GOOGLE + "Organization policy constraints, 2026-08-22",
         ({"action": "other_region"}, {"action": "edit_field", "fields": ["location"]}),
     ),
     Diagnosis(
         "encryption_key",
-        "The encryption key cannot be used",
-        "The Cloud KMS key of the job does not exist, is disabled, is in another region, or the service agent of Vertex"
-        " AI may not use it.",
+        _("The encryption key cannot be used"),
+        _(
+            "The Cloud KMS key of the job does not exist, is disabled, is in another region, or the "
+            "service agent of Vertex AI may not use it."
+        ),
         REFUSED,
-        "Name an enabled key in the job's region, and grant Vertex AI's service agent the role Cloud KMS CryptoKey"
-        " Encrypter/Decrypter on it.",
+        _(
+            "Name an enabled key in the job's region, and grant Vertex AI's service agent the role "
+            "Cloud KMS CryptoKey Encrypter/Decrypter on it."
+        ),
         GOOGLE + "Customer-managed encryption keys (CMEK), 2026-08-22",
         ({"action": "edit_field", "fields": ["encryptionSpec.kmsKeyName"]},),
     ),
     Diagnosis(
         "ip_exhausted",
-        "The network has no free IP addresses",
-        "The IP ranges that the VPC network reserves for Vertex AI are all in use.",
+        _("The network has no free IP addresses"),
+        _("The IP ranges that the VPC network reserves for Vertex AI are all in use."),
         NOT_RETRIED,
-        "Reserve a larger IP range for the peering, wait until other jobs on this network have ended, or use a network"
-        " attachment (Private Service Connect) instead of peering.",
+        _(
+            "Reserve a larger IP range for the peering, wait until other jobs on this network have "
+            "ended, or use a network attachment (Private Service Connect) instead of peering."
+        ),
         GOOGLE + "Use a private IP for custom training, 2026-08-22",
         ({"action": "edit_field", "fields": ["network", "reservedIpRanges"]}, {"action": "resubmit"}),
     ),
     Diagnosis(
         "network_attachment",
-        "The network attachment cannot be used",
-        "The network attachment does not exist in the job's region, or Vertex AI's service agent may not use it.",
+        _("The network attachment cannot be used"),
+        _("The network attachment does not exist in the job's region, or Vertex AI's service agent may not use it."),
         NOT_RETRIED,
-        "Name an attachment in the job's region, let it accept the connection, and grant Vertex AI's service agent the"
-        " role Compute Network Admin in its project.",
+        _(
+            "Name an attachment in the job's region, let it accept the connection, and grant Vertex "
+            "AI's service agent the role Compute Network Admin in its project."
+        ),
         GOOGLE + "Use Private Service Connect interface for training, 2026-08-22",
         ({"action": "edit_field", "fields": ["pscInterfaceConfig.networkAttachment"]},),
     ),
     Diagnosis(
         "network_peering",
-        "The VPC network cannot be used",
-        "The network does not exist, is not peered with Google's service network, or another network is in use: Vertex"
-        " AI peers with one network per region at a time.",
+        _("The VPC network cannot be used"),
+        _(
+            "The network does not exist, is not peered with Google's service network, or another "
+            "network is in use: Vertex AI peers with one network per region at a time."
+        ),
         REFUSED,
-        "Write the network as projects/PROJECT_NUMBER/global/networks/NAME, set up private services access on it, and"
-        " let jobs on other networks end first.",
+        _(
+            "Write the network as projects/PROJECT_NUMBER/global/networks/NAME, set up private "
+            "services access on it, and let jobs on other networks end first."
+        ),
         GOOGLE + "Set up VPC Network Peering, 2026-08-22",
         ({"action": "edit_field", "fields": ["network"]},),
     ),

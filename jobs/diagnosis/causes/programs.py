@@ -2,6 +2,7 @@
 
 from jobs.diagnosis.answer import Diagnosis
 from jobs.diagnosis.causes.sources import EXIT_NOT_RETRIED, GOOGLE, NOT_RETRIED, SAMPLES, SERVICE_PAGE
+from jobs.texts import translatable as _
 
 IMAGE = {"action": "edit_field", "fields": ["containerSpec.imageUri"]}
 COMMAND = {"action": "edit_field", "fields": ["containerSpec.command", "containerSpec.args"]}
@@ -10,163 +11,190 @@ FILES = GOOGLE + "Training code requirements, 2026-08-22"
 KNOWN = (
     Diagnosis(
         "user_code",
-        "The program failed",
-        "The training program ended with an error.",
+        _("The program failed"),
+        _("The training program ended with an error."),
         EXIT_NOT_RETRIED,
-        "Read the end of its log, correct the program or its arguments, and run it again.",
+        _("Read the end of its log, correct the program or its arguments, and run it again."),
         f"{SERVICE_PAGE}; {SAMPLES}1504",
     ),
     Diagnosis(
         "terminated",
-        "The program was told to stop",
-        "It ended on SIGTERM, which it gets when its machine is wanted back or the job is being stopped.",
-        "Vertex AI restarts it if its machine was taken away, and not if the job was being stopped.",
-        "Run it again; with checkpoints it goes on from the last one.",
+        _("The program was told to stop"),
+        _("It ended on SIGTERM, which it gets when its machine is wanted back or the job is being stopped."),
+        _("Vertex AI restarts it if its machine was taken away, and not if the job was being stopped."),
+        _("Run it again; with checkpoints it goes on from the last one."),
         SERVICE_PAGE,
         ({"action": "resubmit"},),
     ),
     Diagnosis(
         "image_start",
-        "The container could not be started",
-        "The image was pulled, but its command could not be run: it is missing in the image, not executable, or made"
-        " for another processor.",
+        _("The container could not be started"),
+        _(
+            "The image was pulled, but its command could not be run: it is missing in the image, not "
+            "executable, or made for another processor."
+        ),
         NOT_RETRIED,
-        "Check the command, and that the image is built for linux/amd64.",
+        _("Check the command, and that the image is built for linux/amd64."),
         SAMPLES + "1898",
         (COMMAND,),
     ),
     Diagnosis(
         "image_arch",
-        "The image is built for another processor",
-        "The image or a program in it is built for another processor than the machine's, often for arm64 on a Mac.",
+        _("The image is built for another processor"),
+        _("The image or a program in it is built for another processor than the machine's, often for arm64 on a Mac."),
         NOT_RETRIED,
-        "Build the image with `docker build --platform linux/amd64`, push it, and run the job again. Start scripts need"
-        " a first line such as #!/bin/sh.",
+        _(
+            "Build the image with `docker build --platform linux/amd64`, push it, and run the job "
+            "again. Start scripts need a first line such as #!/bin/sh."
+        ),
         "Docker documentation: multi-platform builds",
         (IMAGE,),
     ),
     Diagnosis(
         "gpu_memory",
-        "The GPU ran out of memory",
-        "The program needed more memory than its GPU has; the machine's own memory is not the reason.",
+        _("The GPU ran out of memory"),
+        _("The program needed more memory than its GPU has; the machine's own memory is not the reason."),
         EXIT_NOT_RETRIED,
-        "Use smaller batches, gradient accumulation or mixed precision, or choose a GPU with more memory.",
+        _("Use smaller batches, gradient accumulation or mixed precision, or choose a GPU with more memory."),
         "PyTorch documentation: CUDA memory management; JAX documentation: GPU memory allocation",
         ({"action": "bigger_gpu"},),
     ),
     Diagnosis(
         "tpu_memory",
-        "The TPU ran out of memory",
-        "The program needed more memory (HBM) than the TPU's chips have.",
+        _("The TPU ran out of memory"),
+        _("The program needed more memory (HBM) than the TPU's chips have."),
         EXIT_NOT_RETRIED,
-        "Use smaller batches, rematerialization or bfloat16, shard the model over more chips, or choose a larger TPU.",
+        _(
+            "Use smaller batches, rematerialization or bfloat16, shard the model over more chips, or "
+            "choose a larger TPU."
+        ),
         "JAX documentation: device memory profiling",
         ({"action": "other_machine"},),
     ),
     Diagnosis(
         "gpu_program",
-        "The program made an error on the GPU",
-        "A GPU kernel of the program failed, most often on a label or index outside its range.",
+        _("The program made an error on the GPU"),
+        _("A GPU kernel of the program failed, most often on a label or index outside its range."),
         EXIT_NOT_RETRIED,
-        "Run it with CUDA_LAUNCH_BLOCKING=1 to see the operation that fails, and check labels and the size of"
-        " embeddings.",
+        _(
+            "Run it with CUDA_LAUNCH_BLOCKING=1 to see the operation that fails, and check labels "
+            "and the size of embeddings."
+        ),
         "PyTorch documentation: CUDA semantics",
         ({"action": "edit_field", "fields": ["containerSpec.env"]},),
     ),
     Diagnosis(
         "shared_memory",
-        "Shared memory ran out",
-        "The program filled /dev/shm, by which data loaders and NCCL pass data between processes.",
+        _("Shared memory ran out"),
+        _("The program filled /dev/shm, by which data loaders and NCCL pass data between processes."),
         EXIT_NOT_RETRIED,
-        "Use fewer data-loader workers or num_workers=0, or torch.multiprocessing's file_system sharing strategy; a"
-        " machine with more memory has more shared memory.",
+        _(
+            "Use fewer data-loader workers or num_workers=0, or torch.multiprocessing's file_system "
+            "sharing strategy; a machine with more memory has more shared memory."
+        ),
         "PyTorch documentation: torch.utils.data, multi-process data loading",
         ({"action": "next_machine_size"},),
     ),
     Diagnosis(
         "data_loader",
-        "A data-loader worker died",
-        "A worker process that loads data was killed, nearly always for lack of memory.",
+        _("A data-loader worker died"),
+        _("A worker process that loads data was killed, nearly always for lack of memory."),
         EXIT_NOT_RETRIED,
-        "Use fewer workers (num_workers) or smaller prefetch buffers, or choose a machine with more memory.",
+        _("Use fewer workers (num_workers) or smaller prefetch buffers, or choose a machine with more memory."),
         "PyTorch documentation: torch.utils.data, multi-process data loading",
         ({"action": "next_machine_size"},),
     ),
     Diagnosis(
         "distributed",
-        "The replicas lost each other",
-        "The replicas could not connect, or one of them did not answer in time. Often another replica failed first:"
-        " its log tells why.",
+        _("The replicas lost each other"),
+        _(
+            "The replicas could not connect, or one of them did not answer in time. Often another "
+            "replica failed first: its log tells why."
+        ),
         EXIT_NOT_RETRIED,
-        "Look at the logs of all replicas for the first error. Check that master address, port and world size come from"
-        " CLUSTER_SPEC, raise the process group's timeout, and set NCCL_DEBUG=INFO.",
+        _(
+            "Look at the logs of all replicas for the first error. Check that master address, port "
+            "and world size come from CLUSTER_SPEC, raise the process group's timeout, and set "
+            "NCCL_DEBUG=INFO."
+        ),
         GOOGLE + "Distributed training, 2026-08-22",
         ({"action": "edit_field", "fields": ["workerPoolSpecs", "containerSpec.env"]}, {"action": "resubmit"}),
     ),
     Diagnosis(
         "bucket_mount",
-        "A file under /gcs/ could not be used",
-        "Cloud Storage is mounted under /gcs/ with Cloud Storage FUSE, and an access there failed: the account may not"
-        " use the bucket, the object does not exist, or the operation is none that the mount supports.",
+        _("A file under /gcs/ could not be used"),
+        _(
+            "Cloud Storage is mounted under /gcs/ with Cloud Storage FUSE, and an access there "
+            "failed: the account may not use the bucket, the object does not exist, or the operation "
+            "is none that the mount supports."
+        ),
         EXIT_NOT_RETRIED,
-        "Check the bucket's name and the rights of the job's service account. Write to the local disk first and copy"
-        " the finished file, since appending, locking and linking do not work under /gcs/.",
+        _(
+            "Check the bucket's name and the rights of the job's service account. Write to the local "
+            "disk first and copy the finished file, since appending, locking and linking do not work "
+            "under /gcs/."
+        ),
         GOOGLE + "Prepare training code: use Cloud Storage as mounted file system, 2026-08-22",
         ({"action": "edit_field", "fields": ["serviceAccount", "baseOutputDirectory.outputUriPrefix"]},),
     ),
     Diagnosis(
         "missing_module",
-        "A Python module is missing",
-        "The program imports a module that its image does not hold.",
+        _("A Python module is missing"),
+        _("The program imports a module that its image does not hold."),
         EXIT_NOT_RETRIED,
-        "Install the module in the image, or name it among the requirements of the Python package.",
+        _("Install the module in the image, or name it among the requirements of the Python package."),
         "Python documentation: ModuleNotFoundError",
         (IMAGE,),
     ),
     Diagnosis(
         "dependencies",
-        "The image's packages do not fit together",
-        "Packages or libraries of the image have versions that do not work together, or could not be installed.",
+        _("The image's packages do not fit together"),
+        _("Packages or libraries of the image have versions that do not work together, or could not be installed."),
         EXIT_NOT_RETRIED,
-        "Pin versions that fit together (numpy, the framework, CUDA, glibc), and build the image again.",
+        _("Pin versions that fit together (numpy, the framework, CUDA, glibc), and build the image again."),
         "Python Packaging User Guide: pinning versions",
         (IMAGE,),
     ),
     Diagnosis(
         "missing_file",
-        "A file is missing",
-        "The program looked for a file that is not on its machine. gs:// addresses are no paths: Python's open() needs"
-        " /gcs/BUCKET/...",
+        _("A file is missing"),
+        _(
+            "The program looked for a file that is not on its machine. gs:// addresses are no paths: "
+            "Python's open() needs /gcs/BUCKET/..."
+        ),
         EXIT_NOT_RETRIED,
-        "Copy the file into the image, or read it from Cloud Storage under /gcs/; check the path in the arguments.",
+        _("Copy the file into the image, or read it from Cloud Storage under /gcs/; check the path in the arguments."),
         FILES,
         (COMMAND,),
     ),
     Diagnosis(
         "arguments",
-        "The program did not accept its arguments",
-        "The program does not know an argument, or one that it needs is missing.",
+        _("The program did not accept its arguments"),
+        _("The program does not know an argument, or one that it needs is missing."),
         EXIT_NOT_RETRIED,
-        "Correct the job's args. A tuning job adds an argument for each parameter, which the program must accept.",
+        _("Correct the job's args. A tuning job adds an argument for each parameter, which the program must accept."),
         "Python documentation: argparse",
         ({"action": "edit_field", "fields": ["containerSpec.args"]},),
     ),
     Diagnosis(
         "program_network",
-        "The program could not reach the network",
-        "An address that the program needs could not be reached from the job's machine.",
+        _("The program could not reach the network"),
+        _("An address that the program needs could not be reached from the job's machine."),
         EXIT_NOT_RETRIED,
-        "Run it again if the other side was down. Behind a peered network or a service perimeter, give it a route or"
-        " Cloud NAT, or put what it downloads into the image or a bucket.",
+        _(
+            "Run it again if the other side was down. Behind a peered network or a service "
+            "perimeter, give it a route or Cloud NAT, or put what it downloads into the image or a "
+            "bucket."
+        ),
         GOOGLE + "Use a private IP for custom training, 2026-08-22",
         ({"action": "resubmit"}, {"action": "edit_field", "fields": ["network"]}),
     ),
     Diagnosis(
         "program_login",
-        "The program could not sign in elsewhere",
-        "A service that the program uses, such as Hugging Face or Weights & Biases, refused its token or got none.",
+        _("The program could not sign in elsewhere"),
+        _("A service that the program uses, such as Hugging Face or Weights & Biases, refused its token or got none."),
         EXIT_NOT_RETRIED,
-        "Give the program a valid token, best from Secret Manager, and accept the terms of a gated model.",
+        _("Give the program a valid token, best from Secret Manager, and accept the terms of a gated model."),
         "Hugging Face documentation: gated models; Weights & Biases documentation: environment variables",
         ({"action": "edit_field", "fields": ["containerSpec.env"]},),
     ),

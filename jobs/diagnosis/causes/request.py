@@ -13,157 +13,175 @@ from jobs.diagnosis.causes.sources import (
     SPOT_PAGE,
     TROUBLE_PAGE,
 )
+from jobs.texts import translatable as _
 
 KNOWN = (
     Diagnosis(
         "unknown_field",
-        "The job has a field that Vertex AI lacks",
-        "Vertex AI does not know a field of the job: its name is misspelt, or it stands at the wrong place.",
+        _("The job has a field that Vertex AI lacks"),
+        _("Vertex AI does not know a field of the job: its name is misspelt, or it stands at the wrong place."),
         REFUSED,
-        "Correct the name or move the field; strategy, for example, belongs under jobSpec.scheduling.",
+        _("Correct the name or move the field; strategy, for example, belongs under jobSpec.scheduling."),
         GOOGLE + "REST reference, projects.locations.customJobs, 2026-08-22",
         ({"action": "edit_field", "fields": []},),
     ),
     Diagnosis(
         "validation",
-        "Vertex AI found errors in the job",
-        "It refused the job before anything was started.",
+        _("Vertex AI found errors in the job"),
+        _("It refused the job before anything was started."),
         REFUSED,
-        "Correct the fields that the message names.",
+        _("Correct the fields that the message names."),
         "PrefectHQ/prefect-gcp, issue 175",
         ({"action": "edit_field", "fields": []},),
     ),
     Diagnosis(
         "invalid_value",
-        "A value of the job is not valid",
-        "Vertex AI does not accept a value of the job.",
+        _("A value of the job is not valid"),
+        _("Vertex AI does not accept a value of the job."),
         REFUSED,
-        "Correct the value that the message names; the form checks the job again before it is sent.",
+        _("Correct the value that the message names; the form checks the job again before it is sent."),
         CODES,
         ({"action": "edit_field", "fields": []},),
     ),
     Diagnosis(
         "not_found",
-        "Something that the job names does not exist",
-        "Vertex AI did not find a resource that the job names, in this project and region.",
+        _("Something that the job names does not exist"),
+        _("Vertex AI did not find a resource that the job names, in this project and region."),
         REFUSED,
-        "Check the name in the message, and that it is in the same project and region as the job.",
+        _("Check the name in the message, and that it is in the same project and region as the job."),
         CODES,
         ({"action": "edit_field", "fields": []},),
     ),
     Diagnosis(
         "persistent_resource_missing",
-        "The persistent resource does not exist",
-        "There is no persistent resource of this ID in the job's project and region, or it was deleted.",
+        _("The persistent resource does not exist"),
+        _("There is no persistent resource of this ID in the job's project and region, or it was deleted."),
         REFUSED,
-        "Correct persistentResourceId, or let the job run on machines of its own.",
+        _("Correct persistentResourceId, or let the job run on machines of its own."),
         POOL_PAGE,
         ({"action": "own_machines"}, {"action": "edit_field", "fields": ["jobSpec.persistentResourceId"]}),
     ),
     Diagnosis(
         "persistent_resource_unfit",
-        "The persistent resource does not fit",
-        "The machine, accelerator, disk or number of replicas of a worker pool matches no resource pool of the"
-        " persistent resource.",
+        _("The persistent resource does not fit"),
+        _(
+            "The machine, accelerator, disk or number of replicas of a worker pool matches no "
+            "resource pool of the persistent resource."
+        ),
         REFUSED,
-        "Give each worker pool exactly the machineSpec and diskSpec of a resource pool and no more replicas than it"
-        " has, or let the job run on machines of its own.",
+        _(
+            "Give each worker pool exactly the machineSpec and diskSpec of a resource pool and no "
+            "more replicas than it has, or let the job run on machines of its own."
+        ),
         POOL_PAGE,
         ({"action": "own_machines"}, {"action": "edit_field", "fields": ["workerPoolSpecs.machineSpec"]}),
     ),
     Diagnosis(
         "persistent_resource_not_ready",
-        "The persistent resource is not running",
-        "A persistent resource takes jobs only while its state is RUNNING.",
+        _("The persistent resource is not running"),
+        _("A persistent resource takes jobs only while its state is RUNNING."),
         REFUSED,
-        "Wait until it runs, then run the job again; or let the job run on machines of its own.",
+        _("Wait until it runs, then run the job again; or let the job run on machines of its own."),
         POOL_PAGE,
         ({"action": "resubmit"}, {"action": "own_machines"}),
     ),
     Diagnosis(
         "reservation",
-        "The reservation cannot be used",
-        "The reservation does not exist, is not shared with Vertex AI, is used up, or does not match the machine.",
+        _("The reservation cannot be used"),
+        _("The reservation does not exist, is not shared with Vertex AI, is used up, or does not match the machine."),
         NOT_RETRIED,
-        "Check that it is shared with this project and with Vertex AI, is in the job's region, and has exactly the"
-        " job's machine type and accelerators.",
+        _(
+            "Check that it is shared with this project and with Vertex AI, is in the job's region, "
+            "and has exactly the job's machine type and accelerators."
+        ),
         GOOGLE + "Use reservations with training, 2026-08-22",
         ({"action": "edit_field", "fields": ["machineSpec.reservationAffinity"]}, {"action": "flex_start"}),
     ),
     Diagnosis(
         "strategy_unfit",
-        "The strategy does not fit the job",
-        "Vertex AI does not offer this scheduling strategy together with other fields of the job: Flex-start has a"
-        " fixed list of GPUs, runs at most seven days and knows maxWaitDuration, and Spot does not serve TPU Pods.",
+        _("The strategy does not fit the job"),
+        _(
+            "Vertex AI does not offer this scheduling strategy together with other fields of the "
+            "job: Flex-start has a fixed list of GPUs, runs at most seven days and knows "
+            "maxWaitDuration, and Spot does not serve TPU Pods."
+        ),
         REFUSED,
-        "Choose another strategy, or another machine for this one.",
+        _("Choose another strategy, or another machine for this one."),
         f"{FLEX_PAGE}; {SPOT_PAGE}",
         ({"action": "standard"}, {"action": "other_machine"}),
     ),
     Diagnosis(
         "machine_not_supported",
-        "The machine is not offered for training",
-        "Vertex AI does not train on this machine type, or not with this accelerator or in this region.",
+        _("The machine is not offered for training"),
+        _("Vertex AI does not train on this machine type, or not with this accelerator or in this region."),
         REFUSED,
-        "Choose another machine type; the compose page offers only such as can be used.",
+        _("Choose another machine type; the compose page offers only such as can be used."),
         f"{TROUBLE_PAGE}; {COMPUTE_PAGE}; {SAMPLES}213",
         ({"action": "other_machine"}, {"action": "other_region"}),
     ),
     Diagnosis(
         "region_not_supported",
-        "The region cannot be used",
-        "Vertex AI does not train in this region, or the request went to the address of another region.",
+        _("The region cannot be used"),
+        _("Vertex AI does not train in this region, or the request went to the address of another region."),
         REFUSED,
-        "Run the job in a region that Vertex AI trains in.",
+        _("Run the job in a region that Vertex AI trains in."),
         GOOGLE + "Vertex AI locations, 2026-08-22",
         ({"action": "other_region"},),
     ),
     Diagnosis(
         "package_missing",
-        "The Python package cannot be read",
-        "The package that the job names in Cloud Storage does not exist, or may not be read.",
+        _("The Python package cannot be read"),
+        _("The package that the job names in Cloud Storage does not exist, or may not be read."),
         NOT_RETRIED,
-        "Upload the package again and correct pythonPackageSpec.packageUris.",
+        _("Upload the package again and correct pythonPackageSpec.packageUris."),
         GOOGLE + "Create a Python training application for a prebuilt container, 2026-08-22",
         ({"action": "edit_field", "fields": ["pythonPackageSpec.packageUris"]},),
     ),
     Diagnosis(
         "trial_without_metric",
-        "A trial reported no metric",
-        "The training program ended without reporting the metric that the tuning job optimizes, or reported it under"
-        " another name or as NaN.",
+        _("A trial reported no metric"),
+        _(
+            "The training program ended without reporting the metric that the tuning job optimizes, "
+            "or reported it under another name or as NaN."
+        ),
         NOT_RETRIED,
-        "Report it with cloudml-hypertune under exactly the metricId of the study, at least once before the program"
-        " ends, and never as NaN.",
+        _(
+            "Report it with cloudml-hypertune under exactly the metricId of the study, at least once "
+            "before the program ends, and never as NaN."
+        ),
         GOOGLE + "Hyperparameter tuning: report your metric, 2026-08-22",
         ({"action": "edit_field", "fields": ["studySpec.metrics"]},),
     ),
     Diagnosis(
         "trials_failed",
-        "Too many trials failed",
-        "The tuning job ended because its trials failed. The reason stands in the log of a failed trial.",
-        "Vertex AI goes on with other trials until maxFailedTrialCount is reached; by default it ends when the first"
-        " trials all fail.",
-        "Read the end of a failed trial's log and correct the program, or the range of the parameters that fail.",
+        _("Too many trials failed"),
+        _("The tuning job ended because its trials failed. The reason stands in the log of a failed trial."),
+        _(
+            "Vertex AI goes on with other trials until maxFailedTrialCount is reached; by default it "
+            "ends when the first trials all fail."
+        ),
+        _("Read the end of a failed trial's log and correct the program, or the range of the parameters that fail."),
         GOOGLE + "REST reference, HyperparameterTuningJob.maxFailedTrialCount, 2026-08-22",
         ({"action": "edit_field", "fields": ["maxFailedTrialCount", "studySpec.parameters"]},),
     ),
     Diagnosis(
         "conflict",
-        "Another change was under way",
-        "The thing exists already, or something else changed it at the same time.",
+        _("Another change was under way"),
+        _("The thing exists already, or something else changed it at the same time."),
         REFUSED,
-        "Look whether it exists already; if not, run the job again after a minute.",
+        _("Look whether it exists already; if not, run the job again after a minute."),
         CODES,
         ({"action": "resubmit"},),
     ),
     Diagnosis(
         "rate_limit",
-        "Too many requests in a minute",
-        "The project sent more requests than its quota of requests per minute allows. Machines are not the reason.",
-        "Trainboard repeats requests that are refused for this reason; a job that carries it as its error was not"
-        " retried.",
-        "Run it again after a minute; ask for more of this quota if it happens often.",
+        _("Too many requests in a minute"),
+        _("The project sent more requests than its quota of requests per minute allows. Machines are not the reason."),
+        _(
+            "Trainboard repeats requests that are refused for this reason; a job that carries it as "
+            "its error was not retried."
+        ),
+        _("Run it again after a minute; ask for more of this quota if it happens often."),
         GOOGLE + "Vertex AI quotas and limits, 2026-08-22",
         ({"action": "resubmit"},),
     ),

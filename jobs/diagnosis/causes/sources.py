@@ -1,5 +1,7 @@
 """Where the knowledge about causes comes from, and what every cause of a kind says about retries."""
 
+from jobs.texts import translatable as _
+
 GOOGLE = "Google Cloud documentation: "
 SERVICE_PAGE = GOOGLE + "Understand the custom training service, 2026-08-22"
 SPOT_PAGE = GOOGLE + "Use Spot VMs with training, 2026-08-22"
@@ -12,6 +14,6 @@ CODES = "google.rpc.Code, googleapis-common-protos 1.76.0"
 SAMPLES = "GoogleCloudPlatform/vertex-ai-samples, issue "
 OBSERVED = "Jobs seen in public repositories, 2025-2026"
 
-REFUSED = "Vertex AI refused the job before it started, so there was nothing to retry."
-NOT_RETRIED = "Vertex AI does not retry this."
-EXIT_NOT_RETRIED = "Vertex AI does not retry a program that ended with such an error."
+REFUSED = _("Vertex AI refused the job before it started, so there was nothing to retry.")
+NOT_RETRIED = _("Vertex AI does not retry this.")
+EXIT_NOT_RETRIED = _("Vertex AI does not retry a program that ended with such an error.")

@@ -1,0 +1,41 @@
+"""English texts that can be translated where they are shown. Pure: nothing here knows Django.
+
+What strategies and diagnoses say is written in English once, for the API, the command line and what is stored. A `Text`
+is that English `str`, and remembers the message id and the values that it was made of: with them
+`jobs.translations.translated` says the same in the language of a page. A module imports `translatable as _`, the name
+by which `make messages` finds the literals.
+"""
+
+import re
+from collections.abc import Mapping
+
+_PLACEHOLDER, _WORD = re.compile(r"%\(\w+\)s"), re.compile(r"[^\W\d_]")
+
+
+class Text(str):
+    """An English text with its gettext message id and the values of its placeholders, which may be texts too."""
+
+    __slots__ = ("msgid", "values")
+    msgid: str
+    values: Mapping[str, str]
+
+
+def translatable(msgid: str, /, **values: object) -> Text:
+    """Return the text of a message id, a literal, with its `%(name)s` filled in; without values it stands as it is."""
+    kept = {name: value if isinstance(value, str) else str(value) for name, value in values.items()}
+    text = Text(msgid % kept if kept else msgid)
+    text.msgid, text.values = msgid, kept
+    return text
+
+
+def joined(*texts: str) -> Text:
+    """Return texts as one, with a space between them; empty ones are left out."""
+    parts = {f"part{number}": text for number, text in enumerate(filter(None, texts))}
+    return translatable(" ".join(f"%({name})s" for name in parts), **parts)
+
+
+def is_translatable(text: str) -> bool:
+    """Tell whether a text, or one among its values, has words of its own, rather than quoting English ones only."""
+    if not isinstance(text, Text):
+        return False
+    return bool(_WORD.search(_PLACEHOLDER.sub("", text.msgid))) or any(map(is_translatable, text.values.values()))

@@ -1,0 +1,65 @@
+"""Texts of the pure packages: English wherever they are stored or sent, translated where a page shows them."""
+
+import copy
+import json
+import pickle
+
+from django.utils.translation import override
+
+from jobs.diagnosis import Circumstances, diagnose
+from jobs.strategies import STRATEGIES
+from jobs.texts import Text, is_translatable, joined, translatable
+from jobs.translations import translated
+
+MEMORY = "The replica workerpool0-0 ran out-of-memory and exited with a non-zero status of 9."
+
+
+def test_a_text_is_its_english_in_everything() -> None:
+    text = translatable("%(replica)s ran out of memory.", replica="workerpool0-0")
+
+    assert text == "workerpool0-0 ran out of memory."
+    assert json.dumps({"text": text}) == '{"text": "workerpool0-0 ran out of memory."}'
+    assert {text: 1}["workerpool0-0 ran out of memory."] == 1
+
+
+def test_a_text_is_translated_with_its_values() -> None:
+    text = translatable("%(words)s Nearly always that is for lack of memory.", words=translatable("Out of memory"))
+
+    with override("es"):
+        assert translated(text) == "Sin memoria Casi siempre se debe a falta de memoria."
+    with override("en"):
+        assert translated(text) == text
+
+
+def test_a_text_survives_being_copied() -> None:
+    text = translatable("%(replica)s ran out of memory.", replica="workerpool0-0")
+    for each in (copy.deepcopy(text), pickle.loads(pickle.dumps(text))):
+        assert isinstance(each, Text)
+        assert (each, each.msgid, each.values) == (text, text.msgid, text.values)
+
+
+def test_percent_signs_of_values_and_of_texts_without_values_stay() -> None:
+    with override("es"):
+        assert translated(translatable("100 % sure")) == "100 % sure"
+        assert translated(joined("50 %", "of %(it)s")) == "50 % of %(it)s"
+
+
+def test_joined_texts_leave_out_empty_ones_and_quotations_are_not_translatable() -> None:
+    known = joined(translatable("Out of memory"), "", "Killed")
+
+    assert known == "Out of memory Killed"
+    assert is_translatable(known)
+    assert not is_translatable(joined("", "Killed"))
+    assert not is_translatable("Killed")
+    with override("pt-br"):
+        assert translated(known) == "Sem memória Killed"
+
+
+def test_a_diagnosis_and_a_strategy_are_translated_whole() -> None:
+    known = diagnose(8, MEMORY, Circumstances(strategy="spot"))
+    assert known is not None
+    with override("id"):
+        assert translated(known.title) == "Kehabisan memori"
+        assert translated(known.explanation) == "workerpool0-0 kehabisan memori."
+        assert translated(STRATEGIES["standard"].restart_rule).startswith("Job yang tidak mendapat kapasitas")
+    assert json.loads(json.dumps(known.as_dict()))["title"] == "Out of memory"
