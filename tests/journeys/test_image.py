@@ -25,7 +25,7 @@ from emulator.testing import Running
 from emulator.testing import running as run_emulator
 from tests.support import dockerfile, postgres, redis, samples, waiting
 from tests.support.blackhole import Blackhole
-from tests.support.stack import ROOT, environment
+from tests.support.environments import ROOT, environment
 
 NOBODY = 65534
 PACKAGES = sysconfig.get_paths()["purelib"]
