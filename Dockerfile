@@ -3,8 +3,11 @@
 FROM python:3.12.11-slim-bookworm AS build
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 RUN python -m venv --without-pip /opt/venv
-COPY requirements/run.txt /build/run.txt
-RUN python -m pip --python /opt/venv/bin/python install --require-hashes --only-binary :all: --requirement /build/run.txt
+# `--build-arg EXTRA=otel` adds what sends traces (docs/operations.md).
+ARG EXTRA=""
+COPY requirements/run.txt requirements/otel.txt /build/
+RUN python -m pip --python /opt/venv/bin/python install --require-hashes --only-binary :all: \
+    --requirement /build/run.txt ${EXTRA:+--requirement "/build/$EXTRA.txt"}
 
 FROM python:3.12.11-slim-bookworm
 RUN python -m pip uninstall --yes pip && mkdir /state && chown 10001:10001 /state

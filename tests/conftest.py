@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from django.db import connection
 from django.test import Client
 from hypothesis import settings
 
-from tests.support import network, postgres, redis
+from tests.support import migrated, network, postgres, redis
 from tests.support.clock import Clock
 
 if TYPE_CHECKING:
@@ -60,12 +61,26 @@ def pytest_configure(config: pytest.Config) -> None:
     servers.callback(shutil.rmtree, state, ignore_errors=True)
     if os.environ.get("DATABASE_URL") == postgres.url(state):
         servers.enter_context(postgres.running(state))
+        migrated.fill_postgres(state)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Stop what was started, and remove the tests' state folder."""
     if servers := config.stash.get(SERVERS, None):
         servers.close()
+
+
+@pytest.fixture(scope="session")
+def django_db_keepdb(django_db_keepdb: bool) -> bool:
+    """Let pytest-django begin with the copy below; the whole state folder is removed after the run."""
+    return django_db_keepdb or connection.vendor == "sqlite"
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings: None) -> None:
+    """Begin with a migrated SQLite database; on PostgreSQL the server's own one is the template (tests/settings.py)."""
+    if connection.vendor == "sqlite":
+        migrated.copy_sqlite(Path(connection.settings_dict["TEST"]["NAME"]))
 
 
 # ---------------------------------------------------------------- time

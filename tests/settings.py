@@ -34,4 +34,6 @@ CREATES_PER_MINUTE = READS_PER_MINUTE = LOG_READS_PER_MINUTE = 1_000_000
 # A file, as on a real machine: an SQLite database in memory would hide how two connections wait for each other.
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["TEST"] = {"NAME": str(STATE / "test.sqlite3")}
+elif os.environ["DATABASE_URL"] == postgres.url(STATE):  # tests/conftest.py has migrated it
+    DATABASES["default"]["TEST"] = {"TEMPLATE": "trainboard"}
 DATABASES["default"]["CONN_MAX_AGE"] = 0

@@ -129,7 +129,11 @@ class Client:
         """Make a schedule once for each key; return it. Raises Refused where it cannot be kept."""
         return self._object(self.post("/schedules", request, key=key))
 
-    def change_schedule(self, schedule: str, verb: str) -> Json:
+    def change_schedule(self, schedule: str, changes: Json) -> Json:
+        """Change the name or the times of a schedule; return it as it is then. Raises Refused where it cannot be."""
+        return self._object(self._call("PATCH", f"/schedules/{schedule}", {"json": changes}, is_repeatable=True))
+
+    def act_on_schedule(self, schedule: str, verb: str) -> Json:
         """Pause or resume a schedule; return it as it is then."""
         return self._object(self.post(f"/schedules/{schedule}/{verb}", {}))
 

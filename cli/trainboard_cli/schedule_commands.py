@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from trainboard_cli.commands import Connect
-from trainboard_cli.errors import SUCCEEDED, Refused
+from trainboard_cli.errors import SUCCEEDED, Refused, TrainboardError
 from trainboard_cli.following import follow
 from trainboard_cli.reading import request_of
 from trainboard_cli.show import Output, moment
@@ -29,12 +29,24 @@ def add_verbs(add: Callable[..., argparse.ArgumentParser], take_job: Callable[[a
     create.add_argument("--last-day", type=_day, metavar="DAY", help="the last day on which it runs: 2026-12-31")
     create.add_argument("--overlap", action="store_true", help="run also while the run before has not ended")
     create.add_argument("--key", default="", help="idempotency key: the same key makes the schedule once")
+    _add_change(_schedule(add("change", change, "change the name or the times of a schedule")))
     for verb in ("pause", "resume"):
-        _schedule(add(verb, change, f"{verb} a schedule")).set_defaults(verb=verb)
+        _schedule(add(verb, act, f"{verb} a schedule")).set_defaults(verb=verb)
     _schedule(run := add("run", run_now, "request the job of a schedule now"))
     run.add_argument("--wait", action="store_true", help="wait for its end, and exit with its outcome")
     run.add_argument("--key", default="", help="idempotency key: the same key requests the job once")
     _schedule(add("delete", delete, "delete a schedule; its jobs stay"))
+
+
+def _add_change(verb: argparse.ArgumentParser) -> None:
+    """Add one option for each thing that can be changed; what is not named stays."""
+    verb.add_argument("--name", dest="schedule_name", help="another name, unique in the team")
+    verb.add_argument("--cron", help="minute, hour, day of month, month, day of week: '0 6 * * 1-5'")
+    verb.add_argument("--time-zone", help="a name such as Europe/Berlin")
+    end = verb.add_mutually_exclusive_group()
+    end.add_argument("--last-day", type=_day, metavar="DAY", help="the last day on which it runs: 2026-12-31")
+    end.add_argument("--no-last-day", action="store_true", help="run without end")
+    verb.add_argument("--overlap", action=argparse.BooleanOptionalAction, help="whether runs may overlap")
 
 
 def _schedule(verb: argparse.ArgumentParser) -> argparse.ArgumentParser:
@@ -92,8 +104,23 @@ def create_schedule(options: Namespace, output: Output, connect: Connect) -> int
 
 
 def change(options: Namespace, output: Output, connect: Connect) -> int:
+    """Change the name or the times of a schedule."""
+    named = {"schedule": options.schedule_name, "cron": options.cron, "time_zone": options.time_zone}
+    named |= {"last_day": options.last_day, "allows_overlap": options.overlap}
+    changes = {name: value for name, value in named.items() if value is not None}
+    if options.no_last_day:
+        changes["last_day"] = None
+    if not changes:
+        raise TrainboardError("Nothing is to be changed: give --name, --cron, --time-zone, --last-day or --overlap.")
+    found = connect(*load_sign_in()).change_schedule(options.schedule, changes)
+    output.json(found)
+    _print(output, found)
+    return SUCCEEDED
+
+
+def act(options: Namespace, output: Output, connect: Connect) -> int:
     """Pause or resume a schedule."""
-    found = connect(*load_sign_in()).change_schedule(options.schedule, options.verb)
+    found = connect(*load_sign_in()).act_on_schedule(options.schedule, options.verb)
     output.json(found)
     _print(output, found)
     return SUCCEEDED

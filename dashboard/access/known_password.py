@@ -35,8 +35,14 @@ class KnownPasswordBackend:
             return
         request = request or HttpRequest()
         if why := rehearsal.refusal(request) or rehearsal.refusal_of_others(request):
-            log.warning("refused the demo's password for %r: %s", username, why)
+            # Never as it was typed: people type passwords into the field of the name.
+            log.warning("refused the demo's password for %s: %s", _loggable(username), why)
             raise PermissionDenied
+
+
+def _loggable(username: str | None) -> str:
+    """Return a typed name if it is one of the demo's people, else words that say that it is not."""
+    return username if username in rehearsal.NAMES else "somebody who is not of the demo"
 
 
 class NotTheKnownPassword:

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.http import HttpResponse
 from django.urls import reverse
 from ninja import Header, Router, Schema, Status
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from dashboard.access import Request
 from dashboard.access.schedule_loaders import schedule_for, schedules_of
@@ -75,6 +75,18 @@ class ScheduleRequest(JobRequest):
     allows_overlap: bool = Field(False, description="Whether it runs while the run before has not ended.")  # noqa: FBT003
 
 
+class ScheduleChange(Schema):
+    """What is to be different; what is left out stays."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    schedule: str = Field("", max_length=MAX_NAME_LENGTH, description="Another name in the team.")
+    cron: str = Field("", max_length=100, description="Minute, hour, day of month, month, day of week.")
+    time_zone: str = Field("", max_length=64, description="A name such as Europe/Berlin.")
+    last_day: date | None = Field(None, description="The last day on which it runs; null: without end.")
+    allows_overlap: bool = Field(False, description="Whether it runs while the run before has not ended.")  # noqa: FBT003
+
+
 @router.get("/schedules", response=list[ScheduleShape], auth=READ, summary="List schedules")
 def list_schedules(request: Request) -> list[ScheduleShape]:
     """Return the schedules of your teams, by team and name; at most 500."""
@@ -131,8 +143,11 @@ def _create(request: Request, asked: reading.Asked, body: ScheduleRequest, key: 
     except verbs.NotUsable as refusal:
         if (made := _made_before(request, key)) is not None:
             return made  # the same request arrived twice at the same time
-        field = "schedule" if refusal.field == "name" else refusal.field
-        raise field_error("body", field, str(refusal)) from None
+        raise _not_usable(refusal) from None
+
+
+def _not_usable(refusal: verbs.NotUsable) -> Problem:
+    return field_error("body", "schedule" if refusal.field == "name" else refusal.field, str(refusal))
 
 
 def _times(body: ScheduleRequest) -> Times:
@@ -164,6 +179,22 @@ def _is_same(row: Schedule, asked: reading.Asked, body: ScheduleRequest) -> bool
     )
     is_changed = row.updated_at != row.created_at
     return kept == wanted and (is_changed or verbs.has_times(row, _times(body)))
+
+
+@router.patch("/schedules/{uuid:schedule_id}", response=ScheduleShape, auth=SUBMIT, summary="Change a schedule")
+def change_schedule(request: Request, schedule_id: UUID, body: ScheduleChange) -> ScheduleShape:
+    """Change its name and its times; its job stays. Sent again it changes nothing.
+
+    403 for who is neither its owner nor a lead of the team.
+    """
+    row = schedule_for(request, schedule_id, to_change=True)
+    changes = body.model_dump(exclude_unset=True)
+    if "schedule" in changes:
+        changes["name"] = changes.pop("schedule")
+    try:
+        return _shape(verbs.change_schedule(row, changes, by=request.user, now=database_now()))
+    except verbs.NotUsable as refusal:
+        raise _not_usable(refusal) from None
 
 
 @router.delete("/schedules/{uuid:schedule_id}", response={204: None}, auth=SUBMIT, summary="Delete a schedule")

@@ -133,7 +133,7 @@ def edit(request: Request, pk: UUID) -> HttpResponse:
     form = ScheduleForm(request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid() and request.POST.get("do") != "preview":
         try:
-            verbs.change_schedule(row, form.times, by=request.user, now=now)
+            verbs.change_schedule(row, form.cleaned_data, by=request.user, now=now)
         except verbs.NotUsable as refusal:
             form.add_error(refusal.field, str(refusal))
         else:

@@ -90,10 +90,9 @@ def check_permissions(google: Google) -> Iterator[Check]:
     """Check each permission in every team's project: of the account that its teams name, else of Trainboard's."""
     for project in _projects():
         group, acts_as = f"Project {project}", account_of(project)
-        platform = platform_client(acts_as) if acts_as else google.platform
         try:
-            held = platform.granted(project, [each.name for each in PERMISSIONS])
-            member = (f"serviceAccount:{acts_as}" if acts_as else google.platform.account()) or UNKNOWN_MEMBER
+            held = _platform(google, acts_as).granted(project, [each.name for each in PERMISSIONS])
+            member = _member(google, acts_as)
         except VertexError as error:
             yield failed(group, "permissions", f"They could not be checked: {error}")
             continue
@@ -122,36 +121,39 @@ def check_regions(google: Google) -> Iterator[Check]:
 
 
 def check_buckets(google: Google) -> Iterator[Check]:
-    """Check what Trainboard may do in the bucket of each team."""
-    teams = Team.objects.exclude(bucket="").order_by("name").values_list("project", "bucket", "default_region")
-    for project, bucket, region in teams[:MAX_PROJECTS]:
-        name = bucket.removeprefix("gs://").partition("/")[0]
+    """Check what a team's calls may do in its bucket: as the account that the team names, else as Trainboard's."""
+    columns = ("project", "bucket", "default_region", "acts_as")
+    teams = Team.objects.exclude(bucket="").order_by("name").values_list(*columns)
+    names = {(bucket.removeprefix("gs://").partition("/")[0], acts_as): (project, region)
+             for project, bucket, region, acts_as in teams[:MAX_PROJECTS]}  # fmt: skip
+    for (name, acts_as), (project, region) in names.items():
+        group = f"Bucket {name}{_as(acts_as)}"
         try:
-            held = google.platform.granted_on_bucket(name, list(BUCKET_PERMISSIONS))
-            member = google.platform.account() or UNKNOWN_MEMBER
+            held = _platform(google, acts_as).granted_on_bucket(name, list(BUCKET_PERMISSIONS))
+            member = _member(google, acts_as)
         except NotFound:
             place = f"--project={quote(project)} --location={quote(region)}"
             repair = f"gcloud storage buckets create {quote(f'gs://{name}')} {place}"
-            yield failed(f"Bucket {name}", "exists", "There is no such bucket.", repair)
+            yield failed(group, "exists", "There is no such bucket.", repair)
             continue
         except VertexError as error:
-            yield failed(f"Bucket {name}", "permissions", f"They could not be checked: {error}")
+            yield failed(group, "permissions", f"They could not be checked: {error}")
             continue
         for permission, role in BUCKET_PERMISSIONS.items():
             if permission in held:
-                yield passed(f"Bucket {name}", permission, f"{role} grants it.")
+                yield passed(group, permission, f"{role} grants it.")
                 continue
             repair = (
                 f"gcloud storage buckets add-iam-policy-binding {quote(f'gs://{name}')}"
                 f" --member={quote(member)} --role={role}"
             )
-            yield warned(f"Bucket {name}", permission, f"Missing. {role} grants it; checkpoints stay unknown.", repair)
+            yield warned(group, permission, f"Missing. {role} grants it; checkpoints stay unknown.", repair)
 
 
 def check_service_accounts(google: Google) -> Iterator[Check]:
-    """Check that Trainboard's account may use the service accounts of recent jobs."""
-    for email in _accounts():
-        yield _check_on_account(google, "Service accounts", email, ACT_AS, ACT_AS_ROLE)
+    """Check that who creates recent jobs at Vertex AI may use the service accounts that they run as."""
+    for email, acts_as in _accounts():
+        yield _check_on_account(google, "Service accounts", email, ACT_AS, ACT_AS_ROLE, acts_as)
 
 
 def check_impersonation(google: Google) -> Iterator[Check]:
@@ -161,27 +163,42 @@ def check_impersonation(google: Google) -> Iterator[Check]:
         yield _check_on_account(google, "Accounts of teams", email, IMPERSONATE, IMPERSONATE_ROLE)
 
 
-def _check_on_account(google: Google, group: str, email: str, permission: str, role: str) -> Check:
+def _check_on_account(google: Google, group: str, email: str, permission: str, role: str, acts_as: str = "") -> Check:
+    name = f"{email}{_as(acts_as)}"
     try:
-        held = google.platform.granted_on_account(email, [permission])
-        member = google.platform.account() or UNKNOWN_MEMBER
+        held = _platform(google, acts_as).granted_on_account(email, [permission])
+        member = _member(google, acts_as)
     except VertexError as error:
-        return failed(group, email, f"It could not be checked: {error}")
+        return failed(group, name, f"It could not be checked: {error}")
     if permission in held:
-        return passed(group, email, f"Trainboard has {permission} on it.")
+        return passed(group, name, f"{acts_as or 'Trainboard'} has {permission} on it.")
     repair = f"gcloud iam service-accounts add-iam-policy-binding {email} --member={quote(member)} --role={role}"
-    return failed(group, email, f"{permission} is missing; {role} grants it.", repair)
+    return failed(group, name, f"{permission} is missing; {role} grants it.", repair)
+
+
+def _platform(google: Google, acts_as: str) -> PlatformClient:
+    """Return the client that asks as the service account of a team; empty: as Trainboard itself."""
+    return platform_client(acts_as) if acts_as else google.platform
+
+
+def _member(google: Google, acts_as: str) -> str:
+    """Return how IAM names that account."""
+    return (f"serviceAccount:{acts_as}" if acts_as else google.platform.account()) or UNKNOWN_MEMBER
+
+
+def _as(acts_as: str) -> str:
+    return f", as {acts_as}" if acts_as else ""
 
 
 def _projects() -> list[str]:
     return sorted({project for (project,) in Team.objects.of_each_project()})[:MAX_PROJECTS]
 
 
-def _accounts() -> list[str]:
-    """Return the service accounts that the newest jobs name, without placeholders, in the order of their names."""
-    specs = Job.objects.order_by("-requested_at").values_list("spec", flat=True)[:RECENT_JOBS]
-    named = {str(body.get("serviceAccount", "")) for spec in specs for body in _job_specs(spec)}
-    return sorted(email for email in named if _EMAIL.fullmatch(email))[:MAX_ACCOUNTS]
+def _accounts() -> list[tuple[str, str]]:
+    """Return (service account, whom Vertex AI is called as) of the newest jobs, without placeholders, sorted."""
+    jobs = Job.objects.order_by("-requested_at").values_list("spec", "acts_as")[:RECENT_JOBS]
+    named = {(str(body.get("serviceAccount", "")), acts_as) for spec, acts_as in jobs for body in _job_specs(spec)}
+    return sorted(pair for pair in named if _EMAIL.fullmatch(pair[0]))[:MAX_ACCOUNTS]
 
 
 def _job_specs(spec: object) -> Iterator[dict[str, object]]:

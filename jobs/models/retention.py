@@ -18,6 +18,7 @@ class RetentionSetting(models.Model):
         SET_ASIDE = "set_aside", "set aside items"
         MESSAGES = "messages", "messages and their deliveries"
         PERSISTENT_RESOURCES = "persistent_resources", "persistent resources that are gone"
+        AUDIT_LOG = "audit_log", "entries of the audit log"
 
     kind = models.CharField(max_length=32, choices=Kind.choices, unique=True)
     days = models.PositiveIntegerField(

@@ -3,7 +3,8 @@
 The spec itself never changes, so whoever may change a schedule of somebody else requests nothing new in their name.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -100,11 +101,19 @@ def _check_may_be_kept(body: dict[str, Any], plan: dict[str, Any] | None, region
         )
 
 
-def change_schedule(row: Schedule, times: Times, *, by: User, now: datetime) -> Schedule:
-    """Give a schedule another name and other times; raises NotPermitted and NotUsable."""
+def change_schedule(row: Schedule, changes: Mapping[str, Any], *, by: User, now: datetime) -> Schedule:
+    """Give a schedule what `changes` holds of the fields of `Times`; raises NotPermitted and NotUsable.
+
+    The others stay as they are when it is saved. The same changes again write nothing.
+    """
     check_may_change(row, by)
     with transaction.atomic():
-        return _save(Schedule.objects.select_for_update().get(pk=row.pk), times, now)
+        fresh = Schedule.objects.select_for_update().select_related("owner", "team").get(pk=row.pk)
+        kept = Times(fresh.name, fresh.cron, fresh.time_zone, fresh.allows_overlap, fresh.last_day)
+        times = replace(kept, **changes)
+        if has_times(fresh, times) and (fresh.next_at is not None or not fresh.is_enabled):
+            return fresh
+        return _save(fresh, times, now)
 
 
 def pause_schedule(row: Schedule, *, by: User, now: datetime) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from auditlog.models import LogEntry
 from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
@@ -43,6 +44,7 @@ DEFAULT_DAYS: dict[str, int] = {
     Kind.SET_ASIDE: 30,
     Kind.MESSAGES: 90,
     Kind.PERSISTENT_RESOURCES: 180,
+    Kind.AUDIT_LOG: 1_095,
 }
 PORTION = 1_000
 """Rows of one transaction: a fraction of a second, so that no worker waits for long."""
@@ -127,6 +129,7 @@ def selections(now: datetime) -> list[Selection]:
             days[Kind.PERSISTENT_RESOURCES],
         ),
         Selection("messages", told, days[Kind.MESSAGES]),
+        Selection("audit log", LogEntry.objects.filter(timestamp__lt=before[Kind.AUDIT_LOG]), days[Kind.AUDIT_LOG]),
         Selection("drafts", Draft.objects.filter(created_at__lt=now - drafts.KEPT_FOR)),
         Selection("sessions", Session.objects.filter(expire_date__lt=now)),
     ]

@@ -51,6 +51,21 @@ def test_pauses_resumes_and_deletes_one(terminal: Terminal, kept: str) -> None:
     assert not Schedule.objects.exists()
 
 
+def test_changes_one(terminal: Terminal, kept: str) -> None:
+    named = ("--cron", "30 7 * * *", "--name", "daily", "--last-day", "2099-12-31", "--overlap")
+    assert "daily: 30 7 * * * in Europe/Berlin" in terminal.run("schedule", "change", kept, *named).out
+    row = Schedule.objects.get()
+    assert (row.name, str(row.last_day), row.allows_overlap) == ("daily", "2099-12-31", True)
+
+    found = json.loads(terminal.run("schedule", "change", kept, "--no-last-day", "--no-overlap", "--json").out)
+    assert (found["last_day"], found["allows_overlap"], found["cron"]) == (None, False, "30 7 * * *")
+    often = terminal.run("schedule", "change", kept, "--cron", "* * * * *")
+    assert (often.code, "every five minutes" in often.err) == (1, True)
+    nothing = terminal.run("schedule", "change", kept)
+    assert (nothing.code, "Nothing is to be changed" in nothing.err) == (2, True)
+    assert Schedule.objects.get().cron == "30 7 * * *"
+
+
 def test_says_what_is_wrong(terminal: Terminal) -> None:
     often = terminal.run(*CREATE[:-1], "* * * * *")
     bad = terminal.run("schedule", "create", "bad.yaml", *CREATE[3:])
@@ -67,4 +82,5 @@ def test_a_stranger_reaches_none(new_terminal: Callable[..., Terminal], kept: st
     assert json.loads(other.run("schedule", "list", "--json").out) == []
     for verb in ("show", "run", "pause", "resume", "delete"):
         assert other.run("schedule", verb, kept).code == 7
+    assert other.run("schedule", "change", kept, "--cron", "0 7 * * *").code == 7
     assert Schedule.objects.get().is_enabled

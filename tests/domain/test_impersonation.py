@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from django.contrib.auth.models import User
 
 from jobs import connection, steps
-from jobs.doctor import Status, examine
+from jobs.doctor import Status, examine, google
 from jobs.models import Job, Team
 from jobs.people import team_settings
 from jobs.people.members import NotChanged
@@ -21,7 +21,9 @@ from tests.domain.conftest import Cloud, RequestJob, look
 from tests.support.servers import in_thread
 
 pytestmark = pytest.mark.django_db
-VISION, SPEECH = (f"{name}@vision-research.iam.gserviceaccount.com" for name in ("vision", "speech"))
+VISION, SPEECH, TRAINER = (
+    f"{name}@vision-research.iam.gserviceaccount.com" for name in ("vision", "speech", "trainer")
+)
 
 
 class Iam(ThreadingHTTPServer):
@@ -153,3 +155,25 @@ def test_the_doctor_checks_that_tokens_are_given(iam: Iam, cloud: Cloud, team: T
     assert check.status is (Status.FAIL if denied else Status.PASS)
     assert ("--role=roles/iam.serviceAccountTokenCreator" in check.repair) == denied
     assert iam.take() == {VISION}, "permissions in the project are those of the team's account"
+
+
+def test_the_doctor_checks_buckets_and_service_accounts_as_the_teams_account(
+    iam: Iam, cloud: Cloud, request_job: RequestJob, team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    act_as(team, VISION)
+    job = request_job()
+    spec = job.spec | {"jobSpec": job.spec["jobSpec"] | {"serviceAccount": TRAINER}}
+    Job.objects.filter(pk=job.pk).update(spec=spec)
+    cloud.control("access", {"deny": ["iam.serviceAccounts.actAs", "storage.objects.list"]})
+    asked_as = []
+    whole = google.platform_client
+    monkeypatch.setattr(google, "platform_client", lambda acts_as="": asked_as.append(acts_as) or whole(acts_as))
+
+    found = {(each.group, each.name): each for each in examine(cloud.now, machine_now=lambda: cloud.now)}
+
+    account = found["Service accounts", f"{TRAINER}, as {VISION}"]
+    bucket = found[f"Bucket vision-training, as {VISION}", "storage.objects.list"]
+    assert (account.status, bucket.status) == (Status.FAIL, Status.WARN)
+    for check in (account, bucket):
+        assert f"--member=serviceAccount:{VISION} " in check.repair
+    assert asked_as == [VISION] * 3, "in the project, in the bucket and on the job's account"

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from auditlog.models import LogEntry
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.core.management import call_command
@@ -16,6 +17,7 @@ from django.utils import timezone
 from jobs import observation, outbox, tasks, transitions
 from jobs.messages.route import new_delivery
 from jobs.models import (
+    AuditedTeam,
     Delivery,
     Discovery,
     Draft,
@@ -173,6 +175,26 @@ class TestMessages:
         assert prune(clock.now + timedelta(days=91)) == Counter({"messages": 1})
         assert set(Message.objects.values_list("once_key", flat=True)) == {"waiting", "unrouted"}
         assert Delivery.objects.count() == 1
+
+
+class TestAuditLog:
+    def test_entries_are_kept_for_three_years_or_as_long_as_is_set(self, team: Team, clock: Any) -> None:
+        LogEntry.objects.all().delete()
+        for bucket in ("gs://old", "gs://new"):
+            team.bucket = bucket
+            team.save()
+        old, new = LogEntry.objects.order_by("pk")
+        LogEntry.objects.filter(pk=old.pk).update(timestamp=clock.now)
+        LogEntry.objects.filter(pk=new.pk).update(timestamp=clock.now + timedelta(days=10))
+
+        assert prune(clock.now + timedelta(days=1_095)) == Counter()
+        assert prune(clock.now + timedelta(days=1_096)) == Counter({"audit log": 1})
+        assert list(LogEntry.objects.all()) == [new]
+        assert list(AuditedTeam.objects.values_list("entry", flat=True)) == [new.pk]
+
+        RetentionSetting.objects.create(kind="audit_log", days=30)
+        LogEntry.objects.exclude(pk=new.pk).delete()
+        assert prune(clock.now + timedelta(days=42)) == Counter({"audit log": 1})
 
 
 class TestSettings:

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.support.environments import ROOT
 from tests.support.person import Person, forms
-from tests.support.stack import ROOT, Stack
+from tests.support.stack import Stack
 
 pytestmark = pytest.mark.stack
 GUIDE = (ROOT / "docs/cli.md").read_text()

@@ -25,7 +25,7 @@ from emulator.testing import Running
 from emulator.testing import running as run_emulator
 from tests.support import dockerfile, postgres, redis, samples, waiting
 from tests.support.blackhole import Blackhole
-from tests.support.stack import ROOT, environment
+from tests.support.environments import ROOT, environment
 
 NOBODY = 65534
 PACKAGES = sysconfig.get_paths()["purelib"]
@@ -212,6 +212,27 @@ class TestDockerfile:
         assert not any(word in run for run in runs for word in (" install ", "apt-get", "gcc", "curl"))
         assert all("latest" not in each.rest for stage in (BUILD, IMAGE) for each in stage if each.keyword == "FROM")
         assert any("--require-hashes" in each.rest for each in BUILD)
+
+    @pytest.mark.parametrize(("extra", "files"), [("", ["run"]), ("otel", ["run", "otel"])])
+    def test_holds_the_extra_that_it_is_built_with(self, extra: str, files: list[str]) -> None:
+        command = next(each.rest for each in BUILD if each.keyword == "RUN" and "--requirement" in each.rest)
+        shown = subprocess.run(["sh", "-c", f"set -- {command}; printf '%s\\n' \"$@\""], env={"EXTRA": extra},
+                               capture_output=True, text=True, check=True).stdout.split()  # fmt: skip
+        asked = [shown[at + 1] for at, word in enumerate(shown) if word == "--requirement"]
+
+        assert asked == [f"/build/{name}.txt" for name in files]
+        copied = next(each.rest.split() for each in BUILD if each.keyword == "COPY")
+        assert {Path(each).name for each in asked} <= {Path(each).name for each in copied}
+
+    def test_extras_agree_with_what_always_runs(self) -> None:
+        pins = [
+            dict(re.findall(r"^([\w.-]+)==(\S+)", (ROOT / "requirements" / f"{name}.txt").read_text(), re.MULTILINE))
+            for name in ("run", "otel")
+        ]
+
+        shared = pins[0].keys() & pins[1].keys()
+        assert shared
+        assert {name: (pins[0][name], pins[1][name]) for name in shared if pins[0][name] != pins[1][name]} == {}
 
     def test_what_is_copied_exists_and_is_not_ignored(self) -> None:
         sources = {each for stage in (BUILD, IMAGE) for found, _ in dockerfile.copies(stage) for each in found}

@@ -12,9 +12,9 @@ import psycopg
 import pytest
 
 from dashboard.watchdog import EXIT_CODE
-from tests.support import postgres, redis, waiting
+from tests.support import migrated, postgres, redis, waiting
 from tests.support.blackhole import Blackhole
-from tests.support.stack import environment
+from tests.support.environments import environment
 
 pytestmark = pytest.mark.stack
 ROOT = Path(__file__).parents[2]
@@ -38,7 +38,7 @@ class Site:
 
     def __post_init__(self) -> None:
         """Make the tables."""
-        self.run(sys.executable, "manage.py", "migrate", "--verbosity", "0", DATABASE_URL=postgres.url(self.home))
+        migrated.fill_postgres(self.home)
 
     def environment(self, **more: str) -> dict[str, str]:
         """What each part is told."""

@@ -27,6 +27,7 @@ MIN_ROLE = {
     ("POST", "/jobs/{job_id}/approve"): "approver",
     ("POST", "/jobs/{job_id}/reject"): "approver",
     ("POST", "/schedules"): "engineer",
+    ("PATCH", "/schedules/{schedule_id}"): "lead",
     ("DELETE", "/schedules/{schedule_id}"): "lead",
     ("POST", "/schedules/{schedule_id}/run"): "lead",
     ("POST", "/schedules/{schedule_id}/pause"): "lead",
@@ -47,7 +48,7 @@ SUCCESS = {200, 201, 202, 204}
 
 
 def scope_of(method: str, address: str) -> str:
-    if method == "DELETE":
+    if method in {"DELETE", "PATCH"}:
         return "submit"
     return SCOPE.get(address.removeprefix("/api/v1").rpartition("}/")[2], "read") if method == "POST" else "read"
 
@@ -72,6 +73,8 @@ def send(api: Caller, method: str, address: str, job: Any) -> Any:
         return api.get(path, **({"region": "us-central1"} if path == "/prices" else {}))
     if method == "DELETE":
         return api.delete(path)
+    if method == "PATCH":
+        return api.patch(path, {"cron": "0 7 * * *"})
     request = {"team": "vision", "spec": samples.body(**samples.limited(0.05, {})), "expected_seconds": 60}
     if path == "/schedules":
         return api.post(path, request | {"schedule": f"s-{uuid4()}", "cron": "0 6 * * *"})

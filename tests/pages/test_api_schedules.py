@@ -1,9 +1,11 @@
 """Schedules by the API: made once for each key, run in the caller's name, changed by owner and leads."""
 
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 import pytest
+from auditlog.models import LogEntry
 from django.contrib.auth.models import User
 
 from jobs import transitions
@@ -191,6 +193,74 @@ class TestRunNow:
         assert Job.objects.get().owner == lead
 
 
+class TestChanging:
+    def test_changes_what_is_named_and_nothing_else(self, api: Caller, clock: Clock) -> None:
+        row = made(api, last_day="2027-01-31")
+        clock.forward(seconds=5)
+
+        answer = api.patch(f"/schedules/{row.pk}", {"cron": " 30 7  * * *", "schedule": " daily "})
+
+        after = Schedule.objects.get()
+        assert (answer.status_code, answer.json()["cron"], answer.json()["name"]) == (200, "30 7 * * *", "daily")
+        assert (after.name, after.cron, after.time_zone) == ("daily", "30 7 * * *", "Europe/Berlin")
+        assert (str(after.last_day), after.allows_overlap) == ("2027-01-31", False)
+        assert after.next_at == datetime(2026, 3, 3, 6, 30, tzinfo=UTC), "07:30 in Berlin"
+        assert (after.spec, after.owner) == (row.spec, row.owner)
+
+    def test_sent_again_it_writes_nothing(self, api: Caller, clock: Clock) -> None:
+        row = made(api)
+        first = api.patch(f"/schedules/{row.pk}", {"last_day": "2027-01-31", "allows_overlap": True})
+        entries, changed = LogEntry.objects.count(), Schedule.objects.get().updated_at
+        clock.forward(seconds=5)
+
+        again = api.patch(f"/schedules/{row.pk}", {"last_day": "2027-01-31", "allows_overlap": True})
+        nothing = api.patch(f"/schedules/{row.pk}", {})
+
+        assert first.json() == again.json() == nothing.json()
+        assert (LogEntry.objects.count(), Schedule.objects.get().updated_at) == (entries, changed)
+        assert api.patch(f"/schedules/{row.pk}", {"last_day": None}).json()["last_day"] is None
+
+    @pytest.mark.parametrize(
+        ("wrong", "field", "told"),
+        [
+            ({"cron": "* * * * *"}, "cron", "more often than every five minutes"),
+            ({"time_zone": "Mars"}, "time_zone", "is no time zone"),
+            ({"schedule": ""}, "schedule", "Give it a name"),
+            ({"schedule": "second"}, "schedule", "of this name already"),
+            ({"last_day": "2020-01-01"}, "last_day", "last day is over"),
+            ({"cron": None}, "cron", "valid string"),
+            ({"spec": {}}, "spec", "not permitted"),
+        ],
+    )
+    def test_says_what_is_wrong_and_changes_nothing(self, api: Caller, wrong: Any, field: str, told: str) -> None:
+        row = made(api)
+        made(api, schedule="second")
+
+        answer = api.patch(f"/schedules/{row.pk}", wrong)
+
+        assert answer.status_code == 422
+        (error,) = answer.json()["errors"]
+        assert error["field"] == field
+        assert told in error["message"]
+        after = Schedule.objects.get(pk=row.pk)
+        assert (after.name, after.cron, after.updated_at) == (row.name, row.cron, row.updated_at)
+
+    def test_a_paused_one_stays_paused(self, api: Caller) -> None:
+        row = made(api)
+        api.post(f"/schedules/{row.pk}/pause")
+
+        answer = api.patch(f"/schedules/{row.pk}", {"cron": "0 7 * * *"})
+
+        assert (answer.status_code, answer.json()["is_enabled"], answer.json()["next_at"]) == (200, False, None)
+
+    def test_a_lead_may_and_a_teammate_may_not(self, api: Caller, team: Team, teammate: User) -> None:
+        row, lead = made(api), person("lead", team, "lead")
+
+        assert caller(teammate).patch(f"/schedules/{row.pk}", {"cron": "0 7 * * *"}).status_code == 403
+        assert caller(lead).patch(f"/schedules/{row.pk}", {"cron": "0 8 * * *"}).status_code == 200
+        assert (Schedule.objects.get().cron, Schedule.objects.get().owner) == ("0 8 * * *", row.owner)
+
+
 class TestOthers:
     def test_delete(self, api: Caller) -> None:
         row = made(api)
@@ -208,6 +278,7 @@ class TestOthers:
         assert other.get("/schedules").json() == []
         assert other.get(f"/schedules/{row.pk}").status_code == 404
         assert other.delete(f"/schedules/{row.pk}").status_code == 404
+        assert other.patch(f"/schedules/{row.pk}", {"cron": "0 7 * * *"}).status_code == 404
         for verb in ("run", "pause", "resume"):
             assert other.post(f"/schedules/{row.pk}/{verb}").status_code == 404
         assert other.post("/schedules", asked(team="vision")).status_code == 404

@@ -32,6 +32,7 @@ PROXIES = [
     {"Host": "board.example.org"},
     {"Host": "testserver"},
 ]
+TYPED = "my-secret-typed-as-a-name"
 HERE = {"HTTP_HOST": "127.0.0.1:8000"}
 
 
@@ -96,6 +97,16 @@ class TestThroughAProxy:
         assert "the request came through a proxy" in pages[0]
         assert "manage.py changepassword NAME" in pages[0]
         assert pages[0] == pages[1], "it does not tell which accounts there are"
+
+    def test_the_log_names_people_of_the_demo_only(self, browser: Client, caplog: pytest.LogCaptureFixture) -> None:
+        for name in ("engineer", TYPED, ""):
+            sign_in(browser, name, headers={"Via": "1.1 proxy"})
+
+        refused = [each.getMessage() for each in caplog.records if each.name == "dashboard.access.known_password"]
+        assert len(refused) == 2, "an empty name reaches no backend"
+        assert "for engineer: the request came through a proxy" in refused[0]
+        assert "for somebody who is not of the demo: " in refused[1]
+        assert TYPED not in caplog.text
 
     def test_a_password_of_ones_own_makes_a_usual_account(self, browser: Client) -> None:
         engineer = User.objects.get(username="engineer")

@@ -28,6 +28,11 @@ class Caller:
         content = json.dumps({} if body is None else body)
         return self.client.post(f"/api/v1{path}", content, content_type="application/json", headers=headers)
 
+    def patch(self, path: str, body: Any) -> Any:
+        """Send PATCH /api/v1<path> with a JSON body."""
+        content = json.dumps(body)
+        return self.client.patch(f"/api/v1{path}", content, content_type="application/json", headers=self.headers())
+
     def delete(self, path: str) -> Any:
         """Send DELETE /api/v1<path>."""
         return self.client.delete(f"/api/v1{path}", headers=self.headers())

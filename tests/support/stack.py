@@ -9,9 +9,9 @@ from pathlib import Path
 
 import psutil
 
-from tests.support import waiting
+from tests.support import migrated, waiting
+from tests.support.environments import ROOT, environment
 
-ROOT = Path(__file__).parents[2]
 START_SECONDS = 60
 MARKS = {
     "redis": "valkey-server",
@@ -25,18 +25,13 @@ MARKS = {
 """What the command line of each part holds."""
 
 
-def environment(state: Path, port: int, **more: str) -> dict[str, str]:
-    """Return what a person's shell would hold: ours without what tests and make put there."""
-    ours = ("TRAINBOARD_", "DJANGO_", "DATABASE_URL", "REDIS_URL", "PYTEST_", "MAKE", "MFLAGS")
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
-    return {**clean, "TRAINBOARD_STATE": str(state), "PORT": str(port), **more}
-
-
 class Stack:
     """One run of the site; `start` again after it ended to run it on the same data."""
 
     def __init__(self, state: Path, port: int, *, with_make: bool = False, **more: str) -> None:
-        """Prepare; `more` are environment variables."""
+        """Prepare; `more` are environment variables. `make up` begins with nothing, `manage.py up` after migrations."""
+        if not with_make and "DATABASE_URL" not in more and not (state / migrated.DATABASE).exists():
+            migrated.copy_sqlite(state / migrated.DATABASE)
         self.address = f"http://127.0.0.1:{port}"
         self.environment = environment(state, port, **more)
         self.command = ["make", "up"] if with_make else [sys.executable, "manage.py", "up"]

@@ -12,7 +12,7 @@ from typing import Any
 
 from dashboard.management.supervisor import ports
 from tests.support import postgres, waiting
-from tests.support.stack import environment
+from tests.support.environments import environment
 
 ROOT = Path(__file__).parents[2]
 REQUEST = """

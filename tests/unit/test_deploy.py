@@ -13,7 +13,7 @@ from jobs import counts
 from jobs.models import Scope
 from jobs.upkeep.heartbeats import record_heartbeat, store_counts
 from tests.support.clock import Clock
-from tests.support.stack import ROOT
+from tests.support.environments import ROOT
 
 DEPLOY = ROOT / "deploy"
 RULES = [

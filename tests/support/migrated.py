@@ -1,0 +1,91 @@
+"""Databases to which every migration was applied once: tests, and sites under test, begin with a copy.
+
+Applying them takes about eight seconds of a processor. What they make is kept in `.pytest_cache` under a digest of all
+migrations. Who begins with a copy still runs `migrate`, which then finds nothing to do.
+"""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import django
+from django.apps import apps
+
+from tests.support import postgres
+from tests.support.environments import ROOT, environment
+
+FOLDER = ROOT / ".pytest_cache" / "migrated"
+DATABASE = "trainboard.sqlite3"
+"""The database of a site without DATABASE_URL, in its state folder."""
+
+
+def copy_sqlite(target: Path) -> None:
+    """Write a migrated SQLite database to `target`, readable by its owner only."""
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    shutil.copyfile(_kept("sqlite3", _make_sqlite), target)
+    target.chmod(0o600)
+
+
+def fill_postgres(state: Path) -> None:
+    """Write a migrated database into the empty `trainboard` of the server that runs in `state`."""
+    dump = _kept("sql", _make_dump)
+    quiet = ("-q", "-X", "-o", os.devnull, "-v", "ON_ERROR_STOP=1", "-f", dump)
+    subprocess.run([*_client("psql", state), *quiet, "trainboard"], check=True)
+
+
+# ---------------------------------------------------------------- making and keeping them
+def _kept(kind: str, make: Callable[[Path, Path], None]) -> Path:
+    """Return the kept database of a kind; `make` it, in a folder for that, if it is not there."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    kept = FOLDER / f"{_digest()}.{kind}"
+    with (FOLDER / "lock").open("w") as lock:  # workers of pytest-xdist ask at the same time
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not kept.exists():
+            for old in FOLDER.glob(f"*.{kind}"):
+                old.unlink()
+            with tempfile.TemporaryDirectory(prefix="tb-migrated-", dir="/tmp") as state:
+                unfinished = kept.with_suffix(".new")
+                make(Path(state), unfinished)
+                unfinished.replace(kept)
+    return kept
+
+
+@cache
+def _digest() -> str:
+    """Return a digest of Django's version and of the migrations of every app, with what ours are built from."""
+    if not apps.ready:
+        django.setup()
+    digest = hashlib.sha256(django.__version__.encode())
+    migrations = [path for app in apps.get_app_configs() for path in sorted(Path(app.path, "migrations").glob("*.py"))]
+    for path in (*migrations, ROOT / "jobs" / "database.py"):
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _make_sqlite(state: Path, to: Path) -> None:
+    _migrate(state)
+    shutil.copyfile(state / DATABASE, to)
+
+
+def _make_dump(state: Path, to: Path) -> None:
+    with postgres.running(state):
+        _migrate(state, DATABASE_URL=postgres.url(state))
+        subprocess.run([*_client("pg_dump", state), "--no-owner", "-f", to, "trainboard"], check=True)
+
+
+def _migrate(state: Path, **more: str) -> None:
+    subprocess.run(
+        [sys.executable, "manage.py", "migrate", "--verbosity", "0"],
+        cwd=ROOT, env=environment(state, 0, **more), check=True,
+    )  # fmt: skip
+
+
+def _client(program: str, state: Path) -> list[str | Path]:
+    return [postgres.programs() / program, "-h", postgres.folder(state), "-U", "postgres"]
