@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0049_impersonated_accounts'),
+        ('jobs', '0051_approver_groups'),
     ]
 
     operations = [
