@@ -43,11 +43,18 @@ class Gamma:
         return self.shape / self.hours
 
     def seen(self, events: int, hours: float) -> "Gamma":
-        """Return what is known after `events` more in `hours` more: the conjugate update of a Poisson rate.
+        """Return what is known after `events` more in `hours` more.
 
-        Source: Gelman and others, Bayesian Data Analysis (3rd edition, 2013), section 2.6.
+        Each event that was seen counts as much as one that was known, whatever the hours: what was known may be wrong
+        by a factor, and the logarithm of a rate of which n events are known has a variance of about 1 / n. Where none
+        was seen, hours are added, which is the conjugate update of a Poisson rate.
+        Source: Gelman and others, Bayesian Data Analysis (3rd edition, 2013), sections 2.6 and 4.1.
         """
-        return Gamma(self.shape + events, self.hours + hours)
+        if not events or hours <= 0:
+            return Gamma(self.shape + events, self.hours + hours)
+        shape = self.shape + events
+        logarithm = (self.shape * math.log(self.mean) + events * math.log(events / hours)) / shape
+        return Gamma(shape, shape / math.exp(logarithm))
 
     def at_most(self, *, shape: float, hours: float) -> "Gamma":
         """Return the same mean with no more weight than this, for machines that may differ from those seen."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import pytest
 
 from jobs.cost.distributions import Gamma
-from jobs.cost.forecast import _preemptions
+from jobs.cost.forecast import _preemptions, forecast_preemptible
+from jobs.cost.learned import Learned, Sums, run_log
 from jobs.cost.restarts import Run, expected_hours, expected_preemptions, survival
 from tests.unit.cost.test_restarts import EIGHT_H100, FOUR_T4, ONE_A100, printed
 
@@ -119,3 +120,47 @@ class TestGamma:
     def test_has_the_quantiles_of_the_tables(self, shape: float, share: float, value: float) -> None:
         """Half of the chi-squared quantiles for 2, 8 and 40 degrees of freedom."""
         assert Gamma(shape, 1.0).quantile(share) == pytest.approx(value, rel=0.012)
+
+
+def learn(rate: float, every: float, chance: random.Random) -> Learned:
+    """Return what 100 runs tell of their times, and 60 of their preemptions."""
+    logs = [run_log(factor(chance), 1) for _ in range(100)]
+    runs = [train(chance.uniform(0.33, 1.5), rate, every, chance) for _ in range(60)]
+    hours, cuts, lost = (math.fsum(each[place] for each in runs) for place in range(3))
+    sums = Sums(
+        runs=len(logs), run_logs=sum(logs), run_squares=sum(each**2 for each in logs),
+        machine_seconds=round(hours * 3600), preemptions=round(cuts), lost_seconds=round(lost * 3600),
+    )  # fmt: skip
+    return Learned(team=sums, alike=sums, hour=sums, team_runs=sums, alike_runs=sums)
+
+
+def factor(chance: random.Random) -> float:
+    """How much longer than expected a run takes."""
+    return math.exp(chance.gauss(math.log(1.25), 0.2))
+
+
+def train(expected: float, rate: float, every: float, chance: random.Random) -> tuple[float, int, float]:
+    """Return the billed hours of a run that saves its work `every` so many, its preemptions, and the hours they lost."""
+    wanted, billed, cuts, lost = expected * factor(chance), 0.0, 0, 0.0
+    while (until := chance.expovariate(rate)) < wanted:
+        saved = until // every * every
+        wanted, billed, cuts, lost = wanted - saved, billed + until, cuts + 1, lost + until - saved
+    return billed + wanted, cuts, lost
+
+
+@pytest.mark.parametrize("every", [0.5, 100.0], ids=["from a checkpoint", "from the beginning"])
+@pytest.mark.parametrize("rate", [0.01, 0.05, 0.25])
+def test_nine_of_ten_runs_end_in_the_range_that_earlier_ones_have_taught(rate: float, every: float) -> None:
+    """Also where machines are preempted up to sixty times as often as is documented."""
+    chance, inside, count = random.Random(20261123), 0, 0
+    for _ in range(6):
+        learned = learn(rate, every, chance)
+        for _ in range(400):
+            expected = round(chance.uniform(0.33, 1.5), 1)
+            found = forecast_preemptible(
+                expected, timeout=168, replicas=1, trials=1, allowed=6, interval=None, learned=learned
+            )
+            billed, _, _ = train(expected, rate, every, chance)
+            inside, count = inside + (found.low <= billed <= found.high), count + 1
+
+    assert 0.85 <= inside / count <= 0.95
