@@ -94,6 +94,7 @@ def _spec(verb: argparse.ArgumentParser, *, needs_time: bool) -> None:
     verb.add_argument("--team", default="", help="for which team; not needed by members of one")
     verb.add_argument("--strategy", default="", help="standard, spot, flex-start, reservation or persistent")
     verb.add_argument("--expected", type=seconds_of, required=needs_time, metavar="TIME", help="run time, such as 2h")
+    verb.add_argument("--project", default="", help="one of the team's projects, if not its default one")
     verb.add_argument("--region", default="", help="where it runs, if the file does not say")
     verb.add_argument("--job", default="", metavar="N|NAME", help="the job that is meant, of several in a file")
     verb.add_argument("--confirm", action="append", default=[], metavar="VALUE", help="a value that is no placeholder")
@@ -142,7 +143,7 @@ def _moment(text: str) -> str:
 def _list(verb: argparse.ArgumentParser) -> None:
     words = "to-approve, waiting, running, succeeded, failed, finished, or = and a state; may be repeated"
     verb.add_argument("--state", action="append", default=[], help=words)
-    for name in ("team", "owner", "strategy"):
+    for name in ("team", "owner", "project", "strategy"):
         verb.add_argument(f"--{name}", action="append", default=[], help="may be repeated")
     verb.add_argument("-q", default="", help="part of the name")
     verb.add_argument("--limit", type=int, default=20)

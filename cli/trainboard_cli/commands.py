@@ -99,7 +99,7 @@ def logs(options: Namespace, output: Output, connect: Connect) -> int:
 
 def list_jobs(options: Namespace, output: Output, connect: Connect) -> int:
     """Print jobs, the newest first."""
-    names = ("state", "team", "owner", "strategy", "q")
+    names = ("state", "team", "owner", "project", "strategy", "q")
     filters = {name: getattr(options, name) for name in names if getattr(options, name)}
     found = list(connect(*load_sign_in()).jobs(most=options.limit, **filters))
     output.json(found)

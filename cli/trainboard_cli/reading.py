@@ -39,6 +39,7 @@ def request_of(options: argparse.Namespace) -> dict[str, Any]:
         "name": "job" if first == STDIN else Path(first).stem,
         "team": options.team,
         "strategy": options.strategy.replace("-", "_"),
+        "project": options.project,
         "region": options.region,
         "job": options.job,
         "confirm": options.confirm,

@@ -16,10 +16,14 @@ class Me(Schema):
 
 
 class TeamShape(Schema):
-    """A team, and what the caller may do in it: see, request, cancel, approve, set_policy."""
+    """A team, and what the caller may do in it: see, request, cancel, approve, set_policy.
+
+    Jobs run in its default `project` or in another one of its `projects`.
+    """
 
     name: str
     project: str
+    projects: list[str]
     default_region: str
     may: list[str]
 

@@ -15,6 +15,7 @@ from jobs.catalog import MACHINES, REGIONS, Machine
 from jobs.clock import database_now
 from jobs.cost.prices import hourly
 from jobs.models import ApiToken
+from jobs.requests.allowed import projects_of
 from jobs.strategies import STRATEGIES, Strategy
 
 router = Router(tags=["facts"], auth=READ)
@@ -36,14 +37,17 @@ def get_me(request: Request) -> Me:
 @router.get("/teams", response=list[TeamShape], summary="List your teams")
 def list_teams(request: Request) -> list[TeamShape]:
     """Return the teams whose jobs you may see, by name."""
+    teams = teams_of(request.user)
+    projects = projects_of(teams)
     return [
         TeamShape(
             name=team.name,
             project=team.project,
+            projects=projects[team.pk],
             default_region=team.default_region,
             may=[verb for verb in MIN_ROLE if can(request.user, verb, team)],
         )
-        for team in teams_of(request.user)
+        for team in teams
     ]
 
 

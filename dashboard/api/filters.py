@@ -1,8 +1,9 @@
 """What addresses of the API may ask for: filters, pages and cursors; those of jobs are the history's own."""
 
+from dataclasses import replace
 from datetime import datetime
 from http import HTTPStatus
-from typing import Any
+from typing import Annotated, Any
 
 from django.http import QueryDict
 from ninja import Schema
@@ -10,11 +11,13 @@ from pydantic import Field
 
 from dashboard.api.problems import FieldError, Problem, field_error
 from dashboard.api.waiting import MAX_WAIT_SECONDS
+from dashboard.forms.history import MAX_VALUES
 from dashboard.pages.parts.history_facets import arguments, read_filters, read_form
 from dashboard.queries.logs import LEVELS
 from dashboard.queries.paging import Cursor, parse_cursor
 from jobs.bounds import is_storable, utc_moment
 
+Name = Annotated[str, Field(max_length=63, pattern=r"^[^\x00]*$")]
 MAX_LIMIT = 200
 MAX_PAGE = 500
 MAX_ID = 2**63 - 1
@@ -34,6 +37,7 @@ class JobFilters(Schema):
     owner: list[str] = Field([], description="Names of people.")
     team: list[str] = Field([], description="Names of teams.")
     region: list[str] = []
+    project: list[Name] = Field([], max_length=MAX_VALUES, description="Google Cloud projects.")
     accelerator: list[str] = Field([], description="Of jobs that have ended.")
     since: str = Field("", description="The first day, YYYY-MM-DD.")
     until: str = Field("", description="The last day, YYYY-MM-DD.")
@@ -93,7 +97,7 @@ def cursor_in(text: str) -> Cursor | None:
 def list_arguments(filters: JobFilters) -> dict[str, Any]:
     """Return the filters as arguments of `list_history`; raise Problem for values that cannot be used."""
     address = QueryDict(mutable=True)
-    for name, value in filters.model_dump(exclude={"cursor", "limit"}).items():
+    for name, value in filters.model_dump(exclude={"cursor", "limit", "project"}).items():
         address.setlist(name, value if isinstance(value, list) else [value])
     form = read_form(address)
     if form.errors:
@@ -107,4 +111,5 @@ def list_arguments(filters: JobFilters) -> dict[str, Any]:
             "; ".join(f"{each.field}: {each.message}" for each in errors[:5]),
             errors=errors,
         )
-    return arguments(*read_filters(form))
+    found, owners = read_filters(form)
+    return arguments(replace(found, project=frozenset(filter(None, filters.project))), owners)

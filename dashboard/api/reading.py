@@ -16,11 +16,14 @@ from jobs import importer
 from jobs.fallback import MAX_FURTHER, MAX_WAIT_HOURS, Plan, Reason, Step, problems_of
 from jobs.importer import Reading
 from jobs.models import Team
+from jobs.requests.allowed import allowed_of
 from jobs.spec import Finding, Severity, Submission, has_errors
 from jobs.strategies import STRATEGIES
 
 MAX_SECONDS = 366 * 24 * 3600
 MAX_FILES = 50
+MAX_NAMED = 10
+"""Projects that a message names."""
 NAME = "api-job"
 """The display name of a text that has none, where the request gives none either."""
 
@@ -37,6 +40,11 @@ class JobText(Schema):
     name: str = Field(NAME, max_length=128, description="Display name for texts that have none.")
     job: str = Field("", max_length=128, description="Number or name of the job that is meant, of several in a text.")
     region: str = Field("", max_length=40, description="Where it runs, if the text does not say.")
+    project: str = Field(
+        "",
+        max_length=63,
+        description="One of the team's projects; empty: that of the text, else the team's default one.",
+    )
     strategy: str = Field("", max_length=32, description="Key of the strategy to put in place of the text's own.")
     expected_seconds: int | None = Field(None, ge=1, le=MAX_SECONDS, description="Expected run time.")
     cap_usd: Decimal | None = Field(
@@ -143,7 +151,7 @@ def read_asked(request: Request, body: JobText) -> Asked:
         raise field_error("body", "job", f"The text holds several jobs: {names[:500]}. Choose one.")
     if reading.submission is None:
         raise refused(reading.findings if body.spec is None else _without_lines(reading.findings), "unreadable")
-    submission, notes = _placed(reading.submission, team)
+    submission, notes = _placed(reading.submission, team, body.project)
     submission = replace(submission, confirmed=frozenset(body.confirm))
     if body.strategy:
         submission = STRATEGIES[body.strategy].apply(submission)
@@ -163,17 +171,28 @@ def expected_of(body: JobRequest) -> timedelta:
     return timedelta(seconds=body.expected_seconds)
 
 
-def _placed(submission: Submission, team: Team) -> tuple[Submission, tuple[Finding, ...]]:
-    """Return the submission in the team's project and a region; an error where the text names another project."""
-    notes = []
-    if submission.project not in ("", team.project):
-        message = f"The text names another project; jobs of {team.name} run in {team.project}."
-        remedy = f"Name {team.project}, or request it for the team of that project."
+def _placed(submission: Submission, team: Team, wanted: str) -> tuple[Submission, tuple[Finding, ...]]:
+    """Return the submission in a project and a region of the team; `wanted` is the project that the request names.
+
+    An error, and the default project, where the text names one that is not `wanted` or not the team's. Raises Problem
+    where `wanted` is not the team's.
+    """
+    notes, projects = [], sorted(allowed_of(team).projects)
+    listed = ", ".join(projects[:MAX_NAMED])
+    if wanted and wanted not in projects:
+        raise field_error("body", "project", f"{team.name} may not use it; its jobs run in {listed}.")
+    project = submission.project or wanted or team.project
+    if project not in ([wanted] if wanted else projects):
+        message = f"The text names another project; jobs of {team.name} run in {listed}."
+        if wanted:
+            message = f"The text names another project than the request, {wanted}."
+        remedy = f"Name {wanted or listed}, or request it for a team of that project."
         notes.append(Finding("other_project", Severity.ERROR, "", message, remedy))
+        project = wanted or team.project
     if not submission.region:
         message = f"The text names no region; {team.default_region} is the usual one of {team.name}."
         notes.append(Finding("region_assumed", Severity.NOTE, "", message))
-    placed = replace(submission, project=team.project, region=submission.region or team.default_region)
+    placed = replace(submission, project=project, region=submission.region or team.default_region)
     return placed, tuple(notes)
 
 

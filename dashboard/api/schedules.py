@@ -39,6 +39,8 @@ class ScheduleShape(Schema):
     name: str
     team: str
     owner: str
+    project: str
+    region: str
     cron: str
     time_zone: str
     is_enabled: bool
@@ -140,10 +142,20 @@ def _times(body: ScheduleRequest) -> Times:
 def _is_same(row: Schedule, asked: reading.Asked, body: ScheduleRequest) -> bool:
     """Tell whether a schedule is the one that is asked for; its times count while nobody has changed it."""
     plan = reading.plan_asked(body)
-    kept = (row.team_id, row.kind, row.region, row.spec, row.expected_seconds, row.cap_usd, row.plan)
+    kept = (
+        row.team_id,
+        row.kind,
+        verbs.project_of(row),
+        row.region,
+        row.spec,
+        row.expected_seconds,
+        row.cap_usd,
+        row.plan,
+    )
     wanted = (
         asked.team.pk,
         asked.submission.kind,
+        asked.submission.project,
         asked.submission.region,
         spec.rest_body(asked.submission.job),
         body.expected_seconds,
@@ -205,6 +217,17 @@ def resume_schedule(request: Request, schedule_id: UUID) -> ScheduleShape:
 
 
 def _shape(row: Schedule) -> ScheduleShape:
-    names = ("id", "name", "cron", "time_zone", "is_enabled", "paused_because", "allows_overlap", "last_day", "next_at")
+    names = (
+        "id",
+        "name",
+        "region",
+        "cron",
+        "time_zone",
+        "is_enabled",
+        "paused_because",
+        "allows_overlap",
+        "last_day",
+        "next_at",
+    )
     kept = {name: getattr(row, name) for name in names}
-    return ScheduleShape(team=row.team.name, owner=row.owner.get_username(), **kept)
+    return ScheduleShape(team=row.team.name, owner=row.owner.get_username(), project=verbs.project_of(row), **kept)
