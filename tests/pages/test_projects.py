@@ -157,6 +157,7 @@ class TestBeginnings:
         assert template.project == SECOND
         assert fields_of(engineer.get(f"/jobs/new/?template={template.pk}").content.decode())["project"] == SECOND
 
+        assert f"us-central1 · {SECOND}" in text_of(engineer.get(f"/jobs/{job.pk}/"))
         times = {"name": "nightly", "cron": "0 6 * * *", "time_zone": "UTC"}
         engineer.post(f"/schedules/new/?template={template.pk}", times)
         schedule = Schedule.objects.get()
@@ -228,6 +229,15 @@ def test_a_stranger_is_offered_only_their_own_and_asks_in_none_of_ours(
         assert f"may not use the project {project}" in text_in(answer.content.decode(), "id_project-finds")
     assert browser.get(f"/jobs/new/?job={job.pk}").status_code == 404
     assert not Job.objects.filter(team__name="speech").exists()
+
+
+def test_an_approver_sees_a_project_that_is_not_the_default_one(
+    second: AllowedResource, approver: User, signed_in: SignIn, make_job: MakeJob
+) -> None:
+    browser = signed_in(approver)
+    for project, words in (("vision-research", 0), (SECOND, 1)):
+        job = make_job("awaiting_approval", project=project)
+        assert text_of(browser.get(f"/approvals/?job={job.pk}")).count(f"Project {project}") == words
 
 
 def test_a_viewer_may_choose_nothing(second: AllowedResource, team: Team, signed_in: SignIn) -> None:
