@@ -35,8 +35,11 @@ def client(acts_as: str = "") -> VertexClient:
 
 
 def account_of(project: str) -> str:
-    """Return the service account for calls about a whole project: that of its teams if they name one, else ""."""
-    named = set(Team.objects.filter(project=project).values_list("acts_as", flat=True))
+    """Return the service account for calls about a whole project: that of its teams if they name one, else "".
+
+    Its teams are those whose default project it is, or where there are none, those that may use it.
+    """
+    named = Team.objects.owning(project, "acts_as")
     return named.pop() if len(named) == 1 else ""
 
 

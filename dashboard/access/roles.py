@@ -6,6 +6,7 @@ from django.http import HttpRequest
 from django_htmx.middleware import HtmxDetails
 
 from jobs.models import Membership, Role, Team
+from jobs.requests.allowed import projects_of
 
 RANK: dict[str, int] = {Role.VIEWER: 1, Role.ENGINEER: 2, Role.APPROVER: 3, Role.LEAD: 4}
 MIN_ROLE: dict[str, str] = {
@@ -68,6 +69,41 @@ def _all_teams(user: User) -> list[Team]:
 def teams_of(user: User) -> list[Team]:
     """Return the teams whose jobs `user` may see, by name."""
     return teams_where(user, "see")
+
+
+def teams_by_project(user: User, verb: str = "see") -> dict[str, list[Team]]:
+    """Return {project: the teams in which `user` may do `verb` that may use it}, those first whose default one it is.
+
+    One query for a whole request, kept as `memberships_of` keeps them.
+    """
+    projects: dict[int, list[str]] | None = getattr(user, "all_projects", None)
+    if projects is None:
+        projects = projects_of(teams_of(user))
+        setattr(user, "all_projects", projects)  # noqa: B010  # the class of the user is Django's
+    teams = teams_where(user, verb)
+    named = {project for team in teams for project in projects[team.pk]}
+    return {
+        project: sorted(
+            (each for each in teams if project in projects[each.pk]), key=lambda each: each.project != project
+        )
+        for project in sorted(named)
+    }
+
+
+def teams_by_own_project(user: User, verb: str) -> dict[str, list[Team]]:
+    """Return {project: the teams in which `user` may do `verb` and to which belongs what was made there by others}.
+
+    It is theirs as `Team.objects.owning` says. One query more where a team has further projects.
+    """
+    found = teams_by_project(user, verb)
+    own = {team.project for team in teams_where(user, verb)}
+    further = found.keys() - own
+    others = set(Team.objects.filter(project__in=further).values_list("project", flat=True)) if further else set()
+    return {
+        project: [team for team in teams if project not in own or team.project == project]
+        for project, teams in found.items()
+        if project not in others
+    }
 
 
 def in_teams_of(user: User, column: str = "team", verb: str = "see") -> Q:

@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
 from dashboard.access.loaders import draft_for, job_for, parse_key, parse_uuid, resource_for, template_for
-from dashboard.access.roles import Request, teams_where
+from dashboard.access.roles import Request, teams_by_project
 from jobs import requests, spec
 from jobs.models import Job, Team
 from jobs.requests import drafts, templates
@@ -110,7 +110,7 @@ def _from_draft(request: Request, key: str) -> Start:
 def _from_resource(request: Request, key: str) -> Start:
     """Return a job on a persistent resource: one replica with the machine and disk of one of its resource pools."""
     row = resource_for(request, parse_key(key))
-    team = next((team for team in teams_where(request.user, "request") if team.project == row.project), None)
+    team = next(iter(teams_by_project(request.user, "request").get(row.project, ())), None)
     known, index = known_resource(row), parse_key(request.GET.get("part", "0"))
     if team is None or known is None or index >= len(known.resource.resource_pools):
         raise Http404("no such resource pool")

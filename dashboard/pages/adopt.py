@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
-from dashboard.access import Request, teams_where
+from dashboard.access import Request, teams_by_own_project, teams_where
 from dashboard.forms.adopt_form import PlaceForm
 from dashboard.pages.parts.fragments import page_or_fragment
 from dashboard.queries.external_jobs import filter_external_jobs, get_discovery, list_external_jobs
@@ -43,16 +43,16 @@ class Row:
 @require_safe
 def adopt(request: Request) -> HttpResponse:
     """Show what the last discovery in a region found; while one is under way the list reloads itself."""
-    teams = _teams(request)
-    form = _form(request.GET, teams)
-    context = {"form": form, "now": database_now(), **_results(request, form, teams)}
+    by_project = _by_project(request)
+    form = _form(request, request.GET, by_project)
+    context = {"form": form, "now": database_now(), **_results(request, form, by_project)}
     return page_or_fragment(request, "adopt.html", "results", context)
 
 
 @require_POST
 def discover(request: Request) -> HttpResponse:
     """Request a discovery in a region."""
-    form = _form(request.POST, _teams(request))
+    form = _form(request, request.POST, _by_project(request))
     if not form.is_valid():
         raise Http404
     project, region = form.cleaned_data["project"], form.cleaned_data["region"]
@@ -64,12 +64,13 @@ def discover(request: Request) -> HttpResponse:
 @require_POST
 def adopt_jobs(request: Request) -> HttpResponse:
     """Adopt the chosen jobs into a team."""
-    team = next((team for team in _teams(request) if str(team.pk) == request.POST.get("team")), None)
+    by_project, project = _by_project(request), request.POST.get("project", "")
+    team = next((team for team in by_project.get(project, ()) if str(team.pk) == request.POST.get("team")), None)
     if team is None:
         raise Http404
     keys = [int(key) for key in request.POST.getlist("job")[:MAX_AT_ONCE] if key.isdecimal() and len(key) < 19]
     names, now = [], database_now()
-    for external in list_external_jobs(team, keys):
+    for external in list_external_jobs([project], keys):
         try:
             names.append(observation.adopt(external, team=team, by=request.user, now=now).display_name)
         except NotPermitted as refusal:
@@ -78,30 +79,30 @@ def adopt_jobs(request: Request) -> HttpResponse:
         messages.success(request, _summary(names, team))
     else:
         messages.warning(request, _("No job was adopted: choose one that is not adopted yet."))
-    return _redirect(team.project, request.POST.get("region", ""))
+    return _redirect(project, request.POST.get("region", ""))
 
 
-def _teams(request: Request) -> list[Team]:
-    teams = teams_where(request.user, "request")
-    if not teams:
+def _by_project(request: Request) -> dict[str, list[Team]]:
+    found = teams_by_own_project(request.user, "request")
+    if not found:
         raise PermissionDenied(NO_TEAM)
-    return teams
+    return found
 
 
-def _form(given: Any, teams: list[Team]) -> PlaceForm:
-    """Return the form with what was given, else with the person's first project and its region."""
-    first = next((team for team in teams if team.project == given.get("project")), teams[0])
+def _form(request: Request, given: Any, by_project: dict[str, list[Team]]) -> PlaceForm:
+    """Return the form with what was given, else with the default project of the person's first team and its region."""
+    first = next(iter(by_project.get(given.get("project", ""), ())), teams_where(request.user, "request")[0])
     defaults = {"project": first.project, "region": first.default_region}
     values = {name: given[name] for name in ("project", "region", "q") if given.get(name)}
-    return PlaceForm(defaults | values, projects=sorted({team.project for team in teams}))
+    return PlaceForm(defaults | values, projects=list(by_project))
 
 
-def _results(request: Request, form: PlaceForm, teams: list[Team]) -> dict[str, Any]:
+def _results(request: Request, form: PlaceForm, by_project: dict[str, list[Team]]) -> dict[str, Any]:
     """Return one page of what the last discovery in the form's region found."""
     if not form.is_valid():
         return {"discovery": None}
     project, region = form.cleaned_data["project"], form.cleaned_data["region"]
-    discovery = get_discovery(teams, project, region)
+    discovery = get_discovery(list(by_project), project, region)
     if discovery is None:
         return {"discovery": None}
     jobs = filter_external_jobs(discovery, form.cleaned_data["q"].strip())
@@ -112,7 +113,7 @@ def _results(request: Request, form: PlaceForm, teams: list[Team]) -> dict[str, 
         "reaches_back": discovery.asked_at - discovery.reaches_back_to,
         "page": page,
         "rows": [_row(external) for external in page.object_list],
-        "teams": [team for team in teams if team.project == project],
+        "teams": by_project[project],
     }
 
 

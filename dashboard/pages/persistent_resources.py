@@ -1,16 +1,16 @@
 """The page of persistent resources: those of the person's projects, what they have, who uses it and what it costs."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import Q
 from django.http import HttpResponse
 from django.views.decorators.http import require_safe
 
-from dashboard.access import Request, teams_of, teams_where
+from dashboard.access import Request, teams_by_own_project, teams_by_project, teams_of
 from dashboard.access.loaders import resources_of
 from dashboard.pages.parts.fragments import page_or_fragment
 from dashboard.queries.persistent_resources import (
@@ -83,6 +83,13 @@ class Card:
     rest_usd: Decimal
 
 
+class May(NamedTuple):
+    """The projects in which the person may request jobs, and change persistent resources."""
+
+    compose: Collection[str]
+    change: Collection[str]
+
+
 @dataclass(frozen=True, slots=True)
 class Strip:
     """Figures of the resources of one page; amounts are None where a price is not known."""
@@ -110,13 +117,14 @@ def resources_context(request: Request, scopes: list[Scope], now: datetime) -> d
     listed = list_resources(rows, request.GET.get("page", ""), PAGE_SIZE)
     held, used = get_holdings(request.user, listed.rows, now - PERIOD, now)
     book = recent_book(now)
-    cards = [_card(request, holding, book, used[key], now) for key, holding in held.items()]
+    may = May(teams_by_project(request.user, "request"), teams_by_own_project(request.user, "approve"))
+    cards = [_card(may, holding, book, used[key], now) for key, holding in held.items()]
     return {
         "now": now,
         "page": listed.page,
         "cards": cards,
         "changes": list_changes(request.user, now),
-        "may_change": bool(teams_where(request.user, "approve")),
+        "may_change": bool(may.change),
         "strip": _strip(cards),
         "period": PERIOD,
         "gone": listed.gone,
@@ -141,7 +149,7 @@ def _strip(cards: Sequence[Card]) -> Strip:
     )
 
 
-def _card(request: Request, held: Holding, book: cost.PriceBook, used: timeline.Usage, now: datetime) -> Card:
+def _card(may: May, held: Holding, book: cost.PriceBook, used: timeline.Usage, now: datetime) -> Card:
     pools = tuple(_pool_row(held, index, book) for index in range(len(held.resource_pools)))
     shown = {job: sum(counts.values()) for job, counts in held.running.items() if _is_shown(job)}
     waiting = [job for job in held.waiting if _is_shown(job)]
@@ -156,8 +164,8 @@ def _card(request: Request, held: Holding, book: cost.PriceBook, used: timeline.
         waiting=tuple(waiting),
         hidden_waiting=len(held.waiting) - len(waiting),
         error=_error(held.resource),
-        may_compose=_may(request, "request", held.resource),
-        may_change=_may(request, "approve", held.resource),
+        may_compose=held.resource.project in may.compose,
+        may_change=held.resource.project in may.change,
         is_old=now - held.resource.seen_at > MAX_AGE,
         usage=used,
         idle_usd=bill.idle if bill else None,
@@ -172,10 +180,6 @@ def _replica_usd(pool: PoolRow) -> Decimal | None:
     if pool.usd_per_hour is None:
         return None
     return pool.usd_per_hour / pool.size if pool.size else Decimal(0)
-
-
-def _may(request: Request, verb: str, resource: PersistentResource) -> bool:
-    return any(team.project == resource.project for team in teams_where(request.user, verb))
 
 
 def _is_shown(job: Job) -> bool:

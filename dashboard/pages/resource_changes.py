@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
-from dashboard.access import Request, teams_where
+from dashboard.access import Request, teams_by_own_project, teams_where
 from dashboard.access.loaders import resource_for
 from dashboard.forms.resource_form import ResizeForm, ResourceForm
 from jobs import cost, spec, tasks, timeline
@@ -26,19 +26,28 @@ ACTIONS = {"resize": gettext_lazy("Resize"), "reboot": gettext_lazy("Reboot"), "
 HOURS_PER_MONTH = 730
 
 
+class Place(NamedTuple):
+    """The team that asks for a change, and the resource."""
+
+    team: Team
+    project: str
+    region: str
+    resource_id: str
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 def create(request: Request) -> HttpResponse:
     """Show the form of a new persistent resource, or its cost, and have it created."""
     teams = teams_where(request.user, "approve")
     if not teams:
         raise PermissionDenied(NO_TEAM)
-    projects = sorted({team.project for team in teams})
+    by_project = teams_by_own_project(request.user, "approve")
     initial = {"project": teams[0].project, "region": teams[0].default_region}
-    form = ResourceForm(request.POST or None, projects=projects, initial=initial)
+    form = ResourceForm(request.POST or None, projects=list(by_project), initial=initial)
     if request.method == "POST" and form.is_valid() and "create" in request.POST:
-        team = next(team for team in teams if team.project == form.cleaned_data["project"])
-        region, name = form.cleaned_data["region"], form.cleaned_data["resource_id"]
-        return _ask(request, "create", team, region, name, form.body)
+        project, region = form.cleaned_data["project"], form.cleaned_data["region"]
+        place = Place(by_project[project][0], project, region, form.cleaned_data["resource_id"])
+        return _ask(request, "create", place, form.body)
     is_priced = form.is_bound and form.is_valid()
     hourly = _hourly(form.body, form.cleaned_data["region"]) if is_priced else None
     context = {"form": form, "is_priced": is_priced} | _costs(hourly)
@@ -49,7 +58,7 @@ def create(request: Request) -> HttpResponse:
 def change(request: Request, pk: int, action: str) -> HttpResponse:
     """Say what a change of a persistent resource means, and have it made."""
     resource = resource_for(request, pk)
-    team = next((team for team in teams_where(request.user, "approve") if team.project == resource.project), None)
+    team = next(iter(teams_by_own_project(request.user, "approve").get(resource.project, ())), None)
     if action not in ACTIONS:
         raise Http404
     if team is None:
@@ -59,7 +68,7 @@ def change(request: Request, pk: int, action: str) -> HttpResponse:
     form = ResizeForm(request.POST or None, pools=pools) if action == "resize" else None
     if request.method == "POST" and (form is None or form.is_valid()):
         body = resize_body(resource, form.sizes) if form is not None else {}
-        return _ask(request, action, team, resource.region, resource.resource_id, body)
+        return _ask(request, action, Place(team, resource.project, resource.region, resource.resource_id), body)
     context = _context(resource, action, database_now()) | {"form": form}
     return render(request, "resource_change.html", context, status=422 if request.method == "POST" else 200)
 
@@ -69,10 +78,9 @@ def _context(resource: PersistentResource, action: str, now: datetime) -> dict[s
     return {"resource": resource, "action": action, "verb": ACTIONS[action], "now": now} | _costs(hourly)
 
 
-def _ask(request: Request, action: str, team: Team, region: str, name: str, body: dict[str, Any]) -> HttpResponse:
-    asked = ask_for_change(
-        action, team=team, region=region, resource_id=name, by=request.user, now=database_now(), body=body
-    )
+def _ask(request: Request, action: str, place: Place, body: dict[str, Any]) -> HttpResponse:
+    name = place.resource_id
+    asked = ask_for_change(action, **place._asdict(), by=request.user, now=database_now(), body=body)
     if asked is None:
         words = _("Another change of %(name)s is open; wait until Vertex AI has answered it.")
         messages.warning(request, words % {"name": name})

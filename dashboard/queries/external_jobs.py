@@ -1,13 +1,15 @@
 """Jobs that were made outside Trainboard: only those in projects of the person's own teams."""
 
+from collections.abc import Collection
+
 from django.db.models import QuerySet
 
-from jobs.models import Discovery, ExternalJob, Team
+from jobs.models import Discovery, ExternalJob
 
 
-def get_discovery(teams: list[Team], project: str, region: str) -> Discovery | None:
-    """Return the last discovery in a project of the teams and a region; None when there was none; one query."""
-    discoveries = Discovery.objects.filter(project__in={team.project for team in teams}, project=project, region=region)
+def get_discovery(projects: Collection[str], project: str, region: str) -> Discovery | None:
+    """Return the last discovery in one of these projects and a region; None when there was none; one query."""
+    discoveries = Discovery.objects.filter(project__in=projects, project=project, region=region)
     return discoveries.select_related("asked_by").first()
 
 
@@ -17,7 +19,7 @@ def filter_external_jobs(discovery: Discovery, name: str) -> QuerySet[ExternalJo
     return (jobs.filter(display_name__icontains=name) if name else jobs).order_by("-created_at", "pk")
 
 
-def list_external_jobs(team: Team, keys: list[int]) -> list[ExternalJob]:
-    """Return the external jobs with these keys in the project of a team, oldest first; one query."""
-    jobs = ExternalJob.objects.filter(pk__in=keys, discovery__project=team.project)
+def list_external_jobs(projects: Collection[str], keys: list[int]) -> list[ExternalJob]:
+    """Return the external jobs with these keys in some projects, oldest first; one query."""
+    jobs = ExternalJob.objects.filter(pk__in=keys, discovery__project__in=projects)
     return list(jobs.select_related("discovery").order_by("created_at", "pk"))

@@ -10,7 +10,7 @@ from django.core.paginator import Page, Paginator
 from django.db.models import BooleanField, ExpressionWrapper, F, Q, QuerySet
 from django.utils import timezone
 
-from dashboard.access import in_teams_of, teams_of
+from dashboard.access import in_teams_of, teams_by_project
 from jobs import timeline
 from jobs.models import Job, PersistentResource, ResourceChange, Scope
 from jobs.models.persistent_resource import PersistentResourceQuerySet
@@ -46,8 +46,8 @@ def list_resource_scopes(user: User) -> list[Scope]:
 
     One query.
     """
-    projects = {team.project for team in teams_of(user)}
-    scopes = Scope.objects.filter(kind=Scope.Kind.PERSISTENT_RESOURCE, project__in=projects)
+    projects = teams_by_project(user)
+    scopes = Scope.objects.filter(kind=Scope.Kind.PERSISTENT_RESOURCE, project__in=list(projects))
     return list(scopes.order_by("project", "region"))
 
 
@@ -106,9 +106,9 @@ def _order_on(job: Job) -> tuple[bool, datetime | None, UUID]:
 
 def list_changes(user: User, now: datetime) -> list[ResourceChange]:
     """Return the changes of persistent resources of the person's projects that are open or ended lately; one query."""
-    projects = {team.project for team in teams_of(user)}
+    projects = teams_by_project(user)
     recent = Q(ended_at=None) | Q(ended_at__gte=now - CHANGES_SHOWN)
-    changes = ResourceChange.objects.filter(recent, project__in=projects, asked_at__gte=now - 2 * CHANGES_SHOWN)
+    changes = ResourceChange.objects.filter(recent, project__in=list(projects), asked_at__gte=now - 2 * CHANGES_SHOWN)
     return list(changes.select_related("asked_by").order_by("-asked_at", "pk")[:MAX_CHANGES])
 
 

@@ -1,6 +1,6 @@
 """Comparing an export of Cloud Billing with the jobs of a team, month by month."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -61,7 +61,8 @@ def import_billing(team: Team, lines: Iterable[str], *, name: str, by: User, now
     leads = Membership.objects.filter(team=team, user=by, role=Role.LEAD)
     if not by.is_superuser and not leads.exists():
         raise NotPermitted(_("Only leads of the team import what was billed."))
-    read = add_up(read_rows(lines), project=team.project)
+    projects = {project for (project,) in Team.objects.filter(pk=team.pk).of_each_project()}
+    read = add_up(read_rows(lines), projects=projects)
     if not read.rows:
         raise BadExport(_("The file has no rows."))
     with transaction.atomic():
@@ -74,7 +75,7 @@ def import_billing(team: Team, lines: Iterable[str], *, name: str, by: User, now
     return row
 
 
-def add_up(rows: Iterable[BilledRow], *, project: str) -> Read:
+def add_up(rows: Iterable[BilledRow], *, projects: Collection[str]) -> Read:
     """Add the rows up by job, month and currency; memory grows with the jobs, not with the rows."""
     read = Read({})
     for row in rows:
@@ -84,7 +85,7 @@ def add_up(rows: Iterable[BilledRow], *, project: str) -> Read:
                 _("The file has more than %(limit)s rows; export one month of one project.")
                 % {"limit": f"{MAX_ROWS:,}"}
             )
-        if not row.job and row.project not in ("", project):
+        if not row.job and row.project not in ("", *projects):
             read.passed_over += 1
             continue
         key = Key(row.month, row.currency, row.job, "" if row.job else row.service)

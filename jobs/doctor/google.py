@@ -110,7 +110,7 @@ def check_permissions(google: Google) -> Iterator[Check]:
 
 def check_regions(google: Google) -> Iterator[Check]:
     """Check that Vertex AI answers in each team's default region."""
-    places = sorted(set(Team.objects.values_list("project", "default_region")))[:MAX_PROJECTS]
+    places = sorted(set(Team.objects.of_each_project("default_region")))[:MAX_PROJECTS]
     for project, region in places:
         try:
             vertex = client(acts_as) if (acts_as := account_of(project)) else google.vertex
@@ -174,7 +174,7 @@ def _check_on_account(google: Google, group: str, email: str, permission: str, r
 
 
 def _projects() -> list[str]:
-    return sorted(set(Team.objects.values_list("project", flat=True)))[:MAX_PROJECTS]
+    return sorted({project for (project,) in Team.objects.of_each_project()})[:MAX_PROJECTS]
 
 
 def _accounts() -> list[str]:

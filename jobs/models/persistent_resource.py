@@ -14,7 +14,9 @@ class PersistentResourceQuerySet(models.QuerySet["PersistentResource"]):
         """Those in the projects of the teams that `user` belongs to; a superuser sees every one."""
         if getattr(user, "is_superuser", False):
             return self
-        return self.filter(project__in=user.memberships.values("team__project"))  # type: ignore[union-attr]
+        teams = user.memberships  # type: ignore[union-attr]
+        further = teams.filter(team__allowed_resources__kind="project").values("team__allowed_resources__name")
+        return self.filter(models.Q(project__in=teams.values("team__project")) | models.Q(project__in=further))
 
     def existing(self) -> Self:
         """Those that Vertex AI still listed at the last poll."""

@@ -1,8 +1,32 @@
 """Who works together: teams, the roles of their members, and what a team may do without asking."""
 
+from typing import Any, Self
+
 from django.conf import settings
 from django.core.validators import MinValueValidator
 from django.db import models
+
+
+class TeamQuerySet(models.QuerySet["Team"]):
+    """The selections by project: each team has its default one and those that its settings add."""
+
+    def allowed_in(self, project: str) -> Self:
+        """Those that may run jobs in a project."""
+        further = models.Q(allowed_resources__kind="project", allowed_resources__name=project)
+        return self.filter(models.Q(project=project) | further).distinct()
+
+    def of_each_project(self, *columns: str) -> list[tuple[Any, ...]]:
+        """Return (project, *columns) for each project of each team, some twice; one query."""
+        further = self.filter(allowed_resources__kind="project").values_list("allowed_resources__name", *columns)
+        return list(self.values_list("project", *columns).union(further, all=True))
+
+    def owning(self, project: str, column: str) -> set[Any]:
+        """Return a column of the teams whose default project it is, or of those that may use it where there are none.
+
+        What was made in a project outside Trainboard is theirs; one query.
+        """
+        rows = list(self.allowed_in(project).values_list("project", column))
+        return {value for default, value in rows if default == project} or {value for _, value in rows}
 
 
 class Team(models.Model):
@@ -19,6 +43,8 @@ class Team(models.Model):
         help_text="The service account that Vertex AI is called as for this team; empty: Trainboard's own.",
     )  # fmt: skip
     members = models.ManyToManyField(settings.AUTH_USER_MODEL, through="Membership", related_name="teams")
+
+    objects = TeamQuerySet.as_manager()
 
     def __str__(self) -> str:
         return self.name

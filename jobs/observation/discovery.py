@@ -46,7 +46,7 @@ RUNS_INSIDE = {"backingCustomJob": Job.Kind.CUSTOM_JOB, "backingHyperparameterTu
 
 def check_may_adopt(*, project: str, by: User, team: Team | None = None) -> None:
     """Raise NotPermitted for whom may not adopt jobs of `project` into `team`, or into any team when it is None."""
-    teams = Team.objects.filter(project=project)
+    teams = Team.objects.filter(pk__in=Team.objects.owning(project, "pk"))
     teams = teams if team is None else teams.filter(pk=team.pk)
     if not teams.exists():
         no_team, no_project = (

@@ -16,6 +16,7 @@ from jobs import storable, vertex
 from jobs.catalog import REGIONS
 from jobs.connection import account_of, client
 from jobs.models import Job, PersistentResource, Scope, Team
+from jobs.models.team import TeamQuerySet
 from jobs.observation import cadence
 from jobs.observation.guard import guarded
 from jobs.observation.observe import ANOTHER_PROBE, PAGE_TRIES
@@ -61,7 +62,7 @@ def _look(scope: Scope, now: datetime) -> None:
 def watch_resources(now: datetime) -> int:
     """Make sure that the places of all teams are looked at; return how many were not. Two small queries.
 
-    A team's places are its project in its usual region and in those that its policy lists. Regions in which only a job
+    A team's places are its projects in its usual region and in those that its policy lists. Regions in which only a job
     uses a persistent resource are woken with the job, and made sure of by every look at its project.
     """
     watched = set(Scope.objects.filter(kind=KIND, due_at__isnull=False).values_list("project", "region"))
@@ -172,7 +173,7 @@ def _next_poll(scope: Scope, now: datetime) -> datetime | None:
     """Soon while jobs of ours use a resource there, seldom while a team's, never where nobody asks any more."""
     if _jobs_on_resources(scope.project).filter(region=scope.region).exists():
         return now + settings.POLL_INTERVAL
-    is_a_teams = (scope.project, scope.region) in _places_of(Team.objects.filter(project=scope.project))
+    is_a_teams = (scope.project, scope.region) in _places_of(Team.objects.allowed_in(scope.project))
     return now + max(IDLE_PAUSE, settings.POLL_INTERVAL) if is_a_teams else None
 
 
@@ -190,8 +191,8 @@ def _watch_regions_of_jobs(project: str, now: datetime) -> None:
         _wake((project, region), now)
 
 
-def _places_of(teams: QuerySet[Team]) -> set[Place]:
-    rows = teams.values_list("project", "default_region", "policy__regions")
+def _places_of(teams: TeamQuerySet) -> set[Place]:
+    rows = teams.of_each_project("default_region", "policy__regions")
     return {(project, region) for project, usual, listed in rows for region in _regions(usual, listed)}
 
 

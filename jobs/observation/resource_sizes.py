@@ -91,8 +91,8 @@ def _prices(known: KnownResource) -> list[str | None]:
 
 def _creators(scope: Scope, names: set[str]) -> dict[str, int | None]:
     """Return who has created each resource: the team that asked for it here, else the only team of the project."""
-    teams = list(Team.objects.filter(project=scope.project).values_list("pk", flat=True)[:2])
-    found: dict[str, int | None] = dict.fromkeys(names, teams[0] if len(teams) == 1 else None)
+    teams = Team.objects.owning(scope.project, "pk")
+    found: dict[str, int | None] = dict.fromkeys(names, teams.pop() if len(teams) == 1 else None)
     asked = ResourceChange.objects.filter(
         project=scope.project, region=scope.region, resource_id__in=names, action=ResourceChange.Action.CREATE
     ).exclude(outcome=ResourceChange.Outcome.REFUSED)

@@ -36,7 +36,7 @@ ACCEPTED = {
 
 
 def may_change(by: User, team: Team) -> bool:
-    """Tell whether `by` may change the persistent resources of a team's project: approvers and leads."""
+    """Tell whether `by` may change the persistent resources of a team's projects: approvers and leads."""
     return role_of(by, team_id=team.pk) in {Role.APPROVER, Role.LEAD}
 
 
@@ -44,22 +44,25 @@ def ask(
     action: str,
     *,
     team: Team,
+    project: str,
     region: str,
     resource_id: str,
     by: User,
     now: datetime,
     body: Mapping[str, Any] | None = None,
 ) -> ResourceChange | None:
-    """Write down a change of a persistent resource of the team's project; None where one is open already.
+    """Write down a change of a persistent resource in a project of the team; None where one is open already.
 
-    Raises NotPermitted for everybody but the team's approvers and leads.
+    Raises NotPermitted for everybody but the team's approvers and leads, and for other projects.
     """
+    if team.pk not in Team.objects.owning(project, "pk"):
+        raise NotPermitted(_("%(project)s is not a project of %(team)s.") % {"project": project, "team": team})
     if not may_change(by, team):
         raise NotPermitted(_("Only approvers and leads of %(team)s change persistent resources.") % {"team": team})
     try:
         with transaction.atomic():
             return ResourceChange.objects.create(
-                team=team, project=team.project, region=region, resource_id=resource_id, action=action,
+                team=team, project=project, region=region, resource_id=resource_id, action=action,
                 body=dict(body or {}), asked_by=by, asked_at=now, due_at=now,
             )  # fmt: skip
     except IntegrityError:

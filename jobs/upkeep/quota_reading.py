@@ -28,7 +28,7 @@ def read_when_due(now: datetime) -> None:
     watch = Stopwatch(now)
     with guarded(held, now=now):
         result: dict[str, str | int] = {}
-        for project in sorted(set(Team.objects.values_list("project", flat=True)))[:MAX_PROJECTS]:
+        for project in sorted({project for (project,) in Team.objects.of_each_project()})[:MAX_PROJECTS]:
             claims.keep_poll(held, now=watch.now)
             try:
                 result[project] = read_project(platform_client(account_of(project)), project, now=now)

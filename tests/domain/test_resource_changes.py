@@ -28,7 +28,14 @@ def resources(cloud: Cloud, team: Team) -> Resources:
 
 def ask(action: str, cloud: Cloud, team: Team, by: User, body: dict[str, Any] | None = None) -> ResourceChange:
     change = ask_for_change(
-        action, team=team, region="us-central1", resource_id="night-shift", by=by, now=cloud.now, body=body
+        action,
+        team=team,
+        project=team.project,
+        region="us-central1",
+        resource_id="night-shift",
+        by=by,
+        now=cloud.now,
+        body=body,
     )
     assert change is not None
     return change
@@ -100,7 +107,13 @@ class TestChanges:
         ask("reboot", cloud, team, approver)
 
         second = ask_for_change(
-            "delete", team=team, region="us-central1", resource_id="night-shift", by=approver, now=cloud.now
+            "delete",
+            team=team,
+            project=team.project,
+            region="us-central1",
+            resource_id="night-shift",
+            by=approver,
+            now=cloud.now,
         )
         assert second is None
 

@@ -132,7 +132,7 @@ class TestComparing:
 
         assert next(read_rows(lines())).cost == Decimal("0.01")
         assert taken == 1
-        read = add_up(read_rows(lines()), project="vision-research")
+        read = add_up(read_rows(lines()), projects=["vision-research"])
         (sums,) = read.sums.values()
         assert (read.rows, sums.cost) == (20_000, 200)
 
