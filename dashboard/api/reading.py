@@ -19,6 +19,7 @@ from jobs.models import Team
 from jobs.requests.allowed import allowed_of
 from jobs.spec import Finding, Severity, Submission, has_errors
 from jobs.strategies import STRATEGIES
+from jobs.strategies.rules.placeholders import is_open_place
 
 MAX_SECONDS = 366 * 24 * 3600
 MAX_FILES = 50
@@ -181,7 +182,8 @@ def _placed(submission: Submission, team: Team, wanted: str) -> tuple[Submission
     listed = ", ".join(projects[:MAX_NAMED])
     if wanted and wanted not in projects:
         raise field_error("body", "project", f"{team.name} may not use it; its jobs run in {listed}.")
-    project = submission.project or wanted or team.project
+    named = "" if wanted and is_open_place(submission.project) else submission.project
+    project = named or wanted or team.project
     if project not in ([wanted] if wanted else projects):
         message = f"The text names another project; jobs of {team.name} run in {listed}."
         if wanted:

@@ -18,8 +18,8 @@ from jobs.people.members import NotChanged
 from jobs.people.rights import check_is_admin, check_is_lead
 from jobs.spec.cloud_storage import SCHEME, bucket_of, is_bucket
 
-PROJECT = re.compile(r"(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]", re.ASCII)
-"""A project id, with its domain where it has one (cloud.google.com/resource-manager/docs)."""
+PROJECT = re.compile(r"(?=.{6,63}\Z)(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]", re.ASCII)
+"""A project id, with its domain where it has one (cloud.google.com/resource-manager/docs); jobs keep 63 characters."""
 SERVICE_ACCOUNT = re.compile(r"[a-z0-9][a-z0-9-]{0,61}[a-z0-9]@[a-z0-9.-]{1,150}\.gserviceaccount\.com", re.ASCII)
 MAX_ROWS = 100
 """Allowed projects, buckets and service accounts of one team."""

@@ -10,7 +10,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
-from jobs.models import Job, Team
+from jobs.models import AllowedResource, Job, Team
 from jobs.states import JobState
 
 GOOD = """
@@ -236,6 +236,13 @@ class TestSubmit:
                 call_command("jobspec", "submit", good, *arguments)
 
         assert not Job.objects.exists()
+
+    def test_runs_in_a_further_project_of_the_team(self, good: str, owner: User, team: Team) -> None:
+        AllowedResource.objects.create(team=team, kind="project", name="vision-two")
+
+        call_command("jobspec", "submit", good, "--as", "owner", "--project", "vision-two")
+
+        assert Job.objects.get().project == "vision-two"
 
     def test_refuses_another_project_than_the_teams(self, good: str, owner: User) -> None:
         with pytest.raises(CommandError, match="submits to vision-research"):

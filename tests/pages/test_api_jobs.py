@@ -225,6 +225,7 @@ class TestFacts:
         assert found | {"may": set(found["may"])} == {
             "name": "vision",
             "project": "vision-research",
+            "projects": ["vision-research"],
             "default_region": "us-central1",
             "may": {"see", "request", "cancel", "decide"},
         }

@@ -48,6 +48,8 @@ def test_a_team_has_its_projects(api: Caller) -> None:
         (asked(project="vision-research"), "vision-research"),
         (command(SECOND), SECOND),
         (command(SECOND, project=SECOND), SECOND),
+        (command("PROJECT_ID", project=SECOND), SECOND),
+        (command("$PROJECT", project=SECOND), SECOND),
     ],
 )
 def test_a_job_runs_in_the_project_that_is_named(api: Caller, body: dict[str, Any], project: str) -> None:

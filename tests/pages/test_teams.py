@@ -150,6 +150,10 @@ class TestAllowed:
         client, account = signed_in(admin), "train@vision-research.iam.gserviceaccount.com"
 
         client.post(f"/teams/{team.pk}/allowed/", {"kind": "project", "name": "vision-two"})
+        too_long = client.post(
+            f"/teams/{team.pk}/allowed/", {"kind": "project", "name": f"{'x' * 50}.com:vision-three"}
+        )
+        assert too_long.status_code == 422
         client.post(f"/teams/{team.pk}/allowed/", {"kind": "service_account", "name": account})
         client.post(f"/teams/{team.pk}/project/", {"project": "vision-three"})
 

@@ -140,7 +140,7 @@ def factor(chance: random.Random) -> float:
 
 
 def train(expected: float, rate: float, every: float, chance: random.Random) -> tuple[float, int, float]:
-    """Return the billed hours of a run that saves its work `every` so many, its preemptions, and the hours they lost."""
+    """Return the billed hours of a run that saves its work `every` so many, its preemptions, and hours lost."""
     wanted, billed, cuts, lost = expected * factor(chance), 0.0, 0, 0.0
     while (until := chance.expovariate(rate)) < wanted:
         saved = until // every * every
