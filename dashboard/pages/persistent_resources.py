@@ -14,12 +14,13 @@ from dashboard.access import Request, teams_by_own_project, teams_by_project, te
 from dashboard.access.loaders import resources_of
 from dashboard.pages.parts.fragments import page_or_fragment
 from dashboard.queries.persistent_resources import (
+    Counted,
     get_holdings,
     list_changes,
     list_resource_scopes,
     list_resources,
 )
-from jobs import cost, observation, timeline
+from jobs import budgets, cost, observation, timeline
 from jobs.clock import display_now
 from jobs.models import Job, PersistentResource, Scope
 from jobs.prices import recent_book
@@ -74,13 +75,16 @@ class Card:
     may_change: bool
     is_old: bool
     usage: timeline.Usage
-    idle_usd: Decimal | None
-    """What the idle time of its replicas in the period cost; None where no price is known."""
-    bill: timeline.ResourceBill | None
-    """What the period cost, shared out; None where no price is known."""
+    bill: budgets.ResourceCost | None
+    """What the period cost by the sizes that it had, shared out; None where a price is not known."""
     shares: tuple[tuple[Job, Decimal], ...]
-    """The most expensive shares of jobs that the person may see; `rest_usd` are those of all other jobs."""
-    rest_usd: Decimal
+    """The most expensive shares of jobs that the person may see."""
+
+    @property
+    def rest_usd(self) -> Decimal:
+        """The shares of all other jobs."""
+        of_jobs = self.bill.total_usd - self.bill.idle_usd if self.bill is not None else Decimal(0)
+        return of_jobs - sum(usd for _, usd in self.shares)
 
 
 class May(NamedTuple):
@@ -107,7 +111,7 @@ def persistent_resources(request: Request) -> HttpResponse:
     """Show the page; htmx asks for its live part again and again."""
     now = display_now()
     scopes = list_resource_scopes(request.user)
-    observation.want_resources({scope.project for scope in scopes}, now=now)
+    observation.poll_soon(scopes, now=now)
     return page_or_fragment(request, "persistent_resources.html", "live", resources_context(request, scopes, now))
 
 
@@ -115,10 +119,10 @@ def resources_context(request: Request, scopes: list[Scope], now: datetime) -> d
     """Return the cards of one page, what is gone, and the scopes that were polled."""
     rows = resources_of(request.user).filter(Q(gone_at=None) | Q(gone_at__gte=now - GONE_PERIOD))
     listed = list_resources(rows, request.GET.get("page", ""), PAGE_SIZE)
-    held, used = get_holdings(request.user, listed.rows, now - PERIOD, now)
+    held, counted = get_holdings(request.user, listed.rows, now - PERIOD, now)
     book = recent_book(now)
     may = May(teams_by_project(request.user, "request"), teams_by_own_project(request.user, "approve"))
-    cards = [_card(may, holding, book, used[key], now) for key, holding in held.items()]
+    cards = [_card(may, holding, book, counted[key], now) for key, holding in held.items()]
     return {
         "now": now,
         "page": listed.page,
@@ -142,19 +146,18 @@ def _strip(cards: Sequence[Card]) -> Strip:
     return Strip(
         resources=len(cards),
         usd_per_hour=_sum(card.usd_per_hour for card in cards),
-        idle_usd=_sum(card.idle_usd for card in cards),
+        idle_usd=_sum(card.bill.idle_usd if card.bill else None for card in cards),
         used=sum(pool.used for pool in pools),
         size=sum(pool.size for pool in pools),
         waiting=sum(len(card.waiting) + card.hidden_waiting for card in cards),
     )
 
 
-def _card(may: May, held: Holding, book: cost.PriceBook, used: timeline.Usage, now: datetime) -> Card:
+def _card(may: May, held: Holding, book: cost.PriceBook, counted: Counted, now: datetime) -> Card:
     pools = tuple(_pool_row(held, index, book) for index in range(len(held.resource_pools)))
     shown = {job: sum(counts.values()) for job, counts in held.running.items() if _is_shown(job)}
     waiting = [job for job in held.waiting if _is_shown(job)]
-    bill = timeline.resource_bill(used, {pool.index: _replica_usd(pool) for pool in pools}) if pools else None
-    shares = tuple(share for share in bill.shares if _is_shown(share[0]))[:MAX_SHARES] if bill else ()
+    used, paid = counted
     return Card(
         resource=held.resource,
         pools=pools,
@@ -168,18 +171,9 @@ def _card(may: May, held: Holding, book: cost.PriceBook, used: timeline.Usage, n
         may_change=held.resource.project in may.change,
         is_old=now - held.resource.seen_at > MAX_AGE,
         usage=used,
-        idle_usd=bill.idle if bill else None,
-        bill=bill,
-        shares=shares,
-        rest_usd=sum((usd for job, usd in bill.shares if (job, usd) not in shares), Decimal(0)) if bill else Decimal(0),
+        bill=paid if paid.is_known and pools else None,
+        shares=tuple(share for share in paid.shares if _is_shown(share[0]))[:MAX_SHARES],
     )
-
-
-def _replica_usd(pool: PoolRow) -> Decimal | None:
-    """Return what one replica of a pool costs an hour; 0 where it has none."""
-    if pool.usd_per_hour is None:
-        return None
-    return pool.usd_per_hour / pool.size if pool.size else Decimal(0)
 
 
 def _is_shown(job: Job) -> bool:

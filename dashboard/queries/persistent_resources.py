@@ -1,18 +1,19 @@
 """Persistent resources: where they are polled, and which jobs hold how much of them."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.core.paginator import Page, Paginator
-from django.db.models import BooleanField, ExpressionWrapper, F, Q, QuerySet
+from django.db.models import BooleanField, Exists, ExpressionWrapper, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from dashboard.access import in_teams_of, teams_by_project
 from jobs import timeline
-from jobs.models import Job, PersistentResource, ResourceChange, Scope
+from jobs.budgets import ResourceCost, cost_of_resource
+from jobs.models import Job, PersistentResource, ResourceChange, ResourceSize, Scope
 from jobs.models.persistent_resource import PersistentResourceQuerySet
 from jobs.recent import Recent
 from jobs.states import RUNNING, WAITING_AT_VERTEX
@@ -21,6 +22,8 @@ from jobs.timeline import Holding, Usage
 
 Holdings = dict[tuple[str, str, str], Holding]
 """{(project, region, id): who holds how much of the resource}; jobs that the person may not see have is_shown False."""
+Counted = tuple[Usage, ResourceCost]
+"""Who held a resource in a period, and what that cost."""
 COLUMNS = ("display_name", "kind", "project", "region", "state", "strategy", "spec", "team_id")
 CHANGES_SHOWN = timedelta(days=1)
 MAX_CHANGES = 20
@@ -80,8 +83,10 @@ def get_holdings_for(user: User, jobs: Iterable[Job]) -> Holdings:
 
 def get_holdings(
     user: User, resources: Sequence[PersistentResource], since: datetime, now: datetime
-) -> tuple[Holdings, dict[tuple[str, str, str], Usage]]:
-    """Return who holds these persistent resources, and who held each since then; one query, none for no resource.
+) -> tuple[Holdings, dict[tuple[str, str, str], Counted]]:
+    """Return who holds these persistent resources, who held each since then, and what each has cost.
+
+    Two queries, none for no resource. The lanes of `Usage` are those of now, its times those of the sizes that it had.
 
     At most MAX_JOBS jobs are looked at: those that have not ended, then the newest ends; they are annotated with
     whether the person may see them.
@@ -97,7 +102,31 @@ def get_holdings(
     ran_on: dict[tuple[str, str, str], list[Job]] = {key: [] for key in held}
     for job in sorted((job for job in jobs if job.started_at), key=lambda job: (job.started_at, job.pk), reverse=True):
         ran_on.get((job.project, job.region, timeline.resource_id_of(job)), []).append(job)
-    return held, {key: timeline.usage(holding, ran_on[key], since, now) for key, holding in held.items()}
+    sizes = _list_sizes(resources, since)
+    counted = {}
+    for key, holding in held.items():
+        usage = timeline.usage(holding, ran_on[key], since, now)
+        cost = cost_of_resource(sizes.get(key, ()), ran_on[key], since, now)
+        counted[key] = replace(usage, held=cost.held, idle=cost.idle_time), cost
+    return held, counted
+
+
+def _list_sizes(
+    resources: Sequence[PersistentResource], since: datetime
+) -> dict[tuple[str, str, str], list[ResourceSize]]:
+    """Return the sizes that resources have had since then, with the one that counted by then, in their order."""
+    place = {name: OuterRef(name) for name in ("project", "region", "resource_id")}
+    later = ResourceSize.objects.filter(**place, pk__gt=OuterRef("pk"), at__lte=since)
+    found: dict[tuple[str, str, str], list[ResourceSize]] = {
+        (row.project, row.region, row.resource_id): [] for row in resources
+    }
+    rows = ResourceSize.objects.filter(
+        ~Exists(later), project__in={row.project for row in resources}, region__in={row.region for row in resources},
+        resource_id__in={row.resource_id for row in resources},
+    )  # fmt: skip
+    for size in rows.order_by("pk") if found else ():
+        found.get((size.project, size.region, size.resource_id), []).append(size)
+    return found
 
 
 def _order_on(job: Job) -> tuple[bool, datetime | None, UUID]:

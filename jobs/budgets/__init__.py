@@ -5,15 +5,18 @@ from jobs.budgets.groups import month_of
 from jobs.budgets.left import left_for_job, left_for_submission, left_of, with_sums
 from jobs.budgets.record import cents_by_month, lock_teams, record_spend
 from jobs.budgets.reserve import check_and_reserve, hold_budgets, reserve
+from jobs.budgets.resource_cost import ResourceCost, cost_of_resource
 from jobs.budgets.settings import BudgetValues, change_budget, close_budget, create_budget
 from jobs.budgets.watch import record_all, watch_budgets
 
 __all__ = [
     "BudgetValues",
+    "ResourceCost",
     "cents_by_month",
     "change_budget",
     "check_and_reserve",
     "close_budget",
+    "cost_of_resource",
     "create_budget",
     "find_drift",
     "hold_budgets",

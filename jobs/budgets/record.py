@@ -5,7 +5,7 @@ was cut short or done twice changes nothing.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 from uuid import UUID
@@ -97,18 +97,23 @@ def _commitments(before: Iterable[Spent], after: Iterable[Spent]) -> Sums:
 def _months(before: Iterable[Spent], after: Iterable[Spent]) -> Sums:
     sums: Sums = {}
     for sign, row in _signed(before, after):
-        for month, cents in cents_by_month(row).items():
-            for dimension, value in row.groups:
-                counted = sums.setdefault((row.team_id, month, dimension, value), Counter())
-                counted["cents"] += sign * cents
-                counted["jobs"] += sign * row.jobs
+        for groups, days in row.parts:
+            for month, cents in _by_month(days).items():
+                for dimension, value in groups:
+                    counted = sums.setdefault((row.team_id, month, dimension, value), Counter())
+                    counted["cents"] += sign * cents
+                    counted["jobs"] += sign * row.jobs
     return sums
 
 
 def cents_by_month(row: Spent) -> Counter[date]:
     """Return {first day of a month: US cents} of what a job or a persistent resource cost."""
+    return _by_month(row.days)
+
+
+def _by_month(days: Mapping[str, int]) -> Counter[date]:
     months: Counter[date] = Counter()
-    for day, cents in row.days.items():
+    for day, cents in days.items():
         months[month_of(date.fromisoformat(day))] += cents
     return months
 

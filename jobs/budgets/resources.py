@@ -4,24 +4,24 @@ The bill is that of `timeline.resource_bill` for each stretch of one size. The l
 minutes, because the end of a job may be learned late; what was counted before them stays.
 """
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta
-from decimal import Decimal
+from typing import Any
 
 from django.db import transaction
 from django.db.models import F, Q
 
 from jobs import timeline
+from jobs.budgets.groups import Group, groups_of_job, month_of
 from jobs.budgets.record import add_sums, lock_teams, sums_of
-from jobs.models import Job, PersistentResource, ResourceSize, ResourceSpend
+from jobs.budgets.resource_cost import DAY, ResourceCost, cost_of_resource
+from jobs.models import Dimension, Job, PersistentResource, ResourceChange, ResourceSize, ResourceSpend
 from jobs.strategies.persistent import STRATEGY
 
 INTERVAL = timedelta(minutes=5)
 """Between two looks at what a resource has cost."""
 SETTLED_WITHIN = timedelta(hours=1)
 """How long after a resource is gone its bill is counted anew."""
-DAY = timedelta(days=1)
 AGAIN_DAYS = 1
 """Whole days before the last count that are counted again."""
 MAX_DAYS = 400
@@ -42,28 +42,28 @@ def watch_resources(now: datetime) -> int:
 def record_resource(resource: PersistentResource, now: datetime) -> bool:
     """Record what a resource has cost until now; False where another worker has meanwhile."""
     place = {"project": resource.project, "region": resource.region, "resource_id": resource.resource_id}
-    since = _count_from(resource, now)
-    cents = _cents_by_day(
-        list(ResourceSize.objects.filter(**place).order_by("pk")), _list_jobs(resource, since), since, now
-    )
     paid = ResourceSpend.objects.filter(**place)
+    since = _count_from(resource, now)
+    if paid.filter(of_groups=None).exists():  # counted before persons and labels were: the month so far is counted anew
+        since = min(since, datetime.combine(month_of(now), time(), UTC))
+    sizes = list(ResourceSize.objects.filter(**place).order_by("pk"))
+    counted = _rows(cost_of_resource(sizes, _list_jobs(resource, since), since, now, _creators(resource, sizes)))
     with transaction.atomic():
-        lock_teams({team for team, _ in cents} | set(paid.values_list("team_id", flat=True)))
+        lock_teams({team for team, _ in counted} | set(paid.values_list("team_id", flat=True)))
         held = PersistentResource.objects.select_for_update(no_key=True).filter(pk=resource.pk)
         if not held.filter(billed_until=resource.billed_until).exists():
             return False
         before = {(row.team_id, row.is_idle): row for row in paid}
         after = [
-            ResourceSpend(
-                **place, team_id=team, is_idle=is_idle,
-                days=_kept(before.get((team, is_idle)), since) | cents.get((team, is_idle), {}),
-            )
-            for team, is_idle in sorted(before.keys() | cents.keys())
-        ]  # fmt: skip
+            ResourceSpend(**place, team_id=key[0], is_idle=key[1], **_merged(before.get(key), counted.get(key), since))
+            for key in sorted(before.keys() | counted.keys())
+        ]
         for model, sums in sums_of(before.values(), after).items():
             add_sums(model, sums)
         key = ["team", "project", "region", "resource_id", "is_idle"]
-        ResourceSpend.objects.bulk_create(after, update_conflicts=True, unique_fields=key, update_fields=["days"])
+        ResourceSpend.objects.bulk_create(
+            after, update_conflicts=True, unique_fields=key, update_fields=["days", "of_groups"]
+        )
         held.update(billed_until=now)
     return True
 
@@ -83,51 +83,53 @@ def _list_jobs(resource: PersistentResource, since: datetime) -> list[Job]:
     return [job for job in rows if timeline.resource_id_of(job) == resource.resource_id]
 
 
-def _kept(before: ResourceSpend | None, since: datetime) -> dict[str, int]:
-    """Return the days that are not counted again."""
-    days: dict[str, int] = before.days if before is not None else {}
-    return {day: cents for day, cents in days.items() if day < since.date().isoformat()}
-
-
-def _cents_by_day(
-    sizes: Sequence[ResourceSize], jobs: Sequence[Job], since: datetime, now: datetime
-) -> dict[Key, dict[str, int]]:
-    """Return what each team owes for each day; the cents of a day are rounded once. Nothing where no price is known."""
-    usd: dict[tuple[int, bool, date], Decimal] = defaultdict(Decimal)
-    for size, start, end in _stretches(sizes, since, now):
-        bill = _bill(size, jobs, start, end)
-        for job, share in bill.shares if bill is not None else ():
-            usd[job.team_id, False, start.date()] += share
-        if bill is not None and size.team_id is not None:
-            usd[size.team_id, True, start.date()] += bill.idle
-    found: dict[Key, dict[str, int]] = {}
-    for (team, is_idle, day), amount in sorted(usd.items()):
-        if cents := timeline.to_cents(amount):
-            found.setdefault((team, is_idle), {})[day.isoformat()] = cents
+def _creators(resource: PersistentResource, sizes: Sequence[ResourceSize]) -> dict[int, int]:
+    """Return who has asked here for the resource of each size, by its key; nobody where it was made elsewhere."""
+    asked = list(
+        ResourceChange.objects.filter(
+            project=resource.project, region=resource.region, resource_id=resource.resource_id,
+            action=ResourceChange.Action.CREATE,
+        ).exclude(outcome=ResourceChange.Outcome.REFUSED).order_by("asked_at", "pk")
+    )  # fmt: skip
+    found = {}
+    for size in sizes:
+        before = [each for each in asked if each.asked_at <= size.recorded_at and each.team_id == size.team_id]
+        if before:
+            found[size.pk] = before[-1].asked_by_id
     return found
 
 
-def _stretches(
-    sizes: Sequence[ResourceSize], since: datetime, now: datetime
-) -> Iterator[tuple[ResourceSize, datetime, datetime]]:
-    """Yield each stretch of one size and one day (UTC) in which the resource was up."""
-    for place, size in enumerate(sizes):
-        following = sizes[place + 1].at if place + 1 < len(sizes) else now
-        start, end = max(size.at.astimezone(UTC), since), min(following, now)
-        while size.is_up and start < end:
-            midnight = datetime.combine(start.date() + DAY, time(), UTC)
-            yield size, start, min(midnight, end)
-            start = midnight
+def _rows(cost: ResourceCost) -> dict[Key, ResourceSpend]:
+    """Return what each team has paid: by day, and by day for each person and label."""
+    rows: dict[Key, ResourceSpend] = {}
+    for (job, day), cents in cost.of_jobs.items():
+        groups = [group for group in groups_of_job(job) if group[0] in (Dimension.PERSON, Dimension.LABEL)]
+        _add(rows, (job.team_id, False), groups, day, cents)
+    for ((team, person), day), cents in cost.of_idle.items():
+        if team is not None:
+            _add(rows, (team, True), [(str(Dimension.PERSON), str(person))] if person is not None else [], day, cents)
+    return rows
 
 
-def _bill(size: ResourceSize, jobs: Sequence[Job], start: datetime, end: datetime) -> timeline.ResourceBill | None:
-    """Return the bill of a stretch, None where no price is known."""
-    row = PersistentResource(
-        project=size.project,
-        region=size.region,
-        resource_id=size.resource_id,
-        body={"resourcePools": size.resource_pools},
-    )
-    holding = timeline.Holding(row, timeline.known_resource(row))
-    prices = {pool: None if usd is None else Decimal(usd) for pool, usd in enumerate(size.replica_usd)}
-    return timeline.resource_bill(timeline.usage(holding, jobs, start, end), prices)
+def _add(rows: dict[Key, ResourceSpend], key: Key, groups: Sequence[Group], day: date, cents: int) -> None:
+    if not cents:
+        return
+    row = rows.setdefault(key, ResourceSpend(team_id=key[0], is_idle=key[1], days={}, of_groups={}))
+    row.days[day.isoformat()] = row.days.get(day.isoformat(), 0) + cents
+    assert row.of_groups is not None
+    for dimension, value in groups:
+        days = row.of_groups.setdefault(dimension, {}).setdefault(value, {})
+        days[day.isoformat()] = days.get(day.isoformat(), 0) + cents
+
+
+def _merged(before: ResourceSpend | None, counted: ResourceSpend | None, since: datetime) -> dict[str, Any]:
+    """Return the columns of a row: days before `since` as they were, the others as they were counted now."""
+    old, new = (before or ResourceSpend(of_groups={})), (counted or ResourceSpend(of_groups={}))
+    groups: dict[str, dict[str, dict[str, int]]] = {}
+    for kept, source in ((True, old), (False, new)):
+        for dimension, value, days in source.list_groups():
+            part = {day: cents for day, cents in days.items() if not kept or day < since.date().isoformat()}
+            if part:
+                groups.setdefault(dimension, {}).setdefault(value, {}).update(part)
+    days = {day: cents for day, cents in old.days.items() if day < since.date().isoformat()}
+    return {"days": days | new.days, "of_groups": groups}

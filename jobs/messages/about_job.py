@@ -105,6 +105,8 @@ def _why(message: Message, job: Job) -> str:
     if message.kind in ASKS:
         approval = Approval.objects.filter(job=job.pk).first()
         found = [str(each.get("message", "")) for each in approval.findings] if approval is not None else []
+        if message.kind == Kind.APPROVAL_REMINDER and message.event is not None:
+            found = [message.event.message, *found]  # how long it has waited, and for whom
         if found:
             return " ".join(dict.fromkeys(found))
     if message.detail.get("text"):

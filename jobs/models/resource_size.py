@@ -47,6 +47,9 @@ class ResourceSpend(models.Model):
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+", db_index=False)
     is_idle = models.BooleanField(help_text="For replicas that no job held; else for those that its jobs held.")
     days = models.JSONField(default=dict, help_text="{day: US cents}, UTC.")
+    of_groups = models.JSONField(
+        null=True, help_text="{Dimension: {value: {day: US cents}}} of persons and labels; null: was not counted."
+    )
 
     committed_cents: ClassVar[int] = 0
     jobs: ClassVar[int] = 0
@@ -67,3 +70,13 @@ class ResourceSpend(models.Model):
         """Pairs of a Dimension and a value, to which it adds."""
         found = [(str(Dimension.ALL), ""), (str(Dimension.STRATEGY), "persistent")]
         return [*found, (str(Dimension.RESOURCE), f"{self.resource_id} in {self.region}")] if self.is_idle else found
+
+    @property
+    def parts(self) -> list[tuple[list[tuple[str, str]], dict[str, int]]]:
+        """Groups, each with what was spent in it by day."""
+        return [(self.groups, self.days), *(([(name, value)], days) for name, value, days in self.list_groups())]
+
+    def list_groups(self) -> list[tuple[str, str, dict[str, int]]]:
+        """Return each person and label with what was spent by day."""
+        kept: dict[str, dict[str, dict[str, int]]] = self.of_groups or {}
+        return [(name, value, days) for name, values in kept.items() for value, days in values.items()]

@@ -45,6 +45,11 @@ class JobSpend(models.Model):
     def __str__(self) -> str:
         return f"spending of job {self.job_id}"
 
+    @property
+    def parts(self) -> list[tuple[list[tuple[str, str]], dict[str, int]]]:
+        """Groups, each with what was spent in it by day."""
+        return [(self.groups, self.days)]
+
 
 class Group(models.Model):
     """The columns that name a group of a team's jobs."""

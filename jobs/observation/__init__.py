@@ -3,7 +3,7 @@
 from jobs.observation.adopt import adopt, submission_in
 from jobs.observation.discovery import discover, hint_of, request_discovery
 from jobs.observation.feeds import read_feed, want_log
-from jobs.observation.persistent_resources import want_resources, watch_resources
+from jobs.observation.persistent_resources import poll_soon, want_resources, watch_resources
 from jobs.observation.watched import ERROR_WINDOW
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "adopt",
     "discover",
     "hint_of",
+    "poll_soon",
     "read_feed",
     "request_discovery",
     "submission_in",

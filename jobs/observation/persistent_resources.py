@@ -4,7 +4,7 @@ Their list knows no filter and no mask and is short: one call tells everything. 
 hold is gone; its row stays. Whatever fails is written on the scope, and the rows stay as they were.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -83,7 +83,12 @@ def want_resources(projects: Collection[str], *, region: str = "", now: datetime
     if region in REGIONS and not rows:
         for project in projects:
             _wake((project, region), now)
-    for row in rows:
+    poll_soon(rows, now=now)
+
+
+def poll_soon(scopes: Iterable[Scope], *, now: datetime) -> None:
+    """Poll these scopes soon, which were read just now; as `want_resources`, without another query."""
+    for row in scopes:
         if _may_poll_again(row, now):  # and still may when it is written
             Scope.objects.filter(pk=row.pk, due_at=row.due_at, failures=0).update(due_at=now)
 

@@ -16,7 +16,7 @@ from jobs.strategies import KnownResource
 
 BILLED = frozenset({"RUNNING", "UPDATING", "REBOOTING"})
 """PersistentResource.State with machines. Vertex AI bills while it is RUNNING (persistent-resource-overview); that an
-update or a reboot is billed as well is our reading, because the machines stay."""
+update or a reboot is billed as well is an assumption, because the machines stay: no source says anything of it."""
 
 
 def record_sizes(scope: Scope, rows: Iterable[PersistentResource], missing: Sequence[str], now: datetime) -> None:

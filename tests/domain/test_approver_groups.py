@@ -8,7 +8,8 @@ from django.contrib.auth.models import User
 
 from jobs import requests, steps
 from jobs.errors import NotPermitted
-from jobs.models import Approval, AskedGroup, Deputy, Job, Membership, PolicyVersion, Team, Vote
+from jobs.messages.about_job import parts_of
+from jobs.models import Approval, AskedGroup, Deputy, Job, Membership, Message, PolicyVersion, Team, Vote
 from jobs.policy_rules import Rule
 from jobs.requests.deciders import Decider
 from jobs.requests.policy_versions import Terms, load_policy, save_policy
@@ -132,6 +133,10 @@ class TestVotes:
             "It has waited 4 hours for an approval: 1 lead and 1 of sam, zoe still needed.",
             "It has waited 8 hours for an approval: 1 of sam, zoe still needed.",
         ]
+        reminder = Message.objects.filter(kind=Message.Kind.APPROVAL_REMINDER).order_by("pk").last()
+        assert reminder is not None
+        why = parts_of(reminder, clock.now).lines[0]
+        assert why.startswith(f"{messages[1]} It is expected to cost")
         assert watch_approvals(clock.forward(hours=2)) == 1
         assert state() == "withdrawn"
 

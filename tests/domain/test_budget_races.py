@@ -1,21 +1,24 @@
 """Requests and approvals that arrive together never pass a budget that stops jobs."""
 
 from collections import Counter
+from datetime import datetime
 from decimal import Decimal
 
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
 
-from jobs import budgets, requests
+from jobs import budgets, requests, transitions
 from jobs.budget import Passing
 from jobs.budgets import BudgetValues
+from jobs.budgets.resources import record_resource
 from jobs.errors import NotAllowed
-from jobs.models import Budget, Committed, Job, JobSpend, Team
+from jobs.models import Budget, Committed, Job, JobSpend, MonthSpend, PersistentResource, ResourceSpend, Team
 from tests.conftest import person
 from tests.domain.conftest import RequestJob
 from tests.domain.test_concurrency import WORKERS, together
 from tests.support.clock import Clock
+from tests.support.resources import sized
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
 ROUNDS = 250 if connection.vendor == "postgresql" else 10
@@ -77,3 +80,25 @@ def set_budget(team: Team, lead: User, usd: Decimal, clock: Clock) -> Budget:
 
 def committed(team: Team) -> Decimal:
     return Decimal(Committed.objects.get(team=team, dimension="").cents) / 100
+
+
+def test_workers_that_bill_a_resource_at_once_add_its_cost_once(
+    request_job: RequestJob, team: Team, owner: User, clock: Clock
+) -> None:
+    """While jobs are requested against the budget of the person whose job holds the resource."""
+    sized(replicas=2, now=clock.now)
+    job = request_job(resource="night-shift")
+    for state, columns in (("submitting", {}), ("running", {"remote_name": "on-it"})):
+        transitions.transition(job, state, now=clock.now, message="It goes on.", **columns)
+    for number in range(5):
+        row, now = PersistentResource.objects.get(), clock.forward(minutes=31)
+
+        def bill(which: int, row: PersistentResource = row, now: datetime = now, number: int = number) -> bool:
+            return record_resource(row, now) if which % 2 else attempt(request_job, f"race-{number}-{which}")
+
+        together(bill)
+
+    person_ = MonthSpend.objects.get(team=team, dimension="person", value=str(owner.pk))
+    (held,) = ResourceSpend.objects.filter(is_idle=False)
+    assert person_.cents == sum(held.days.values()) > 0
+    assert list(budgets.find_drift()) == []

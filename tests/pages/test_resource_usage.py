@@ -13,7 +13,7 @@ from jobs.models import Job, Membership, PersistentResource, Team
 from tests.conftest import person
 from tests.pages.conftest import MakeJob, SignIn, text_of
 from tests.support.clock import Clock
-from tests.support.resources import seen
+from tests.support.resources import seen, sized
 
 
 def usage_of(row: PersistentResource, clock: Clock, hours: int = 24) -> timeline.Usage:
@@ -74,9 +74,10 @@ class TestUsage:
 
 class TestPage:
     def test_shows_who_held_what_and_what_was_idle(self, make_job: MakeJob, engineer: Client, clock: Clock) -> None:
+        began = clock.now
         make_job("running", resource="night-shift", name="resnet")
-        clock.forward(hours=12)
-        seen(replicas=2, used=1, now=clock.now)
+        clock.forward(seconds=(began + timedelta(hours=12) - clock.now).total_seconds())
+        sized(replicas=2, used=1, now=clock.now, body={"startTime": (began - timedelta(hours=12)).isoformat()})
 
         page = engineer.get("/persistent-resources/")
         text = text_of(page)
@@ -152,9 +153,9 @@ class TestBill:
         self, make_job: MakeJob, clock: Clock, team: Team, other_team: Team, stranger: User, signed_in: SignIn
     ) -> None:
         Team.objects.filter(pk=other_team.pk).update(project=team.project)
+        sized(replicas=2, now=clock.now)
         job = make_job("running", resource="night-shift", name="secret-plan")
         clock.forward(hours=6)
-        seen(replicas=2, now=clock.now)
 
         own = text_of(signed_in(job.owner).get("/persistent-resources/"))
         others = text_of(signed_in(stranger).get("/persistent-resources/"))

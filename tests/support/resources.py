@@ -6,7 +6,8 @@ from datetime import datetime
 from typing import Any
 
 from emulator.testing import Running
-from jobs.models import PersistentResource
+from jobs.models import PersistentResource, Scope
+from jobs.observation.resource_sizes import record_sizes
 from tests.support import samples
 
 DISK = {"bootDiskType": "pd-ssd", "bootDiskSizeGb": 100}
@@ -63,4 +64,12 @@ def seen(
         region=columns.pop("region"),
         defaults=columns | {"body": body, "seen_at": now},
     )
+    return row
+
+
+def sized(name: str = "night-shift", *, now: datetime, **changes: Any) -> PersistentResource:
+    """Write the row of a resource as `seen`, and the size that it has from then on, as a poll does."""
+    row = seen(name, now=now, **changes)
+    scope = Scope(kind="persistent_resource", project=row.project, region=row.region)
+    record_sizes(scope, [row], [], now)
     return row

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0051_approver_groups'),
+        ('jobs', '0052_resource_spend_groups'),
     ]
 
     operations = [

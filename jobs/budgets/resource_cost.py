@@ -1,0 +1,127 @@
+"""What a persistent resource has cost on each day, by the sizes that were seen of it. Asks no database.
+
+The spend of teams and the page of persistent resources rest on it, so that both say the same.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from typing import TypeVar
+
+from jobs import timeline
+from jobs.models import Job, PersistentResource, ResourceSize
+
+DAY = timedelta(days=1)
+Payer = tuple[int | None, int | None]
+"""The team that pays for what stood idle and the person in it who has created the resource; None: unknown."""
+K = TypeVar("K")
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceCost:
+    """US cents by day (UTC): of what each job held, and of what stood idle. `is_known`: every price was.
+
+    A day's cents of the jobs of one team add up to those of their sum, which is rounded once; so do those of what
+    stood idle. `held` and `idle_time` are times of replicas, by the index of their resource pool.
+    """
+
+    of_jobs: Mapping[tuple[Job, date], int]
+    of_idle: Mapping[tuple[Payer, date], int]
+    is_known: bool
+    held: Mapping[int, timedelta] = field(default_factory=dict)
+    idle_time: Mapping[int, timedelta] = field(default_factory=dict)
+
+    @property
+    def shares(self) -> list[tuple[Job, Decimal]]:
+        """US dollars of each job, most expensive first."""
+        cents: dict[Job, int] = defaultdict(int)
+        for (job, _), count in self.of_jobs.items():
+            cents[job] += count
+        ordered = sorted(cents.items(), key=lambda share: (-share[1], str(share[0].pk)))
+        return [(job, Decimal(count) / 100) for job, count in ordered if count]
+
+    @property
+    def idle_usd(self) -> Decimal:
+        """US dollars of what stood idle."""
+        return Decimal(sum(self.of_idle.values())) / 100
+
+    @property
+    def total_usd(self) -> Decimal:
+        """US dollars of the whole bill."""
+        return self.idle_usd + Decimal(sum(self.of_jobs.values())) / 100
+
+
+def cost_of_resource(
+    sizes: Sequence[ResourceSize],
+    jobs: Iterable[Job],
+    since: datetime,
+    now: datetime,
+    creators: Mapping[int, int] | None = None,
+) -> ResourceCost:
+    """Return what a resource cost between two moments; `sizes` are its rows in their order, `jobs` ran on it.
+
+    `creators` says who has created the resource, by the key of a size. A stretch without a known price costs nothing.
+    """
+    jobs = sorted(jobs, key=lambda job: (job.started_at or now, job.pk))
+    of_jobs: dict[tuple[date, int | None], dict[Job, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
+    of_idle: dict[tuple[date, int | None], dict[Payer, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
+    held: dict[int, timedelta] = defaultdict(timedelta)
+    idle_time: dict[int, timedelta] = defaultdict(timedelta)
+    is_known = True
+    for size, start, end in _stretches(sizes, since, now):
+        usage = timeline.usage(_holding(size), jobs, start, end)
+        _add(held, usage.held)
+        _add(idle_time, usage.idle)
+        prices = {pool: None if usd is None else Decimal(usd) for pool, usd in enumerate(size.replica_usd)}
+        if (bill := timeline.resource_bill(usage, prices)) is None:
+            is_known = False
+            continue
+        for job, usd in bill.shares:
+            of_jobs[start.date(), job.team_id][job] += usd
+        of_idle[start.date(), size.team_id][size.team_id, (creators or {}).get(size.pk)] += bill.idle
+    order = {job: at for at, job in enumerate(jobs)}
+    ordered = {key: dict(sorted(usd.items(), key=lambda share: order[share[0]])) for key, usd in of_jobs.items()}
+    return ResourceCost(_by_day(ordered), _by_day(of_idle), is_known, held, idle_time)
+
+
+def _stretches(
+    sizes: Sequence[ResourceSize], since: datetime, now: datetime
+) -> Iterator[tuple[ResourceSize, datetime, datetime]]:
+    """Yield each stretch of one size and one day (UTC) in which the resource was up."""
+    for place, size in enumerate(sizes):
+        following = sizes[place + 1].at if place + 1 < len(sizes) else now
+        start, end = max(size.at.astimezone(UTC), since.astimezone(UTC)), min(following, now)
+        while size.is_up and start < end:
+            midnight = datetime.combine(start.date() + DAY, time(), UTC)
+            yield size, start, min(midnight, end)
+            start = midnight
+
+
+def _holding(size: ResourceSize) -> timeline.Holding:
+    row = PersistentResource(
+        project=size.project,
+        region=size.region,
+        resource_id=size.resource_id,
+        body={"resourcePools": size.resource_pools},
+    )
+    return timeline.Holding(row, timeline.known_resource(row))
+
+
+def _add(sums: dict[int, timedelta], times: Mapping[int, timedelta]) -> None:
+    for pool, spent in times.items():
+        sums[pool] += spent
+
+
+def _by_day(usd: Mapping[tuple[date, int | None], Mapping[K, Decimal]]) -> dict[tuple[K, date], int]:
+    """Return whole cents of each part of a day's sum, in the order of the parts; they add up to the rounded sum."""
+    found: dict[tuple[K, date], int] = defaultdict(int)
+    for (day, _), parts in sorted(usd.items(), key=lambda each: (each[0][0], each[0][1] or 0)):
+        total, counted = Decimal(0), 0
+        for part, amount in parts.items():
+            total += amount
+            cents = timeline.to_cents(total)
+            found[part, day] += cents - counted
+            counted = cents
+    return found
