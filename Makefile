@@ -27,7 +27,7 @@ test-postgres: .venv/dev.stamp machine
 	TRAINBOARD_TEST_POSTGRES=1 $(BIN)/pytest -q -n 2 -m "not browser and not truth" tests/domain tests/pages
 
 test-journeys: .venv/dev.stamp machine
-	DATABASE_URL= $(BIN)/pytest -q -n 2 --dist loadfile -m "stack or browser"
+	DATABASE_URL= $(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "stack or browser"
 
 chaos: .venv/dev.stamp machine ## a thousand submissions while everything is killed at random; about ten minutes
 	DATABASE_URL= $(BIN)/pytest -q -s -m chaos tests/journeys
