@@ -58,6 +58,7 @@ PAGES_OF_ADMINS = {
     "channels": "/messages/channels/",
     "undelivered": "/messages/undelivered/",
     "audit": "/audit/",
+    "components": "/components/",
     "doctor": "/doctor/",
     "budget-new": "/budgets/new/1/",
     "billing": "/spend/billing/1/",

@@ -23,7 +23,8 @@ REFUSALS = frozenset(
 )
 """Exceptions whose words a page shows."""
 SHOW_PAGES = ("dashboard/pages", "dashboard/forms", "dashboard/drawing")
-FOR_PROGRAMS = frozenset({"dashboard/pages/metrics.py", "dashboard/pages/health.py"})
+FOR_PROGRAMS = frozenset({"dashboard/pages/metrics.py", "dashboard/pages/health.py", "dashboard/pages/components.py"})
+"""What programs read, and the sample values of the page for people who build pages."""
 NEVER_SHOWN = frozenset(
     {"Http404", "HttpResponseBadRequest", "BadRequest", "ValueError", "AssertionError", "log", "record_sign_in_event"}
 )

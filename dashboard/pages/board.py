@@ -15,8 +15,9 @@ from django.utils.translation import gettext_lazy as _
 
 from dashboard.access import Request, jobs_of, teams_of, teams_where
 from dashboard.drawing.marks import strategy_label
-from dashboard.drawing.scale import axis
+from dashboard.drawing.scale import Scale, axis
 from dashboard.drawing.track import board_scale
+from dashboard.pages.parts.board_axis import AXES, HOURS_HEADER, hours_for
 from dashboard.pages.parts.board_rows import (
     GROUPINGS,
     HEADINGS,
@@ -48,8 +49,6 @@ from jobs.states import FINISHED
 
 PAGE_SIZE = 50
 JUST_ENDED = timedelta(hours=24)
-AXES = {"4": timedelta(hours=4), "16": timedelta(hours=16), "48": timedelta(hours=48), "168": timedelta(days=7)}
-"""Hours that the time axis may cover, from the address."""
 NEAR_NOW = 30.0
 """Percent of the narrow column within which an hour leaves its place to the word "now"."""
 COLUMNS = {"machines": _("machines"), "times": _("times"), "restarts": _("restarts")}
@@ -68,6 +67,7 @@ class Asked:
     group: str
     sort: str
     hours: str
+    """A key of AXES, "" where the axis follows the jobs."""
     hidden: frozenset[str]
     page: str
 
@@ -83,7 +83,7 @@ class Asked:
             needs_me=query.get("view") == "needs-me",
             group=group if group in GROUPINGS else "state",
             sort=sort if sort in SORTS else "when",
-            hours=hours if hours in AXES else "16",
+            hours=hours if hours in AXES else "",
             hidden=frozenset(query.getlist("hide")) & COLUMNS.keys(),
             page=query.get("page", ""),
         )
@@ -115,13 +115,12 @@ def board_context(request: Request, asked: Asked, now: datetime, listed: list[Jo
     jobs = jobs_on_board(request.user, asked.who)
     everything = _list(jobs, asked, now) if listed is None else listed
     reruns = reruns_of(everything)
-    chosen = [job for job in everything if getattr(job, "is_found", True)]
-    chosen = [job for job in chosen if needs(job, viewer, reruns)] if asked.needs_me else chosen
-    page = _page(chosen, asked, viewer, reruns, now)
+    found = (job for job in everything if getattr(job, "is_found", True))
+    page = _page([job for job in found if not asked.needs_me or needs(job, viewer, reruns)], asked, viewer, reruns, now)
     shown = [job for _, job in page.object_list]
     silent = list_silent(shown, timezone.now())
-    shows_team = asked.who == "all" and len(teams_of(request.user)) > 1
-    look = RowLook(viewer, board_scale(now, AXES[asked.hours]), asked.hidden, shows_team)
+    hours = asked.hours or hours_for(everything, now, request.headers.get(HOURS_HEADER, ""))
+    look = _look(request, asked, viewer, board_scale(now, AXES[hours]))
     rows, changes = _rows(request, shown, look, silent, billed_since(everything, day_of(now)))
     return {
         "now": now,
@@ -130,10 +129,16 @@ def board_context(request: Request, asked: Asked, now: datetime, listed: list[Jo
         "page": page,
         "groups": _in_groups(page.object_list, rows),
         "axis": axis(look.scale, NEAR_NOW),
+        "hours": hours,
         "silent": silent,
         "is_quiet": all(job.is_finished for job in everything),
         "has_jobs": bool(everything) or jobs.exists(),
     }
+
+
+def _look(request: Request, asked: Asked, viewer: Viewer, scale: Scale) -> RowLook:
+    shows_team = asked.who == "all" and len(teams_of(request.user)) > 1
+    return RowLook(viewer, scale, asked.hidden, shows_team)
 
 
 def _rows(

@@ -113,6 +113,7 @@ ACCESS = {
     "policy": Access(SIGNED_IN, LEAD),
     "deputies": Access(SIGNED_IN, SIGNED_IN),
     "deputy-end": Access(NO_ONE, SIGNED_IN, may_miss=True),
+    "components": Access(ADMIN, is_hidden=True),
     "doctor": Access(ADMIN, is_hidden=True),
     "doctor-examine": Access(NO_ONE, ADMIN, is_hidden=True),
     "messages": Access(),
