@@ -1,6 +1,6 @@
-"""Schedules of the caller's teams: list, make, pause, resume, run and delete them."""
+"""Schedules of the caller's teams: list, make, change, pause, resume, run and delete them."""
 
-from datetime import date, datetime
+from datetime import date
 from http import HTTPStatus
 from uuid import UUID
 
@@ -16,6 +16,7 @@ from dashboard.api.problems import Problem, field_error
 from dashboard.api.reading import JobRequest
 from dashboard.api.records import job_shape
 from dashboard.api.repeating import KeyHeader
+from dashboard.api.schedule_shapes import RunShape, ScheduleDetail, ScheduleShape, shape_of
 from dashboard.api.shapes import Requested
 from dashboard.api.tokens import READ, SUBMIT
 from dashboard.queries.schedules import list_runs
@@ -30,39 +31,6 @@ from jobs.states import JobState
 
 router = Router(tags=["schedules"])
 MAX_LISTED = 500
-
-
-class ScheduleShape(Schema):
-    """A schedule; `next_at` is null while it is paused and after its last day."""
-
-    id: UUID
-    name: str
-    team: str
-    owner: str
-    project: str
-    region: str
-    cron: str
-    time_zone: str
-    is_enabled: bool
-    paused_because: str
-    allows_overlap: bool
-    last_day: date | None
-    next_at: datetime | None
-
-
-class RunShape(Schema):
-    """What became of one due moment: requested, refused, skipped, missed or not_permitted."""
-
-    moment: datetime
-    outcome: str
-    message: str
-    job: UUID | None
-
-
-class ScheduleDetail(ScheduleShape):
-    """A schedule with its newest runs, the newest first."""
-
-    runs: list[RunShape]
 
 
 class ScheduleRequest(JobRequest):
@@ -90,7 +58,7 @@ class ScheduleChange(Schema):
 @router.get("/schedules", response=list[ScheduleShape], auth=READ, summary="List schedules")
 def list_schedules(request: Request) -> list[ScheduleShape]:
     """Return the schedules of your teams, by team and name; at most 500."""
-    return [_shape(row) for row in schedules_of(request)[:MAX_LISTED]]
+    return [shape_of(row) for row in schedules_of(request)[:MAX_LISTED]]
 
 
 @router.get("/schedules/{uuid:schedule_id}", response=ScheduleDetail, auth=READ, summary="Get a schedule")
@@ -100,7 +68,7 @@ def get_schedule(request: Request, schedule_id: UUID) -> ScheduleDetail:
     runs = [
         RunShape(moment=run.moment, outcome=run.outcome, message=run.message, job=run.job_id) for run in list_runs(row)
     ]
-    return ScheduleDetail(**_shape(row).model_dump(), runs=runs)
+    return ScheduleDetail(**shape_of(row).model_dump(), runs=runs)
 
 
 @router.post("/schedules", response={200: ScheduleShape, 201: ScheduleShape}, auth=SUBMIT, summary="Make a schedule")
@@ -119,7 +87,7 @@ def create_schedule(
     if not _is_same(row, asked, body):
         raise repeating.reused_key()
     response["Location"] = reverse("api-v1:get_schedule", args=[row.pk])
-    return Status(HTTPStatus.CREATED if earlier is None else HTTPStatus.OK, _shape(row))
+    return Status(HTTPStatus.CREATED if earlier is None else HTTPStatus.OK, shape_of(row))
 
 
 def _made_before(request: Request, key: UUID) -> Schedule | None:
@@ -192,7 +160,7 @@ def change_schedule(request: Request, schedule_id: UUID, body: ScheduleChange) -
     if "schedule" in changes:
         changes["name"] = changes.pop("schedule")
     try:
-        return _shape(verbs.change_schedule(row, changes, by=request.user, now=database_now()))
+        return shape_of(verbs.change_schedule(row, changes, by=request.user, now=database_now()))
     except verbs.NotUsable as refusal:
         raise _not_usable(refusal) from None
 
@@ -233,7 +201,7 @@ def pause_schedule(request: Request, schedule_id: UUID) -> ScheduleShape:
     """Let it run no more until it is resumed. 403 for who is neither its owner nor a lead of the team."""
     row = schedule_for(request, schedule_id, to_change=True)
     verbs.pause_schedule(row, by=request.user, now=database_now())
-    return _shape(schedule_for(request, schedule_id))
+    return shape_of(schedule_for(request, schedule_id))
 
 
 @router.post("/schedules/{uuid:schedule_id}/resume", response=ScheduleShape, auth=SUBMIT, summary="Resume a schedule")
@@ -244,21 +212,4 @@ def resume_schedule(request: Request, schedule_id: UUID) -> ScheduleShape:
         verbs.resume_schedule(row, by=request.user, now=database_now())
     except verbs.NotUsable as refusal:
         raise Problem(HTTPStatus.CONFLICT, str(refusal), kind="wrong-state") from None
-    return _shape(schedule_for(request, schedule_id))
-
-
-def _shape(row: Schedule) -> ScheduleShape:
-    names = (
-        "id",
-        "name",
-        "region",
-        "cron",
-        "time_zone",
-        "is_enabled",
-        "paused_because",
-        "allows_overlap",
-        "last_day",
-        "next_at",
-    )
-    kept = {name: getattr(row, name) for name in names}
-    return ScheduleShape(team=row.team.name, owner=row.owner.get_username(), project=verbs.project_of(row), **kept)
+    return shape_of(schedule_for(request, schedule_id))

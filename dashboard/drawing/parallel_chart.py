@@ -31,7 +31,7 @@ class Axis:
         numbers = [float(value) for value in values if isinstance(value, int | float)]
         self.words = sorted({str(value) for value in values}) if len(numbers) < len(values) else []
         self.low, self.high = (min(numbers), max(numbers)) if numbers else (0.0, 0.0)
-        self.is_log = self.low > 0 and self.high / self.low > LOG_RANGE
+        self.is_log = self.low > 0 and math.log(self.high) - math.log(self.low) > math.log(LOG_RANGE)
 
     def down(self, value: Value) -> float:
         """Return where a value lies; the largest number is at the top."""
@@ -40,7 +40,8 @@ class Axis:
         elif self.high == self.low:
             share = 0.5
         elif self.is_log:
-            share = math.log(float(value) / self.low) / math.log(self.high / self.low)
+            low, high = math.log(self.low), math.log(self.high)  # their quotient may overflow
+            share = (math.log(float(value)) - low) / (high - low)
         else:
             share = (float(value) / 2 - self.low / 2) / (self.high / 2 - self.low / 2)  # halves never overflow
         return FOOT - share * (FOOT - TOP)

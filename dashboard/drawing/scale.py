@@ -20,7 +20,7 @@ STEPS = tuple(
         *(10_800, 21_600, 43_200, 86_400, 172_800, 604_800, 1_209_600, 2_592_000),
     )
 )
-MAX_TICKS = 5
+PIECES = 5
 NEAR_NOW = 6.0
 """Percent of the width in which an hour leaves its place to the word "now"."""
 ROOM_FOR_AXIS = "w500"
@@ -28,10 +28,14 @@ ROOM_FOR_AXIS = "w500"
 
 
 class Scale:
-    """Turns moments into percentages of the drawing's width. `now`: where what is still open ends; None is the end."""
+    """Turns moments into percentages of the drawing's width. `now`: where what is still open ends; None is the end.
 
-    def __init__(self, start: datetime, end: datetime, now: datetime | None = None) -> None:
+    The round moments of the axis cut it into at most `pieces`.
+    """
+
+    def __init__(self, start: datetime, end: datetime, now: datetime | None = None, pieces: int = PIECES) -> None:
         self.start = start
+        self.pieces = pieces
         self.length = max(end - start, timedelta(seconds=1))
         self.end = start + self.length
         self.now = min(now, self.end) if now is not None else self.end
@@ -65,7 +69,7 @@ def now_line(scale: Scale, height: int) -> SafeString:
 
 def axis(scale: Scale, near_now: float = NEAR_NOW) -> SafeString:
     """Return the hours beside the drawing, and "now" where it lies inside; a narrow drawing needs more room for it."""
-    step = step_of(scale.length)
+    step = step_of(scale)
     return format_html(
         '<svg class="times-axis" aria-hidden="true" width="100%" height="16">{}{}</svg>',
         format_html_join(
@@ -101,9 +105,9 @@ def _anchor(share: float) -> str:
     return "start" if share < 4 else "end" if share > 96 else "middle"
 
 
-def step_of(length: timedelta) -> timedelta:
-    """Return the round step that cuts `length` into at most MAX_TICKS pieces."""
-    return next((step for step in STEPS if length / step <= MAX_TICKS), STEPS[-1])
+def step_of(scale: Scale) -> timedelta:
+    """Return the round step that cuts the scale into at most as many pieces as it says."""
+    return next((step for step in STEPS if scale.length / step <= scale.pieces), STEPS[-1])
 
 
 def ticks(scale: Scale) -> Iterator[datetime]:
@@ -112,7 +116,7 @@ def ticks(scale: Scale) -> Iterator[datetime]:
     Steps shorter than a day are taken in UTC, where every hour is as long as the next; days are the reader's own, of
     which one a year has 23 hours.
     """
-    step = step_of(scale.length)
+    step = step_of(scale)
     midnight = local(scale.start).replace(hour=0, minute=0, second=0, microsecond=0)
     begin = midnight if step >= timedelta(days=1) else midnight.astimezone(UTC)
     for number in itertools.count((scale.start - begin) // step):

@@ -21,6 +21,8 @@ from jobs.timeline import BILLABLE, Mark, Span
 
 BEFORE_NOW = 0.75
 """The share of the axis that lies before now."""
+PIECES = 3
+"""Round hours on the axis have so much room in the board's narrow column."""
 MIN_PERCENT = 0.4
 HEIGHT = 40
 """Of a row, in pixels."""
@@ -29,7 +31,7 @@ PREEMPTED = "preempted"
 
 def board_scale(now: datetime, length: timedelta) -> Scale:
     """Return the scale of the board's tracks: `length` of time, most of it before `now`."""
-    return Scale(now - length * BEFORE_NOW, now + length * (1 - BEFORE_NOW), now)
+    return Scale(now - length * BEFORE_NOW, now + length * (1 - BEFORE_NOW), now, PIECES)
 
 
 @dataclass(frozen=True, slots=True)

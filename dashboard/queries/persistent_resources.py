@@ -31,7 +31,7 @@ HOLDS = WAITING_AT_VERTEX | RUNNING
 """States of jobs that hold replicas or wait for them."""
 MAX_JOBS = 2_000
 """Jobs that are looked at for who holds and held what."""
-MAX_RESOURCES = 2_000
+MAX_RESOURCES = 1_000
 """Persistent resources of one person's projects that are listed, in pages."""
 
 
@@ -39,7 +39,7 @@ MAX_RESOURCES = 2_000
 class ResourcePage:
     """One page of the persistent resources that exist: the paginator's `page`, its rows, and those that are gone."""
 
-    page: "Page[int]"
+    page: "Page[PersistentResource]"
     rows: list[PersistentResource]
     gone: list[PersistentResource]
 
@@ -55,18 +55,14 @@ def list_resource_scopes(user: User) -> list[Scope]:
 
 
 def list_resources(rows: PersistentResourceQuerySet, page: str, page_size: int) -> ResourcePage:
-    """Return one page of the persistent resources that exist, and those that are gone, the newest end first.
+    """Return one page of the persistent resources that exist, and those that are gone, the newest end first; one query.
 
-    Two queries: which there are, at most MAX_RESOURCES, and those that are shown.
+    At most MAX_RESOURCES are read.
     """
-    keys = list(rows.values_list("pk", "gone_at")[:MAX_RESOURCES])
-    paginator = Paginator([pk for pk, gone_at in keys if gone_at is None], page_size)
-    shown = paginator.get_page(page)
-    ends = sorted(((gone_at, -pk) for pk, gone_at in keys if gone_at is not None), reverse=True)[:page_size]
-    wanted = [*shown.object_list, *(-pk for _, pk in ends)]
-    found = {row.pk: row for row in rows.filter(pk__in=wanted)} if wanted else {}
-    listed = [[found[pk] for pk in pks if pk in found] for pks in (shown.object_list, [-pk for _, pk in ends])]
-    return ResourcePage(shown, *listed)
+    found = list(rows[:MAX_RESOURCES])
+    shown = Paginator([row for row in found if row.gone_at is None], page_size).get_page(page)
+    gone = sorted((-row.gone_at.timestamp(), row.pk, row) for row in found if row.gone_at is not None)
+    return ResourcePage(shown, list(shown.object_list), [row for _, _, row in gone[:page_size]])
 
 
 def get_holdings_for(user: User, jobs: Iterable[Job]) -> Holdings:

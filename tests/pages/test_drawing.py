@@ -8,7 +8,7 @@ import pytest
 from django.template import Context, Template
 
 from dashboard.drawing import figures, marks, timeline
-from dashboard.drawing.scale import MAX_TICKS, Scale, ticks
+from dashboard.drawing.scale import PIECES, Scale, ticks
 from jobs.states import JobState
 from jobs.timeline import Lane, Mark, Span, Story
 
@@ -239,7 +239,7 @@ class TestTimeline:
 
         found = list(ticks(scale))
 
-        assert len(found) <= MAX_TICKS + 1 or seconds > 6 * 30 * 86_400
+        assert len(found) <= PIECES + 1 or seconds > 6 * 30 * 86_400
         assert all(0 <= scale.at(tick) <= 100 for tick in found)
 
     def test_nothing_in_it_needs_an_inline_style(self) -> None:

@@ -143,7 +143,7 @@ class TestSummerTime:
     @pytest.mark.parametrize("hours", [2, 7, 24, 72, 400])
     def test_hours_on_the_axis_are_evenly_apart_and_none_is_missing(self, change: datetime, hours: int) -> None:
         scale = Scale(change - timedelta(hours=hours / 2), change + timedelta(hours=hours / 2))
-        step = step_of(scale.length)
+        step = step_of(scale)
         with timezone.override(ZoneInfo(BERLIN)):
             found = list(ticks(scale))
             apart = {later - earlier for earlier, later in itertools.pairwise(found)}

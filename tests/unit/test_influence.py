@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dashboard.drawing.parallel_chart import FOOT, TOP, Axis, draw_parallel
@@ -55,6 +55,7 @@ def test_few_results_or_one_value_tell_nothing() -> None:
 numbers = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**9), 10**9)
 
 
+@example([(0.0, 1.0), (0.0, 1.0), (0.0, 62405107911.0), (0.0, 3.4713993561975123e-298)])
 @given(st.lists(st.tuples(numbers | st.sampled_from(["a", "b"]), st.floats(-1e300, 1e300)), min_size=4, max_size=20))
 def test_any_study_has_strengths_between_none_and_all(pairs: list[tuple[Any, float]]) -> None:
     study = study_of([({"x": given}, value) for given, value in pairs])

@@ -72,14 +72,14 @@ class Example:
 
 
 SPOT = {"strategy": "SPOT"}
-MINUTE, TRIAL = timedelta(minutes=1), timedelta(seconds=20)
-"""About as long as they take on the emulator, so that their estimates and expected ends are worth reading."""
+MINUTES, TRIAL = timedelta(minutes=3), timedelta(minutes=1)
+"""Not much longer than they take on the emulator, so that their expected ends are worth reading."""
 EXAMPLES = (
-    Example("penguins-first", SMALL, MINUTE),
-    Example("penguins-spot", A100, MINUTE, arguments=("--epochs", "60"), scheduling=SPOT),
-    Example("penguins-no-data", SMALL, MINUTE, arguments=("--data", f"{BUCKET}/no-such-file.csv")),
+    Example("penguins-first", SMALL, MINUTES),
+    Example("penguins-spot", A100, MINUTES, arguments=("--epochs", "60"), scheduling=SPOT),
+    Example("penguins-no-data", SMALL, MINUTES, arguments=("--data", f"{BUCKET}/no-such-file.csv")),
     Example("penguins-search", SMALL, TRIAL, kind="hyperparameter_tuning_job", arguments=("--epochs", "12")),
-    Example("penguins-pipeline", SMALL, MINUTE, kind="training_pipeline"),
+    Example("penguins-pipeline", SMALL, MINUTES, kind="training_pipeline"),
     Example(
         "penguins-on-eight-a100",
         A100_EIGHT,
