@@ -7,6 +7,7 @@ from statistics import NormalDist
 
 LOW, HIGH = 0.05, 0.95
 """An estimate's range lies between these percentiles: 9 of 10 jobs should end inside it."""
+MAX_STEPS, PRECISION = 100, 1e-9
 _NORMAL = NormalDist()
 
 
@@ -43,18 +44,25 @@ class Gamma:
         return self.shape / self.hours
 
     def seen(self, events: int, hours: float) -> "Gamma":
-        """Return what is known after `events` more in `hours` more.
+        """Return what is known after `events` more in `hours` more, of which the rate is Poisson's.
 
-        Each event that was seen counts as much as one that was known, whatever the hours: what was known may be wrong
-        by a factor, and the logarithm of a rate of which n events are known has a variance of about 1 / n. Where none
-        was seen, hours are added, which is the conjugate update of a Poisson rate.
+        What was known may be wrong by a factor, so the logarithm of the rate is taken as normal, with its mode at that
+        of the mean and a variance of 1 / shape. The result has the mode and the curvature of what is known afterwards:
+        shape × (x - log(mean)) + hours × exp(x) = events, and shape + hours × exp(x). Zero hours tell nothing.
         Source: Gelman and others, Bayesian Data Analysis (3rd edition, 2013), sections 2.6 and 4.1.
         """
-        if not events or hours <= 0:
-            return Gamma(self.shape + events, self.hours + hours)
-        shape = self.shape + events
-        logarithm = (self.shape * math.log(self.mean) + events * math.log(events / hours)) / shape
-        return Gamma(shape, shape / math.exp(logarithm))
+        if hours <= 0:
+            return self
+        before = math.log(self.mean)
+        at = max(before, math.log(events / hours)) if events > 0 else before
+        for _ in range(MAX_STEPS):  # Newton's, from above, where they come nearer with each
+            slope = self.shape + hours * math.exp(at)
+            step = (self.shape * (at - before) + hours * math.exp(at) - events) / slope
+            at -= step
+            if abs(step) < PRECISION:
+                break
+        shape = self.shape + hours * math.exp(at)
+        return Gamma(shape, shape / math.exp(at))
 
     def at_most(self, *, shape: float, hours: float) -> "Gamma":
         """Return the same mean with no more weight than this, for machines that may differ from those seen."""
