@@ -35,6 +35,11 @@ def running() -> Iterator[Browser]:
             browser.close()
 
 
+EXPECTED_ON_CONSOLE = ("Failed to load resource", "htmx:afterRequest", "htmx:sendAbort")
+"""Chromium repeats a failed answer without saying which status was expected. htmx tells of a request that a newer one
+of the same form replaced; one that fails for another reason has another event as well, such as htmx:sendError."""
+
+
 class Window:
     """A page in a context of its own. `troubles`: console errors, uncaught exceptions, failed answers and requests."""
 
@@ -74,8 +79,7 @@ class Window:
         self.context.close()
 
     def _on_console(self, message: ConsoleMessage) -> None:
-        # Chromium repeats a failed answer on the console without saying which status was expected.
-        if message.type in ("error", "warning") and "Failed to load resource" not in message.text:
+        if message.type in ("error", "warning") and not message.text.startswith(EXPECTED_ON_CONSOLE):
             self.troubles.append(f"console: {message.text}")
 
     def _on_response(self, response: Response) -> None:
