@@ -35,24 +35,28 @@ class ApproversForm(forms.Form):
     approvers = WordsField(label=_("Only these people"), help_text=_("User names of approvers and leads."))
 
     @property
-    def says_more(self) -> bool:
-        """Whether it says more than one approver or lead."""
+    def asks_more(self) -> bool:
+        """Whether it asks for more than one approver or lead."""
         values = {name: self[name].value() for name in ("approvals", "role", "approvers")}
         return bool(values["approvers"] or str(values["approvals"] or 1) != "1" or values["role"] == "lead")
 
 
-class BaseFurtherApprovers(forms.BaseFormSet):  # type: ignore[type-arg]
+class NumberedRows(forms.BaseFormSet):  # type: ignore[type-arg]
+    """Rows of a policy: a number of them that is none is refused, for nothing would be left of it."""
+
+    def clean(self) -> None:
+        """Refuse a number of rows below zero, which Django takes for none."""
+        if (self.management_form.cleaned_data.get("TOTAL_FORMS") or 0) < 0:
+            raise forms.ValidationError(_("The form arrived without the number of its rows. Open it once more."))
+
+
+class BaseFurtherApprovers(NumberedRows):
     """The groups after the first; those that are marked are removed."""
 
     def add_fields(self, form: Any, index: int | None) -> None:
         """Say what the removal of a group means."""
         super().add_fields(form, index)
         form.fields["DELETE"].label = _("Remove these approvers")
-
-    def clean(self) -> None:
-        """Refuse a number of rows that is none: a group would be lost."""
-        if (self.management_form.cleaned_data.get("TOTAL_FORMS") or 0) < 0:
-            raise forms.ValidationError(_("The form arrived without the number of its rows. Open it once more."))
 
     def groups(self) -> list[dict[str, Any]]:
         """Return what was read of the groups, none where nothing was posted; only of a formset that is valid."""

@@ -6,7 +6,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 from pydantic import ValidationError
 
-from dashboard.forms.approvers_form import ApproversForm, FurtherApprovers, WordsField
+from dashboard.forms.approvers_form import ApproversForm, FurtherApprovers, NumberedRows, WordsField
 from jobs.catalog import ACCELERATORS, REGIONS
 from jobs.policy_rules import MAX_RULES, Rule
 from jobs.policy_words import describe
@@ -111,7 +111,7 @@ class RuleForm(ApproversForm):
     @property
     def has_approvers(self) -> bool:
         """Whether it says more about who approves than one approver or lead."""
-        return self.says_more or self.further.total_form_count() > 0
+        return self.asks_more or self.further.total_form_count() > 0
 
     @property
     def has_requirements(self) -> bool:
@@ -161,7 +161,7 @@ class RuleForm(ApproversForm):
         return self.cleaned_data
 
 
-class BaseRules(forms.BaseFormSet):  # type: ignore[type-arg]
+class BaseRules(NumberedRows):
     """The rules in the order that their numbers say; rows that are marked are removed."""
 
     def add_fields(self, form: Any, index: int | None) -> None:
@@ -169,11 +169,6 @@ class BaseRules(forms.BaseFormSet):  # type: ignore[type-arg]
         super().add_fields(form, index)
         form.fields["ORDER"].label = _("Position")
         form.fields["DELETE"].label = _("Remove this rule")
-
-    def clean(self) -> None:
-        """Refuse a number of rows that is none: nothing would be left of the policy."""
-        if (self.management_form.cleaned_data.get("TOTAL_FORMS") or 0) < 0:
-            raise forms.ValidationError(_("The form arrived without the number of its rows. Open it once more."))
 
     def rules(self) -> tuple[Rule, ...]:
         """Return the rules in their order; only of a formset that is valid.
