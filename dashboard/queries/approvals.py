@@ -81,7 +81,7 @@ def _of_group() -> dict[str, Any]:
 
 def deputies_of(user: User, today: date) -> QuerySet[Deputy]:
     """Return for whom `user` decides on a day, in UTC."""
-    return Deputy.objects.filter(deputy=user, first_day__lte=today, last_day__gte=today, ended_at=None)
+    return Deputy.objects.on(today).filter(deputy=user)
 
 
 def _deciders(user: User, today: date) -> QuerySet[Membership]:

@@ -1,5 +1,8 @@
 """What one person answered to one question about a job: rows that never change."""
 
+from datetime import date
+from typing import Self
+
 from django.conf import settings
 from django.db import models
 
@@ -48,6 +51,14 @@ class Vote(AppendOnly):
         return f"{self.voter} {self.decision} {self.job}"
 
 
+class DeputyQuerySet(models.QuerySet["Deputy"]):
+    """The selection by day."""
+
+    def on(self, day: date) -> Self:
+        """Those that stand in on a day, in UTC."""
+        return self.filter(first_day__lte=day, last_day__gte=day, ended_at=None)
+
+
 class Deputy(models.Model):
     """Who decides in a person's place while that person is away; both days belong to the time."""
 
@@ -57,6 +68,8 @@ class Deputy(models.Model):
     last_day = models.DateField(help_text="In UTC.")
     named_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True, blank=True, help_text="When the person took it back before its end.")
+
+    objects = DeputyQuerySet.as_manager()
 
     class Meta:
         verbose_name_plural = "deputies"

@@ -30,10 +30,7 @@ class Decider:
     @classmethod
     def load(cls, by: User, jobs: Sequence[Job], *, now: datetime) -> "Decider":
         """Load what decides about these jobs; two queries for any number."""
-        day = now.date()
-        away = Deputy.objects.filter(
-            person=OuterRef("pk"), deputy=by, first_day__lte=day, last_day__gte=day, ended_at=None
-        )
+        away = Deputy.objects.on(now.date()).filter(person=OuterRef("pk"), deputy=by)
         rows = with_roles({job.team_id for job in jobs}).annotate(is_away=Exists(away))
         found = list(rows.filter(MAY_DECIDE | Q(pk=by.pk) | Q(is_away=True)))
         own = {each.pk: each for each in found if each.pk == by.pk or each.is_away}
