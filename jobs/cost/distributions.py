@@ -56,8 +56,8 @@ class Gamma:
         before = math.log(self.mean)
         at = max(before, math.log(events / hours)) if events > 0 else before
         for _ in range(MAX_STEPS):  # Newton's, from above, where they come nearer with each
-            slope = self.shape + hours * math.exp(at)
-            step = (self.shape * (at - before) + hours * math.exp(at) - events) / slope
+            expected = hours * math.exp(at)
+            step = (self.shape * (at - before) + expected - events) / (self.shape + expected)
             at -= step
             if abs(step) < PRECISION:
                 break

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from jobs import budgets, transitions
 from jobs.cost import format_usd
 from jobs.models import Approval, Job, JobEvent, Vote
-from jobs.requests.approver_groups import Roster, groups_of, say_missing
+from jobs.requests.approver_groups import Roster, describe_missing, groups_of
 from jobs.requests.deciders import Decider, approved_by
 from jobs.requests.permissions import check_is_ours
 from jobs.states import JobState
@@ -180,7 +180,7 @@ def _vote(
     if is_rejection or not (missing or question.requested_spec is not None):
         decide(job, question, decision, by=by, actor=by, comment=comment, message=message, now=now)
         return
-    rest = say_missing(question, missing) if missing else "the requester has to accept it"
+    rest = describe_missing(question, missing) if missing else "the requester has to accept it"
     key = f"voted:{question.asked_at.isoformat()}:{by.pk}"
     message = f"{message.removesuffix('.')}; {rest}."
     detail = {"votes_needed": question.votes_needed, "missing": sum(each.approvals for each in missing)}

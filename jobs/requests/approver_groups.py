@@ -73,7 +73,7 @@ class Roster:
         return [group.model_copy(update={"approvals": number}) for group, number in left if number > 0]
 
 
-def say_missing(question: Approval, missing: Sequence[Approvers]) -> str:
+def describe_missing(question: Approval, missing: Sequence[Approvers]) -> str:
     """Return who has still to approve, in the English of events: "1 more of 2 needed", "1 lead still needed"."""
     if len(groups_of(question)) == 1:
         return f"{missing[0].approvals} more of {question.votes_needed} needed"

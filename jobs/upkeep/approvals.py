@@ -7,7 +7,7 @@ from django.db import transaction
 from jobs import transitions
 from jobs.models import Approval, Job, JobEvent
 from jobs.outbox import APPROVAL_EXPIRED
-from jobs.requests.approver_groups import groups_of, say_missing
+from jobs.requests.approver_groups import describe_missing, groups_of
 from jobs.requests.deciders import load_missing
 from jobs.requests.policy_versions import current_version, terms_of
 from jobs.states import JobState
@@ -63,7 +63,7 @@ def _remind_one(question: Approval, now: datetime) -> bool:
             return False
         message = f"It has waited {_hours(now - fresh.asked_at)} for an approval."
         if len(groups_of(fresh)) > 1 and (missing := load_missing(job, fresh)):
-            message = f"{message[:-1]}: {say_missing(fresh, missing)}."
+            message = f"{message[:-1]}: {describe_missing(fresh, missing)}."
         once_key = f"approval_due:{fresh.remind_at.isoformat()}"
         return transitions.record_event(job, JobEvent.Kind.REMINDED, now=now, message=message, once_key=once_key)
 
