@@ -1,10 +1,12 @@
 """The only functions that change the state of a job, each with the event that explains it."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Q
 
 from jobs import outbox, states, storable, timeline
 from jobs.models import Job, JobEvent
@@ -104,23 +106,30 @@ def _write(job: Job, event: JobEvent, columns: dict[str, Any], *, only_from: str
     if cuts := storable.fit(event):
         event.detail |= {"cut": cuts}
     columns = storable.fit_columns(Job, columns)
-    with transaction.atomic():
+    with transaction.atomic(savepoint=False):
         rows = Job.objects.select_for_update().filter(pk=job.pk)
         held = rows.exists() if only_from is None else rows.filter(state=only_from).exists()
-        if not held or JobEvent.objects.filter(job=job, once_key=event.once_key).exists():
+        before = _events(job, event.once_key) if held else []
+        if not held or any(each.once_key == event.once_key for each in before):
             return False
         event.save()
         outbox.record_event(event, job)
-        columns = columns | _derived(job) | {"is_counted": False}
+        columns = columns | _derived([*before, event]) | {"is_counted": False}
         Job.objects.filter(pk=job.pk).update(**columns)
     for name, value in columns.items():
         setattr(job, name, value)
     return True
 
 
-def _derived(job: Job) -> dict[str, Any]:
-    """The columns that cache what a job's events tell."""
-    facts = timeline.facts(job.events.telling().defer("message").order_by("id"))
+def _events(job: Job, once_key: str) -> list[JobEvent]:
+    """Return the events of a job that its columns follow from, and the one with this key if there is one."""
+    counts = ~Q(kind__in=JobEvent.PASSING) | Q(once_key=once_key)
+    return list(JobEvent.objects.filter(counts, job=job).defer("message").order_by("id"))
+
+
+def _derived(events: Sequence[JobEvent]) -> dict[str, Any]:
+    """The columns that cache what a job's events tell; those of something passing do not count."""
+    facts = timeline.facts(event for event in events if event.kind not in JobEvent.PASSING)
     return {
         "state_since": facts.state_since,
         "approved_at": facts.approved_at,

@@ -1,4 +1,4 @@
-"""What is left of a team's budgets for jobs of certain groups; one query."""
+"""What is left of a team's budgets for jobs of certain groups: one query, two where a budget counts for them."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -19,8 +19,11 @@ from jobs.strategies import strategy_of
 def left_for(team_id: int, groups: Sequence[Group], now: datetime) -> tuple[BudgetLeft, ...]:
     """Return the team's open budgets against which jobs of these groups count, in the month of `now`."""
     wanted = set(groups)
-    rows = with_sums(Budget.objects.filter(team=team_id, closed_at=None), now)
-    return tuple(left_of(row, now) for row in rows if (row.dimension, row.value) in wanted)
+    open_budgets = Budget.objects.filter(team=team_id, closed_at=None).values_list("pk", "dimension", "value")
+    counted = [pk for pk, *group in open_budgets if tuple(group) in wanted]
+    if not counted:
+        return ()
+    return tuple(left_of(row, now) for row in with_sums(Budget.objects.filter(pk__in=counted), now))
 
 
 def left_for_submission(
@@ -35,7 +38,7 @@ def left_for_submission(
 def left_for_job(job: Job, now: datetime) -> tuple[BudgetLeft, ...]:
     """Return the budgets against which a job counts, without what it is itself spent and committed for.
 
-    One query, and one more where the job's `spend` was not loaded with it.
+    As many queries as `left_for`, and one more where the job's `spend` was not loaded with it.
     """
     found = left_for(job.team_id, groups_of_job(job), now)
     own: JobSpend | None = getattr(job, "spend", None) if found else None

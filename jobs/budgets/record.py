@@ -7,10 +7,12 @@ was cut short or done twice changes nothing.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
+from functools import reduce
+from operator import or_
 from typing import Any
 from uuid import UUID
 
-from django.db.models import F
+from django.db.models import F, Q
 
 from jobs import timeline
 from jobs.budgets.groups import ALL, groups_of_job, month_of
@@ -27,6 +29,8 @@ MODELS: dict[Any, tuple[str, ...]] = {
     DaySpend: ("team_id", "day", "strategy"),
 }
 """The models of sums, in the order in which they are locked, with the columns that name a row."""
+ROWS_AT_ONCE = 100
+"""Rows named in one query; a database limits how long a condition may be."""
 UPDATED = ["team", "groups", "days", "committed_cents", "is_open", "recorded_at"]
 
 
@@ -128,13 +132,22 @@ def _days(before: Iterable[Spent], after: Iterable[Spent]) -> Sums:
 
 
 def add_sums(model: Any, sums: Sums) -> None:
-    """Add to rows, made where they are missing; always in the same order, so that two cannot wait for each other."""
+    """Add to rows, made where they are missing; rows to which the same is added in one query.
+
+    The caller holds their teams (`lock_teams`), so that two never wait for each other.
+    """
     names = MODELS[model]
-    changed = [(key, added) for key, added in sorted(sums.items()) if any(added.values())]
-    rows = [dict(zip(names, key, strict=True)) for key, _ in changed]
-    model.objects.bulk_create([model(**row) for row in rows], ignore_conflicts=True)
-    for row, (_, added) in zip(rows, changed, strict=True):
-        model.objects.filter(**row).update(**{name: F(name) + value for name, value in added.items() if value})
+    changed = [
+        (dict(zip(names, key, strict=True)), added) for key, added in sorted(sums.items()) if any(added.values())
+    ]
+    model.objects.bulk_create([model(**row) for row, _ in changed], ignore_conflicts=True)
+    alike: dict[tuple[tuple[str, int], ...], list[Q]] = {}
+    for row, added in changed:
+        alike.setdefault(tuple(sorted(added.items())), []).append(Q(**row))
+    for amounts, rows in alike.items():
+        columns = {name: F(name) + value for name, value in amounts if value}
+        for start in range(0, len(rows), ROWS_AT_ONCE):
+            model.objects.filter(reduce(or_, rows[start : start + ROWS_AT_ONCE])).update(**columns)
 
 
 def lock_teams(team_ids: Iterable[int]) -> None:

@@ -108,11 +108,16 @@ def last_run(name: str) -> Upkeep | None:
 def wake_feed(project: str, *, due_at: datetime) -> None:
     """Make sure that the project's logs are read by `due_at` at the latest."""
     feed, _ = LogFeed.objects.get_or_create(project=project, defaults={"due_at": due_at})
-    LogFeed.objects.filter(Q(due_at=None) | Q(due_at__gt=due_at), pk=feed.pk).update(due_at=due_at)
+    _wake(feed, due_at)
 
 
 def wake_scope(*, project: str, region: str, kind: str, due_at: datetime) -> Scope:
     """Make sure that the scope is looked at by `due_at` at the latest."""
     scope, _ = Scope.objects.get_or_create(project=project, region=region, kind=kind, defaults={"due_at": due_at})
-    Scope.objects.filter(Q(due_at=None) | Q(due_at__gt=due_at), pk=scope.pk).update(due_at=due_at)
+    _wake(scope, due_at)
     return scope
+
+
+def _wake(row: PollTarget, due_at: datetime) -> None:
+    if row.due_at is None or row.due_at > due_at:
+        type(row).objects.filter(Q(due_at=None) | Q(due_at__gt=due_at), pk=row.pk).update(due_at=due_at)
