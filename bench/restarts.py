@@ -67,9 +67,9 @@ MAX_PAGE_MS = 200
 VERSION = re.compile(rb"X-Shown-Version[^0-9a-f]+([0-9a-f]{20})")
 
 
-def start(*command: str) -> "subprocess.Popen[bytes]":
+def start(*command: str, nice: int = 0) -> "subprocess.Popen[bytes]":
     """Start a Python program of the site."""
-    return subprocess.Popen([sys.executable, *command], cwd=ROOT, stdout=subprocess.DEVNULL)
+    return subprocess.Popen(["nice", "-n", str(nice), sys.executable, *command], cwd=ROOT, stdout=subprocess.DEVNULL)
 
 
 def start_web(port: int) -> "subprocess.Popen[bytes]":
@@ -85,8 +85,8 @@ def start_part(name: str) -> "subprocess.Popen[bytes]":
     celery = ("-m", "celery", "-A", "dashboard.celery", "--quiet", "--skip-checks")
     if name == "beat":
         return start(*celery, "beat", "--pidfile=", "--loglevel", "ERROR")
-    pool = ("--pool", "threads", "--concurrency", "4", "--without-mingle", "--without-gossip")
-    return start(*celery, "worker", "--queues", QUEUES[name], *pool, "--hostname", f"{name}@%h", "--loglevel", "ERROR")
+    pool = ("--pool", "threads", "--concurrency", "4", "--without-mingle", "--without-gossip", "--loglevel", "ERROR")
+    return start(*celery, "worker", "--queues", QUEUES[name], *pool, "--hostname", f"{name}@%h", nice=5)
 
 
 def _answers(url: str) -> bool:

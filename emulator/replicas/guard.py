@@ -20,6 +20,8 @@ from pathlib import Path
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 START_ERROR = 128
+NICENESS = 10
+"""Of a replica: its training leaves the site and the emulator the processor time that they need."""
 CHECK_SECONDS = 0.5
 MAX_KILL_SECONDS = 5.0
 PROC = Path("/proc")
@@ -44,6 +46,7 @@ def _start(arguments: list[str], cpu_seconds: int) -> int:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         for number in (signal.SIGPIPE, signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
+        os.nice(NICENESS)
         if cpu_seconds:
             resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 5))
         os.execv(arguments[0], arguments)  # noqa: S606  # starting it is the purpose

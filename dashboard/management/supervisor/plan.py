@@ -26,6 +26,9 @@ REHEARSAL_RATES = {
 CREDENTIAL = "credential"
 """File in the emulator's folder, there where the system does not tell whose a connection is (docs/emulator.md)."""
 
+AFTER_PAGES = ("nice", "-n", "5")
+"""What a worker starts with, as in deploy/start.sh: where the processor is busy, pages get three times its share."""
+
 CELERY = ("-m", "celery", "-A", "dashboard.celery", "--quiet", "--skip-checks")
 
 
@@ -104,7 +107,8 @@ def worker(site: Site, name: str, *, queue: str, threads: int = 4) -> Part:
     # Celery warns root in five lines about pickled messages, which the settings do not accept.
     calm = ["-W", "ignore::UserWarning:celery.platforms"]
     command = [*calm, *CELERY, "worker", *pool, "--hostname", f"{name}@%h", "--loglevel", "WARNING"]
-    return site.part(name, *command, orphaned=signal.SIGKILL, hushed="Warm shutdown")
+    part = site.part(name, *command, orphaned=signal.SIGKILL, hushed="Warm shutdown")
+    return replace(part, command=(*AFTER_PAGES, *part.command))
 
 
 def workers(site: Site) -> list[Part]:
