@@ -144,12 +144,9 @@ def _look(request: Request, asked: Asked, viewer: Viewer, scale: Scale) -> RowLo
 def _rows(
     request: Request, shown: Sequence[Job], look: RowLook, silent: Sequence[Scope], billed: Sequence[Job]
 ) -> tuple[dict[UUID, SafeString], dict[UUID, list[JobEvent]]]:
-    """Return the row of each job, and the changes of state of the billed ones as `list_board_events` gives them.
-
-    A whole page draws every row, so that whoever has just changed something sees it.
-    """
+    """Return the row of each job, and the changes of state of the billed ones as `list_board_events` gives them."""
     scale, keys = look.scale, {job.pk: look.key_of(job, silent) for job in shown}
-    rows = kept_rows(keys) if wants_part(request) else {}
+    rows = kept_rows(keys)
     loaded = load_jobs(jobs_of(request.user), [pk for pk in keys if pk not in rows])
     events, changes = list_board_events(loaded, scale.start, billed, day_of(scale.now))
     held = get_holdings_for(request.user, loaded)

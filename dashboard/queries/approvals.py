@@ -10,6 +10,7 @@ from django.db.models.functions import Coalesce, Concat, StrIndex
 from dashboard.access import in_teams_of
 from jobs.models import Approval, AskedGroup, Deputy, Job, Membership, Role, ShownJob, Vote, hide_in
 
+_OPEN = Q(decision="", job__state="awaiting_approval")
 _IN_NAMES = Q(names="") | Q(place__gt=0)
 """The condition that a group names nobody, or the person at whose name `place` is."""
 
@@ -38,7 +39,7 @@ def approvals_for(user: User, today: date) -> QuerySet[Approval]:
 
 
 def approvals_in_own_name(user: User) -> QuerySet[Approval]:
-    """Return those of `approvals_for` that need `user` while the person is nobody's deputy.
+    """Return those of `approvals_for` that need `user` while the person is nobody's deputy and one group is asked.
 
     Their own roles, which every request loads, tell most of it, so that this costs a page much less.
     """
@@ -46,8 +47,13 @@ def approvals_in_own_name(user: User) -> QuerySet[Approval]:
     voted = Vote.objects.filter(given, job=OuterRef("job"), asked_at=OuterRef("asked_at"))
     by_role = Q(role_needed="lead") & in_teams_of(user, "job__team", "manage")
     by_role |= Q(role_needed="approver") & in_teams_of(user, "job__team", "approve")
-    is_asked = _is_asked(by_role & _names(user))
-    return _open_approvals(user).filter(is_asked).exclude(job__owner=user).exclude(Exists(voted))
+    mine = Approval.objects.filter(_OPEN, by_role, _names(user), ~Q(job__owner=user))
+    return mine.filter(~Exists(voted), ~Exists(_groups()), ~Exists(_earlier()))
+
+
+def approvals_of_groups(user: User) -> QuerySet[Approval]:
+    """Return the open approvals of the person's teams for which several groups are asked."""
+    return Approval.objects.filter(_OPEN, Exists(_groups()), in_teams_of(user, "job__team", "decide"))
 
 
 def _is_asked(condition: Q) -> Q:
@@ -55,7 +61,7 @@ def _is_asked(condition: Q) -> Q:
 
     Where several groups are asked it holds for one of them that has not approved yet.
     """
-    groups = AskedGroup.objects.filter(job=OuterRef("job"), asked_at=OuterRef("asked_at"))
+    groups = _groups()
     given = Vote.objects.filter(
         job=OuterRef("job"), asked_at=OuterRef("asked_at"), decision=Approval.Decision.APPROVED,
         counts_for__is_active=True,
@@ -69,6 +75,21 @@ def _is_asked(condition: Q) -> Q:
     counted = eligible.order_by().values("job").annotate(people=Count("counts_for", distinct=True)).values("people")
     open_groups = groups.annotate(given=Coalesce(Subquery(counted), 0)).filter(condition, given__lt=F("votes_needed"))
     return (~Q(Exists(groups)) & condition) | Q(Exists(open_groups))
+
+
+def _groups() -> QuerySet[AskedGroup]:
+    """Return the groups that the question of the outer query asks; none where it asks one."""
+    return AskedGroup.objects.filter(job=OuterRef("job"), asked_at=OuterRef("asked_at"))
+
+
+def _earlier() -> QuerySet[Job]:
+    """Return the jobs of the same sweep that stand for the job of the outer query."""
+    return Job.objects.filter(
+        sweep=OuterRef("job__sweep"),
+        state="awaiting_approval",
+        max_usd=OuterRef("job__max_usd"),
+        pk__lt=OuterRef("job"),
+    )
 
 
 def _of_group() -> dict[str, Any]:
@@ -111,15 +132,8 @@ def _names(user: User) -> Q:
 
 def _open_approvals(user: User) -> QuerySet[Approval]:
     """Return the undecided approvals of the teams that `user` sees, oldest first; of a sweep one stands for all."""
-    earlier = Job.objects.filter(
-        sweep=OuterRef("job__sweep"),
-        state="awaiting_approval",
-        max_usd=OuterRef("job__max_usd"),
-        pk__lt=OuterRef("job"),
-    )
     return (
-        Approval.objects.filter(in_teams_of(user, "job__team"), decision="", job__state="awaiting_approval")
-        .exclude(Exists(earlier))
+        Approval.objects.filter(_OPEN, ~Exists(_earlier()), in_teams_of(user, "job__team"))
         .select_related("job__owner", "job__team__policy__current", "job__spend", "job__attempt__fallback")
         .order_by("asked_at", "pk")
     )

@@ -23,12 +23,13 @@ COLUMNS = (
     *SPENDING_COLUMNS, "team", "owner", "kind", "display_name", "region", "strategy", "machines",
     "project", "state_since", "requested_at", "approved_at", "submitted_at", "expected_seconds", "estimate_usd",
     "max_usd", "cloned_from", "metrics__ends_at", "cancel_requested_at", "over_approved_at", "restarts", "failures",
+    "last_error",
 )  # fmt: skip
 """What orders, groups and counts the jobs of the board; the rows that are drawn are read whole."""
 DRAWN = (*timeline.SPAN_KINDS, JobEvent.Kind.RESTARTED, JobEvent.Kind.MACHINES_LOST, JobEvent.Kind.EXPLAINED)
 EVENT_COLUMNS = ("job", "kind", "from_state", "to_state", "occurred_at", "reason", "detail", "once_key", "message")
 DEFERRED = ("metrics__record", "metrics__usage", "metrics__checkpoints")
-MAX_JOBS = 2_000
+MAX_JOBS = 1_000
 """Jobs of one board; of more, those that changed last."""
 MAX_EVENTS = 4_000
 """Events of all rows of one page: fifty rows with eighty changes each in the hours that are drawn."""

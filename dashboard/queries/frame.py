@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.functional import cached_property
 
 from dashboard.access import teams_where
-from dashboard.queries.approvals import approvals_for, approvals_in_own_name, deputies_of
+from dashboard.queries.approvals import approvals_for, approvals_in_own_name, approvals_of_groups, deputies_of
 from dashboard.queries.messages import unread_of
 from dashboard.sign_in_providers import Provider
 
@@ -64,16 +64,17 @@ class Frame:
 
     @cached_property
     def _counts(self) -> dict[str, int]:
-        """Count what every page shows: one query, one more for somebody who is a deputy today."""
+        """Count what every page shows: one query, one more for a deputy of today and where several groups are asked."""
         if self.user is None:
             return {}
         today = timezone.now().date()
         counted: dict[str, QuerySet[Any]] = {"unread": unread_of(self.user), "deputies": deputies_of(self.user, today)}
         if teams_where(self.user, "approve"):
             counted["to_decide"] = approvals_in_own_name(self.user)
+            counted["of_groups"] = approvals_of_groups(self.user)
         first, *others = (_counted(name, rows) for name, rows in counted.items())
         found = dict(first.union(*others, all=True))
-        if found["deputies"]:
+        if found["deputies"] or found.get("of_groups"):
             found["to_decide"] = approvals_for(self.user, today).count()
         return found
 

@@ -122,6 +122,20 @@ class TestBoard:
         Job.objects.filter(pk=job.pk).update(last_error="The moon is in the way.")
         assert "The moon is in the way." in text_of(client.get("/"))
 
+    def test_says_so_when_it_shows_only_some_of_very_many_jobs(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for module in ("dashboard.pages.parts.board_strip", "dashboard.queries.board"):
+            monkeypatch.setattr(f"{module}.MAX_JOBS", 2)
+        client = signed_in(owner)
+        make_job("queued")
+        assert "jobs that changed last" not in text_of(client.get("/"))
+
+        for _ in range(2):
+            make_job("queued")
+
+        assert "Counted and shown are the 2 jobs that changed last; the history has all." in text_of(client.get("/"))
+
     def test_counts_the_other_reasons_for_an_approval(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
         approval = Approval.objects.get(job=make_job("awaiting_approval"))
         approval.findings = [

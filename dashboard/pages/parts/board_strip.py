@@ -9,6 +9,7 @@ from uuid import UUID
 
 from dashboard.drawing.marks import chips
 from dashboard.pages.parts.board_rows import FAILED, Viewer, expected_end, needs
+from dashboard.queries.board import MAX_JOBS
 from dashboard.queries.spending import Spending, sum_spending
 from jobs import timeline
 from jobs.catalog import count_accelerators
@@ -20,6 +21,8 @@ from jobs.states import RUNNING, WAITING, JobState
 class Strip:
     """The figures above the board, of all jobs that the person chose to see, whatever they search."""
 
+    is_cut: bool
+    """Whether there may be more jobs than were read."""
     needing: int
     oldest: datetime | None
     to_decide_usd: Decimal
@@ -60,6 +63,7 @@ def strip_of(
     running = [job for job in jobs if job.state in RUNNING]
     failed = [job for job in jobs if job.state in FAILED]
     return Strip(
+        is_cut=len(jobs) >= MAX_JOBS,
         needing=len(needing),
         oldest=min((job.state_since for job in needing), default=None),
         to_decide_usd=sum((job.max_usd or Decimal(0) for job in needing if viewer.may_decide(job)), Decimal(0)),

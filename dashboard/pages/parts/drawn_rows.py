@@ -1,4 +1,4 @@
-"""The rows of the board as HTML; a live part draws again only those that have changed, and each once a minute.
+"""The rows of the board as HTML; only those that have changed are drawn again, and each once a minute.
 
 Many people watch the same jobs, and most of their rows read the same. What a row shows beside its job is in the key
 under which it is kept; what may change without the job is never kept: open approvals and waits for a
@@ -45,7 +45,7 @@ class RowLook:
         is_watched = job.strategy == STRATEGY.key and job.state in WAITING_AT_VERTEX
         if job.state == JobState.AWAITING_APPROVAL or is_watched:
             return ""
-        of_job = [getattr(job, name) for name in (*NEWEST, *SUMS)]
+        of_job = [getattr(job, name) for name in (*NEWEST, *SUMS, "last_error")]
         of_viewer = job.owner_id == self.viewer.pk, job.team_id in self.viewer.requests_in
         minute = (int(self.scale.now.timestamp()) + job.pk.int) // KEPT_SECONDS  # not of all rows at once
         reader = get_language(), get_current_timezone_name()
