@@ -92,7 +92,7 @@ MIDDLEWARE = [
 ]
 ROOT_URLCONF = "dashboard.urls"
 WSGI_APPLICATION = "dashboard.wsgi.application"
-FORM_RENDERER = "django.forms.renderers.TemplatesSetting"  # finds templates/forms
+FORM_RENDERER = "dashboard.forms.renderer.FormRenderer"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",

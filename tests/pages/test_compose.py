@@ -239,7 +239,7 @@ class TestRefusal:
         }.items():
             assert words in finds_at(page, field), field
         assert finds_at(page, "pool-0-image").startswith("error:")
-        for kept in ("not-a-bucket", "soon", "--name &#x27;open", "no equals sign", "Phase=Two"):
+        for kept in ("not-a-bucket", "soon", "--name &#39;open", "no equals sign", "Phase=Two"):
             assert kept in page
 
     def test_marks_the_control_and_names_its_findings(
