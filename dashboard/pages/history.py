@@ -11,14 +11,13 @@ from django.views.decorators.http import require_safe
 from dashboard.access import Request
 from dashboard.drawing.history_charts import STEP_WORDS
 from dashboard.pages.parts.csv_file import csv_lines
+from dashboard.pages.parts.drawn_rows import draw_history
 from dashboard.pages.parts.fragments import page_or_fragment
 from dashboard.pages.parts.history_facets import arguments, facets_of, label_of, read_filters, read_form
 from dashboard.pages.parts.history_rows import COLUMNS, as_record
-from dashboard.pages.parts.rows import row_of
 from dashboard.queries.history import MAX_SEARCHED, iterate_history, list_history
 from dashboard.queries.history_figures import HistoryFigures, get_history_figures
 from dashboard.queries.paging import parse_cursor
-from dashboard.queries.persistent_resources import get_holdings_for
 from jobs.clock import display_now
 from jobs.models import Job
 
@@ -39,13 +38,12 @@ def history(request: Request) -> HttpResponse:
     figures = get_history_figures(request.user, filters, now.date())
     after = parse_cursor(request.GET.get("before", ""))
     page = list_history(request.user, PAGE_SIZE, after=after, **arguments(filters, owners))
-    held = get_holdings_for(request.user, page.jobs)
     context = figures_context(request, figures) | {
         "now": now,
         "form": form,
         "facets": facets_of(figures, filters),
         "page": page,
-        "rows": [row_of(job, now, held=held) for job in page.jobs],
+        "rows": draw_history(request.user, page.jobs, now),
         "max_searched": f"{MAX_SEARCHED:,}",
         "is_filtered": any(value for name, value in form.cleaned_data.items() if name != "by"),
     }

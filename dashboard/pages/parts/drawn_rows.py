@@ -1,4 +1,4 @@
-"""The rows of the board as HTML; only those that have changed are drawn again, and each once a minute.
+"""Rows of the board and the history as HTML; only those that have changed are drawn again, and each once a minute.
 
 Many people watch the same jobs, and most of their rows read the same. What a row shows beside its job is in the key
 under which it is kept; what may change without the job is never kept: open approvals and waits for a
@@ -7,9 +7,11 @@ persistent resource.
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.contrib.auth.models import User
 from django.core.cache import caches
 from django.middleware.csrf import get_token
 from django.template.loader import get_template
@@ -21,8 +23,9 @@ from dashboard.access import Request
 from dashboard.drawing.scale import Scale
 from dashboard.pages.parts.board_rows import BoardRow, Viewer
 from dashboard.pages.parts.fragments import version_of
-from dashboard.pages.parts.rows import is_silent
+from dashboard.pages.parts.rows import is_silent, row_of
 from dashboard.queries.board import NEWEST, SUMS
+from dashboard.queries.persistent_resources import get_holdings_for
 from jobs.models import Job, Scope
 from jobs.states import WAITING_AT_VERTEX, JobState
 from jobs.strategies.persistent import STRATEGY
@@ -42,15 +45,19 @@ class RowLook:
 
     def key_of(self, job: Job, silent: Sequence[Scope]) -> str:
         """Return what the row is kept under, "" for one that is drawn each time."""
-        is_watched = job.strategy == STRATEGY.key and job.state in WAITING_AT_VERTEX
-        if job.state == JobState.AWAITING_APPROVAL or is_watched:
-            return ""
-        of_job = [getattr(job, name) for name in (*NEWEST, *SUMS, "last_error")]
         of_viewer = job.owner_id == self.viewer.pk, job.team_id in self.viewer.requests_in
-        minute = (int(self.scale.now.timestamp()) + job.pk.int) // KEPT_SECONDS  # not of all rows at once
-        reader = get_language(), get_current_timezone_name()
-        look = minute, self.scale.length, sorted(self.hidden), self.shows_team, reader
-        return version_of(job.pk, of_job, is_silent(job, silent), of_viewer, look)
+        look = self.scale.length, sorted(self.hidden), self.shows_team
+        return _key_of(job, self.scale.now, is_silent(job, silent), of_viewer, look)
+
+
+def _key_of(job: Job, now: datetime, *look: object) -> str:
+    """Return what differs where a row of the job reads differently, "" for a row that is drawn each time."""
+    is_watched = job.strategy == STRATEGY.key and job.state in WAITING_AT_VERTEX
+    if job.state == JobState.AWAITING_APPROVAL or is_watched:
+        return ""
+    of_job = [getattr(job, name) for name in (*NEWEST, *SUMS, "last_error")]
+    minute = (int(now.timestamp()) + job.pk.int) // KEPT_SECONDS  # not of all rows at once
+    return version_of(job.pk, of_job, minute, get_language(), get_current_timezone_name(), look)
 
 
 def kept_rows(keys: dict[UUID, str]) -> dict[UUID, SafeString]:
@@ -72,7 +79,22 @@ def draw_row(request: Request, row: BoardRow, look: RowLook, key: str) -> SafeSt
     }
     if row.may_decide:
         context["csrf_token"] = get_token(request)
-    html = mark_safe(get_template("board/row.html").render(context))  # noqa: S308  # escaped by the template
+    return _draw("board/row.html", context, key)
+
+
+def draw_history(user: User, jobs: Sequence[Job], now: datetime) -> list[SafeString]:
+    """Return the rows of the history, in the order of the jobs."""
+    keys = {job.pk: _key_of(job, now, "history") for job in jobs}
+    rows = kept_rows(keys)
+    drawn = [job for job in jobs if job.pk not in rows]
+    held = get_holdings_for(user, drawn)
+    for job in drawn:
+        rows[job.pk] = _draw("history/row.html", {"job": job, "row": row_of(job, now, held=held)}, keys[job.pk])
+    return [rows[job.pk] for job in jobs]
+
+
+def _draw(template: str, context: dict[str, Any], key: str) -> SafeString:
+    html = mark_safe(get_template(template).render(context))  # noqa: S308  # escaped by the template
     if key:
         caches["rows"].set(key, str(html), KEPT_SECONDS)
     return html
