@@ -108,13 +108,14 @@ def _write(job: Job, event: JobEvent, columns: dict[str, Any], *, only_from: str
     columns = storable.fit_columns(Job, columns)
     with transaction.atomic(savepoint=False):
         rows = Job.objects.select_for_update().filter(pk=job.pk)
-        held = rows.exists() if only_from is None else rows.filter(state=only_from).exists()
-        before = _events(job, event.once_key) if held else []
-        if not held or any(each.once_key == event.once_key for each in before):
+        rows = rows if only_from is None else rows.filter(state=only_from)
+        revision = rows.values_list("revision", flat=True).first()
+        before = _events(job, event.once_key) if revision is not None else []
+        if revision is None or any(each.once_key == event.once_key for each in before):
             return False
         event.save()
         outbox.record_event(event, job)
-        columns = columns | _derived([*before, event]) | {"is_counted": False}
+        columns = columns | _derived([*before, event]) | {"is_counted": False, "revision": revision + 1}
         Job.objects.filter(pk=job.pk).update(**columns)
     for name, value in columns.items():
         setattr(job, name, value)

@@ -22,8 +22,7 @@ from jobs.recent import Recent
 COLUMNS = (
     *SPENDING_COLUMNS, "team", "owner", "kind", "display_name", "region", "strategy", "machines",
     "project", "state_since", "requested_at", "approved_at", "submitted_at", "expected_seconds", "estimate_usd",
-    "max_usd", "cloned_from", "metrics__ends_at", "cancel_requested_at", "over_approved_at", "restarts", "failures",
-    "last_error",
+    "max_usd", "cloned_from", "metrics__ends_at", "revision", "failures", "last_error",
 )  # fmt: skip
 """What orders, groups and counts the jobs of the board; the rows that are drawn are read whole."""
 DRAWN = (*timeline.SPAN_KINDS, JobEvent.Kind.RESTARTED, JobEvent.Kind.MACHINES_LOST, JobEvent.Kind.EXPLAINED)
@@ -64,12 +63,9 @@ def list_board(
     return list(rows.order_by("-state_since")[:MAX_JOBS])
 
 
-NEWEST = (
-    "state_since", "running_since", "ended_at", "requested_at", "cancel_requested_at", "trials_counted_at",
-    "over_approved_at",
-)  # fmt: skip
-SUMS = ("restarts", "failures")
-"""Columns of which one moves on with everything that the board shows of a job."""
+NEWEST = ("requested_at", "trials_counted_at")
+SUMS = ("revision", "failures")
+"""Columns of which one grows with everything that the board shows of a job, whatever time Vertex AI gives a change."""
 
 
 def get_board_state(

@@ -172,6 +172,7 @@ class Job(models.Model):
     log_complete = models.BooleanField(default=False, help_text="It has ended and its last lines are kept.")
 
     # Derived from the events
+    revision = models.PositiveIntegerField(default=0, db_default=0, help_text="Grows with every event of the job.")
     state = models.CharField(max_length=64, help_text="A JobState, or an unknown Vertex AI state as it was sent.")
     state_since = models.DateTimeField()
     requested_at = models.DateTimeField()

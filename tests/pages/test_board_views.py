@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.test import Client
 
+from jobs import transitions
 from jobs.models import Job, JobMetrics, Membership, SavedView, Team
 from jobs.requests import MAX_VIEWS
 from tests.pages.conftest import MakeJob, SignIn, text_of
@@ -198,6 +199,19 @@ class TestLivePart:
         make_job("running")
 
         assert len({version, later, self.shown(client)}) == 3
+
+    def test_a_change_is_sent_that_was_earlier_than_the_last_one_of_another_job(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        ends, other, _ = (make_job("running") for _ in range(3))
+        clock.forward(seconds=5)
+        for job, state, ago in ((other, "succeeded", 2), (ends, "failed", 4)):
+            client = signed_in(owner)
+            version = self.shown(client)
+            at = clock.now - timedelta(seconds=ago)
+            assert transitions.transition(job, state, now=clock.now, occurred_at=at, message="It ended.")
+
+            assert self.shown(client) != version
 
     def test_another_person_or_address_is_another_version(
         self, make_job: MakeJob, owner: User, teammate: User, signed_in: SignIn
