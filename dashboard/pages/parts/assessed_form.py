@@ -65,7 +65,7 @@ def assess_form(form: Compose, teams: list[Team], *, by: User, now: datetime) ->
         assessment = assess(submission, context, expected=form.expected, strategy=chosen, compares=True)
         form.add_findings(assessment.findings)
     shown = {
-        "attempts": assess_attempts(form, submission, context),
+        **_approval(assessment, assess_attempts(form, submission, context)),
         "form": form,
         "job": form.job,
         "team": team,
@@ -87,6 +87,14 @@ def assess_form(form: Compose, teams: list[Team], *, by: User, now: datetime) ->
         "request": _request_text(form, submission),
     }
     return AssessedForm(form, team, submission, assessment, shown)
+
+
+def _approval(assessment: Assessment | None, attempts: Attempts | None) -> dict[str, Any]:
+    """Return the attempts, and whether the job waits for an approver, be it for a further one."""
+    is_refused = assessment is None or assessment.outcome in (None, Outcome.REFUSED)
+    asks = assessment is not None and assessment.outcome is Outcome.NEEDS_APPROVAL
+    asks_later = attempts is not None and attempts.needs_approval
+    return {"attempts": attempts, "needs_approval": not is_refused and (asks or asks_later)}
 
 
 def _choose_project(form: Compose, team: Team, now: datetime) -> str:
