@@ -350,3 +350,20 @@ def test_a_plan_that_is_none_is_refused_before_anything_is_judged(begin: Any, pl
     with pytest.raises(NotAllowed):
         begin(plan)
     assert not Job.objects.exists()
+
+
+def test_a_sweep_is_decided_about_once_with_all_attempts(
+    begin: Any, policy: Any, team: Team, owner: User, approver: User, clock: Clock
+) -> None:
+    policy(STANDARD)
+    jobs = [samples.submission(**samples.limited(10, {}, least=4), name=name) for name in ("one", "two")]
+    now, plan = clock.now, Plan((Step("standard"),))
+    asked = requests.Asked(Team.objects.get(pk=team.pk), owner, timedelta(hours=10), now, plan=plan)
+    one, two = requests.request_jobs(jobs, asked, request_key="sweep")
+    assert {one.state, two.state} == {"awaiting_approval"}
+
+    approve(one, approver, clock=clock)
+
+    assert Vote.objects.count() == 2
+    assert [next_of(each, clock).state for each in (one, two)] == ["approved", "approved"]
+    assert list(audit(clock.now)) == []
