@@ -241,6 +241,7 @@ CELERY_BEAT_SCHEDULE = {
     "prune": {"task": "jobs.tasks.prune", "schedule": timedelta(minutes=10), "options": {"expires": 600}},
     "doctor": {"task": "jobs.tasks.examine", "schedule": timedelta(minutes=10), "options": {"expires": 600}},
     "quotas": {"task": "jobs.tasks.read_quotas", "schedule": timedelta(minutes=2), "options": {"expires": 120}},
+    "images": {"task": "jobs.tasks.read_images", "schedule": timedelta(seconds=15), "options": {"expires": 15}},
     "prices": {"task": "jobs.tasks.import_prices", "schedule": timedelta(minutes=10), "options": {"expires": 600}},
 }
 CELERY_BEAT_SCHEDULE_FILENAME = str(STATE_DIR / "beat-schedule")

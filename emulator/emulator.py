@@ -65,6 +65,8 @@ class Emulator:
         self.denied: frozenset[str] = frozenset()
         self.disabled: frozenset[str] = frozenset()
         """Permissions that callers lack, and services that are off."""
+        self.images: Document = {"missing": [], "remote": [], "sizes": {}}
+        """What differs from a registry that holds every image (methods.artifacts)."""
         self.clock = _clock(options, self.store)
         self.timers = Timers(self.clock, self.store.find, self._fire)
         times = Times(speed=options.speed, min_grace=0 if options.is_scripted else Times.min_grace)

@@ -18,6 +18,7 @@ from jobs.clock import DatabaseClock, database_now
 from jobs.requests import drafts
 from jobs.upkeep import (
     count_ended,
+    image_reading,
     price_import,
     quota_reading,
     repair,
@@ -140,6 +141,17 @@ def examine(**_: Any) -> None:
 def read_quotas(**_: Any) -> None:
     """Read limits and use of quotas, every ten minutes; the database says when."""
     quota_reading.read_when_due(database_now())
+
+
+@shared_task
+def read_images(**_: Any) -> None:
+    """Ask about the container images that forms wait for."""
+    image_reading.read_when_due(database_now())
+
+
+def enqueue_images() -> None:
+    """After the commit, ask a worker to read the images that wait; the next run of beat does if no worker hears it."""
+    transaction.on_commit(partial(_enqueue, read_images, {}))
 
 
 def enqueue_examination() -> None:

@@ -46,7 +46,7 @@ def cancel_job(request: Request, job_id: UUID) -> JobShape:
 
 @router.post("/jobs/{uuid:job_id}/approve", response=JobShape, auth=APPROVE, summary="Approve a job")
 def approve_job(request: Request, job_id: UUID, body: Decision) -> JobShape:
-    """Vote for a job that awaits approval; it goes on once enough people have.
+    """Vote for a job that awaits approval; it goes on once enough people have. Holds for all of `approval.attempts`.
 
     403 for one's own and for who does not decide, 409 where it was decided or costs another amount now.
     """

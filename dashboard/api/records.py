@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from dashboard.api.shapes import (
     ApprovalShape,
+    AskedAttemptShape,
     AttemptShape,
     DiagnosisShape,
     FallbackShape,
@@ -111,6 +112,7 @@ def _approval(job: Job) -> ApprovalShape | None:
         decided_by=approval.decided_by.get_username() if approval.decided_by else None,
         decided_at=approval.decided_at,
         comment=approval.comment,
+        attempts=None if approval.attempts is None else [AskedAttemptShape(**each) for each in approval.attempts],
     )
 
 

@@ -66,8 +66,20 @@ class GroupShape(Schema):
     approvers: list[str]
 
 
+class AskedAttemptShape(Schema):
+    """An attempt that is decided about together with others, and the most that it may cost."""
+
+    number: int
+    strategy: str
+    region: str
+    max_usd: str | None
+
+
 class ApprovalShape(Schema):
-    """Why policy asked, and who decided what; every group has to approve. `decision` is "", approved or rejected."""
+    """Why policy asked, and who decided what; every group has to approve. `decision` is "", approved or rejected.
+
+    `attempts` are all that are decided about at once, where further ones are planned; null: this job only.
+    """
 
     asked_at: datetime
     groups: list[GroupShape]
@@ -76,6 +88,7 @@ class ApprovalShape(Schema):
     decided_by: str | None
     decided_at: datetime | None
     comment: str
+    attempts: list[AskedAttemptShape] | None
 
 
 class AttemptShape(Schema):

@@ -170,12 +170,13 @@ def several(request: Request) -> HttpResponse:
 def _choices(request: Request, action: Action, keys: Sequence[str], now: datetime) -> list[Choice]:
     """Return the chosen jobs that the person may see, at most MAX_JOBS; others are as if they did not exist."""
     wanted = [parse_uuid(key) for key in dict.fromkeys(keys[:MAX_JOBS])]
-    jobs = jobs_of(request.user).select_related("approval__decided_by").filter(pk__in=wanted)
+    jobs = jobs_of(request.user).select_related("approval__decided_by", "attempt__fallback").filter(pk__in=wanted)
     choices = []
     for job in jobs.order_by("display_name", "pk"):
         if isinstance(job, ShownJob):
             job.reveal_to(request.user)
-        choices.append(Choice(job, row_of(job, now), action.refusal(request, job), job.max_usd))
+        usd = job.approval.asked_usd if action is ACTIONS["approve"] and hasattr(job, "approval") else job.max_usd
+        choices.append(Choice(job, row_of(job, now), action.refusal(request, job), usd))
     return choices
 
 

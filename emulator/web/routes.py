@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from emulator.emulator import Emulator
 from emulator.methods import (
+    artifacts,
     cloud_access,
     jobs,
     locations,
@@ -42,7 +43,8 @@ HTTP = {
 }
 """The HTTP method of each method of a collection, and its path below the collection."""
 KINDS = (Job.kind, Study.kind, Pipeline.kind, PersistentResource.kind)
-PARTS = {"holder": f"(?P<holder>(?:{'|'.join(KINDS)})/[^/:]+)", "object": "(?P<object>.+)"}
+PARTS = {"holder": f"(?P<holder>(?:{'|'.join(KINDS)})/[^/:]+)"}
+PARTS |= {name: f"(?P<{name}>.+)" for name in ("object", "package", "image")}
 
 
 class Route(NamedTuple):
@@ -117,6 +119,17 @@ def _access() -> list[Route]:
     ]  # fmt: skip
 
 
+def _artifacts() -> list[Route]:
+    repository = PARENT + "/repositories/{repository}"
+    return [
+        route("GET", repository, "repositories.get", artifacts.get_repository),
+        route("GET", repository + "/packages/{package}/tags/{tag}", "tags.get", artifacts.get_tag),
+        route("GET", repository + "/dockerImages/{image}", "dockerImages.get", artifacts.get_image),
+        route("GET", "/_emulator/images", "_emulator.images", artifacts.show_images),
+        route("POST", "/_emulator/images", "_emulator.images", artifacts.change_images),
+    ]
+
+
 ROUTES = [
     *_collection(Job, "list get delete cancel", create=jobs.create_custom_job),
     *_collection(Study, "list delete cancel", create=jobs.create_study, get=jobs.get_study),
@@ -138,6 +151,7 @@ ROUTES = [
     route("POST", "/token", "token", token.exchange),
     *_storage(),
     *_access(),
+    *_artifacts(),
     route("GET", "/_emulator/", "_emulator.page", page.show),
     route("POST", "/_emulator/", "_emulator.page", page.submit),
     route("GET", "/_emulator/health", "_emulator.health", control.health),

@@ -13,6 +13,7 @@ from jobs.cost import CENT, Estimate, Quota, quotas, round_up, short_quotas, wit
 from jobs.policy import Decision, Filled, decide, fill
 from jobs.policy_rules import PolicyRules
 from jobs.spec import Finding, Severity, Submission
+from jobs.spec.images import missing_images
 from jobs.strategies import STRATEGIES, Strategy, check, check_each, strategy_of
 
 MAX_USD = Decimal(10) ** 12
@@ -130,6 +131,7 @@ def assess(
     own = next((each for each in alternatives if each.strategy is asked and each.submission == submission), None)
     rules = own.findings if own else check(submission, severities=context.severities, resources=context.resources)
     rules = [*rules, *short_quotas(submission, asked, context.quota_states)]
+    rules += missing_images(submission, context.image_states)
     if expected is None or context.policy is None:
         return Assessment(submission, tuple(rules), context.policy, alternatives=alternatives)
     cost = context.up_to_cap(own.estimate if own else context.estimate(submission, asked, expected))

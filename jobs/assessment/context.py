@@ -12,6 +12,7 @@ from jobs.cost import Estimate, PriceBook, QuotaState, estimate
 from jobs.cost.learned import NOT_LEARNED, Learned
 from jobs.policy_rules import Matched, PolicyRules, match_rules
 from jobs.spec import Submission
+from jobs.spec.images import ImageState
 from jobs.strategies import Known, Severities, Strategy
 
 
@@ -49,6 +50,8 @@ class Context:
     """The name of who requests the job."""
     quota_states: Mapping[str, QuotaState] = field(default_factory=dict)
     """Limits and use of the project's quotas in the region, by metric."""
+    image_states: Mapping[str, ImageState] = field(default_factory=dict)
+    """What Artifact Registry said of the images, by name."""
     cap_usd: Decimal | None = None
     """The most that each job shall cost."""
     fills: bool = True

@@ -1,7 +1,8 @@
 """The permissions that Trainboard's own account uses, each with the role that grants it and what needs it.
 
 Sources: "Access control with IAM" (Vertex AI, Cloud Logging, Cloud Monitoring, Cloud Quotas; docs.cloud.google.com,
-read 2026-11-22), the same as jobs/strategies/permissions.py and docs/running.md.
+read 2026-11-22) and "Artifact Registry roles and permissions" (read 2026-11-23), the same as
+jobs/strategies/permissions.py and docs/running.md.
 """
 
 from dataclasses import dataclass
@@ -45,6 +46,15 @@ PERMISSIONS = (
     ProjectPermission(
         "cloudquotas.quotas.get", "roles/cloudquotas.viewer", "show quotas beside strategies", need=OPTIONAL
     ),
+    *(
+        ProjectPermission(
+            f"artifactregistry.{name}.get",
+            "roles/artifactregistry.reader",
+            "tell while one composes whether an image exists",
+            need=OPTIONAL,
+        )
+        for name in ("dockerimages", "repositories", "tags")
+    ),
     ProjectPermission(
         "serviceusage.services.get", "roles/serviceusage.serviceUsageViewer", "check services", need=OPTIONAL
     ),
@@ -57,6 +67,7 @@ SERVICES = {
     "monitoring.googleapis.com": False,
     "cloudquotas.googleapis.com": False,
     "cloudbilling.googleapis.com": False,
+    "artifactregistry.googleapis.com": False,
 }
 """Services to whether jobs need them; the others make a page say less."""
 BUCKET_PERMISSIONS = {

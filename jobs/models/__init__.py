@@ -14,6 +14,7 @@ from jobs.models.external_job import Discovery, ExternalJob
 from jobs.models.fallback import Fallback, FallbackAttempt
 from jobs.models.figures import JobFigures, LearnedFigures, MonthFigures
 from jobs.models.heartbeat import Heartbeat, MetricCount
+from jobs.models.image import ImageReading
 from jobs.models.installation import Installation
 from jobs.models.job import Job
 from jobs.models.job_metrics import JobMetrics
@@ -66,6 +67,7 @@ __all__ = [
     "FallbackAttempt",
     "Heartbeat",
     "Identity",
+    "ImageReading",
     "Installation",
     "Invitation",
     "Job",

@@ -1,8 +1,11 @@
 """A question put to the approvers of a team, and its answer. The answers of single people are `Vote` rows."""
 
+from decimal import Decimal
+
 from django.conf import settings
 from django.db import models
 
+from jobs.fallback import plan_of, worst_case
 from jobs.models.immutable import AppendOnly, AppendOnlyQuerySet
 from jobs.models.job import Job
 
@@ -49,6 +52,11 @@ class Approval(models.Model):
         blank=True,
         help_text="What was requested, while the requester has not accepted the strategy that an approver chose.",
     )
+    attempts = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="All attempts that are decided about, as jobs.requests.planned; null: this job only.",
+    )
     remind_at = models.DateTimeField(null=True, blank=True, help_text="When approvers are reminded next.")
     expires_at = models.DateTimeField(null=True, blank=True, help_text="When the request ends unanswered.")
 
@@ -61,6 +69,14 @@ class Approval(models.Model):
 
     def __str__(self) -> str:
         return f"{self.job}: {self.decision or 'open'}"
+
+    @property
+    def asked_usd(self) -> Decimal | None:
+        """The most that what is decided about may cost: the job, or all attempts together; None where nobody knows."""
+        if self.attempts is None:
+            return self.job.max_usd
+        most = [None if each["max_usd"] is None else Decimal(each["max_usd"]) for each in self.attempts]
+        return worst_case(most, plan_of(self.job.attempt.fallback.plan))
 
 
 class AskedGroup(AppendOnly):

@@ -10,10 +10,14 @@ from jobs.fallback import Plan
 from jobs.models import Fallback, FallbackAttempt, Job
 
 
-def begin_fallbacks(jobs: Sequence[Job], plan: Plan, now: datetime) -> None:
-    """Keep the plan of each of these jobs, which become first attempts. Raises NotAllowed for a plan that is none."""
+def check_plan(plan: Plan) -> None:
+    """Raise NotAllowed for a plan that is none."""
     if problems := fallback.problems_of(plan):
         raise NotAllowed([spec.Finding("fallback_not_usable", spec.Severity.ERROR, "", each) for each in problems])
+
+
+def begin_fallbacks(jobs: Sequence[Job], plan: Plan, now: datetime) -> None:
+    """Keep the plan of each of these jobs, which become first attempts; `check_plan` found nothing wrong with it."""
     for job in jobs:
         words = fallback.path_words(job.strategy, job.region, plan)
         row = Fallback.objects.create(plan=plan.as_dict(), words=words, wait_hours=plan.wait_hours, began_at=now)

@@ -1,7 +1,8 @@
 """After the end of an attempt: the next one is made, or it is written down why none follows.
 
 Each attempt is a job of its own, requested in the name of the first one's owner as if the form had been submitted
-anew: policy, budgets and allowed resources decide about it as they are then. Locks are taken in one order: the
+anew: policy, budgets and allowed resources decide about it as they are then. What approvers have agreed to with the
+first attempt is not asked again. Locks are taken in one order: the
 fallback's row, the team, the job. So of two workers the second finds the step done.
 """
 
@@ -22,7 +23,9 @@ from jobs.errors import NotAllowed, NotPermitted
 from jobs.fallback import REASON_WORDS, Plan, Reason
 from jobs.models import Fallback, FallbackAttempt, Job, JobEvent, UnmatchedJob
 from jobs.requests.attempts import attempts_of, spent_on
+from jobs.requests.beginning import Agreed
 from jobs.requests.context import load_context
+from jobs.requests.covering import approval_of_all
 from jobs.requests.permissions import check_may_request
 from jobs.requests.request import Asked, request_jobs, submission_of
 from jobs.states import SUCCESSFUL, JobState
@@ -123,7 +126,9 @@ def _failure(job: Job, now: datetime) -> Ending | None:
 def _make_next(row: Fallback, plan: Plan, attempts: Sequence[FallbackAttempt], ending: Ending, now: datetime) -> None:
     """Request the next attempt; where it is refused, end the fallback and say why."""
     last, first, number = attempts[-1].job, attempts[0].job, len(attempts) + 1
-    spent = spent_on(attempts, now)
+    spent, approval = spent_on(attempts, now), approval_of_all(row.pk)
+    if approval is not None and approval.cap_usd is not None:  # what approvers allowed is for all that they saw
+        plan = replace(plan, max_usd=plan.cap(approval.cap_usd))
     if plan.max_usd is not None and (spent is None or spent >= plan.max_usd):
         cost = "not known" if spent is None else format_usd(spent)
         words = f"All attempts together may cost {format_usd(plan.max_usd)}, and the cost so far is {cost}."
@@ -133,7 +138,8 @@ def _make_next(row: Fallback, plan: Plan, attempts: Sequence[FallbackAttempt], e
     submission = fallback.apply(submission_of(first), plan.steps[number - 2])
     try:
         with transaction.atomic():
-            asked = replace(asked, job_id=uuid5(row.pk, str(number)))
+            agreed = Agreed(approval, number) if approval is not None else None
+            asked = replace(asked, agreed=agreed, job_id=uuid5(row.pk, str(number)))
             (job,) = request_jobs([submission], asked, request_key=f"fallback-{row.pk.hex}-{number}")
             message = f"Attempt {number} of {plan.size}, because {ending.words} in attempt {number - 1}."
             kept = {"reason": str(ending.reason), "message": message}

@@ -10,8 +10,17 @@ from jobs.models import Approval, AskedGroup, Job
 from jobs.requests.policy_versions import current_version, terms_of
 
 
-def ask(job: Job, findings: Sequence[Mapping[str, Any]], policy: Mapping[str, Any] | None, *, now: datetime) -> None:
+def ask(
+    job: Job,
+    findings: Sequence[Mapping[str, Any]],
+    policy: Mapping[str, Any] | None,
+    *,
+    now: datetime,
+    attempts: Sequence[Mapping[str, Any]] | None = None,
+) -> None:
     """Write the open question about a job; an earlier one, with its answer, makes room for it.
+
+    `attempts` are all that the answer is to hold for, as `jobs.requests.planned` writes them; None: this job only.
 
     `policy` is `jobs.policy.Decision.as_dict()`: it says who has to approve. Where a rule of the site asks and policy
     does not, one approver or lead is enough.
@@ -29,7 +38,8 @@ def ask(job: Job, findings: Sequence[Mapping[str, Any]], policy: Mapping[str, An
         "role_needed": needs["role"],
         "approver_names": _joined(needs["approvers"]),
         "policy": policy,
-        "digest": digest_of(job, policy),
+        "attempts": attempts,
+        "digest": digest_of(job, policy, attempts),
         "decided_usd": None,
         "cap_usd": None,
         "requested_spec": None,
@@ -56,7 +66,11 @@ def _joined(names: Sequence[str]) -> str:
     return f",{','.join(names)}," if names else ""
 
 
-def digest_of(job: Job, policy: Mapping[str, Any] | None) -> str:
-    """Return the digest of what is decided about: the spec, the most that it may cost, the policy and its figures."""
+def digest_of(job: Job, policy: Mapping[str, Any] | None, attempts: Sequence[Mapping[str, Any]] | None = None) -> str:
+    """Return the digest of what is decided about: the spec, the most that it may cost, the policy and its figures.
+
+    Where the answer is for all attempts, they are part of it.
+    """
     about = [job.spec_digest or job.spec, job.expected_seconds, str(job.max_usd), policy]
+    about += [attempts] if attempts is not None else []
     return sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()

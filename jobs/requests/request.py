@@ -10,27 +10,20 @@ from uuid import UUID, uuid4
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
-from jobs import budgets, spec, strategies, transitions
-from jobs.assessment import MAX_USD, Assessment, Outcome, assess
+from jobs import budgets, spec, strategies
+from jobs.assessment import MAX_USD, Assessment, assess
 from jobs.cost import round_up
 from jobs.fallback import Plan
-from jobs.models import Job, JobEvent, Scope, Team
+from jobs.models import Job, Scope, Team
 from jobs.queue import claims
-from jobs.requests.attempts import begin_fallbacks
+from jobs.requests.attempts import begin_fallbacks, check_plan
+from jobs.requests.beginning import FIRST_KEY, Agreed, begin
 from jobs.requests.context import load_context
+from jobs.requests.covering import covers_attempt
 from jobs.requests.keeping import check_may_be_kept
 from jobs.requests.permissions import check_may_request
-from jobs.requests.questions import ask
-from jobs.states import JobState
+from jobs.requests.planned import Question, assess_further, question_about
 from jobs.strategies import persistent
-
-ASSESSED = {
-    Outcome.ALLOWED: "Checked by rules and policy: it may be sent without an approval.",
-    Outcome.NEEDS_APPROVAL: "Checked by rules and policy: an approver has to decide.",
-}
-"""The message of a job's first event; one that is refused is not kept."""
-FIRST_KEY = "judged:request"
-"""The key of a job's first event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +41,8 @@ class Asked:
     """What follows where a job gets no capacity; None: nothing."""
     left_usd: Decimal | None = None
     """What is left of the amount for all attempts, of one that follows others."""
+    agreed: Agreed | None = None
+    """The approval of all attempts of a request, for one that follows others."""
     job_id: UUID | None = None
     """The id of the job, where it follows from what asks for it: a restored database then makes the same one again."""
 
@@ -77,12 +72,13 @@ def request_job(
 def request_jobs(submissions: Sequence[spec.Submission], asked: Asked, *, request_key: str) -> list[Job]:
     """Write the jobs of a sweep, or one job, all or none; return those of before when `request_key` was used before.
 
-    Policy judges what they cost together, and if it asks about one of them, all wait for one approval. Raises
-    NotAllowed, with nothing written, when one of them is refused, and NotPermitted unless the person is a member of the
-    team whose role may request jobs.
+    Policy judges what they cost together, and if it asks about one of them, or about a further attempt of one, all
+    wait for one approval. Raises NotAllowed, with nothing written, when one of them is refused, and NotPermitted unless
+    the person is a member of the team whose role may request jobs.
     """
     check_may_request(asked.by, asked.team)
     if asked.plan is not None:
+        check_plan(asked.plan)
         asked = replace(asked, cap_usd=asked.plan.cap(asked.cap_usd), left_usd=asked.plan.max_usd)
     is_sweep = len(submissions) > 1
     keys = [f"{request_key}-{number}" for number in range(1, len(submissions) + 1)] if is_sweep else [request_key]
@@ -93,10 +89,14 @@ def request_jobs(submissions: Sequence[spec.Submission], asked: Asked, *, reques
         with transaction.atomic():
             budgets.hold_budgets(asked.team.pk)
             assessments = _assess(submissions, asked)
-            asks = [finding for each in assessments for finding in each.asks]
+            questions = _questions(assessments, asked)
+            agreed = asked.agreed if any(questions) and _is_covered(assessments, asked.agreed) else None
             jobs = [_row(each, asked, key, sweep, share=size) for each, key in zip(assessments, keys, strict=True)]
-            for job, assessment, submission in zip(jobs, assessments, submissions, strict=True):
-                _first_events(job, assessment, submission, assessment.asks or asks, asked)
+            for job, assessment, question, each in zip(jobs, assessments, questions, submissions, strict=True):
+                begin(
+                    job, assessment, None if agreed else question, by=asked.by, now=asked.now,
+                    requested=_requested_as(each, asked.cap_usd), agreed=agreed,
+                )  # fmt: skip
                 _poll_its_resource(job, asked.now)
             budgets.reserve(jobs, asked.now)
             if asked.plan is not None:
@@ -112,12 +112,31 @@ def _assess(submissions: Sequence[spec.Submission], asked: Asked) -> list[Assess
     """Return the assessments of jobs that are requested together; raise NotAllowed when one is refused."""
     size, by, expected = len(submissions), asked.by, asked.expected
     context = load_context(
-        asked.team, submissions[0], now=asked.now, sweep_size=size, by=by, expected=expected, cap_usd=asked.cap_usd
-    )
+        asked.team, submissions[0], now=asked.now, sweep_size=size, by=by, expected=expected, cap_usd=asked.cap_usd,
+        is_approvers_cap=asked.agreed is not None and asked.agreed.approval.cap_usd is not None,
+    )  # fmt: skip
     assessments = [assess(each, context, expected=expected) for each in submissions]
     for assessment in assessments:
         check_may_be_kept(assessment, left_usd=asked.left_usd)
     return assessments
+
+
+def _questions(assessments: Sequence[Assessment], asked: Asked) -> Sequence[Question | None]:
+    """Return what approvers are asked about each job, one question for all of its attempts; None: about none."""
+    asks = [finding for each in assessments for finding in each.asks]
+    if asked.plan is None:
+        found = [Question(each.asks or asks, each.as_dict()["policy"]) for each in assessments]
+    else:
+        team, by, expected = asked.team, asked.by, asked.expected
+        further = assess_further(
+            assessments, asked.plan, team=team, by=by, expected=expected, now=asked.now, cap_usd=asked.cap_usd
+        )
+        found = [question_about(one, one.asks or asks, rest) for one, rest in zip(assessments, further, strict=True)]
+    return found if any(each.findings for each in found) else [None] * len(found)
+
+
+def _is_covered(assessments: Sequence[Assessment], agreed: Agreed | None) -> bool:
+    return agreed is not None and all(covers_attempt(agreed.approval, agreed.number, each) for each in assessments)
 
 
 def requested_job(by: User, request_key: str) -> Job | None:
@@ -207,37 +226,3 @@ def assessed_columns(assessment: Assessment, share: int) -> dict[str, Any]:
 def storable(usd: Decimal | None) -> Decimal | None:
     """An amount that its column can hold; what a job of a billion replicas would cost stays in the estimate only."""
     return usd if usd is not None and usd < MAX_USD else None
-
-
-def _first_events(
-    job: Job, assessment: Assessment, submission: spec.Submission, asks: list[dict[str, object]], asked: Asked
-) -> None:
-    """Write the events of a request for `submission`; `asks` are the findings that an approver has to agree to."""
-    by, now = asked.by, asked.now
-    outcome = Outcome.NEEDS_APPROVAL if asks else Outcome.ALLOWED
-    kept = assessment.as_dict()
-    transitions.record_event(
-        job,
-        JobEvent.Kind.ASSESSED,
-        now=now,
-        message=ASSESSED[outcome],
-        reason=outcome,
-        detail=kept | {"requested": _requested_as(submission, asked.cap_usd)},
-        once_key=FIRST_KEY,
-    )
-    if asks:
-        ask(job, asks, kept["policy"], now=now)
-        message = f"{by.get_username()} requested the job; policy asks for an approval."
-        to = JobState.AWAITING_APPROVAL
-        transitions.transition(job, to, now=now, actor=by, reason="requested", message=message)
-    else:
-        transitions.transition(
-            job,
-            JobState.APPROVED,
-            now=now,
-            actor=by,
-            reason="requested",
-            message=f"{by.get_username()} requested the job; policy allows it.",
-            due_at=now,
-            approved_usd=job.max_usd if job.limit_usd is None else job.limit_usd,
-        )

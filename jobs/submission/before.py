@@ -7,9 +7,10 @@ from jobs import budgets
 from jobs.assessment import Assessment, Context, assess
 from jobs.cost import rate_of
 from jobs.cost.lines import as_text
-from jobs.models import Approval, Job, JobEvent
+from jobs.models import Job, JobEvent
 from jobs.requests.again import asks_again
 from jobs.requests.context import load_context
+from jobs.requests.covering import approval_of
 from jobs.requests.persistent_resources import known_resources, waits_for_resource
 from jobs.requests.request import storable, submission_of, sweep_size
 from jobs.states import JobState
@@ -61,7 +62,7 @@ def _question(job: Job, assessment: Assessment, asks: list[dict[str, object]], n
     """Send the job back to its approvers; what they approved before counts no more."""
     assert assessment.decision is not None
     policy = assessment.decision.as_dict()
-    was_approved = Approval.objects.filter(job=job, decision=Approval.Decision.APPROVED).exists()
+    was_approved = approval_of(job) is not None
     needs = "its approval does not hold any more, it needs another one" if was_approved else "it needs an approval now"
     event = Event(
         JobEvent.Kind.STATE,
@@ -77,8 +78,8 @@ def _question(job: Job, assessment: Assessment, asks: list[dict[str, object]], n
 
 def _has_approvers_cap(job: Job) -> bool:
     """Tell whether an approver has set the cap, or one that is higher."""
-    approved = Approval.objects.filter(job=job, decision=Approval.Decision.APPROVED)
-    return approved.filter(cap_usd__isnull=False).exists()
+    approval = approval_of(job)
+    return approval is not None and approval.cap_usd is not None
 
 
 def keep_prices(job: Job, assessment: Assessment, context: Context, now: datetime) -> None:

@@ -15,11 +15,13 @@ from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
+from jobs import known_images
 from jobs.models import (
     Delivery,
     Discovery,
     Draft,
     ExternalJob,
+    ImageReading,
     Job,
     JobEvent,
     LogLine,
@@ -130,6 +132,7 @@ def selections(now: datetime) -> list[Selection]:
         ),
         Selection("messages", told, days[Kind.MESSAGES]),
         Selection("audit log", LogEntry.objects.filter(timestamp__lt=before[Kind.AUDIT_LOG]), days[Kind.AUDIT_LOG]),
+        Selection("images", ImageReading.objects.filter(asked_at__lt=now - known_images.KEPT)),
         Selection("drafts", Draft.objects.filter(created_at__lt=now - drafts.KEPT_FOR)),
         Selection("sessions", Session.objects.filter(expire_date__lt=now)),
     ]

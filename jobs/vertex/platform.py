@@ -2,7 +2,7 @@
 
 Sources: the discovery documents of cloudresourcemanager v3 (projects.testIamPermissions), iam v1
 (projects.serviceAccounts.testIamPermissions), storage v1 (buckets.testIamPermissions) and serviceusage v1
-(services.batchGet) in google-api-python-client 2.202.0, read 2026-11-23.
+(services.batchGet) in google-api-python-client 2.202.0, read 2026-11-23; `quotas` and `images` name their own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,8 @@ from urllib.parse import quote
 
 from google.auth.exceptions import GoogleAuthError
 
-from jobs.vertex import answers, auth, errors, quotas, wire
+from jobs.spec.images import ImageStatus, RegistryImage
+from jobs.vertex import answers, auth, errors, images, quotas, wire
 from jobs.vertex.caller import Caller, nothing
 
 MAX_SERVICES = 30
@@ -78,6 +79,32 @@ class PlatformClient(Caller):
         for items in self._paged(call, "timeSeries", query, before_page=nothing, tries=2):
             found.update(used for item in items if (used := quotas.usage_in(item)) is not None)
         return found
+
+    def image(self, image: RegistryImage) -> images.ImageAnswer:
+        """Return whether Artifact Registry has an image, and its size; at most three calls. Raises VertexError."""
+        try:
+            digest = image.digest or self._digest(image)
+            found = self._send(self._registry_call(images.image_path(image, digest)))
+        except errors.NotFound:
+            return images.ImageAnswer(self._why_missing(image))
+        return images.ImageAnswer(ImageStatus.FOUND, images.size_in(found))
+
+    def _digest(self, image: RegistryImage) -> str:
+        call = self._registry_call(images.tag_path(image))
+        digest = images.digest_in(self._send(call))
+        if digest is None:
+            raise answers.unusable(call, "the tag names no version")
+        return digest
+
+    def _why_missing(self, image: RegistryImage) -> ImageStatus:
+        try:
+            repository = self._send(self._registry_call(images.repository_path(image)))
+        except errors.NotFound:
+            return ImageStatus.NO_REPOSITORY
+        return ImageStatus.NO_IMAGE if images.is_standard(repository) else ImageStatus.UNKNOWN
+
+    def _registry_call(self, path: str) -> answers.Call:
+        return answers.Call("GET", self._base("artifactregistry") + path, "Artifact Registry")
 
     def account(self) -> str:
         """Return whose the credentials are as IAM names a member, such as serviceAccount:NAME, "" where nobody says.

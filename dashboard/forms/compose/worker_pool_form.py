@@ -16,6 +16,7 @@ from dashboard.forms.fields.objects import ObjectsField
 from dashboard.forms.fields.words import EnvField, LinesField, ShellWordsField
 from dashboard.forms.findings import FindingsField
 from jobs.catalog import DISKS, MAX_DISK_GB, machine
+from jobs.spec.images import ImageState
 
 MAX_DISK_GB = 1000 * MAX_DISK_GB
 AFFINITY = "machineSpec.reservationAffinity"
@@ -42,6 +43,8 @@ class WorkerPoolForm(CarryingForm):
     """One worker pool. Machines without GPUs of their own may take some; every other brings what it has."""
 
     first_field = "machine_type"
+    image_state: ImageState | None = None
+    """What is known of its image."""
 
     machine_type = OpenChoiceField(_("Machine type"), path="machineSpec.machineType", covers=("", "machineSpec"))
     accelerator_type = OpenChoiceField(_("Accelerator"), path="machineSpec.acceleratorType")

@@ -1,6 +1,6 @@
 """A compose form with its assessment, and everything that the page shows of both."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
@@ -16,14 +16,16 @@ from dashboard.forms.compose.form import Compose
 from dashboard.forms.compose.text import EDITABLE, is_edited, text_digest
 from dashboard.pages.parts.planned_attempts import Attempts, assess_attempts
 from dashboard.pages.parts.strategy_rows import strategy_rows
-from jobs import exporter, known_quotas, observation, requests, strategies
+from jobs import exporter, known_quotas, observation, requests, strategies, tasks
 from jobs.allowed_resources import check_project
 from jobs.assessment import Assessment, Context, Outcome, assess, has_machines
 from jobs.clock import display_now
+from jobs.known_images import known_images
 from jobs.models import Team
 from jobs.policy import SETS
 from jobs.requests.allowed import recent_allowed
 from jobs.spec import Finding, Submission
+from jobs.spec.images import ImageState, images_of
 from jobs.strategies import Known, KnownResource, Permission
 
 
@@ -63,7 +65,7 @@ def assess_form(form: Compose, teams: list[Team], *, by: User, now: datetime) ->
         assessment = assess(submission, context, expected=form.expected, strategy=chosen, compares=True)
         form.add_findings(assessment.findings)
     shown = {
-        "attempts": assess_attempts(form, submission, context),
+        **_approval(assessment, assess_attempts(form, submission, context)),
         "form": form,
         "job": form.job,
         "team": team,
@@ -74,6 +76,7 @@ def assess_form(form: Compose, teams: list[Team], *, by: User, now: datetime) ->
         "has_machines": has_machines(submission),
         **_strategies(form, assessment),
         "now": now,
+        "waits_for_image": context is not None and any(not each.status for each in context.image_states.values()),
         "stale_prices": stale_prices(assessment, now),
         "resources": [(known.resource_id, _words(known)) for known in resources if known.resource.state == "RUNNING"],
         "by_hand": chosen.console if chosen is not None else "",
@@ -84,6 +87,14 @@ def assess_form(form: Compose, teams: list[Team], *, by: User, now: datetime) ->
         "request": _request_text(form, submission),
     }
     return AssessedForm(form, team, submission, assessment, shown)
+
+
+def _approval(assessment: Assessment | None, attempts: Attempts | None) -> dict[str, Any]:
+    """Return the attempts, and whether the job waits for an approver, be it for a further one."""
+    is_refused = assessment is None or assessment.outcome in (None, Outcome.REFUSED)
+    asks = assessment is not None and assessment.outcome is Outcome.NEEDS_APPROVAL
+    asks_later = attempts is not None and attempts.needs_approval
+    return {"attempts": attempts, "needs_approval": not is_refused and (asks or asks_later)}
 
 
 def _choose_project(form: Compose, team: Team, now: datetime) -> str:
@@ -115,7 +126,19 @@ def _context(form: Compose, team: Team, submission: Submission, resources: Known
         cap_usd=form.cap_usd,
     )
     states = known_quotas.recent_quotas(submission.project, submission.region, now=now)
-    return replace(context, quota_states=states)
+    return replace(context, quota_states=states, image_states=_images(form, team, submission, now))
+
+
+def _images(form: Compose, team: Team, submission: Submission, now: datetime) -> Mapping[str, ImageState]:
+    """Return what is known of the images, and show it at the worker pools; what is not known yet is asked."""
+    images = list(images_of(submission))
+    known = known_images(team, (name for _index, _path, name in images), now=now)
+    for index, _path, name in images:
+        if index < len(form.pools):
+            form.pools[index].image_state = known.states.get(name)
+    if known.is_asked:
+        tasks.enqueue_images()
+    return known.states
 
 
 def _strategies(form: Compose, assessment: Assessment | None) -> dict[str, Any]:

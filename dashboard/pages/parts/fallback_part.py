@@ -27,6 +27,8 @@ class AttemptRow:
     job: Job | None = None
     cost: Decimal | None = None
     message: str = ""
+    max_usd: str | None = None
+    """The most that it may cost, as approvers were asked about it."""
 
 
 def attempt_words(job: Job) -> str:
@@ -43,16 +45,22 @@ def attempt_words(job: Job) -> str:
 
 
 def fallback_part(job: Job, now: datetime) -> dict[str, Any]:
-    """Return the attempts of the request with what each has cost, for the job's page; one query, none without any."""
+    """Return the attempts of the request with what each has cost, for the job's page; one query, none without any.
+
+    Where the job's own question is about all attempts, each has the most that it may cost.
+    """
     attempts = list_attempts(job)
     if not attempts:
         return {}
     row: Fallback = job.attempt.fallback
     plan, rows = fallback.plan_of(row.plan), [_made(each, now) for each in attempts]
     rows += [_planned(number, attempts[0].job, plan) for number in range(len(rows) + 1, plan.size + 1)]
+    asked = {each["number"]: each for each in getattr(getattr(job, "approval", None), "attempts", None) or ()}
+    rows = [replace(each, max_usd=asked.get(each.number, {}).get("max_usd")) for each in rows]
     costs = [each.cost for each in rows if each.cost is not None]
     total = sum(costs, Decimal(0)) if costs else None
-    return {"fallback": row, "plan": plan, "planned_attempts": rows, "attempts_cost": total}
+    known = {"fallback": row, "plan": plan, "planned_attempts": rows, "attempts_cost": total}
+    return known | {"is_asked_for_all": bool(asked)}
 
 
 def worst_case_of(job: Job, submission: Submission, context: Context) -> Decimal | None:

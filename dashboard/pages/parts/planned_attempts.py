@@ -42,6 +42,11 @@ class Attempts:
         """Whether a further attempt would be refused."""
         return any(row.errors for row in self.rows[1:])
 
+    @property
+    def needs_approval(self) -> bool:
+        """Whether an approver decides about all attempts before the first one begins."""
+        return any(row.needs_approval and not row.errors for row in self.rows)
+
 
 def assess_attempts(form: Compose, submission: Submission | None, context: Context | None) -> Attempts | None:
     """Assess the attempts that a form asks for, and put what refuses one at its row; None where it asks for none."""

@@ -76,7 +76,9 @@ def row_of(job: Job, now: datetime, silent: Iterable[Scope] = (), held: Holdings
 
 def amount_of(job: Job) -> str:
     """Return the amount that is decided about, as a form sends it back: a decision holds for that amount only."""
-    return "" if job.max_usd is None else str(job.max_usd)
+    question = getattr(job, "approval", None)
+    usd = job.max_usd if question is None else question.asked_usd
+    return "" if usd is None else str(usd)
 
 
 def wait_of(job: Job, now: datetime) -> timedelta | None:

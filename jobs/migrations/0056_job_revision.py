@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0053_audit_retention'),
+        ('jobs', '0055_approved_attempts'),
     ]
 
     operations = [

@@ -1,0 +1,103 @@
+"""What is known of the container images that a form names; what nobody knows yet is asked by a worker.
+
+A page never waits for Artifact Registry: it shows what is kept and has the rest asked, as the account that calls for
+the team are made as. So much is asked once and then kept: `FRESH`.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from jobs.bounds import is_storable
+from jobs.models import ImageReading, Team
+from jobs.spec.images import ImageState, ImageStatus, registry_image
+
+FRESH = {
+    ImageStatus.FOUND: timedelta(hours=1),
+    ImageStatus.NO_IMAGE: timedelta(minutes=1),
+    ImageStatus.NO_REPOSITORY: timedelta(minutes=1),
+    ImageStatus.UNKNOWN: timedelta(minutes=5),
+}
+"""How long an answer is not asked for again; one who is told that an image is missing pushes it and looks again."""
+MAX_AGE = timedelta(days=1)
+"""Older answers are not shown."""
+PATIENCE = timedelta(seconds=30)
+"""How long an answer is waited for; a question without one is asked again after this time."""
+MINUTE = timedelta(minutes=1)
+MAX_ASKED_A_MINUTE = 20
+"""Names of one team: few are typed in a minute, and each takes up to three calls."""
+MAX_KEPT = 200
+"""Readings of one team; those that were asked for longest ago make room."""
+KEPT = timedelta(days=30)
+
+
+class Known(NamedTuple):
+    """What is known of images, by name; a state without a status is waited for. `is_asked`: a worker has work to do."""
+
+    states: Mapping[str, ImageState] = {}
+    is_asked: bool = False
+
+
+def known_images(team: Team, names: Iterable[str], *, now: datetime) -> Known:
+    """Return what is known of those images that can be asked about, and have asked what is not; one query if all is.
+
+    Images that could not be asked about, or not lately enough, are left out.
+    """
+    wanted = {name for name in names if is_storable(name) and registry_image(name) is not None}
+    if not wanted:
+        return Known()
+    rows = {row.name: row for row in ImageReading.objects.filter(team=team, name__in=wanted, acts_as=team.acts_as)}
+    unknown = sorted(name for name in wanted if _is_unknown(rows.get(name), now))
+    asked = _ask(team, unknown, rows, now) if unknown else []
+    rows |= {row.name: row for row in asked}
+    states = {name: state for name, row in rows.items() if (state := _state(row, now)) is not None}
+    return Known(states, bool(asked))
+
+
+def _ask(team: Team, names: Iterable[str], rows: Mapping[str, ImageReading], now: datetime) -> list[ImageReading]:
+    """Have images asked about, as far as the team may and has not asked about many; return their rows."""
+    kept = ImageReading.objects.filter(team=team)
+    room = MAX_ASKED_A_MINUTE - kept.filter(asked_at__gt=now - MINUTE).count()
+    asked = [
+        rows.get(name) or ImageReading(team=team, name=name, acts_as=team.acts_as)
+        for name in names
+        if _may_ask(team, name)
+    ][: max(room, 0)]
+    for row in asked:
+        row.asked_at = row.due_at = now
+    again, new = [row.pk for row in asked if row.pk], [row for row in asked if not row.pk]
+    kept.filter(pk__in=again).update(asked_at=now, due_at=now)
+    ImageReading.objects.bulk_create(
+        new, update_conflicts=True, unique_fields=["team", "name"],
+        update_fields=["acts_as", "asked_at", "due_at", "read_at", "status", "size_bytes", "last_error"],
+    )  # fmt: skip
+    if new:
+        oldest = kept.order_by("-asked_at", "-pk").values_list("pk", flat=True)[MAX_KEPT:]
+        kept.filter(pk__in=list(oldest)).delete()
+    return asked
+
+
+def _may_ask(team: Team, name: str) -> bool:
+    """Tell whether an image may be asked about for a team.
+
+    The team's own account sees what it was granted. Trainboard's sees what every team granted it, so it is not asked
+    about an image in a project of other teams only.
+    """
+    image = registry_image(name)
+    assert image is not None
+    owners = set(Team.objects.allowed_in(image.project).values_list("pk", flat=True)) if not team.acts_as else set()
+    return not owners or team.pk in owners
+
+
+def _is_unknown(row: ImageReading | None, now: datetime) -> bool:
+    if row is None:
+        return True
+    if row.read_at is None or row.due_at is not None:
+        return now - row.asked_at > PATIENCE
+    return now - row.read_at > FRESH[ImageStatus(row.status)]
+
+
+def _state(row: ImageReading, now: datetime) -> ImageState | None:
+    if row.status and row.status != ImageStatus.UNKNOWN and row.read_at is not None and now - row.read_at <= MAX_AGE:
+        return ImageState(ImageStatus(row.status), row.size_bytes, row.read_at)
+    return ImageState(None) if row.due_at is not None and now - row.asked_at <= PATIENCE else None

@@ -1,0 +1,122 @@
+"""Container images in Artifact Registry: what an image's name says, and what is known of the image. Pure.
+
+Source: "Repository and image names" (docs.cloud.google.com/artifact-registry/docs/docker/names, read 2026-11-23).
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from jobs.spec.findings import Finding, Severity
+from jobs.spec.submission import Submission
+from jobs.spec.worker_pool import ContainerSpec
+from jobs.texts import translatable as _
+
+MAX_NAME_LENGTH = 500
+"""Longer names are not asked about. A path of an image may have 255 characters."""
+GOOGLE_PROJECTS = frozenset({"vertex-ai", "deeplearning-platform-release"})
+"""Of Google's own images, which everybody may pull; that everybody may ask the API about them is not documented."""
+DEFAULT_TAG = "latest"
+_PART = r"[a-z0-9]+(?:[._-]+[a-z0-9]+)*"
+_NAME = re.compile(
+    r"(?P<location>[a-z]+(?:-[a-z]+[0-9]+)?)-docker\.pkg\.dev"
+    r"/(?P<project>[a-z][a-z0-9-]{4,28}[a-z0-9])/(?P<repository>[a-z](?:[a-z0-9.-]{0,61}[a-z0-9])?)"
+    rf"/(?P<package>{_PART}(?:/{_PART})*)"
+    r"(?::(?P<tag>[A-Za-z0-9_][A-Za-z0-9._-]{0,127}))?(?:@(?P<digest>sha256:[0-9a-f]{64}))?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryImage:
+    """An image of Artifact Registry by the parts of its name; the digest decides where there is one."""
+
+    location: str
+    project: str
+    repository: str
+    package: str
+    tag: str
+    digest: str
+
+    @property
+    def repository_path(self) -> str:
+        """The repository as people write it: europe-docker.pkg.dev/PROJECT/REPOSITORY."""
+        return f"{self.location}-docker.pkg.dev/{self.project}/{self.repository}"
+
+
+class ImageStatus(StrEnum):
+    """What Artifact Registry said of an image; the values are stored."""
+
+    FOUND = "found"
+    NO_IMAGE = "no_image"
+    NO_REPOSITORY = "no_repository"
+    UNKNOWN = "unknown"
+    """It could not be asked, or its answer says nothing of the image."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImageState:
+    """What is known of an image, and since when. `status` is None while nobody has answered yet."""
+
+    status: ImageStatus | None
+    size_bytes: int | None = None
+    read_at: datetime | None = None
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether Artifact Registry has no such image."""
+        return self.status in (ImageStatus.NO_IMAGE, ImageStatus.NO_REPOSITORY)
+
+
+def registry_image(name: str) -> RegistryImage | None:
+    """Return the parts of an image's name; None for images elsewhere, Google's own, and what is no such name.
+
+    Projects with a domain (example.com:project) are left out.
+    """
+    found = _NAME.fullmatch(name) if len(name) <= MAX_NAME_LENGTH else None
+    if found is None or found["project"] in GOOGLE_PROJECTS:
+        return None
+    parts = {key: value or "" for key, value in found.groupdict().items()}
+    return RegistryImage(**parts | {"tag": parts["tag"] or DEFAULT_TAG})
+
+
+def images_of(submission: Submission) -> Iterator[tuple[int, str, str]]:
+    """Yield index of the worker pool, path of the field, and name of the image of each pool that names one."""
+    for index, pool in submission.pools:
+        task = pool.task
+        if isinstance(task, ContainerSpec):
+            name, image = "containerSpec.imageUri", task.image_uri
+        elif task is not None:
+            name, image = "pythonPackageSpec.executorImageUri", task.executor_image_uri
+        else:
+            continue
+        if image:
+            yield index, submission.pool_path(index, name), image
+
+
+def missing_images(submission: Submission, states: Mapping[str, ImageState]) -> list[Finding]:
+    """Return a note for each worker pool whose image Artifact Registry did not have; `states` are by name.
+
+    Never an error: somebody may push the image before the job starts.
+    """
+    found = []
+    for _index, path, name in images_of(submission) if states else ():
+        state, image = states.get(name), registry_image(name)
+        if state is None or image is None or not state.is_missing or state.read_at is None:
+            continue
+        when, repository = f"{state.read_at:%Y-%m-%d %H:%M}", image.repository_path
+        if state.status is ImageStatus.NO_REPOSITORY:
+            message = _("There is no repository %(repository)s (read %(when)s UTC).", repository=repository, when=when)
+            remedy = _("Check location, project and repository in the name of the image.")
+        else:
+            tag = f"@{image.digest}" if image.digest else f":{image.tag}"
+            message = _(
+                "There is no image %(image)s in %(repository)s (read %(when)s UTC).",
+                image=image.package + tag,
+                repository=repository,
+                when=when,
+            )
+            remedy = _("Check the name of the image, or push it before the job starts.")
+        found.append(Finding("image_is_missing", Severity.NOTE, path, message, remedy))
+    return found

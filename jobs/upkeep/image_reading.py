@@ -1,0 +1,58 @@
+"""Whether Artifact Registry has the container images that forms name: asked by a worker when a form has it asked."""
+
+from datetime import datetime
+
+from jobs.bounds import bounded
+from jobs.connection import platform_client
+from jobs.models import ImageReading
+from jobs.observation.cadence import Stopwatch
+from jobs.observation.guard import guarded
+from jobs.queue import claims
+from jobs.spec.images import ImageStatus, registry_image
+from jobs.vertex import VertexError
+from jobs.vertex.images import ImageAnswer
+
+UPKEEP = "images"
+MAX_IMAGES = 100
+"""Of one run."""
+MAX_ERROR_LENGTH = 300
+
+
+def read_when_due(now: datetime) -> None:
+    """Ask about the images that wait for an answer, those that wait longest first; one worker does.
+
+    What could not be asked is not asked again by itself: the next form that names the image does, after some minutes.
+    """
+    if not ImageReading.objects.filter(due_at__lte=now).exists():
+        return
+    held = claims.claim_upkeep(UPKEEP, now)
+    if held is None:
+        return
+    watch, count = Stopwatch(now), 0
+    with guarded(held, now=now):
+        while count < MAX_IMAGES and not watch.has_run_out and (row := _next(watch.now)) is not None:
+            claims.keep_poll(held, now=watch.now)
+            read_image(row, now=watch.now)
+            count += 1
+        claims.release_poll(held, due_at=now, answered_at=now, result={"images": count})
+
+
+def read_image(row: ImageReading, *, now: datetime) -> None:
+    """Ask about one image and keep the answer; an account that may not see it, or no answer, leaves it unknown.
+
+    An answer to a question that was asked anew by another account meanwhile is dropped.
+    """
+    image, error = registry_image(row.name), ""
+    answer = ImageAnswer(ImageStatus.UNKNOWN)
+    if image is not None:
+        try:
+            answer = platform_client(row.acts_as).image(image)
+        except VertexError as reason:
+            error = bounded(str(reason), MAX_ERROR_LENGTH)
+    ImageReading.objects.filter(pk=row.pk, acts_as=row.acts_as).update(
+        due_at=None, read_at=now, status=answer.status, size_bytes=answer.size_bytes, last_error=error
+    )
+
+
+def _next(now: datetime) -> ImageReading | None:
+    return ImageReading.objects.filter(due_at__lte=now).order_by("due_at", "pk").first()

@@ -1,0 +1,71 @@
+"""Container images as Artifact Registry tells them: what to ask for and how to read the answers. Pure.
+
+A tag is looked up first, which names a version, its digest; then the image with that digest. Docker images can be asked
+for by digest only, and the API cannot filter their list. Slashes in the name of a package are escaped.
+Source: the discovery document of artifactregistry v1 (packages.tags.get, dockerImages.get, repositories.get) in
+google-api-python-client 2.202.0, read 2026-11-23.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from jobs.spec.images import ImageStatus, RegistryImage
+from jobs.vertex import wire
+
+STANDARD = "STANDARD_REPOSITORY"
+MAX_SIZE_BYTES = 10**15
+"""What is larger is no size of an image."""
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_INDEXES = frozenset(
+    {"application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json"}
+)
+"""Lists of images for several processors, whose size is not that of the image that a machine pulls."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImageAnswer:
+    """What Artifact Registry said of an image; the size is None where it said none."""
+
+    status: ImageStatus
+    size_bytes: int | None = None
+
+
+def repository_path(image: RegistryImage) -> str:
+    """Return the path of repositories.get."""
+    return f"/v1/projects/{image.project}/locations/{image.location}/repositories/{quote(image.repository, safe='')}"
+
+
+def tag_path(image: RegistryImage) -> str:
+    """Return the path of packages.tags.get."""
+    package, tag = quote(image.package, safe=""), quote(image.tag, safe="")
+    return f"{repository_path(image)}/packages/{package}/tags/{tag}"
+
+
+def image_path(image: RegistryImage, digest: str) -> str:
+    """Return the path of dockerImages.get."""
+    return f"{repository_path(image)}/dockerImages/{quote(f'{image.package}@{digest}', safe='@:')}"
+
+
+def digest_in(tag: Any) -> str | None:
+    """Return the digest of the version that a tag names; None where it names none."""
+    digest = wire.text(wire.mapping(tag).get("version")).rpartition("/")[2]
+    return digest if _DIGEST.fullmatch(digest) else None
+
+
+def size_in(image: Any) -> int | None:
+    """Return the size of an image in bytes; None where the answer has none that a machine would pull."""
+    found = wire.mapping(image)
+    size = wire.whole(found.get("imageSizeBytes"))
+    if size is None or not 0 < size < MAX_SIZE_BYTES or found.get("mediaType") in _INDEXES:
+        return None
+    return size
+
+
+def is_standard(repository: Any) -> bool:
+    """Tell whether a repository holds all of its images itself.
+
+    A remote one also has those that nobody has pulled through it yet, a virtual one those of others.
+    """
+    return wire.mapping(repository).get("mode") == STANDARD
