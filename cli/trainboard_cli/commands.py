@@ -126,7 +126,7 @@ def cancel(options: Namespace, output: Output, connect: Connect) -> int:
 
 
 def approve(options: Namespace, output: Output, connect: Connect) -> int:
-    """Approve a job, for the amount that it may cost now, or of --amount."""
+    """Approve a job, with what is decided about together, for the amount that it may cost now, or of --amount."""
     return _decide(options, output, connect(*load_sign_in()), "approve")
 
 
@@ -136,7 +136,8 @@ def reject(options: Namespace, output: Output, connect: Connect) -> int:
 
 
 def _decide(options: Namespace, output: Output, client: Client, verb: str) -> int:
-    amount = options.amount or client.job(options.job)["max_usd"]
+    job = {} if options.amount else client.job(options.job)
+    amount = options.amount or (job["approval"] or job)["max_usd"]
     output.note(f"{verb} {options.job}, which may cost up to {usd(amount)}")
     return _act(options, output, client, verb, {"comment": options.comment, "max_usd": amount})
 

@@ -23,7 +23,7 @@ MAX_COMMENT_LENGTH = 2_000
 
 
 class Decision(Schema):
-    """The comment of a decision, and the amount that it is about: the job's `max_usd` as it was read."""
+    """The comment of a decision, and the amount that it is about: the approval's `max_usd` as it was read."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -61,8 +61,9 @@ def reject_job(request: Request, job_id: UUID, body: Decision) -> JobShape:
 
 def _decide(request: Request, job_id: UUID, body: Decision, verb: Callable[..., bool]) -> JobShape:
     job = job_for(request, job_id, "decide")
-    if body.max_usd is not None and _amount(body.max_usd) != job.max_usd:
-        words = f"The job may now cost up to {job.max_usd} USD. Read it again, then decide."
+    asked_usd = job.approval.asked_usd if hasattr(job, "approval") else job.max_usd
+    if body.max_usd is not None and _amount(body.max_usd) != asked_usd:
+        words = f"What is decided about may now cost up to {asked_usd} USD. Read it again, then decide."
         raise Problem(HTTPStatus.CONFLICT, words, kind="other-amount")
     try:
         is_done = verb(job, by=request.user, comment=clean(body.comment), now=database_now())

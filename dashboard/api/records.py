@@ -112,6 +112,7 @@ def _approval(job: Job) -> ApprovalShape | None:
         decided_by=approval.decided_by.get_username() if approval.decided_by else None,
         decided_at=approval.decided_at,
         comment=approval.comment,
+        max_usd=usd(approval.asked_usd),
         attempts=None if approval.attempts is None else [AskedAttemptShape(**each) for each in approval.attempts],
     )
 

@@ -78,7 +78,8 @@ class AskedAttemptShape(Schema):
 class ApprovalShape(Schema):
     """Why policy asked, and who decided what; every group has to approve. `decision` is "", approved or rejected.
 
-    `attempts` are all that are decided about at once, where further ones are planned; null: this job only.
+    `attempts` are all that are decided about at once, where further ones are planned; null: this job only. `max_usd` is
+    the most that what is decided about may cost, all attempts together.
     """
 
     asked_at: datetime
@@ -88,6 +89,7 @@ class ApprovalShape(Schema):
     decided_by: str | None
     decided_at: datetime | None
     comment: str
+    max_usd: str | None
     attempts: list[AskedAttemptShape] | None
 
 

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from dashboard.drawing.charts import Bar, Range, Tick, draw_bars, draw_ranges, round_up
 from dashboard.drawing.figures import dated, duration, money, spent
@@ -54,7 +54,8 @@ def draw_outcomes(periods: Sequence[Period], step: str) -> SafeString:
     ]  # fmt: skip
     most = max((each.sums.jobs for each in periods), default=0)
     label = _("Jobs by outcome, per %(step)s; at most %(most)s") % {"step": STEP_WORDS[step], "most": f"{most:,}"}
-    return draw_bars(bars, label, _("%(number)s jobs") % {"number": f"{most:,}"}, _ends(periods, step))
+    top = ngettext("%(number)s job", "%(number)s jobs", most) % {"number": f"{most:,}"}
+    return draw_bars(bars, label, top, _ends(periods, step))
 
 
 def draw_spending(periods: Sequence[Period], step: str) -> SafeString:

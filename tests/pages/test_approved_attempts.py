@@ -94,3 +94,14 @@ def test_the_api_tells_of_them(asked: Job, owner: User) -> None:
 
     assert [(each["number"], each["strategy"]) for each in approval["attempts"]] == [(1, "spot"), (2, "standard")]
     assert approval["attempts"][1]["max_usd"] == Approval.objects.get().attempts[1]["max_usd"]
+
+
+def test_the_api_decides_about_the_cost_of_all(asked: Job, approver: User) -> None:
+    api = caller(approver)
+    shown = api.get(f"/jobs/{asked.pk}").json()
+
+    refused = api.post(f"/jobs/{asked.pk}/approve", {"max_usd": shown["max_usd"]})
+    answer = api.post(f"/jobs/{asked.pk}/approve", {"max_usd": shown["approval"]["max_usd"]})
+
+    assert (refused.status_code, refused.json()["type"]) == (409, "/api/#problem-other-amount")
+    assert (answer.status_code, answer.json()["state"]) == (200, "approved")
