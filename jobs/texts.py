@@ -28,10 +28,10 @@ def translatable(msgid: str, /, **values: object) -> Text:
     return text
 
 
-def joined(*texts: str) -> Text:
-    """Return texts as one, with a space between them; empty ones are left out."""
+def joined(*texts: str, between: str = " ") -> Text:
+    """Return texts as one, with `between` between them; empty ones are left out."""
     parts = {f"part{number}": text for number, text in enumerate(filter(None, texts))}
-    return translatable(" ".join(f"%({name})s" for name in parts), **parts)
+    return translatable(between.join(f"%({name})s" for name in parts), **parts)
 
 
 def is_translatable(text: str) -> bool:

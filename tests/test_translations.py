@@ -23,6 +23,8 @@ REFUSALS = frozenset(
 )
 """Exceptions whose words a page shows."""
 SHOW_PAGES = ("dashboard/pages", "dashboard/forms", "dashboard/drawing")
+FINDINGS = ("jobs/strategies/rules",)
+"""Where findings are made: every text of several words there is one for people."""
 FOR_PROGRAMS = frozenset({"dashboard/pages/metrics.py", "dashboard/pages/health.py", "dashboard/pages/components.py"})
 """What programs read, and the sample values of the page for people who build pages."""
 NEVER_SHOWN = frozenset(
@@ -33,6 +35,7 @@ MARKS = frozenset({"_", "gettext", "gettext_lazy", "ngettext", "ngettext_lazy", 
 LABELS = frozenset({"label", "help_text", "labels", "help_texts", "empty_label", "label_suffix"})
 NAMES_IN_STYLES = frozenset({"vCPU", "Standard", "Spot", "Flex-start", "Reservation"})
 SENTENCE = re.compile(r"\b(the|of|is|are|for|not|no|to|and|was|has|with|that|which|where|it|this|an|by)\b")
+WORDS = re.compile(r"[A-Za-z}] [A-Za-z{]")
 ENGLISH = frozenset(
     {
         "prices of {}",
@@ -153,6 +156,17 @@ def test_sentences_of_pages_are_marked() -> None:
         if str(path.relative_to(ROOT)) not in FOR_PROGRAMS
         for line, text in texts_in(ast.parse(path.read_text()), MARKS | NEVER_SHOWN)
         if SENTENCE.search(text) and " " in text.strip() and "<" not in text and text not in ENGLISH
+    ]
+
+    assert found == []
+
+
+def test_texts_of_findings_are_marked() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {text}"
+        for path in python_files(*FINDINGS)
+        for line, text in texts_in(ast.parse(path.read_text()), MARKS | NEVER_SHOWN)
+        if WORDS.search(text)
     ]
 
     assert found == []

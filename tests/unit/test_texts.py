@@ -7,10 +7,14 @@ import pickle
 from django.utils.translation import override
 
 from jobs.diagnosis import Circumstances, diagnose
-from jobs.strategies import STRATEGIES
+from jobs.errors import NotAllowed
+from jobs.strategies import STRATEGIES, check
 from jobs.texts import Text, is_translatable, joined, translatable
 from jobs.translations import translated
+from tests.unit.strategies.cases import submission
 
+NAMELESS = {"displayName": "", "jobSpec.serviceAccount": "me"}
+REFUSING = {"display_name_is_given", "service_account_is_an_address"}
 MEMORY = "The replica workerpool0-0 ran out-of-memory and exited with a non-zero status of 9."
 
 
@@ -53,6 +57,15 @@ def test_joined_texts_leave_out_empty_ones_and_quotations_are_not_translatable()
     assert not is_translatable("Killed")
     with override("pt-br"):
         assert translated(known) == "Sem memória Killed"
+
+
+def test_texts_are_joined_by_what_is_asked_for() -> None:
+    refused = NotAllowed([finding for finding in check(submission("custom_job", NAMELESS)) if finding.code in REFUSING])
+
+    assert refused.errors == "The job has no display name.; “me” is no e-mail address."
+    with override("es"):
+        expected = "El trabajo no tiene nombre visible.; “me” no es una dirección de correo electrónico."
+        assert translated(refused.errors) == expected
 
 
 def test_a_diagnosis_and_a_strategy_are_translated_whole() -> None:
