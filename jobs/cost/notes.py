@@ -12,6 +12,7 @@ from jobs.cost.restarts import CHECKPOINT_HOURS, LIKELY_HIGH
 from jobs.cost.trials import rounds
 from jobs.spec import StudySpec, Submission
 from jobs.strategies.rules.scheduling import DEFAULT_TIMEOUT
+from jobs.texts import translatable as _
 
 HARDLY_ANY = 0.05
 """Preemptions; fewer would be told as 0.0."""
@@ -62,7 +63,7 @@ def restart_notes(found: Forecast, hours: float, allowed: int, submission: Submi
     if found.outlooks is None:
         return []
     least, middle, most = found.outlooks
-    few, _, many = found.assumptions
+    few, _middle, many = found.assumptions
     shares = f"{_percent(few.daily_share)} to {_percent(many.daily_share)}"
     is_documented = many is LIKELY_HIGH
     assumed = (
@@ -140,5 +141,7 @@ def _calibration(label: str, learned: Learned) -> tuple[str, ...]:
 def in_words(hours: float) -> str:
     """Write a length of time for people: seconds below two minutes, minutes below two hours, else hours."""
     if hours < 2 / 60:
-        return f"{hours * 3600:.0f} seconds"
-    return f"{hours * 60:.0f} minutes" if hours < 2 else f"{hours:.1f} hours".replace(".0 ", " ")
+        return _("%(count)s seconds", count=f"{hours * 3600:.0f}")
+    if hours < 2:
+        return _("%(count)s minutes", count=f"{hours * 60:.0f}")
+    return _("%(count)s hours", count=f"{hours:.1f}".removesuffix(".0"))

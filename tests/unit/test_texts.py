@@ -3,13 +3,17 @@
 import copy
 import json
 import pickle
+from datetime import date
+from decimal import Decimal
 
 from django.utils.translation import override
 
 from jobs.diagnosis import Circumstances, diagnose
 from jobs.errors import NotAllowed
+from jobs.policy_rules import Approvers, Rule
+from jobs.policy_words import describe
 from jobs.strategies import STRATEGIES, check
-from jobs.texts import Text, is_translatable, joined, translatable
+from jobs.texts import Text, is_translatable, joined, month_of, translatable
 from jobs.translations import translated
 from tests.unit.strategies.cases import submission
 
@@ -66,6 +70,25 @@ def test_texts_are_joined_by_what_is_asked_for() -> None:
     with override("es"):
         expected = "El trabajo no tiene nombre visible.; “me” no es una dirección de correo electrónico."
         assert translated(refused.errors) == expected
+
+
+def test_rules_of_a_policy_are_translated_as_sentences() -> None:
+    rule = Rule(outcome="ask", cost_over=Decimal(500), kinds=("custom_job",), approvals=2, role="lead")
+    groups = rule.model_copy(update={"further": (Approvers(approvers=("lena", "sam")),)})
+
+    assert describe(groups) == "Ask 2 leads and 1 of lena, sam if a job may cost over $500.00, is a custom job"
+    with override("es"):
+        assert translated(describe(groups)) == (
+            "Preguntar a 2 líderes y 1 de lena, sam si un trabajo puede costar más de $500.00, es de tipo"
+            " trabajo personalizado"
+        )
+        assert translated(describe(Rule(outcome="allow"))) == "Permitir todos los trabajos"
+
+
+def test_months_are_translated_with_their_year() -> None:
+    assert [month_of(date(2026, number, 1)) for number in (1, 12)] == ["January 2026", "December 2026"]
+    with override("pt-br"):
+        assert translated(month_of(date(2026, 3, 1))) == "março de 2026"
 
 
 def test_a_diagnosis_and_a_strategy_are_translated_whole() -> None:
