@@ -6,10 +6,12 @@ import pickle
 from datetime import date
 from decimal import Decimal
 
+import pytest
 from django.utils.translation import override
 
 from jobs.diagnosis import Circumstances, diagnose
 from jobs.errors import NotAllowed
+from jobs.importer import read_text
 from jobs.policy_rules import Approvers, Rule
 from jobs.policy_words import describe
 from jobs.strategies import STRATEGIES, check
@@ -89,6 +91,26 @@ def test_months_are_translated_with_their_year() -> None:
     assert [month_of(date(2026, number, 1)) for number in (1, 12)] == ["January 2026", "December 2026"]
     with override("pt-br"):
         assert translated(month_of(date(2026, 3, 1))) == "março de 2026"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"displayName" "x"}', "Faltan dos puntos después del nombre “displayName”."),
+        ("nbformat: 4", "Este es un notebook en el que no se encontró ningún trabajo."),
+        (
+            "from google.cloud import aiplatform\naiplatform.PipelineJob(x=1)",
+            "Esto crea una canalización de Vertex AI Pipelines, que Trainboard no ejecuta.",
+        ),
+        ("workerPoolSpecs: *b", "El alias *b no se refiere a nada anterior."),
+    ],
+)
+def test_what_the_importer_notes_is_translated(text: str, message: str) -> None:
+    noted = read_text(text).findings
+
+    with override("es"):
+        assert message in [translated(finding.message) for finding in noted]
+    assert all(is_translatable(finding.message) for finding in noted)
 
 
 def test_a_diagnosis_and_a_strategy_are_translated_whole() -> None:
