@@ -29,9 +29,10 @@ FINDINGS = (
     "jobs/budget.py",
     "jobs/allowed_resources.py",
     "jobs/assessment/*.py",
+    "jobs/cost/notes.py",
     "jobs/requests/keeping.py",
 )
-"""Where findings are made: every text of several words there is one for people."""
+"""Where findings and notes are made: every text of several words there is one for people."""
 FOR_PROGRAMS = frozenset({"dashboard/pages/metrics.py", "dashboard/pages/health.py", "dashboard/pages/components.py"})
 """What programs read, and the sample values of the page for people who build pages."""
 NEVER_SHOWN = frozenset(
