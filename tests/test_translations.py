@@ -25,6 +25,7 @@ REFUSALS = frozenset(
 SHOW_PAGES = ("dashboard/pages", "dashboard/forms", "dashboard/drawing")
 FINDINGS = (
     "jobs/strategies/rules/*.py",
+    "jobs/strategies/permission_places.py",
     "jobs/policy*.py",
     "jobs/budget.py",
     "jobs/allowed_resources.py",
