@@ -7,6 +7,7 @@ from jobs import spec
 from jobs.spec import Finding, Severity, Submission
 from jobs.spec.body import custom_job_spec, output_folder
 from jobs.spec.cloud_storage import bucket_of
+from jobs.texts import translatable as _
 
 SOURCE = "settings of the team"
 PROJECT_NOT_ALLOWED = "project_not_allowed"
@@ -26,7 +27,8 @@ def check_project(project: str, allowed: Allowed) -> Finding | None:
     """Return an error for a project that the team may not use."""
     if project in allowed.projects:
         return None
-    return _finding(PROJECT_NOT_ALLOWED, "project", project, allowed.projects)
+    message = _("The team may not use the project %(name)s.", name=_shown(project))
+    return _finding(PROJECT_NOT_ALLOWED, message, allowed.projects)
 
 
 def check(submission: Submission, allowed: Allowed) -> tuple[Finding, ...]:
@@ -43,18 +45,24 @@ def _findings(submission: Submission, allowed: Allowed) -> Iterator[Finding]:
         yield refused
     account = custom_job_spec(body).get("serviceAccount")
     if allowed.service_accounts and isinstance(account, str) and account not in allowed.service_accounts:
-        yield _finding("service_account_not_allowed", "service account", account, allowed.service_accounts)
+        message = _("The team may not use the service account %(name)s.", name=_shown(account))
+        yield _finding("service_account_not_allowed", message, allowed.service_accounts)
     bucket = bucket_of(output_folder(body))
     if allowed.buckets and bucket and bucket not in allowed.buckets:
-        yield _finding("bucket_not_allowed", "bucket", bucket, allowed.buckets)
+        message = _("The team may not use the bucket %(name)s.", name=_shown(bucket))
+        yield _finding("bucket_not_allowed", message, allowed.buckets)
 
 
-def _finding(code: str, what: str, name: str, names: frozenset[str]) -> Finding:
+def _shown(name: str) -> str:
+    return name[:200] or _("without a name")
+
+
+def _finding(code: str, message: str, names: frozenset[str]) -> Finding:
     return Finding(
         code=code,
         severity=Severity.ERROR,
         field="",
-        message=f"The team may not use the {what} {name[:200] or 'without a name'}.",
-        remedy=f"Choose {', '.join(sorted(names)[:10])}, or have it added to the team’s settings.",
+        message=message,
+        remedy=_("Choose %(names)s, or have it added to the team’s settings.", names=", ".join(sorted(names)[:10])),
         source=SOURCE,
     )

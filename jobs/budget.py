@@ -8,6 +8,8 @@ from enum import StrEnum
 
 from jobs.cost import format_usd, round_up
 from jobs.spec import Finding, Severity
+from jobs.texts import month_of
+from jobs.texts import translatable as _
 
 SOURCE = "budget of the team"
 
@@ -64,13 +66,14 @@ def check(most_usd: Decimal | None, budgets: Iterable[BudgetLeft]) -> tuple[Find
 def _check(most_usd: Decimal | None, budget: BudgetLeft) -> Finding | None:
     if most_usd is None:
         severity = Severity.NOTE if budget.passing is Passing.WARN else Severity.APPROVAL
-        message = f"Nobody can say what it will cost, so it is not held against {_name(budget)}."
+        message = _("Nobody can say what it will cost, so it is not held against %(budget)s.", budget=_name(budget))
         return Finding("budget_cost_unknown", severity, "", message, source=SOURCE)
     most_usd = round_up(most_usd)
     if not most_usd or most_usd <= budget.left_usd:
         return None
-    message = f"It may cost {format_usd(most_usd)}, and of {_name(budget)} {_left(budget)}."
-    remedy = "Set a shorter timeout or a cap on its cost, or wait until other jobs have ended."
+    words = {"usd": format_usd(most_usd), "budget": _name(budget), "left": _left(budget)}
+    message = _("It may cost %(usd)s, and of %(budget)s %(left)s.", **words)
+    remedy = _("Set a shorter timeout or a cap on its cost, or wait until other jobs have ended.")
     return Finding("over_budget", SEVERITIES[budget.passing], "", message, remedy, source=SOURCE)
 
 
@@ -89,26 +92,36 @@ def check_cap(
     if cap_usd is None:
         return ()
     if not is_usable_cap(cap_usd):
-        return (Finding("cap_not_usable", Severity.ERROR, "", "A cap is an amount above $0.00.", "Write another one."),)
+        message, remedy = _("A cap is an amount above $0.00."), _("Write another one.")
+        return (Finding("cap_not_usable", Severity.ERROR, "", message, remedy),)
     if low_usd is None or expected_usd is None:
-        words = "Nobody knows the price of this job, so its cap cannot be kept."
-        return (Finding("cap_without_price", Severity.NOTE, "", words),)
-    what = "it is cancelled" if cancels else "people are told, and it goes on, as the team's policy says"
+        message = _("Nobody knows the price of this job, so its cap cannot be kept.")
+        return (Finding("cap_without_price", Severity.NOTE, "", message),)
     least = low_usd if cap_usd < low_usd else expected_usd
     if cap_usd >= least:
         return ()
-    words = f"It is expected to cost at least {format_usd(least)}, more than its cap of {format_usd(cap_usd)}."
-    return (Finding("cap_below_estimate", Severity.NOTE, "", words, f"When it has cost its cap, {what}."),)
+    words = {"least": format_usd(least), "cap": format_usd(cap_usd)}
+    message = _("It is expected to cost at least %(least)s, more than its cap of %(cap)s.", **words)
+    remedy = _("When it has cost its cap, people are told, and it goes on, as the team's policy says.")
+    if cancels:
+        remedy = _("When it has cost its cap, it is cancelled.")
+    return (Finding("cap_below_estimate", Severity.NOTE, "", message, remedy),)
 
 
 def _name(budget: BudgetLeft) -> str:
-    return f"the budget “{budget.name}” for {budget.month:%B %Y}"
+    return _("the budget “%(name)s” for %(month)s", name=budget.name, month=month_of(budget.month))
 
 
 def _left(budget: BudgetLeft) -> str:
     """Say what is left and where the rest is."""
-    limit, spent, committed = (format_usd(usd) for usd in (budget.limit_usd, budget.spent_usd, budget.committed_usd))
-    of = f"of {limit}, {spent} are spent and {committed} committed"
+    words = {
+        "limit": format_usd(budget.limit_usd),
+        "spent": format_usd(budget.spent_usd),
+        "committed": format_usd(budget.committed_usd),
+        "usd": format_usd(abs(budget.left_usd)),
+    }
     if budget.left_usd >= 0:
-        return f"{format_usd(budget.left_usd)} is left: {of}"
-    return f"nothing is left: {of}, {format_usd(-budget.left_usd)} too much"
+        return _("%(usd)s is left: of %(limit)s, %(spent)s are spent and %(committed)s committed", **words)
+    return _(
+        "nothing is left: of %(limit)s, %(spent)s are spent and %(committed)s committed, %(usd)s too much", **words
+    )

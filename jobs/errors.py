@@ -8,6 +8,7 @@ Unexpected    a fault of ours ended a look at Vertex AI; its words are for peopl
 from collections.abc import Sequence
 
 from jobs.spec import Finding, Severity
+from jobs.texts import joined
 from jobs.vertex import VertexError
 
 
@@ -20,8 +21,8 @@ class NotAllowed(Exception):
 
     @property
     def errors(self) -> str:
-        """The messages of the findings that are errors."""
-        return "; ".join(finding.message for finding in self.findings if finding.severity is Severity.ERROR)
+        """The messages of the findings that are errors, a `Text`."""
+        return joined(*(each.message for each in self.findings if each.severity is Severity.ERROR), between="; ")
 
 
 class NotPermitted(Exception):

@@ -12,6 +12,7 @@ from typing import Any
 
 from jobs.spec import Submission
 from jobs.strategies import STRATEGIES
+from jobs.texts import translatable as _
 
 MAX_FURTHER = 4
 """Further attempts of one request, so that it makes five jobs at most."""
@@ -102,21 +103,24 @@ def plan_of(kept: Mapping[str, Any]) -> Plan:
 
 def problems_of(plan: Plan) -> list[str]:
     """Return what is wrong with a plan, in sentences; nothing where it can be kept."""
-    found = []
+    found: list[str] = []
     if not 0 < len(plan.steps) <= MAX_FURTHER:
-        found.append(f"A request has one to {MAX_FURTHER} further attempts.")
+        found.append(_("A request has one to %(limit)s further attempts.", limit=MAX_FURTHER))
     if any(len(step.region) > 40 or not (step.region.isascii() and step.region.isprintable()) for step in plan.steps):
-        found.append("A region is a name such as europe-west4, of at most 40 characters.")
+        found.append(_("A region is a name such as europe-west4, of at most 40 characters."))
     if any(step.strategy not in (SAME, *FREE_STRATEGIES) for step in plan.steps):
         found.append(
-            f"The strategy of a further attempt is that of the request or one of {', '.join(FREE_STRATEGIES)}."
+            _(
+                "The strategy of a further attempt is that of the request or one of %(names)s.",
+                names=", ".join(FREE_STRATEGIES),
+            )
         )
     if not plan.reasons:
-        found.append("Choose at least one reason for a further attempt.")
+        found.append(_("Choose at least one reason for a further attempt."))
     if plan.wait_hours is not None and not 0 < plan.wait_hours <= MAX_WAIT_HOURS:
-        found.append(f"An attempt may wait 1 to {MAX_WAIT_HOURS} hours.")
+        found.append(_("An attempt may wait 1 to %(limit)s hours.", limit=MAX_WAIT_HOURS))
     if plan.max_usd is not None and not (plan.max_usd.is_finite() and 0 < plan.max_usd < Decimal(10) ** 11):
-        found.append("The most that all attempts may cost is an amount above $0.00.")
+        found.append(_("The most that all attempts may cost is an amount above $0.00."))
     return found
 
 

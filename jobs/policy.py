@@ -13,6 +13,8 @@ from jobs.policy_rules import Facts, Matched, Rule
 from jobs.policy_words import describe, explain, who_decides
 from jobs.spec import Finding, Severity, Submission
 from jobs.spec.worker_pool import EncryptionSpec
+from jobs.texts import joined
+from jobs.texts import translatable as _
 
 SOURCE = "policy of the team"
 SETS = "policy_sets_"
@@ -42,7 +44,7 @@ class Decision:
         return {
             "version": self.version,
             "rule": self.number or None,
-            "words": describe(rule) if rule is not None else "No rule speaks of it.",
+            "words": describe(rule) if rule is not None else _("No rule speaks of it."),
             "figures": self.facts.as_dict(),
             "needs": needs,
         }
@@ -65,40 +67,41 @@ def decide(submission: Submission, matched: Matched) -> Decision:
 
 def _where(matched: Matched, number: int) -> str:
     """Say where a rule stands; "" in a policy that was never saved as rules."""
-    return f" (Policy {matched.version}, rule {number}.)" if matched.version else ""
+    if not matched.version:
+        return ""
+    return _("(Policy %(version)s, rule %(number)s.)", version=matched.version, number=number)
 
 
 def _finding(rule: Rule, matched: Matched, number: int) -> Finding:
     severity = Severity.ERROR if rule.outcome == "refuse" else Severity.APPROVAL
     code, message, remedy = explain(rule, matched)
     if matched.version:
-        who = f" Decided by {who_decides(rule.groups)}." if rule.outcome == "ask" else ""
-        message = f"{rule.words} {message}" if rule.words else message
-        message += f"{_where(matched, number)}{who}"
+        who = _("Decided by %(who)s.", who=who_decides(rule.groups)) if rule.outcome == "ask" else ""
+        message = joined(rule.words, message, _where(matched, number), who)
     return Finding(code=code, severity=severity, field="", message=message, remedy=remedy, source=SOURCE)
 
 
 def _missing(rule: Rule, submission: Submission, where: str) -> list[Finding]:
     """Return an error for each thing that a rule requires and the job lacks."""
     spec, job = submission.job_spec, submission.job
+    labels = ", ".join(key for key in rule.require_labels if key not in job.labels)
     wanted = [
-        (any(key not in job.labels for key in rule.require_labels), "labels", "labels",
-         f"It lacks {', '.join(key for key in rule.require_labels if key not in job.labels)} among its labels."),
+        (bool(labels), "labels", "labels", _("It lacks %(labels)s among its labels.", labels=labels)),
         (rule.require_service_account and not spec.service_account, "service_account",
-         submission.spec_field("serviceAccount"), "It names no service account."),
+         submission.spec_field("serviceAccount"), _("It names no service account.")),
         (rule.require_network and not spec.network and spec.psc_interface_config is None, "network",
-         submission.spec_field("network"), "It names no network."),
+         submission.spec_field("network"), _("It names no network.")),
         (rule.require_encryption and not (job.encryption_spec and job.encryption_spec.kms_key_name), "encryption",
-         "encryptionSpec.kmsKeyName", "It names no encryption key."),
+         "encryptionSpec.kmsKeyName", _("It names no encryption key.")),
         (rule.require_timeout and spec.scheduling.timeout is None, "timeout",
-         submission.spec_field("scheduling.timeout"), "It has no timeout."),
+         submission.spec_field("scheduling.timeout"), _("It has no timeout.")),
     ]  # fmt: skip
     return [
         Finding(
             code=f"policy_requires_{name}",
             severity=Severity.ERROR,
             field=path,
-            message=f"{words} The policy of the team requires it.{where}",
+            message=joined(words, _("The policy of the team requires it."), where),
             remedy=rule.words,
             source=SOURCE,
         )
@@ -152,27 +155,32 @@ def _values(rule: Rule, submission: Submission) -> Iterator[_Value]:
     """Yield what a rule sets, with what the submission has in its place."""
     job, spec, path = submission.job, submission.job_spec, submission.spec_field
     for pair in rule.set_labels:
-        key, _, wanted = pair.partition("=")
+        key, wanted = pair.split("=", 1)
         found = job.labels.get(key)
-        yield _Value(f"labels_{key}", f"the label {key}", "labels", wanted, found, _with_label(key, wanted))
+        yield _Value(
+            f"labels_{key}", _("the label %(name)s", name=key), "labels", wanted, found, _with_label(key, wanted)
+        )
     if wanted := rule.set_service_account:
         yield _Value(
-            "service_account", "the service account", path("serviceAccount"), wanted, spec.service_account or None,
+            "service_account", _("the service account"), path("serviceAccount"), wanted, spec.service_account or None,
             lambda old: old.with_job_spec(old.job_spec.but(service_account=rule.set_service_account)),
         )  # fmt: skip
     if wanted := rule.set_network:
-        found = spec.network or ("a PSC interface" if spec.psc_interface_config is not None else None)
+        found = spec.network or (_("a PSC interface") if spec.psc_interface_config is not None else None)
         yield _Value(
-            "network", "the network", path("network"), wanted, found,
+            "network", _("the network"), path("network"), wanted, found,
             lambda old: old.with_job_spec(old.job_spec.but(network=rule.set_network)),
         )  # fmt: skip
     if wanted := rule.set_encryption_key:
         found = (job.encryption_spec.kms_key_name or None) if job.encryption_spec is not None else None
-        yield _Value("encryption", "the encryption key", "encryptionSpec.kmsKeyName", wanted, found, _with_key(wanted))
+        name, field = _("the encryption key"), "encryptionSpec.kmsKeyName"
+        yield _Value("encryption", name, field, wanted, found, _with_key(wanted))
     if rule.set_timeout_hours is not None:
         timeout, limit = spec.scheduling.timeout, timedelta(hours=float(rule.set_timeout_hours))
         found = None if timeout is None else _hours(timeout)
-        yield _Value("timeout", "the timeout", path("scheduling.timeout"), _hours(limit), found, _with_timeout(limit))
+        yield _Value(
+            "timeout", _("the timeout"), path("scheduling.timeout"), _hours(limit), found, _with_timeout(limit)
+        )
 
 
 def _with_label(key: str, value: str) -> Callable[[Submission], Submission]:
@@ -188,16 +196,18 @@ def _with_timeout(limit: timedelta) -> Callable[[Submission], Submission]:
 
 
 def _hours(span: timedelta) -> str:
-    return f"{span / timedelta(hours=1):g} h"
+    return _("%(hours)s h", hours=f"{span / timedelta(hours=1):g}")
 
 
 def _set(value: _Value, rule: Rule, where: str) -> Finding:
-    words = f"The policy of the team sets {value.name} to {value.wanted}, as the job has none.{where}"
-    return Finding(f"{SETS}{value.code}"[:80], Severity.NOTE, value.field, words, rule.words, SOURCE)
+    words = {"name": value.name, "value": value.wanted}
+    message = joined(_("The policy of the team sets %(name)s to %(value)s, as the job has none.", **words), where)
+    return Finding(f"{SETS}{value.code}"[:80], Severity.NOTE, value.field, message, rule.words, SOURCE)
 
 
 def _conflict(value: _Value, rule: Rule, where: str) -> Finding:
-    found = value.found or "an empty text"
-    words = f"The job has {found} as {value.name}; the policy of the team allows {value.wanted} only.{where}"
-    remedy = rule.words or f"Write {value.wanted}, or leave it empty: the policy sets it."
-    return Finding(f"{SETS}other_{value.code}"[:80], Severity.ERROR, value.field, words, remedy, SOURCE)
+    words = {"name": value.name, "value": value.wanted, "found": value.found or _("an empty text")}
+    message = _("The job has %(found)s as %(name)s; the policy of the team allows %(value)s only.", **words)
+    remedy = rule.words or _("Write %(value)s, or leave it empty: the policy sets it.", value=value.wanted)
+    code = f"{SETS}other_{value.code}"[:80]
+    return Finding(code, Severity.ERROR, value.field, joined(message, where), remedy, SOURCE)

@@ -2,102 +2,132 @@
 
 from collections.abc import Iterable
 from decimal import Decimal
+from functools import reduce
 
 from jobs.cost import Estimate, format_usd, round_up
 from jobs.cost.notes import in_words
 from jobs.policy_rules import Approvers, Matched, Rule
+from jobs.texts import joined
+from jobs.texts import translatable as _
 
 WHO = {"approvals", "role", "approvers", "further"}
 """Fields of a rule that say who approves, and nothing of the jobs that it matches."""
-BASES: dict[str, str] = {
-    "most": "may cost",
-    "expected": "is expected to cost",
-    "high": "costs, by the high end of its estimate,",
-    "low": "costs, by the low end of its estimate,",
+KINDS = {
+    "custom_job": _("custom job"),
+    "hyperparameter_tuning_job": _("hyperparameter tuning job"),
+    "training_pipeline": _("training pipeline"),
 }
 
 
 def describe(rule: Rule) -> str:
     """Return the rule as one sentence, for example "Ask 2 leads if a job may cost over $500.00, on Spot"."""
-    conditions = ", ".join(_conditions(rule))
-    every = {"ask": " about every job", "require": " of every job", "set": " in every job"}.get(
-        rule.outcome, " every job"
-    )
-    return f"{_outcome(rule)}{f' if a job {conditions}' if conditions else every}"
+    outcome, conditions = _outcome(rule), joined(*_conditions(rule), between=", ")
+    if conditions:
+        return _("%(outcome)s if a job %(conditions)s", outcome=outcome, conditions=conditions)
+    if rule.outcome == "ask":
+        return _("%(outcome)s about every job", outcome=outcome)
+    if rule.outcome == "require":
+        return _("%(outcome)s of every job", outcome=outcome)
+    return _("%(outcome)s in every job", outcome=outcome) if rule.outcome == "set" else _every(rule)
+
+
+def _every(rule: Rule) -> str:
+    return _("Allow every job") if rule.outcome == "allow" else _("Refuse every job")
 
 
 def _outcome(rule: Rule) -> str:
     if rule.outcome == "ask":
-        return f"Ask {who_decides(rule.groups)}"
+        return _("Ask %(who)s", who=who_decides(rule.groups))
     if rule.outcome == "require":
-        return f"Require {', '.join(_requirements(rule)) or 'nothing'}"
+        return _("Require %(what)s", what=joined(*_requirements(rule), between=", ") or _("nothing"))
     if rule.outcome == "set":
-        others = ", and refuse other values," if rule.must else ""
-        return f"Set {', '.join(_settings(rule)) or 'nothing'}{others}"
-    return rule.outcome.capitalize()
+        what = joined(*_settings(rule), between=", ") or _("nothing")
+        return _("Set %(what)s, and refuse other values,", what=what) if rule.must else _("Set %(what)s", what=what)
+    return _("Allow") if rule.outcome == "allow" else _("Refuse")
 
 
 def who_decides(groups: Iterable[Approvers]) -> str:
     """Return who has to approve, for example "1 lead and 2 of lena, sam" or "1 approver or lead"."""
-    return " and ".join(map(_group, groups))
+    return reduce(lambda some, last: _("%(some)s and %(last)s", some=some, last=last), map(_group, groups))
 
 
 def _group(group: Approvers) -> str:
     if group.approvers:
-        return f"{group.approvals} of {', '.join(group.approvers)}"
-    who = "lead" if group.role == "lead" else "approver or lead"
-    plural = who.replace("approver", "approvers").replace("lead", "leads")
-    return f"{group.approvals} {who if group.approvals == 1 else plural}"
+        return _("%(count)s of %(names)s", count=group.approvals, names=", ".join(group.approvers))
+    if group.role == "lead":
+        return _("1 lead") if group.approvals == 1 else _("%(count)s leads", count=group.approvals)
+    return _("1 approver or lead") if group.approvals == 1 else _("%(count)s approvers or leads", count=group.approvals)
 
 
 def _requirements(rule: Rule) -> Iterable[str]:
     if rule.require_labels:
-        yield f"the label{'s' if len(rule.require_labels) > 1 else ''} {', '.join(rule.require_labels)}"
+        yield _labels(rule.require_labels)
     for is_required, what in (
-        (rule.require_service_account, "a service account"),
-        (rule.require_network, "a network"),
-        (rule.require_encryption, "an encryption key"),
-        (rule.require_timeout, "a timeout"),
+        (rule.require_service_account, _("a service account")),
+        (rule.require_network, _("a network")),
+        (rule.require_encryption, _("an encryption key")),
+        (rule.require_timeout, _("a timeout")),
     ):
         if is_required:
             yield what
 
 
+def _labels(labels: tuple[str, ...]) -> str:
+    names = ", ".join(labels)
+    return _("the labels %(names)s", names=names) if len(labels) > 1 else _("the label %(name)s", name=names)
+
+
 def _settings(rule: Rule) -> Iterable[str]:
     if rule.set_labels:
-        yield f"the label{'s' if len(rule.set_labels) > 1 else ''} {', '.join(rule.set_labels)}"
+        yield _labels(rule.set_labels)
     if rule.set_timeout_hours is not None:
-        yield f"a timeout of {rule.set_timeout_hours.normalize():f} h"
-    for value, what in (
-        (rule.set_service_account, "the service account"),
-        (rule.set_network, "the network"),
-        (rule.set_encryption_key, "the encryption key"),
-    ):
-        if value:
-            yield f"{what} {value}"
+        yield _("a timeout of %(hours)s h", hours=f"{rule.set_timeout_hours.normalize():f}")
+    if rule.set_service_account:
+        yield _("the service account %(name)s", name=rule.set_service_account)
+    if rule.set_network:
+        yield _("the network %(name)s", name=rule.set_network)
+    if rule.set_encryption_key:
+        yield _("the encryption key %(name)s", name=rule.set_encryption_key)
 
 
 def _conditions(rule: Rule) -> Iterable[str]:
     if rule.cost_unknown:
-        yield "has a cost that is not known"
+        yield _("has a cost that is not known")
     if rule.cost_over is not None:
-        yield f"{BASES[rule.cost_basis]} over {format_usd(rule.cost_over)}"
+        yield _cost(rule, format_usd(rule.cost_over))
     if rule.gpus_over is not None:
-        yield f"has over {rule.gpus_over} accelerators"
-    for words, begin in (
-        (rule.gpu_types, "uses"),
-        (rule.strategies, "runs under"),
-        (tuple(kind.replace("_", " ") for kind in rule.kinds), "is a"),
-        (rule.regions, "runs outside" if rule.in_other_regions else "runs in"),
-        (rule.labels, "has the label"),
-        (rule.submitters, "is requested by"),
-    ):
-        if words:
-            yield f"{begin} {' or '.join(words)}"
+        yield _("has over %(count)s accelerators", count=rule.gpus_over)
+    if rule.gpu_types:
+        yield _("uses %(names)s", names=_any(rule.gpu_types))
+    if rule.strategies:
+        yield _("runs under %(names)s", names=_any(rule.strategies))
+    if rule.kinds:
+        yield _("is a %(names)s", names=_any([KINDS.get(kind, kind) for kind in rule.kinds]))
+    if rule.regions:
+        names = _any(rule.regions)
+        yield _("runs outside %(names)s", names=names) if rule.in_other_regions else _("runs in %(names)s", names=names)
+    if rule.labels:
+        yield _("has the label %(names)s", names=_any(rule.labels))
+    if rule.submitters:
+        yield _("is requested by %(names)s", names=_any(rule.submitters))
     if rule.budget_left_under is not None:
-        yield f"leaves less than {format_usd(rule.budget_left_under)} of a budget"
+        yield _("leaves less than %(usd)s of a budget", usd=format_usd(rule.budget_left_under))
     if rule.hours_over is not None:
-        yield f"runs for over {rule.hours_over.normalize():f} h"
+        yield _("runs for over %(hours)s h", hours=f"{rule.hours_over.normalize():f}")
+
+
+def _cost(rule: Rule, usd: str) -> str:
+    if rule.cost_basis == "most":
+        return _("may cost over %(usd)s", usd=usd)
+    if rule.cost_basis == "expected":
+        return _("is expected to cost over %(usd)s", usd=usd)
+    if rule.cost_basis == "high":
+        return _("costs, by the high end of its estimate, over %(usd)s", usd=usd)
+    return _("costs, by the low end of its estimate, over %(usd)s", usd=usd)
+
+
+def _any(names: Iterable[str]) -> str:
+    return reduce(lambda some, last: _("%(some)s or %(last)s", some=some, last=last), names)
 
 
 # ---------------------------------------------------------------- about a job
@@ -106,36 +136,38 @@ def explain(rule: Rule, matched: Matched) -> tuple[str, str, str]:
     estimate, jobs = matched.total, matched.jobs
     conditions = rule.model_dump(exclude_defaults=True).keys() - {"outcome", "words"} - WHO
     if conditions == {"regions", "in_other_regions"} and rule.outcome == "refuse":
-        where = matched.facts.region or "a job without a region"
-        return "region_not_allowed", f"The team may not use {where}.", f"Choose one of {', '.join(rule.regions)}."
+        message = _("The team may not use %(region)s.", region=matched.facts.region or _("a job without a region"))
+        return "region_not_allowed", message, _("Choose one of %(regions)s.", regions=", ".join(rule.regions))
     if conditions == {"cost_over"} and rule.cost_over is not None:
         limit, spends = format_usd(rule.cost_over), _spends(estimate, jobs)
         if rule.outcome == "refuse":
-            return "over_refuse_limit", f"{spends} The team refuses jobs over {limit}.", _remedy(estimate)
+            message = _("The team refuses jobs over %(limit)s.", limit=limit)
+            return "over_refuse_limit", joined(spends, message), _remedy(estimate)
         expected = estimate.expected_usd
         helps = expected is not None and expected <= rule.cost_over and _ends_at_timeout(estimate)
-        return "over_ask_limit", f"{spends} Jobs over {limit} need an approval.", _SHORTER_TIMEOUT if helps else ""
+        message = _("Jobs over %(limit)s need an approval.", limit=limit)
+        return "over_ask_limit", joined(spends, message), _SHORTER_TIMEOUT if helps else ""
     if conditions == {"cost_unknown"} and rule.outcome == "ask":
-        why = "Nobody can say what this job will cost, so somebody has to approve it."
-        return "cost_unknown", f"{why} {_why_unknown(estimate)}", ""
-    begin = f"{_spends(estimate, jobs)} " if rule.cost_over is not None else ""
+        why = _("Nobody can say what this job will cost, so somebody has to approve it.")
+        return "cost_unknown", joined(why, _why_unknown(estimate)), ""
+    begin = _spends(estimate, jobs) if rule.cost_over is not None else ""
     code = "_".join(["policy", "refuses" if rule.outcome == "refuse" else "asks", *sorted(conditions)])[:80]
-    return code, f"{begin}The policy says: {describe(rule)}.", ""
+    return code, joined(begin, _("The policy says: %(rule)s.", rule=describe(rule))), ""
 
 
 def _why_unknown(estimate: Estimate) -> str:
     missing = dict.fromkeys(line.resource for line in estimate.lines if line.unit_usd is None)
     if missing:
-        return f"No price is known for {', '.join(missing)}."
-    return "With that many machines that may be preempted it might never finish."
+        return _("No price is known for %(names)s.", names=", ".join(missing))
+    return _("With that many machines that may be preempted it might never finish.")
 
 
-_CHEAPER = "Run it for a shorter time, on fewer or smaller machines, or under another strategy."
-_SHORTER_TIMEOUT = "Set a shorter timeout, the longest time that a run may really take."
+_CHEAPER = _("Run it for a shorter time, on fewer or smaller machines, or under another strategy.")
+_SHORTER_TIMEOUT = _("Set a shorter timeout, the longest time that a run may really take.")
 
 
 def _remedy(estimate: Estimate) -> str:
-    return f"{_SHORTER_TIMEOUT} {_CHEAPER}" if _ends_at_timeout(estimate) else _CHEAPER
+    return joined(_SHORTER_TIMEOUT, _CHEAPER) if _ends_at_timeout(estimate) else _CHEAPER
 
 
 def _ends_at_timeout(estimate: Estimate) -> bool:
@@ -145,16 +177,34 @@ def _ends_at_timeout(estimate: Estimate) -> bool:
 
 
 def _spends(estimate: Estimate, jobs: int) -> str:
+    """Say what a job, or the jobs of a sweep together, are expected to cost, and at most."""
     expected, most = estimate.expected_usd, estimate.most_usd
-    what, cost = ("It", "costs") if jobs == 1 else (f"The {jobs} jobs of the sweep together", "cost")
     if expected is None:
-        return f"{what} may cost {format_usd(most or Decimal(0))}."
-    begin = f"{what} {'is' if jobs == 1 else 'are'} expected to cost {format_usd(expected)}"
+        usd = format_usd(most or Decimal(0))
+        many = _("The %(jobs)s jobs of the sweep together may cost %(usd)s.", jobs=jobs, usd=usd)
+        return _("It may cost %(usd)s.", usd=usd) if jobs == 1 else many
+    words = {"jobs": jobs, "usd": format_usd(expected)}
+    begin = _("The %(jobs)s jobs of the sweep together are expected to cost %(usd)s", **words)
+    if jobs == 1:
+        begin = _("It is expected to cost %(usd)s", usd=format_usd(expected))
     if most is None or format_usd(most) == format_usd(expected):
-        return f"{begin}."
-    if not _ends_at_timeout(estimate):
-        return f"{begin} and {cost} at most {format_usd(round_up(most))}."
+        return _("%(begin)s.", begin=begin)
+    at_most = format_usd(round_up(most))
+    if _ends_at_timeout(estimate):
+        why = _why_until_timeout(estimate, jobs)
+        several = _("%(begin)s and cost at most %(most)s, because %(why)s.", begin=begin, most=at_most, why=why)
+        one = _("%(begin)s and costs at most %(most)s, because %(why)s.", begin=begin, most=at_most, why=why)
+    else:
+        several = _("%(begin)s and cost at most %(most)s.", begin=begin, most=at_most)
+        one = _("%(begin)s and costs at most %(most)s.", begin=begin, most=at_most)
+    return one if jobs == 1 else several
+
+
+def _why_until_timeout(estimate: Estimate, jobs: int) -> str:
     time = in_words(estimate.timeout_hours)
-    why = f"until its timeout of {time}" if estimate.has_timeout else f"for {time}, as no timeout is set"
-    each = "each of its trials" if estimate.trials > 1 else "it" if jobs == 1 else "each"
-    return f"{begin} and {cost} at most {format_usd(round_up(most))}, because {each} may run {why}."
+    each = _("it") if jobs == 1 else _("each")
+    if estimate.trials > 1:
+        each = _("each of its trials")
+    if estimate.has_timeout:
+        return _("%(each)s may run until its timeout of %(time)s", each=each, time=time)
+    return _("%(each)s may run for %(time)s, as no timeout is set", each=each, time=time)

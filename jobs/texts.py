@@ -8,6 +8,7 @@ by which `make messages` finds the literals.
 
 import re
 from collections.abc import Mapping
+from datetime import date
 
 _PLACEHOLDER, _WORD = re.compile(r"%\(\w+\)s"), re.compile(r"[^\W\d_]")
 
@@ -28,10 +29,23 @@ def translatable(msgid: str, /, **values: object) -> Text:
     return text
 
 
-def joined(*texts: str) -> Text:
-    """Return texts as one, with a space between them; empty ones are left out."""
+_ = translatable
+MONTHS = (
+    *(_("January %(year)s"), _("February %(year)s"), _("March %(year)s"), _("April %(year)s")),
+    *(_("May %(year)s"), _("June %(year)s"), _("July %(year)s"), _("August %(year)s")),
+    *(_("September %(year)s"), _("October %(year)s"), _("November %(year)s"), _("December %(year)s")),
+)
+
+
+def joined(*texts: str, between: str = " ") -> Text:
+    """Return texts as one, with `between` between them; empty ones are left out."""
     parts = {f"part{number}": text for number, text in enumerate(filter(None, texts))}
-    return translatable(" ".join(f"%({name})s" for name in parts), **parts)
+    return translatable(between.join(f"%({name})s" for name in parts), **parts)
+
+
+def month_of(day: date) -> Text:
+    """Return the month of a day, "November 2026"."""
+    return translatable(MONTHS[day.month - 1], year=day.year)
 
 
 def is_translatable(text: str) -> bool:

@@ -23,6 +23,17 @@ REFUSALS = frozenset(
 )
 """Exceptions whose words a page shows."""
 SHOW_PAGES = ("dashboard/pages", "dashboard/forms", "dashboard/drawing")
+FINDINGS = (
+    "jobs/strategies/rules/*.py",
+    "jobs/strategies/permission_places.py",
+    "jobs/policy*.py",
+    "jobs/budget.py",
+    "jobs/allowed_resources.py",
+    "jobs/assessment/*.py",
+    "jobs/cost/notes.py",
+    "jobs/requests/keeping.py",
+)
+"""Where findings and notes are made: every text of several words there is one for people."""
 FOR_PROGRAMS = frozenset({"dashboard/pages/metrics.py", "dashboard/pages/health.py", "dashboard/pages/components.py"})
 """What programs read, and the sample values of the page for people who build pages."""
 NEVER_SHOWN = frozenset(
@@ -33,6 +44,12 @@ MARKS = frozenset({"_", "gettext", "gettext_lazy", "ngettext", "ngettext_lazy", 
 LABELS = frozenset({"label", "help_text", "labels", "help_texts", "empty_label", "label_suffix"})
 NAMES_IN_STYLES = frozenset({"vCPU", "Standard", "Spot", "Flex-start", "Reservation"})
 SENTENCE = re.compile(r"\b(the|of|is|are|for|not|no|to|and|was|has|with|that|which|where|it|this|an|by)\b")
+TELLING = frozenset({"error", "note", "Broken", "Unreadable"})
+TOLD = frozenset({"message", "remedy", "SUPPORTED", "UNKNOWN", "NO_JOBS", "OTHERS"})
+"""Calls that make a finding of the importer, and the names of what is given to them."""
+SOURCES = frozenset({"policy of the team", "budget of the team", "settings of the team"})
+"""Where findings come from, which is English on every page."""
+WORDS = re.compile(r"[A-Za-z}] [A-Za-z{]")
 ENGLISH = frozenset(
     {
         "prices of {}",
@@ -156,6 +173,39 @@ def test_sentences_of_pages_are_marked() -> None:
     ]
 
     assert found == []
+
+
+def test_texts_of_findings_are_marked() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {text}"
+        for pattern in FINDINGS
+        for path in sorted(ROOT.glob(pattern))
+        for line, text in texts_in(ast.parse(path.read_text()), MARKS | NEVER_SHOWN)
+        if WORDS.search(text) and text not in SOURCES
+    ]
+
+    assert found == []
+
+
+def told_in(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield what is noted as a finding, raised to be noted, or kept as a message or a remedy."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and called(node) in TELLING:
+            yield from node.args
+        elif isinstance(node, ast.Assign) and any(getattr(each, "id", "") in TOLD for each in node.targets):
+            yield node.value
+
+
+def test_texts_that_the_importer_notes_are_marked() -> None:
+    found = {
+        f"{path.relative_to(ROOT)}:{line}: {text}"
+        for path in python_files("jobs/importer")
+        for told in told_in(ast.parse(path.read_text()))
+        for line, text in texts_in(told, MARKS)
+        if WORDS.search(text)
+    }
+
+    assert sorted(found) == []
 
 
 def test_refusals_that_pages_show_are_marked() -> None:

@@ -29,7 +29,9 @@ WORDS: "dict[str, StrPromise]" = {
 """What a rule may weigh on a site."""
 
 
-TRANSLATED = frozenset({"unreadable", "not_permitted"})
+TRANSLATED = frozenset(
+    {"unreadable", "not_permitted", "more", "other_project", "region_assumed", "text_read", "text_unread"}
+)
 """Codes of findings that a form makes in the language of the page; those of rules are translated when shown."""
 
 

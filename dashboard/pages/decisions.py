@@ -21,6 +21,7 @@ from jobs.clock import database_now
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.models import Job
 from jobs.states import JobState
+from jobs.translations import translated
 
 MAX_COMMENT_LENGTH = 2_000
 DECISIONS = ("approve", "as", "reject", "accept", "keep")
@@ -63,7 +64,7 @@ def decide(request: Request, pk: UUID) -> HttpResponse:
     try:
         done = _apply(request, job, read_decision(request))
     except (NotAllowed, NotPermitted) as refusal:
-        messages.error(request, str(refusal))
+        messages.error(request, translated(refusal.errors) if isinstance(refusal, NotAllowed) else str(refusal))
         return redirect("job", job.pk)
     except (ValueError, requests.Changed) as refusal:
         return _show_again(request, job, str(refusal))

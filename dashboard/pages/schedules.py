@@ -30,6 +30,7 @@ from jobs.requests import schedules as verbs
 from jobs.requests.schedule_runs import run_now
 from jobs.states import JobState
 from jobs.strategies import strategy_of
+from jobs.translations import translated
 
 PAGE_SIZE = 50
 PREVIEWED = 5
@@ -154,7 +155,7 @@ def act(request: Request, pk: UUID, action: str) -> HttpResponse:
     try:
         _act(request, row, action)
     except NotAllowed as refusal:
-        messages.error(request, _("It was not requested. %(errors)s") % {"errors": refusal.errors})
+        messages.error(request, _("It was not requested. %(errors)s") % {"errors": translated(refusal.errors)})
         return redirect("schedule", row.pk)
     except (verbs.NotUsable, NotPermitted) as refusal:
         messages.warning(request, str(refusal))

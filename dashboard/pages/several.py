@@ -23,6 +23,7 @@ from jobs.clock import DatabaseClock, database_now
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.models import Job, ShownJob
 from jobs.states import JobState
+from jobs.translations import translated
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -192,7 +193,7 @@ def _do(request: Request, action: Action, jobs: Sequence[Job]) -> None:
             messages.error(request, f"{job.display_name}: {refusal}")
             continue
         except NotAllowed as refusal:
-            messages.error(request, f"{job.display_name}: {refusal.findings[0].message}")
+            messages.error(request, f"{job.display_name}: {translated(refusal.findings[0].message)}")
             continue
         if is_done:
             tasks.enqueue_job(job.pk)

@@ -5,6 +5,7 @@ from django.http import Http404
 from jobs.models import PolicyVersion, Team
 from jobs.policy_rules import RULES, Rule
 from jobs.policy_words import describe
+from jobs.texts import joined, translatable
 
 MAX_VERSIONS = 50
 
@@ -32,4 +33,4 @@ def rules_in(version: PolicyVersion) -> tuple[Rule, ...]:
 
 def sentences(rules: tuple[Rule, ...]) -> list[str]:
     """Return each rule as people read it, with its words for the requester."""
-    return [f"{describe(rule)}. {rule.words}".strip() for rule in rules]
+    return [joined(translatable("%(rule)s.", rule=describe(rule)), rule.words) for rule in rules]

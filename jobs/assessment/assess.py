@@ -15,6 +15,8 @@ from jobs.policy_rules import PolicyRules
 from jobs.spec import Finding, Severity, Submission
 from jobs.spec.images import missing_images
 from jobs.strategies import STRATEGIES, Strategy, check, check_each, strategy_of
+from jobs.texts import translatable
+from jobs.texts import translatable as _
 
 MAX_USD = Decimal(10) ** 12
 """Amounts are kept below this: the columns hold no more."""
@@ -166,9 +168,12 @@ def _identical(jobs: Sequence[IdenticalJob]) -> tuple[Finding, ...]:
     """Return a note that names the newest identical job and counts the others."""
     if not jobs:
         return ()
-    more = f", and {len(jobs) - 1} more" if len(jobs) > 1 else ""
-    message = f"An identical job of the team is {jobs[0].state}: {jobs[0].display_name}{more}."
-    return (Finding("identical_job", Severity.NOTE, "", message, "Submit only if you want it a second time."),)
+    state = translatable(jobs[0].state.replace("_", " "))  # `jobs.state_words` marks them
+    words = {"state": state, "name": jobs[0].display_name, "more": len(jobs) - 1}
+    message = _("An identical job of the team is %(state)s: %(name)s, and %(more)s more.", **words)
+    if len(jobs) == 1:
+        message = _("An identical job of the team is %(state)s: %(name)s.", **words)
+    return (Finding("identical_job", Severity.NOTE, "", message, _("Submit only if you want it a second time.")),)
 
 
 def _most(cost: Estimate | None) -> Decimal | None:
@@ -193,7 +198,7 @@ def has_machines(submission: Submission | None) -> bool:
     """Tell whether every worker pool names its machine type, without which nothing can be priced."""
     if submission is None or not submission.pools:
         return False
-    return all(pool.machine_spec.machine_type for _, pool in submission.pools)
+    return all(pool.machine_spec.machine_type for _index, pool in submission.pools)
 
 
 def _alternatives(submission: Submission, context: Context, expected: timedelta | None) -> tuple[Alternative, ...]:

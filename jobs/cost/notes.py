@@ -2,22 +2,25 @@
 
 import math
 from datetime import timedelta
+from functools import reduce
 
 from jobs.cost.actual import HOUR
 from jobs.cost.forecast import Forecast
 from jobs.cost.learned import Learned
 from jobs.cost.lines import Rate
 from jobs.cost.money import format_usd
-from jobs.cost.restarts import CHECKPOINT_HOURS, LIKELY_HIGH
+from jobs.cost.restarts import CHECKPOINT_HOURS, LIKELY_HIGH, Outlook
 from jobs.cost.trials import rounds
 from jobs.spec import StudySpec, Submission
 from jobs.strategies.rules.scheduling import DEFAULT_TIMEOUT
+from jobs.texts import Text, joined, month_of
+from jobs.texts import translatable as _
 
 HARDLY_ANY = 0.05
 """Preemptions; fewer would be told as 0.0."""
 MIN_CHANCE = 0.0001
 """A smaller one would be told as 0.00%."""
-RANGE = (
+RANGE = _(
     "Low and high are the 5th and the 95th percentile: 9 of 10 such jobs that succeed should cost an amount between."
 )
 
@@ -29,13 +32,22 @@ def tuning_notes(submission: Submission, hours: float, billed_hours: float) -> l
         return []
     trials, parallel = submission.trials, submission.parallel_trials
     count = rounds(trials, parallel)
-    notes = [f"{trials} trials of {in_words(hours)} each, {parallel} at a time; every trial is billed."]
+    words = {"trials": trials, "time": in_words(hours), "parallel": parallel}
+    note = _("%(trials)s trials of %(time)s each, %(parallel)s at a time; every trial is billed.", **words)
     if math.isfinite(billed_hours):
-        times = f"{count} rounds" if count > 1 else "one round"
-        notes[0] += f" In {times} they take about {in_words(billed_hours * count)}; a trial that waits costs nothing."
-    less = ["trials that are stopped early"] if _stops_early(tuning.study_spec) else []
-    less += [f"an end after {tuning.max_failed_trial_count} failed trials"] if tuning.max_failed_trial_count > 0 else []
-    return [*notes, f"It costs less with {' or '.join(less)}."] if less else notes
+        times = _("%(count)s rounds", count=count) if count > 1 else _("one round")
+        words = {"rounds": times, "time": in_words(billed_hours * count)}
+        note = joined(note, _("In %(rounds)s they take about %(time)s; a trial that waits costs nothing.", **words))
+    failed = tuning.max_failed_trial_count
+    less = [_("trials that are stopped early")] if _stops_early(tuning.study_spec) else []
+    less += [_("an end after %(count)s failed trials", count=failed)] if failed > 0 else []
+    if not less:
+        return [note]
+    return [note, _("It costs less with %(ways)s.", ways=_either(less))]
+
+
+def _either(texts: list[Text]) -> Text:
+    return reduce(lambda some, last: _("%(some)s or %(last)s", some=some, last=last), texts)
 
 
 def _stops_early(study: StudySpec) -> bool:
@@ -47,13 +59,16 @@ def timeout_notes(submission: Submission, expected: timedelta, timeout: timedelt
     """Say what the timeout does to the range, whose upper end would else be `high` hours; each trial has its own."""
     is_trial = submission.tuning is not None
     applies = timeout or DEFAULT_TIMEOUT
-    of_each = "each trial" if is_trial else "the job"
     if expected > applies:
-        whose = "timeout" if timeout else "default timeout"
-        return [f"The {whose} ends {of_each} after {in_words(applies / HOUR)}, before the expected end."]
+        what, time = _("each trial") if is_trial else _("the job"), in_words(applies / HOUR)
+        if timeout:
+            return [_("The timeout ends %(what)s after %(time)s, before the expected end.", what=what, time=time)]
+        return [_("The default timeout ends %(what)s after %(time)s, before the expected end.", what=what, time=time)]
     if timeout and timeout / HOUR == high:
-        runs = "that every trial runs" if is_trial else "a run"
-        return [f"The upper end is {runs} until the timeout, after {in_words(timeout / HOUR)}."]
+        time = in_words(timeout / HOUR)
+        if is_trial:
+            return [_("The upper end is that every trial runs until the timeout, after %(time)s.", time=time)]
+        return [_("The upper end is a run until the timeout, after %(time)s.", time=time)]
     return []
 
 
@@ -62,26 +77,47 @@ def restart_notes(found: Forecast, hours: float, allowed: int, submission: Submi
     if found.outlooks is None:
         return []
     least, middle, most = found.outlooks
-    few, _, many = found.assumptions
-    shares = f"{_percent(few.daily_share)} to {_percent(many.daily_share)}"
-    is_documented = many is LIKELY_HIGH
-    assumed = (
-        f"{'Assumed' if is_documented else 'By your jobs'}: {shares} of the machines are preempted within a day, each "
-        f"restart loses {few.restart * 60:.0f} to {many.restart * 60:.0f} minutes, and the training saves a checkpoint "
-        f"every {in_words(min(middle.interval_hours, hours))}, which takes {CHECKPOINT_HOURS * 60:.0f} minute."
+    few, _middle, many = found.assumptions
+    assumed = _(
+        "%(basis)s: %(low)s to %(high)s of the machines are preempted within a day, each restart loses %(few)s to "
+        "%(many)s minutes, and the training saves a checkpoint every %(interval)s, which takes %(checkpoint)s minute.",
+        basis=_("Assumed") if many is LIKELY_HIGH else _("By your jobs"),
+        low=_percent(few.daily_share),
+        high=_percent(many.daily_share),
+        few=f"{few.restart * 60:.0f}",
+        many=f"{many.restart * 60:.0f}",
+        interval=in_words(min(middle.interval_hours, hours)),
+        checkpoint=f"{CHECKPOINT_HOURS * 60:.0f}",
     )
     if not math.isfinite(middle.billed_hours):
-        return [assumed, "With that many machines it would hardly ever finish."]
-    times = f"{middle.preemptions:.1f} preemptions" if middle.preemptions >= HARDLY_ANY else "hardly a preemption"
-    gone = _chance(1 - least.survival, 1 - most.survival)
-    billed = f"{in_words(hours)} of work take about {in_words(middle.billed_hours)} of billed time with {times}"
-    chance = f"The chance of more than {allowed} preemptions, after which Vertex AI gives the"
+        return [assumed, _("With that many machines it would hardly ever finish.")]
+    words = {"work": in_words(hours), "billed": in_words(middle.billed_hours), "preemptions": _preemptions(middle)}
+    gone = {"limit": allowed, "chance": _chance(1 - least.survival, 1 - most.survival)}
     if submission.tuning is None:
-        return [assumed, f"{billed}.", f"{chance} job up, is {gone}."]
+        return [
+            assumed,
+            _("%(work)s of work take about %(billed)s of billed time with %(preemptions)s.", **words),
+            _("The chance of more than %(limit)s preemptions, after which Vertex AI gives the job up, is %(chance)s.",
+              **gone),
+        ]  # fmt: skip
     trials = submission.trials
-    any_gone = _chance(1 - least.survival**trials, 1 - most.survival**trials)
-    every = f"{chance} trial up, is {gone} for each trial and {any_gone} for any of the {trials}."
-    return [assumed, f"In each trial {billed}.", f"{every} The others go on."]
+    return [
+        assumed,
+        _("In each trial %(work)s of work take about %(billed)s of billed time with %(preemptions)s.", **words),
+        _(
+            "The chance of more than %(limit)s preemptions, after which Vertex AI gives the trial up, is %(chance)s "
+            "for each trial and %(any)s for any of the %(trials)s. The others go on.",
+            **gone,
+            any=_chance(1 - least.survival**trials, 1 - most.survival**trials),
+            trials=trials,
+        ),
+    ]
+
+
+def _preemptions(middle: Outlook) -> Text:
+    if middle.preemptions < HARDLY_ANY:
+        return _("hardly a preemption")
+    return _("%(count)s preemptions", count=f"{middle.preemptions:.1f}")
 
 
 def _percent(share: float) -> str:
@@ -90,16 +126,22 @@ def _percent(share: float) -> str:
 
 def _chance(least: float, most: float) -> str:
     if most < MIN_CHANCE:
-        return f"below {MIN_CHANCE:.2%}"
-    return " to ".join(dict.fromkeys((f"{least:.2%}", f"{most:.2%}")))
+        return _("below %(share)s", share=f"{MIN_CHANCE:.2%}")
+    low, high = f"{least:.2%}", f"{most:.2%}"
+    return low if low == high else _("%(low)s to %(high)s", low=low, high=high)
 
 
 def resource_notes(held: Rate) -> list[str]:
     """Say what the machines cost on the bill of the persistent resource, which is priced like standard."""
-    share = f"about {format_usd(held.usd_per_hour)}" if held.usd_per_hour is not None else "an unknown share"
+    share = _("an unknown share")
+    if held.usd_per_hour is not None:
+        share = _("about %(usd)s", usd=format_usd(held.usd_per_hour))
     return [
-        "The run itself costs nothing: the persistent resource is billed all the time it is up, busy or not. "
-        f"The machines that this run holds account for {share} an hour of that, taken at the standard price."
+        _(
+            "The run itself costs nothing: the persistent resource is billed all the time it is up, busy or not. The "
+            "machines that this run holds account for %(share)s an hour of that, taken at the standard price.",
+            share=share,
+        )
     ]
 
 
@@ -109,23 +151,37 @@ def basis_of(label: str, learned: Learned, *, is_preemptible: bool) -> tuple[str
 
 
 def _rests_on(label: str, learned: Learned, *, is_preemptible: bool) -> str:
-    prior = "half to twice the run time that is expected"
-    prior += " and the documented rate of preemptions" if is_preemptible else ""
+    prior = _("half to twice the run time that is expected")
+    if is_preemptible:
+        prior = _("half to twice the run time that is expected and the documented rate of preemptions")
+    if not learned.team_runs.runs:
+        return _("Rests on no jobs of your team yet: on %(prior)s.", prior=prior)
+    jobs, seen = _jobs(learned), learned.team.runs if is_preemptible else 0
+    if not seen:
+        return _("Rests on the run times of %(jobs)s, with %(prior)s as prior.", jobs=jobs, prior=prior)
+    kind = {"strategy": label, "count": seen}
+    lost = _("1 %(strategy)s job", strategy=label) if seen == 1 else _("%(count)s %(strategy)s jobs", **kind)
+    words = {"jobs": jobs, "lost": lost, "prior": prior}
+    return _("Rests on the run times of %(jobs)s and the preemptions of %(lost)s, with %(prior)s as prior.", **words)
+
+
+def _jobs(learned: Learned) -> Text:
+    """Return the jobs that an estimate's run time rests on."""
     team, alike = learned.team_runs.runs, learned.alike_runs.runs
-    if not team:
-        return f"Rests on no jobs of your team yet: on {prior}."
-    since = f" since {learned.since:%B %Y}" if learned.since else ""
-    jobs = f"{team} of your team's jobs{since}, on other machines or in other regions"
-    if alike:
-        others = f" and {_counted(team - alike, 'other')}" if team > alike else ""
-        jobs = f"{alike} of your team's {learned.machine} jobs in {learned.region}{since}{others}"
-    seen = learned.team.runs if is_preemptible else 0
-    preemptions = f" and the preemptions of {_counted(seen, f'{label} job')}" if seen else ""
-    return f"Rests on the run times of {jobs}{preemptions}, with {prior} as prior."
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    month = month_of(learned.since) if learned.since else ""
+    words = {"count": team, "month": month}
+    if not alike and month:
+        return _("%(count)s of your team's jobs since %(month)s, on other machines or in other regions", **words)
+    if not alike:
+        return _("%(count)s of your team's jobs, on other machines or in other regions", count=team)
+    words = {"count": alike, "machine": learned.machine, "region": learned.region, "month": month}
+    jobs = _("%(count)s of your team's %(machine)s jobs in %(region)s", **words)
+    if month:
+        jobs = _("%(count)s of your team's %(machine)s jobs in %(region)s since %(month)s", **words)
+    others = team - alike
+    if others <= 0:
+        return jobs
+    return _("%(jobs)s and 1 other", jobs=jobs) if others == 1 else _("%(jobs)s and %(n)s others", jobs=jobs, n=others)
 
 
 def _calibration(label: str, learned: Learned) -> tuple[str, ...]:
@@ -133,12 +189,20 @@ def _calibration(label: str, learned: Learned) -> tuple[str, ...]:
     held, of = learned.team.inside, learned.team.estimated
     if not of:
         return ()
-    share = f"{held} of {of} ({held / of:.0%})"
-    return (f"Calibration: {share} earlier {label} jobs of your team that succeeded cost what their range said.",)
+    words = {"held": held, "of": of, "share": f"{held / of:.0%}", "strategy": label}
+    return (
+        _(
+            "Calibration: %(held)s of %(of)s (%(share)s) earlier %(strategy)s jobs of your team that succeeded cost "
+            "what their range said.",
+            **words,
+        ),
+    )
 
 
 def in_words(hours: float) -> str:
     """Write a length of time for people: seconds below two minutes, minutes below two hours, else hours."""
     if hours < 2 / 60:
-        return f"{hours * 3600:.0f} seconds"
-    return f"{hours * 60:.0f} minutes" if hours < 2 else f"{hours:.1f} hours".replace(".0 ", " ")
+        return _("%(count)s seconds", count=f"{hours * 3600:.0f}")
+    if hours < 2:
+        return _("%(count)s minutes", count=f"{hours * 60:.0f}")
+    return _("%(count)s hours", count=f"{hours:.1f}".removesuffix(".0"))

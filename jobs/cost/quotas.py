@@ -8,6 +8,7 @@ from shlex import quote
 from jobs.catalog import ACCELERATORS, machine
 from jobs.spec import Finding, MachineSpec, Severity, Submission
 from jobs.strategies import Strategy
+from jobs.texts import translatable as _
 
 DEVICE_CORES = 8
 """A TPU v2 or v3 of more cores is a Pod, which has a quota metric of its own."""
@@ -87,7 +88,7 @@ def quotas(submission: Submission, strategy: Strategy) -> tuple[Quota, ...]:
     if not strategy.quota:
         return ()
     found: dict[str, Quota] = {}
-    for _, pool in submission.pools:
+    for _index, pool in submission.pools:
         machines = max(pool.replicas, 0) * submission.parallel_trials
         for each in _quotas(pool.machine_spec, strategy.quota, machines):
             before = found.get(each.metric)
@@ -106,12 +107,19 @@ def short_quotas(submission: Submission, strategy: Strategy, states: Mapping[str
         if each.state is None or not each.is_short:
             continue
         limit, free = each.state.limit, each.state.free
-        rest = f"the limit is {limit}" if free is None else f"{free} of {limit} free"
-        when = f"read at {each.state.read_at:%H:%M} UTC on {each.state.read_at.day} {each.state.read_at:%b}"
-        words = f"The job needs {each.amount} of {each.metric} in {submission.region}: {rest}, {when}."
+        rest = _("the limit is %(limit)s", limit=limit)
+        if free is not None:
+            rest = _("%(free)s of %(limit)s free", free=free, limit=limit)
+        words = {"amount": each.amount, "metric": each.metric, "region": submission.region, "rest": rest}
+        message = _(
+            "The job needs %(amount)s of %(metric)s in %(region)s: %(rest)s, read at %(time)s UTC on %(day)s.",
+            **words,
+            time=f"{each.state.read_at:%H:%M}",
+            day=f"{each.state.read_at.day} {each.state.read_at:%b}",
+        )
         command = increase_command(each, project=submission.project, region=submission.region)
-        remedy = f"Wait, take another region or strategy, or ask for more: {command}" if command else ""
-        found.append(Finding("quota_is_short", Severity.NOTE, "", words, remedy))
+        asked = _("Wait, take another region or strategy, or ask for more: %(command)s", command=command)
+        found.append(Finding("quota_is_short", Severity.NOTE, "", message, asked if command else ""))
     return found
 
 

@@ -17,6 +17,8 @@ from jobs.cost.money import format_usd
 from jobs.cost.parts import Part
 from jobs.cost.prices import PriceBook, line
 from jobs.spec import Submission
+from jobs.texts import joined
+from jobs.texts import translatable as _
 
 MARKUP = Decimal("1.15")
 FEE_SHARE = Decimal("0.15")
@@ -28,7 +30,7 @@ HOME = "us-central1"
 _VERTEX, _COMPUTE = "vertex_training", "compute_engine"
 _MARKED_UP = "Estimate: 1.15 × Compute Engine's list price: Vertex AI's own price is not published for this."
 _ESTIMATED_FEE = "Estimate: 15 % of Compute Engine's on-demand price: the management fee is not published for this."
-_WORDS = {"standard": "on-demand", "spot": "Spot", "flex_start": "Flex-start"}
+_WORDS = {"spot": "Spot", "flex_start": "Flex-start"}
 
 
 def rate_of(submission: Submission, *, price_key: str, book: PriceBook) -> Rate:
@@ -60,13 +62,13 @@ def hourly(book: PriceBook, shape: Shape, *, region: str, price_key: str) -> Rat
 def machine_rate(book: PriceBook, shape: Shape, *, region: str, price_key: str) -> Rate:
     """Return what one such machine costs an hour without its boot disk."""
     rate = _RULES[price_key](book, shape, region)
-    unknown = [part.resource for part in rate.lines if part.unit_usd is None]
-    if not unknown:
+    names = ", ".join(dict.fromkeys(part.resource for part in rate.lines if part.unit_usd is None))
+    if not names:
         return rate
-    asked = _WORDS.get(price_key, "on-demand")
-    note = f"Not known in {region or 'no region'}: the {asked} price of {', '.join(dict.fromkeys(unknown))}."
-    at_home = _RULES[price_key](book, shape, HOME).usd_per_hour
-    note += f" In {HOME} such a machine costs {format_usd(at_home)} an hour." if at_home is not None else ""
+    words = {"region": region or _("no region"), "kind": _WORDS.get(price_key, _("on-demand")), "names": names}
+    note = _("Not known in %(region)s: the %(kind)s price of %(names)s.", **words)
+    if (usd := _RULES[price_key](book, shape, HOME).usd_per_hour) is not None:
+        note = joined(note, _("In %(region)s such a machine costs %(usd)s an hour.", region=HOME, usd=format_usd(usd)))
     return Rate(rate.lines, (*rate.notes, note))
 
 
@@ -88,7 +90,8 @@ def _standard(book: PriceBook, shape: Shape, region: str) -> Rate:
     if parts.is_tpu(shape):
         return _tpu(book, shape, region, "standard")
     if book.is_listed_without_price(shape.machine_type, region=region, strategy="standard"):
-        note = f"Google's price list has no on-demand price for {shape.machine_type} in {region}."
+        words = {"machine": shape.machine_type, "region": region}
+        note = _("Google's price list has no on-demand price for %(machine)s in %(region)s.", **words)
         return Rate((_unknown(parts.whole(shape), _VERTEX),), (note,))
     machine = _known(_machine(book, shape, region, "standard", _VERTEX))
     notes: tuple[str, ...] = ()
@@ -101,12 +104,12 @@ def _standard(book: PriceBook, shape: Shape, region: str) -> Rate:
 
 def _flex_start(book: PriceBook, shape: Shape, region: str) -> Rate:
     rate = _with_fee(book, shape, region, "flex_start")
-    return replace(rate, notes=(*rate.notes, "Google has announced new Flex-start prices for November 2026."))
+    return replace(rate, notes=(*rate.notes, _("Google has announced new Flex-start prices for November 2026.")))
 
 
 def _reservation(book: PriceBook, shape: Shape, region: str) -> Rate:
     rate = _with_fee(book, shape, region, "reservation")
-    note = (
+    note = _(
         "Compute Engine bills the reservation from its creation to its deletion, used or not; counted here are only "
         "the hours of this job, at list price without any discount that the reservation may have."
     )
@@ -223,7 +226,8 @@ def _not_sold(book: PriceBook, shape: Shape, region: str) -> tuple[str, ...]:
     row = book.price(shape.machine_type, region=region, strategy="standard", basis=_COMPUTE)
     if row is None or "not sold on demand" not in row.note:
         return ()
-    return (f"Compute Engine does not sell {shape.machine_type} on demand; its price is the sum of its parts.",)
+    name = shape.machine_type
+    return (_("Compute Engine does not sell %(machine)s on demand; its price is the sum of its parts.", machine=name),)
 
 
 def _estimated_fee(found: Line) -> Line:

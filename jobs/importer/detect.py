@@ -4,6 +4,7 @@ import re
 
 from jobs.importer.nodes import SUPPORTED, Notes
 from jobs.importer.sdk_names import looks_like_python, makes_a_job
+from jobs.texts import translatable as _
 
 MAX_BYTES = 2 * 1024 * 1024
 ENCODINGS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
@@ -43,22 +44,27 @@ FIELD = re.compile(
 def decode(given: str | bytes, notes: Notes) -> str | None:
     """Return the text with `\\n` at line ends and without byte order mark; None when it is no text, which is noted."""
     if len(given) > MAX_BYTES:
-        notes.error("too_large", None, f"The text is larger than {MAX_BYTES // 1024 // 1024} MiB.", "Give one job.")
+        notes.error(
+            "too_large",
+            None,
+            _("The text is larger than %(limit)s MiB.", limit=MAX_BYTES // 1024 // 1024),
+            _("Give one job."),
+        )
         return None
     text = _decoded(given) if isinstance(given, bytes) else given
     if text is None or "\0" in text:
-        notes.error("not_text", None, "This is no text but binary data.", SUPPORTED)
+        notes.error("not_text", None, _("This is no text but binary data."), SUPPORTED)
         return None
     if any("\ud800" <= sign <= "\udfff" for sign in text):
-        notes.error("not_text", None, "The text holds half characters (lone surrogates).", "Save it as UTF-8.")
+        notes.error("not_text", None, _("The text holds half characters (lone surrogates)."), _("Save it as UTF-8."))
         return None
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     if not text.strip():
-        notes.error("empty", None, "There is nothing to read.", SUPPORTED)
+        notes.error("empty", None, _("There is nothing to read."), SUPPORTED)
         return None
     if (indent := INDENT.search(text)) is not None:
         line = text.count("\n", 0, indent.start()) + 1
-        notes.note("invisible_blanks", line, "Indents hold blanks of another sort; they are read as blanks.")
+        notes.note("invisible_blanks", line, _("Indents hold blanks of another sort; they are read as blanks."))
     return INDENT.sub(lambda indent: indent[0].translate(VISIBLE), text)
 
 
@@ -116,15 +122,16 @@ def explain(text: str, started: int, notes: Notes) -> None:
     own = Notes(notes.findings[started:])
     kept, remedy = [], SUPPORTED
     if (former := FORMER_CREATE.search(text)) is not None:
-        place, message = former.start(), "This is a command of AI Platform Training, which Google has shut down."
+        place = former.start()
+        message = _("This is a command of AI Platform Training, which Google has shut down.")
     elif (command := _commented(text)) and all(note.code in ("no_job", "unreadable_yaml") for note in own.findings):
         place, message, remedy = (
             command.start(),
-            "The command that creates a job is a comment.",
-            "Remove the comment signs.",
+            _("The command that creates a job is a comment."),
+            _("Remove the comment signs."),
         )
     elif own.has("unreadable_yaml") and not FIELD.search(text):
-        place, message = 0, "No job was found in this text."
+        place, message = 0, _("No job was found in this text.")
         kept = [note for note in own.findings if note.code not in ("no_job", "unreadable_yaml")]
     else:
         return

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 from jobs.spec import Finding, Severity
 from jobs.spec.paths import steps
 from jobs.spec.reading import MAX_DEPTH, MAX_FINDINGS, MAX_VALUES
+from jobs.texts import translatable as _
 
 SOURCE = "Trainboard's importer (docs/import.md)"
 READ = "2026-11-21"
-SUPPORTED = "Give YAML, JSON, a gcloud or curl command, or Python with the Vertex AI SDK."
+SUPPORTED = _("Give YAML, JSON, a gcloud or curl command, or Python with the Vertex AI SDK.")
 LARGE_TEXT = 50_000
 Path = list[str | int]
 
@@ -105,7 +106,7 @@ class Notes:
         """Return the findings, with one more that counts those left out."""
         if not self.left_out:
             return self.findings
-        message = f"{self.left_out} more remarks of the importer are not shown."
+        message = _("%(count)s more remarks of the importer are not shown.", count=self.left_out)
         return [*self.findings, Finding("more_findings", Severity.NOTE, "", message)]
 
     def _add(self, finding: Finding, most: int) -> None:
@@ -171,9 +172,9 @@ def exceeded_limit(node: Node) -> str:
         current, depth = waiting.pop()
         seen += 1
         if depth > MAX_DEPTH:
-            return f"It is nested more than {MAX_DEPTH} levels deep."
+            return _("It is nested more than %(limit)s levels deep.", limit=MAX_DEPTH)
         if seen > MAX_VALUES or len(waiting) > 2 * MAX_VALUES:
-            return f"Written out, it holds more than {MAX_VALUES:,} values."
+            return _("Written out, it holds more than %(limit)s values.", limit=f"{MAX_VALUES:,}")
         if not current.is_scalar:
             items = current.value.values() if isinstance(current.value, dict) else current.value
             waiting.extend((item, depth + 1) for item in items)

@@ -26,6 +26,7 @@ from jobs.importer.readers.sdk_program import read_program
 from jobs.importer.result import Reading, choose, job_names
 from jobs.spec import KINDS, Finding, Severity, Submission, has_errors, read, rest_body
 from jobs.spec.submission import reserved_region
+from jobs.texts import translatable as _
 
 IN_PYTHON = re.compile(r"\b(?:None|True|False)\b|\w\(|\bf[\"']|\*\*\w")
 """Found in Python literals, and in JSON in strings only."""
@@ -175,14 +176,14 @@ def read_format(format_key: str, text: str, notes: Notes, files: Files) -> list[
     else:
         drafts = read_gcloud_yaml(text, notes)
     if not drafts and not has_errors(notes.findings):
-        notes.error("no_job", 1, "No job was found in this text.", SUPPORTED)
+        notes.error("no_job", 1, _("No job was found in this text."), SUPPORTED)
     return drafts
 
 
 def _normalized(format_key: str, draft: Draft, notes: Notes, name: str, project: str, region: str) -> Reading:
     """Return a draft as the API takes it, checked against the spec."""
     if message := exceeded_limit(draft.body):
-        notes.error("too_much", draft.body.line, message, "Give one job.")
+        notes.error("too_much", draft.body.line, message, _("Give one job."))
         return Reading(format_key, draft.form, draft.kind, None, {}, tuple(notes.result()))
     normalizer = Normalizer(notes)
     tree = normalizer.message(KINDS[draft.kind], draft.body)
@@ -208,7 +209,7 @@ def _refuse_lost_strategy(reading: Reading, candidates: Candidates) -> Reading:
     lines = (find_lost_request(text, is_python=is_python, bodies=bodies) for text in candidates.texts)
     if not (line := next((line for line in lines if line), 0)):
         return reading
-    message = "Spot or Flex-start is asked for here, in a way that is not read; the job would run as Standard."
-    remedy = "Give it as scheduling.strategy of the job, or take it out."
+    message = _("Spot or Flex-start is asked for here, in a way that is not read; the job would run as Standard.")
+    remedy = _("Give it as scheduling.strategy of the job, or take it out.")
     lost = Finding("strategy_not_read", Severity.ERROR, "", message, remedy, SOURCE, READ, line)
     return replace(reading, findings=(*reading.findings, lost))

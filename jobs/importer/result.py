@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from jobs.importer.nodes import Draft, Node, Notes, line_at
 from jobs.spec import Finding, Severity, Submission, quoted
+from jobs.texts import translatable as _
 
 UNREAD = frozenset({"wrong_type", "unknown_task"})
 """Codes of findings about values that are left out completely."""
@@ -91,13 +92,17 @@ def choose(drafts: list[Draft], job: str, notes: Notes) -> Draft | None:
         at = same[0] if len(same) == 1 else int(job) - 1 if job.isascii() and job.isdecimal() and len(job) < 6 else -1
     if drafts and not 0 <= at < len(drafts):
         shown = ", ".join(f"{place} {quoted(each.name)}" for place, each in enumerate(jobs[:MAX_LISTED], 1))
-        message = f"The text has no job {quoted(job)}; it has {shown}."
-        notes.error("no_such_job", None, message, "Choose one of them.")
+        message = _("The text has no job %(job)s; it has %(shown)s.", job=quoted(job), shown=shown)
+        notes.error("no_such_job", None, message, _("Choose one of them."))
         return None
     for place, other in enumerate(jobs):
         if place != at:
-            message = f"Another job begins here: number {place + 1}, {quoted(other.name)}; one is read at a time."
-            notes.note("further_job", other.line, message, "Choose the one that is meant.")
+            message = _(
+                "Another job begins here: number %(number)s, %(name)s; one is read at a time.",
+                number=place + 1,
+                name=quoted(other.name),
+            )
+            notes.note("further_job", other.line, message, _("Choose the one that is meant."))
     chosen = drafts[at] if drafts else None
     notes.extend(chosen.notes if chosen is not None else None)
     return chosen

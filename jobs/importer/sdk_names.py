@@ -7,6 +7,7 @@ Source: google-cloud-aiplatform 2.7.0; Kubeflow's google-cloud-pipeline-componen
 import re
 
 from jobs.spec import COLLECTIONS
+from jobs.texts import translatable as _
 
 TRAINING = ("CustomContainerTrainingJob", "CustomPythonPackageTrainingJob", "CustomTrainingJob")
 CREATES = {f"create_{kind}": kind for kind in COLLECTIONS}
@@ -41,11 +42,11 @@ HINT = re.compile(
 )
 MAKES = re.compile(rf"\b(?:{'|'.join(sorted(MAKERS))})\s*\(")
 OTHERS = (
-    ("a component of a pipeline", re.compile(r"\bcreate_custom_training_job_(?:op_)?from_component\s*\(")),
-    ("a NAS job (neural architecture search)", re.compile(r"(?<!def )\bcreate_nas_job\s*\(")),
-    ("an AutoML job", re.compile(r"\bAutoML\w{1,40}TrainingJob(?:RunOp|Operator)?\s*\(")),
-    ("a batch prediction", re.compile(r"\b(?:create_batch_prediction_job|BatchPredictionJob\.create)\s*\(")),
-    ("a pipeline of Vertex AI Pipelines", re.compile(r"\b(?:PipelineJob|create_pipeline_job)\s*\(")),
+    (_("a component of a pipeline"), re.compile(r"\bcreate_custom_training_job_(?:op_)?from_component\s*\(")),
+    (_("a NAS job (neural architecture search)"), re.compile(r"(?<!def )\bcreate_nas_job\s*\(")),
+    (_("an AutoML job"), re.compile(r"\bAutoML\w{1,40}TrainingJob(?:RunOp|Operator)?\s*\(")),
+    (_("a batch prediction"), re.compile(r"\b(?:create_batch_prediction_job|BatchPredictionJob\.create)\s*\(")),
+    (_("a pipeline of Vertex AI Pipelines"), re.compile(r"\b(?:PipelineJob|create_pipeline_job)\s*\(")),
 )
 """Jobs of Vertex AI that train no code of one's own, and the calls that make them."""
 

@@ -7,20 +7,21 @@ from jobs.assessment import Assessment, Outcome
 from jobs.cost import format_usd
 from jobs.errors import NotAllowed
 from jobs.spec.secrets import holds_mask
+from jobs.texts import translatable as _
 
 HALF_CHARACTERS = spec.Finding(
     code="text_cannot_be_kept",
     severity=spec.Severity.ERROR,
     field="",
-    message="It holds a NUL character or half of a character, which cannot be kept.",
-    remedy="Write that value anew.",
+    message=_("It holds a NUL character or half of a character, which cannot be kept."),
+    remedy=_("Write that value anew."),
 )
 HIDDEN_SECRET = spec.Finding(
     code="hidden_secret",
     severity=spec.Severity.ERROR,
     field="",
-    message="It holds a value that was hidden because it is somebody else's secret.",
-    remedy="Write your own value in its place.",
+    message=_("It holds a value that was hidden because it is somebody else's secret."),
+    remedy=_("Write your own value in its place."),
 )
 
 
@@ -39,9 +40,10 @@ def check_may_be_kept(assessment: Assessment, *, left_usd: Decimal | None = None
     if left_usd is None or assessment.cap_cancels:  # the cap of the attempt keeps the amount
         return
     if assessment.max_usd is None or assessment.max_usd > left_usd:
-        words = (
-            f"It may cost more than the {format_usd(left_usd)} that are left for all attempts together, and the team's"
-            " policy cancels no job at its cap."
+        words = _(
+            "It may cost more than the %(usd)s that are left for all attempts together, and the team's policy cancels "
+            "no job at its cap.",
+            usd=format_usd(left_usd),
         )
-        remedy = "Raise the amount, or set a shorter timeout."
+        remedy = _("Raise the amount, or set a shorter timeout.")
         raise NotAllowed([spec.Finding("over_total_of_attempts", spec.Severity.ERROR, "", words, remedy)])

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from jobs.strategies import STRATEGIES, Rule, Strategy
 from jobs.strategies.permissions import ADDRESSES, NEEDS
 from jobs.strategies.rules import (
+    accelerators,
     affinity,
     containers,
     disks,
@@ -47,7 +48,7 @@ FACTS = (
 CHAPTERS = (
     ("Names, labels, region", names.RULES + placeholders.RULES),
     ("Worker pools", worker_pools.RULES),
-    ("Machines and accelerators", machines.RULES),
+    ("Machines and accelerators", machines.RULES + accelerators.RULES),
     ("TPUs", tpus.RULES),
     ("Boot disks", disks.RULES),
     ("Reservation affinities", affinity.RULES),

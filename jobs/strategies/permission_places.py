@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from jobs.spec import Submission, bucket_of
 from jobs.strategies.base import is_reserved
 from jobs.strategies.rules.placeholders import is_placeholder
+from jobs.texts import translatable as _
 
 Places = Callable[[Submission], Iterator[str]]
 IMAGE_PROJECT = re.compile(r"(?:[a-z0-9-]+-docker\.pkg\.dev|(?:[a-z]+\.)?gcr\.io)/([a-z0-9.:-]+)/", re.ASCII)
@@ -16,7 +17,7 @@ ACCOUNT_PROJECT = re.compile(r"[^@]+@([a-z0-9-]+)\.iam\.gserviceaccount\.com", r
 
 def project(submission: Submission) -> Iterator[str]:
     """Yield the project of the job."""
-    yield f"project {submission.project}" if submission.project else "the project"
+    yield _("project %(name)s", name=submission.project) if submission.project else _("the project")
 
 
 def account(submission: Submission) -> Iterator[str]:
@@ -33,7 +34,7 @@ def account_of_another_project(submission: Submission) -> Iterator[str]:
 
 
 def _buckets(uris: Iterator[str]) -> Iterator[str]:
-    yield from (f"bucket {name}" for uri in uris if (name := bucket_of(uri)) and not is_placeholder(name))
+    yield from (_("bucket %(name)s", name=name) for name in map(bucket_of, uris) if name and not is_placeholder(name))
 
 
 def read_buckets(submission: Submission) -> Iterator[str]:
@@ -59,11 +60,11 @@ def by_account(where: Places, *, own: bool) -> Places:
 
 def images_of_other_projects(submission: Submission) -> Iterator[str]:
     """Yield where images of other projects lie, apart from those that everybody may read."""
-    for _, pool in submission.pools:
+    for _index, pool in submission.pools:
         image = pool.container_spec.image_uri if pool.container_spec is not None else ""
         found = IMAGE_PROJECT.match(image[:1000])
         if found and found[1] not in GOOGLES | {submission.project} and not is_placeholder(found[1]):
-            yield f"the repository in project {found[1]}"
+            yield _("the repository in project %(name)s", name=found[1])
 
 
 def tensorboard(submission: Submission) -> Iterator[str]:
@@ -81,21 +82,23 @@ def key(submission: Submission) -> Iterator[str]:
 def network(submission: Submission) -> Iterator[str]:
     """Yield the project of the peered network."""
     if submission.job_spec.network:
-        yield f"the project of {submission.job_spec.network}, if it is a Shared VPC of another project"
+        name = submission.job_spec.network
+        yield _("the project of %(name)s, if it is a Shared VPC of another project", name=name)
 
 
 def attachment(submission: Submission) -> Iterator[str]:
     """Yield the project of the network attachment."""
     interface = submission.job_spec.psc_interface_config
     if interface is not None and interface.network_attachment:
-        yield f"the project of {interface.network_attachment}"
+        yield _("the project of %(name)s", name=interface.network_attachment)
 
 
 def dns(submission: Submission) -> Iterator[str]:
     """Yield the projects of the private DNS zones."""
     interface = submission.job_spec.psc_interface_config
     for zone in interface.dns_peering_configs if interface is not None else ():
-        yield f"project {zone.target_project}" if zone.target_project else "the project of the DNS zone"
+        name = zone.target_project
+        yield _("project %(name)s", name=name) if name else _("the project of the DNS zone")
 
 
 def shell(submission: Submission) -> Iterator[str]:
@@ -106,10 +109,10 @@ def shell(submission: Submission) -> Iterator[str]:
 
 def reservations(submission: Submission) -> Iterator[str]:
     """Yield the reservations that the pools may take machines of."""
-    for _, pool in submission.pools:
+    for _index, pool in submission.pools:
         affinity = pool.machine_spec.reservation_affinity
         if affinity is not None and is_reserved(pool.machine_spec):
-            yield from affinity.values or ("every reservation that it may take",)
+            yield from affinity.values or (_("every reservation that it may take"),)
 
 
 def resource(submission: Submission) -> Iterator[str]:

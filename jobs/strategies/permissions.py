@@ -19,10 +19,12 @@ from jobs.strategies.sources import (
     TENSORBOARD_SETUP,
     VPC_PEERING,
 )
+from jobs.texts import joined
+from jobs.texts import translatable as _
 
-CALLER = "Trainboard's account"
+CALLER = _("Trainboard's account")
 """The account whose credentials the site has; whoever sends the exported request needs the same."""
-JOB_ACCOUNT = "The job's service account"
+JOB_ACCOUNT = _("The job's service account")
 CODE_AGENT = "Custom Code Service Agent"
 """Pulls images, and runs what has no service account of its own."""
 AGENT = "Vertex AI Service Agent"
@@ -74,7 +76,9 @@ def permissions_of(submission: Submission) -> tuple[Permission, ...]:
 
 def _permission(submission: Submission, need: Need, found_at: list[str]) -> Permission:
     more = len(found_at) - MAX_PLACES
-    shown = ", ".join(found_at[:MAX_PLACES]) + (f" and {more} more" if more > 0 else "")
+    shown = joined(*found_at[:MAX_PLACES], between=", ")
+    if more > 0:
+        shown = _("%(places)s and %(count)s more", places=shown, count=more)
     names = tuple(each.format(collection=COLLECTIONS.get(submission.kind, "")) for each in need.permissions)
     address = ADDRESSES.get(need.who, "")
     return Permission(need.who, address, need.what, shown, need.role, names, need.source.title, need.source.read)
@@ -84,16 +88,16 @@ VERBS = ("create", "get", "list", "cancel", "delete")
 NEEDS = (
     Need(
         CALLER,
-        "creates, follows, cancels and deletes the job",
+        _("creates, follows, cancels and deletes the job"),
         "roles/aiplatform.user",
         ACCESS,
         places.project,
         tuple(f"aiplatform.{{collection}}.{verb}" for verb in VERBS),
     ),
-    Need(CALLER, "reads the job's log", "roles/logging.viewer", LOGS, places.project, ("logging.logEntries.list",)),
+    Need(CALLER, _("reads the job's log"), "roles/logging.viewer", LOGS, places.project, ("logging.logEntries.list",)),
     Need(
         CALLER,
-        "lets the job run as its service account",
+        _("lets the job run as its service account"),
         "roles/iam.serviceAccountUser",
         SERVICE_ACCOUNTS,
         places.account,
@@ -101,14 +105,14 @@ NEEDS = (
     ),
     Need(
         AGENT,
-        "uses a service account of another project",
+        _("uses a service account of another project"),
         "roles/iam.serviceAccountTokenCreator",
         SERVICE_ACCOUNTS,
         places.account_of_another_project,
     ),
     Need(
         CALLER,
-        "finds the persistent resource; to create one takes roles/aiplatform.admin",
+        _("finds the persistent resource; to create one takes roles/aiplatform.admin"),
         "roles/aiplatform.user",
         PERSISTENT_CREATE,
         places.resource,
@@ -116,62 +120,66 @@ NEEDS = (
     ),
     Need(
         "Vertex AI",
-        "takes machines of the reservation: its sharing policy allows that (serviceShareType ALLOW_ALL), and the job's "
-        "project is its owner or a consumer of it",
+        _(
+            "takes machines of the reservation: its sharing policy allows that (serviceShareType ALLOW_ALL), and the "
+            "job's project is its owner or a consumer of it"
+        ),
         "",
         RESERVATIONS,
         places.reservations,
     ),
     Need(
         CODE_AGENT,
-        "pulls an image of another project",
+        _("pulls an image of another project"),
         "roles/artifactregistry.reader",
         SERVICE_ACCOUNTS,
         places.images_of_other_projects,
     ),
     Need(
         JOB_ACCOUNT,
-        "reads packages",
+        _("reads packages"),
         "roles/storage.objectViewer",
         STORAGE,
         places.by_account(places.read_buckets, own=True),
     ),
     Need(
         JOB_ACCOUNT,
-        "writes its output",
+        _("writes its output"),
         "roles/storage.objectAdmin",
         STORAGE,
         places.by_account(places.written_buckets, own=True),
     ),
     Need(
         CODE_AGENT,
-        "reads packages, if the bucket is in another project",
+        _("reads packages, if the bucket is in another project"),
         "roles/storage.objectViewer",
         STORAGE,
         places.by_account(places.read_buckets, own=False),
     ),
     Need(
         CODE_AGENT,
-        "writes the output, if the bucket is in another project",
+        _("writes the output, if the bucket is in another project"),
         "roles/storage.objectAdmin",
         STORAGE,
         places.by_account(places.written_buckets, own=False),
     ),
-    Need(JOB_ACCOUNT, "writes to the TensorBoard", "roles/aiplatform.user", TENSORBOARD_SETUP, places.tensorboard),
-    Need(JOB_ACCOUNT, "writes the TensorBoard's bucket", "roles/storage.admin", TENSORBOARD_SETUP, places.tensorboard),
-    Need(AGENT, "uses the encryption key", "roles/cloudkms.cryptoKeyEncrypterDecrypter", CMEK, places.key),
-    Need(CALLER, "uses the peered network", "roles/compute.networkUser", VPC_PEERING, places.network),
+    Need(JOB_ACCOUNT, _("writes to the TensorBoard"), "roles/aiplatform.user", TENSORBOARD_SETUP, places.tensorboard),
+    Need(
+        JOB_ACCOUNT, _("writes the TensorBoard's bucket"), "roles/storage.admin", TENSORBOARD_SETUP, places.tensorboard
+    ),
+    Need(AGENT, _("uses the encryption key"), "roles/cloudkms.cryptoKeyEncrypterDecrypter", CMEK, places.key),
+    Need(CALLER, _("uses the peered network"), "roles/compute.networkUser", VPC_PEERING, places.network),
     Need(
         AGENT,
-        "connects through the network attachment",
+        _("connects through the network attachment"),
         "roles/compute.networkAdmin",
         PRIVATE_INTERFACE,
         places.attachment,
     ),
-    Need(AGENT, "resolves names of the private DNS zone", "roles/dns.peer", PRIVATE_INTERFACE, places.dns),
+    Need(AGENT, _("resolves names of the private DNS zone"), "roles/dns.peer", PRIVATE_INTERFACE, places.dns),
     Need(
-        "Whoever opens the interactive shell",
-        "opens it; with a service account also iam.serviceAccounts.actAs on that",
+        _("Whoever opens the interactive shell"),
+        _("opens it; with a service account also iam.serviceAccounts.actAs on that"),
         "roles/aiplatform.user",
         SHELL,
         places.shell,

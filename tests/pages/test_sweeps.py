@@ -160,7 +160,7 @@ class TestIdentical:
         page = engineer.post("/jobs/new/check/", example | {"name": "other", "request_key": "k"}).content.decode()
         different = engineer.post("/jobs/new/check/", example | {"pool-0-args": "-x"}).content.decode()
 
-        words = f"An identical job of the team is awaiting_approval: {example['name']}."
+        words = f"An identical job of the team is awaiting approval: {example['name']}."
         assert words in text_in(page, "findings")
         assert "identical" not in text_in(different, "findings")
 

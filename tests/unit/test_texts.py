@@ -3,14 +3,24 @@
 import copy
 import json
 import pickle
+from datetime import date
+from decimal import Decimal
 
+import pytest
 from django.utils.translation import override
 
 from jobs.diagnosis import Circumstances, diagnose
-from jobs.strategies import STRATEGIES
-from jobs.texts import Text, is_translatable, joined, translatable
+from jobs.errors import NotAllowed
+from jobs.importer import read_text
+from jobs.policy_rules import Approvers, Rule
+from jobs.policy_words import describe
+from jobs.strategies import STRATEGIES, check
+from jobs.texts import Text, is_translatable, joined, month_of, translatable
 from jobs.translations import translated
+from tests.unit.strategies.cases import submission
 
+NAMELESS = {"displayName": "", "jobSpec.serviceAccount": "me"}
+REFUSING = {"display_name_is_given", "service_account_is_an_address"}
 MEMORY = "The replica workerpool0-0 ran out-of-memory and exited with a non-zero status of 9."
 
 
@@ -53,6 +63,54 @@ def test_joined_texts_leave_out_empty_ones_and_quotations_are_not_translatable()
     assert not is_translatable("Killed")
     with override("pt-br"):
         assert translated(known) == "Sem memória Killed"
+
+
+def test_texts_are_joined_by_what_is_asked_for() -> None:
+    refused = NotAllowed([finding for finding in check(submission("custom_job", NAMELESS)) if finding.code in REFUSING])
+
+    assert refused.errors == "The job has no display name.; “me” is no e-mail address."
+    with override("es"):
+        expected = "El trabajo no tiene nombre visible.; “me” no es una dirección de correo electrónico."
+        assert translated(refused.errors) == expected
+
+
+def test_rules_of_a_policy_are_translated_as_sentences() -> None:
+    rule = Rule(outcome="ask", cost_over=Decimal(500), kinds=("custom_job",), approvals=2, role="lead")
+    groups = rule.model_copy(update={"further": (Approvers(approvers=("lena", "sam")),)})
+
+    assert describe(groups) == "Ask 2 leads and 1 of lena, sam if a job may cost over $500.00, is a custom job"
+    with override("es"):
+        assert translated(describe(groups)) == (
+            "Preguntar a 2 líderes y 1 de lena, sam si un trabajo puede costar más de $500.00, es de tipo"
+            " trabajo personalizado"
+        )
+        assert translated(describe(Rule(outcome="allow"))) == "Permitir todos los trabajos"
+
+
+def test_months_are_translated_with_their_year() -> None:
+    assert [month_of(date(2026, number, 1)) for number in (1, 12)] == ["January 2026", "December 2026"]
+    with override("pt-br"):
+        assert translated(month_of(date(2026, 3, 1))) == "março de 2026"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"displayName" "x"}', "Faltan dos puntos después del nombre “displayName”."),
+        ("nbformat: 4", "Este es un notebook en el que no se encontró ningún trabajo."),
+        (
+            "from google.cloud import aiplatform\naiplatform.PipelineJob(x=1)",
+            "Esto crea una canalización de Vertex AI Pipelines, que Trainboard no ejecuta.",
+        ),
+        ("workerPoolSpecs: *b", "El alias *b no se refiere a nada anterior."),
+    ],
+)
+def test_what_the_importer_notes_is_translated(text: str, message: str) -> None:
+    noted = read_text(text).findings
+
+    with override("es"):
+        assert message in [translated(finding.message) for finding in noted]
+    assert all(is_translatable(finding.message) for finding in noted)
 
 
 def test_a_diagnosis_and_a_strategy_are_translated_whole() -> None:

@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from django.utils.translation import gettext as _
-
 from dashboard.forms.compose.form import Compose
 from jobs import fallback
 from jobs.assessment import Context, assess
 from jobs.spec import Finding, Severity, Submission
 from jobs.strategies import strategy_of
+from jobs.texts import translatable as _
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +61,6 @@ def assess_attempts(form: Compose, submission: Submission | None, context: Conte
     asked = [n for n in range(1, fallback.MAX_FURTHER + 1) if form.fallback.cleaned_data.get(f"then_{n}")]
     for number, row in zip(asked, rows[1:], strict=True):
         for error in row.errors:
-            words = _("Attempt %(number)s would be refused: %(why)s") % {"number": row.number, "why": error.message}
+            words = _("Attempt %(number)s would be refused: %(why)s", number=row.number, why=error.message)
             form.fallback.add_finding(f"then_{number}", Finding(error.code, Severity.ERROR, "", words, error.remedy))
     return Attempts(rows, fallback.worst_case([row.max_usd for row in rows], plan))

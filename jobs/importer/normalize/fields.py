@@ -15,6 +15,7 @@ from jobs.spec.paths import join, steps
 from jobs.spec.placeholders import PROGRAM, has_mark, holds_placeholder, is_program
 from jobs.spec.programs import program_placeholders
 from jobs.spec.shape import Slot, slots
+from jobs.texts import translatable as _
 
 MAX_UNKNOWN, MAX_NAME = 200, 128
 BRACED = re.compile(r"[A-Za-z_][\w.-]*")
@@ -42,10 +43,12 @@ class Normalizer:
                 continue
             here = join(path, slot.alias)
             if slot.output and model.__name__ not in ("Trial", "Model"):
-                message = f"{slot.alias} is filled in by Vertex AI; it is left out."
+                message = _("%(alias)s is filled in by Vertex AI; it is left out.", alias=slot.alias)
                 self.notes.note("output_field", item.line, message, path=here)
             elif item.value is None:
-                self.notes.note("empty_value", item.line, f"{slot.alias} has no value; it is left out.", path=here)
+                self.notes.note(
+                    "empty_value", item.line, _("%(alias)s has no value; it is left out.", alias=slot.alias), path=here
+                )
             elif (value := self._field(slot, item, here, node)) is not None:
                 entries[name if name in known else slot.name] = value
         if is_program(model):
@@ -68,7 +71,9 @@ class Normalizer:
         """Count an unknown field; return whether it is kept, so that it is refused by name."""
         self.unknown += 1
         if self.unknown == MAX_UNKNOWN + 1:
-            message = f"From {quoted(name)} on, fields that Vertex AI does not know are no longer looked at."
+            message = _(
+                "From %(name)s on, fields that Vertex AI does not know are no longer looked at.", name=quoted(name)
+            )
             self.notes.error("more_unknown_fields", node.line, message, "", path)
         return self.unknown <= MAX_UNKNOWN
 
@@ -78,15 +83,15 @@ class Normalizer:
         if not slot.many:
             return self._one(slot, node, path, around)
         if slot.model is EnvVar and isinstance(node.value, dict) and not {"name", "value"} & set(node.value):
-            message = "env must be a list of name and value; the names and values are read as such a list."
-            self.notes.error("env_as_mapping", node.line, message, "Write - name: A and value: b.", path)
+            message = _("env must be a list of name and value; the names and values are read as such a list.")
+            self.notes.error("env_as_mapping", node.line, message, _("Write - name: A and value: b."), path)
             pairs = [node_of({"name": name, "value": item}, item.line) for name, item in node.value.items()]
             node = Node(pairs, node.line)
         if not isinstance(node.value, list):
             if slot.model is not None and self._is_placeholder(slot, node, path):
                 return None
-            message = f"{slot.alias} is a list in the API; the single value is read as a list of one."
-            self.notes.note("single_value", node.line, message, "Put a hyphen or [ ] around it.", path)
+            message = _("%(alias)s is a list in the API; the single value is read as a list of one.", alias=slot.alias)
+            self.notes.note("single_value", node.line, message, _("Put a hyphen or [ ] around it."), path)
             node = Node([node], node.line)
         return Node([self._item(slot, item, f"{path}[{n}]", around) for n, item in enumerate(node.value)], node.line)
 
@@ -110,7 +115,7 @@ class Normalizer:
             node = self._text(slot, node, path)
         elif node.raw:
             for surprise in surprises(node):
-                self.notes.note("yaml_number", node.line, surprise, "Write it as a plain decimal number.", path)
+                self.notes.note("yaml_number", node.line, surprise, _("Write it as a plain decimal number."), path)
         is_placeholder = self._is_placeholder(slot, node, path)
         is_kept = slot.kind.name == "text" and slot.name != "training_task_definition"
         return node if is_kept or not is_placeholder else None
@@ -123,15 +128,21 @@ class Normalizer:
 
     def _record_placeholder(self, text: str, line: int, path: str, *, is_kept: bool) -> None:
         self.placeholders[path] = text if is_kept else ""
-        message = f"{quoted(text)} is a placeholder" + ("." if is_kept else "; it is left out until it is filled.")
-        self.notes.note("placeholder", line, message, "Put the real value there before submitting.", path)
+        message = _("%(text)s is a placeholder.", text=quoted(text))
+        if not is_kept:
+            message = _("%(text)s is a placeholder; it is left out until it is filled.", text=quoted(text))
+        self.notes.note("placeholder", line, message, _("Put the real value there before submitting."), path)
 
     def _text(self, slot: Slot, node: Node, path: str) -> Node:
         if isinstance(node.value, str) or not node.is_scalar:
             return node
         text = node.text() or "null"
-        message = f"{slot.alias} holds text in the API; {quoted(text)} without quotes is read as text, as written."
-        self.notes.note("number_as_text", node.line, message, "Put it in quotes.", path)
+        message = _(
+            "%(alias)s holds text in the API; %(text)s without quotes is read as text, as written.",
+            alias=slot.alias,
+            text=quoted(text),
+        )
+        self.notes.note("number_as_text", node.line, message, _("Put it in quotes."), path)
         return Node(text, node.line)
 
     def _duration(self, slot: Slot, node: Node, path: str) -> Node:
@@ -145,8 +156,13 @@ class Normalizer:
         if type(value) is not int and not (is_digits and (node.value is not value or value.isdecimal())):
             return node
         written = f"{value}s"
-        message = f"{slot.alias} is seconds with an s in the API; {quoted(node.value)} is read as {quoted(written)}."
-        self.notes.note("seconds_without_s", node.line, message, f'Write "{written}".', path)
+        message = _(
+            "%(alias)s is seconds with an s in the API; %(value)s is read as %(written)s.",
+            alias=slot.alias,
+            value=quoted(node.value),
+            written=quoted(written),
+        )
+        self.notes.note("seconds_without_s", node.line, message, _('Write "%(written)s".', written=written), path)
         return Node(written, node.line)
 
     def _mapping(self, slot: Slot, node: Node, path: str) -> Node | None:
@@ -199,11 +215,13 @@ def add_defaults(tree: Node, draft: Draft, format_key: str, name: str, notes: No
     if draft.kind == "hyperparameter_tuning_job" and not is_value:
         for field in ("maxTrialCount", "parallelTrialCount"):
             if tree.get(field) is None:
-                message = f"{field} is not given; gcloud takes 1 unless a flag sets it."
-                notes.note("count_assumed", None, message, f"Give {field}.", field)
+                message = _("%(field)s is not given; gcloud takes 1 unless a flag sets it.", field=field)
+                notes.note("count_assumed", None, message, _("Give %(field)s.", field=field), field)
                 entries[field] = Node(1, tree.line)
     if name and tree.get("displayName") is None:
-        message = f"The file gives no display name, which gcloud takes as a flag; {quoted(name)} is taken."
-        notes.note("name_assumed", None, message, "Give displayName beside jobSpec.", "displayName")
+        message = _(
+            "The file gives no display name, which gcloud takes as a flag; %(name)s is taken.", name=quoted(name)
+        )
+        notes.note("name_assumed", None, message, _("Give displayName beside jobSpec."), "displayName")
         entries = {"displayName": Node(name[:MAX_NAME], tree.line), **entries}
     return Node(entries, tree.line)

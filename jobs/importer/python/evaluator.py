@@ -10,6 +10,7 @@ from collections.abc import Callable
 from jobs.importer.nodes import Node, Notes, is_unknown
 from jobs.importer.python.calls import bounded, is_value, keys_of, uses_named_arguments, value_of_call
 from jobs.importer.python.operations import MAX_ITEMS, bind_target, compare, describe, last_name, operate
+from jobs.texts import translatable as _
 
 MAX_DEPTH, MAX_VALUES = 80, 200_000
 MAX_TURNS, MAX_ALL_TURNS = 200, 5_000
@@ -87,8 +88,11 @@ class Evaluator:
         if isinstance(value.value, dict):
             entries |= value.value
             return
-        message = f"What **{describe(expression)} holds is not known here; it is left out until it is written out."
-        self.notes.note("placeholder", expression.lineno, message, "Write its names and values there.")
+        message = _(
+            "What **%(name)s holds is not known here; it is left out until it is written out.",
+            name=describe(expression),
+        )
+        self.notes.note("placeholder", expression.lineno, message, _("Write its names and values there."))
 
     def _constant(self, expression: ast.Constant) -> Node | None:
         value = expression.value
@@ -165,7 +169,9 @@ class Evaluator:
         for part in (expression.body, expression.orelse):
             value = self.evaluate(part)
             if value.value is not None and not is_unknown(value):
-                self.notes.note("choice", expression.lineno, "Of the two values of an if, one is taken; check which.")
+                self.notes.note(
+                    "choice", expression.lineno, _("Of the two values of an if, one is taken; check which.")
+                )
                 return value
         return None
 

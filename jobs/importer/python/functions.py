@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from jobs.importer.nodes import Node, Notes
 from jobs.importer.python.evaluator import Evaluator
+from jobs.texts import translatable as _
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -66,6 +67,6 @@ class CommandLine:
 
     def parse(self, call: ast.Call) -> Node:
         """Return what `parser.parse_args()` gives."""
-        message = "Arguments of the command line are read as their defaults; change what is given otherwise."
+        message = _("Arguments of the command line are read as their defaults; change what is given otherwise.")
         self.notes.note("defaults_taken", call.lineno, message)
         return Node(self.arguments, call.lineno)

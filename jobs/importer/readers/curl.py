@@ -9,6 +9,7 @@ from jobs.importer.syntax.json_text import read_json
 from jobs.importer.syntax.shell import Command, Shell
 from jobs.importer.syntax.shell_words import Word
 from jobs.spec import COLLECTIONS, quoted
+from jobs.texts import translatable as _
 
 KIND = {collection: kind for kind, collection in COLLECTIONS.items()}
 ADDRESS = re.compile(rf"projects/([^/]+)/locations/([^/]+)/({'|'.join(KIND)})\b(?![/:])")
@@ -40,7 +41,7 @@ def read_curl(text: str, notes: Notes, files: Files) -> list[Draft]:
             drafts.append(draft._replace(form=form, project=project, region=region, notes=own))
             continue
         if document is not None:
-            refuse_document(document, "Give a command that creates a job.", own)
+            refuse_document(document, _("Give a command that creates a job."), own)
         notes.findings.extend(own.findings)
     return drafts[: max_jobs(text)]
 
@@ -80,7 +81,7 @@ def _data(command: Command) -> Word | None:
 
 def _body(command: Command, data: Word | None, documents: dict[str, Word], files: Files, notes: Notes) -> Word | None:
     if data is None:
-        notes.error("no_body", command.words[0].line, "The curl command sends no body.", "Give it with -d.")
+        notes.error("no_body", command.words[0].line, _("The curl command sends no body."), _("Give it with -d."))
         return None
     if not data.text.startswith("@"):
         return Word(data.text, documents[""].line) if "" in documents and data.text == documents[""].text else data
@@ -91,6 +92,6 @@ def _body(command: Command, data: Word | None, documents: dict[str, Word], files
         return document
     if (text := files.get(name)) is not None:
         return Word(text, data.line)
-    message = f"The job itself is in the file {quoted(name)}, which is not part of this text."
-    notes.error("config_elsewhere", data.line, message, "Give that file.")
+    message = _("The job itself is in the file %(name)s, which is not part of this text.", name=quoted(name))
+    notes.error("config_elsewhere", data.line, message, _("Give that file."))
     return None

@@ -9,6 +9,7 @@ from jobs.importer.syntax.json_text import read_json
 from jobs.importer.syntax.yaml_text import read_yaml
 from jobs.spec import KINDS, CustomJob, CustomJobSpec, quoted
 from jobs.spec.shape import slots
+from jobs.texts import translatable as _
 
 SPEC_NAMES = frozenset(folded(name) for name in slots(CustomJobSpec))
 JOB_NAMES = frozenset(folded(name) for name in slots(CustomJob)) - SPEC_NAMES
@@ -29,19 +30,19 @@ SPEC_ONLY = frozenset(
     "scheduling baseoutputdirectory workerpoolspec workerpools reservedipranges persistentresourceid".split()
 )
 """Names that only a job spec has, also where its pools are missing or misspelt."""
-UNKNOWN = "No job was found in this document: it has no workerPoolSpecs, jobSpec or the like."
+UNKNOWN = _("No job was found in this document: it has no workerPoolSpecs, jobSpec or the like.")
 KIND = {"pipeline": "training_pipeline", "tuning": "hyperparameter_tuning_job", "job": "custom_job"}
 NO_JOBS = {
-    "traininginput": "describes a job of AI Platform Training, which Google has shut down",
-    "scaletier": "describes a job of AI Platform Training, which Google has shut down",
-    "resourcepools": "describes a persistent resource, not a job",
-    "pipelinespec": "describes a pipeline job of Vertex AI Pipelines, not a training job",
-    "pipelineinfo": "describes a pipeline of Vertex AI Pipelines, not a training job",
-    "apiversion": "is a Kubernetes manifest, not a job of Vertex AI",
-    "deployedmodels": "describes an endpoint, not a job",
-    "nasjobspec": "describes a NAS job (neural architecture search), which Trainboard does not run",
-    "dedicatedresources": "describes a deployment or a batch prediction, not a training job",
-    "nbformat": "is a notebook in which no job was found",
+    "traininginput": _("This describes a job of AI Platform Training, which Google has shut down."),
+    "scaletier": _("This describes a job of AI Platform Training, which Google has shut down."),
+    "resourcepools": _("This describes a persistent resource, not a job."),
+    "pipelinespec": _("This describes a pipeline job of Vertex AI Pipelines, not a training job."),
+    "pipelineinfo": _("This describes a pipeline of Vertex AI Pipelines, not a training job."),
+    "apiversion": _("This is a Kubernetes manifest, not a job of Vertex AI."),
+    "deployedmodels": _("This describes an endpoint, not a job."),
+    "nasjobspec": _("This describes a NAS job (neural architecture search), which Trainboard does not run."),
+    "dedicatedresources": _("This describes a deployment or a batch prediction, not a training job."),
+    "nbformat": _("This is a notebook in which no job was found."),
 }
 
 
@@ -56,7 +57,7 @@ def read_documents(text: str, notes: Notes, *, is_json: bool) -> list[Draft]:
         else:
             notes.findings.extend(own.findings)
     if documents and not drafts:
-        refuse_document(documents[0], "Give a CustomJob or one of its siblings.", notes)
+        refuse_document(documents[0], _("Give a CustomJob or one of its siblings."), notes)
     return drafts
 
 
@@ -75,8 +76,7 @@ def read_config(text: str, line: int, notes: Notes) -> Draft | None:
 
 def refuse_document(node: Node, remedy: str, notes: Notes) -> None:
     """Refuse a document that holds no job, with what it describes where that is known."""
-    description = next((text for name, text in NO_JOBS.items() if node.get(name) is not None), "")
-    message = f"This {description}." if description else UNKNOWN
+    message = next((text for name, text in NO_JOBS.items() if node.get(name) is not None), UNKNOWN)
     notes.error("no_job", node.line, message, remedy)
 
 
@@ -100,7 +100,7 @@ def looks_like(node: Node) -> str:
 def identify(node: Node, notes: Notes, depth: int = 0, inside: str = "") -> Draft | None:
     """Return the job in a document, without wrappers; None if there is none."""
     if depth == 0 and (message := exceeded_limit(node)):
-        notes.error("too_much", node.line, message, "Give one job.")
+        notes.error("too_much", node.line, message, _("Give one job."))
         return None
     form = looks_like(node)
     if form == "pipeline" and (job := _documented_job(node, notes)) is not None:
@@ -133,10 +133,11 @@ def _documented_job(node: Node, notes: Notes) -> Node | None:
     name, inputs = node.get("name"), node.key("trainingTaskInputs")
     if name is None or "/customJobs/" not in name.text() or node.get("trainingTaskDefinition") or inputs is None:
         return None
-    message = (
-        f"{quoted(inputs)} of a custom job is read as jobSpec; Google's pages show it so, the API does not take it."
+    message = _(
+        "%(inputs)s of a custom job is read as jobSpec; Google's pages show it so, the API does not take it.",
+        inputs=quoted(inputs),
     )
-    notes.note("shown_otherwise", node.value[inputs].line, message, "Write jobSpec.", "jobSpec")
+    notes.note("shown_otherwise", node.value[inputs].line, message, _("Write jobSpec."), "jobSpec")
     return Node({"jobSpec" if key == inputs else key: item for key, item in node.value.items()}, node.line)
 
 
@@ -149,13 +150,15 @@ def _of_spec(spec: Node, notes: Notes, form: str) -> Draft:
         place = PLACE_NAMES.get(folded(name))
         if folded(name) in JOB_NAMES:
             outer[name] = item
-            message = f"{quoted(name)} is no field of a CustomJobSpec; it is taken as the job's own."
-            remedy = "Put it beside a jobSpec, or give it to gcloud as a flag."
+            message = _("%(name)s is no field of a CustomJobSpec; it is taken as the job's own.", name=quoted(name))
+            remedy = _("Put it beside a jobSpec, or give it to gcloud as a flag.")
             notes.error("misplaced", item.line, message, remedy, quoted(name)[1:-1])
         elif place and isinstance(item.value, str):
             places[place] = item.value
-            message = f"{quoted(name)} is no field of a CustomJobSpec; it is taken as where the job runs."
-            notes.error("misplaced", item.line, message, "gcloud takes it as a flag, REST in the address.", name)
+            message = _(
+                "%(name)s is no field of a CustomJobSpec; it is taken as where the job runs.", name=quoted(name)
+            )
+            notes.error("misplaced", item.line, message, _("gcloud takes it as a flag, REST in the address."), name)
         else:
             inner[name] = item
     body = Node({**outer, "jobSpec": Node(inner, spec.line)}, spec.line)
@@ -178,7 +181,11 @@ def _unwrap(node: Node, notes: Notes, depth: int) -> Draft | None:
             continue
         for other, left in node.value.items():
             if other != name and left.value is not None:
-                message = f"{quoted(other)} beside {quoted(name)} is not carried; the job is read from the latter."
+                message = _(
+                    "%(other)s beside %(name)s is not carried; the job is read from the latter.",
+                    other=quoted(other),
+                    name=quoted(name),
+                )
                 note = notes.error if folded(other) in SPEC_NAMES | JOB_NAMES else notes.note
                 note("not_carried", left.line, message, "", quoted(other)[1:-1])
         notes.extend(own)

@@ -17,6 +17,7 @@ from jobs.importer.syntax.shell import Command, Shell, refuse_unclosed
 from jobs.importer.syntax.shell_words import Word
 from jobs.spec import CustomJobSpec, quoted
 from jobs.spec.shape import fields
+from jobs.texts import translatable as _
 
 KIND = {"custom-jobs": "custom_job", "hp-tuning-jobs": "hyperparameter_tuning_job"}
 ALGORITHMS = {"grid-search": "GRID_SEARCH", "random-search": "RANDOM_SEARCH", "algorithm-unspecified": ""}
@@ -63,7 +64,7 @@ def read_gcloud_yaml(text: str, notes: Notes) -> list[Draft]:
     is_command = CREATE.search(command) is not None
     comment = COMMENT.search(text, len(heading) if is_command else 0)
     if drafts and comment is not None:
-        notes.note("comments", text.count("\n", 0, comment.start()) + 1, "Comments are not kept.")
+        notes.note("comments", text.count("\n", 0, comment.start()) + 1, _("Comments are not kept."))
     if drafts and is_command and (shown := read_gcloud(command, Notes(), Files({}))):
         drafts[0] = _with_command(drafts[0], shown[0])
     return drafts
@@ -75,7 +76,7 @@ def _with_command(draft: Draft, command: Draft) -> Draft:
     taken = {name: node for name, node in command.body.value.items() if name in FLAGS_ONLY and not draft.body.get(name)}
     notes = Notes()
     if taken or command.region or command.project:
-        message = "The command in the comment at the head is read, too: it gives what the file itself cannot hold."
+        message = _("The command in the comment at the head is read, too: it gives what the file itself cannot hold.")
         notes.note("command_in_comment", 1, message)
     notes.extend(draft.notes)
     project, region = draft.project or command.project, draft.region or command.region
@@ -104,7 +105,7 @@ def _call(command: Command) -> Call | None:
 def _job(call: Call, given: Flags, config: Draft | None, notes: Notes) -> Draft:
     """Return the job of a command: what its config file holds, changed by its flags."""
     if config is not None and config.kind != call.kind:
-        message = "The config file describes another kind of job than the command creates."
+        message = _("The config file describes another kind of job than the command creates.")
         notes.error("other_kind", call.line, message)
         config = None
     is_tuning, is_unseen = (
@@ -118,7 +119,12 @@ def _job(call: Call, given: Flags, config: Draft | None, notes: Notes) -> Draft:
     for name, words in given.items():
         if not _set_field(name, words, body, spec, notes, is_tuning=is_tuning):
             remedy = _config_field(name) or flags.nearest_flag(name)
-            notes.error("unknown_flag", words[-1].line, f"gcloud has no flag --{quoted(name)[1:-1]} for this.", remedy)
+            notes.error(
+                "unknown_flag",
+                words[-1].line,
+                _("gcloud has no flag --%(name)s for this.", name=quoted(name)[1:-1]),
+                remedy,
+            )
     if not is_tuning:
         _set_pools(spec, given, notes, is_unseen=is_unseen)
     if kms := key_name(given):
@@ -127,7 +133,7 @@ def _job(call: Call, given: Flags, config: Draft | None, notes: Notes) -> Draft:
         body.value[key or ("trialJobSpec" if is_tuning else "jobSpec")] = spec
     for name in map(camel, flags.COUNTS) if is_tuning and not is_unseen else ():
         if body.get(name) is None:
-            notes.note("count_assumed", call.line, f"{name} is not given; gcloud takes 1.", "", name)
+            notes.note("count_assumed", call.line, _("%(name)s is not given; gcloud takes 1.", name=name), "", name)
             body.value[name] = Node(1, call.line)
     form = f"a gcloud command{f', with {config.form} as its config' if config is not None else ''}"
     project, region = (
@@ -165,9 +171,9 @@ def _set_field(name: str, words: list[Word], body: Node, spec: Node, notes: Note
 def _config_field(name: str) -> str:
     """Return the advice to use the config file for a field that gcloud has no flag for; nothing for other names."""
     if name in flags.LISTS:
-        return "Put it into the config file, below trialJobSpec."
+        return _("Put it into the config file, below trialJobSpec.")
     field = next((field.alias for field in fields(CustomJobSpec) if folded(field.alias) == folded(name)), "")
-    return f"Put `{field}` into the config file." if field else ""
+    return _("Put `%(field)s` into the config file.", field=field) if field else ""
 
 
 def _set_pools(spec: Node, given: Flags, notes: Notes, *, is_unseen: bool) -> None:
@@ -180,8 +186,10 @@ def _set_pools(spec: Node, given: Flags, notes: Notes, *, is_unseen: bool) -> No
         spec.value[key] = with_flags(spec.value[key], given)
     else:
         note = notes.note if is_unseen else notes.error
-        why = "replaces what that file gives" if is_unseen else "applies to worker pools, and there are none"
         for name in ("args", "command", "--"):
             if name in given:
-                message = f"--{name.strip('-') or '--'} {why}; it is not carried."
-                note("not_carried", given[name][0].line, message, "Put it into the config file.")
+                flag = name.strip("-") or "--"
+                message = _("--%(flag)s applies to worker pools, and there are none; it is not carried.", flag=flag)
+                if is_unseen:
+                    message = _("--%(flag)s replaces what that file gives; it is not carried.", flag=flag)
+                note("not_carried", given[name][0].line, message, _("Put it into the config file."))

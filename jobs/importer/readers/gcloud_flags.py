@@ -12,6 +12,7 @@ from jobs.importer.syntax.shell import Shell
 from jobs.importer.syntax.shell_words import Word
 from jobs.spec import quoted
 from jobs.spec.shape import nearest
+from jobs.texts import translatable as _
 
 Flags = dict[str, list[Word]]
 SPEC_FLAGS = ("service-account", "network", "persistent-resource-id")
@@ -38,12 +39,16 @@ def read_flags(words: list[Word], notes: Notes) -> Flags:
         word = _with_hyphens(waiting.pop(), notes)
         if word.text == "--":
             if waiting:
-                notes.note("words_after_dashes", word.line, "What follows -- is read as arguments of the program.")
+                notes.note("words_after_dashes", word.line, _("What follows -- is read as arguments of the program."))
                 given.setdefault("--", []).extend(reversed(waiting))
             break
         if not word.text.startswith("--"):
             if word.text.strip():
-                notes.note("stray_word", word.line, f"{quoted(word.text)} belongs to no flag and is not carried.")
+                notes.note(
+                    "stray_word",
+                    word.line,
+                    _("%(text)s belongs to no flag and is not carried.", text=quoted(word.text)),
+                )
             continue
         name, equals, value = word.text[2:].partition("=")
         name = name.replace("_", "-")
@@ -54,7 +59,9 @@ def read_flags(words: list[Word], notes: Notes) -> Flags:
         elif waiting and (name in LISTS or not waiting[-1].text.startswith("--")):
             given.setdefault(name, []).append(waiting.pop())
         else:
-            notes.error("flag_without_value", word.line, f"The flag --{quoted(name)[1:-1]} has no value.")
+            notes.error(
+                "flag_without_value", word.line, _("The flag --%(name)s has no value.", name=quoted(name)[1:-1])
+            )
     return given
 
 
@@ -63,15 +70,17 @@ def _with_hyphens(word: Word, notes: Notes) -> Word:
     dash = DASH.match(word.text)
     if dash is None:
         return word
-    message = f"{quoted(word.text)} begins with a dash where gcloud takes two hyphens; it is read as a flag."
-    notes.error("odd_dash", word.line, message, "Write --.")
+    message = _(
+        "%(text)s begins with a dash where gcloud takes two hyphens; it is read as a flag.", text=quoted(word.text)
+    )
+    notes.error("odd_dash", word.line, message, _("Write --."))
     return Word(f"--{word.text[dash.end() :]}", word.line, [place + 2 - dash.end() for place in word.breaks])
 
 
 def nearest_flag(name: str) -> str:
     """Return "Did you mean" for a wrong flag, or an empty string."""
     near = nearest(name, [flag for flag in OWN if flag != "--"])
-    return f"Did you mean `--{near}`?" if near else ""
+    return _("Did you mean `--%(near)s`?", near=near) if near else ""
 
 
 def split_list(text: str) -> Iterator[tuple[int, str]]:
@@ -90,8 +99,8 @@ def split_pairs(word: Word, notes: Notes) -> Iterator[tuple[str, Node]]:
         if equals:
             yield name, Node(value, word.line_at(place))
         elif item.strip():
-            message = f"{quoted(item)} is no name=value."
-            notes.error("no_pair", word.line_at(place), message, "Write name=value,name=value.")
+            message = _("%(item)s is no name=value.", item=quoted(item))
+            notes.error("no_pair", word.line_at(place), message, _("Write name=value,name=value."))
 
 
 def load_config(given: Flags, document: Word | None, shell: Shell, files: Files, notes: Notes) -> Draft | None:
@@ -107,15 +116,21 @@ def load_config(given: Flags, document: Word | None, shell: Shell, files: Files,
         return read_config(document.text, document.line, notes)
     text = files.get(word.text)
     if text is None:
-        where = "comes from another command" if is_piped else f"is in the file {quoted(word.text)}"
-        message = f"The job itself {where}, which is not part of this text."
-        remedy = "Give that file; the name, region and flags are read from the command."
+        message = _("The job itself is in the file %(name)s, which is not part of this text.", name=quoted(word.text))
+        if is_piped:
+            message = _("The job itself comes from another command, which is not part of this text.")
+        remedy = _("Give that file; the name, region and flags are read from the command.")
         notes.error("config_elsewhere", word.line, message, remedy)
         return None
     own = Notes()
     draft = read_config(text, 1, own)
     for finding in own.result():
-        message = f"In {quoted(word.text)}, line {finding.line}: {finding.message}"
+        message = _(
+            "In %(text)s, line %(line)s: %(message)s",
+            text=quoted(word.text),
+            line=finding.line,
+            message=finding.message,
+        )
         note = notes.error if finding.severity == "error" else notes.note
         note(finding.code, word.line, message, finding.remedy, finding.field)
     return None if draft is None else draft._replace(body=_on_line(draft.body, word.line))

@@ -11,6 +11,7 @@ from jobs.importer.readers.gcloud_flags import Flags, split_list
 from jobs.importer.syntax.shell_words import Word
 from jobs.spec import quoted
 from jobs.spec.shape import nearest
+from jobs.texts import translatable as _
 
 MACHINE = {name: camel(name) for name in ("machine-type", "accelerator-type", "accelerator-count", "tpu-topology")}
 DISK = {"boot-disk-type": "bootDiskType", "boot-disk-size": "bootDiskSizeGb"}
@@ -35,10 +36,10 @@ def pools_of_flags(given: Flags, notes: Notes) -> Node | None:
     specs = given.get("worker-pool-spec")
     if not specs:
         if "python-package-uris" in given:
-            message = "--python-package-uris applies to pools of --worker-pool-spec only; it is not carried."
+            message = _("--python-package-uris applies to pools of --worker-pool-spec only; it is not carried.")
             note = notes.note if "config" in given else notes.error
             line = given["python-package-uris"][0].line
-            note("not_carried", line, message, "Put packageUris into the config file.")
+            note("not_carried", line, message, _("Put packageUris into the config file."))
         return None
     pools = []
     built: Node | None = None
@@ -73,11 +74,13 @@ def _entries(spec: Word, notes: Notes) -> Entries:
         if not equals and last == "values" and item:
             entries[last] = Node(f"{entries[last].value},{item}", entries[last].line)
         elif not equals and PLACEHOLDER.fullmatch(item):
-            message = f"{quoted(item)} is a placeholder; the pool is read without what it stands for."
-            notes.note("placeholder", line, message, "Put the real pairs there before submitting.")
+            message = _("%(item)s is a placeholder; the pool is read without what it stands for.", item=quoted(item))
+            notes.note("placeholder", line, message, _("Put the real pairs there before submitting."))
         elif not equals and item:
-            remedy = "Separate the pairs by commas, without blanks, in one word."
-            notes.error("no_pair", line, f"{quoted(item)} in --worker-pool-spec is no name=value.", remedy)
+            remedy = _("Separate the pairs by commas, without blanks, in one word.")
+            notes.error(
+                "no_pair", line, _("%(item)s in --worker-pool-spec is no name=value.", item=quoted(item)), remedy
+            )
         elif equals:
             last = _add_pair(entries, name, Node(value.strip().strip("'\""), line), notes) or last
     return entries
@@ -87,11 +90,11 @@ def _add_pair(entries: Entries, name: str, node: Node, notes: Notes) -> str:
     """Add a value under the nearest key; return that key if the value was added."""
     known = name if name in KEYS else MEANT.get(name) or nearest(name, KEYS)
     if name not in KEYS:
-        remedy = f"Did you mean `{known}`?" if known else f"Use one of {', '.join(KEYS)}."
-        notes.error("unknown_key", node.line, f"--worker-pool-spec has no key {quoted(name)}.", remedy)
+        remedy = _("Did you mean `%(near)s`?", near=known) if known else _("Use one of %(keys)s.", keys=", ".join(KEYS))
+        notes.error("unknown_key", node.line, _("--worker-pool-spec has no key %(name)s.", name=quoted(name)), remedy)
     if known in entries:
-        message = f"{known} is given twice in one --worker-pool-spec."
-        notes.error("given_twice", node.line, message, "Keep one of them.")
+        message = _("%(name)s is given twice in one --worker-pool-spec.", name=known)
+        notes.error("given_twice", node.line, message, _("Keep one of them."))
         return ""
     if known in ENUMS and re.fullmatch(r"[a-z][a-z0-9_-]*", node.value):
         node = Node(node.value.upper().replace("-", "_"), node.line)
@@ -108,9 +111,13 @@ def _pool(entries: Entries, spec: Word, given: Flags, built: Node | None, notes:
     if "acceleratorType" in machine and "acceleratorCount" not in machine:
         machine["acceleratorCount"] = Node(1, machine["acceleratorType"].line)
     if "accelerator-count" in entries and "accelerator-type" not in entries:
-        notes.error("no_accelerator", spec.line, "accelerator-count is given without accelerator-type.", "Give both.")
+        notes.error(
+            "no_accelerator", spec.line, _("accelerator-count is given without accelerator-type."), _("Give both.")
+        )
     if "machine-type" not in entries:
-        notes.error("no_machine", spec.line, "machine-type is missing, which gcloud requires.", "Give machine-type.")
+        notes.error(
+            "no_machine", spec.line, _("machine-type is missing, which gcloud requires."), _("Give machine-type.")
+        )
     affinity = {field: entries[name] for name, field in AFFINITY.items() if name in entries}
     if "values" in affinity:
         items = [item for item in affinity["values"].value.replace(";", ",").split(",") if item]
@@ -128,17 +135,22 @@ def _task(entries: Entries, spec: Word, given: Flags, built: Node | None, notes:
     image, executor = entries.get("container-image-uri"), entries.get("executor-image-uri")
     other = "executor-image-uri" if executor is not None else "local-package-path"
     if image is not None and other in entries:
-        message = f"container-image-uri and {other} are given both."
-        notes.error("two_images", image.line, message, "Give exactly one of them.")
+        message = _("container-image-uri and %(other)s are given both.", other=other)
+        notes.error("two_images", image.line, message, _("Give exactly one of them."))
     elif built is None and image is None and executor is None:
-        notes.error("no_image", spec.line, "Neither container-image-uri nor executor-image-uri is given.", "Give one.")
+        notes.error(
+            "no_image", spec.line, _("Neither container-image-uri nor executor-image-uri is given."), _("Give one.")
+        )
     if built is not None and (local := [name for name in LOCAL if name in entries]):
-        message = f"gcloud builds an image of the code on your disk ({', '.join(local)}); Trainboard cannot see that."
-        remedy = "Build and push the image, and give its address as containerSpec.imageUri."
+        message = _(
+            "gcloud builds an image of the code on your disk (%(local)s); Trainboard cannot see that.",
+            local=", ".join(local),
+        )
+        remedy = _("Build and push the image, and give its address as containerSpec.imageUri.")
         notes.note("local_code", entries[local[0]].line, message, remedy)
     if built is None and executor is not None:
         if "command" in given:
-            message = "--command applies to container images only; with an executor image it is not carried."
+            message = _("--command applies to container images only; with an executor image it is not carried.")
             notes.error("not_carried", given["command"][0].line, message)
         module = {"pythonModule": entries["python-module"]} if "python-module" in entries else {}
         task = {"executorImageUri": executor} | module | _lists(given, "python-package-uris", "args")

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from jobs.importer.nodes import Node, Notes, camel, node_of, set_at
 from jobs.spec import quoted
 from jobs.spec.shape import nearest
+from jobs.texts import translatable as _
 
 SILENT = frozenset(
     "credentials sync create_request_timeout api_endpoint enable_autolog __kind__ retry metadata".split()
@@ -92,8 +93,8 @@ class Arguments:
         for name, node in self.rest.items():
             if name not in SILENT:
                 near = nearest(name, self.known)
-                remedy = f"Did you mean `{near}`?" if near else "It is not carried."
-                message = f"{call} of the SDK has no argument {quoted(name)}."
+                remedy = _("Did you mean `%(near)s`?", near=near) if near else _("It is not carried.")
+                message = _("%(call)s of the SDK has no argument %(name)s.", call=call, name=quoted(name))
                 notes.error("unknown_argument", node.line, message, remedy)
 
 
@@ -102,8 +103,8 @@ def local_package(given: Arguments, image: Node, notes: Notes) -> dict[str, Node
     script = given.pop("script_path")
     line = script.line if script is not None else image.line
     given.pop("requirements")
-    message = "The SDK packs the local script and uploads it to the staging bucket; Trainboard cannot see your disk."
-    remedy = "Upload the package to Cloud Storage and give its gs:// address, or build an image."
+    message = _("The SDK packs the local script and uploads it to the staging bucket; Trainboard cannot see your disk.")
+    remedy = _("Upload the package to Cloud Storage and give its gs:// address, or build an image.")
     notes.note("local_code", line, message, remedy)
     args = given.pop("args")
     if any(part in image.text() for part in PREBUILT) or image.text().startswith("${"):
@@ -147,15 +148,15 @@ def _machine(given: Arguments, line: int, notes: Notes) -> dict[str, Node]:
     if kind is not None and count is not None:
         machine |= {"acceleratorType": kind, "acceleratorCount": count}
     elif (half := kind or count) is not None:
-        message = "The SDK attaches accelerators only where both type and count are given; this job gets none."
-        notes.note("no_accelerator", half.line, message, "Give accelerator_type and accelerator_count, or neither.")
+        message = _("The SDK attaches accelerators only where both type and count are given; this job gets none.")
+        notes.note("no_accelerator", half.line, message, _("Give accelerator_type and accelerator_count, or neither."))
     machine |= given.pop_fields(paths("tpu_topology"))
     affinity = given.pop_fields(paths("reservation_affinity_type"))
     named = given.pop_fields(paths("key values", prefix="reservation_affinity_"))
     kind = affinity.get("reservationAffinityType")
     if named and (kind is None or kind.text() in ("NO_RESERVATION", "ANY_RESERVATION")):
-        message = "The SDK sends key and values of a reservation only with the type SPECIFIC_RESERVATION."
+        message = _("The SDK sends key and values of a reservation only with the type SPECIFIC_RESERVATION.")
         left_out = next(iter(named.values())).line
-        notes.note("no_reservation_named", left_out, message, "Give that type, or neither key nor values.")
+        notes.note("no_reservation_named", left_out, message, _("Give that type, or neither key nor values."))
         named = {}
     return machine | ({"reservationAffinity": Node(affinity | named, line)} if affinity else {})

@@ -5,6 +5,7 @@ Source: google-cloud-aiplatform 2.7.0, aiplatform/jobs.py and aiplatform/hyperpa
 
 from jobs.importer.nodes import Draft, Node, Notes, node_of
 from jobs.importer.readers.sdk_arguments import JOB, Arguments, local_package, paths, pools_of_replicas
+from jobs.texts import translatable as _
 
 FOLDER = dict.fromkeys(("base_output_dir", "base_output_directory"), "baseOutputDirectory.outputUriPrefix")
 SPEC = paths("worker_pool_specs persistent_resource_id") | FOLDER
@@ -57,8 +58,8 @@ def job_spec(given: Arguments, notes: Notes) -> dict[str, Node]:
     """Return the fields of the job spec that the constructor sets."""
     spec, bucket = given.pop_fields(SPEC), given.pop("staging_bucket")
     if bucket is not None and "baseOutputDirectory" not in spec:
-        message = "Without base_output_dir the SDK makes up a folder in the staging bucket; it is not carried."
-        notes.note("staging_bucket", bucket.line, message, "Set baseOutputDirectory to keep outputs.")
+        message = _("Without base_output_dir the SDK makes up a folder in the staging bucket; it is not carried.")
+        notes.note("staging_bucket", bucket.line, message, _("Set baseOutputDirectory to keep outputs."))
     return spec
 
 
@@ -74,7 +75,7 @@ def run_fields(later: Arguments, project: str, region: str, notes: Notes) -> dic
             is_whole = "/" in run.text()
             spec["experimentRun"] = Node(run.text() if is_whole else f"{contexts}{name}-{run.text()}", run.line)
     elif run is not None:
-        notes.error("no_experiment", run.line, "experiment_run is given without experiment.", "Give both.")
+        notes.error("no_experiment", run.line, _("experiment_run is given without experiment."), _("Give both."))
     return spec
 
 
@@ -95,7 +96,9 @@ def tuning_job(args: Node, run: Node | None, notes: Notes, *, is_local_script: b
         project, region = project or inner.project, region or inner.region
         spec = dict(inner.body.value["jobSpec"].value)
     elif custom is not None:
-        notes.error("unknown_job", custom.line, "The custom_job is not made in this text.", "Give that part, too.")
+        notes.error(
+            "unknown_job", custom.line, _("The custom_job is not made in this text."), _("Give that part, too.")
+        )
     spec |= run_fields(later, project, region, notes)
     body["studySpec"] = _study(given, args.line, notes)
     body["trialJobSpec"] = Node(spec, (custom or args).line)
@@ -135,7 +138,7 @@ def _parameter(name: str, node: Node, notes: Notes) -> Node:
     parameter: dict[str, Node] = {"parameterId": Node(name, node.line)}
     field = RANGE_KINDS.get(entries["__kind__"].text()) if "__kind__" in entries else None
     if not field:
-        notes.error("unknown_parameter", node.line, "The range of this parameter is not a literal of the SDK.")
+        notes.error("unknown_parameter", node.line, _("The range of this parameter is not a literal of the SDK."))
         return Node(parameter, node.line)
     parameter[field] = Node({RANGES[key]: item for key, item in entries.items() if key in RANGES}, node.line)
     scale, children = entries.get("scale"), entries.get("conditional_parameter_spec")

@@ -16,6 +16,7 @@ from jobs.importer.readers.sdk_jobs import custom_job, local_script, tuning_job
 from jobs.importer.readers.sdk_pipelines import job_of_operator, training_job
 from jobs.importer.sdk_names import CREATES, MESSAGE_FIELDS, OPERATORS, TRAINING, makes_a_job, other_job
 from jobs.spec import Severity, quoted
+from jobs.texts import translatable as _
 
 PARENT = re.compile(r"projects/(.+?)/locations/([^/]+)")
 POOLS = re.compile(r"\bworker_?pool_?specs?\b", re.IGNORECASE)
@@ -28,7 +29,12 @@ KIND = {"CustomJob": "custom_job", "HyperparameterTuningJob": "hyperparameter_tu
 def read_program(text: str, notes: Notes) -> list[Draft]:
     """Return the jobs that a program makes; what is no Python is noted."""
     if len(text) > MAX_LENGTH:
-        notes.error("too_large", None, f"Python is read up to {MAX_LENGTH:,} characters.", "Give only the job.")
+        notes.error(
+            "too_large",
+            None,
+            _("Python is read up to %(limit)s characters.", limit=f"{MAX_LENGTH:,}"),
+            _("Give only the job."),
+        )
         return []
     program = Program(notes)
     try:
@@ -39,18 +45,23 @@ def read_program(text: str, notes: Notes) -> list[Draft]:
         _refuse_syntax(error.msg or "it cannot be parsed", error.lineno, notes)
         return []
     except (RecursionError, MemoryError, ValueError):
-        notes.error("unreadable_python", None, "The Python is nested too deep to be read.", "Give only the job.")
+        notes.error("unreadable_python", None, _("The Python is nested too deep to be read."), _("Give only the job."))
         return []
     _report_left_out(left_out, bool(drafts), notes)
     if not drafts and (other := other_job(text)) is not None:
-        message = f"This makes {other[0]}, which Trainboard does not run."
+        message = _("This makes %(what)s, which Trainboard does not run.", what=other[0])
         line = text.count("\n", 0, other[1]) + 1
-        notes.error("no_job", line, message, "Give a custom, tuning or training job.")
+        notes.error("no_job", line, message, _("Give a custom, tuning or training job."))
     return drafts
 
 
 def _refuse_syntax(reason: str, line: int | None, notes: Notes) -> None:
-    notes.error("unreadable_python", line, f"This is no Python 3: {quoted(reason)}.", "Give the whole statement.")
+    notes.error(
+        "unreadable_python",
+        line,
+        _("This is no Python 3: %(reason)s.", reason=quoted(reason)),
+        _("Give the whole statement."),
+    )
 
 
 def _report_left_out(left_out: list[LeftOut], has_jobs: bool, notes: Notes) -> None:
@@ -59,8 +70,12 @@ def _report_left_out(left_out: list[LeftOut], has_jobs: bool, notes: Notes) -> N
     if not has_jobs and meant:
         _refuse_syntax(meant[0].reason, meant[0].line, notes)
     elif has_jobs and left_out:
-        others = f", and {len(left_out) - 1} more parts below," if len(left_out) > 1 else ""
-        message = f"What stands here{others} is no Python 3 and is left out: {quoted(left_out[0].reason)}."
+        words = {"count": len(left_out) - 1, "reason": quoted(left_out[0].reason)}
+        message = _("What stands here is no Python 3 and is left out: %(reason)s.", reason=words["reason"])
+        if len(left_out) > 1:
+            message = _(
+                "What stands here, and %(count)s more parts below, is no Python 3 and is left out: %(reason)s.", **words
+            )
         notes.note("left_out", left_out[0].line, message)
 
 
@@ -78,8 +93,8 @@ def _drafts(program: Program, notes: Notes) -> Iterator[Draft]:
             notes.extend(own)
             continue
         if lost := [node.line for path, node in one.edits if not set_at(draft.body, path, node)]:
-            message = "A field of the request is set in a way that is not followed."
-            own.error("not_carried", lost[0], message, "Give it to the job or to run().")
+            message = _("A field of the request is set in a way that is not followed.")
+            own.error("not_carried", lost[0], message, _("Give it to the job or to run()."))
         yield draft._replace(unseen=UNSEEN if one.is_open else draft.unseen, notes=own)
 
 
@@ -111,7 +126,7 @@ def _created(made: JobCall, program: Program, notes: Notes) -> Draft | None:
         held = _bound_job(program, notes)
         if held is not None and held.kind == kind and _has_pools(held) and "a bare worker pool" not in held.form:
             return held
-        notes.error("unknown_job", made.args.line, f"The {kind} is not made in this text.")
+        notes.error("unknown_job", made.args.line, _("The %(kind)s is not made in this text.", kind=kind))
         return None
     place = PARENT.search(parent.text()) if parent is not None else None
     project, region = place.groups() if place else program.places.values()

@@ -8,6 +8,7 @@ import re
 from jobs.importer.nodes import Node, Notes
 from jobs.spec import quoted
 from jobs.spec.reading import MAX_DEPTH
+from jobs.texts import translatable as _
 
 BLANK = re.compile(r"[ \t\n\r\x0b\x0c\u00a0]+")
 COMMENT = re.compile(r"//[^\n]*|#[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
@@ -24,7 +25,7 @@ class Broken(Exception):
 
     def __init__(self, message: str, line: int, remedy: str = "") -> None:
         super().__init__(message)
-        self.line, self.remedy = line, remedy
+        self.message, self.line, self.remedy = message, line, remedy
         self.so_far: Node | None = None
 
 
@@ -37,11 +38,11 @@ def read_json(text: str, notes: Notes, first_line: int = 1) -> list[Node]:
             values.append(reader.value(0))
             if reader.skip() and reader.sign not in "{[":
                 rest = text[reader.at :].strip().partition("\n")[0]
-                message = f"The text after the end of the JSON, {quoted(rest)}, is not read."
+                message = _("The text after the end of the JSON, %(rest)s, is not read.", rest=quoted(rest))
                 notes.note("trailing_text", reader.line(), message)
                 break
     except Broken as error:
-        notes.error("unreadable_json", error.line, str(error), error.remedy)
+        notes.error("unreadable_json", error.line, error.message, error.remedy)
         values.extend([error.so_far] if error.so_far is not None else [])
     return values
 
@@ -76,7 +77,7 @@ class Reader:
         """Skip blanks and comments; return whether anything follows."""
         while passed := BLANK.match(self.text, self.at) or COMMENT.match(self.text, self.at):
             if passed.re is COMMENT:
-                self.note("comments", "JSON has no comments; they are not kept.")
+                self.note("comments", _("JSON has no comments; they are not kept."))
             self.at = passed.end()
         return self.at < len(self.text)
 
@@ -84,7 +85,7 @@ class Reader:
         """Read one value; the place is at its first character."""
         line, sign = self.line(), self.sign
         if depth > MAX_DEPTH:
-            raise Broken(f"It is nested more than {MAX_DEPTH} levels deep.", line)
+            raise Broken(_("It is nested more than %(limit)s levels deep.", limit=MAX_DEPTH), line)
         if sign == "{" and not self.text.startswith("{{", self.at):
             return self._object(line, depth)
         if sign == "[":
@@ -114,18 +115,18 @@ class Reader:
         here = self.line()
         name = self._string() if self.sign in TEXT else self._word(here).text()
         if self.skip() and self.sign == '"':
-            message = f"A quote closes the name {quoted(name)} that none opens."
-            self.note("stray_quote", message, "Quote it on both sides.")
+            message = _("A quote closes the name %(name)s that none opens.", name=quoted(name))
+            self.note("stray_quote", message, _("Quote it on both sides."))
             self.at += 1
         if self.skip() and self.sign in ",}":
-            message = f"{quoted(name)} stands where a name and a value belong; it is not carried."
-            self.notes.note("not_carried", here, message, "Write the fields there.")
+            message = _("%(name)s stands where a name and a value belong; it is not carried.", name=quoted(name))
+            self.notes.note("not_carried", here, message, _("Write the fields there."))
             return
         if self.sign != ":":
-            raise Broken(f"A colon is missing after the name {quoted(name)}.", self.line())
+            raise Broken(_("A colon is missing after the name %(name)s.", name=quoted(name)), self.line())
         self.at += 1
         if not self.skip():
-            raise Broken(f"The value of {quoted(name)} is missing.", self.line())
+            raise Broken(_("The value of %(name)s is missing.", name=quoted(name)), self.line())
         try:
             node = self.value(depth + 1)
         except Broken as error:
@@ -133,8 +134,12 @@ class Reader:
                 entries.setdefault(name, error.so_far)
             raise
         if name in entries:
-            message = f"{quoted(name)} is given twice, first on line {entries[name].line}; the first is read."
-            self.notes.error("given_twice", here, message, "Keep one of them.")
+            message = _(
+                "%(name)s is given twice, first on line %(line)s; the first is read.",
+                name=quoted(name),
+                line=entries[name].line,
+            )
+            self.notes.error("given_twice", here, message, _("Keep one of them."))
         else:
             entries[name] = Node(node.value, here, node.raw)
 
@@ -156,7 +161,7 @@ class Reader:
         if not isinstance(before.value, dict) or not NAME.match(self.text, self.at) or self.early >= MAX_EARLY:
             return False
         self.early += 1
-        self.note("early_brace", "A brace closes the object before too early; what follows is read as part of it.")
+        self.note("early_brace", _("A brace closes the object before too early; what follows is read as part of it."))
         self._entry(before.value, depth)
         while self._inside("}", before.line, is_first=False):
             self._entry(before.value, depth)
@@ -170,48 +175,60 @@ class Reader:
                 commas += 1
                 self.at += 1
             elif self.text.startswith("...", self.at):
-                self.note("left_out", "The dots stand for something that is left out; they are not read.")
+                self.note("left_out", _("The dots stand for something that is left out; they are not read."))
                 self.at += 3
                 is_whole = False
             elif self.sign != end and self.sign in "}]:":
-                raise Broken(f"{quoted(self.sign)} does not fit here.", self.line(), f"Close with {end} first?")
+                raise Broken(
+                    _("%(sign)s does not fit here.", sign=quoted(self.sign)),
+                    self.line(),
+                    _("Close with %(end)s first?", end=end),
+                )
             else:
                 is_end = self.sign == end
                 wanted = 0 if is_end or is_first else 1
                 if is_whole and commas < wanted:
-                    self.note("missing_comma", "A comma is missing before this.", "JSON wants one between two entries.")
+                    self.note(
+                        "missing_comma", _("A comma is missing before this."), _("JSON wants one between two entries.")
+                    )
                 elif is_whole and commas > wanted:
-                    self.note("stray_comma", "A comma before this separates nothing.", "JSON allows none here.")
+                    self.note("stray_comma", _("A comma before this separates nothing."), _("JSON allows none here."))
                 self.at += is_end
                 return not is_end
-        raise Broken(f"The text ends before the {end} of what begins on line {start}.", self.line())
+        raise Broken(
+            _("The text ends before the %(end)s of what begins on line %(start)s.", end=end, start=start), self.line()
+        )
 
     def _string(self) -> str:
         quote = self.sign
         text = TEXT[quote].match(self.text, self.at)
         if text is None:
-            raise Broken("A text in quotes does not end on its line.", self.line(), "Close the quotes.")
+            raise Broken(_("A text in quotes does not end on its line."), self.line(), _("Close the quotes."))
         inner = text[1]
         if quote == "'":
-            self.note("single_quotes", 'JSON quotes text with "; single quotes are read all the same.')
+            self.note("single_quotes", _('JSON quotes text with "; single quotes are read all the same.'))
             inner = inner.replace("\\'", "'").replace('"', '\\"')
         self.at = text.end()
         try:
             return str(json.loads(f'"{inner}"'))
         except ValueError:
-            self.note("odd_escape", "A text holds an escape that JSON does not know; it is kept as written.")
+            self.note("odd_escape", _("A text holds an escape that JSON does not know; it is kept as written."))
             return text[1]
 
     def _word(self, line: int) -> Node:
         match = WORD.match(self.text, self.at)
         if match is None:
-            raise Broken(f"{quoted(self.sign)} does not fit here.", line)
+            raise Broken(_("%(sign)s does not fit here.", sign=quoted(self.sign)), line)
         word = re.split(r"\s(?://|#)", match[0])[0].rstrip()
         self.at += len(word)
         if word not in WORDS:
-            self.note("unquoted", f"{quoted(word)} stands without quotes, which JSON does not allow.", "Quote it.")
+            self.note(
+                "unquoted",
+                _("%(word)s stands without quotes, which JSON does not allow.", word=quoted(word)),
+                _("Quote it."),
+            )
         elif word[0].isupper():
-            self.note("python_word", f"{word} is Python; JSON writes it small.")
+            self.note("python_word", _("%(word)s is Python; JSON writes it small.", word=word))
         return Node(WORDS.get(word, word), line, word)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from jobs.importer.nodes import Notes
 from jobs.importer.syntax.shell_words import CONTINUED, PLACEHOLDER, Word, Words
+from jobs.texts import translatable as _
 
 ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=(.*)", re.DOTALL)
 HEREDOC = re.compile(r"<<(-?)[ \t]*(['\"]?)([A-Za-z_]\w*)\2")
@@ -179,5 +180,7 @@ class Shell(Words):
 def refuse_unclosed(shell: Shell, notes: Notes) -> None:
     """Refuse an open quote that hides the command of a script; a sentence with an apostrophe is no script."""
     if shell.unclosed and AT_MARGIN.search(shell.text):
-        message = "A quote is open from here to the end, so that the command is no command: this one or one before it."
-        notes.error("unclosed_quote", shell.unclosed, message, "Close the quote.")
+        message = _(
+            "A quote is open from here to the end, so that the command is no command: this one or one before it."
+        )
+        notes.error("unclosed_quote", shell.unclosed, message, _("Close the quote."))

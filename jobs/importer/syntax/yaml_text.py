@@ -14,6 +14,7 @@ import yaml
 from jobs.importer.nodes import Node, Notes
 from jobs.spec import quoted
 from jobs.spec.reading import MAX_DEPTH, MAX_VALUES
+from jobs.texts import translatable as _
 
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 TAG_OF: Any = yaml.resolver.Resolver().resolve
@@ -37,7 +38,7 @@ class Unreadable(Exception):
 
     def __init__(self, message: str, line: int) -> None:
         super().__init__(message)
-        self.line = line
+        self.message, self.line = message, line
 
 
 def read_yaml(text: str, notes: Notes) -> list[Node]:
@@ -52,7 +53,7 @@ def read_yaml(text: str, notes: Notes) -> list[Node]:
         changed = [_without_mark(line) for line in lines]
         first = next((number for number, line in enumerate(lines, 1) if changed[number - 1] != line), 0)
         again = Notes()
-        message = "The text is a template: marks of it that are no YAML are read as placeholders, or passed over."
+        message = _("The text is a template: marks of it that are no YAML are read as placeholders, or passed over.")
         again.note("template", first, message)
         mended = _documents("\n".join(changed), again) if first else []
         if first and not again.has("unreadable_yaml"):
@@ -74,11 +75,11 @@ def _documents(text: str, notes: Notes) -> list[Node]:
     try:
         documents.extend(node for node in Builder(text, notes).documents() if node.value is not None)
     except Unreadable as error:
-        notes.error("unreadable_yaml", error.line, str(error))
+        notes.error("unreadable_yaml", error.line, error.message)
     except yaml.MarkedYAMLError as error:
         notes.error("unreadable_yaml", *_explain(error, text.split("\n")))
     except (yaml.YAMLError, ValueError) as error:
-        notes.error("unreadable_yaml", None, f"This is no YAML: {quoted(str(error), limit=120)}.")
+        notes.error("unreadable_yaml", None, _("This is no YAML: %(problem)s.", problem=quoted(str(error), limit=120)))
     return documents
 
 
@@ -87,11 +88,12 @@ def _explain(error: yaml.MarkedYAMLError, lines: list[str]) -> tuple[int, str, s
     line = mark.line + 1 if mark else 1
     for tab in (line, line - 1, line + 1):
         if 0 < tab <= len(lines) and re.match(r" *\t", lines[tab - 1]):
-            return tab, "The line is indented with a tab, which YAML does not allow.", "Indent with blanks."
+            return tab, _("The line is indented with a tab, which YAML does not allow."), _("Indent with blanks.")
     if line <= len(lines) and re.search(r"\{[{%]", lines[line - 1]):
-        return line, "A template mark such as {{ name }} stands where YAML needs a value.", "Put it in quotes."
+        return line, _("A template mark such as {{ name }} stands where YAML needs a value."), _("Put it in quotes.")
     problem = (error.problem or "it cannot be parsed").removesuffix(".")
-    return line, f"This is no YAML: {problem}.", "Check indents, colons and quotes on this line and the one before."
+    remedy = _("Check indents, colons and quotes on this line and the one before.")
+    return line, _("This is no YAML: %(problem)s.", problem=problem), remedy
 
 
 class Builder:
@@ -116,14 +118,15 @@ class Builder:
         line, before = _line(event), self.size
         if isinstance(event, yaml.AliasEvent):
             if event.anchor not in self.anchors:
-                raise Unreadable(f"The alias *{quoted(event.anchor)[1:-1]} refers to nothing before it.", line)
+                name = quoted(event.anchor)[1:-1]
+                raise Unreadable(_("The alias *%(name)s refers to nothing before it.", name=name), line)
             held, size = self.anchors[event.anchor]
             node = Node(held.value, line, held.raw)
         else:
             node, size = self._written(event, line, depth), 1
         self.size += size
         if self.size > MAX_VALUES:
-            raise Unreadable(f"Written out, it holds more than {MAX_VALUES:,} values.", line)
+            raise Unreadable(_("Written out, it holds more than %(limit)s values.", limit=f"{MAX_VALUES:,}"), line)
         if not isinstance(event, yaml.AliasEvent) and event.anchor is not None:
             self.anchors[event.anchor] = (node, self.size - before)
         return node
@@ -132,7 +135,7 @@ class Builder:
         if isinstance(event, yaml.ScalarEvent):
             return self._scalar(event, line)
         if depth >= MAX_DEPTH:
-            raise Unreadable(f"It is nested more than {MAX_DEPTH} levels deep.", line)
+            raise Unreadable(_("It is nested more than %(limit)s levels deep.", limit=MAX_DEPTH), line)
         if event.tag not in (None, "!", f"{STANDARD}map", f"{STANDARD}seq") and not event.implicit:
             self._refuse_tag(event.tag, line)
         if isinstance(event, yaml.MappingStartEvent):
@@ -152,12 +155,18 @@ class Builder:
             if not key.is_scalar and len(key.entries) == 1 and node.value is None:
                 placeholder = f"{{{{ {next(iter(key.value))} }}}}"  # {{ name }} without quotes
             elif not key.is_scalar:
-                self.notes.error("odd_name", key.line, "A name in a mapping must be a word.", "Quote {{ }} and [ ].")
+                self.notes.error(
+                    "odd_name", key.line, _("A name in a mapping must be a word."), _("Quote {{ }} and [ ].")
+                )
             elif name == "<<" and key.raw == "<<":
                 merges.append(Node(node.value, _line(event)))
             elif name in entries:
-                message = f"{quoted(name)} is given twice, first on line {entries[name].line}; the first is read."
-                self.notes.error("given_twice", key.line, message, "Keep one of them.")
+                message = _(
+                    "%(name)s is given twice, first on line %(line)s; the first is read.",
+                    name=quoted(name),
+                    line=entries[name].line,
+                )
+                self.notes.error("given_twice", key.line, message, _("Keep one of them."))
             else:
                 entries[name] = Node(node.value, key.line, node.raw)
         for merge in merges:
@@ -167,16 +176,17 @@ class Builder:
     def _merge(self, entries: dict[str, Node], merge: Node) -> None:
         for source in merge.value if isinstance(merge.value, list) else [merge]:
             if not isinstance(source.value, dict):
-                self.notes.error("odd_merge", merge.line, "<< takes in mappings only.", "Give it an alias *name.")
+                self.notes.error("odd_merge", merge.line, _("<< takes in mappings only."), _("Give it an alias *name."))
             self.merged += len(source.entries)
             if self.merged > MAX_VALUES:
-                raise Unreadable(f"The merges << take in more than {MAX_VALUES:,} values.", merge.line)
+                words = _("The merges << take in more than %(limit)s values.", limit=f"{MAX_VALUES:,}")
+                raise Unreadable(words, merge.line)
             for name, node in source.entries.items():
                 entries.setdefault(name, Node(node.value, merge.line, node.raw))
 
     def _refuse_tag(self, tag: str, line: int) -> None:
-        message = f"The tag {quoted(tag)} is not followed; Trainboard runs nothing that a file names."
-        self.notes.error("tag", line, message, "Write the value without a tag.")
+        message = _("The tag %(tag)s is not followed; Trainboard runs nothing that a file names.", tag=quoted(tag))
+        self.notes.error("tag", line, message, _("Write the value without a tag."))
 
     def _scalar(self, event: yaml.ScalarEvent, line: int) -> Node:
         text, tag = event.value, event.tag
@@ -203,6 +213,6 @@ def resolve(text: str) -> Any:
 def surprises(node: Node) -> Iterator[str]:
     """Yield where YAML 1.1 makes a number of something that looks like another: `010` is 8, `1:30` is 90."""
     if type(node.value) is int and OCTAL.fullmatch(node.raw):
-        yield f"YAML reads {quoted(node.raw)} as an octal number, {node.value}."
+        yield _("YAML reads %(text)s as an octal number, %(number)s.", text=quoted(node.raw), number=node.value)
     elif type(node.value) is int and ":" in node.raw:
-        yield f"YAML reads {quoted(node.raw)} in sixties, as {node.value}."
+        yield _("YAML reads %(text)s in sixties, as %(number)s.", text=quoted(node.raw), number=node.value)

@@ -7,6 +7,7 @@ from jobs.spec import ReservationAffinity, Severity, Submission, quoted
 from jobs.strategies.base import Problem, rule
 from jobs.strategies.rules.placeholders import is_placeholder
 from jobs.strategies.sources import API, RESERVATIONS
+from jobs.texts import translatable as _
 
 KEY = "compute.googleapis.com/reservation-name"
 NAME = re.compile(
@@ -28,8 +29,8 @@ def affinity_has_a_type(submission: Submission) -> Iterator[Problem]:
         if affinity.reservation_affinity_type == "TYPE_UNSPECIFIED":
             yield Problem(
                 f"{path}.reservationAffinityType",
-                "A reservation affinity is given without its type.",
-                "Set NO_RESERVATION, ANY_RESERVATION or SPECIFIC_RESERVATION, or remove it.",
+                _("A reservation affinity is given without its type."),
+                _("Set NO_RESERVATION, ANY_RESERVATION or SPECIFIC_RESERVATION, or remove it."),
             )
 
 
@@ -40,15 +41,21 @@ def specific_reservation_is_named(submission: Submission) -> Iterator[Problem]:
         if affinity.reservation_affinity_type != "SPECIFIC_RESERVATION":
             continue
         if affinity.key != KEY and not is_placeholder(affinity.key):
-            yield Problem(f"{path}.key", f"The key of a specific reservation is {KEY}.", f"Set key: {KEY}.")
+            yield Problem(
+                f"{path}.key",
+                _("The key of a specific reservation is %(key)s.", key=KEY),
+                _("Set key: %(key)s.", key=KEY),
+            )
         if not affinity.values:
-            yield Problem(f"{path}.values", "No reservation is named.", "Write projects/P/zones/Z/reservations/NAME.")
+            yield Problem(
+                f"{path}.values", _("No reservation is named."), _("Write projects/P/zones/Z/reservations/NAME.")
+            )
         for at, name in enumerate(affinity.values[:20]):
             if not NAME.fullmatch(name[:1000]) and not is_placeholder(name):
                 yield Problem(
                     f"{path}.values[{at}]",
-                    f"{quoted(name)} is no reservation's full name.",
-                    "Write projects/P/zones/Z/reservations/NAME.",
+                    _("%(name)s is no reservation's full name.", name=quoted(name)),
+                    _("Write projects/P/zones/Z/reservations/NAME."),
                 )
 
 
@@ -60,8 +67,8 @@ def other_affinities_name_nothing(submission: Submission) -> Iterator[Problem]:
         if other and (affinity.key or affinity.values):
             yield Problem(
                 f"{path}.values",
-                f"{affinity.reservation_affinity_type} takes no key and no values.",
-                "Set SPECIFIC_RESERVATION, or remove key and values.",
+                _("%(kind)s takes no key and no values.", kind=affinity.reservation_affinity_type),
+                _("Set SPECIFIC_RESERVATION, or remove key and values."),
             )
 
 
@@ -74,8 +81,12 @@ def reservation_is_in_the_region(submission: Submission) -> Iterator[Problem]:
             if found and submission.region and found.group(1).rpartition("-")[0] != submission.region:
                 yield Problem(
                     f"{path}.values[{at}]",
-                    f"The reservation is in {quoted(found.group(1))}, the job in {quoted(submission.region)}.",
-                    "Use a reservation of the job's region.",
+                    _(
+                        "The reservation is in %(place)s, the job in %(region)s.",
+                        place=quoted(found.group(1)),
+                        region=quoted(submission.region),
+                    ),
+                    _("Use a reservation of the job's region."),
                 )
 
 

@@ -8,6 +8,7 @@ from jobs.strategies.base import Problem, rule
 from jobs.strategies.rules.placeholders import is_placeholder
 from jobs.strategies.rules.storage import storage_problem
 from jobs.strategies.sources import API, CODE, PIPELINE
+from jobs.texts import translatable as _
 
 MAX_ENV = 100
 MAX_PACKAGES = 100
@@ -20,6 +21,7 @@ IMAGE = re.compile(
 PREBUILT = re.compile(r"(?:(?:us|europe|asia)-docker\.pkg\.dev/vertex-ai|gcr\.io/cloud-aiplatform)/training/", re.ASCII)
 OWN_NAMES = frozenset({"CLUSTER_SPEC", "TF_CONFIG"})
 OWN_PREFIXES = ("AIP_", "CLOUD_ML_")
+PACKAGE_ADDRESS = _("Upload the package and give its gs:// address.")
 
 
 @rule(Severity.ERROR, API)
@@ -28,7 +30,9 @@ def container_has_an_image(submission: Submission) -> Iterator[Problem]:
     for path, container in submission.containers:
         if not container.image_uri:
             yield Problem(
-                f"{path}.imageUri", "The container names no image.", "Give an Artifact Registry or Docker Hub image."
+                f"{path}.imageUri",
+                _("The container names no image."),
+                _("Give an Artifact Registry or Docker Hub image."),
             )
 
 
@@ -41,8 +45,8 @@ def images_are_references(submission: Submission) -> Iterator[Problem]:
         if image and not IMAGE.fullmatch(image[:1000]) and not is_placeholder(image):
             yield Problem(
                 field,
-                f"{quoted(image)} is no image reference.",
-                "Write registry/repository/image:tag in small letters, without https:// and without spaces.",
+                _("%(image)s is no image reference.", image=quoted(image)),
+                _("Write registry/repository/image:tag in small letters, without https:// and without spaces."),
             )
 
 
@@ -53,8 +57,8 @@ def package_has_an_executor(submission: Submission) -> Iterator[Problem]:
         if not package.executor_image_uri:
             yield Problem(
                 f"{path}.executorImageUri",
-                "The Python package names no executor image.",
-                "Choose one of Google's prebuilt training images (us-docker.pkg.dev/vertex-ai/training/...).",
+                _("The Python package names no executor image."),
+                _("Choose one of Google's prebuilt training images (us-docker.pkg.dev/vertex-ai/training/...)."),
             )
 
 
@@ -66,8 +70,11 @@ def executors_are_prebuilt(submission: Submission) -> Iterator[Problem]:
         if image and not PREBUILT.match(image):
             yield Problem(
                 f"{path}.executorImageUri",
-                f"{quoted(image)} is none of Google's prebuilt training images, which the API asks for.",
-                "Use us-docker.pkg.dev/vertex-ai/training/..., or run your image as a containerSpec.",
+                _(
+                    "%(image)s is none of Google's prebuilt training images, which the API asks for.",
+                    image=quoted(image),
+                ),
+                _("Use us-docker.pkg.dev/vertex-ai/training/..., or run your image as a containerSpec."),
             )
 
 
@@ -78,12 +85,12 @@ def package_names_its_files(submission: Submission) -> Iterator[Problem]:
         if not package.package_uris:
             yield Problem(
                 f"{path}.packageUris",
-                "No package file is given.",
-                "Upload a source distribution and give its gs:// address.",
+                _("No package file is given."),
+                _("Upload a source distribution and give its gs:// address."),
             )
         for index, uri in enumerate(package.package_uris[:MAX_PACKAGES]):
             field = f"{path}.packageUris[{index}]"
-            yield from storage_problem(field, uri, "Upload the package and give its gs:// address.")
+            yield from storage_problem(field, uri, PACKAGE_ADDRESS)
 
 
 @rule(Severity.ERROR, API)
@@ -93,8 +100,12 @@ def packages_are_at_most_100(submission: Submission) -> Iterator[Problem]:
         if len(package.package_uris) > MAX_PACKAGES:
             yield Problem(
                 f"{path}.packageUris",
-                f"{len(package.package_uris)} package files are given; Vertex AI takes at most {MAX_PACKAGES}.",
-                "Build them into fewer packages or into an image.",
+                _(
+                    "%(count)s package files are given; Vertex AI takes at most %(limit)s.",
+                    count=len(package.package_uris),
+                    limit=MAX_PACKAGES,
+                ),
+                _("Build them into fewer packages or into an image."),
             )
 
 
@@ -104,11 +115,17 @@ def package_has_a_module(submission: Submission) -> Iterator[Problem]:
     for path, package in submission.packages:
         module = package.python_module
         if not module:
-            yield Problem(f"{path}.pythonModule", "No module is given to run.", "Name it in dots, e.g. trainer.task.")
+            yield Problem(
+                f"{path}.pythonModule", _("No module is given to run."), _("Name it in dots, e.g. trainer.task.")
+            )
         elif ("/" in module or any(sign.isspace() for sign in module)) and not is_placeholder(module):
             dotted = module.strip().removesuffix(".py").replace("/", ".")
-            remedy = f"Write `{dotted}`." if len(dotted) < 100 and " " not in dotted else "Write it in dots."
-            yield Problem(f"{path}.pythonModule", f"{quoted(module)} is no module name.", remedy)
+            remedy = (
+                _("Write `%(module)s`.", module=dotted)
+                if len(dotted) < 100 and " " not in dotted
+                else _("Write it in dots.")
+            )
+            yield Problem(f"{path}.pythonModule", _("%(module)s is no module name.", module=quoted(module)), remedy)
 
 
 @rule(Severity.ERROR, API)
@@ -118,8 +135,12 @@ def env_is_at_most_100(submission: Submission) -> Iterator[Problem]:
         if len(task.env) > MAX_ENV:
             yield Problem(
                 f"{path}.env",
-                f"{len(task.env)} environment variables are given; Vertex AI takes at most {MAX_ENV}.",
-                "Put them into a file and read it from Cloud Storage.",
+                _(
+                    "%(count)s environment variables are given; Vertex AI takes at most %(limit)s.",
+                    count=len(task.env),
+                    limit=MAX_ENV,
+                ),
+                _("Put them into a file and read it from Cloud Storage."),
             )
 
 
@@ -129,11 +150,11 @@ def env_names_are_identifiers(submission: Submission) -> Iterator[Problem]:
     for path, task in submission.programs:
         for index, variable in enumerate(task.env[:MAX_ENV]):
             if not ENV_NAME.fullmatch(variable.name):
-                what = quoted(variable.name) if variable.name else "An empty name"
+                name = quoted(variable.name) if variable.name else _("An empty name")
                 yield Problem(
                     f"{path}.env[{index}].name",
-                    f"{what} is no name for an environment variable.",
-                    "Use letters, digits and underscores; do not start with a digit.",
+                    _("%(name)s is no name for an environment variable.", name=name),
+                    _("Use letters, digits and underscores; do not start with a digit."),
                 )
 
 
@@ -144,8 +165,11 @@ def env_names_are_given_once(submission: Submission) -> Iterator[Problem]:
         seen: set[str] = set()
         for index, variable in enumerate(task.env[:MAX_ENV]):
             if variable.name in seen:
-                message = f"{quoted(variable.name)} is given more than once; which value counts is not documented."
-                yield Problem(f"{path}.env[{index}].name", message, "Keep one of them.")
+                message = _(
+                    "%(name)s is given more than once; which value counts is not documented.",
+                    name=quoted(variable.name),
+                )
+                yield Problem(f"{path}.env[{index}].name", message, _("Keep one of them."))
             seen.add(variable.name)
 
 
@@ -157,8 +181,8 @@ def env_leaves_vertex_names_alone(submission: Submission) -> Iterator[Problem]:
             if variable.name in OWN_NAMES or variable.name.startswith(OWN_PREFIXES):
                 yield Problem(
                     f"{path}.env[{index}].name",
-                    f"Vertex AI sets {quoted(variable.name)} itself.",
-                    "Choose another name, or leave it out and read the value that Vertex AI gives.",
+                    _("Vertex AI sets %(name)s itself.", name=quoted(variable.name)),
+                    _("Choose another name, or leave it out and read the value that Vertex AI gives."),
                 )
 
 
@@ -170,8 +194,12 @@ def args_are_short(submission: Submission) -> Iterator[Problem]:
         if length > MAX_ARGS_LENGTH:
             yield Problem(
                 f"{path}.args",
-                f"The arguments have {length:,} characters together; Vertex AI takes at most {MAX_ARGS_LENGTH:,}.",
-                "Put them into a file and pass its address.",
+                _(
+                    "The arguments have %(length)s characters together; Vertex AI takes at most %(limit)s.",
+                    length=f"{length:,}",
+                    limit=f"{MAX_ARGS_LENGTH:,}",
+                ),
+                _("Put them into a file and pass its address."),
             )
 
 

@@ -9,6 +9,7 @@ from jobs.strategies.base import Problem, rule
 from jobs.strategies.rules.machines import known_machines
 from jobs.strategies.rules.placeholders import is_placeholder
 from jobs.strategies.sources import COMPUTE
+from jobs.texts import translatable as _
 
 
 @rule(Severity.ERROR, COMPUTE)
@@ -19,8 +20,13 @@ def boot_disk_size_is_in_range(submission: Submission) -> Iterator[Problem]:
         if not MIN_DISK_GB <= size <= MAX_DISK_GB:
             yield Problem(
                 submission.pool_path(index, "diskSpec.bootDiskSizeGb"),
-                f"A boot disk has {MIN_DISK_GB} to {MAX_DISK_GB:,} GB, not {size:,}.",
-                f"Set {MIN_DISK_GB if size < MIN_DISK_GB else MAX_DISK_GB}.",
+                _(
+                    "A boot disk has %(least)s to %(limit)s GB, not %(size)s.",
+                    least=MIN_DISK_GB,
+                    limit=f"{MAX_DISK_GB:,}",
+                    size=f"{size:,}",
+                ),
+                _("Set %(size)s.", size=MIN_DISK_GB if size < MIN_DISK_GB else MAX_DISK_GB),
             )
 
 
@@ -31,10 +37,12 @@ def boot_disk_type_is_known(submission: Submission) -> Iterator[Problem]:
         name = pool.disk_spec.boot_disk_type
         if name and name not in DISKS and not is_placeholder(name):
             near = nearest(name, DISKS)
-            remedy = f"Did you mean `{near}`?" if near else f"Choose {', '.join(DISKS)}."
+            remedy = (
+                _("Did you mean `%(near)s`?", near=near) if near else _("Choose %(types)s.", types=", ".join(DISKS))
+            )
             yield Problem(
                 submission.pool_path(index, "diskSpec.bootDiskType"),
-                f"{quoted(name)} is no boot disk of training.",
+                _("%(name)s is no boot disk of training.", name=quoted(name)),
                 remedy,
             )
 
@@ -42,15 +50,19 @@ def boot_disk_type_is_known(submission: Submission) -> Iterator[Problem]:
 @rule(Severity.NOTE, COMPUTE)
 def newest_machines_take_hyperdisk(submission: Submission) -> Iterator[Problem]:
     """N4, A3 Ultra and A4 machines use Hyperdisk."""
-    for index, _, found in known_machines(submission):
+    for index, _spec, found in known_machines(submission):
         disk = submission.job_spec.worker_pool_specs[index].disk_spec.boot_disk_type
         wants = found.series == "n4" or default_disk(found.machine_type) == "hyperdisk-balanced"
         silent = not disk and default_disk(found.machine_type) == "hyperdisk-balanced"
         if wants and disk != "hyperdisk-balanced" and not silent:
             yield Problem(
                 submission.pool_path(index, "diskSpec.bootDiskType"),
-                f"{found.machine_type} uses Hyperdisk on Compute Engine; {quoted(disk or 'pd-ssd')} may be refused.",
-                "Set bootDiskType: hyperdisk-balanced.",
+                _(
+                    "%(machine)s uses Hyperdisk on Compute Engine; %(disk)s may be refused.",
+                    machine=found.machine_type,
+                    disk=quoted(disk or "pd-ssd"),
+                ),
+                _("Set bootDiskType: hyperdisk-balanced."),
             )
 
 

@@ -3,6 +3,7 @@
 from jobs.spec import Submission, TrainingPipeline
 from jobs.strategies.base import Rule
 from jobs.strategies.rules import (
+    accelerators,
     affinity,
     containers,
     disks,
@@ -25,6 +26,7 @@ ALWAYS = (
     *placeholders.RULES,
     *worker_pools.RULES,
     *machines.RULES,
+    *accelerators.RULES,
     *tpus.RULES,
     *disks.RULES,
     *affinity.RULES,

@@ -14,6 +14,7 @@ from jobs.strategies.rules.containers import PREBUILT
 from jobs.strategies.rules.machines import known_machines
 from jobs.strategies.sources import CUDA
 from jobs.strategies.sources import PREBUILT as PREBUILT_PAGE
+from jobs.texts import translatable as _
 
 NVIDIA_TAG = re.compile(r"(?:^|/)nvidia/cuda:(\d{1,2})\.(\d{1,2})")
 NAMED_CUDA = re.compile(r"(?<![a-z])cuda[-_.]?(\d{1,2})[._-](\d{1,2})(?!\d)|(?<![a-z0-9])cu(\d{2})(\d)(?!\d)")
@@ -81,9 +82,13 @@ def gpus_have_an_image_with_cuda(submission: Submission) -> Iterator[Problem]:
         if lacks_cuda(image):
             yield Problem(
                 path,
-                f"{quoted(image)} has no CUDA libraries of its own, so the program may not see the {gpu.label}, which "
-                "is billed all the same.",
-                "Use an image with CUDA (prebuilt: -gpu; base: nvidia/cuda), or a machine without GPUs.",
+                _(
+                    "%(image)s has no CUDA libraries of its own, so the program may not see the %(gpu)s, which "
+                    "is billed all the same.",
+                    image=quoted(image),
+                    gpu=gpu.label,
+                ),
+                _("Use an image with CUDA (prebuilt: -gpu; base: nvidia/cuda), or a machine without GPUs."),
             )
 
 
@@ -99,14 +104,23 @@ def cuda_knows_the_gpu(submission: Submission) -> Iterator[Problem]:
             needed = ".".join(map(str, gpu.min_cuda))
             yield Problem(
                 path,
-                f"The image has CUDA {cuda}; the first that knows the {gpu.label} is {needed}.",
-                f"Use an image with CUDA {needed} or later.",
+                _(
+                    "The image has CUDA %(cuda)s; the first that knows the %(gpu)s is %(needed)s.",
+                    cuda=cuda,
+                    gpu=gpu.label,
+                    needed=needed,
+                ),
+                _("Use an image with CUDA %(needed)s or later.", needed=needed),
             )
         elif gpu.end_cuda is not None and (cuda.major, cuda.minor or 0) >= gpu.end_cuda:
             yield Problem(
                 path,
-                f"The image has CUDA {cuda}, whose compiler and libraries no longer support the {gpu.label}.",
-                f"Use an image with a CUDA version before {'.'.join(map(str, gpu.end_cuda))}.",
+                _(
+                    "The image has CUDA %(cuda)s, whose compiler and libraries no longer support the %(gpu)s.",
+                    cuda=cuda,
+                    gpu=gpu.label,
+                ),
+                _("Use an image with a CUDA version before %(end)s.", end=".".join(map(str, gpu.end_cuda))),
             )
 
 

@@ -9,6 +9,7 @@ from jobs.spec.shape import fields, nearest
 from jobs.strategies.base import Problem, rule
 from jobs.strategies.rules.placeholders import is_open_place
 from jobs.strategies.sources import API, LABELS, LOCATIONS, TRAINBOARD
+from jobs.texts import translatable as _
 
 MAX_DISPLAY_NAME = 128
 MAX_LABEL_LENGTH = 64
@@ -20,7 +21,7 @@ OUR_LABELS = ("trainboard_job", "trainboard_instance")
 def display_name_is_given(submission: Submission) -> Iterator[Problem]:
     """A job has a display name."""
     if not submission.display_name:
-        yield Problem("displayName", "The job has no display name.", "Give it one; it need not be unique.")
+        yield Problem("displayName", _("The job has no display name."), _("Give it one; it need not be unique."))
 
 
 @rule(Severity.ERROR, API)
@@ -30,8 +31,12 @@ def display_name_is_short(submission: Submission) -> Iterator[Problem]:
     if length > MAX_DISPLAY_NAME:
         yield Problem(
             "displayName",
-            f"The display name has {length:,} characters; Vertex AI takes at most {MAX_DISPLAY_NAME}.",
-            "Shorten it.",
+            _(
+                "The display name has %(length)s characters; Vertex AI takes at most %(limit)s.",
+                length=f"{length:,}",
+                limit=MAX_DISPLAY_NAME,
+            ),
+            _("Shorten it."),
         )
 
 
@@ -39,7 +44,7 @@ def display_name_is_short(submission: Submission) -> Iterator[Problem]:
 def region_is_given(submission: Submission) -> Iterator[Problem]:
     """A job runs in a region."""
     if not submission.region:
-        yield Problem("", "No region is chosen.", "Choose the region where the job runs.")
+        yield Problem("", _("No region is chosen."), _("Choose the region where the job runs."))
 
 
 @rule(Severity.ERROR, LOCATIONS)
@@ -50,16 +55,19 @@ def region_trains(submission: Submission) -> Iterator[Problem]:
         near = nearest(region, REGIONS)
         yield Problem(
             "",
-            f"Custom training is not offered in {quoted(region)}.",
-            f"Did you mean `{near}`?" if near else "Choose one of the regions that train, e.g. us-central1.",
+            _("Custom training is not offered in %(region)s.", region=quoted(region)),
+            _("Did you mean `%(near)s`?", near=near)
+            if near
+            else _("Choose one of the regions that train, e.g. us-central1."),
         )
 
 
 def _label_problem(text: str) -> str:
     if len(text) > MAX_LABEL_LENGTH:
-        return f"has {len(text):,} characters; at most {MAX_LABEL_LENGTH} are allowed"
+        words = {"length": f"{len(text):,}", "limit": MAX_LABEL_LENGTH}
+        return _("has %(length)s characters; at most %(limit)s are allowed", **words)
     bad = next((sign for sign in text if not (sign in "_-" or sign.isdecimal() or _small(sign))), "")
-    return f"holds {quoted(bad)}; only lowercase letters, digits, _ and - are allowed" if bad else ""
+    return _("holds %(sign)s; only lowercase letters, digits, _ and - are allowed", sign=quoted(bad)) if bad else ""
 
 
 def _small(sign: str) -> bool:
@@ -73,11 +81,19 @@ def labels_are_valid(submission: Submission) -> Iterator[Problem]:
     for key, value in submission.job.labels.items():
         shown = quoted(key)[1:-1]
         if not key:
-            yield Problem("labels", "A label has an empty name.", "Name it or remove it.")
+            yield Problem("labels", _("A label has an empty name."), _("Name it or remove it."))
         if problem := _label_problem(key):
-            yield Problem(f"labels[{shown}]", f"The label {quoted(key)} {problem}.", "Rename the label.")
+            yield Problem(
+                f"labels[{shown}]",
+                _("The label %(label)s %(problem)s.", label=quoted(key), problem=problem),
+                _("Rename the label."),
+            )
         if problem := _label_problem(value):
-            yield Problem(f"labels[{shown}]", f"The value of label {quoted(key)} {problem}.", "Change the value.")
+            yield Problem(
+                f"labels[{shown}]",
+                _("The value of label %(label)s %(problem)s.", label=quoted(key), problem=problem),
+                _("Change the value."),
+            )
 
 
 @rule(Severity.NOTE, LABELS)
@@ -87,8 +103,8 @@ def label_keys_start_with_a_letter(submission: Submission) -> Iterator[Problem]:
         if key and not key[0].isalpha():
             yield Problem(
                 f"labels[{quoted(key)[1:-1]}]",
-                f"The label {quoted(key)} does not start with a letter; Google Cloud may refuse it.",
-                "Put a letter first.",
+                _("The label %(label)s does not start with a letter; Google Cloud may refuse it.", label=quoted(key)),
+                _("Put a letter first."),
             )
 
 
@@ -99,8 +115,12 @@ def labels_are_at_most_64(submission: Submission) -> Iterator[Problem]:
     if count > MAX_LABELS:
         yield Problem(
             "labels",
-            f"With Trainboard's own, the job has {count} labels; Google Cloud resources have at most {MAX_LABELS}.",
-            "Remove some.",
+            _(
+                "With Trainboard's own, the job has %(count)s labels; Google Cloud resources have at most %(limit)s.",
+                count=count,
+                limit=MAX_LABELS,
+            ),
+            _("Remove some."),
         )
 
 
@@ -110,7 +130,9 @@ def labels_leave_trainboards_alone(submission: Submission) -> Iterator[Problem]:
     for key in OUR_LABELS:
         if key in submission.job.labels:
             yield Problem(
-                f"labels[{key}]", f"Trainboard sets the label {key} itself and replaces this value.", "Remove it."
+                f"labels[{key}]",
+                _("Trainboard sets the label %(label)s itself and replaces this value.", label=key),
+                _("Remove it."),
             )
 
 
@@ -118,7 +140,9 @@ def labels_leave_trainboards_alone(submission: Submission) -> Iterator[Problem]:
 def output_fields_are_left_out(submission: Submission) -> Iterator[Problem]:
     """Fields that Vertex AI fills in are ignored in a request."""
     for name in outputs(submission.job):
-        yield Problem(name, f"{name} is filled in by Vertex AI and ignored in a request.", "Remove it.")
+        yield Problem(
+            name, _("%(name)s is filled in by Vertex AI and ignored in a request.", name=name), _("Remove it.")
+        )
 
 
 def outputs(message: Message) -> list[str]:

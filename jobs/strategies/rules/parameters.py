@@ -7,6 +7,7 @@ from jobs.spec.study import ConditionalParameterSpec
 from jobs.strategies.base import Problem, rule
 from jobs.strategies.rules.tuning import studies
 from jobs.strategies.sources import API
+from jobs.texts import translatable as _
 
 MAX_DISCRETE = 1000
 CLOSEST = 1e-10
@@ -41,18 +42,18 @@ def parameters_are_named(submission: Submission) -> Iterator[Problem]:
     """A study has parameters, each with an id without spaces, at the top level each its own."""
     for path, study in studies(submission):
         if not study.parameters:
-            yield Problem(f"{path}.parameters", "The study has no parameter to vary.", "Add at least one.")
+            yield Problem(f"{path}.parameters", _("The study has no parameter to vary."), _("Add at least one."))
         seen: set[str] = set()
         for at, parameter in enumerate(study.parameters):
             if parameter.parameter_id and parameter.parameter_id in seen:
-                message = f"The parameter {quoted(parameter.parameter_id)} is given twice."
-                yield Problem(f"{path}.parameters[{at}].parameterId", message, "Keep one of them.")
+                message = _("The parameter %(name)s is given twice.", name=quoted(parameter.parameter_id))
+                yield Problem(f"{path}.parameters[{at}].parameterId", message, _("Keep one of them."))
             seen.add(parameter.parameter_id)
     for path, parameter in walk(submission):
         name = parameter.parameter_id
         if not name or any(sign.isspace() for sign in name):
-            message = f"{quoted(name)} is no parameter id."
-            yield Problem(f"{path}.parameterId", message, "It reaches your code as --<parameterId>; use no spaces.")
+            message = _("%(name)s is no parameter id.", name=quoted(name))
+            yield Problem(f"{path}.parameterId", message, _("It reaches your code as --<parameterId>; use no spaces."))
 
 
 @rule(Severity.ERROR, API)
@@ -61,11 +62,14 @@ def parameters_have_one_range(submission: Submission) -> Iterator[Problem]:
     for path, parameter in walk(submission):
         count = sum(getattr(parameter, name) is not None for name in RANGES)
         if count != 1:
-            what = f"{count} sorts of values" if count else "no values"
+            name = quoted(parameter.parameter_id)
+            message = _("The parameter %(name)s has no values.", name=name)
+            if count:
+                message = _("The parameter %(name)s has %(count)s sorts of values.", name=name, count=count)
             yield Problem(
                 path,
-                f"The parameter {quoted(parameter.parameter_id)} has {what}.",
-                "Give one of doubleValueSpec, integerValueSpec, categoricalValueSpec, discreteValueSpec.",
+                message,
+                _("Give one of doubleValueSpec, integerValueSpec, categoricalValueSpec, discreteValueSpec."),
             )
 
 
@@ -78,8 +82,8 @@ def parameter_ranges_are_ordered(submission: Submission) -> Iterator[Problem]:
             ("integerValueSpec", parameter.integer_value_spec),
         ):
             if spec is not None and spec.min_value > spec.max_value:
-                message = f"minValue {spec.min_value} is above maxValue {spec.max_value}."
-                yield Problem(f"{path}.{name}.minValue", message, "Exchange them.")
+                message = _("minValue %(least)s is above maxValue %(most)s.", least=spec.min_value, most=spec.max_value)
+                yield Problem(f"{path}.{name}.minValue", message, _("Exchange them."))
 
 
 @rule(Severity.ERROR, API)
@@ -87,21 +91,27 @@ def discrete_values_ascend(submission: Submission) -> Iterator[Problem]:
     """Discrete values ascend, at least 1e-10 apart, and are at most 1,000; categories are at least one."""
     for path, parameter in walk(submission):
         if parameter.categorical_value_spec is not None and not parameter.categorical_value_spec.values:
-            yield Problem(f"{path}.categoricalValueSpec.values", "No category is given.", "List the words.")
+            yield Problem(f"{path}.categoricalValueSpec.values", _("No category is given."), _("List the words."))
         if parameter.discrete_value_spec is None:
             continue
         values = parameter.discrete_value_spec.values
         field = f"{path}.discreteValueSpec.values"
         if not values:
-            yield Problem(field, "No value is given.", "List the numbers.")
+            yield Problem(field, _("No value is given."), _("List the numbers."))
         if len(values) > MAX_DISCRETE:
             yield Problem(
-                field, f"{len(values):,} values are given; at most {MAX_DISCRETE:,} are allowed.", "Use a range."
+                field,
+                _(
+                    "%(count)s values are given; at most %(limit)s are allowed.",
+                    count=f"{len(values):,}",
+                    limit=f"{MAX_DISCRETE:,}",
+                ),
+                _("Use a range."),
             )
         for at in range(1, min(len(values), MAX_DISCRETE)):
             if values[at] - values[at - 1] < CLOSEST:
-                message = f"{values[at]} does not come after {values[at - 1]}."
-                yield Problem(f"{field}[{at}]", message, "Sort the values, each once.")
+                message = _("%(value)s does not come after %(before)s.", value=values[at], before=values[at - 1])
+                yield Problem(f"{field}[{at}]", message, _("Sort the values, each once."))
                 break
 
 
@@ -113,7 +123,7 @@ def default_values_are_left_out(submission: Submission) -> Iterator[Problem]:
             spec = getattr(parameter, name)
             if spec is not None and spec.default_value is not None:
                 alias = type(parameter).model_fields[name].alias
-                yield Problem(f"{path}.{alias}.defaultValue", "Tuning jobs have no default values.", "Remove it.")
+                yield Problem(f"{path}.{alias}.defaultValue", _("Tuning jobs have no default values."), _("Remove it."))
 
 
 @rule(Severity.ERROR, API)
@@ -122,10 +132,14 @@ def log_scales_are_above_zero(submission: Submission) -> Iterator[Problem]:
     for path, parameter in walk(submission):
         ends = low_and_high(parameter)
         if parameter.scale_type in LOG_SCALES and ends is not None and ends[0] <= 0:
-            message = f"On {parameter.scale_type} all values must be above zero; the least is {ends[0]}."
-            yield Problem(f"{path}.scaleType", message, "Raise the least value, or use UNIT_LINEAR_SCALE.")
+            message = _(
+                "On %(scale)s all values must be above zero; the least is %(least)s.",
+                scale=parameter.scale_type,
+                least=ends[0],
+            )
+            yield Problem(f"{path}.scaleType", message, _("Raise the least value, or use UNIT_LINEAR_SCALE."))
         if parameter.scale_type != "SCALE_TYPE_UNSPECIFIED" and parameter.categorical_value_spec is not None:
-            yield Problem(f"{path}.scaleType", "A parameter of words has no scale.", "Remove scaleType.")
+            yield Problem(f"{path}.scaleType", _("A parameter of words has no scale."), _("Remove scaleType."))
 
 
 @rule(Severity.ERROR, API)
@@ -135,8 +149,10 @@ def grid_search_has_no_doubles(submission: Submission) -> Iterator[Problem]:
         return
     for path, parameter in walk(submission):
         if parameter.double_value_spec is not None:
-            message = f"Grid search cannot step through the real parameter {quoted(parameter.parameter_id)}."
-            yield Problem(f"{path}.doubleValueSpec", message, "List discrete values, or choose another algorithm.")
+            message = _(
+                "Grid search cannot step through the real parameter %(name)s.", name=quoted(parameter.parameter_id)
+            )
+            yield Problem(f"{path}.doubleValueSpec", message, _("List discrete values, or choose another algorithm."))
 
 
 @rule(Severity.ERROR, API)
@@ -148,13 +164,15 @@ def conditions_match_the_parent(submission: Submission) -> Iterator[Problem]:
             given = [name for name in CONDITIONS if getattr(child, name) is not None]
             if child.parameter_spec is None:
                 yield Problem(
-                    f"{here}.parameterSpec", "The condition has no parameter.", "Add it, or remove the condition."
+                    f"{here}.parameterSpec", _("The condition has no parameter."), _("Add it, or remove the condition.")
                 )
             if len(given) != 1:
-                message = f"{len(given)} conditions are given; exactly one says when the parameter counts."
-                yield Problem(here, message, "Give the values of the parent.")
+                message = _(
+                    "%(count)s conditions are given; exactly one says when the parameter counts.", count=len(given)
+                )
+                yield Problem(here, message, _("Give the values of the parent."))
             elif problem := _mismatch(parent, child):
-                yield Problem(here, problem, f"Use values of {quoted(parent.parameter_id)}.")
+                yield Problem(here, problem, _("Use values of %(name)s.", name=quoted(parent.parameter_id)))
 
 
 def _mismatch(parent: ParameterSpec, child: ConditionalParameterSpec) -> str:
@@ -170,8 +188,8 @@ def _mismatch(parent: ParameterSpec, child: ConditionalParameterSpec) -> str:
         values = parent.discrete_value_spec.values if parent.discrete_value_spec is not None else ()
         odd = [number for number in discrete.values if not any(abs(number - value) <= CLOSEST for value in values)]
     if not any(condition.values for condition in (discrete, whole, words) if condition is not None):
-        return "The condition names no value."
-    return f"The parent cannot take {quoted(odd[0])}." if odd else ""
+        return _("The condition names no value.")
+    return _("The parent cannot take %(value)s.", value=quoted(odd[0])) if odd else ""
 
 
 @rule(Severity.ERROR, API)
@@ -185,7 +203,9 @@ def same_named_children_exclude_each_other(submission: Submission) -> Iterator[P
             values = {value for condition in conditions if condition is not None for value in condition.values}
             if name and values & taken.get(name, set()):
                 field = f"{path}.conditionalParameterSpecs[{at}]"
-                yield Problem(field, f"{quoted(name)} is given twice for the same value.", "Keep one of them.")
+                yield Problem(
+                    field, _("%(name)s is given twice for the same value.", name=quoted(name)), _("Keep one of them.")
+                )
             taken.setdefault(name, set()).update(values)
 
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from jobs.spec import CUSTOM_TASK, TUNING_TASK, Severity, Submission, TrainingPipeline, quoted
 from jobs.strategies.base import Problem, rule
 from jobs.strategies.rules.names import MAX_DISPLAY_NAME
-from jobs.strategies.rules.storage import storage_problem
+from jobs.strategies.rules.storage import FOLDER, storage_problem
 from jobs.strategies.sources import API, PIPELINE
+from jobs.texts import translatable as _
 
 MODEL_ID = re.compile(r"[a-z_][a-z0-9_-]{0,62}", re.ASCII)
 SPLITS = ("fraction_split", "filter_split", "predefined_split", "timestamp_split", "stratified_split")
@@ -25,9 +26,11 @@ def pipeline_names_its_task(submission: Submission) -> Iterator[Problem]:
     for job in _pipelines(submission):
         wanted = TUNING_TASK if submission.tuning is not None else CUSTOM_TASK
         if not job.training_task_definition:
-            yield Problem("trainingTaskDefinition", "The pipeline names no task.", f"Set {wanted}.")
+            yield Problem(
+                "trainingTaskDefinition", _("The pipeline names no task."), _("Set %(wanted)s.", wanted=wanted)
+            )
         if job.training_task_inputs is None:
-            yield Problem("trainingTaskInputs", "The pipeline has no inputs for its task.", "Give worker pools.")
+            yield Problem("trainingTaskInputs", _("The pipeline has no inputs for its task."), _("Give worker pools."))
 
 
 @rule(Severity.ERROR, API)
@@ -35,8 +38,10 @@ def model_id_is_valid(submission: Submission) -> Iterator[Problem]:
     """A model id has at most 63 characters: small letters, digits, _ and -, with no digit or hyphen first."""
     for job in _pipelines(submission):
         if job.model_id and not MODEL_ID.fullmatch(job.model_id):
-            message = f"{quoted(job.model_id)} is no model id."
-            yield Problem("modelId", message, "Use at most 63 small letters, digits, _ and -, starting with a letter.")
+            message = _("%(id)s is no model id.", id=quoted(job.model_id))
+            yield Problem(
+                "modelId", message, _("Use at most 63 small letters, digits, _ and -, starting with a letter.")
+            )
 
 
 @rule(Severity.ERROR, API)
@@ -48,12 +53,12 @@ def data_is_split_in_one_way(submission: Submission) -> Iterator[Problem]:
             continue
         if not data.dataset_id:
             yield Problem(
-                "inputDataConfig.datasetId", "No dataset is named.", "Give its id, or remove inputDataConfig."
+                "inputDataConfig.datasetId", _("No dataset is named."), _("Give its id, or remove inputDataConfig.")
             )
         if sum(getattr(data, name) is not None for name in SPLITS) > 1:
-            yield Problem("inputDataConfig", "The data is split in more than one way.", "Keep one split.")
+            yield Problem("inputDataConfig", _("The data is split in more than one way."), _("Keep one split."))
         if data.gcs_destination is not None and data.bigquery_destination is not None:
-            yield Problem("inputDataConfig", "The data is exported to two places.", "Keep one destination.")
+            yield Problem("inputDataConfig", _("The data is exported to two places."), _("Keep one destination."))
 
 
 @rule(Severity.ERROR, API)
@@ -63,7 +68,7 @@ def exported_data_is_in_cloud_storage(submission: Submission) -> Iterator[Proble
         data = job.input_data_config
         if data is not None and data.gcs_destination is not None:
             field, prefix = "inputDataConfig.gcsDestination.outputUriPrefix", data.gcs_destination.output_uri_prefix
-            yield from storage_problem(field, prefix, "Write gs://bucket/folder.")
+            yield from storage_problem(field, prefix, FOLDER)
 
 
 @rule(Severity.ERROR, API)
@@ -85,8 +90,8 @@ def split_fractions_are_fractions(submission: Submission) -> Iterator[Problem]:
                 continue
             parts = (split.training_fraction, split.validation_fraction, split.test_fraction)
             if min(parts) < 0 or sum(parts) > 1 + ROUNDING:
-                message = f"The fractions {', '.join(map(str, parts))} are no parts of 1."
-                yield Problem(f"inputDataConfig.{name}", message, "Let them be at least 0 and at most 1 together.")
+                message = _("The fractions %(parts)s are no parts of 1.", parts=", ".join(map(str, parts)))
+                yield Problem(f"inputDataConfig.{name}", message, _("Let them be at least 0 and at most 1 together."))
 
 
 @rule(Severity.ERROR, API)
@@ -95,8 +100,12 @@ def uploaded_model_is_named(submission: Submission) -> Iterator[Problem]:
     for job in _pipelines(submission):
         model = job.model_to_upload
         if model is not None and not 1 <= len(model.display_name) <= MAX_DISPLAY_NAME:
-            what = f"is longer than {MAX_DISPLAY_NAME} characters" if model.display_name else "is missing"
-            yield Problem("modelToUpload.displayName", f"The display name of the model {what}.", "Name it.")
+            message = _("The display name of the model is missing.")
+            if model.display_name:
+                message = _(
+                    "The display name of the model is longer than %(limit)s characters.", limit=MAX_DISPLAY_NAME
+                )
+            yield Problem("modelToUpload.displayName", message, _("Name it."))
 
 
 @rule(Severity.NOTE, API)
@@ -109,12 +118,12 @@ def uploaded_model_comes_from_somewhere(submission: Submission) -> Iterator[Prob
         if not model.artifact_uri and not submission.job_spec.base_output_directory.output_uri_prefix:
             yield Problem(
                 submission.spec_field("baseOutputDirectory.outputUriPrefix"),
-                "A model is to be uploaded, but neither baseOutputDirectory nor artifactUri says from where.",
-                "Give baseOutputDirectory and save the model to AIP_MODEL_DIR.",
+                _("A model is to be uploaded, but neither baseOutputDirectory nor artifactUri says from where."),
+                _("Give baseOutputDirectory and save the model to AIP_MODEL_DIR."),
             )
         if model.container_spec is None or not model.container_spec.image_uri:
-            message = "The model to upload names no serving container."
-            yield Problem("modelToUpload.containerSpec.imageUri", message, "Give its image.")
+            message = _("The model to upload names no serving container.")
+            yield Problem("modelToUpload.containerSpec.imageUri", message, _("Give its image."))
 
 
 @rule(Severity.ERROR, API)
@@ -130,7 +139,9 @@ def probes_check_in_one_way(submission: Submission) -> Iterator[Problem]:
             if sum(way is not None for way in ways) > 1:
                 field = f"modelToUpload.containerSpec.{name}"
                 yield Problem(
-                    field, f"{name} checks in more than one way.", "Keep one of exec, httpGet, grpc, tcpSocket."
+                    field,
+                    _("%(name)s checks in more than one way.", name=name),
+                    _("Keep one of exec, httpGet, grpc, tcpSocket."),
                 )
 
 

@@ -7,6 +7,7 @@ from jobs.spec import Placeholder, Severity, Submission, quoted
 from jobs.spec.secret_texts import MASK
 from jobs.strategies.base import Problem, rule
 from jobs.strategies.sources import GCLOUD
+from jobs.texts import translatable as _
 
 MARK = re.compile(r"\$\{[^{}]*\}|\$[A-Za-z_]\w*|<[^<>]+>|\{\{[^{}]*\}\}|\[(?:[A-Z][A-Z_ -]*|your[ _-][a-z _-]*)\]")
 SIGNS = re.compile(r"[$<{\[]")
@@ -81,13 +82,17 @@ def placeholders_are_filled(submission: Submission) -> Iterator[Problem]:
         if text and is_placeholder(text):
             yield Problem(
                 _path(submission, index, name),
-                f"{quoted(text)} still holds a placeholder.",
-                "Replace it by the real value.",
+                _("%(text)s still holds a placeholder.", text=quoted(text)),
+                _("Replace it by the real value."),
             )
     if submission.region and is_open_place(submission.region):
-        yield Problem("", f"The region {quoted(submission.region)} is a placeholder.", "Choose the region.")
+        yield Problem(
+            "", _("The region %(region)s is a placeholder.", region=quoted(submission.region)), _("Choose the region.")
+        )
     if MARK.search(submission.display_name) or submission.display_name in ("JOB_NAME", "DISPLAY_NAME", "MY_JOB"):
-        yield Problem("displayName", f"{quoted(submission.display_name)} is a placeholder.", "Name the job.")
+        yield Problem(
+            "displayName", _("%(name)s is a placeholder.", name=quoted(submission.display_name)), _("Name the job.")
+        )
 
 
 def unfilled(submission: Submission) -> list[Placeholder]:
@@ -108,8 +113,8 @@ def placeholders_are_filled_or_confirmed(submission: Submission) -> Iterator[Pro
         return
     for path, text in unfilled(submission):
         if text not in submission.confirmed:
-            message = f"{quoted(text)} looks like a placeholder."
-            yield Problem(path, message, "Put the real value there, or confirm that it is meant literally.")
+            message = _("%(text)s looks like a placeholder.", text=quoted(text))
+            yield Problem(path, message, _("Put the real value there, or confirm that it is meant literally."))
 
 
 @rule(Severity.NOTE, GCLOUD)
@@ -118,10 +123,14 @@ def confirmed_values_are_recorded(submission: Submission) -> Iterator[Problem]:
     confirmed = submission.confirmed
     for path, text in unfilled(submission):
         if confirmed is None:
-            yield Problem(path, f"{quoted(text)} looks like a placeholder.", "Look whether it is meant literally.")
+            yield Problem(
+                path,
+                _("%(text)s looks like a placeholder.", text=quoted(text)),
+                _("Look whether it is meant literally."),
+            )
         elif text in confirmed:
-            message = f"{quoted(text)} looks like a placeholder; it was confirmed as meant literally."
-            yield Problem(path, message, "An approver can see it here.")
+            message = _("%(text)s looks like a placeholder; it was confirmed as meant literally.", text=quoted(text))
+            yield Problem(path, message, _("An approver can see it here."))
 
 
 RULES = (placeholders_are_filled, placeholders_are_filled_or_confirmed, confirmed_values_are_recorded)

@@ -7,6 +7,7 @@ from jobs.spec import Severity, Submission
 from jobs.spec.fields import write_duration
 from jobs.strategies.base import Problem, is_reserved, rule
 from jobs.strategies.sources import API, PIPELINE_COMPONENTS, RESERVATIONS, RUNS, SPOT
+from jobs.texts import translatable as _
 
 ZERO = timedelta(0)
 DEFAULT_TIMEOUT = timedelta(days=7)
@@ -31,12 +32,16 @@ def durations_are_not_negative(submission: Submission) -> Iterator[Problem]:
     if scheduling.timeout is not None and scheduling.timeout <= ZERO:
         given = write_duration(scheduling.timeout)
         yield Problem(
-            _field(submission, "timeout"), f"A timeout of {given} leaves no time to run.", "Set the longest run time."
+            _field(submission, "timeout"),
+            _("A timeout of %(given)s leaves no time to run.", given=given),
+            _("Set the longest run time."),
         )
     if scheduling.max_wait_duration is not None and scheduling.max_wait_duration < ZERO:
         given = write_duration(scheduling.max_wait_duration)
         yield Problem(
-            _field(submission, "maxWaitDuration"), f"A wait of {given} is negative.", '"0s" waits without end.'
+            _field(submission, "maxWaitDuration"),
+            _("A wait of %(given)s is negative.", given=given),
+            _('"0s" waits without end.'),
         )
 
 
@@ -46,8 +51,8 @@ def timeout_is_given(submission: Submission) -> Iterator[Problem]:
     if submission.job_spec.scheduling.timeout is None:
         yield Problem(
             _field(submission, "timeout"),
-            "No timeout is given; Vertex AI ends the job after 7 days, and a job that hangs costs until then.",
-            "Set the longest run time that you expect; beyond 4 hours, save checkpoints to AIP_CHECKPOINT_DIR.",
+            _("No timeout is given; Vertex AI ends the job after 7 days, and a job that hangs costs until then."),
+            _("Set the longest run time that you expect; beyond 4 hours, save checkpoints to AIP_CHECKPOINT_DIR."),
         )
 
 
@@ -59,8 +64,8 @@ def timeout_is_at_most_seven_days(submission: Submission) -> Iterator[Problem]:
     if timeout is not None and timeout > DEFAULT_TIMEOUT and scheduling.strategy != "FLEX_START":
         yield Problem(
             _field(submission, "timeout"),
-            "The timeout is longer than 7 days, the default; whether more is taken is not documented.",
-            'Set at most "604800s" and resume from a checkpoint.',
+            _("The timeout is longer than 7 days, the default; whether more is taken is not documented."),
+            _('Set at most "604800s" and resume from a checkpoint.'),
         )
 
 
@@ -70,11 +75,15 @@ def long_runs_save_checkpoints(submission: Submission) -> Iterator[Problem]:
     spec = submission.job_spec
     timeout = spec.scheduling.timeout
     if timeout is not None and CHECKPOINT_EVERY < timeout <= DEFAULT_TIMEOUT:  # other rules speak of other timeouts
-        place = "" if spec.base_output_directory.output_uri_prefix else "set baseOutputDirectory and "
+        remedy = _("Save a checkpoint at least every 4 hours: write to AIP_CHECKPOINT_DIR.")
+        if not spec.base_output_directory.output_uri_prefix:
+            remedy = _(
+                "Save a checkpoint at least every 4 hours: set baseOutputDirectory and write to AIP_CHECKPOINT_DIR."
+            )
         yield Problem(
             _field(submission, "timeout"),
-            "The job may run longer than 4 hours, and maintenance or an error can restart it at any time.",
-            f"Save a checkpoint at least every 4 hours: {place}write to AIP_CHECKPOINT_DIR.",
+            _("The job may run longer than 4 hours, and maintenance or an error can restart it at any time."),
+            remedy,
         )
 
 
@@ -85,8 +94,8 @@ def retries_and_restarts_agree(submission: Submission) -> Iterator[Problem]:
     if scheduling.disable_retries and scheduling.restart_job_on_worker_restart:
         yield Problem(
             _field(submission, "restartJobOnWorkerRestart"),
-            "disableRetries switches restartJobOnWorkerRestart off, so the job will not be restarted.",
-            "Keep only one of them.",
+            _("disableRetries switches restartJobOnWorkerRestart off, so the job will not be restarted."),
+            _("Keep only one of them."),
         )
 
 
@@ -97,8 +106,8 @@ def waiting_belongs_to_flex_start(submission: Submission) -> Iterator[Problem]:
     if scheduling.max_wait_duration is not None and scheduling.strategy != "FLEX_START":
         yield Problem(
             _field(submission, "maxWaitDuration"),
-            "maxWaitDuration is accepted with FLEX_START only.",
-            "Remove it, or set strategy: FLEX_START.",
+            _("maxWaitDuration is accepted with FLEX_START only."),
+            _("Remove it, or set strategy: FLEX_START."),
         )
 
 
@@ -107,7 +116,11 @@ def strategy_name_is_current(submission: Submission) -> Iterator[Problem]:
     """LOW_COST and ON_DEMAND are the old names of SPOT and STANDARD."""
     name = submission.job_spec.scheduling.strategy
     if name in CURRENT:
-        yield Problem(_field(submission, "strategy"), f"{name} is an old name.", f"Write {CURRENT[name]}.")
+        yield Problem(
+            _field(submission, "strategy"),
+            _("%(name)s is an old name.", name=name),
+            _("Write %(current)s.", current=CURRENT[name]),
+        )
 
 
 @rule(Severity.ERROR, SPOT, by_strategy=True)
@@ -117,8 +130,8 @@ def spot_needs_no_reservation(submission: Submission) -> Iterator[Problem]:
         for index in reserved_pools(submission)[:1]:
             yield Problem(
                 submission.pool_path(index, "machineSpec.reservationAffinity"),
-                "Spot machines do not come from a reservation.",
-                "Remove the reservation, or the strategy SPOT.",
+                _("Spot machines do not come from a reservation."),
+                _("Remove the reservation, or the strategy SPOT."),
             )
 
 
@@ -129,8 +142,8 @@ def flex_start_needs_no_reservation(submission: Submission) -> Iterator[Problem]
         for index in reserved_pools(submission)[:1]:
             yield Problem(
                 submission.pool_path(index, "machineSpec.reservationAffinity"),
-                "Flex-start cannot be combined with a reservation.",
-                "Remove the reservation, or the strategy FLEX_START.",
+                _("Flex-start cannot be combined with a reservation."),
+                _("Remove the reservation, or the strategy FLEX_START."),
             )
 
 
@@ -141,8 +154,8 @@ def persistent_resource_needs_no_reservation(submission: Submission) -> Iterator
         for index in reserved_pools(submission)[:1]:
             yield Problem(
                 submission.pool_path(index, "machineSpec.reservationAffinity"),
-                "A job on a persistent resource cannot take machines from a reservation.",
-                "Remove the reservation here; the resource itself may have been created with one.",
+                _("A job on a persistent resource cannot take machines from a reservation."),
+                _("Remove the reservation here; the resource itself may have been created with one."),
             )
 
 
@@ -153,8 +166,11 @@ def persistent_resource_needs_no_strategy(submission: Submission) -> Iterator[Pr
     if submission.job_spec.persistent_resource_id and strategy in SPOT_NAMES | {"FLEX_START"}:
         yield Problem(
             _field(submission, "strategy"),
-            f"The machines of a persistent resource are there already; {strategy} does not apply.",
-            "Remove the strategy, or the persistent resource.",
+            _(
+                "The machines of a persistent resource are there already; %(strategy)s does not apply.",
+                strategy=strategy,
+            ),
+            _("Remove the strategy, or the persistent resource."),
         )
 
 

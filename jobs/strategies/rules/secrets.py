@@ -9,6 +9,7 @@ from jobs.spec.secret_texts import MASK
 from jobs.spec.secrets import env_secrets, holds_mask, word_secrets
 from jobs.strategies.base import Problem, rule
 from jobs.strategies.sources import SECRETS, TRAINBOARD_SECRETS
+from jobs.texts import translatable as _
 
 MAX_PLACES = 20
 """Places of a job that have a finding each."""
@@ -26,13 +27,17 @@ def _paths(submission: Submission) -> Iterator[str]:
 @rule(Severity.NOTE, SECRETS)
 def secrets_are_kept_in_secret_manager(submission: Submission) -> Iterator[Problem]:
     """Passwords, keys and tokens are not written into the job, which others in the project can read at Vertex AI."""
-    for path, _ in zip(dict.fromkeys(_paths(submission)), range(MAX_PLACES), strict=False):
+    for path, _number in zip(dict.fromkeys(_paths(submission)), range(MAX_PLACES), strict=False):
         yield Problem(
             path,
-            "This looks like a secret. Vertex AI shows a job's specification to everybody who may see jobs in the "
-            "project; Trainboard hides it from everybody but you.",
-            "Keep it in Secret Manager, and let the training read it there with the job's service account "
-            "(roles/secretmanager.secretAccessor).",
+            _(
+                "This looks like a secret. Vertex AI shows a job's specification to everybody who may see "
+                "jobs in the project; Trainboard hides it from everybody but you."
+            ),
+            _(
+                "Keep it in Secret Manager, and let the training read it there with the job's service "
+                "account (roles/secretmanager.secretAccessor)."
+            ),
         )
 
 
@@ -64,8 +69,8 @@ def _masked_paths(submission: Submission) -> Iterator[str]:
 def _hidden(path: str) -> Problem:
     return Problem(
         path,
-        f"{MASK} stands where somebody else's secret was.",
-        "Write your own value, better its name in Secret Manager.",
+        _("%(mask)s stands where somebody else's secret was.", mask=MASK),
+        _("Write your own value, better its name in Secret Manager."),
     )
 
 

@@ -5,6 +5,10 @@ from collections.abc import Iterator
 from jobs.spec import bucket_of, is_storage_uri, quoted
 from jobs.strategies.base import Problem
 from jobs.strategies.rules.placeholders import MARK, is_placeholder
+from jobs.texts import translatable as _
+
+FOLDER = _("Write gs://bucket/folder.")
+"""What to do about an address that has to be a folder."""
 
 
 def storage_problem(field: str, uri: str, remedy: str) -> Iterator[Problem]:
@@ -12,8 +16,8 @@ def storage_problem(field: str, uri: str, remedy: str) -> Iterator[Problem]:
     if is_storage_uri(uri) or MARK.search(uri) or is_placeholder(bucket_of(uri) or uri):
         return
     if bucket := bucket_of(uri):
-        what = f"{quoted(bucket)} cannot be a bucket's name"
-        remedy = "A bucket's name has 3 to 63 lowercase letters, digits, hyphens, underscores or dots."
+        message = _("%(bucket)s cannot be a bucket's name.", bucket=quoted(bucket))
+        remedy = _("A bucket's name has 3 to 63 lowercase letters, digits, hyphens, underscores or dots.")
     else:
-        what = f"{quoted(uri)} is no Cloud Storage address"
-    yield Problem(field, f"{what}.", remedy)
+        message = _("%(uri)s is no Cloud Storage address.", uri=quoted(uri))
+    yield Problem(field, message, remedy)

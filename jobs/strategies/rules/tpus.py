@@ -5,9 +5,11 @@ from collections.abc import Iterator
 from jobs.catalog import Machine, machine
 from jobs.spec import MachineSpec, Severity, Submission, quoted
 from jobs.strategies.base import Problem, rule
-from jobs.strategies.rules.machines import POD_CORES, known_machines
+from jobs.strategies.rules.accelerators import POD_CORES
+from jobs.strategies.rules.machines import known_machines
 from jobs.strategies.rules.placeholders import is_placeholder
 from jobs.strategies.sources import COMPUTE
+from jobs.texts import translatable as _
 
 
 def is_pod(spec: MachineSpec, found: Machine) -> bool:
@@ -27,27 +29,29 @@ def tpu_topology_fits(submission: Submission) -> Iterator[Problem]:
         path = submission.pool_path(index, "machineSpec.tpuTopology")
         if found is not None and found.topologies:
             if spec.tpu_topology not in found.topologies and not is_placeholder(spec.tpu_topology):
-                given = f"not {quoted(spec.tpu_topology)}" if spec.tpu_topology else "and none is given"
-                choices = ", ".join(found.topologies)
-                yield Problem(
-                    path, f"{found.machine_type} needs a tpuTopology of its own, {given}.", f"Choose {choices}."
-                )
+                words = {"machine": found.machine_type, "topology": quoted(spec.tpu_topology)}
+                message = _("%(machine)s needs a tpuTopology of its own, not %(topology)s.", **words)
+                if not spec.tpu_topology:
+                    message = _("%(machine)s needs a tpuTopology of its own, and none is given.", **words)
+                yield Problem(path, message, _("Choose %(choices)s.", choices=", ".join(found.topologies)))
         elif spec.tpu_topology and (found is not None or not spec.machine_type):
             yield Problem(
-                path, f"{quoted(spec.machine_type)} has no TPU topology.", "Remove tpuTopology or choose a TPU machine."
+                path,
+                _("%(machine)s has no TPU topology.", machine=quoted(spec.machine_type)),
+                _("Remove tpuTopology or choose a TPU machine."),
             )
 
 
 @rule(Severity.ERROR, COMPUTE)
 def tpu_pools_have_one_replica(submission: Submission) -> Iterator[Problem]:
     """A pool of TPUs has one replica; its size is the topology or the number of cores."""
-    for index, _, found in known_machines(submission):
+    for index, _spec, found in known_machines(submission):
         replicas = submission.job_spec.worker_pool_specs[index].replicas
         if found.is_tpu and replicas > 1:
             yield Problem(
                 submission.pool_path(index, "replicaCount"),
-                f"A TPU pool has one replica, not {replicas}; several machines are one slice.",
-                "Set it to 1 and choose a larger topology.",
+                _("A TPU pool has one replica, not %(count)s; several machines are one slice.", count=replicas),
+                _("Set it to 1 and choose a larger topology."),
             )
 
 
@@ -58,8 +62,8 @@ def tpu_jobs_have_one_pool(submission: Submission) -> Iterator[Problem]:
     if indexes and len(submission.pools) > 1:
         yield Problem(
             submission.pool_path(indexes[0]),
-            f"A job on TPUs has one worker pool, not {len(submission.pools)}.",
-            "Run the other pools as a job of their own.",
+            _("A job on TPUs has one worker pool, not %(count)s.", count=len(submission.pools)),
+            _("Run the other pools as a job of their own."),
         )
 
 
@@ -70,8 +74,8 @@ def cloud_tpu_names_its_cores(submission: Submission) -> Iterator[Problem]:
         if found.series == "cloud-tpu" and not spec.accelerator and not spec.accelerator_count:
             yield Problem(
                 submission.pool_path(index, "machineSpec.acceleratorType"),
-                "cloud-tpu needs an accelerator type and a number of cores.",
-                "Set TPU_V2 or TPU_V3, and 8 cores or a multiple of 32.",
+                _("cloud-tpu needs an accelerator type and a number of cores."),
+                _("Set TPU_V2 or TPU_V3, and 8 cores or a multiple of 32."),
             )
 
 

@@ -7,6 +7,7 @@ from jobs.spec import Severity, StudySpec, Submission, quoted
 from jobs.strategies.base import Problem, rule
 from jobs.strategies.rules.containers import PREBUILT
 from jobs.strategies.sources import API, TUNING
+from jobs.texts import translatable as _
 
 TRIALS_PER_PARAMETER = 10
 STOPPINGS = ("decay_curve_stopping_spec", "median_automated_stopping_spec", "convex_automated_stopping_spec")
@@ -24,17 +25,25 @@ def metrics_are_named(submission: Submission) -> Iterator[Problem]:
     for path, study in studies(submission):
         if not study.metrics:
             yield Problem(
-                f"{path}.metrics", "The study has no metric to improve.", "Name the metric that your code reports."
+                f"{path}.metrics",
+                _("The study has no metric to improve."),
+                _("Name the metric that your code reports."),
             )
         seen: set[str] = set()
         for at, metric in enumerate(study.metrics):
             field = f"{path}.metrics[{at}].metricId"
             if not metric.metric_id or any(sign.isspace() for sign in metric.metric_id):
                 yield Problem(
-                    field, f"{quoted(metric.metric_id)} is no metric id.", "Use the tag of your report, without spaces."
+                    field,
+                    _("%(name)s is no metric id.", name=quoted(metric.metric_id)),
+                    _("Use the tag of your report, without spaces."),
                 )
             elif metric.metric_id in seen:
-                yield Problem(field, f"The metric {quoted(metric.metric_id)} is given twice.", "Keep one of them.")
+                yield Problem(
+                    field,
+                    _("The metric %(name)s is given twice.", name=quoted(metric.metric_id)),
+                    _("Keep one of them."),
+                )
             seen.add(metric.metric_id)
 
 
@@ -44,8 +53,8 @@ def metric_goals_are_given(submission: Submission) -> Iterator[Problem]:
     for path, study in studies(submission):
         for at, metric in enumerate(study.metrics):
             if metric.goal == "GOAL_TYPE_UNSPECIFIED":
-                message = f"No goal is given for {quoted(metric.metric_id)}; it is maximised."
-                yield Problem(f"{path}.metrics[{at}].goal", message, "Set MAXIMIZE or MINIMIZE.")
+                message = _("No goal is given for %(name)s; it is maximised.", name=quoted(metric.metric_id))
+                yield Problem(f"{path}.metrics[{at}].goal", message, _("Set MAXIMIZE or MINIMIZE."))
 
 
 @rule(Severity.ERROR, API)
@@ -56,7 +65,7 @@ def safety_fractions_are_fractions(submission: Submission) -> Iterator[Problem]:
             fraction = metric.safety_config.desired_min_safe_trials_fraction if metric.safety_config else None
             if fraction is not None and not 0 <= fraction <= 1:
                 field = f"{path}.metrics[{at}].safetyConfig.desiredMinSafeTrialsFraction"
-                yield Problem(field, f"{fraction} is no fraction.", "Set 0 to 1.")
+                yield Problem(field, _("%(fraction)s is no fraction.", fraction=fraction), _("Set 0 to 1."))
 
 
 @rule(Severity.ERROR, API)
@@ -68,7 +77,11 @@ def trials_are_counted(submission: Submission) -> Iterator[Problem]:
     path = submission.tuning_path
     for name, count in (("maxTrialCount", tuning.max_trial_count), ("parallelTrialCount", tuning.parallel_trial_count)):
         if count < 1:
-            yield Problem(f"{path}{name}", f"{name} is {count}; at least one trial runs.", "Set 1 or more.")
+            yield Problem(
+                f"{path}{name}",
+                _("%(name)s is %(count)s; at least one trial runs.", name=name, count=count),
+                _("Set 1 or more."),
+            )
 
 
 @rule(Severity.NOTE, API)
@@ -78,8 +91,12 @@ def parallel_trials_are_at_most_all(submission: Submission) -> Iterator[Problem]
     if tuning is not None and tuning.parallel_trial_count > tuning.max_trial_count >= 1:
         yield Problem(
             f"{submission.tuning_path}parallelTrialCount",
-            f"{tuning.parallel_trial_count} trials at once are more than the {tuning.max_trial_count} in all.",
-            f"Set at most {tuning.max_trial_count}; fewer at once learn more from each other.",
+            _(
+                "%(parallel)s trials at once are more than the %(trials)s in all.",
+                parallel=tuning.parallel_trial_count,
+                trials=tuning.max_trial_count,
+            ),
+            _("Set at most %(trials)s; fewer at once learn more from each other.", trials=tuning.max_trial_count),
         )
 
 
@@ -90,8 +107,12 @@ def failed_trials_are_at_most_all(submission: Submission) -> Iterator[Problem]:
     if tuning is not None and not 0 <= tuning.max_failed_trial_count <= max(1, tuning.max_trial_count):
         yield Problem(
             f"{submission.tuning_path}maxFailedTrialCount",
-            f"maxFailedTrialCount is {tuning.max_failed_trial_count}, with {tuning.max_trial_count} trials in all.",
-            f"Set 0 to {max(1, tuning.max_trial_count)}.",
+            _(
+                "maxFailedTrialCount is %(failed)s, with %(trials)s trials in all.",
+                failed=tuning.max_failed_trial_count,
+                trials=tuning.max_trial_count,
+            ),
+            _("Set 0 to %(limit)s.", limit=max(1, tuning.max_trial_count)),
         )
 
 
@@ -104,10 +125,14 @@ def trials_are_enough(submission: Submission) -> Iterator[Problem]:
     parameters_count = len(tuning.study_spec.parameters)
     wanted = TRIALS_PER_PARAMETER * parameters_count
     if 1 <= tuning.max_trial_count < wanted and tuning.study_spec.algorithm != "GRID_SEARCH":
+        words = {"trials": tuning.max_trial_count, "parameters": parameters_count}
+        message = _("%(trials)s trials are few for %(parameters)s parameters.", **words)
+        if parameters_count == 1:
+            message = _("%(trials)s trials are few for 1 parameter.", trials=tuning.max_trial_count)
         yield Problem(
             f"{submission.tuning_path}maxTrialCount",
-            f"{tuning.max_trial_count} trials are few for {parameters_count} parameter{'s' * (parameters_count > 1)}.",
-            f"Google recommends at least {wanted}.",
+            message,
+            _("Google recommends at least %(wanted)s.", wanted=wanted),
         )
 
 
@@ -121,8 +146,8 @@ def tuning_has_no_tpus(submission: Submission) -> Iterator[Problem]:
         if (found is not None and found.is_tpu) or pool.machine_spec.accelerator.startswith("TPU_"):
             yield Problem(
                 submission.pool_path(index, "machineSpec.machineType"),
-                "Tuning jobs do not run on TPUs.",
-                "Choose a GPU machine, or run custom jobs.",
+                _("Tuning jobs do not run on TPUs."),
+                _("Choose a GPU machine, or run custom jobs."),
             )
 
 
@@ -136,8 +161,8 @@ def tuning_containers_report_metrics(submission: Submission) -> Iterator[Problem
         if image and not PREBUILT.match(image):
             yield Problem(
                 submission.pool_path(index, "containerSpec.imageUri"),
-                "A container of your own reports its metric through the package cloudml-hypertune.",
-                "Install it in the image; Google's prebuilt images have it.",
+                _("A container of your own reports its metric through the package cloudml-hypertune."),
+                _("Install it in the image; Google's prebuilt images have it."),
             )
 
 
@@ -146,8 +171,8 @@ def observation_noise_is_left_out(submission: Submission) -> Iterator[Problem]:
     """Observation noise counts in Vizier studies only."""
     for path, study in studies(submission):
         if study.observation_noise != "OBSERVATION_NOISE_UNSPECIFIED":
-            message = "observationNoise counts in Vizier studies, not in tuning jobs."
-            yield Problem(f"{path}.observationNoise", message, "Remove it.")
+            message = _("observationNoise counts in Vizier studies, not in tuning jobs.")
+            yield Problem(f"{path}.observationNoise", message, _("Remove it."))
 
 
 @rule(Severity.ERROR, API)
@@ -156,7 +181,9 @@ def study_stops_in_one_way(submission: Submission) -> Iterator[Problem]:
     for path, study in studies(submission):
         given = [name for name in STOPPINGS if getattr(study, name) is not None]
         if len(given) > 1:
-            yield Problem(path, f"{len(given)} ways of stopping trials early are given.", "Keep one of them.")
+            yield Problem(
+                path, _("%(count)s ways of stopping trials early are given.", count=len(given)), _("Keep one of them.")
+            )
         config = study.study_stopping_config
         if config is None:
             continue
@@ -164,7 +191,7 @@ def study_stops_in_one_way(submission: Submission) -> Iterator[Problem]:
         for name, limit in (limits | {"maximumRuntimeConstraint": config.maximum_runtime_constraint}).items():
             if limit is not None and limit.max_duration is not None and limit.end_time is not None:
                 field = f"{path}.studyStoppingConfig.{name}"
-                yield Problem(field, f"{name} has both maxDuration and endTime.", "Keep one of them.")
+                yield Problem(field, _("%(name)s has both maxDuration and endTime.", name=name), _("Keep one of them."))
 
 
 RULES = (

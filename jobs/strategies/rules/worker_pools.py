@@ -6,6 +6,7 @@ from jobs.catalog import machine
 from jobs.spec import Severity, Submission
 from jobs.strategies.base import Problem, rule
 from jobs.strategies.sources import API, DISTRIBUTED, GCLOUD
+from jobs.texts import translatable as _
 
 MAX_POOLS = 4
 EVALUATORS = 3
@@ -18,8 +19,8 @@ def pools_are_given(submission: Submission) -> Iterator[Problem]:
     if not submission.pools:
         yield Problem(
             submission.spec_field("workerPoolSpecs"),
-            "The job has no worker pool, so nothing would run.",
-            "Give at least one pool with a machine and a container or Python package.",
+            _("The job has no worker pool, so nothing would run."),
+            _("Give at least one pool with a machine and a container or Python package."),
         )
 
 
@@ -30,8 +31,8 @@ def first_pool_is_used(submission: Submission) -> Iterator[Problem]:
     if pools and pools[0][0] != 0:
         yield Problem(
             submission.pool_path(0),
-            "The first worker pool is empty, but it holds the primary replica.",
-            "Move the primary replica to pool 0; only later pools may be skipped with {}.",
+            _("The first worker pool is empty, but it holds the primary replica."),
+            _("Move the primary replica to pool 0; only later pools may be skipped with {}."),
         )
 
 
@@ -44,8 +45,8 @@ def first_pool_has_one_replica(submission: Submission) -> Iterator[Problem]:
         if index == 0 and pool.replicas > 1 and not is_tpu:
             yield Problem(
                 submission.pool_path(0, "replicaCount"),
-                f"Worker pool 0 must have exactly one replica, not {pool.replicas}.",
-                f"Set it to 1 and put the other {pool.replicas - 1} into worker pool 1.",
+                _("Worker pool 0 must have exactly one replica, not %(count)s.", count=pool.replicas),
+                _("Set it to 1 and put the other %(others)s into worker pool 1.", others=pool.replicas - 1),
             )
 
 
@@ -56,8 +57,12 @@ def pools_are_at_most_four(submission: Submission) -> Iterator[Problem]:
     if count > MAX_POOLS:
         yield Problem(
             submission.pool_path(MAX_POOLS),
-            f"A job has at most {MAX_POOLS} worker pools, not {count}: primary, workers, servers, evaluators.",
-            "Merge pools of the same machine by raising replicaCount.",
+            _(
+                "A job has at most %(limit)s worker pools, not %(count)s: primary, workers, servers, evaluators.",
+                limit=MAX_POOLS,
+                count=count,
+            ),
+            _("Merge pools of the same machine by raising replicaCount."),
         )
 
 
@@ -68,8 +73,8 @@ def replicas_are_at_least_one(submission: Submission) -> Iterator[Problem]:
         if pool.replicas < 1:
             yield Problem(
                 submission.pool_path(index, "replicaCount"),
-                f"Worker pool {index} has {pool.replicas} replicas.",
-                "Set 1 or more, or skip the role with an empty pool {}.",
+                _("Worker pool %(index)s has %(count)s replicas.", index=index, count=pool.replicas),
+                _("Set 1 or more, or skip the role with an empty pool {}."),
             )
 
 
@@ -80,8 +85,8 @@ def replica_count_is_given(submission: Submission) -> Iterator[Problem]:
         if pool.replica_count is None:
             yield Problem(
                 submission.pool_path(index, "replicaCount"),
-                f"Worker pool {index} gives no replicaCount; it is read as 1.",
-                "Write replicaCount: 1 to say so.",
+                _("Worker pool %(index)s gives no replicaCount; it is read as 1.", index=index),
+                _("Write replicaCount: 1 to say so."),
             )
 
 
@@ -91,15 +96,12 @@ def pools_run_one_task(submission: Submission) -> Iterator[Problem]:
     for index, pool in submission.pools:
         container, package = pool.container_spec is not None, pool.python_package_spec is not None
         if container == package:
-            what = (
-                "both containerSpec and pythonPackageSpec"
-                if container
-                else "neither containerSpec nor pythonPackageSpec"
-            )
-            remedy = (
-                "Remove one of them." if container else "Add a containerSpec with an imageUri, or a pythonPackageSpec."
-            )
-            yield Problem(submission.pool_path(index), f"Worker pool {index} has {what}.", remedy)
+            message = _("Worker pool %(index)s has neither containerSpec nor pythonPackageSpec.", index=index)
+            remedy = _("Add a containerSpec with an imageUri, or a pythonPackageSpec.")
+            if container:
+                message = _("Worker pool %(index)s has both containerSpec and pythonPackageSpec.", index=index)
+                remedy = _("Remove one of them.")
+            yield Problem(submission.pool_path(index), message, remedy)
 
 
 @rule(Severity.NOTE, DISTRIBUTED)
@@ -109,8 +111,11 @@ def evaluators_are_one(submission: Submission) -> Iterator[Problem]:
         if index == EVALUATORS and pool.replicas > 1:
             yield Problem(
                 submission.pool_path(index, "replicaCount"),
-                f"Worker pool 3 is the evaluator of TensorFlow, which expects one, not {pool.replicas}.",
-                "Set it to 1 unless your code divides the work itself.",
+                _(
+                    "Worker pool 3 is the evaluator of TensorFlow, which expects one, not %(count)s.",
+                    count=pool.replicas,
+                ),
+                _("Set it to 1 unless your code divides the work itself."),
             )
 
 
@@ -124,14 +129,14 @@ def reduction_servers_have_no_gpus(submission: Submission) -> Iterator[Problem]:
         if pool.machine_spec.accelerator:
             yield Problem(
                 submission.pool_path(index, "machineSpec.acceleratorType"),
-                "Reduction Server makes no use of GPUs.",
-                "Use n1-highcpu-16 without an accelerator.",
+                _("Reduction Server makes no use of GPUs."),
+                _("Use n1-highcpu-16 without an accelerator."),
             )
         if index != 2:
             yield Problem(
                 submission.pool_path(index),
-                f"Reduction Server belongs in worker pool 2, not {index}.",
-                "Move it, and skip unused pools with {}.",
+                _("Reduction Server belongs in worker pool 2, not %(index)s.", index=index),
+                _("Move it, and skip unused pools with {}."),
             )
 
 

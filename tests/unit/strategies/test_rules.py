@@ -7,6 +7,7 @@ import pytest
 
 from jobs.spec import Severity, Submission
 from jobs.strategies import OFF, RULES, STRATEGIES, check, max_wait, strategy_of
+from jobs.texts import is_translatable
 from tests.unit.strategies import cases, more_cases, tuning_cases
 from tests.unit.strategies.cases import BODIES, Case, submission
 from tests.unit.strategies.more_cases import WAIT
@@ -78,6 +79,8 @@ def test_messages_are_sentences_with_a_remedy() -> None:
             assert finding.message.endswith("."), finding
             assert finding.remedy.endswith((".", "?")), finding
             assert len(finding.message) < 400, finding
+            assert is_translatable(finding.message), finding
+            assert is_translatable(finding.remedy), finding
 
 
 class TestSeverities:
