@@ -2,8 +2,8 @@
 
 Each attempt is a job of its own, requested in the name of the first one's owner as if the form had been submitted
 anew: policy, budgets and allowed resources decide about it as they are then. What approvers have agreed to with the
-first attempt is not asked again. Locks are taken in one order: the
-fallback's row, the team, the job. So of two workers the second finds the step done.
+first attempt is not asked again. Locks are taken in one order: the fallback's row, the team, the job. So of two workers
+the second finds the step done.
 """
 
 from collections.abc import Sequence
