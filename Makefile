@@ -26,8 +26,8 @@ test-sqlite: .venv/dev.stamp machine
 test-postgres: .venv/dev.stamp machine
 	TRAINBOARD_TEST_POSTGRES=1 $(BIN)/pytest -q -n 2 -m "not browser and not truth" tests/domain tests/pages
 
-test-journeys: .venv/dev.stamp machine
-	DATABASE_URL= $(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "stack or browser"
+test-journeys: .venv/dev.stamp machine # three at a time: a journey waits for its site's processes as long as it computes
+	DATABASE_URL= $(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder -m "stack or browser"
 
 chaos: .venv/dev.stamp machine ## a thousand submissions while everything is killed at random; about ten minutes
 	DATABASE_URL= $(BIN)/pytest -q -s -m chaos tests/journeys
