@@ -157,10 +157,10 @@ Submit = Callable[..., Job]
 
 @pytest.fixture
 def submit(request_job: RequestJob, cloud: Cloud) -> Submit:
-    """`submit("preempted")` is a job that Vertex AI has just accepted and that will live that story."""
+    """`submit("preempted")` is a job that Vertex AI has just accepted and that will follow that script."""
 
-    def start(story: str, **changes: Any) -> Job:
-        cloud.script(story)
+    def start(script: str, **changes: Any) -> Job:
+        cloud.script(script)
         job = request_job(**changes)
         steps.advance(job.pk, clock=cloud.clock)
         job.refresh_from_db()

@@ -26,10 +26,10 @@ TO_STANDARD = Plan((Step("standard"),))
 
 @pytest.fixture
 def begin(request_job: RequestJob, cloud: Cloud, team: Team, owner: User) -> Begin:
-    """`begin("stockout", plan)` is the first attempt of the owner's request, which lives that story."""
+    """`begin("stockout", plan)` is the first attempt of the owner's request, which follows that script."""
 
-    def start(story: str, plan: Plan = TO_STANDARD, **changes: Any) -> Job:
-        cloud.script(story)
+    def start(script: str, plan: Plan = TO_STANDARD, **changes: Any) -> Job:
+        cloud.script(script)
         submission = samples.submission(**samples.limited(0.1, changes, least=4))
         Policy.objects.filter(team=team).update(ask_over_usd=1000)
         asked = requests.Asked(Team.objects.get(pk=team.pk), owner, timedelta(minutes=6), cloud.now, plan=plan)
@@ -112,9 +112,9 @@ class TestAttempts:
         assert attempts[0].fallback.outcome == "exhausted"
         assert "All 3 attempts were made" in attempts[2].job.events.get(once_key="fallback:ended").message
 
-    @pytest.mark.parametrize("story", ["fails", "oom", "image", "late-error"])
-    def test_the_programs_own_failure_is_followed_by_nothing(self, story: str, begin: Begin, cloud: Cloud) -> None:
-        begin(story)
+    @pytest.mark.parametrize("script", ["fails", "oom", "image", "late-error"])
+    def test_the_programs_own_failure_is_followed_by_nothing(self, script: str, begin: Begin, cloud: Cloud) -> None:
+        begin(script)
 
         (only,) = go_on(cloud)
 
