@@ -20,14 +20,16 @@ otel: .venv/run.stamp ## what sends OpenTelemetry traces; OTEL_EXPORTER_OTLP_END
 
 test: test-sqlite test-postgres test-journeys ## every test, on SQLite and on PostgreSQL
 
+# Three processes on two cores where a third of the time is spent in waiting for servers and commands; two on PostgreSQL,
+# whose server computes meanwhile.
 test-sqlite: .venv/dev.stamp machine
-	DATABASE_URL= $(BIN)/pytest -q -n 2 --both-databases-only -m "not stack and not browser and not chaos and not truth"
+	DATABASE_URL= $(BIN)/pytest -q -n 3 --both-databases-only -m "not stack and not browser and not chaos and not truth"
 
 test-postgres: .venv/dev.stamp machine
 	TRAINBOARD_TEST_POSTGRES=1 $(BIN)/pytest -q -n 2 -m "not browser and not truth" tests/domain tests/pages
 
 test-journeys: .venv/dev.stamp machine
-	DATABASE_URL= $(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "stack or browser"
+	DATABASE_URL= $(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder -m "stack or browser"
 
 chaos: .venv/dev.stamp machine ## a thousand submissions while everything is killed at random; about ten minutes
 	DATABASE_URL= $(BIN)/pytest -q -s -m chaos tests/journeys

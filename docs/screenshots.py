@@ -49,14 +49,14 @@ def work(engineer: Person, approver: Person) -> dict[str, str]:
 
     def has_restarted() -> bool:
         engineer.open(jobs["penguins-long-run"])  # whoever looks has the log read
-        events = engineer.story(jobs["penguins-long-run"])["events"]
+        events = engineer.timeline(jobs["penguins-long-run"])["events"]
         back = [event["to_state"] for event in events if event["kind"] == "state"]
         return back.count("running") >= 2 and any(event["kind"] == "restarted" for event in events)
 
     waiting.until(has_restarted, seconds=180, every=1, what="a Spot job has lost its machine and runs again")
     ended = [jobs[name] for name in ("penguins-baseline", "penguins-wide", "penguins-typo")]
     done = ("succeeded", "failed")
-    waiting.until(lambda: all(engineer.story(job)["state"] in done for job in ended), seconds=180, every=1)
+    waiting.until(lambda: all(engineer.timeline(job)["state"] in done for job in ended), seconds=180, every=1)
     return jobs
 
 

@@ -1,5 +1,8 @@
 """Who may do what: roles of a team's members, and the table that turns a role into rights."""
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Q
 from django.http import HttpRequest
@@ -24,6 +27,9 @@ An engineer may "decide" in the place of an approver who is away; `jobs.requests
 """
 
 
+Kept = TypeVar("Kept")
+
+
 class Request(HttpRequest):
     """A request of somebody who is signed in, as every view behind LoginRequiredMiddleware gets it."""
 
@@ -37,33 +43,29 @@ def roles_from(verb: str) -> list[str]:
     return [role for role, rank in RANK.items() if rank >= least]
 
 
-def memberships_of(user: User) -> list[Membership]:
-    """Return the person's memberships with their teams, by team; one query for a whole request.
+def _kept(user: User, name: str, load: Callable[[], Kept]) -> Kept:
+    """Return what `load` returned when it was first asked for: one query for a whole request.
 
-    They are kept with the instance of the user, of which each request has its own.
+    It is kept with the instance of the user, of which each request has its own.
     """
-    found: list[Membership] | None = getattr(user, "all_memberships", None)
-    if found is None:
-        found = list(Membership.objects.filter(user=user.pk).select_related("team").order_by("team__name"))
-        setattr(user, "all_memberships", found)  # noqa: B010  # the class of the user is Django's
+    if not hasattr(user, name):
+        setattr(user, name, load())
+    found: Kept = getattr(user, name)
     return found
+
+
+def memberships_of(user: User) -> list[Membership]:
+    """Return the person's memberships with their teams, by team; one query for a whole request."""
+    rows = Membership.objects.select_related("team").order_by("team__name")
+    return _kept(user, "all_memberships", lambda: list(rows.filter(user=user.pk)))
 
 
 def teams_where(user: User, verb: str) -> list[Team]:
     """Return the teams in which `user` may do `verb`, by name; a superuser may everywhere."""
     if user.is_superuser:
-        return _all_teams(user)
+        return list(_kept(user, "all_teams", lambda: list(Team.objects.order_by("name"))))
     roles = roles_from(verb)
     return [membership.team for membership in memberships_of(user) if membership.role in roles]
-
-
-def _all_teams(user: User) -> list[Team]:
-    """Return every team for a superuser; one query for a whole request, kept as `memberships_of` keeps them."""
-    found: list[Team] | None = getattr(user, "all_teams", None)
-    if found is None:
-        found = list(Team.objects.order_by("name"))
-        setattr(user, "all_teams", found)  # noqa: B010  # the class of the user is Django's
-    return list(found)
 
 
 def teams_of(user: User) -> list[Team]:
@@ -74,12 +76,9 @@ def teams_of(user: User) -> list[Team]:
 def teams_by_project(user: User, verb: str = "see") -> dict[str, list[Team]]:
     """Return {project: the teams in which `user` may do `verb` that may use it}, those first whose default one it is.
 
-    One query for a whole request, kept as `memberships_of` keeps them.
+    One query for a whole request.
     """
-    projects: dict[int, list[str]] | None = getattr(user, "all_projects", None)
-    if projects is None:
-        projects = projects_of(teams_of(user))
-        setattr(user, "all_projects", projects)  # noqa: B010  # the class of the user is Django's
+    projects = _kept(user, "all_projects", lambda: projects_of(teams_of(user)))
     teams = teams_where(user, verb)
     named = {project for team in teams for project in projects[team.pk]}
     return {

@@ -1,10 +1,10 @@
 """The compose page: a form becomes a spec, is assessed while it is typed, and is requested."""
 
 from collections.abc import Sequence
+from typing import Any
 from urllib.parse import quote
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
@@ -13,13 +13,14 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from dashboard.access import Request, jobs_of, teams_where
+from dashboard.access import Request, jobs_of
 from dashboard.access.loaders import MAX_KEY_LENGTH, typed_draft_for
 from dashboard.forms.compose.form import Compose
 from dashboard.forms.compose.rows import change_rows
 from dashboard.forms.compose.text import fill_from_text, is_edited
 from dashboard.pages.parts.assessed_form import AssessedForm, assess_form
 from dashboard.pages.parts.beginning import beginning
+from dashboard.pages.parts.team_choice import requesting_teams, team_choices
 from jobs import requests, tasks
 from jobs.clock import database_now
 from jobs.errors import NotAllowed, NotPermitted
@@ -33,19 +34,17 @@ from jobs.states import JobState
 EDITED_ELSEWHERE = _("This form was edited or submitted in another window: what is typed here is not saved.")
 NOT_KEPT = ("csrfmiddlewaretoken", "do", "shown", "draft_version")
 """What is posted and belongs to the page rather than to the draft."""
-NO_TEAM = _("You may request jobs in none of your teams; a lead or an administrator can make you an engineer.")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def compose(request: Request) -> HttpResponse:
     """Show the form; on POST request the job, add or remove a row, or show everything again with its findings."""
-    teams = _teams(request)
+    teams = requesting_teams(request)
     if request.method != "POST":
         if form_key := request.GET.get("form"):
             return _resume(request, teams, form_key)
         start = beginning(request, teams)
-        form = Compose(teams=_choices(teams), initial=start.initial, is_new=start.is_empty)
-        assessed = assess_form(form, teams, by=request.user, now=timezone.now())
+        assessed = _assess(request, teams, initial=start.initial, is_new=start.is_empty)
         assessed.form.whole += start.conflicts
         unfinished = typed.list_forms(request.user) if start.is_empty else []
         shown = {"start_words": start.words, "unfinished": unfinished, "now": timezone.now()}
@@ -56,11 +55,10 @@ def compose(request: Request) -> HttpResponse:
     if do == "save":
         return _save_and_resume(request, teams)
     data, focus = change_rows(request.POST, do)
-    form = Compose(teams=_choices(teams), data=data, is_final=do == "submit", was_posted=True)
-    assessed = assess_form(form, teams, by=request.user, now=timezone.now())
+    assessed = _assess(request, teams, data=data, is_final=do == "submit", was_posted=True)
     if do == "submit" and assessed.may_be_requested:
-        return _request(request, form, assessed)
-    form.focus(focus)
+        return _request(request, assessed)
+    assessed.form.focus(focus)
     return render(request, "compose.html", assessed.context, status=422 if do == "submit" else 200)
 
 
@@ -70,7 +68,7 @@ def _read_text(request: Request, teams: list[Team], *, is_final: bool) -> HttpRe
     Whoever submits a text that the form did not follow yet is shown what the form makes of it first, unless it says the
     same as the form.
     """
-    before = assess_form(Compose(teams=_choices(teams), data=request.POST), teams, by=request.user, now=timezone.now())
+    before = _assess(request, teams, data=request.POST)
     filled = fill_from_text(
         request.POST,
         before.submission,
@@ -78,11 +76,11 @@ def _read_text(request: Request, teams: list[Team], *, is_final: bool) -> HttpRe
         has_projects=before.form.job.has_projects,
         expected=before.form.expected,
     )
-    form = Compose(teams=_choices(teams), data=filled.data or request.POST, is_final=is_final, was_posted=True)
+    form = Compose(teams=team_choices(teams), data=filled.data or request.POST, is_final=is_final, was_posted=True)
     form.is_from_text, form.text_findings = filled.data is not None, filled.findings
     assessed = assess_form(form, teams, by=request.user, now=timezone.now())
     if is_final and assessed.submission == before.submission and before.may_be_requested:
-        return _request(request, before.form, before)
+        return _request(request, before)
     if is_final:
         form.whole.append(_of_text(is_read=filled.data is not None))
     return render(request, "compose.html", assessed.context, status=422 if is_final else 200)
@@ -97,7 +95,8 @@ def _of_text(*, is_read: bool) -> Finding:
     return Finding("text_unread", Severity.ERROR, "", str(words), str(remedy))
 
 
-def _request(request: Request, form: Compose, assessed: AssessedForm) -> HttpResponse:
+def _request(request: Request, assessed: AssessedForm) -> HttpResponse:
+    form = assessed.form
     assert assessed.submission is not None
     assert form.expected is not None
     key = form.job.cleaned_data["request_key"]
@@ -142,7 +141,7 @@ def _resume(request: Request, teams: list[Team], form_key: str) -> HttpResponse:
         return redirect("job", job.pk)
     draft = typed_draft_for(request, form_key)
     data = (draft.fields or {}) | {"draft_version": str(draft.version)}
-    assessed = assess_form(Compose(teams=_choices(teams), data=data), teams, by=request.user, now=timezone.now())
+    assessed = _assess(request, teams, data=data)
     return render(request, "compose.html", assessed.context | {"draft": draft})
 
 
@@ -151,16 +150,14 @@ def _save_and_resume(request: Request, teams: list[Team]) -> HttpResponse:
     draft, problem = _save(request, teams)
     if draft is not None:
         return redirect(f"{reverse('compose')}?form={quote(draft.form_key)}")
-    assessed = assess_form(
-        Compose(teams=_choices(teams), data=request.POST), teams, by=request.user, now=timezone.now()
-    )
+    assessed = _assess(request, teams, data=request.POST)
     return render(request, "compose.html", assessed.context | {"draft_problem": problem}, status=409)
 
 
 @require_POST
 def save_draft(request: Request) -> HttpResponse:
     """Keep what is typed so far, or discard a draft; the browser's address leads to the draft from then on."""
-    teams = _teams(request)
+    teams = requesting_teams(request)
     if discarded := request.POST.get("discard"):
         typed.delete_form(discarded[:MAX_KEY_LENGTH], by=request.user)
         messages.success(request, _("The draft was discarded."))
@@ -175,7 +172,7 @@ def save_draft(request: Request) -> HttpResponse:
 
 def _save(request: Request, teams: list[Team]) -> tuple[Draft | None, str]:
     """Keep what was posted; return the draft, or None and why it was not kept."""
-    form = Compose(teams=_choices(teams), data=request.POST)
+    form = Compose(teams=team_choices(teams), data=request.POST)
     team = next((each for each in teams if str(each.pk) == request.POST.get("team")), teams[0])
     key = request.POST.get("request_key", "")
     fields = {name: value for name, value in request.POST.items() if name not in NOT_KEPT and isinstance(value, str)}
@@ -198,25 +195,17 @@ def _save(request: Request, teams: list[Team]) -> tuple[Draft | None, str]:
 @require_POST
 def check(request: Request) -> HttpResponse:
     """Judge what is typed so far and return only the parts that tell; saves nothing."""
-    teams = _teams(request)
-    assessed = assess_form(
-        Compose(teams=_choices(teams), data=request.POST), teams, by=request.user, now=timezone.now()
-    )
+    teams = requesting_teams(request)
+    assessed = _assess(request, teams, data=request.POST)
     return HttpResponse(
         render_to_string("compose/updates.html", assessed.context)
     )  # nothing in it is about the request
 
 
-def _teams(request: Request) -> list[Team]:
-    """Return the teams that the person may request jobs in, or refuse the page."""
-    teams = teams_where(request.user, "request")
-    if not teams:
-        raise PermissionDenied(NO_TEAM)
-    return teams
-
-
-def _choices(teams: list[Team]) -> list[tuple[str, str]]:
-    return [(str(team.pk), team.name) for team in teams]
+def _assess(request: Request, teams: list[Team], **options: Any) -> AssessedForm:
+    """Return the form that `options` of `Compose` describe, assessed for the person."""
+    form = Compose(teams=team_choices(teams), **options)
+    return assess_form(form, teams, by=request.user, now=timezone.now())
 
 
 def _origin(request: Request, form: Compose) -> Job | None:

@@ -6,18 +6,19 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
 
-from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.core.exceptions import RequestDataTooBig
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods
 
-from dashboard.access import Request, teams_where
+from dashboard.access import Request
 from dashboard.drawing.source import Line, listing
 from dashboard.forms.compose.job_form import FORMAT_WORDS
 from dashboard.forms.import_form import TOO_LARGE, ImportForm
 from dashboard.forms.uploads import Files, FirstBytes, Given, as_lines, joined, read_all
+from dashboard.pages.parts.team_choice import requesting_teams, team_choices
 from jobs import importer, requests, strategies
 from jobs.allowed_resources import PROJECT_NOT_ALLOWED, check_project
 from jobs.assessment import Assessment, assess
@@ -29,7 +30,6 @@ from jobs.requests import drafts
 from jobs.requests.allowed import allowed_of
 from jobs.spec import Finding, Severity, Submission
 
-NO_TEAM = _("You may request jobs in none of your teams, so there is none to import for.")
 UNFILLED = _("The form would show its own values for these placeholders; fill them in in the text first: %(names)s.")
 MAX_NAMED = 5
 UNNAMED = _("without a name")
@@ -62,17 +62,17 @@ def import_job(request: Request) -> HttpResponse:
     try:
         return _import(request)
     except RequestDataTooBig:
-        form = ImportForm(teams=_choices(_teams(request)))
+        form = ImportForm(teams=team_choices(requesting_teams(request)))
         return render(request, "import.html", {"form": form, "problem": TOO_LARGE}, status=413)
 
 
 @csrf_protect
 def _import(request: Request) -> HttpResponse:
-    teams = _teams(request)
+    teams = requesting_teams(request)
     context: dict[str, Any]
     if request.method != "POST":
-        return render(request, "import.html", {"form": ImportForm(teams=_choices(teams))})
-    form = ImportForm(request.POST, request.FILES, teams=_choices(teams))
+        return render(request, "import.html", {"form": ImportForm(teams=team_choices(teams))})
+    form = ImportForm(request.POST, request.FILES, teams=team_choices(teams))
     form.is_valid()
     if problem := next((str(form.errors[name][0]) for name in ("file", "text") if name in form.errors), ""):
         context = {"form": _again(form, teams, ""), "problem": problem}
@@ -88,21 +88,10 @@ def _import(request: Request) -> HttpResponse:
     return render(request, "import.html", context, status=200 if found.submission is not None else 422)
 
 
-def _teams(request: Request) -> list[Team]:
-    teams = teams_where(request.user, "request")
-    if not teams:
-        raise PermissionDenied(NO_TEAM)
-    return teams
-
-
-def _choices(teams: list[Team]) -> list[tuple[str, str]]:
-    return [(str(team.pk), team.name) for team in teams]
-
-
 def _again(form: ImportForm, teams: list[Team], text: str) -> ImportForm:
     """Return the form with `text` in place of what was pasted or uploaded, for another reading."""
     said = {name: form.data.get(name, "") for name in ("run_time", "team")}
-    again = ImportForm({**said, "text": text}, teams=_choices(teams))
+    again = ImportForm({**said, "text": text}, teams=team_choices(teams))
     again.is_valid()
     return again
 

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_POST, require_safe
 from dashboard.access import Request, teams_of
 from dashboard.access.loaders import parse_key
 from dashboard.forms.account_forms import RuleForm
+from dashboard.pages.parts.team_choice import team_choices
 from dashboard.queries.people import find_person, list_people, list_rules
 from jobs.people import accounts
 from jobs.people.members import NotChanged
@@ -64,7 +65,7 @@ def change_rules(request: Request) -> HttpResponse:
         accounts.remove_rule(parse_key(key), by=request.user)
         messages.success(request, _("The rule was removed. Who joined by it stays a member."))
         return redirect("people")
-    form = RuleForm(request.POST, teams=_team_choices(request))
+    form = RuleForm(request.POST, teams=team_choices(teams_of(request.user)))
     if form.is_valid():
         values = form.cleaned_data
         team = next(each for each in teams_of(request.user) if str(each.pk) == values["team"])
@@ -83,10 +84,6 @@ def _check_admin(request: Request) -> None:
         raise PermissionDenied(_("The people of the site are for its admins."))
 
 
-def _team_choices(request: Request) -> list[tuple[str, str]]:
-    return [(str(team.pk), team.name) for team in teams_of(request.user)]
-
-
 def _password_link(request: Request, user: User) -> str:
     key, token = urlsafe_base64_encode(force_bytes(user.pk)), default_token_generator.make_token(user)
     return request.build_absolute_uri(reverse("password_reset_confirm", args=[key, token]))
@@ -95,6 +92,6 @@ def _password_link(request: Request, user: User) -> str:
 def _page(request: Request, more: dict[str, Any] | None = None, *, status: int = 200) -> HttpResponse:
     search = request.GET.get("q", "")[:100].strip()
     found, older = list_people(search, after=request.GET.get("after", "")[:150])
-    form = RuleForm(teams=_team_choices(request))
+    form = RuleForm(teams=team_choices(teams_of(request.user)))
     context = {"people": found, "next": older, "search": search, "rules": list_rules(), "form": form}
     return render(request, "people.html", context | (more or {}), status=status)

@@ -157,10 +157,10 @@ Submit = Callable[..., Job]
 
 @pytest.fixture
 def submit(request_job: RequestJob, cloud: Cloud) -> Submit:
-    """`submit("preempted")` is a job that Vertex AI has just accepted and that will live that story."""
+    """`submit("preempted")` is a job that Vertex AI has just accepted and that will follow that script."""
 
-    def start(story: str, **changes: Any) -> Job:
-        cloud.script(story)
+    def start(script: str, **changes: Any) -> Job:
+        cloud.script(script)
         job = request_job(**changes)
         steps.advance(job.pk, clock=cloud.clock)
         job.refresh_from_db()
@@ -183,15 +183,20 @@ def look(cloud: Cloud) -> None:
         observation.read_feed(feed_id, now=cloud.now)
 
 
-def watch(cloud: Cloud, job: Job, *, minutes: float, every: float = 45) -> None:
-    """Look again and again for so many minutes, or until the job has ended.
+def pass_time(cloud: Cloud, until: datetime, every: float = 45) -> None:
+    """Move the clock to the next look, `every` seconds later.
 
-    Where nothing happens at Vertex AI for longer than `every` seconds, some looks are left out, but no more than
+    Where nothing happens at Vertex AI for longer, some looks before `until` are left out, but no more than
     MAX_LEFT_OUT in a row: time alone has to change nothing, and what is due after a time is done.
     """
+    quiet = min(cloud.quiet_seconds() // every, (until - cloud.now).total_seconds() // every, MAX_LEFT_OUT)
+    cloud.forward(seconds=(max(quiet, 0) + 1) * every)
+
+
+def watch(cloud: Cloud, job: Job, *, minutes: float, every: float = 45) -> None:
+    """Look again and again for so many minutes, or until the job has ended; see `pass_time`."""
     until = cloud.now + timedelta(minutes=minutes)
     while cloud.now < until and not job.is_finished:
-        quiet = min(cloud.quiet_seconds() // every, (until - cloud.now).total_seconds() // every, MAX_LEFT_OUT)
-        cloud.forward(seconds=(max(quiet, 0) + 1) * every)
+        pass_time(cloud, until, every)
         look(cloud)
         job.refresh_from_db()

@@ -53,7 +53,9 @@ class TestHealthy:
     def test_nothing_is_found_in_any_life(
         self, request_job: RequestJob, submit: Submit, cloud: Cloud, approver: User, owner: User
     ) -> None:
-        jobs = [submit(story) for story in ("happy", "preempted", "fails", "strange", "oom", "late-error", "stockout")]
+        jobs = [
+            submit(script) for script in ("happy", "preempted", "fails", "strange", "oom", "late-error", "stockout")
+        ]
         asked = [request_job(hours=10) for _ in range(4)]
         requests.approve(asked[0], by=approver, comment="", now=cloud.now)
         requests.reject(asked[1], by=approver, comment="no", now=cloud.now)

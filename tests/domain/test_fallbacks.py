@@ -17,7 +17,7 @@ from jobs.requests import fallbacks
 from jobs.requests.attempts import spent_on
 from jobs.upkeep import watch_fallbacks
 from jobs.upkeep.audit import audit
-from tests.domain.conftest import Cloud, RequestJob, look
+from tests.domain.conftest import Cloud, RequestJob, look, pass_time
 from tests.support import samples
 
 Begin = Callable[..., Job]
@@ -26,10 +26,10 @@ TO_STANDARD = Plan((Step("standard"),))
 
 @pytest.fixture
 def begin(request_job: RequestJob, cloud: Cloud, team: Team, owner: User) -> Begin:
-    """`begin("stockout", plan)` is the first attempt of the owner's request, which lives that story."""
+    """`begin("stockout", plan)` is the first attempt of the owner's request, which follows that script."""
 
-    def start(story: str, plan: Plan = TO_STANDARD, **changes: Any) -> Job:
-        cloud.script(story)
+    def start(script: str, plan: Plan = TO_STANDARD, **changes: Any) -> Job:
+        cloud.script(script)
         submission = samples.submission(**samples.limited(0.1, changes, least=4))
         Policy.objects.filter(team=team).update(ask_over_usd=1000)
         asked = requests.Asked(Team.objects.get(pk=team.pk), owner, timedelta(minutes=6), cloud.now, plan=plan)
@@ -58,7 +58,7 @@ def sweep_while(cloud: Cloud, is_open: Callable[[], bool]) -> None:
     while is_open():
         assert cloud.now < until, list(Job.objects.values_list("state", "last_error", "due_at", "restarts"))
         sweep(cloud)
-        cloud.forward(seconds=45)
+        pass_time(cloud, until)
 
 
 def go_on(cloud: Cloud, *, minutes: float = 90, every: float = 45) -> list[FallbackAttempt]:
@@ -66,7 +66,7 @@ def go_on(cloud: Cloud, *, minutes: float = 90, every: float = 45) -> list[Fallb
     until = cloud.now + timedelta(minutes=minutes)
     while cloud.now < until and Fallback.objects.filter(ended_at=None).exists():
         sweep(cloud)
-        cloud.forward(seconds=every)
+        pass_time(cloud, until, every)
     assert list(audit(cloud.now)) == []
     return list(FallbackAttempt.objects.select_related("job", "fallback").order_by("number"))
 
@@ -112,9 +112,9 @@ class TestAttempts:
         assert attempts[0].fallback.outcome == "exhausted"
         assert "All 3 attempts were made" in attempts[2].job.events.get(once_key="fallback:ended").message
 
-    @pytest.mark.parametrize("story", ["fails", "oom", "image", "late-error"])
-    def test_the_programs_own_failure_is_followed_by_nothing(self, story: str, begin: Begin, cloud: Cloud) -> None:
-        begin(story)
+    @pytest.mark.parametrize("script", ["fails", "oom", "image", "late-error"])
+    def test_the_programs_own_failure_is_followed_by_nothing(self, script: str, begin: Begin, cloud: Cloud) -> None:
+        begin(script)
 
         (only,) = go_on(cloud)
 
@@ -132,11 +132,7 @@ class TestAttempts:
 class TestWaits:
     def test_an_attempt_that_waits_too_long_is_cancelled_first(self, begin: Begin, cloud: Cloud) -> None:
         first = begin("slow-queue", Plan((Step("standard"),), wait_hours=1))
-        for _ in range(100):
-            sweep(cloud)
-            cloud.forward(seconds=45)
-            if Job.objects.get(pk=first.pk).cancel_requested_at:
-                break
+        sweep_while(cloud, lambda: Job.objects.get(pk=first.pk).cancel_requested_at is None)
         assert FallbackAttempt.objects.count() == 1, "the next follows the recorded end, not the request"
         cloud.script("happy")
 

@@ -43,9 +43,9 @@ def price(strategy: str, usd: str, admin: User, now: datetime) -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("story", ["happy", "preempted", "fails", "always-preempted"])
-def test_is_that_of_the_runs_that_vertex_ai_had(submit: Submit, cloud: Cloud, story: str) -> None:
-    job = submit(story)
+@pytest.mark.parametrize("script", ["happy", "preempted", "fails", "always-preempted"])
+def test_is_that_of_the_runs_that_vertex_ai_had(submit: Submit, cloud: Cloud, script: str) -> None:
+    job = submit(script)
 
     watch(cloud, job, minutes=400, every=15)
 

@@ -94,15 +94,15 @@ class TestCauses:
         assert last.detail["exit_code"] == 139
         assert last.message.endswith("the last of three retries: the job does not survive another such failure.")
 
-    @pytest.mark.parametrize(("story", "name", "limit"), [("stockout", "capacity", 3), ("internal", "internal", 2)])
+    @pytest.mark.parametrize(("script", "name", "limit"), [("stockout", "capacity", 3), ("internal", "internal", 2)])
     def test_the_ledger_agrees_with_the_error(
-        self, submit: Submit, cloud: Cloud, story: str, name: str, limit: int
+        self, submit: Submit, cloud: Cloud, script: str, name: str, limit: int
     ) -> None:
-        job = submit(story, strategy="STANDARD")
+        job = submit(script, strategy="STANDARD")
         watch(cloud, job, minutes=240)
         settle(cloud, job)
 
-        assert restart_reasons(job) == {story: limit}
+        assert restart_reasons(job) == {script: limit}
         assert all(event.detail["is_certain"] for event in job.events.filter(kind="restarted"))
         assert [counts for budget, counts in used(job).items() if budget.startswith(name)] == [(limit, limit)]
 

@@ -96,11 +96,12 @@ class TestWithoutJavaScript:
         expect(engineer.page.get_by_role("row").filter(has_text=name)).to_contain_text("rejected")
 
 
-@pytest.mark.parametrize("path", PAGES)
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_pages_fit_a_phone(window: OpenWindow, path: str, scheme: str) -> None:
-    phone = window(viewport={"width": 390, "height": 800}, color_scheme=scheme).sign_in("engineer")
+def test_pages_fit_a_phone(window: OpenWindow) -> None:
+    phone = window(viewport={"width": 390, "height": 800}).sign_in("engineer")
+    too_wide = {}
 
-    phone.page.goto(path)
+    for path in PAGES:
+        phone.page.goto(path)
+        too_wide[path] = phone.overflow()
 
-    assert phone.overflow() <= 0
+    assert {path: pixels for path, pixels in too_wide.items() if pixels > 0} == {}

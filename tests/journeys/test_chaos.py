@@ -24,7 +24,7 @@ thousand jobs more are missing the faster the machine is: the same kills then fa
 
 @pytest.mark.stack
 def test_a_short_storm(tmp_path: Path) -> None:
-    plan = Plan(jobs=30, seed=7, by=20, stories=FEW, kills=14, pause=(0.5, 1.5), seconds=400)
+    plan = Plan(jobs=30, seed=7, by=20, scripts=FEW, kills=14, pause=(0.5, 1.5), seconds=400)
     storm(plan, tmp_path, share=RECORDED_OF_FEW)
 
 
@@ -37,7 +37,7 @@ def test_a_thousand_jobs(tmp_path: Path, seed: int, skew: float, stalls: int) ->
         jobs=1_060,  # some are cancelled before they are sent
         seed=seed,
         by=20,
-        stories=ALL,
+        scripts=ALL,
         kills=60,
         pause=(1, 5),
         seconds=2_000,

@@ -21,16 +21,16 @@ GONE_SECONDS = 15
 @pytest.mark.parametrize("part", ["worker", "sender", "redis", "emulator", "web", "beat"])
 def test_a_part_killed_in_the_middle_changes_nothing(part: str, stack: Stack, person: Callable[[str], Person]) -> None:
     engineer, job = run_example(person, **SLOW)
-    waiting.until(lambda: engineer.story(job)["state"] == "running", seconds=RUN_SECONDS, what="the job runs")
+    waiting.until(lambda: engineer.timeline(job)["state"] == "running", seconds=RUN_SECONDS, what="the job runs")
 
     stack.replace(part)
     if part == "web":
         waiting.until(lambda: answers(engineer), seconds=20, what="the site answers")
 
-    story = finished(engineer, job)
-    assert story["state"] == "succeeded", story
-    assert states(story).count("succeeded") == 1
-    assert states(story).count("submitting") == 1
+    timeline = finished(engineer, job)
+    assert timeline["state"] == "succeeded", timeline
+    assert states(timeline).count("succeeded") == 1
+    assert states(timeline).count("submitting") == 1
     assert any(f"{part} died" in line for line in stack.log)
 
 
@@ -50,15 +50,15 @@ def test_kill_9_leaves_no_process_and_loses_no_job(tmp_path: Path, with_make: bo
         engineer, approver = (Person(stack.address).sign_in(name) for name in ("engineer", "approver"))
         job = engineer.request_example(**SLOW)
         approver.decide(job)
-        waiting.until(lambda: engineer.story(job)["state"] == "running", seconds=RUN_SECONDS, what="the job runs")
+        waiting.until(lambda: engineer.timeline(job)["state"] == "running", seconds=RUN_SECONDS, what="the job runs")
 
         before = stack.kill()
         stack.start()  # at once, while parts of the first run may still be ending
         waiting.until_gone(before, seconds=GONE_SECONDS)
 
-        story = finished(engineer, job)
-        assert story["state"] == "succeeded", story
-        assert states(story).count("succeeded") == 1
+        timeline = finished(engineer, job)
+        assert timeline["state"] == "succeeded", timeline
+        assert states(timeline).count("succeeded") == 1
         assert (stack.stop() == 0) is not with_make  # make calls it an error to be told to stop
         for each in (engineer, approver):
             each.close()
@@ -74,7 +74,7 @@ def test_kill_9_of_a_site_at_work_leaves_no_process(tmp_path: Path, with_make: b
         people = [Person(stack.address).sign_in(name) for name in ("engineer", "approver")]
         job = people[0].request_example(**SLOW)
         people[1].decide(job)
-        waiting.until(lambda: people[0].story(job)["state"] == "running", seconds=RUN_SECONDS, what="the job runs")
+        waiting.until(lambda: people[0].timeline(job)["state"] == "running", seconds=RUN_SECONDS, what="the job runs")
         waiting.until(lambda: stack.running("train.py"), seconds=10, what="its process runs")
 
         family = stack.kill()

@@ -22,16 +22,16 @@ class TestTheExample:
     def test_is_requested_approved_trained_and_counted(self, person: Callable[[str], Person]) -> None:
         engineer, job = run_example(person, **QUICK)
 
-        story = finished(engineer, job)
+        timeline = finished(engineer, job)
 
-        seen = states(story)
-        assert story["state"] == "succeeded", story
+        seen = states(timeline)
+        assert timeline["state"] == "succeeded", timeline
         assert seen[:3] == ["awaiting_approval", "approved", "submitting"]
         assert seen[-1] == "succeeded"
         assert "running" in seen
-        moments = [event["occurred_at"] for event in story["events"]]
+        moments = [event["occurred_at"] for event in timeline["events"]]
         assert moments == sorted(moments)
-        actors = {event["to_state"]: event["actor"] for event in story["events"] if event["kind"] == "state"}
+        actors = {event["to_state"]: event["actor"] for event in timeline["events"] if event["kind"] == "state"}
         assert actors["awaiting_approval"] == "engineer"
         assert actors["approved"] == "approver"
         assert actors["succeeded"] is None
@@ -57,7 +57,7 @@ class TestTheExample:
         job = engineer.request_example(**QUICK)
 
         assert f"{job}decide/" not in engineer.open("/approvals/").text
-        assert engineer.story(job)["state"] == "awaiting_approval"
+        assert engineer.timeline(job)["state"] == "awaiting_approval"
 
 
 def test_tells_both_addresses_of_the_emulator(stack: Stack) -> None:

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from axe_core_python.sync_playwright import Axe
 from django.contrib.auth.models import User
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 from pytest_django.live_server_helper import LiveServer
 
 from jobs import transitions
@@ -17,13 +16,13 @@ from jobs.upkeep import count_ended
 from tests.conftest import PASSWORD
 from tests.pages.conftest import MakeJob
 from tests.support import browser
+from tests.support.accessibility import WIDTHS, faults, faulty
 from tests.support.browser import Window
 from tests.support.clock import Clock
 
 pytestmark = pytest.mark.browser
 
 OpenWindow = Callable[..., Window]
-SIZES = {"desk": 1280, "phone": 390}
 
 
 @pytest.fixture(scope="module")
@@ -88,37 +87,19 @@ def addresses(make_job: MakeJob, approver: User, clock: Clock) -> list[str]:
     ]  # fmt: skip
 
 
-def violations(page: Page) -> list[str]:
-    """Return what axe finds wrong, each with the elements."""
-    found = Axe().run(page)["violations"]
-    return [
-        f"{each['id']}: {node['html'][:160]} {[check['message'] for check in node['any'][:1]]}"
-        for each in found
-        for node in each["nodes"][:3]
-    ]
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", SIZES)
-def test_every_page_is_accessible_and_fits(window: OpenWindow, addresses: list[str], size: str, scheme: str) -> None:
-    view = window(viewport={"width": SIZES[size], "height": 800}, color_scheme=scheme)
+def test_every_page_is_accessible_and_fits(window: OpenWindow, addresses: list[str]) -> None:
+    view = window()
     view.expected_statuses = {404}
-    view.page.goto("/accounts/login/")
-    wrong = {"/accounts/login/": violations(view.page)}
+
+    wrong = faulty(view, ["/accounts/login/"])
     view.sign_in("approver")
 
-    for address in addresses:
-        view.page.goto(address)
-        wrong[address] = violations(view.page)
-        if view.overflow() > 0:
-            wrong[address].append(f"is {view.overflow()} pixels too wide")
-
-    assert {address: found for address, found in wrong.items() if found} == {}
+    assert wrong | faulty(view, addresses) == {}
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_a_refused_form_is_accessible_and_fits(window: OpenWindow, owner: User, size: str) -> None:
-    view = window(viewport={"width": SIZES[size], "height": 800}).sign_in("owner")
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_refused_form_is_accessible_and_fits(window: OpenWindow, owner: User, width: int) -> None:
+    view = window(viewport={"width": width, "height": 800}).sign_in("owner")
     view.expected_statuses = {422}
     page = view.page
     page.goto("/jobs/new/?example=1")
@@ -129,8 +110,7 @@ def test_a_refused_form_is_accessible_and_fits(window: OpenWindow, owner: User, 
     page.get_by_role("button", name="Submit").click()
 
     expect(page.locator(".find.error:visible").first).to_be_visible()
-    assert violations(page) == []
-    assert view.overflow() <= 0
+    assert faults(view, [width]) == []
 
 
 class TestCompose:
@@ -188,12 +168,9 @@ class TestCompose:
         expect(page.get_by_label("Accelerator")).to_be_visible()
         expect(page.get_by_label("Accelerator")).to_have_value("")
 
-    @pytest.mark.parametrize("size", SIZES)
-    @pytest.mark.parametrize("scheme", ["light", "dark"])
-    def test_a_study_on_two_pools_is_accessible_and_fits(
-        self, window: OpenWindow, owner: User, size: str, scheme: str
-    ) -> None:
-        view = window(viewport={"width": SIZES[size], "height": 800}, color_scheme=scheme)
+    @pytest.mark.parametrize("width", WIDTHS)
+    def test_a_study_on_two_pools_is_accessible_and_fits(self, window: OpenWindow, owner: User, width: int) -> None:
+        view = window(viewport={"width": width, "height": 800})
         page = view.sign_in("owner").page
         page.goto("/jobs/new/?example=1")
         with page.expect_response("**/check/"):
@@ -202,8 +179,7 @@ class TestCompose:
         page.get_by_role("button", name="Remove worker pool 1").wait_for()
         page.locator("summary", has_text="Advanced").click()
 
-        assert violations(page) == []
-        assert view.overflow() <= 0
+        assert faults(view, [width]) == []
 
     def test_adds_a_pool_without_losing_what_was_typed(self, window: OpenWindow, owner: User) -> None:
         page = window().sign_in("owner").page

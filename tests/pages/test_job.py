@@ -208,14 +208,14 @@ class TestTimeline:
     def test_is_there_as_json(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
         job = make_job("succeeded")
 
-        story = signed_in(owner).get(at(job, "events.json")).json()
+        answer = signed_in(owner).get(at(job, "events.json")).json()
 
-        states = [event["to_state"] for event in story["events"] if event["kind"] == "state"]
+        states = [event["to_state"] for event in answer["events"] if event["kind"] == "state"]
         assert states == ["approved", "submitting", "queued", "pending", "running", "succeeded"]
-        first = next(event for event in story["events"] if event["kind"] == "state")
+        first = next(event for event in answer["events"] if event["kind"] == "state")
         assert first["actor"] == "owner"
         assert first["occurred_at"] == "2026-03-02T09:00:00Z"
-        assert story["state"] == "succeeded"
+        assert answer["state"] == "succeeded"
 
 
 class TestLiveParts:

@@ -81,9 +81,9 @@ def test_json_leads_through_all_of_them_once(long: Job, owner: User, signed_in: 
     client, before, keys = signed_in(owner), "", list[str]()
 
     while before is not None:
-        story = client.get(f"/jobs/{long.pk}/events.json", {"before": before}).json()
-        keys = [event["occurred_at"] + event["message"] for event in story["events"]] + keys
-        before = story["older"]
+        answer = client.get(f"/jobs/{long.pk}/events.json", {"before": before}).json()
+        keys = [event["occurred_at"] + event["message"] for event in answer["events"]] + keys
+        before = answer["older"]
 
     assert len(keys) == len(set(keys)) == long.events.count()
     assert keys == sorted(keys)

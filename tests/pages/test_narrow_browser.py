@@ -1,18 +1,17 @@
 """Every address of the site 320 pixels wide, light and dark: axe finds nothing, and nothing needs sideways scrolling.
 
-The addresses are those of the table in test_every_address.py, so that a new page is looked at without another line. A
-page is loaded once; dark is switched on in it, for which only the rule about colours is asked again.
+The addresses are those of the table in test_every_address.py, so that a new page is looked at without another line.
 """
 
 from typing import Any
 
 import pytest
-from axe_core_python.sync_playwright import Axe
 from django.contrib.auth.models import User
 from django.urls import URLPattern
 
-from tests.pages.test_browser import OpenWindow, addresses, chromium, violations, window
+from tests.pages.test_browser import OpenWindow, addresses, chromium, window
 from tests.pages.test_every_address import ACCESS, NO_ONE, address_of, keys, patterns
+from tests.support.accessibility import faults
 from tests.support.browser import Window
 
 __all__ = ["addresses", "chromium", "keys", "window"]
@@ -28,21 +27,14 @@ NO_PAGES = frozenset(
     }
 )  # fmt: skip
 """Addresses that answer with no whole page: files, parts of pages, and what needs more than the key of a job."""
-OF_COLOURS = {"runOnly": ["color-contrast"]}
 
 
-def faults(view: Window, address: str) -> list[str]:
-    """Return what is wrong with a page in light and in dark."""
-    view.page.emulate_media(color_scheme="light")
+def faults_at(view: Window, address: str) -> list[str]:
+    """Return what is wrong with a page in light and in dark; an answer that is none is wrong."""
     answer = view.page.goto(address)
     if answer is None or "text/html" not in answer.headers.get("content-type", ""):
         return [f"answers {answer and answer.status} {answer and answer.headers.get('content-type')}"]
-    found = violations(view.page)
-    if view.overflow() > 0:
-        found.append(f"is {view.overflow()} pixels too wide")
-    view.page.emulate_media(color_scheme="dark")
-    dark = Axe().run(view.page, options=OF_COLOURS)["violations"]
-    return found + [f"dark: {each['id']}: {node['html'][:160]}" for each in dark for node in each["nodes"][:3]]
+    return faults(view, [WIDTH])
 
 
 def is_page(pattern: URLPattern) -> bool:
@@ -52,13 +44,13 @@ def is_page(pattern: URLPattern) -> bool:
 def test_every_address_is_accessible_and_fits(
     window: OpenWindow, addresses: list[str], keys: dict[str, Any], admin: User
 ) -> None:
-    view = window(viewport={"width": WIDTH, "height": 640})
+    view = window()
     view.expected_statuses = {404, 410}
-    wrong = {"/accounts/login/": faults(view, "/accounts/login/")}
+    wrong = {"/accounts/login/": faults_at(view, "/accounts/login/")}
     view.sign_in("admin")
 
     for address in dict.fromkeys([*addresses, *(address_of(each, keys) for each in patterns() if is_page(each))]):
-        wrong[address] = faults(view, address)
+        wrong[address] = faults_at(view, address)
 
     assert len(wrong) > 50
     assert set(ACCESS) > NO_PAGES

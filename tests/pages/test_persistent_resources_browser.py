@@ -9,8 +9,9 @@ from playwright.sync_api import expect
 from jobs import observation
 from jobs.models import PersistentResource
 from tests.pages.conftest import MakeJob
-from tests.pages.test_browser import SIZES, OpenWindow, chromium, violations, window
+from tests.pages.test_browser import OpenWindow, chromium, window
 from tests.pages.test_persistent_resources import N1
+from tests.support.accessibility import faults, faulty
 from tests.support.clock import Clock
 from tests.support.resources import seen
 
@@ -19,16 +20,11 @@ pytestmark = pytest.mark.browser
 LONG = "a-name-as-long-as-any-persistent-resource-may-have-0123456789-x"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", SIZES)
-def test_the_page_is_accessible_and_fits(
-    window: OpenWindow, make_job: MakeJob, owner: User, clock: Clock, size: str, scheme: str
-) -> None:
-    view = window(viewport={"width": SIZES[size], "height": 800}, color_scheme=scheme).sign_in("owner")
+def test_the_page_is_accessible_and_fits(window: OpenWindow, make_job: MakeJob, owner: User, clock: Clock) -> None:
+    view = window().sign_in("owner")
     observation.watch_resources(clock.now)
     view.page.goto("/persistent-resources/")
-    empty = violations(view.page)
-    assert view.overflow() <= 0
+    empty = faults(view)
     make_job("running", name="resnet" * 20, resource="night-shift")
     make_job("queued", name="bert", resource="night-shift")
     seen(pools=[N1, N1 | {"replicaCount": "900", "autoscalingSpec": {}}], used=1, now=clock.now)
@@ -38,28 +34,17 @@ def test_the_page_is_accessible_and_fits(
 
     view.page.goto("/persistent-resources/")
 
-    assert empty + violations(view.page) == []
-    assert view.overflow() <= 0
+    assert empty + faults(view) == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [320, 390, 1440])
-def test_changes_are_accessible_and_fit(
-    window: OpenWindow, make_job: MakeJob, approver: User, clock: Clock, width: int, scheme: str
-) -> None:
-    view = window(viewport={"width": width, "height": 800}, color_scheme=scheme).sign_in("approver")
+def test_changes_are_accessible_and_fit(window: OpenWindow, make_job: MakeJob, approver: User, clock: Clock) -> None:
+    view = window().sign_in("approver")
     make_job("running", name="resnet" * 20, resource=LONG)
     clock.forward(hours=5)
     row = seen(LONG, now=clock.now)
-    wrong = {}
+    ways = ("", "new/", *(f"{row.pk}/{action}/" for action in ("resize", "reboot", "delete")))
 
-    for address in ("", "new/", *(f"{row.pk}/{action}/" for action in ("resize", "reboot", "delete"))):
-        view.page.goto(f"/persistent-resources/{address}")
-        found = violations(view.page)
-        if found or view.overflow() > 0:
-            wrong[address] = (found, view.overflow())
-
-    assert wrong == {}
+    assert faulty(view, [f"/persistent-resources/{way}" for way in ways], [1440, 390, 320]) == {}
 
 
 def test_the_page_follows_by_itself(window: OpenWindow, owner: User, clock: Clock) -> None:

@@ -8,7 +8,8 @@ from playwright.sync_api import expect
 
 from jobs.models import Job, Trial
 from tests.pages.conftest import MakeJob
-from tests.pages.test_browser import SIZES, OpenWindow, chromium, violations, window
+from tests.pages.test_browser import OpenWindow, chromium, window
+from tests.support.accessibility import faulty
 from tests.support.clock import Clock
 from tests.support.written_log import Log
 
@@ -33,22 +34,14 @@ def study(make_job: MakeJob, clock: Clock) -> Job:
     return job
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", SIZES)
 def test_a_study_and_a_log_of_attempts_are_accessible_and_fit(
-    window: OpenWindow, study: Job, restarted: Log, owner: User, size: str, scheme: str
+    window: OpenWindow, study: Job, restarted: Log, owner: User
 ) -> None:
     Job.objects.filter(pk=restarted.job.pk).update(log_sources={"4711": ""}, log_kept_from=restarted.at(5))
-    view = window(viewport={"width": SIZES[size], "height": 800}, color_scheme=scheme).sign_in("owner")
-    wrong = {}
+    view = window().sign_in("owner")
+    addresses = [f"/studies/{study.pk}/", f"/jobs/{study.pk}/", f"/jobs/{restarted.job.pk}/?attempt=2"]
 
-    for address in (f"/studies/{study.pk}/", f"/jobs/{study.pk}/", f"/jobs/{restarted.job.pk}/?attempt=2"):
-        view.page.goto(address)
-        wrong[address] = violations(view.page)
-        if view.overflow() > 0:
-            wrong[address].append(f"is {view.overflow()} pixels too wide")
-
-    assert {address: found for address, found in wrong.items() if found} == {}
+    assert faulty(view, addresses) == {}
 
 
 def test_new_lines_stand_in_their_place_without_a_reload(window: OpenWindow, log: Log, owner: User) -> None:

@@ -10,7 +10,8 @@ from playwright.sync_api import expect
 
 from jobs import transitions
 from tests.pages.conftest import MakeJob
-from tests.pages.test_browser import OpenWindow, chromium, violations, window
+from tests.pages.test_browser import OpenWindow, chromium, window
+from tests.support.accessibility import violations
 from tests.support.clock import Clock
 
 __all__ = ["chromium", "window"]

@@ -51,7 +51,7 @@ class Chaos(House):
         """Choose addresses, and let people come."""
         super().__post_init__()
         site, plan = f"http://127.0.0.1:{self.web_port}", self.plan
-        self.public = Public(site, jobs=plan.jobs, seed=plan.seed, stories=plan.stories, clock=self.clock)
+        self.public = Public(site, jobs=plan.jobs, seed=plan.seed, scripts=plan.scripts, clock=self.clock)
 
     def prepare(self) -> None:
         """Make the tables and the people, then start everything; notice how long a program takes to begin here."""

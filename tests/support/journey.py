@@ -20,18 +20,18 @@ def run_example(person: Callable[[str], Person], **changes: str) -> tuple[Person
 
 
 def finished(person: Person, job: str) -> dict[str, Any]:
-    """Wait for the end of a job and return its story."""
+    """Wait for the end of a job and return its timeline."""
     ends = ("succeeded", "failed", "cancelled", "rejected", "submit_failed", "expired", "withdrawn")
 
     def ended() -> dict[str, Any] | None:
-        story = person.story(job)
-        return story if story["state"] in ends else None
+        timeline = person.timeline(job)
+        return timeline if timeline["state"] in ends else None
 
-    story = waiting.until(ended, seconds=RUN_SECONDS, every=0.5, what="the job has ended")
-    assert story is not None
-    return story
+    timeline = waiting.until(ended, seconds=RUN_SECONDS, every=0.5, what="the job has ended")
+    assert timeline is not None
+    return timeline
 
 
-def states(story: dict[str, Any]) -> list[str]:
+def states(timeline: dict[str, Any]) -> list[str]:
     """Return the states in which the job was, in the order of its events."""
-    return [event["to_state"] for event in story["events"] if event["kind"] == "state"]
+    return [event["to_state"] for event in timeline["events"] if event["kind"] == "state"]

@@ -1,6 +1,6 @@
 """The parts of a site under test as processes that can be killed with -9 and started again on what they left.
 
-The emulator plays told stories on a clock that a driver pushes on; workers and web read the same hurried clock
+The emulator plays scripts on a clock that a driver pushes on; workers and web read the same hurried clock
 (`tests.support.hurry`). A fifth of all API calls goes wrong, in every way that the emulator knows.
 """
 
@@ -49,7 +49,7 @@ class Plan:
     jobs: int
     seed: int
     by: float
-    stories: tuple[str, ...]
+    scripts: tuple[str, ...]
     kills: int
     pause: tuple[float, float]
     seconds: float

@@ -127,10 +127,10 @@ class Person:
         form = next(form for form in forms(page.text) if form.action == f"{job}decide/")
         self.send(page, form, decision=decision, comment=comment)
 
-    def story(self, job: str) -> dict[str, Any]:
+    def timeline(self, job: str) -> dict[str, Any]:
         """Return the job's events as the site gives them to machines."""
-        story: dict[str, Any] = self.open(f"{job}events.json").json()
-        return story
+        timeline: dict[str, Any] = self.open(f"{job}events.json").json()
+        return timeline
 
     def cost(self, job: str) -> float:
         """Return the dollars that the job's page says it has cost so far."""

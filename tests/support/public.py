@@ -38,31 +38,31 @@ TUNING = {
 
 @dataclass(frozen=True)
 class Fate:
-    """What happens to a job: the emulator's story, and after how many seconds somebody cancels it, if ever."""
+    """What happens to a job: the emulator's script, and after how many seconds somebody cancels it, if ever."""
 
     kind: str
-    story: str
+    script: str
     cancelled_after: float | None
     is_pressed_twice: bool
 
 
-def fate(number: int, seed: int, stories: tuple[str, ...]) -> Fate:
+def fate(number: int, seed: int, scripts: tuple[str, ...]) -> Fate:
     """Return what the dice say about a job."""
     dice = random.Random(f"{seed} {number}")
-    kind, story = dice.choice(KINDS), dice.choice(stories)
+    kind, script = dice.choice(KINDS), dice.choice(scripts)
     cancelled_after = dice.uniform(0, 600) if dice.random() < CANCELLED else None
-    return Fate(kind, story, cancelled_after, dice.random() < PRESSED_TWICE)
+    return Fate(kind, script, cancelled_after, dice.random() < PRESSED_TWICE)
 
 
 class Public(threading.Thread):
     """Several people; `failure` is what went wrong for them, `is_done` that they want nothing more."""
 
     def __init__(
-        self, address: str, *, jobs: int, seed: int, stories: tuple[str, ...], clock: Callable[[], datetime]
+        self, address: str, *, jobs: int, seed: int, scripts: tuple[str, ...], clock: Callable[[], datetime]
     ) -> None:
         super().__init__(name="public", daemon=True)
         self._address, self._clock = address, clock
-        self._fates = [fate(number, seed, stories) for number in range(jobs)]
+        self._fates = [fate(number, seed, scripts) for number in range(jobs)]
         self._requested: list[str] = []
         self._is_over = threading.Event()
         self.failure: BaseException | None = None
@@ -117,7 +117,7 @@ class Public(threading.Thread):
         """Send the form until it is answered with the job's page; return the page's path."""
         one = self._fates[number]
         changes = {"name": f"chaos-{number}", "request_key": f"chaos-{number}", "kind": one.kind, "run_time": "1 min"}
-        changes |= {"labels": f"emulator_script={one.story}", "do": "submit"}
+        changes |= {"labels": f"emulator_script={one.script}", "do": "submit"}
         changes |= TUNING if one.kind == "hyperparameter_tuning_job" else {}
         job = self._post(person, "/jobs/new/", form.values | changes)
         if one.is_pressed_twice:

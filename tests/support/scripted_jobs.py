@@ -1,4 +1,4 @@
-"""Jobs of all strategies and kinds that play drawn stories in the scripted emulator, and the emulator's truth of them.
+"""Jobs of all strategies and kinds that follow drawn scripts in the emulator, and the emulator's truth of them.
 
 Waits, run times and preemptions are drawn from distributions that no estimate knows, and scripted in the emulator; the
 site knows them by its polling only. What each job cost is counted here by none of the product's code.

@@ -106,7 +106,7 @@ class Version:
 
 
 class Emulator:
-    """The emulator of the new version, where jobs play a story on a clock that runs faster than the wall's."""
+    """The emulator of the new version, where jobs follow a script on a clock that runs faster than the wall's."""
 
     def __init__(self, version: Version, state: Path) -> None:
         """Start it."""

@@ -35,10 +35,10 @@ def real(emulator: Running) -> Iterator[VertexClient]:
     emulator.forget_faults()
 
 
-def body(name: str, story: str = "happy", **labels: str) -> dict[str, Any]:
+def body(name: str, script: str = "happy", **labels: str) -> dict[str, Any]:
     return {
         "displayName": name,
-        "labels": {"emulator_script": story, **labels},
+        "labels": {"emulator_script": script, **labels},
         "jobSpec": {
             "workerPoolSpecs": [
                 {
@@ -51,8 +51,8 @@ def body(name: str, story: str = "happy", **labels: str) -> dict[str, Any]:
     }
 
 
-def create(client: VertexClient, name: str, story: str = "happy", **labels: str) -> RemoteJob:
-    return client.create("custom_job", **WHERE, body=body(name, story, **labels))
+def create(client: VertexClient, name: str, script: str = "happy", **labels: str) -> RemoteJob:
+    return client.create("custom_job", **WHERE, body=body(name, script, **labels))
 
 
 class TestLife:
