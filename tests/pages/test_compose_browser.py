@@ -51,6 +51,19 @@ def test_errors_are_listed_first_and_every_look_is_accessible(window: OpenWindow
     assert not is_covered(page)
 
 
+def test_form_and_strategies_stand_beside_each_other_on_a_wide_screen(window: OpenWindow, owner: User) -> None:
+    page = window(viewport={"width": 1440, "height": 900}).sign_in("owner").page
+    page.goto("/jobs/new/?example=penguins")
+
+    name, heading = page.get_by_label("Display name", exact=True), page.locator("#part-strategies")
+    form, strategies = name.bounding_box(), heading.bounding_box()
+
+    assert form is not None
+    assert strategies is not None
+    assert form["x"] + form["width"] <= strategies["x"]
+    assert abs(form["y"] - strategies["y"]) < 100
+
+
 def test_the_bar_covers_no_control_that_has_the_focus(window: OpenWindow, owner: User) -> None:
     page = window(viewport={"width": 390, "height": 700}).sign_in("owner").page
     page.goto("/jobs/new/?example=1")
