@@ -9,6 +9,7 @@ by which `make messages` finds the literals.
 import re
 from collections.abc import Mapping
 from datetime import date
+from typing import Any
 
 _PLACEHOLDER, _WORD = re.compile(r"%\(\w+\)s"), re.compile(r"[^\W\d_]")
 
@@ -41,6 +42,20 @@ def joined(*texts: str, between: str = " ") -> Text:
     """Return texts as one, with `between` between them; empty ones are left out."""
     parts = {f"part{number}": text for number, text in enumerate(filter(None, texts))}
     return translatable(between.join(f"%({name})s" for name in parts), **parts)
+
+
+def as_json(text: str) -> Any:
+    """Return a text as JSON of which `from_json` makes the same text."""
+    if not isinstance(text, Text):
+        return text
+    return {"msgid": text.msgid, "values": {name: as_json(value) for name, value in text.values.items()}}
+
+
+def from_json(kept: Any) -> str:
+    """Return the text that `as_json` was given."""
+    if isinstance(kept, str):
+        return kept
+    return translatable(kept["msgid"], **{name: from_json(value) for name, value in kept["values"].items()})
 
 
 def month_of(day: date) -> Text:

@@ -107,7 +107,7 @@ def _approval(job: Job) -> ApprovalShape | None:
             GroupShape(approvals=each.approvals, role=each.role, approvers=list(each.approvers))
             for each in groups_of(approval)
         ],
-        findings=approval.findings,
+        findings=[{name: each[name] for name in each if name != "words"} for each in approval.findings],
         decision=approval.decision,
         decided_by=approval.decided_by.get_username() if approval.decided_by else None,
         decided_at=approval.decided_at,

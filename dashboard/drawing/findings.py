@@ -12,7 +12,7 @@ from dashboard.drawing.marks import shape
 from jobs.requests.rule_settings import DEFAULT
 from jobs.spec import Finding, Severity
 from jobs.strategies import OFF
-from jobs.texts import is_translatable
+from jobs.texts import from_json, is_translatable
 from jobs.translations import translated
 
 if TYPE_CHECKING:
@@ -71,8 +71,10 @@ def render_shape(finding: Finding) -> SafeString:
 
 
 def _parse(stored: Mapping[str, Any]) -> Finding:
-    remedy, source, read = (stored.get(name) or "" for name in ("remedy", "source", "read"))
-    return Finding("", Severity(stored["severity"]), "", stored["message"], remedy, source, read)
+    words = stored.get("words", stored)  # without them it is from before they were kept
+    message, remedy = from_json(words["message"]), from_json(words.get("remedy") or "")
+    source, read = stored.get("source") or "", stored.get("read") or ""
+    return Finding("", Severity(stored["severity"]), "", message, remedy, source, read)
 
 
 def _source(made: Finding) -> SafeString | str:

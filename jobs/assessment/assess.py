@@ -95,8 +95,8 @@ class Assessment:
 
     @property
     def asks(self) -> list[dict[str, Any]]:
-        """What an approver has to agree to, as JSON."""
-        return [finding.as_dict() for finding in self.approvals]
+        """What an approver has to agree to, as it is kept with the question."""
+        return [finding.as_kept() for finding in self.approvals]
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON, as the event of an assessment keeps it."""

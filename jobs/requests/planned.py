@@ -16,6 +16,8 @@ from jobs.policy_rules import Approvers
 from jobs.requests.context import load_context
 from jobs.requests.covering import is_covered
 from jobs.strategies import strategy_of
+from jobs.texts import as_json, from_json
+from jobs.texts import translatable as _
 
 ONE_APPROVER = Approvers()
 """Asked where a rule of the site asks and policy does not."""
@@ -75,8 +77,15 @@ def question_about(first: Assessment, asks: Sequence[Mapping[str, Any]], further
 
 
 def _about(number: int, assessment: Assessment, finding: Mapping[str, Any]) -> dict[str, Any]:
-    label, region = strategy_of(assessment.submission).label, assessment.submission.region
-    return {**finding, "message": f"Attempt {number}, {label} in {region}: {finding['message']}", "attempt": number}
+    message = _(
+        "Attempt %(number)s, %(strategy)s in %(region)s: %(words)s",
+        number=number,
+        strategy=strategy_of(assessment.submission).label,
+        region=assessment.submission.region,
+        words=from_json(finding["words"]["message"]),
+    )
+    words = finding["words"] | {"message": as_json(message)}
+    return {**finding, "message": str(message), "words": words, "attempt": number}
 
 
 def _policy(deciding: Assessment, asking: Iterable[Assessment]) -> dict[str, Any] | None:

@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
+from jobs.texts import as_json
+
 
 class Severity(StrEnum):
     """What a finding means for the job."""
@@ -38,6 +40,10 @@ class Finding:
     def as_dict(self) -> dict[str, Any]:
         """Return the finding as JSON-able values, every key always present."""
         return {**asdict(self), "severity": str(self.severity)}
+
+    def as_kept(self) -> dict[str, Any]:
+        """Return the finding as `as_dict` does, and `words`: its texts so that they can be translated when shown."""
+        return self.as_dict() | {"words": {"message": as_json(self.message), "remedy": as_json(self.remedy)}}
 
 
 def has_errors(findings: Iterable[Finding]) -> bool:

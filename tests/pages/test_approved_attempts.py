@@ -47,6 +47,14 @@ def test_the_approver_sees_what_each_attempt_may_cost(asked: Job, approver: User
     assert "Attempt 2, Standard in us-central1:" in page
 
 
+def test_the_approver_reads_why_in_the_own_language(asked: Job, approver: User, signed_in: SignIn) -> None:
+    page = text_of(signed_in(approver).get("/approvals/", headers={"accept-language": "es"}))
+
+    assert "Intento 2, Standard en us-central1: Se prevé que cueste" in page
+    assert "It is expected to cost" not in page
+    assert asked.approval.findings[1]["message"].startswith("Attempt 2, Standard in us-central1: It is expected")
+
+
 def test_the_approver_decides_about_all(asked: Job, approver: User, signed_in: SignIn) -> None:
     browser = signed_in(approver)
     assert ONCE in text_of(browser.get(f"/jobs/{asked.pk}/"))

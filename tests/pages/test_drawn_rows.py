@@ -100,13 +100,6 @@ class TestARowIsDrawnAgain:
 
         assert "last seen" in live_part(client)
 
-    def test_on_a_whole_page(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
-        job, client = make_job("running"), signed_in(owner)
-        live_part(client)
-        type(job).objects.filter(pk=job.pk).update(display_name="another name")
-
-        assert "another name" in client.get("/").content.decode()
-
 
 def test_a_second_viewer_costs_only_the_rows_that_are_never_kept(
     make_job: MakeJob, team: Team, teammate: User, signed_in: SignIn, monkeypatch: pytest.MonkeyPatch

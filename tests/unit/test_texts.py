@@ -8,6 +8,8 @@ from decimal import Decimal
 
 import pytest
 from django.utils.translation import override
+from hypothesis import given
+from hypothesis import strategies as st
 
 from jobs.diagnosis import Circumstances, diagnose
 from jobs.errors import NotAllowed
@@ -15,7 +17,7 @@ from jobs.importer import read_text
 from jobs.policy_rules import Approvers, Rule
 from jobs.policy_words import describe
 from jobs.strategies import STRATEGIES, check
-from jobs.texts import Text, is_translatable, joined, month_of, translatable
+from jobs.texts import Text, as_json, from_json, is_translatable, joined, month_of, translatable
 from jobs.translations import translated
 from tests.unit.strategies.cases import submission
 
@@ -46,6 +48,16 @@ def test_a_text_survives_being_copied() -> None:
     for each in (copy.deepcopy(text), pickle.loads(pickle.dumps(text))):
         assert isinstance(each, Text)
         assert (each, each.msgid, each.values) == (text, text.msgid, text.values)
+
+
+@given(st.text(), st.dictionaries(st.sampled_from("abc"), st.text()))
+def test_a_text_is_kept_as_json(plain: str, values: dict[str, str]) -> None:
+    inner = translatable("".join(f"%({name})s" for name in values) or "Out of memory", **values)
+    for text in (plain, inner, translatable("%(words)s.", words=inner)):
+        read = from_json(json.loads(json.dumps(as_json(text))))
+
+        assert (read, type(read)) == (text, type(text))
+        assert as_json(read) == as_json(text)
 
 
 def test_percent_signs_of_values_and_of_texts_without_values_stay() -> None:

@@ -20,7 +20,7 @@ from jobs.spec.fields import parse_duration
 from jobs.states import WAITING_AT_VERTEX, JobState
 from jobs.strategies import STRATEGIES
 from jobs.strategies.rules.scheduling import DEFAULT_TIMEOUT
-from jobs.texts import is_translatable, joined
+from jobs.texts import from_json, is_translatable, joined
 from jobs.translations import translated
 
 ENDED_BADLY = frozenset({JobState.FAILED, JobState.EXPIRED, JobState.SUBMIT_FAILED})
@@ -190,11 +190,12 @@ def _approval_reason(job: Job) -> Why:
         return Why()
     first, others = approval.findings[0], len(approval.findings) - 1
     short = SHORT.get(first.get("code", ""))
-    words = str(short or first.get("message", ""))
+    message = from_json(first["words"]["message"]) if "words" in first else first.get("message", "")
+    words = str(short or translated(message))
     if others:
         more = ngettext("%(reason)s and %(n)s more reason", "%(reason)s and %(n)s more reasons", others)
         words = more % {"reason": words, "n": others}
-    return Why(words, "" if short else "en")
+    return Why(words, "" if short or is_translatable(message) else "en")
 
 
 def may_wait(job: Job) -> timedelta | None:
