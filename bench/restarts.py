@@ -3,8 +3,7 @@
 Run as a script; BENCH_WATCHERS is the number of people with an open board (200), BENCH_SUBMISSIONS how many jobs are
 requested a minute (300), both in twenty teams. PostgreSQL, Redis and the emulator run beside the site. Requests are
 given to the web processes as a load balancer does: a successor gets them once it says that it is ready, and the process
-that it replaces gets no new ones and is asked to stop when its last has been answered. Workers are stopped and started
-one after another.
+that it replaces gets no new ones and is asked to stop after its last. Workers are restarted one after another.
 """
 
 import asyncio
@@ -41,6 +40,7 @@ os.environ |= {
     "TRAINBOARD_VERTEX_ENDPOINT": f"http://127.0.0.1:{EMULATOR_PORT}",
     "DATABASE_URL": postgres.url(Path(STATE.name)),
     "DJANGO_SETTINGS_MODULE": "dashboard.settings",
+    "PYTHONDONTWRITEBYTECODE": "",  # the image holds its modules compiled
 } | {f"TRAINBOARD_{each}_PER_MINUTE": "100000" for each in RATES}
 import django  # noqa: E402
 
