@@ -12,6 +12,7 @@ from jobs.cost import CENT, format_usd
 from jobs.diagnosis import Diagnosis, diagnose
 from jobs.messages.parts import Parts
 from jobs.models import Approval, Job, JobEvent, Message, ShownJob
+from jobs.spec.findings import kept_message
 from jobs.state_words import STATE_WORDS
 from jobs.states import JobState
 from jobs.strategies import STRATEGIES
@@ -104,7 +105,7 @@ def _subject(message: Message, job: Job, known: Diagnosis | None) -> str:
 def _why(message: Message, job: Job) -> str:
     if message.kind in ASKS:
         approval = Approval.objects.filter(job=job.pk).first()
-        found = [str(each.get("message", "")) for each in approval.findings] if approval is not None else []
+        found = [translated(kept_message(each)) for each in approval.findings] if approval is not None else []
         if message.kind == Kind.APPROVAL_REMINDER and message.event is not None:
             found = [message.event.message, *found]  # how long it has waited, and for whom
         if found:

@@ -1,11 +1,11 @@
 """What checks return: findings. A finding never raises; the worst severity decides."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from jobs.texts import as_json
+from jobs.texts import as_json, from_json
 
 
 class Severity(StrEnum):
@@ -44,6 +44,11 @@ class Finding:
     def as_kept(self) -> dict[str, Any]:
         """Return the finding as `as_dict` does, and `words`: its texts so that they can be translated when shown."""
         return self.as_dict() | {"words": {"message": as_json(self.message), "remedy": as_json(self.remedy)}}
+
+
+def kept_message(kept: Mapping[str, Any]) -> str:
+    """Return the message of a finding of `as_kept`, or of one that was kept before its texts could be translated."""
+    return from_json(kept["words"]["message"]) if "words" in kept else str(kept.get("message", ""))
 
 
 def has_errors(findings: Iterable[Finding]) -> bool:

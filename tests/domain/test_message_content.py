@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.utils.translation import override
 from pytest_django import Settings
 
 from jobs import messages, requests, transitions
@@ -66,6 +67,15 @@ def test_an_approval_tells_the_amount_why_it_asks_and_where_to_decide(newest: Ma
     assert "sign in" in found.lines[1]
     assert found.links[0][0] == "Review and approve"
     assert "/approvals/?job=" in found.links[0][1]
+
+
+def test_an_approval_tells_why_in_the_language_of_who_reads_it(newest: MakeContent, team: Team) -> None:
+    Policy.objects.filter(team=team).update(ask_over_usd=0)
+
+    with override("es"):
+        found = newest("approval_needed", hours=100, name="big")
+
+    assert found.lines[0].startswith("Se prevé que cueste")
 
 
 def test_a_rejection_tells_the_words_of_the_approver(

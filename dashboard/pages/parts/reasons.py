@@ -17,10 +17,11 @@ from jobs.catalog import machine
 from jobs.diagnosis import Circumstances, Diagnosis, diagnose, diagnose_expiry, diagnose_output
 from jobs.models import Job, JobEvent
 from jobs.spec.fields import parse_duration
+from jobs.spec.findings import kept_message
 from jobs.states import WAITING_AT_VERTEX, JobState
 from jobs.strategies import STRATEGIES
 from jobs.strategies.rules.scheduling import DEFAULT_TIMEOUT
-from jobs.texts import from_json, is_translatable, joined
+from jobs.texts import is_translatable, joined
 from jobs.translations import translated
 
 ENDED_BADLY = frozenset({JobState.FAILED, JobState.EXPIRED, JobState.SUBMIT_FAILED})
@@ -190,7 +191,7 @@ def _approval_reason(job: Job) -> Why:
         return Why()
     first, others = approval.findings[0], len(approval.findings) - 1
     short = SHORT.get(first.get("code", ""))
-    message = from_json(first["words"]["message"]) if "words" in first else first.get("message", "")
+    message = kept_message(first)
     words = str(short or translated(message))
     if others:
         more = ngettext("%(reason)s and %(n)s more reason", "%(reason)s and %(n)s more reasons", others)
