@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from jobs.bounds import is_storable
 from jobs.models import ImageReading, Team
+from jobs.recent import Recent
 from jobs.spec.images import ImageState, ImageStatus, registry_image
 
 FRESH = {
@@ -29,6 +30,8 @@ MAX_ASKED_A_MINUTE = 20
 MAX_KEPT = 200
 """Readings of one team; those that were asked for longest ago make room."""
 KEPT = timedelta(days=30)
+LOOKED_UP_EVERY = 2
+"""Seconds for which a process keeps what it has read, as a form is assessed anew at almost every key."""
 
 
 class Known(NamedTuple):
@@ -46,12 +49,25 @@ def known_images(team: Team, names: Iterable[str], *, now: datetime) -> Known:
     wanted = {name for name in names if is_storable(name) and registry_image(name) is not None}
     if not wanted:
         return Known()
-    rows = {row.name: row for row in ImageReading.objects.filter(team=team, name__in=wanted, acts_as=team.acts_as)}
+    rows = {row.name: row for row in _readings.get((team.pk, team.acts_as, frozenset(wanted)), now)}
     unknown = sorted(name for name in wanted if _is_unknown(rows.get(name), now))
     asked = _ask(team, unknown, rows, now) if unknown else []
     rows |= {row.name: row for row in asked}
     states = {name: state for name, row in rows.items() if (state := _state(row, now)) is not None}
     return Known(states, bool(asked))
+
+
+def forget() -> None:
+    """Read what is known anew; for whoever has written an answer."""
+    _readings.forget_changed()
+
+
+def _load(key: tuple[int, str, frozenset[str]], _: datetime) -> list[ImageReading]:
+    team, acts_as, names = key
+    return list(ImageReading.objects.filter(team=team, acts_as=acts_as, name__in=names))
+
+
+_readings: Recent[tuple[int, str, frozenset[str]], list[ImageReading]] = Recent(_load, seconds=LOOKED_UP_EVERY)
 
 
 def _ask(team: Team, names: Iterable[str], rows: Mapping[str, ImageReading], now: datetime) -> list[ImageReading]:
@@ -71,6 +87,7 @@ def _ask(team: Team, names: Iterable[str], rows: Mapping[str, ImageReading], now
         new, update_conflicts=True, unique_fields=["team", "name"],
         update_fields=["acts_as", "asked_at", "due_at", "read_at", "status", "size_bytes", "last_error"],
     )  # fmt: skip
+    forget()
     if new:
         oldest = kept.order_by("-asked_at", "-pk").values_list("pk", flat=True)[MAX_KEPT:]
         kept.filter(pk__in=list(oldest)).delete()

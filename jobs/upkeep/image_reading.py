@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from jobs import known_images
 from jobs.bounds import bounded
 from jobs.connection import platform_client
 from jobs.models import ImageReading
@@ -52,6 +53,7 @@ def read_image(row: ImageReading, *, now: datetime) -> None:
     ImageReading.objects.filter(pk=row.pk, acts_as=row.acts_as).update(
         due_at=None, read_at=now, status=answer.status, size_bytes=answer.size_bytes, last_error=error
     )
+    known_images.forget()
 
 
 def _next(now: datetime) -> ImageReading | None:

@@ -3,6 +3,7 @@
 from django.contrib.auth.models import User
 from django.test import Client
 
+from jobs import known_images
 from jobs.models import ImageReading, Job, Team
 from jobs.spec.images import ImageStatus
 from tests.pages.conftest import SignIn, fields_of, text_in, text_of
@@ -16,6 +17,7 @@ KNOWN = "pool-0-image-known"
 def answer(clock: Clock, status: str, size: int | None = None, name: str = IMAGE) -> None:
     """Let Artifact Registry have answered what was asked."""
     ImageReading.objects.filter(name=name).update(status=status, size_bytes=size, read_at=clock.now, due_at=None)
+    known_images.forget()
 
 
 def test_tells_the_size_when_it_is_known(engineer: Client, example: dict[str, str], clock: Clock) -> None:
