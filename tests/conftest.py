@@ -1,6 +1,7 @@
 """Fixtures that every test may ask for: people by role, a clock, servers; and sockets closed except to loopback."""
 
 import gc
+import logging
 import os
 import shutil
 import sys
@@ -93,11 +94,12 @@ def django_db_modify_db_settings(django_db_modify_db_settings: None) -> None:
 
 # ---------------------------------------------------------------- time
 @pytest.fixture(autouse=True)
-def _own_umask() -> Iterator[None]:
-    """Give back the umask that a worker started inside a test has set for the whole process."""
-    before = os.umask(0o022)
+def _as_before_a_worker() -> Iterator[None]:
+    """Give back the umask and the level of the log that a worker inside a test has set for the whole process."""
+    umask, level = os.umask(0o022), logging.getLogger().level
     yield
-    os.umask(before)
+    os.umask(umask)
+    logging.getLogger().setLevel(level)
 
 
 @pytest.fixture(autouse=True)
