@@ -45,7 +45,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave out the tests of the domain and of pages that PostgreSQL alone is tried with."""
     if not config.option.both_databases_only:
         return
-    kept, left = [], []
+    kept, left = list[pytest.Item](), list[pytest.Item]()
     for item in items:
         is_of_one = {"domain", "pages"} & set(item.path.parts) and not item.get_closest_marker("both_databases")
         (left if is_of_one else kept).append(item)

@@ -187,7 +187,7 @@ def test_texts_of_findings_are_marked() -> None:
     assert found == []
 
 
-def told_in(tree: ast.AST) -> Iterator[ast.AST]:
+def noted_in(tree: ast.AST) -> Iterator[ast.AST]:
     """Yield what is noted as a finding, raised to be noted, or kept as a message or a remedy."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and called(node) in TELLING:
@@ -200,8 +200,8 @@ def test_texts_that_the_importer_notes_are_marked() -> None:
     found = {
         f"{path.relative_to(ROOT)}:{line}: {text}"
         for path in python_files("jobs/importer")
-        for told in told_in(ast.parse(path.read_text()))
-        for line, text in texts_in(told, MARKS)
+        for noted in noted_in(ast.parse(path.read_text()))
+        for line, text in texts_in(noted, MARKS)
         if WORDS.search(text)
     }
 

@@ -13,12 +13,24 @@ from emulator.testing import Running, running
 from jobs import observation, requests, steps
 from jobs.models import Job, Policy, Team
 from jobs.queue import installation
+from tests.conftest import person
 from tests.support import samples
 from tests.support.clock import Clock, DatabaseTime
 
 RequestJob = Callable[..., Job]
 MAX_LEFT_OUT = 7
 """Looks at a Vertex AI at which nothing happens."""
+
+
+@pytest.fixture
+def lead(team: Team) -> User:
+    return person("lead", team, "lead")
+
+
+@pytest.fixture
+def second(team: Team) -> User:
+    """Another approver."""
+    return person("second", team, "approver")
 
 
 @pytest.fixture

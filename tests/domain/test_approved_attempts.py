@@ -17,7 +17,6 @@ from jobs.requests import fallbacks
 from jobs.requests.approval import Changed
 from jobs.requests.policy_versions import Terms, current_version, save_policy
 from jobs.upkeep.audit import audit
-from tests.conftest import person
 from tests.domain.conftest import Cloud, RequestJob
 from tests.support import samples
 from tests.support.clock import Clock
@@ -27,16 +26,6 @@ STOCKOUT = {"code": 8, "message": "Resources are insufficient in region: us-cent
 PLAN = Plan((Step("standard"), Step("standard", "europe-west4")))
 DEAR = Rule(outcome="ask", cost_over="1")
 STANDARD = Rule(outcome="ask", strategies=["standard"])
-
-
-@pytest.fixture
-def lead(team: Team) -> User:
-    return person("lead", team, "lead")
-
-
-@pytest.fixture
-def second(team: Team) -> User:
-    return person("second", team, "approver")
 
 
 @pytest.fixture

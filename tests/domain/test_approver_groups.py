@@ -24,11 +24,6 @@ FINANCE = {"approvers": ["sam", "zoe"]}
 
 
 @pytest.fixture
-def lead(team: Team) -> User:
-    return person("lead", team, "lead")
-
-
-@pytest.fixture
 def sam(team: Team) -> User:
     person("zoe", team, "approver")
     return person("sam", team, "approver")

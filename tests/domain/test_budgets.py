@@ -22,18 +22,12 @@ from jobs.states import may_follow
 from jobs.submission.before import objection
 from jobs.upkeep import count_ended
 from jobs.upkeep.audit import audit
-from tests.conftest import person
 from tests.domain.conftest import RequestJob
 from tests.domain.test_figures import STEPS, made
 from tests.support.clock import Clock
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 START = datetime(2026, 3, 27, 9, tzinfo=UTC)
-
-
-@pytest.fixture
-def lead(team: Team) -> User:
-    return person("lead", team, "lead")
 
 
 def set_budget(team: Team, by: User, usd: str, passing: Passing = Passing.STOP, **group: str) -> Budget:

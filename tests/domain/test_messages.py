@@ -26,7 +26,6 @@ from jobs.models import (
     Team,
 )
 from jobs.models.figures import SUMMED
-from tests.conftest import person
 from tests.domain.conftest import RequestJob
 from tests.support.clock import Clock
 
@@ -39,11 +38,6 @@ Live = Callable[..., Job]
 @pytest.fixture(autouse=True)
 def _mail(settings: Settings) -> None:
     settings.SENDS_EMAIL = True
-
-
-@pytest.fixture
-def lead(team: Team) -> User:
-    return person("lead", team, "lead")
 
 
 @pytest.fixture

@@ -22,11 +22,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def lead(team: Team) -> User:
-    return person("lead", team, "lead")
-
-
-@pytest.fixture
 def asked(request_job: RequestJob, team: Team) -> Job:
     """A job on Standard machines that waits for one approval."""
     job = request_job(hours=100, strategy="STANDARD")

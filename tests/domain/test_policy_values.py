@@ -14,17 +14,11 @@ from jobs.models import Job, Team
 from jobs.policy_rules import Rule
 from jobs.requests.policy_test import try_rules
 from jobs.requests.policy_versions import Terms, current_version, save_policy
-from tests.conftest import person
 from tests.domain.conftest import Cloud, RequestJob
 from tests.support.clock import Clock
 
 pytestmark = pytest.mark.django_db
 BILLED = Rule(outcome="set", set_labels=["billed-to=ml"])
-
-
-@pytest.fixture
-def lead(team: Team) -> User:
-    return person("lead", team, "lead")
 
 
 def save(team: Team, by: User, clock: Clock, *rules: Rule) -> None:

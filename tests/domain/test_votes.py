@@ -20,16 +20,6 @@ from tests.support.clock import Clock
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
-@pytest.fixture
-def lead(team: Team) -> User:
-    return person("lead", team, "lead")
-
-
-@pytest.fixture
-def second(team: Team) -> User:
-    return person("second", team, "approver")
-
-
 def save(team: Team, by: User, clock: Clock, *rules: Rule, base: int = 0, **terms: Any) -> PolicyVersion:
     return save_policy(team, rules, Terms(**terms), base=base, by=by, note="because", now=clock.now)
 

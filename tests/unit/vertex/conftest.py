@@ -12,7 +12,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from jobs.vertex import Timeout, VertexClient
+from emulator.testing import Running, running
+from jobs.vertex import PlatformClient, Timeout, VertexClient
 from tests.support.servers import in_thread
 
 NAME = "projects/123/locations/us-central1/customJobs/456"
@@ -156,3 +157,18 @@ def nobody() -> str:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{free.getsockname()[1]}"
+
+
+@pytest.fixture(scope="module")
+def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with running(tmp_path_factory.mktemp("emulator"), scripted=True) as started:
+        yield started
+
+
+@pytest.fixture
+def platform(emulator: Running) -> Iterator[PlatformClient]:
+    """Google's other services, imitated; what a test denies, breaks or takes away holds for that test."""
+    yield PlatformClient(endpoint=emulator.url, timeout=Timeout(connect=3, read=3, total=5))
+    emulator.forget_faults()
+    emulator.access()
+    emulator.call("POST", "/_emulator/images", {})

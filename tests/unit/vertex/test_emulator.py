@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from emulator.testing import Running, running
+from emulator.testing import Running
 from jobs.vertex import (
     NotFound,
     PermissionDenied,
@@ -21,12 +21,6 @@ from jobs.vertex import (
 
 WHERE = {"project": "my-project", "region": "us-central1"}
 FIELDS = ("name", "displayName", "state", "createTime", "startTime", "endTime", "updateTime", "error", "labels")
-
-
-@pytest.fixture(scope="module")
-def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with running(tmp_path_factory.mktemp("emulator"), scripted=True) as started:
-        yield started
 
 
 @pytest.fixture

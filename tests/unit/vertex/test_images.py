@@ -1,6 +1,5 @@
 """Asking Artifact Registry about an image: names, the calls against the emulator, and answers of any shape."""
 
-from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -9,7 +8,7 @@ import requests
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.testing import Running, running
+from emulator.testing import Running
 from jobs.spec.images import ImageStatus, RegistryImage, registry_image
 from jobs.vertex import PermissionDenied, PlatformClient, RateLimited, Timeout, Unavailable
 from jobs.vertex.images import digest_in, image_path, is_standard, size_in, tag_path
@@ -61,20 +60,6 @@ def test_no_name_leads_elsewhere(text: str) -> None:
         assert path.startswith("/v1/projects/vision-research/locations/europe/repositories/train/")
         assert not set(path) & set("?# \\\n")
         assert ".." not in unquote(path).split("/")
-
-
-@pytest.fixture(scope="module")
-def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with running(tmp_path_factory.mktemp("emulator"), scripted=True) as started:
-        yield started
-
-
-@pytest.fixture
-def platform(emulator: Running) -> Iterator[PlatformClient]:
-    yield PlatformClient(endpoint=emulator.url, timeout=Timeout(connect=3, read=3, total=5))
-    emulator.forget_faults()
-    emulator.access()
-    emulator.call("POST", "/_emulator/images", {})
 
 
 class TestAgainstTheEmulator:
@@ -146,15 +131,15 @@ class TestAgainstTheEmulator:
 
         repositories = discovery("artifactregistry.v1")["resources"]["projects"]["resources"]["locations"]["resources"]
         resources, judge = repositories["repositories"]["resources"], Judge("artifactregistry.v1")
-        (tag, told_tag), (docker, told_image), _, (repository, told_repository) = seen
+        (tag, tag_answer), (docker, image_answer), _, (repository, repository_answer) = seen
         for path, method in ((tag, resources["packages"]["resources"]["tags"]["methods"]["get"]),
                              (docker, resources["dockerImages"]["methods"]["get"]),
                              (repository, repositories["repositories"]["methods"]["get"])):  # fmt: skip
             pattern = method["flatPath"]
             assert len(path.strip("/").split("/")) == len(pattern.split("/"))
-        assert judge.faults("Tag", told_tag) == []
-        assert judge.faults("DockerImage", told_image) == []
-        assert judge.faults("Repository", told_repository) == []
+        assert judge.faults("Tag", tag_answer) == []
+        assert judge.faults("DockerImage", image_answer) == []
+        assert judge.faults("Repository", repository_answer) == []
         assert "/packages/nets%2Fresnet/tags/1.2" in tag
 
 

@@ -10,25 +10,12 @@ import pytest
 import requests
 from django.utils import timezone
 
-from emulator.testing import Running, running
-from jobs.vertex import NotFound, PermissionDenied, PlatformClient, Timeout, Unavailable
+from emulator.testing import Running
+from jobs.vertex import NotFound, PermissionDenied, PlatformClient, Unavailable
 from tests.sdk.schema_check import Judge
 from tests.sdk.vocabulary import discovery
 
 PERMISSIONS = ["aiplatform.customJobs.create", "logging.logEntries.list"]
-
-
-@pytest.fixture(scope="module")
-def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with running(tmp_path_factory.mktemp("emulator"), scripted=True) as started:
-        yield started
-
-
-@pytest.fixture
-def platform(emulator: Running) -> Iterator[PlatformClient]:
-    yield PlatformClient(endpoint=emulator.url, timeout=Timeout(connect=3, read=3, total=5))
-    emulator.forget_faults()
-    emulator.access()
 
 
 @pytest.fixture
