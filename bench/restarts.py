@@ -53,7 +53,7 @@ from django.test import Client  # noqa: E402
 
 from bench._table import Figure, tell  # noqa: E402
 from jobs.clock import database_now  # noqa: E402
-from jobs.models import Job, Membership, Policy, Team  # noqa: E402
+from jobs.models import Heartbeat, Job, Membership, Policy, Team  # noqa: E402
 from jobs.requests.api_tokens import create_token  # noqa: E402
 from tests.support import samples  # noqa: E402
 
@@ -86,7 +86,7 @@ def start_part(name: str) -> "subprocess.Popen[bytes]":
     if name == "beat":
         return start(*celery, "beat", "--pidfile=", "--loglevel", "ERROR")
     pool = ("--pool", "threads", "--concurrency", "4", "--without-mingle", "--without-gossip", "--loglevel", "ERROR")
-    return start(*celery, "worker", "--queues", QUEUES[name], *pool, "--hostname", f"{name}@%h", nice=5)
+    return start(*celery, "worker", "--queues", QUEUES[name], *pool, "--hostname", f"{name}@%h", nice=10)
 
 
 def _answers(url: str) -> bool:
@@ -226,11 +226,11 @@ def main() -> int:
         where = ("--host", "127.0.0.1", "--port", str(EMULATOR_PORT), "--state", f"{STATE.name}/emulator")
         emulator = start("-m", "emulator", *where, "--scripted")
         stack.callback(_end, emulator)
-        waiting.until(
-            lambda: _answers(f"http://127.0.0.1:{EMULATOR_PORT}/_emulator/health"), seconds=60, what="emulator"
-        )
+        health = f"http://127.0.0.1:{EMULATOR_PORT}/_emulator/health"
+        waiting.until(lambda: _answers(health), seconds=60, what="emulator")
         parts.update({name: start_part(name) for name in (*QUEUES, "beat")})
         stack.callback(lambda: [_end(part) for part in parts.values()])
+        waiting.until(lambda: Heartbeat.objects.count() > len(QUEUES), seconds=60, what="workers and beat")
         balancer = Balancer(start_web, [free_port(), free_port()])
         stack.callback(lambda: [_end(web.process) for web in balancer.webs])
         asyncio.run(run(balancer, parts, people, spec))

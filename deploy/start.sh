@@ -17,9 +17,9 @@ for name in DATABASE_URL REDIS_URL PGPASSWORD TRAINBOARD_SECRET_KEY TRAINBOARD_M
   fi
 done
 
-# Where the processor is busy, pages get three times a worker's share; compose.yaml and the Kubernetes manifests say the same.
+# Where the processor is busy, pages get nine times a worker's share; compose.yaml gives them eight times.
 work() {
-  exec nice -n 5 python -m celery -A dashboard.celery --quiet --skip-checks worker --queues "$1" --pool threads \
+  exec nice -n 10 python -m celery -A dashboard.celery --quiet --skip-checks worker --queues "$1" --pool threads \
     --concurrency "${CONCURRENCY:-4}" --without-mingle --without-gossip --hostname "$2@%h" --loglevel WARNING
 }
 

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 from django.conf import settings
@@ -31,6 +31,10 @@ MAX_POLL_SECONDS = 90.0
 """After this a look ends with what it has, so that a slow region frees its thread; the next one goes on."""
 SLOWEST_PAGE_SECONDS = 2.0
 """A list begins anew each time, so a long one may take longer than that: so much for each of its pages."""
+
+SPREAD = (math.sqrt(5) - 1) / 2
+"""Multiples of the golden ratio, without their whole part, lie evenly between 0 and 1 however many there are."""
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _probe = threading.BoundedSemaphore(1)
 
@@ -62,6 +66,16 @@ def pause(jobs: Collection[Watched]) -> timedelta:
         wanted = usual
     least = timedelta(minutes=1) * _pages(len(jobs)) * SHARE_OF_LISTS / settings.READS_PER_MINUTE
     return max(wanted, least)
+
+
+def next_look(row_id: int, pause: timedelta, *, now: datetime) -> datetime:
+    """Return when the row with this id is due again: at its own moment of each `pause`, so at most that long from now.
+
+    The moments of different rows are spread over the pause. Rows that were all due at once, as after an outage, would
+    else be due together ever after, and every board would be drawn anew in the same second.
+    """
+    phase = pause * (row_id * SPREAD % 1)
+    return now + pause - (now - EPOCH - phase) % pause
 
 
 def _pages(jobs_count: int) -> int:

@@ -77,8 +77,9 @@ def _observe(scope: Scope, now: datetime) -> Listed | None:
         poll = Poll(scope, watched, patience, now)
         last_error = poll.take()
     claims.wake_feed(scope.project, due_at=now)
-    pause = (last_error and last_error.retry_after) or cadence.pause(watched.values())
-    due_at = now if poll.is_cut_short else now + pause
+    wanted = last_error.retry_after if last_error else None
+    due_at = now + wanted if wanted else cadence.next_look(scope.pk, cadence.pause(watched.values()), now=now)
+    due_at = now if poll.is_cut_short else due_at
     claims.release_poll(scope, due_at=due_at, answered_at=now, last_error=str(last_error or poll.aside.words))
     return Listed(poll.unmatched, is_complete=poll.is_list_complete)
 

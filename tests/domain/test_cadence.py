@@ -1,9 +1,12 @@
 """How often a scope is looked at, what a silent region may hold up, and what a look costs."""
 
 from datetime import timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from jobs import steps
 from jobs.models import Job, LogFeed, LogLine, Scope
@@ -49,6 +52,23 @@ class TestPause:
 
         assert cadence.pause([known()] * 10_000) == USUAL
         assert cadence.pause([known()] * 30_000) == timedelta(minutes=1)
+
+    @given(row=st.integers(1, 10**9), seconds=st.integers(0, 10**9), pause=st.integers(1, 10_000))
+    def test_the_next_look_is_at_the_rows_own_moment_of_each_pause(self, row: int, seconds: int, pause: int) -> None:
+        length, now = timedelta(seconds=pause), cadence.EPOCH + timedelta(seconds=seconds)
+
+        due = cadence.next_look(row, length, now=now)
+
+        assert now < due <= now + length
+        assert cadence.next_look(row, length, now=due) == due + length
+        assert cadence.next_look(row, length, now=due + length / 2) == due + length
+
+    def test_rows_that_were_due_at_once_are_spread_over_the_pause(self) -> None:
+        now = cadence.EPOCH + timedelta(days=20_000)
+
+        due = sorted(cadence.next_look(row, USUAL, now=now) - now for row in range(101, 121))
+
+        assert max(later - earlier for earlier, later in pairwise(due)) < USUAL / 8
 
     def test_a_run_is_long_after_some_hours(self, submit: Submit, cloud: Cloud) -> None:
         job = submit("long")
@@ -202,7 +222,8 @@ class TestPartialFailures:
 
         assert Job.objects.filter(state="succeeded").count() == 2
         scope = Scope.objects.get()
-        assert (scope.failures, scope.answered_at, scope.due_at) == (0, cloud.now, cloud.now + INTERVAL)
+        assert (scope.failures, scope.answered_at) == (0, cloud.now)
+        assert scope.due_at == cadence.next_look(scope.pk, INTERVAL, now=cloud.now)
         assert scope.last_error
         watch(cloud, jobs[0], minutes=2)
         look(cloud)

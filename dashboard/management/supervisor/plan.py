@@ -26,8 +26,8 @@ REHEARSAL_RATES = {
 CREDENTIAL = "credential"
 """File in the emulator's folder, there where the system does not tell whose a connection is (docs/emulator.md)."""
 
-AFTER_PAGES = ("nice", "-n", "5")
-"""What a worker starts with, as in deploy/start.sh: where the processor is busy, pages get three times its share."""
+AFTER_PAGES = ("nice", "-n", "10")
+"""What a worker starts with, as in deploy/start.sh: where the processor is busy, pages get nine times its share."""
 
 CELERY = ("-m", "celery", "-A", "dashboard.celery", "--quiet", "--skip-checks")
 
