@@ -152,7 +152,7 @@ def _rows(
     held = get_holdings_for(request.user, loaded)
     for job in loaded:
         row = board_row(job, look.viewer, scale, events[job.pk], silent, held)
-        rows[job.pk] = draw_row(request, row, look, keys[job.pk])
+        rows[job.pk] = draw_row(row, look, keys[job.pk])
     return rows, changes
 
 

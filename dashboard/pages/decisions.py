@@ -53,11 +53,12 @@ class Decision:
 
 @require_POST
 def decide(request: Request, pk: UUID) -> HttpResponse:
-    """Approve or reject a job, as the pressed button says."""
+    """Approve or reject a job, as the pressed button says; the amount that was seen is in the form or the address."""
     job = job_for(request, pk, "decide")
     if request.POST.get("decision", "").partition(":")[0] not in DECISIONS:
         return HttpResponseBadRequest(f"decision must be one of {', '.join(DECISIONS)}.")
-    if request.POST.get("amount", amount_of(job)) != amount_of(job):
+    seen = request.POST.get("amount", request.GET.get("amount"))
+    if seen is not None and seen != amount_of(job):
         words = _("The estimate of %(name)s has changed. Check the new amount, then decide.")
         messages.warning(request, words % {"name": job.display_name})
         return redirect("job", job.pk)

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from dashboard.access import Request
 from dashboard.drawing.history_charts import STEP_WORDS
 from dashboard.pages.parts.csv_file import csv_lines
-from dashboard.pages.parts.drawn_rows import draw_history
+from dashboard.pages.parts.drawn_rows import KEY_COLUMNS, draw_history
 from dashboard.pages.parts.fragments import page_or_fragment
 from dashboard.pages.parts.history_facets import arguments, facets_of, label_of, read_filters, read_form
 from dashboard.pages.parts.history_rows import COLUMNS, as_record
@@ -37,7 +37,7 @@ def history(request: Request) -> HttpResponse:
     filters, owners = read_filters(form)
     figures = get_history_figures(request.user, filters, now.date())
     after = parse_cursor(request.GET.get("before", ""))
-    page = list_history(request.user, PAGE_SIZE, after=after, **arguments(filters, owners))
+    page = list_history(request.user, PAGE_SIZE, after=after, only=KEY_COLUMNS, **arguments(filters, owners))
     context = figures_context(request, figures) | {
         "now": now,
         "form": form,

@@ -139,8 +139,8 @@ class TestRow:
 
         assert f'href="/jobs/{running.pk}/cancel/"' in mine
         assert re.search(rf'href="/jobs/new/\?job={broken.pk}&amp;fix=\w+"', mine)
-        assert f'action="/jobs/{asked.pk}/decide/"' not in mine
-        assert f'action="/jobs/{asked.pk}/decide/"' in deciding
+        assert f'formaction="/jobs/{asked.pk}/decide/?amount={asked.max_usd}"' not in mine
+        assert f'formaction="/jobs/{asked.pk}/decide/?amount={asked.max_usd}"' in deciding
 
     def test_a_viewer_is_offered_none(self, make_job: MakeJob, teammate: User, signed_in: SignIn) -> None:
         Membership.objects.filter(user=teammate).update(role="viewer")
@@ -151,13 +151,28 @@ class TestRow:
         assert f"/jobs/{job.pk}/cancel/" not in page
 
     def test_is_approved_from_the_board(self, make_job: MakeJob, approver: User, signed_in: SignIn) -> None:
-        job = make_job("awaiting_approval")
-        form = {"decision": "approve", "amount": str(job.max_usd), "back": "board"}
+        make_job("awaiting_approval")
+        client, form = signed_in(approver), {"decision": "approve", "back": "board"}
+        shown = re.search(
+            r'form="decide" name="decision" value="approve"\s+formaction="([^"]+)"', client.get("/").content.decode()
+        )
+        assert shown is not None
 
-        answer = signed_in(approver).post(f"/jobs/{job.pk}/decide/", form)
+        answer = client.post(shown[1], form)
 
         assert answer.headers["Location"] == "/"
         assert Job.objects.get().state == "approved"
+
+    def test_is_not_approved_where_the_board_shows_another_amount(
+        self, make_job: MakeJob, approver: User, signed_in: SignIn
+    ) -> None:
+        job = make_job("awaiting_approval")
+
+        form = {"decision": "approve", "back": "board"}
+        answer = signed_in(approver).post(f"/jobs/{job.pk}/decide/?amount={(job.max_usd or 0) + 1}", form)
+
+        assert answer.headers["Location"] == f"/jobs/{job.pk}/"
+        assert Job.objects.get().state == "awaiting_approval"
 
     def test_a_name_of_html_and_right_to_left_text_stays_a_name(
         self, make_job: MakeJob, owner: User, signed_in: SignIn

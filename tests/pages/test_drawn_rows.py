@@ -8,13 +8,13 @@ from django.core.cache import caches
 from django.test import Client
 from django.utils.safestring import SafeString
 
-from dashboard.access import Request
 from dashboard.pages import board
 from dashboard.pages.parts.board_rows import BoardRow
 from dashboard.pages.parts.drawn_rows import RowLook, draw_row
 from jobs import transitions
-from jobs.models import Scope, Team
+from jobs.models import Job, Scope, Team
 from jobs.people.accounts import set_reader
+from jobs.strategies.persistent import STRATEGY
 from tests.conftest import person
 from tests.pages.conftest import MakeJob, SignIn
 from tests.support.clock import Clock
@@ -106,17 +106,19 @@ def test_a_second_viewer_costs_only_the_rows_that_are_never_kept(
 ) -> None:
     for state in STATES:
         make_job(state)
+    waiting = make_job("queued")
+    Job.objects.filter(pk=waiting.pk).update(strategy=STRATEGY.key)
     drawn: list[str] = []
 
-    def counted(request: Request, row: BoardRow, look: RowLook, key: str) -> SafeString:
+    def counted(row: BoardRow, look: RowLook, key: str) -> SafeString:
         drawn.append(row.job.state)
-        return draw_row(request, row, look, key)
+        return draw_row(row, look, key)
 
     monkeypatch.setattr(board, "draw_row", counted)
     live_part(signed_in(teammate))
-    assert sorted(drawn) == sorted(STATES)
+    assert sorted(drawn) == sorted([*STATES, "queued"])
     drawn.clear()
 
     live_part(signed_in(person("another", team, "engineer")))
 
-    assert drawn == ["awaiting_approval"]
+    assert drawn == ["queued"]

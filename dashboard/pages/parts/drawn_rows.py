@@ -1,8 +1,7 @@
 """Rows of the board and the history as HTML; only those that have changed are drawn again, and each once a minute.
 
 Many people watch the same jobs, and most of their rows read the same. What a row shows beside its job is in the key
-under which it is kept; what may change without the job is never kept: open approvals and waits for a
-persistent resource.
+under which it is kept; what may change without the job is never kept: waits for a persistent resource.
 """
 
 from collections.abc import Collection, Sequence
@@ -13,23 +12,24 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.core.cache import caches
-from django.middleware.csrf import get_token
 from django.template.loader import get_template
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.timezone import get_current_timezone_name
 from django.utils.translation import get_language
 
-from dashboard.access import Request
+from dashboard.access import jobs_of
 from dashboard.drawing.scale import Scale
 from dashboard.pages.parts.board_rows import BoardRow, Viewer
 from dashboard.pages.parts.fragments import version_of
 from dashboard.pages.parts.rows import is_silent, row_of
-from dashboard.queries.board import NEWEST, SUMS
+from dashboard.queries.board import NEWEST, SUMS, load_jobs
 from dashboard.queries.persistent_resources import get_holdings_for
 from jobs.models import Job, Scope
-from jobs.states import WAITING_AT_VERTEX, JobState
+from jobs.states import WAITING_AT_VERTEX
 from jobs.strategies.persistent import STRATEGY
 
+KEY_COLUMNS = (*NEWEST, *SUMS, "last_error", "state", "strategy")
+"""What the key of a row tells of its job."""
 KEPT_SECONDS = 60
 """Lengths and costs grow, so a row is drawn anew after that."""
 
@@ -45,17 +45,17 @@ class RowLook:
 
     def key_of(self, job: Job, silent: Sequence[Scope]) -> str:
         """Return what the row is kept under, "" for one that is drawn each time."""
-        of_viewer = job.owner_id == self.viewer.pk, job.team_id in self.viewer.requests_in
+        viewer = self.viewer
+        of_viewer = job.owner_id == viewer.pk, job.team_id in viewer.requests_in, viewer.may_decide(job)
         look = self.scale.length, sorted(self.hidden), self.shows_team
         return _key_of(job, self.scale.now, is_silent(job, silent), of_viewer, look)
 
 
 def _key_of(job: Job, now: datetime, *look: object) -> str:
     """Return what differs where a row of the job reads differently, "" for a row that is drawn each time."""
-    is_watched = job.strategy == STRATEGY.key and job.state in WAITING_AT_VERTEX
-    if job.state == JobState.AWAITING_APPROVAL or is_watched:
+    if job.strategy == STRATEGY.key and job.state in WAITING_AT_VERTEX:
         return ""
-    of_job = [getattr(job, name) for name in (*NEWEST, *SUMS, "last_error")]
+    of_job = [getattr(job, name) for name in KEY_COLUMNS]
     minute = (int(now.timestamp()) + job.pk.int) // KEPT_SECONDS  # not of all rows at once
     return version_of(job.pk, of_job, minute, get_language(), get_current_timezone_name(), look)
 
@@ -66,7 +66,7 @@ def kept_rows(keys: dict[UUID, str]) -> dict[UUID, SafeString]:
     return {pk: mark_safe(found[key]) for pk, key in keys.items() if key in found}  # noqa: S308  # drawn by `draw_row`
 
 
-def draw_row(request: Request, row: BoardRow, look: RowLook, key: str) -> SafeString:
+def draw_row(row: BoardRow, look: RowLook, key: str) -> SafeString:
     """Draw a row and keep it under its key."""
     context: dict[str, Any] = {
         "each": row,
@@ -77,20 +77,18 @@ def draw_row(request: Request, row: BoardRow, look: RowLook, key: str) -> SafeSt
         "shows_team": look.shows_team,
         "hidden": look.hidden,
     }
-    if row.may_decide:
-        context["csrf_token"] = get_token(request)
     return _draw("board/row.html", context, key)
 
 
 def draw_history(user: User, jobs: Sequence[Job], now: datetime) -> list[SafeString]:
-    """Return the rows of the history, in the order of the jobs."""
+    """Return the rows of the history, in the order of the jobs, which need KEY_COLUMNS; one that is gone has no row."""
     keys = {job.pk: _key_of(job, now, "history") for job in jobs}
     rows = kept_rows(keys)
-    drawn = [job for job in jobs if job.pk not in rows]
-    held = get_holdings_for(user, drawn)
-    for job in drawn:
+    loaded = load_jobs(jobs_of(user), [pk for pk in keys if pk not in rows])
+    held = get_holdings_for(user, loaded)
+    for job in loaded:
         rows[job.pk] = _draw("history/row.html", {"job": job, "row": row_of(job, now, held=held)}, keys[job.pk])
-    return [rows[job.pk] for job in jobs]
+    return [rows[pk] for pk in keys if pk in rows]
 
 
 def _draw(template: str, context: dict[str, Any], key: str) -> SafeString:
