@@ -1,6 +1,5 @@
 """The first events of a job: what was requested, and that it waits for an approval or may be sent."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -8,7 +7,8 @@ from django.contrib.auth.models import User
 
 from jobs import transitions
 from jobs.assessment import Assessment, Outcome
-from jobs.models import Approval, Job, JobEvent
+from jobs.models import Job, JobEvent
+from jobs.requests.covering import Agreed
 from jobs.requests.planned import Question
 from jobs.requests.questions import ask
 from jobs.states import JobState
@@ -21,14 +21,6 @@ ASSESSED = {
 APPROVED_BEFORE = "Checked by rules and policy: it was approved with the first attempt."
 FIRST_KEY = "judged:request"
 """The key of a job's first event."""
-
-
-@dataclass(frozen=True, slots=True)
-class Agreed:
-    """The approval of all attempts of a request, and which of them a job is."""
-
-    approval: Approval
-    number: int
 
 
 def begin(

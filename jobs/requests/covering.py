@@ -7,6 +7,7 @@ for nothing that was not agreed to. What passes a budget is always asked about a
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -43,6 +44,18 @@ def approval_of_all(fallback: UUID) -> Approval | None:
 def number_of(job: Job) -> int:
     """Return which attempt of its request a job is; 1 for a job without further ones."""
     return FallbackAttempt.objects.filter(job=job).values_list("number", flat=True).first() or 1
+
+
+@dataclass(frozen=True, slots=True)
+class Agreed:
+    """The approval of all attempts of a request, and which of them a job is."""
+
+    approval: Approval
+    number: int
+
+    def covers(self, assessments: Iterable[Assessment]) -> bool:
+        """Tell whether the approval holds for this attempt, of a sweep for all of its jobs, as they are judged now."""
+        return all(covers_attempt(self.approval, self.number, each) for each in assessments)
 
 
 def covers_attempt(approval: Approval, number: int, assessment: Assessment) -> bool:

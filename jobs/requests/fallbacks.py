@@ -22,12 +22,12 @@ from jobs.diagnosis import Circumstances, diagnose, diagnose_expiry
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.fallback import REASON_WORDS, Plan, Reason
 from jobs.models import Fallback, FallbackAttempt, Job, JobEvent, UnmatchedJob
+from jobs.requests.asked import Asked
 from jobs.requests.attempts import attempts_of, spent_on
-from jobs.requests.beginning import Agreed
 from jobs.requests.context import load_context
-from jobs.requests.covering import approval_of_all
+from jobs.requests.covering import Agreed, approval_of_all
 from jobs.requests.permissions import check_may_request
-from jobs.requests.request import Asked, request_jobs, submission_of
+from jobs.requests.request import request_jobs, submission_of
 from jobs.states import SUCCESSFUL, JobState
 from jobs.strategies import STRATEGIES
 

@@ -2,17 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from decimal import Decimal
 from typing import Any
-
-from django.contrib.auth.models import User
 
 from jobs import fallback
 from jobs.assessment import Assessment, assess
 from jobs.fallback import Plan
-from jobs.models import Team
 from jobs.policy_rules import Approvers
+from jobs.requests.asked import Asked
 from jobs.requests.context import load_context
 from jobs.requests.covering import is_covered
 from jobs.strategies import strategy_of
@@ -35,33 +31,35 @@ class Question:
     attempts: Sequence[Mapping[str, Any]] | None = None
 
 
-def assess_further(
-    first: Sequence[Assessment],
-    plan: Plan,
-    *,
-    team: Team,
-    by: User,
-    expected: timedelta,
-    now: datetime,
-    cap_usd: Decimal | None,
-) -> list[list[Assessment]]:
+def questions_about(assessments: Sequence[Assessment], asked: Asked) -> Sequence[Question | None]:
+    """Return what approvers are asked about each job, one question for all of its attempts; None: about none."""
+    asks = [finding for each in assessments for finding in each.asks]
+    if asked.plan is None:
+        found = [Question(each.asks or asks, each.as_dict()["policy"]) for each in assessments]
+    else:
+        further = _assess_further(assessments, asked.plan, asked)
+        found = [_question_about(one, one.asks or asks, rest) for one, rest in zip(assessments, further, strict=True)]
+    return found if any(each.findings for each in found) else [None] * len(found)
+
+
+def _assess_further(first: Sequence[Assessment], plan: Plan, asked: Asked) -> list[list[Assessment]]:
     """Return the further attempts of each of these first ones, judged as if they were requested now.
 
-    `cap_usd` is the cap of each attempt. What is left of the amount for all attempts is not known before they are made.
+    Each has the cap of the request. What is left of the amount for all attempts is not known before they are made.
     """
     found: list[list[Assessment]] = [[] for _ in first]
     for step in plan.steps:
         planned = [fallback.apply(each.submission, step) for each in first]
         context = load_context(
-            team, planned[0], now=now, sweep_size=len(first), by=by, has_identical=False, expected=expected,
-            cap_usd=cap_usd,
+            asked.team, planned[0], now=asked.now, sweep_size=len(first), by=asked.by, has_identical=False,
+            expected=asked.expected, cap_usd=asked.cap_usd,
         )  # fmt: skip
         for attempts, submission in zip(found, planned, strict=True):
-            attempts.append(assess(submission, context, expected=expected))
+            attempts.append(assess(submission, context, expected=asked.expected))
     return found
 
 
-def question_about(first: Assessment, asks: Sequence[Mapping[str, Any]], further: Sequence[Assessment]) -> Question:
+def _question_about(first: Assessment, asks: Sequence[Mapping[str, Any]], further: Sequence[Assessment]) -> Question:
     """Return one question about all attempts; `asks` is what is asked about the first one, if anything.
 
     Everybody who would have to approve one of them is asked. An attempt that would be refused is none of them.

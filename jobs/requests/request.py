@@ -1,7 +1,7 @@
 """A spec becomes a job: assessed by the rules and the policy of the team, and written with its first events."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -16,35 +16,14 @@ from jobs.cost import round_up
 from jobs.fallback import Plan
 from jobs.models import Job, Scope, Team
 from jobs.queue import claims
+from jobs.requests.asked import Asked
 from jobs.requests.attempts import begin_fallbacks, check_plan
-from jobs.requests.beginning import FIRST_KEY, Agreed, begin
+from jobs.requests.beginning import FIRST_KEY, begin
 from jobs.requests.context import load_context
-from jobs.requests.covering import covers_attempt
 from jobs.requests.keeping import check_may_be_kept
 from jobs.requests.permissions import check_may_request
-from jobs.requests.planned import Question, assess_further, question_about
+from jobs.requests.planned import questions_about
 from jobs.strategies import persistent
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """Who asks for jobs, for which team, and how long each, or each of its trials, is expected to run."""
-
-    team: Team
-    by: User
-    expected: timedelta
-    now: datetime
-    cloned_from: Job | None = None
-    cap_usd: Decimal | None = None
-    """The most that each job shall cost."""
-    plan: Plan | None = None
-    """What follows where a job gets no capacity; None: nothing."""
-    left_usd: Decimal | None = None
-    """What is left of the amount for all attempts, of one that follows others."""
-    agreed: Agreed | None = None
-    """The approval of all attempts of a request, for one that follows others."""
-    job_id: UUID | None = None
-    """The id of the job, where it follows from what asks for it: a restored database then makes the same one again."""
 
 
 def request_job(
@@ -89,8 +68,8 @@ def request_jobs(submissions: Sequence[spec.Submission], asked: Asked, *, reques
         with transaction.atomic():
             budgets.hold_budgets(asked.team.pk)
             assessments = _assess(submissions, asked)
-            questions = _questions(assessments, asked)
-            agreed = asked.agreed if any(questions) and _is_covered(assessments, asked.agreed) else None
+            questions = questions_about(assessments, asked)
+            agreed = asked.agreed if any(questions) and asked.agreed and asked.agreed.covers(assessments) else None
             jobs = [_row(each, asked, key, sweep, share=size) for each, key in zip(assessments, keys, strict=True)]
             for job, assessment, question, each in zip(jobs, assessments, questions, submissions, strict=True):
                 begin(
@@ -119,24 +98,6 @@ def _assess(submissions: Sequence[spec.Submission], asked: Asked) -> list[Assess
     for assessment in assessments:
         check_may_be_kept(assessment, left_usd=asked.left_usd)
     return assessments
-
-
-def _questions(assessments: Sequence[Assessment], asked: Asked) -> Sequence[Question | None]:
-    """Return what approvers are asked about each job, one question for all of its attempts; None: about none."""
-    asks = [finding for each in assessments for finding in each.asks]
-    if asked.plan is None:
-        found = [Question(each.asks or asks, each.as_dict()["policy"]) for each in assessments]
-    else:
-        team, by, expected = asked.team, asked.by, asked.expected
-        further = assess_further(
-            assessments, asked.plan, team=team, by=by, expected=expected, now=asked.now, cap_usd=asked.cap_usd
-        )
-        found = [question_about(one, one.asks or asks, rest) for one, rest in zip(assessments, further, strict=True)]
-    return found if any(each.findings for each in found) else [None] * len(found)
-
-
-def _is_covered(assessments: Sequence[Assessment], agreed: Agreed | None) -> bool:
-    return agreed is not None and all(covers_attempt(agreed.approval, agreed.number, each) for each in assessments)
 
 
 def requested_job(by: User, request_key: str) -> Job | None:

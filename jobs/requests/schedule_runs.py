@@ -15,7 +15,8 @@ from jobs import cron, outbox
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.fallback import plan_of
 from jobs.models import Job, Message, Schedule, ScheduleRun
-from jobs.requests.request import Asked, request_jobs, requested_job
+from jobs.requests.asked import Asked
+from jobs.requests.request import request_jobs, requested_job
 from jobs.requests.schedules import NotUsable, check_may_change, next_of, pause, submission_of
 
 MISSED_AFTER = timedelta(minutes=10)
