@@ -32,6 +32,7 @@ FINDINGS = (
     "jobs/assessment/*.py",
     "jobs/cost/notes.py",
     "jobs/requests/keeping.py",
+    *(f"jobs/spec/{name}.py" for name in ("belonging", "fields", "findings", "images", "reading", "shape")),
 )
 """Where findings and notes are made: every text of several words there is one for people."""
 FOR_PROGRAMS = frozenset({"dashboard/pages/metrics.py", "dashboard/pages/health.py", "dashboard/pages/components.py"})
@@ -47,7 +48,14 @@ SENTENCE = re.compile(r"\b(the|of|is|are|for|not|no|to|and|was|has|with|that|whi
 TELLING = frozenset({"error", "note", "Broken", "Unreadable"})
 TOLD = frozenset({"message", "remedy", "SUPPORTED", "UNKNOWN", "NO_JOBS", "OTHERS"})
 """Calls that make a finding of the importer, and the names of what is given to them."""
-SOURCES = frozenset({"policy of the team", "budget of the team", "settings of the team"})
+SOURCES = frozenset(
+    {
+        "policy of the team",
+        "budget of the team",
+        "settings of the team",
+        "Agent Platform REST reference; google-cloud-aiplatform 2.7.0",
+    }
+)
 """Where findings come from, which is English on every page."""
 WORDS = re.compile(r"[A-Za-z}] [A-Za-z{]")
 ENGLISH = frozenset(
@@ -180,7 +188,7 @@ def test_texts_of_findings_are_marked() -> None:
         f"{path.relative_to(ROOT)}:{line}: {text}"
         for pattern in FINDINGS
         for path in sorted(ROOT.glob(pattern))
-        for line, text in texts_in(ast.parse(path.read_text()), MARKS | NEVER_SHOWN)
+        for line, text in texts_in(ast.parse(path.read_text()), MARKS | NEVER_SHOWN - {"ValueError"})
         if WORDS.search(text) and text not in SOURCES
     ]
 
