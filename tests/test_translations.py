@@ -32,13 +32,29 @@ FINDINGS = (
     "jobs/assessment/*.py",
     "jobs/cost/notes.py",
     "jobs/requests/keeping.py",
+    "jobs/requests/endings.py",
+    "jobs/requests/fallbacks.py",
+    "jobs/requests/schedule_runs.py",
+    "jobs/budgets/notices.py",
+    "jobs/fallback.py",
+    "jobs/messages/waits.py",
+    "jobs/messages/reports.py",
     *(f"jobs/spec/{name}.py" for name in ("belonging", "fields", "findings", "images", "reading", "shape")),
 )
 """Where findings and notes are made: every text of several words there is one for people."""
 FOR_PROGRAMS = frozenset({"dashboard/pages/metrics.py", "dashboard/pages/health.py", "dashboard/pages/components.py"})
 """What programs read, and the sample values of the page for people who build pages."""
 NEVER_SHOWN = frozenset(
-    {"Http404", "HttpResponseBadRequest", "BadRequest", "ValueError", "AssertionError", "log", "record_sign_in_event"}
+    {
+        "Http404",
+        "HttpResponseBadRequest",
+        "BadRequest",
+        "ValueError",
+        "AssertionError",
+        "log",
+        "record_event",
+        "record_sign_in_event",
+    }
 )
 """Calls whose words nobody reads on a page, or that stay English as all events do."""
 MARKS = frozenset({"_", "gettext", "gettext_lazy", "ngettext", "ngettext_lazy", "pgettext", "format_lazy"})

@@ -115,7 +115,7 @@ def price_age(as_of: date | str | None, now: datetime) -> SafeString:
     if not as_of:
         return SafeString("")
     words = age_words(date.fromisoformat(as_of) if isinstance(as_of, str) else as_of, now.date())
-    return format_html('<small class="stale" lang="en">{}</small>', words) if words else SafeString("")
+    return format_html('<small class="stale">{}</small>', translated(words)) if words else SafeString("")
 
 
 @register.filter
