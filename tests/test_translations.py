@@ -57,7 +57,9 @@ NEVER_SHOWN = frozenset(
     }
 )
 """Calls whose words nobody reads on a page, or that stay English as all events do."""
-MARKS = frozenset({"_", "gettext", "gettext_lazy", "ngettext", "ngettext_lazy", "pgettext", "format_lazy"})
+MARKS = frozenset(
+    {"_", "gettext", "gettext_lazy", "ngettext", "ngettext_lazy", "pgettext", "pgettext_lazy", "format_lazy"}
+)
 LABELS = frozenset({"label", "help_text", "labels", "help_texts", "empty_label", "label_suffix"})
 NAMES_IN_STYLES = frozenset({"vCPU", "Standard", "Spot", "Flex-start", "Reservation"})
 SENTENCE = re.compile(r"\b(the|of|is|are|for|not|no|to|and|was|has|with|that|which|where|it|this|an|by)\b")
