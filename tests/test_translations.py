@@ -37,6 +37,8 @@ FINDINGS = (
     "jobs/requests/schedule_runs.py",
     "jobs/budgets/notices.py",
     "jobs/fallback.py",
+    "jobs/timeline/losses.py",
+    "jobs/timeline/retry_budget.py",
     "jobs/messages/waits.py",
     "jobs/messages/reports.py",
     *(f"jobs/spec/{name}.py" for name in ("belonging", "fields", "findings", "images", "reading", "shape")),
@@ -72,6 +74,8 @@ SOURCES = frozenset(
         "budget of the team",
         "settings of the team",
         "Agent Platform REST reference; google-cloud-aiplatform 2.7.0",
+        "Understand the custom training service, read 2026-11-21",
+        "Use Spot VMs with training, read 2026-11-21",
     }
 )
 """Where findings come from, which is English on every page."""
@@ -81,16 +85,13 @@ ENGLISH = frozenset(
         "prices of {}",
         "without a date",
         "not official: a copy at second hand",
-        "restarts with a worker",
-        "no cause known",
         "a turn has a best",
         "with a password",
         "by a link from manage.py",
         "too many failures: refused for a while from this address",
     }
 )
-"""Texts about prices, which are English on every page, keys of `jobs.timeline` and of the audit log, and what an
-assertion says."""
+"""Texts about prices, which are English on every page, keys of the audit log, and what an assertion says."""
 
 
 def po_of(code: str) -> polib.POFile:
