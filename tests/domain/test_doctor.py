@@ -157,7 +157,7 @@ class TestHourly:
         assert [each for each in checks if each.detail.endswith(".") and not is_translatable(each.detail)] == []
         with override("es"):
             told = {translated(each.name): translated(each.detail) for each in checks}
-        assert told["worker de sending"] == "Se está ejecutando."
+        assert told["proceso de sending"] == "Se está ejecutando."
 
         cloud.forward(minutes=10)
         doctor.examine_when_due(cloud.now, machine_now=lambda: cloud.now)
