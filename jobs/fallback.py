@@ -35,9 +35,9 @@ class Reason(StrEnum):
 
 
 REASON_WORDS = {
-    Reason.CAPACITY: "it got no capacity",
-    Reason.PREEMPTED: "it was preempted until no restart was left",
-    Reason.INTERNAL: "Vertex AI failed",
+    Reason.CAPACITY: _("it got no capacity"),
+    Reason.PREEMPTED: _("it was preempted until no restart was left"),
+    Reason.INTERNAL: _("Vertex AI failed"),
 }
 CAUSES = {
     "stockout": Reason.CAPACITY,
@@ -147,12 +147,12 @@ def worst_case(most: Sequence[Decimal | None], plan: Plan) -> Decimal | None:
 
 
 def path_words(strategy: str, region: str, plan: Plan) -> str:
-    """Return the attempts in a line, "Spot → Standard → Standard in europe-west4"; `strategy` is that of the first."""
+    """Return the attempts in a line, "Spot → Standard → Standard · europe-west4"; `strategy` is that of the first."""
     words = []
     for step in (Step(strategy, region), *plan.steps):
         key = step.strategy or strategy
         label = STRATEGIES[key].label if key in STRATEGIES else key
-        words.append(f"{label} in {step.region}" if step.region and step.region != region else label)
+        words.append(f"{label} · {step.region}" if step.region and step.region != region else label)
     return " → ".join(words)
 
 

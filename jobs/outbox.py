@@ -12,6 +12,7 @@ from typing import Any
 
 from jobs.models import Job, JobEvent, Message, Team
 from jobs.states import JobState
+from jobs.texts import as_json
 
 Kind = Message.Kind
 ENDS = {
@@ -80,12 +81,15 @@ def announce(
 ) -> bool:
     """Write a message that no event tells; return False when `once_key` was announced before.
 
-    `detail` is JSON: {"text": one sentence, "next": what to do} is shown as it is, and a kind may define more.
+    `detail` is JSON: {"text": one sentence, "next": what to do}, and a kind may define more. Of these two "words" keeps
+    what they were made of, so that whoever reads them can have them translated (`Message.words`).
     """
     if Message.objects.filter(once_key=once_key).exists():
         return False
     message = _message(kind, team.pk, once_key, now, now)
     message.job, message.detail = job, detail or {}
+    if words := {name: as_json(message.detail[name]) for name in ("text", "next") if name in message.detail}:
+        message.detail = message.detail | {"words": words}
     Message.objects.bulk_create([message], ignore_conflicts=True)
     return True
 

@@ -50,18 +50,6 @@ TAG_WORDS = {
 }
 """What a strategy is called among those that a job could run under."""
 
-BUDGET_WORDS = {
-    "Spot restarts": gettext_lazy("Spot restarts"),
-    "capacity retries": gettext_lazy("capacity retries"),
-    "job retries": gettext_lazy("job retries"),
-    "internal errors": gettext_lazy("internal errors"),
-    "maintenance": gettext_lazy("maintenance"),
-    "replica restarts, cause unknown": gettext_lazy("replica restarts, cause unknown"),
-    "restarts with a worker": gettext_lazy("restarts with a worker"),
-    "no cause known": gettext_lazy("no cause known"),
-}
-"""Names of retry budgets; others are those of replicas."""
-
 TRIAL_LOOKS: dict[str, str] = {
     "REQUESTED": "wait",
     "QUEUED": "wait",
@@ -123,11 +111,6 @@ def outcome_word(outcome: str) -> str:
 def tag_word(tag: str) -> str:
     """Return in what a strategy is the best of several."""
     return str(TAG_WORDS[tag])
-
-
-def budget_word(name: str) -> str:
-    """Return the name of a retry budget; that of a replica as it is."""
-    return str(BUDGET_WORDS.get(name, name))
 
 
 @cache

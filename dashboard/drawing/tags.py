@@ -51,7 +51,6 @@ register.filter("trial_state", marks.trial_mark)
 register.filter("state_word", marks.state_word)
 register.filter("role_word", marks.role_word)
 register.filter("outcome_word", marks.outcome_word)
-register.filter("budget_word", marks.budget_word)
 register.filter("tag_word", marks.tag_word)
 register.filter("look", marks.look_of)
 register.filter("state", marks.state_mark)
@@ -115,7 +114,7 @@ def price_age(as_of: date | str | None, now: datetime) -> SafeString:
     if not as_of:
         return SafeString("")
     words = age_words(date.fromisoformat(as_of) if isinstance(as_of, str) else as_of, now.date())
-    return format_html('<small class="stale" lang="en">{}</small>', words) if words else SafeString("")
+    return format_html('<small class="stale">{}</small>', translated(words)) if words else SafeString("")
 
 
 @register.filter

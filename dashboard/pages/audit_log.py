@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 from dashboard.access import Request, teams_where
 from dashboard.access.loaders import parse_key
 from dashboard.forms.audit_form import AuditForm
+from dashboard.pages.parts.audit_names import setting_name
 from dashboard.pages.parts.csv_file import csv_lines
 from dashboard.queries.audit_log import ACTIONS, Filters, changes_of, iterate_entries, list_entries
 from jobs.clock import database_now
@@ -62,13 +63,14 @@ def audit_csv(request: Request) -> StreamingHttpResponse:
     return response
 
 
-def _row(entry: Any) -> tuple[Any, list[tuple[str, str, str]], Any, Any]:
-    """Return an entry as the page lists it: with its changes and its action, and of a sign-in how it went."""
-    changes = changes_of(entry)
+def _row(entry: Any) -> tuple[Any, list[tuple[str, str, str]], str, Any, Any]:
+    """Return an entry as the page lists it: with changes, kind of setting and action, and of a sign-in how it went."""
+    changes, kind = changes_of(entry), setting_name(entry.content_type.name)
     if entry.action != LogEntry.Action.ACCESS or not changes:
-        return entry, changes, SHOWN.get(entry.action, ""), ""
+        named = [(setting_name(field), before, after) for field, before, after in changes]
+        return entry, named, kind, SHOWN.get(entry.action, ""), ""
     stored = changes[0][2]
-    return entry, changes, "", SIGN_INS.get(stored, stored)
+    return entry, changes, kind, "", SIGN_INS.get(stored, stored)
 
 
 def _rows(entry: Any) -> list[tuple[object, ...]]:

@@ -17,6 +17,7 @@ from jobs.clock import database_now, display_now
 from jobs.errors import NotPermitted
 from jobs.strategies import RULES, STRATEGIES, Rule
 from jobs.strategies.document import CHAPTERS
+from jobs.translations import translated
 
 MAX_AGE = timedelta(days=180)
 
@@ -72,7 +73,7 @@ def set_rule(request: Request, code: str) -> HttpResponse:
 
 def _matches(rule: Rule, search: str) -> bool:
     """Tell whether every word that is searched for stands in the rule, its code or its source."""
-    text = f"{rule.code} {rule.message} {rule.severity} {rule.source.title}".lower()
+    text = f"{rule.code} {rule.message} {translated(rule.message)} {rule.severity} {rule.source.title}".lower()
     return all(word in text for word in search.lower().split())
 
 

@@ -10,6 +10,9 @@ from jobs.budget import BudgetLeft
 from jobs.budgets.left import left_of, with_sums
 from jobs.cost import format_usd
 from jobs.models import Budget, BudgetNotice, Message
+from jobs.models.told import told_as
+from jobs.texts import month_of
+from jobs.texts import translatable as _
 
 
 def record_notices(now: datetime) -> int:
@@ -41,15 +44,20 @@ def record_notices(now: datetime) -> int:
 def _announce(notice: BudgetNotice, now: datetime) -> None:
     """Write the message to the leads of the team."""
     key = f"budget:{notice.budget_id}:{notice.month.isoformat()}:{notice.percent}:{notice.amount_usd}"
-    detail = {"text": notice.message, "path": "/spend/", "next": "Look at what spends it on the page Spend."}
+    detail = {"text": notice.told, "path": "/spend/", "next": _("Look at what spends it on the page Spend.")}
     outbox.announce(Message.Kind.BUDGET, team=notice.team, once_key=key, now=now, detail=detail)
 
 
 def _notice(row: Budget, left: BudgetLeft, percent: int, now: datetime) -> BudgetNotice:
-    share = int(left.spent_usd * Decimal(100) / left.limit_usd)
-    message = (
-        f"{share} % of the budget “{row.name}” for {left.month:%B %Y} is spent: {format_usd(left.spent_usd)} of "
-        f"{format_usd(left.limit_usd)}. Jobs that were allowed may cost {format_usd(left.committed_usd)} more."
+    message = _(
+        "%(share)s %% of the budget “%(name)s” for %(month)s is spent: %(spent)s of %(limit)s. "
+        "Jobs that were allowed may cost %(committed)s more.",
+        share=int(left.spent_usd * Decimal(100) / left.limit_usd),
+        name=row.name,
+        month=month_of(left.month),
+        spent=format_usd(left.spent_usd),
+        limit=format_usd(left.limit_usd),
+        committed=format_usd(left.committed_usd),
     )
     return BudgetNotice(
         budget=row,
@@ -58,6 +66,6 @@ def _notice(row: Budget, left: BudgetLeft, percent: int, now: datetime) -> Budge
         percent=percent,
         amount_usd=row.amount_usd,
         spent_usd=left.spent_usd,
-        message=message,
+        **told_as(message),
         at=now,
     )

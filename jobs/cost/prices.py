@@ -18,6 +18,7 @@ from functools import cache
 
 from jobs.catalog import PriceRow, fee_rows, price_rows
 from jobs.cost.lines import Line
+from jobs.texts import translatable as _
 
 HOURS_PER_MONTH = 730
 """How Google's price pages and our files turn a monthly price into an hourly one; Billing's own month has 720."""
@@ -128,7 +129,7 @@ def age_words(as_of: date, today: date) -> str:
     """Return what people need to know about the age of a price; empty while it is recent enough."""
     if not is_stale(as_of, today):
         return ""
-    return f"{(today - as_of).days} days old: prices may have changed since."
+    return _("%(days)s days old: prices may have changed since.", days=(today - as_of).days)
 
 
 def hourly(row: PriceRow) -> Decimal | None:

@@ -18,6 +18,8 @@ from jobs.doctor.permissions import (
 )
 from jobs.doctor.report import Check, Status, failed, passed, warned
 from jobs.models import Job, Team
+from jobs.texts import joined
+from jobs.texts import translatable as _
 from jobs.vertex import AuthFailed, NotFound, PlatformClient, VertexClient, VertexError
 
 MAX_PROJECTS = 10
@@ -41,16 +43,16 @@ class Google:
 
 def check_credentials(google: Google) -> Iterator[Check]:
     """Check whose credentials this process has."""
-    group, name = "Google", "credentials"
+    group, name = "Google", _("credentials")
     try:
         account = google.platform.account()
     except AuthFailed as error:
         yield failed(group, name, str(error), "gcloud auth application-default login")
         return
     if account:
-        yield passed(group, name, f"This process is {account}.")
+        yield passed(group, name, _("This process is %(account)s.", account=account))
     else:
-        words = "Found, but they do not name their account (an emulator needs none)."
+        words = _("Found, but they do not name their account (an emulator needs none).")
         yield passed(group, name, words)
 
 
@@ -59,13 +61,14 @@ def check_clock(google: Google) -> Iterator[Check]:
     for project in _projects()[:1]:
         told = google.platform.server_time(project)
         if told is None:
-            yield warned("Google", "clock", "Google's answer names no time.")
+            yield warned("Google", _("clock"), _("Google's answer names no time."))
             return
         apart = abs(told - google.now)
-        words = f"The database's clock and Google's are {apart.total_seconds():.0f} s apart."
+        seconds = f"{apart.total_seconds():.0f}"
+        words = _("The database's clock and Google's are %(seconds)s s apart.", seconds=seconds)
         repair = "" if apart <= MAX_CLOCK_ERROR else "sudo chronyc makestep"
         status = Status.PASS if apart <= MAX_CLOCK_ERROR else Status.FAIL
-        yield Check("Google", "clock", status, words, repair)
+        yield Check("Google", _("clock"), status, words, repair)
 
 
 def check_services(google: Google) -> Iterator[Check]:
@@ -74,37 +77,43 @@ def check_services(google: Google) -> Iterator[Check]:
         try:
             on = google.platform.enabled(project, list(SERVICES))
         except VertexError as error:
-            yield warned(f"Project {project}", "services", f"They could not be read: {error}")
+            yield warned(
+                _("Project %(project)s", project=project),
+                _("services"),
+                _("They could not be read: %(why)s", why=error),
+            )
             continue
         for service, is_needed in SERVICES.items():
             repair = f"gcloud services enable {service} --project={quote(project)}"
             status = Status.FAIL if is_needed else Status.WARN
             is_on = service in on
             yield Check(
-                f"Project {project}", service, Status.PASS if is_on else status,
-                "It is enabled." if is_on else "It is not enabled.", "" if is_on else repair,
+                _("Project %(project)s", project=project), service, Status.PASS if is_on else status,
+                _("It is enabled.") if is_on else _("It is not enabled."), "" if is_on else repair,
             )  # fmt: skip
 
 
 def check_permissions(google: Google) -> Iterator[Check]:
     """Check each permission in every team's project: of the account that its teams name, else of Trainboard's."""
     for project in _projects():
-        group, acts_as = f"Project {project}", account_of(project)
+        group, acts_as = _("Project %(project)s", project=project), account_of(project)
         try:
             held = _platform(google, acts_as).granted(project, [each.name for each in PERMISSIONS])
             member = _member(google, acts_as)
         except VertexError as error:
-            yield failed(group, "permissions", f"They could not be checked: {error}")
+            yield failed(group, _("permissions"), _("They could not be checked: %(why)s", why=error))
             continue
         for each in PERMISSIONS:
-            words = f"{each.role} grants it; it is needed to {each.what}."
+            words = _("%(role)s grants it; it is needed to %(what)s.", role=each.role, what=each.what)
             if each.name in held:
                 yield passed(group, each.name, words)
                 continue
             repair = (
                 f"gcloud projects add-iam-policy-binding {quote(project)} --member={quote(member)} --role={each.role}"
             )
-            yield Check(group, each.name, Status.FAIL if each.is_needed else Status.WARN, f"Missing. {words}", repair)
+            yield Check(
+                group, each.name, Status.FAIL if each.is_needed else Status.WARN, joined(_("Missing."), words), repair
+            )
 
 
 def check_regions(google: Google) -> Iterator[Check]:
@@ -115,9 +124,11 @@ def check_regions(google: Google) -> Iterator[Check]:
             vertex = client(acts_as) if (acts_as := account_of(project)) else google.vertex
             next(vertex.pages("custom_job", project=project, region=region, fields=["name"]), None)
         except VertexError as error:
-            yield failed(f"Project {project}", region, f"Custom jobs cannot be listed: {error}")
+            yield failed(
+                _("Project %(project)s", project=project), region, _("Custom jobs cannot be listed: %(why)s", why=error)
+            )
         else:
-            yield passed(f"Project {project}", region, "Vertex AI answers.")
+            yield passed(_("Project %(project)s", project=project), region, _("Vertex AI answers."))
 
 
 def check_buckets(google: Google) -> Iterator[Check]:
@@ -127,53 +138,59 @@ def check_buckets(google: Google) -> Iterator[Check]:
     names = {(bucket.removeprefix("gs://").partition("/")[0], acts_as): (project, region)
              for project, bucket, region, acts_as in teams[:MAX_PROJECTS]}  # fmt: skip
     for (name, acts_as), (project, region) in names.items():
-        group = f"Bucket {name}{_as(acts_as)}"
+        group = joined(_("Bucket %(name)s", name=name), _as(acts_as), between="")
         try:
             held = _platform(google, acts_as).granted_on_bucket(name, list(BUCKET_PERMISSIONS))
             member = _member(google, acts_as)
         except NotFound:
             place = f"--project={quote(project)} --location={quote(region)}"
             repair = f"gcloud storage buckets create {quote(f'gs://{name}')} {place}"
-            yield failed(group, "exists", "There is no such bucket.", repair)
+            yield failed(group, _("exists"), _("There is no such bucket."), repair)
             continue
         except VertexError as error:
-            yield failed(group, "permissions", f"They could not be checked: {error}")
+            yield failed(group, _("permissions"), _("They could not be checked: %(why)s", why=error))
             continue
         for permission, role in BUCKET_PERMISSIONS.items():
             if permission in held:
-                yield passed(group, permission, f"{role} grants it.")
+                yield passed(group, permission, _("%(role)s grants it.", role=role))
                 continue
             repair = (
                 f"gcloud storage buckets add-iam-policy-binding {quote(f'gs://{name}')}"
                 f" --member={quote(member)} --role={role}"
             )
-            yield warned(group, permission, f"Missing. {role} grants it; checkpoints stay unknown.", repair)
+            yield warned(
+                group, permission, _("Missing. %(role)s grants it; checkpoints stay unknown.", role=role), repair
+            )
 
 
 def check_service_accounts(google: Google) -> Iterator[Check]:
     """Check that who creates recent jobs at Vertex AI may use the service accounts that they run as."""
     for email, acts_as in _accounts():
-        yield _check_on_account(google, "Service accounts", email, ACT_AS, ACT_AS_ROLE, acts_as)
+        yield _check_on_account(google, _("Service accounts"), email, ACT_AS, ACT_AS_ROLE, acts_as)
 
 
 def check_impersonation(google: Google) -> Iterator[Check]:
     """Check that Trainboard's account gets tokens of the service accounts that teams name."""
     named = Team.objects.exclude(acts_as="").order_by("acts_as").values_list("acts_as", flat=True).distinct()
     for email in named[:MAX_ACCOUNTS]:
-        yield _check_on_account(google, "Accounts of teams", email, IMPERSONATE, IMPERSONATE_ROLE)
+        yield _check_on_account(google, _("Accounts of teams"), email, IMPERSONATE, IMPERSONATE_ROLE)
 
 
 def _check_on_account(google: Google, group: str, email: str, permission: str, role: str, acts_as: str = "") -> Check:
-    name = f"{email}{_as(acts_as)}"
+    name = joined(email, _as(acts_as), between="")
     try:
         held = _platform(google, acts_as).granted_on_account(email, [permission])
         member = _member(google, acts_as)
     except VertexError as error:
-        return failed(group, name, f"It could not be checked: {error}")
+        return failed(group, name, _("It could not be checked: %(why)s", why=error))
     if permission in held:
-        return passed(group, name, f"{acts_as or 'Trainboard'} has {permission} on it.")
+        return passed(
+            group, name, _("%(who)s has %(permission)s on it.", who=acts_as or "Trainboard", permission=permission)
+        )
     repair = f"gcloud iam service-accounts add-iam-policy-binding {email} --member={quote(member)} --role={role}"
-    return failed(group, name, f"{permission} is missing; {role} grants it.", repair)
+    return failed(
+        group, name, _("%(permission)s is missing; %(role)s grants it.", permission=permission, role=role), repair
+    )
 
 
 def _platform(google: Google, acts_as: str) -> PlatformClient:
@@ -187,7 +204,7 @@ def _member(google: Google, acts_as: str) -> str:
 
 
 def _as(acts_as: str) -> str:
-    return f", as {acts_as}" if acts_as else ""
+    return _(", as %(account)s", account=acts_as) if acts_as else ""
 
 
 def _projects() -> list[str]:

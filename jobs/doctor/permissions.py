@@ -7,6 +7,8 @@ jobs/strategies/permissions.py and docs/running.md.
 
 from dataclasses import dataclass
 
+from jobs.texts import translatable as _
+
 USER, ADMIN = "roles/aiplatform.user", "roles/aiplatform.admin"
 NEEDED, OPTIONAL = "needed", "optional"
 KINDS = ("customJobs", "hyperparameterTuningJobs", "trainingPipelines")
@@ -29,34 +31,38 @@ class ProjectPermission:
 
 PERMISSIONS = (
     *(
-        ProjectPermission(f"aiplatform.{kind}.{verb}", USER, f"{verb} jobs in {kind}")
+        ProjectPermission(f"aiplatform.{kind}.{verb}", USER, _("%(verb)s jobs in %(kind)s", verb=verb, kind=kind))
         for kind in KINDS
         for verb in ("create", "get", "list", "cancel", "delete")
     ),
     *(
-        ProjectPermission(f"aiplatform.persistentResources.{verb}", USER, "show persistent resources")
+        ProjectPermission(f"aiplatform.persistentResources.{verb}", USER, _("show persistent resources"))
         for verb in ("get", "list")
     ),
     *(
-        ProjectPermission(f"aiplatform.persistentResources.{verb}", ADMIN, "change persistent resources", need=OPTIONAL)
+        ProjectPermission(
+            f"aiplatform.persistentResources.{verb}", ADMIN, _("change persistent resources"), need=OPTIONAL
+        )
         for verb in ("create", "update", "delete")
     ),
-    ProjectPermission("logging.logEntries.list", "roles/logging.viewer", "read logs and explain restarts"),
-    ProjectPermission("monitoring.timeSeries.list", "roles/monitoring.viewer", "show what machines use", need=OPTIONAL),
+    ProjectPermission("logging.logEntries.list", "roles/logging.viewer", _("read logs and explain restarts")),
     ProjectPermission(
-        "cloudquotas.quotas.get", "roles/cloudquotas.viewer", "show quotas beside strategies", need=OPTIONAL
+        "monitoring.timeSeries.list", "roles/monitoring.viewer", _("show what machines use"), need=OPTIONAL
+    ),
+    ProjectPermission(
+        "cloudquotas.quotas.get", "roles/cloudquotas.viewer", _("show quotas beside strategies"), need=OPTIONAL
     ),
     *(
         ProjectPermission(
             f"artifactregistry.{name}.get",
             "roles/artifactregistry.reader",
-            "tell while one composes whether an image exists",
+            _("tell while one composes whether an image exists"),
             need=OPTIONAL,
         )
         for name in ("dockerimages", "repositories", "tags")
     ),
     ProjectPermission(
-        "serviceusage.services.get", "roles/serviceusage.serviceUsageViewer", "check services", need=OPTIONAL
+        "serviceusage.services.get", "roles/serviceusage.serviceUsageViewer", _("check services"), need=OPTIONAL
     ),
 )
 SERVICES = {

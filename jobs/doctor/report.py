@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
+from jobs import texts
+
 
 class Status(StrEnum):
     """How a check went: `WARN` is for what works less well or may be missing on purpose."""
@@ -28,6 +30,11 @@ class Check:
         """Return it as JSON objects hold it."""
         return {name: str(value) for name, value in asdict(self).items()}
 
+    def as_kept(self) -> dict[str, Any]:
+        """Return it as `as_dict` does, and `words`: its texts so that they can be translated when shown."""
+        told = {"group": self.group, "name": self.name, "detail": self.detail}
+        return self.as_dict() | {"words": {name: texts.as_json(text) for name, text in told.items()}}
+
 
 def passed(group: str, name: str, detail: str = "") -> Check:
     """Return a check that found nothing wrong."""
@@ -45,6 +52,7 @@ def failed(group: str, name: str, detail: str, repair: str = "") -> Check:
 
 
 def from_json(value: Mapping[str, Any]) -> Check:
-    """Return the check that `as_dict` wrote; raises KeyError or ValueError for anything else."""
-    status = Status(value["status"])
-    return Check(value["group"], value["name"], status, value["detail"], value["repair"])
+    """Return the check that `as_kept` or `as_dict` wrote; raises KeyError or ValueError for anything else."""
+    words, status = value.get("words", value), Status(value["status"])
+    group, name, detail = (texts.from_json(words[each]) for each in ("group", "name", "detail"))
+    return Check(group, name, status, detail, value["repair"])

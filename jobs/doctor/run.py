@@ -12,6 +12,7 @@ from jobs.doctor.report import Check, failed
 from jobs.models import Upkeep
 from jobs.observation.guard import guarded
 from jobs.queue import claims
+from jobs.texts import translatable as _
 from jobs.vertex import VertexError, at_most
 
 logger = logging.getLogger(__name__)
@@ -65,13 +66,13 @@ def examine_when_due(now: datetime, *, machine_now: Callable[[], datetime]) -> N
     if held is None:
         return
     with guarded(held, now=now):
-        result = {"checks": [each.as_dict() for each in examine(now, machine_now=machine_now)]}
+        result = {"checks": [each.as_kept() for each in examine(now, machine_now=machine_now)]}
         claims.release_poll(held, due_at=now + INTERVAL, answered_at=now, result=result)
 
 
 def request_examination(now: datetime) -> None:
     """Have a worker make an examination soon."""
-    row, _ = Upkeep.objects.get_or_create(name=UPKEEP, defaults={"due_at": now})
+    row, _is_new = Upkeep.objects.get_or_create(name=UPKEEP, defaults={"due_at": now})
     Upkeep.objects.filter(pk=row.pk, due_at__gt=now).update(due_at=now)
 
 
@@ -85,7 +86,7 @@ def _made(name: str, check: Callable[[], Iterable[Check]]) -> list[Check]:
         found.append(failed("Google", name, str(error)))
     except Exception as error:
         logger.exception("the check of %s ended unexpectedly", name)
-        found.append(failed("This site", name, f"The check itself failed: {type(error).__name__}."))
+        found.append(failed(_("This site"), name, _("The check itself failed: %(error)s.", error=type(error).__name__)))
     return found
 
 

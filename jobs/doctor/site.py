@@ -18,9 +18,11 @@ from jobs.doctor.report import Check, Status, failed, passed, warned
 from jobs.models import Heartbeat, QuotaReading
 from jobs.people import openid
 from jobs.queue import claims
+from jobs.texts import joined
+from jobs.texts import translatable as _
 from jobs.upkeep import quota_reading
 
-GROUP = "This site"
+GROUP = _("This site")
 MIN_POSTGRES = 130_000
 PATIENCE_SECONDS = 3
 MAX_CLOCK_ERROR = timedelta(seconds=2)
@@ -44,10 +46,10 @@ def check_database(_now: datetime) -> Iterator[Check]:
         journal = str(cursor.fetchone()[0])
         cursor.execute("PRAGMA synchronous")
         synchronous = int(cursor.fetchone()[0])
-    yield passed(GROUP, "database", f"SQLite {version}, which serves one machine.")
+    yield passed(GROUP, _("database"), _("SQLite %(version)s, which serves one machine.", version=version))
     words = f"journal_mode={journal}, synchronous={synchronous}"
     is_safe = journal in ("wal", "memory") and synchronous >= 2
-    yield Check(GROUP, "database settings", Status.PASS if is_safe else Status.FAIL, words)
+    yield Check(GROUP, _("database settings"), Status.PASS if is_safe else Status.FAIL, words)
 
 
 def _postgres() -> Iterator[Check]:
@@ -58,11 +60,14 @@ def _postgres() -> Iterator[Check]:
         cursor.execute(f"SELECT {', '.join(f'current_setting({name!r})' for name in names)}")
         limits = dict(zip(names, cursor.fetchone(), strict=True))
     status = Status.PASS if number >= MIN_POSTGRES else Status.FAIL
-    yield Check(GROUP, "database", status, f"PostgreSQL {version}; 13 or newer is needed.")
+    yield Check(GROUP, _("database"), status, _("PostgreSQL %(version)s; 13 or newer is needed.", version=version))
     for name, value in limits.items():
         if value == "0":
             yield warned(
-                GROUP, name, "There is no limit.", f"ALTER ROLE {connection.settings_dict['USER']} SET {name} = '30s'"
+                GROUP,
+                name,
+                _("There is no limit."),
+                f"ALTER ROLE {connection.settings_dict['USER']} SET {name} = '30s'",
             )
         else:
             yield passed(GROUP, name, value)
@@ -73,9 +78,9 @@ def check_migrations(_now: datetime) -> Iterator[Check]:
     executor = MigrationExecutor(connection)
     missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if missing:
-        yield failed(GROUP, "migrations", f"{len(missing)} are not applied.", "python manage.py migrate")
+        yield failed(GROUP, _("migrations"), _("Not applied: %(n)s.", n=len(missing)), "python manage.py migrate")
     else:
-        yield passed(GROUP, "migrations", "All are applied.")
+        yield passed(GROUP, _("migrations"), _("All are applied."))
 
 
 def check_redis(_now: datetime) -> Iterator[Check]:
@@ -86,10 +91,13 @@ def check_redis(_now: datetime) -> Iterator[Check]:
     try:
         client.ping()
     except RedisError as error:
-        words = f"It does not answer ({type(error).__name__}); jobs move on later than they could. See REDIS_URL."
+        words = _(
+            "It does not answer (%(error)s); jobs move on later than they could. See REDIS_URL.",
+            error=type(error).__name__,
+        )
         yield failed(GROUP, "Redis", words)
     else:
-        yield passed(GROUP, "Redis", "It answers.")
+        yield passed(GROUP, "Redis", _("It answers."))
     finally:
         client.close()
 
@@ -98,75 +106,85 @@ def check_processes(now: datetime) -> Iterator[Check]:
     """Check that beat and a worker for each queue have been heard of lately."""
     rows = Heartbeat.objects.filter(at__gt=now - MAX_HEARTBEAT_AGE).values_list("part", "queues")
     fresh = {(part, queue) for part, queues in rows for queue in queues.split(",")}
-    parts = [(f"worker for {each.name}", ("worker", each.name)) for each in settings.CELERY_TASK_QUEUES]
+    parts = [
+        (_("worker for %(queue)s", queue=each.name), ("worker", each.name)) for each in settings.CELERY_TASK_QUEUES
+    ]
     commands = {
         "worker": "celery -A dashboard.celery worker --pool threads --queues ",
         "beat": "celery -A dashboard.celery beat",
     }
     for name, key in [*parts, ("beat", ("beat", ""))]:
         if key in fresh:
-            yield passed(GROUP, name, "It runs.")
+            yield passed(GROUP, name, _("It runs."))
         else:
-            yield failed(GROUP, name, "None has been heard of for 45 s.", commands[key[0]] + key[1])
+            yield failed(GROUP, name, _("None has been heard of for 45 s."), commands[key[0]] + key[1])
 
 
 def check_clock(now: datetime, machine_now: Callable[[], datetime]) -> Iterator[Check]:
     """Check this machine's clock against the database's, which decides."""
     apart = abs(machine_now() - now)
-    words = f"This machine's clock and the database's are {apart.total_seconds():.1f} s apart; the database's decides."
+    words = _(
+        "This machine's clock and the database's are %(seconds)s s apart; the database's decides.",
+        seconds=f"{apart.total_seconds():.1f}",
+    )
     yield (
-        passed(GROUP, "clock", words)
+        passed(GROUP, _("clock"), words)
         if apart <= MAX_CLOCK_ERROR
-        else warned(GROUP, "clock", words, "sudo chronyc makestep")
+        else warned(GROUP, _("clock"), words, "sudo chronyc makestep")
     )
 
 
 def check_prices(now: datetime) -> Iterator[Check]:
     """Check how old the prices are that estimates rest on."""
     if billing_client() is None:
-        yield passed(GROUP, "prices", "Nothing is imported with an emulator.")
+        yield passed(GROUP, _("prices"), _("Nothing is imported with an emulator."))
         return
     row = claims.last_run(prices.UPKEEP)
     repair = "python manage.py import_prices"
     if row is None or row.answered_at is None:
-        yield warned(GROUP, "prices", "Google's price list has not been read yet.", repair)
+        yield warned(GROUP, _("prices"), _("Google's price list has not been read yet."), repair)
     elif now - row.answered_at > MAX_IMPORT_AGE:
         days = (now - row.answered_at).days
         is_old = now - row.answered_at > MAX_PRICE_AGE
-        words = f"Google's price list was last read {days} days ago: {row.last_error}"
-        yield Check(GROUP, "prices", Status.FAIL if is_old else Status.WARN, words, repair)
+        words = _("Google's price list was last read %(days)s days ago: %(why)s", days=days, why=row.last_error)
+        yield Check(GROUP, _("prices"), Status.FAIL if is_old else Status.WARN, words, repair)
     else:
-        yield passed(GROUP, "prices", "Google's price list was read in the last two days.")
+        yield passed(GROUP, _("prices"), _("Google's price list was read in the last two days."))
 
 
 def check_quotas(now: datetime) -> Iterator[Check]:
     """Check that limits and use of the training quotas are read, and name those that are used up."""
     row = claims.last_run(quota_reading.UPKEEP)
     if row is None or row.answered_at is None:
-        words = f"They have not been read yet. {row.last_error if row is not None else ''}".strip()
-        yield warned(GROUP, "quotas", words, "gcloud services enable cloudquotas.googleapis.com")
+        words = joined(_("They have not been read yet."), row.last_error if row is not None else "")
+        yield warned(GROUP, _("quotas"), words, "gcloud services enable cloudquotas.googleapis.com")
     elif row.last_error:
-        yield warned(GROUP, "quotas", f"They could not be read everywhere: {row.last_error}")
+        yield warned(GROUP, _("quotas"), _("They could not be read everywhere: %(why)s", why=row.last_error))
     else:
         read = QuotaReading.objects.filter(read_at__gte=now - MAX_QUOTA_AGE)
         full = read.filter(limit__gt=0, used__gte=F("limit")).order_by("project", "region", "metric")
-        names = [f"{each.metric} in {each.project}, {each.region}" for each in full[:MAX_NAMED]]
-        words = f"Used up: {'; '.join(names)}." if names else f"{read.count()} are read, none of them is used up."
-        yield (warned if names else passed)(GROUP, "quotas", words)
+        names = [f"{each.metric} ({each.project}, {each.region})" for each in full[:MAX_NAMED]]
+        words = _("%(n)s are read, none of them is used up.", n=read.count())
+        if names:
+            words = _("Used up: %(names)s.", names="; ".join(names))
+        yield (warned if names else passed)(GROUP, _("quotas"), words)
 
 
 def check_sign_in(_now: datetime) -> Iterator[Check]:
     """Check that the discovery document of each sign-in provider can be read; none with passwords only."""
     for provider in settings.SIGN_IN_PROVIDERS:
-        name = f"sign-in with {provider.name}"
+        name = _("sign-in with %(provider)s", provider=provider.name)
         try:
             openid.read_metadata(provider.issuer)
         except openid.NotReadable as reason:
             yield failed(
-                GROUP, name, f"Nobody can sign in with it: {reason}", f"curl -i {provider.issuer}{openid.SUFFIX}"
+                GROUP,
+                name,
+                _("Nobody can sign in with it: %(why)s", why=reason),
+                f"curl -i {provider.issuer}{openid.SUFFIX}",
             )
         else:
-            yield passed(GROUP, name, "Its discovery document can be read.")
+            yield passed(GROUP, name, _("Its discovery document can be read."))
 
 
 def check_disk(_now: datetime) -> Iterator[Check]:
@@ -174,15 +192,15 @@ def check_disk(_now: datetime) -> Iterator[Check]:
     if settings.SQLITE_FILE is None:
         return
     free = shutil.disk_usage(settings.SQLITE_FILE.parent).free
-    words = f"{free / 2**30:.1f} GiB are free where the database is."
+    words = _("%(size)s GiB are free where the database is.", size=f"{free / 2**30:.1f}")
     status = Status.PASS if free > WARN_BYTES else Status.WARN if free > FAIL_BYTES else Status.FAIL
-    yield Check(GROUP, "disk", status, words, "" if status is Status.PASS else "python manage.py prune")
+    yield Check(GROUP, _("disk"), status, words, "" if status is Status.PASS else "python manage.py prune")
 
 
 def check_email(_now: datetime) -> Iterator[Check]:
     """Check that the mail server answers, where the site has one."""
     if not settings.EMAIL_BACKEND.endswith("smtp.EmailBackend") or settings.EMAIL_HOST == "localhost":
-        yield passed(GROUP, "e-mail", "No mail server is set, so no message is sent by e-mail.")
+        yield passed(GROUP, _("e-mail"), _("No mail server is set, so no message is sent by e-mail."))
         return
     host = f"{settings.EMAIL_HOST}:{settings.EMAIL_PORT}"
     maker = smtplib.SMTP_SSL if settings.EMAIL_USE_SSL else smtplib.SMTP
@@ -190,6 +208,8 @@ def check_email(_now: datetime) -> Iterator[Check]:
         with maker(settings.EMAIL_HOST, settings.EMAIL_PORT, timeout=PATIENCE_SECONDS) as server:
             server.noop()
     except (OSError, smtplib.SMTPException) as error:
-        yield failed(GROUP, "e-mail", f"{host} does not answer: {type(error).__name__}.")
+        yield failed(
+            GROUP, _("e-mail"), _("%(host)s does not answer: %(error)s.", host=host, error=type(error).__name__)
+        )
     else:
-        yield passed(GROUP, "e-mail", f"{host} answers.")
+        yield passed(GROUP, _("e-mail"), _("%(host)s answers.", host=host))

@@ -65,7 +65,7 @@ def parts_of(message: Message, now: datetime) -> Parts:
     name, cost = job.display_name, timeline.cost_so_far(job, now)
     known = _diagnosis(job) if message.kind == Kind.FAILED else None
     why = known.explanation if known is not None else _why(message, job)
-    remedy = known.remedy if known is not None else str(message.detail.get("next") or NEXT.get(message.kind, ""))
+    remedy = known.remedy if known is not None else message.words("next") or str(NEXT.get(message.kind, ""))
     return Parts(
         _subject(message, job, known),
         (job.hide(translated(why)), job.hide(translated(remedy))),
@@ -110,9 +110,7 @@ def _why(message: Message, job: Job) -> str:
             found = [message.event.message, *found]  # how long it has waited, and for whom
         if found:
             return " ".join(dict.fromkeys(found))
-    if message.detail.get("text"):
-        return str(message.detail["text"])
-    return message.event.message if message.event is not None else ""
+    return message.words("text") or (message.event.message if message.event is not None else "")
 
 
 def _diagnosis(job: Job) -> Diagnosis | None:

@@ -13,6 +13,7 @@ from jobs.cost import format_usd
 from jobs.messages.parts import Parts
 from jobs.models import Message, MonthFigures, Team
 from jobs.strategies import STRATEGIES
+from jobs.translations import translated
 
 Kind = Message.Kind
 
@@ -25,11 +26,10 @@ def parts_of(message: Message) -> Parts:
         words = _("This is a test. The channel works: messages of the team arrive here.")
         subject = _("Test message for %(team)s") % {"team": message.team}
         return Parts(subject, (words,), links=((_("Channels"), "/messages/channels/"),))
-    detail = message.detail
-    text = str(detail.get("text") or message.get_kind_display())
+    text = translated(message.words("text")) or message.get_kind_display()
     return Parts(
         f"{message.get_kind_display()}: {message.team}",
-        (text, str(detail.get("next") or "")),
+        (text, translated(message.words("next"))),
         ((_("Team"), message.team.name),),
         ((_("Open Trainboard"), path_of(message)),),
         {"team": message.team.name},
@@ -41,7 +41,7 @@ def headline(message: Message) -> str:
     if message.kind == Kind.MONTHLY_REPORT:
         values = {"team": message.team, "month": _month(date.fromisoformat(str(message.detail["month"])))}
         return _("Spend of %(team)s in %(month)s") % values
-    return f"{message.get_kind_display()}: {message.detail.get('text') or message.team}"
+    return f"{message.get_kind_display()}: {translated(message.words('text')) or message.team}"
 
 
 def path_of(message: Message) -> str:

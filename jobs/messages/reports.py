@@ -6,6 +6,7 @@ from jobs import outbox
 from jobs.cost.prices import age_words
 from jobs.models import Job, Message, MonthFigures, Team
 from jobs.queue import claims
+from jobs.texts import translatable as _
 
 NAME = "messages"
 INTERVAL = timedelta(hours=6)
@@ -55,8 +56,8 @@ def announce_old_prices(now: datetime) -> list[bool]:
 
 def _announce_prices(team: Team, as_of: str, words: str, now: datetime) -> bool:
     detail = {
-        "text": f"Estimates rest on prices of {as_of}, {words}",
-        "next": "Record newer prices, or run manage.py import_prices.",
+        "text": _("Estimates rest on prices of %(as_of)s, %(words)s", as_of=as_of, words=words),
+        "next": _("Record newer prices, or run manage.py import_prices."),
         "path": "/prices/?show=old",
     }
     kind = Message.Kind.PRICE_STALE

@@ -8,6 +8,7 @@ from jobs import outbox
 from jobs.models import Job, Message
 from jobs.states import WAITING
 from jobs.strategies import flex_start
+from jobs.texts import translatable as _
 
 LONG = timedelta(hours=1)
 LONG_IN_QUEUE = timedelta(hours=6)
@@ -28,8 +29,7 @@ def watch_waits(now: datetime) -> int:
 
 def _announce(job: Job, now: datetime) -> bool:
     hours = int((now - job.state_since).total_seconds() // 3600)
-    span = f"{hours} hour{'' if hours == 1 else 's'}"
-    text = f"It has been {job.state.replace('_', ' ')} for {span}. Nothing is billed while it waits."
+    text = _("It has waited for %(hours)s h. Nothing is billed while it waits.", hours=hours)
     key = f"waiting_long:{job.pk}"
     detail = {"text": text}
     return outbox.announce(Message.Kind.WAITING_LONG, team=job.team, once_key=key, now=now, job=job, detail=detail)

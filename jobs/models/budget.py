@@ -10,6 +10,7 @@ from django.db.models import Q
 from jobs.budget import Passing
 from jobs.models.spend import Group
 from jobs.models.team import Team
+from jobs.models.told import Told
 
 
 def default_thresholds() -> list[int]:
@@ -73,7 +74,7 @@ class BudgetChange(AppendOnly):
         return f"change of {self.budget_id} at {self.at}"
 
 
-class BudgetNotice(AppendOnly):
+class BudgetNotice(AppendOnly, Told):
     """That a share of a budget was spent in a month, written once; whoever sends messages reads these rows."""
 
     budget = models.ForeignKey(Budget, on_delete=models.CASCADE, related_name="notices")

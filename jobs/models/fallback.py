@@ -6,9 +6,10 @@ from django.db import models
 from django.db.models import Q
 
 from jobs.models.job import Job
+from jobs.models.told import Told
 
 
-class Fallback(models.Model):
+class Fallback(Told):
     """What follows when a job gets no capacity; `plan` is `jobs.fallback.Plan` and never changes.
 
     It is open while another attempt may follow. At most one of its jobs is not finished.
@@ -42,7 +43,7 @@ class Fallback(models.Model):
         return str(self.pk)
 
 
-class FallbackAttempt(models.Model):
+class FallbackAttempt(Told):
     """One job of a fallback. The first is number 1."""
 
     fallback = models.ForeignKey(Fallback, on_delete=models.PROTECT, related_name="attempts")

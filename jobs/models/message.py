@@ -11,6 +11,7 @@ from jobs.models.channel import Channel, Via
 from jobs.models.event import JobEvent
 from jobs.models.job import Job
 from jobs.models.team import Team
+from jobs.texts import from_json
 
 
 class Message(models.Model):
@@ -68,6 +69,10 @@ class Message(models.Model):
 
     def __str__(self) -> str:
         return f"{self.get_kind_display()}, {self.once_key}"
+
+    def words(self, name: str) -> str:
+        """Return a sentence of `detail`, "text" or "next", a `Text` where it can be translated; "" for none."""
+        return from_json(self.detail.get("words", {}).get(name) or str(self.detail.get(name) or ""))
 
 
 class Delivery(models.Model):

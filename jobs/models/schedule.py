@@ -9,6 +9,8 @@ from django.utils.translation import gettext_lazy as _
 
 from jobs.models.job import Job
 from jobs.models.team import Team
+from jobs.models.told import Told
+from jobs.texts import from_json
 
 MAX_NAME_LENGTH = 80
 MAX_REGION_LENGTH = 40
@@ -27,6 +29,7 @@ class Schedule(models.Model):
     last_day = models.DateField(null=True, blank=True, help_text="The last day on which it runs; empty: without end.")
     is_enabled = models.BooleanField(default=True)
     paused_because = models.CharField(max_length=300, blank=True)
+    paused_parts = models.JSONField(null=True, blank=True, help_text="paused_because as jobs.texts.as_json.")
 
     kind = models.CharField(max_length=32, choices=Job.Kind.choices)
     spec = models.JSONField(help_text="The REST body, as of a job; it never changes.")
@@ -49,8 +52,13 @@ class Schedule(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def why_paused(self) -> str:
+        """Why it is paused, a `Text` where it can be translated."""
+        return self.paused_because if self.paused_parts is None else from_json(self.paused_parts)
 
-class ScheduleRun(models.Model):
+
+class ScheduleRun(Told):
     """What became of one moment at which a schedule was due. The database takes one for each moment."""
 
     class Outcome(models.TextChoices):
@@ -66,7 +74,6 @@ class ScheduleRun(models.Model):
     moment = models.DateTimeField(help_text="When it was due; of several that were missed, the first.")
     made_at = models.DateTimeField()
     outcome = models.CharField(max_length=16, choices=Outcome.choices)
-    message = models.TextField(blank=True)
     job = models.OneToOneField(Job, on_delete=models.PROTECT, related_name="schedule_run", null=True, blank=True)
 
     class Meta:

@@ -49,7 +49,7 @@ NOT_LOGGED: dict[type[Model], set[str]] = {
         *("claimed_until", "held_until", "failures", "last_error", "last_sent_at"),
     },
     Invitation: {"digest"},
-    Schedule: {"spec", "next_at"},
+    Schedule: {"spec", "next_at", "paused_parts"},
     User: {"last_login", "date_joined"},
 }
 """Columns that are secret, or that workers write."""

@@ -7,7 +7,7 @@ the second finds the step done.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from uuid import UUID, uuid5
@@ -18,33 +18,21 @@ from django.db import transaction
 from jobs import budgets, fallback, spec, transitions
 from jobs.assessment import Assessment, assess
 from jobs.cost import format_usd
-from jobs.diagnosis import Circumstances, diagnose, diagnose_expiry
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.fallback import REASON_WORDS, Plan, Reason
-from jobs.models import Fallback, FallbackAttempt, Job, JobEvent, UnmatchedJob
+from jobs.models import Fallback, FallbackAttempt, Job, JobEvent
+from jobs.models.told import told_as
 from jobs.requests.asked import Asked
 from jobs.requests.attempts import attempts_of, spent_on
 from jobs.requests.context import load_context
 from jobs.requests.covering import Agreed, approval_of_all
+from jobs.requests.endings import Ending, ending_of
 from jobs.requests.permissions import check_may_request
 from jobs.requests.request import request_jobs, submission_of
-from jobs.states import SUCCESSFUL, JobState
 from jobs.strategies import STRATEGIES
+from jobs.texts import translatable as _
 
-WAIT_OVER = "fallback"
-"""The reason of the event with which an attempt is cancelled because it has waited too long."""
-ERROR_WITHIN = timedelta(minutes=6)
-"""Vertex AI may tell why a job failed later than that it did; it is asked for five minutes."""
 Outcome = Fallback.Outcome
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """Why an attempt has ended: `reason` where another can follow, else `outcome`; `words` is a part of a sentence."""
-
-    words: str
-    reason: Reason | None = None
-    outcome: Fallback.Outcome = Outcome.OTHER_END
 
 
 def follow(pk: UUID, *, now: datetime) -> bool:
@@ -66,61 +54,20 @@ def follow(pk: UUID, *, now: datetime) -> bool:
         if ending.reason is None or ending.reason not in plan.reasons:
             _end(row, last, ending.outcome, _no_further(ending), now, is_told=len(attempts) < plan.size)
         elif len(attempts) >= plan.size:
-            _end(row, last, Outcome.EXHAUSTED, f"All {plan.size} attempts were made; {ending.words}.", now)
+            _end(row, last, Outcome.EXHAUSTED, _all_made(plan, ending), now)
         else:
             _make_next(row, plan, attempts, ending, now)
     return True
 
 
+def _all_made(plan: Plan, ending: Ending) -> str:
+    return _("All %(n)s attempts were made; %(why)s.", n=plan.size, why=ending.words)
+
+
 def _no_further(ending: Ending) -> str:
     if ending.reason is None:
-        return f"No further attempt follows: {ending.words}."
-    return f"No further attempt follows, because none was asked for where {REASON_WORDS[ending.reason]}."
-
-
-def ending_of(job: Job, now: datetime) -> Ending | None:
-    """Return why an attempt has ended; None while it has not, or while it is not certain that nothing of it runs."""
-    if not job.is_finished or job.may_have_duplicates:
-        return None
-    if UnmatchedJob.objects.filter(job=job, ended_at=None).exists():
-        return None
-    if job.state in SUCCESSFUL:
-        return Ending("it succeeded", outcome=Outcome.SUCCEEDED)
-    if job.state == JobState.LOST:
-        return Ending("nobody saw how it ended")
-    if job.state in {JobState.CANCELLED, JobState.WITHDRAWN} and job.events.filter(reason=WAIT_OVER).exists():
-        return Ending("it waited as long as the request allows", Reason.CAPACITY)
-    if job.state in {JobState.REJECTED, JobState.WITHDRAWN}:
-        was_asked = job.events.filter(from_state=JobState.AWAITING_APPROVAL, to_state=job.state).exists()
-        words = "it was not approved" if was_asked else "it was withdrawn"
-        return Ending(words, outcome=Outcome.NOT_APPROVED if was_asked else Outcome.CANCELLED)
-    return _failure(job, now)
-
-
-def _failure(job: Job, now: datetime) -> Ending | None:
-    strategy = STRATEGIES.get(job.strategy)
-    circumstances = Circumstances(
-        strategy=job.strategy,
-        has_run=job.started_at is not None,
-        restarts=job.restarts,
-        restart_limit=strategy.restart_allowance if strategy is not None else 0,
-        is_cancel_requested=job.cancel_requested_at is not None,
-    )
-    error = job.error or {}
-    code, message = error.get("code"), str(error.get("message", ""))
-    known = diagnose(code if isinstance(code, int) else None, message, circumstances)
-    if known is None and job.state == JobState.EXPIRED:
-        known = diagnose_expiry(circumstances)
-    if job.state == JobState.CANCELLED and (known is None or known.cause == "cancelled"):
-        return Ending("it was cancelled", outcome=Outcome.CANCELLED)
-    if known is None:
-        if job.state == JobState.SUBMIT_FAILED:
-            return Ending("it was refused before it was sent")
-        is_new = job.ended_at is not None and now - job.ended_at < ERROR_WITHIN
-        return None if is_new and job.state == JobState.FAILED else Ending("nobody knows why it ended")
-    reason = fallback.reason_of(known.cause, has_run=job.started_at is not None)
-    title = f"{known.title[:1].lower()}{known.title[1:]}"
-    return Ending(REASON_WORDS[reason] if reason is not None else f"it ended with “{title}”", reason)
+        return _("No further attempt follows: %(why)s.", why=ending.words)
+    return _("No further attempt follows, because none was asked for where %(why)s.", why=REASON_WORDS[ending.reason])
 
 
 def _make_next(row: Fallback, plan: Plan, attempts: Sequence[FallbackAttempt], ending: Ending, now: datetime) -> None:
@@ -130,9 +77,12 @@ def _make_next(row: Fallback, plan: Plan, attempts: Sequence[FallbackAttempt], e
     if approval is not None and approval.cap_usd is not None:  # what approvers allowed is for all that they saw
         plan = replace(plan, max_usd=plan.cap(approval.cap_usd))
     if plan.max_usd is not None and (spent is None or spent >= plan.max_usd):
-        cost = "not known" if spent is None else format_usd(spent)
-        words = f"All attempts together may cost {format_usd(plan.max_usd)}, and the cost so far is {cost}."
-        _end(row, last, Outcome.TOO_EXPENSIVE, f"No further attempt follows. {words}", now)
+        words = _(
+            "No further attempt follows. All attempts together may cost %(most)s, and the cost so far is %(cost)s.",
+            most=format_usd(plan.max_usd),
+            cost=_("not known") if spent is None else format_usd(spent),
+        )
+        _end(row, last, Outcome.TOO_EXPENSIVE, words, now)
         return
     asked = _asked(first, plan, spent, now, last)
     submission = fallback.apply(submission_of(first), plan.steps[number - 2])
@@ -141,8 +91,7 @@ def _make_next(row: Fallback, plan: Plan, attempts: Sequence[FallbackAttempt], e
             agreed = Agreed(approval, number) if approval is not None else None
             asked = replace(asked, agreed=agreed, job_id=uuid5(row.pk, str(number)))
             (job,) = request_jobs([submission], asked, request_key=f"fallback-{row.pk.hex}-{number}")
-            message = f"Attempt {number} of {plan.size}, because {ending.words} in attempt {number - 1}."
-            kept = {"reason": str(ending.reason), "message": message}
+            kept = {"reason": str(ending.reason), **told_as(_because(number, plan, ending))}
             FallbackAttempt.objects.create(fallback=row, number=number, job=job, **kept)
     except (NotAllowed, NotPermitted) as refusal:
         outcome = Outcome.OWNER_LEFT if isinstance(refusal, NotPermitted) else Outcome.REFUSED
@@ -157,6 +106,16 @@ def _make_next(row: Fallback, plan: Plan, attempts: Sequence[FallbackAttempt], e
         message=f"Attempt {number} of {plan.size} follows, {label} in {job.region}, because {ending.words}.",
         once_key=f"fallback:{number}",
         detail={"job": str(job.pk), "attempt": number},
+    )
+
+
+def _because(number: int, plan: Plan, ending: Ending) -> str:
+    return _(
+        "Attempt %(number)s of %(all)s, because %(why)s in attempt %(before)s.",
+        number=number,
+        all=plan.size,
+        why=ending.words,
+        before=number - 1,
     )
 
 
@@ -176,24 +135,27 @@ def _asked(first: Job, plan: Plan, spent: Decimal | None, now: datetime, last: J
 
 def _refused(refusal: NotAllowed | NotPermitted, last: Job, number: int) -> str:
     if isinstance(refusal, NotPermitted):
-        return f"No further attempt follows: {last.owner.get_username()} may request no more jobs for {last.team}."
-    words = "; ".join(each.message for each in refusal.findings if each.severity is spec.Severity.ERROR)
-    return f"No further attempt follows: attempt {number} is refused. {words}"
+        return _(
+            "No further attempt follows: %(person)s may request no more jobs for %(team)s.",
+            person=last.owner.get_username(),
+            team=last.team,
+        )
+    return _("No further attempt follows: attempt %(number)s is refused. %(why)s", number=number, why=refusal.errors)
 
 
-def objection_to_next(pk: UUID, *, now: datetime) -> str:
-    """Return why an attempt that waits is not cancelled for the next one: no other can follow now; "" where one can."""
+def can_follow(pk: UUID, *, now: datetime) -> bool:
+    """Tell whether another attempt can follow now; an attempt that waits is cancelled for it only then."""
     row = Fallback.objects.get(pk=pk)
     plan, attempts = fallback.plan_of(row.plan), attempts_of(row)
     first, number = attempts[0].job, len(attempts) + 1
     if number > plan.size or Reason.CAPACITY not in plan.reasons:
-        return "No further attempt can follow."
+        return False
     try:
         check_may_request(first.owner, first.team)
-    except NotPermitted as refusal:
-        return str(refusal)
+    except NotPermitted:
+        return False
     assessment = _assess(fallback.apply(submission_of(first), plan.steps[number - 2]), first, plan, now)
-    return "; ".join(each.message for each in assessment.errors)
+    return not assessment.errors
 
 
 def _assess(submission: spec.Submission, first: Job, plan: Plan, now: datetime) -> Assessment:
@@ -210,7 +172,7 @@ def stop(job: Job, *, by: User, now: datetime) -> bool:
         row = Fallback.objects.select_for_update().filter(attempts__job=job, ended_at=None).first()
         if row is None or attempts_of(row)[-1].job_id != job.pk:
             return False
-        message = f"{by.get_username()} cancelled it, so no further attempt follows."
+        message = _("%(person)s cancelled it, so no further attempt follows.", person=by.get_username())
         _end(row, _lock(job.pk), Outcome.CANCELLED, message, now, actor=by)
     return True
 
@@ -230,7 +192,7 @@ def _end(
     is_told: bool = True,
 ) -> None:
     """Write down why no further attempt follows; an event of its last job tells it, unless nobody expected one."""
-    Fallback.objects.filter(pk=row.pk).update(ended_at=now, outcome=outcome, message=message)
+    Fallback.objects.filter(pk=row.pk).update(ended_at=now, outcome=outcome, **told_as(message))
     if is_told and outcome is not Outcome.SUCCEEDED:
         key, kind = "fallback:ended", JobEvent.Kind.FALLBACK
         transitions.record_event(job, kind, now=now, reason=outcome, message=message, once_key=key, actor=actor)

@@ -9,15 +9,19 @@ from uuid import UUID, uuid5
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
 
 from jobs import cron, outbox
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.fallback import plan_of
 from jobs.models import Job, Message, Schedule, ScheduleRun
+from jobs.models.told import told_as
 from jobs.requests.asked import Asked
 from jobs.requests.request import request_jobs, requested_job
 from jobs.requests.schedules import NotUsable, check_may_change, next_of, pause, submission_of
+from jobs.texts import Text, joined
+from jobs.texts import translatable as _
+from jobs.translations import translated
 
 MISSED_AFTER = timedelta(minutes=10)
 """A moment that is longer ago is missed: a nightly job does not start at noon because the site was down."""
@@ -51,14 +55,14 @@ def run_now(row: Schedule, *, by: User, now: datetime, request_key: str) -> Job:
     with transaction.atomic():
         fresh = Schedule.objects.select_for_update(of=("self",)).select_related("team").filter(pk=row.pk).first()
         if fresh is None:
-            raise NotUsable("", _("It was deleted meanwhile."))
+            raise NotUsable("", gettext("It was deleted meanwhile."))
         if (earlier := requested_job(by, request_key)) is not None:
             return earlier
         if not fresh.allows_overlap and (running := unfinished_run(fresh)) is not None:
-            assert running.job is not None
-            raise NotUsable("", _("%(job)s, the run before, has not ended.") % {"job": running.job.display_name})
+            raise NotUsable("", translated(_unfinished(running)))
         (job,) = request_jobs([submission_of(fresh, now)], _asked(fresh, by, now), request_key=request_key)
-        _write(fresh, _free_moment(fresh, now), Outcome.REQUESTED, f"{by.get_username()} ran it now.", now, job=job)
+        words = _("%(person)s ran it now.", person=by.get_username())
+        _write(fresh, _free_moment(fresh, now), Outcome.REQUESTED, words, now, job=job)
     return job
 
 
@@ -86,16 +90,17 @@ def _due_moments(row: Schedule, first: datetime, now: datetime) -> list[datetime
 
 
 def _tell_missed(row: Schedule, missed: list[datetime], now: datetime) -> None:
-    count = f"{len(missed):,} runs were" if len(missed) > 1 else "A run was"
-    words = f"{count} missed, because the site did not run then. What was missed is not made up."
+    words = _("A run was missed, because the site did not run then. What was missed is not made up.")
+    if (count := len(missed)) > 1:
+        words = _(
+            "%(n)s runs were missed, because the site did not run then. What was missed is not made up.", n=f"{count:,}"
+        )
     _write(row, missed[0], Outcome.MISSED, words, now, is_told=True)
 
 
 def _run(row: Schedule, moment: datetime, now: datetime) -> None:
     if not row.allows_overlap and (running := unfinished_run(row)) is not None:
-        assert running.job is not None
-        words = f"{running.job.display_name}, the run before, has not ended."
-        _write(row, moment, Outcome.SKIPPED, words, now)
+        _write(row, moment, Outcome.SKIPPED, _unfinished(running), now)
         return
     asked = _asked(row, row.owner, now, uuid5(row.pk, key_of(row, moment)))
     try:
@@ -105,9 +110,13 @@ def _run(row: Schedule, moment: datetime, now: datetime) -> None:
     except NotAllowed as refusal:
         _write(row, moment, Outcome.REFUSED, refusal.errors, now, is_told=True)
     except NotPermitted as refusal:
-        words = f"{row.owner.get_username()} may request no more jobs for {row.team}, so the schedule is paused."
+        words = _(
+            "%(person)s may request no more jobs for %(team)s, so the schedule is paused.",
+            person=row.owner.get_username(),
+            team=row.team,
+        )
         pause(row, words, now)
-        _write(row, moment, Outcome.NOT_PERMITTED, f"{words} {refusal}", now, is_told=True)
+        _write(row, moment, Outcome.NOT_PERMITTED, joined(words, str(refusal)), now, is_told=True)
 
 
 def key_of(row: Schedule, moment: datetime) -> str:
@@ -122,6 +131,11 @@ def unfinished_run(row: Schedule) -> ScheduleRun | None:
     return (runs.filter(job__ended_at=None) | by_attempts).order_by("-moment").first()
 
 
+def _unfinished(run: ScheduleRun) -> Text:
+    assert run.job is not None
+    return _("%(job)s, the run before, has not ended.", job=run.job.display_name)
+
+
 def _write(
     row: Schedule,
     moment: datetime,
@@ -133,7 +147,7 @@ def _write(
     is_told: bool = False,
 ) -> None:
     """Keep what became of a moment; with `is_told` its owner gets a message, and leads of the team where they left."""
-    kept = {"made_at": now, "outcome": outcome, "message": words, "job": job}
+    kept = {"made_at": now, "outcome": outcome, "job": job, **told_as(words)}
     _row, is_new = ScheduleRun.objects.get_or_create(schedule=row, moment=moment, defaults=kept)
     if is_told and is_new:
         outbox.announce(
@@ -143,8 +157,8 @@ def _write(
             now=now,
             detail={
                 "person": row.owner_id,
-                "text": f"{row.name}: {words}",
-                "next": "Open the schedule to see all of its runs.",
+                "text": joined(f"{row.name}:", words),
+                "next": _("Open the schedule to see all of its runs."),
                 "path": f"/schedules/{row.pk}/",
             },
         )

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
 
 from jobs import bounds, cron, spec
 from jobs.allowed_resources import check_project
@@ -24,6 +24,8 @@ from jobs.models.schedule import MAX_NAME_LENGTH, MAX_REGION_LENGTH
 from jobs.requests.allowed import allowed_of, kept_project
 from jobs.requests.permissions import check_may_request, role_of
 from jobs.spec.secrets import holds_mask, mask_secrets
+from jobs.texts import as_json
+from jobs.texts import translatable as _
 
 MAX_OF_TEAM = 100
 
@@ -70,7 +72,9 @@ def create_schedule(
     if (refused := check_project(submission.project, allowed_of(team))) is not None:
         raise NotUsable("name", f"{refused.message} {refused.remedy}")
     if Schedule.objects.filter(team=team).count() >= MAX_OF_TEAM:
-        raise NotUsable("name", _("A team has at most %(limit)s schedules; delete one first.") % {"limit": MAX_OF_TEAM})
+        raise NotUsable(
+            "name", gettext("A team has at most %(limit)s schedules; delete one first.") % {"limit": MAX_OF_TEAM}
+        )
     row = Schedule(
         id=schedule_id or uuid4(),
         team=team,
@@ -89,15 +93,15 @@ def create_schedule(
 
 def _check_may_be_kept(body: dict[str, Any], plan: dict[str, Any] | None, region: str) -> None:
     if holds_mask(mask_secrets(body)):
-        words = _(
+        words = gettext(
             "It holds what looks like a secret, which a schedule does not keep. Name it in Secret Manager instead."
         )
         raise NotUsable("name", words)
     if not bounds.is_storable_json([body, plan, region]):
-        raise NotUsable("name", _("Its request holds characters that cannot be kept."))
+        raise NotUsable("name", gettext("Its request holds characters that cannot be kept."))
     if len(region) > MAX_REGION_LENGTH:
         raise NotUsable(
-            "name", _("The name of its region has more than %(limit)s characters.") % {"limit": MAX_REGION_LENGTH}
+            "name", gettext("The name of its region has more than %(limit)s characters.") % {"limit": MAX_REGION_LENGTH}
         )
 
 
@@ -119,7 +123,7 @@ def change_schedule(row: Schedule, changes: Mapping[str, Any], *, by: User, now:
 def pause_schedule(row: Schedule, *, by: User, now: datetime) -> None:
     """Let a schedule run no more until somebody resumes it; raises NotPermitted."""
     check_may_change(row, by)
-    pause(row, f"{by.get_username()} paused it.", now)
+    pause(row, _("%(person)s paused it.", person=by.get_username()), now)
 
 
 def resume_schedule(row: Schedule, *, by: User, now: datetime) -> None:
@@ -128,10 +132,10 @@ def resume_schedule(row: Schedule, *, by: User, now: datetime) -> None:
     with transaction.atomic():
         fresh = Schedule.objects.select_for_update().select_related("owner", "team").get(pk=row.pk)
         check_may_request(fresh.owner, fresh.team)
-        fresh.is_enabled, fresh.paused_because, fresh.updated_at = True, "", now
+        fresh.is_enabled, fresh.paused_because, fresh.paused_parts, fresh.updated_at = True, "", None, now
         fresh.next_at = next_of(fresh, now)
         if fresh.next_at is None:
-            raise NotUsable("last_day", _("Its last day is over; give it a later one."))
+            raise NotUsable("last_day", gettext("Its last day is over; give it a later one."))
         fresh.save()
 
 
@@ -145,7 +149,8 @@ def pause(row: Schedule, because: str, now: datetime) -> None:
     """Stop a schedule and keep why."""
     with transaction.atomic():
         fresh = Schedule.objects.select_for_update().get(pk=row.pk)
-        fresh.is_enabled, fresh.paused_because, fresh.next_at, fresh.updated_at = False, because[:300], None, now
+        fresh.is_enabled, fresh.next_at, fresh.updated_at = False, None, now
+        fresh.paused_because, fresh.paused_parts = because[:300], as_json(because)
         fresh.save()
 
 
@@ -158,7 +163,7 @@ def may_change(row: Schedule, by: User) -> bool:
 def check_may_change(row: Schedule, by: User) -> None:
     """Raise NotPermitted unless `may_change`."""
     if not may_change(row, by):
-        raise NotPermitted(_("Only its owner and leads of the team change a schedule."))
+        raise NotPermitted(gettext("Only its owner and leads of the team change a schedule."))
 
 
 def has_times(row: Schedule, times: Times) -> bool:
@@ -197,17 +202,17 @@ def _name_of(times: Times) -> str:
 def _save(row: Schedule, times: Times, now: datetime) -> Schedule:
     name = _name_of(times)
     if not 0 < len(name) <= MAX_NAME_LENGTH:
-        raise NotUsable("name", _("Give it a name of at most %(limit)s characters.") % {"limit": MAX_NAME_LENGTH})
+        raise NotUsable("name", gettext("Give it a name of at most %(limit)s characters.") % {"limit": MAX_NAME_LENGTH})
     if problem := cron.problem_of(times.cron, times.time_zone, now.astimezone(UTC)):
         raise NotUsable("time_zone" if times.time_zone not in available_timezones() else "cron", problem)
     row.name, row.cron, row.time_zone = name, " ".join(times.cron.split()), times.time_zone
     row.allows_overlap, row.last_day, row.updated_at = times.allows_overlap, times.last_day, now
     row.next_at = next_of(row, now) if row.is_enabled else None
     if row.is_enabled and row.next_at is None:
-        raise NotUsable("last_day", _("It is not due before its last day is over."))
+        raise NotUsable("last_day", gettext("It is not due before its last day is over."))
     try:
         with transaction.atomic():
             row.save(force_insert=row._state.adding)
     except IntegrityError:
-        raise NotUsable("name", _("The team has a schedule of this name already.")) from None
+        raise NotUsable("name", gettext("The team has a schedule of this name already.")) from None
     return row

@@ -16,7 +16,8 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer
 from pydantic.alias_generators import to_camel
 
-from jobs.spec.findings import kind_of, quoted
+from jobs.spec.findings import described, kind_of, quoted
+from jobs.texts import translatable as _
 
 WHOLE = re.compile(r"[+-]?[0-9]{1,30}")
 SECONDS = re.compile(r"(-?)([0-9]{1,12})(?:\.([0-9]{1,9}))?s")
@@ -52,10 +53,9 @@ class Message(BaseModel):
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of value: its name, the words for what is expected, its parser, and an enum's `{number: name}`."""
+    """A kind of value: its name, its parser, and an enum's `{number: name}`."""
 
     name: str
-    expected: str
     parse: Callable[[Any], Any]
     names: Mapping[int, str] = field(default_factory=dict, hash=False)
 
@@ -71,18 +71,18 @@ OUTPUT = Output()
 def parse_text(value: object) -> str:
     """Return text as it is; refuse what no request can carry: half characters and NUL."""
     if not isinstance(value, str):
-        raise ValueError(f"must be text, not {kind_of(value)} {quoted(value)}")
+        raise ValueError(_("must be text, not %(value)s", value=described(value)))
     if "\0" in value:
-        raise ValueError("holds a NUL character, which no argument or label can carry")
+        raise ValueError(_("holds a NUL character, which no argument or label can carry"))
     if not value.isascii() and any("\ud800" <= sign <= "\udfff" for sign in value):
-        raise ValueError("holds half of a character (a lone surrogate)")
+        raise ValueError(_("holds half of a character (a lone surrogate)"))
     return str(value)
 
 
 def parse_flag(value: object) -> bool:
     """Return true or false; words and numbers are not taken for them."""
     if not isinstance(value, bool):
-        raise ValueError(f"must be true or false, not {kind_of(value)} {quoted(value)}")
+        raise ValueError(_("must be true or false, not %(value)s", value=described(value)))
     return value
 
 
@@ -95,9 +95,9 @@ def whole(bits: int) -> Callable[[Any], int]:
         if isinstance(value, str) and WHOLE.fullmatch(value):
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int):
-            raise ValueError(f"must be a whole number, not {quoted(value)}")
+            raise ValueError(_("must be a whole number, not %(value)s", value=quoted(value)))
         if not -(2 ** (bits - 1)) <= value < 2 ** (bits - 1):
-            raise ValueError(f"must fit in {bits} bits; {quoted(value)} does not")
+            raise ValueError(_("must fit in %(bits)s bits; %(value)s does not", bits=bits, value=quoted(value)))
         return value
 
     return parse_whole
@@ -109,9 +109,9 @@ def parse_number(value: object) -> float | int:
         with contextlib.suppress(ValueError):
             value = float(value) if len(value) <= 40 and "_" not in value else value
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"must be a number, not {quoted(value)}")
+        raise ValueError(_("must be a number, not %(value)s", value=quoted(value)))
     if (isinstance(value, int) and abs(value) >= 2**1023) or not math.isfinite(value):
-        raise ValueError(f"must be a finite number, not {quoted(value)}")
+        raise ValueError(_("must be a finite number, not %(value)s", value=quoted(value)))
     return value
 
 
@@ -121,12 +121,12 @@ def parse_duration(value: object) -> timedelta:
         return value
     found = SECONDS.fullmatch(value) if isinstance(value, str) else None
     if not found:
-        raise ValueError(f'must be seconds with an s in quotes, like "7200s", not {quoted(value)}')
+        raise ValueError(_('must be seconds with an s in quotes, like "7200s", not %(value)s', value=quoted(value)))
     sign, seconds, fraction = found.groups()
     if int(seconds) > MAX_SECONDS:
-        raise ValueError("is longer than ten thousand years")
+        raise ValueError(_("is longer than ten thousand years"))
     if fraction and fraction[6:].strip("0"):
-        raise ValueError("is finer than a microsecond, which Trainboard does not keep")
+        raise ValueError(_("is finer than a microsecond, which Trainboard does not keep"))
     length = timedelta(seconds=int(seconds), microseconds=int((fraction or "").ljust(6, "0")[:6] or 0))
     return -length if sign else length
 
@@ -148,7 +148,7 @@ def parse_moment(value: object) -> str:
             pass
         else:
             return value
-    raise ValueError(f'must be a moment like "2026-11-21T08:00:00Z", not {quoted(value)}')
+    raise ValueError(_('must be a moment like "2026-11-21T08:00:00Z", not %(value)s', value=quoted(value)))
 
 
 def named(numbers: Mapping[int, str]) -> Callable[[Any], str]:
@@ -159,7 +159,8 @@ def named(numbers: Mapping[int, str]) -> Callable[[Any], str]:
             value = int(value)
         if isinstance(value, int) and not isinstance(value, bool):
             if value not in numbers:
-                raise ValueError(f"must be one of {', '.join(numbers.values())}, not {quoted(value)}")
+                names = ", ".join(numbers.values())
+                raise ValueError(_("must be one of %(names)s, not %(value)s", names=names, value=quoted(value)))
             return numbers[value]
         return parse_text(value)
 
@@ -169,19 +170,19 @@ def named(numbers: Mapping[int, str]) -> Callable[[Any], str]:
 def parse_object(value: object) -> dict[str, Any]:
     """Return an object that Trainboard carries without looking into it."""
     if not isinstance(value, Mapping):
-        raise ValueError(f"must be an object with fields, not {kind_of(value)}")
+        raise ValueError(_("must be an object with fields, not %(kind)s", kind=kind_of(value)))
     return dict(value)
 
 
-def _kind(name: str, expected: str, parse: Callable[[Any], Any]) -> tuple[Kind, BeforeValidator]:
-    return Kind(name, expected, parse), BeforeValidator(parse)
+def _kind(name: str, parse: Callable[[Any], Any]) -> tuple[Kind, BeforeValidator]:
+    return Kind(name, parse), BeforeValidator(parse)
 
 
-TEXT, FLAG = _kind("text", "text", parse_text), _kind("flag", "true or false", parse_flag)
-INT32, INT64 = _kind("int32", "a whole number", whole(32)), _kind("int64", "a whole number", whole(64))
-NUMBER = _kind("number", "a number", parse_number)
-DURATION = _kind("duration", 'seconds like "7200s"', parse_duration)
-MOMENT_KIND = _kind("moment", "a moment", parse_moment)
+TEXT, FLAG = _kind("text", parse_text), _kind("flag", parse_flag)
+INT32, INT64 = _kind("int32", whole(32)), _kind("int64", whole(64))
+NUMBER = _kind("number", parse_number)
+DURATION = _kind("duration", parse_duration)
+MOMENT_KIND = _kind("moment", parse_moment)
 
 Text = Annotated[str, *TEXT]
 Flag = Annotated[bool, *FLAG]
@@ -190,13 +191,13 @@ Int64 = Annotated[int, *INT64, PlainSerializer(str, return_type=str)]
 Number = Annotated[float | int, *NUMBER]
 Duration = Annotated[timedelta, *DURATION, PlainSerializer(write_duration, return_type=str)]
 Moment = Annotated[str, *MOMENT_KIND]
-Free = Annotated[Any, Kind("free", "any JSON", lambda value: value)]
+Free = Annotated[Any, Kind("free", lambda value: value)]
 """JSON that Trainboard carries without looking into it."""
-FreeObject = Annotated[dict[str, Any], *_kind("free", "an object", parse_object)]
+FreeObject = Annotated[dict[str, Any], *_kind("free", parse_object)]
 
 
 def enum(*names: str, **numbered: int) -> tuple[Kind, BeforeValidator]:
     """Return the annotations of an enum field: `names` count from 0, `numbered` give their own number."""
     numbers = dict(enumerate(names)) | {number: name for name, number in numbered.items()}
     parse = named(numbers)
-    return Kind("enum", f"one of {', '.join(numbers.values())}", parse, numbers), BeforeValidator(parse)
+    return Kind("enum", parse, numbers), BeforeValidator(parse)

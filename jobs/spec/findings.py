@@ -5,7 +5,8 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from jobs.texts import as_json, from_json
+from jobs.texts import as_json, from_json, joined
+from jobs.texts import translatable as _
 
 
 class Severity(StrEnum):
@@ -61,11 +62,13 @@ def quoted(value: object, *, limit: int = 60) -> str:
     if isinstance(value, bool) or value is None:
         text = {True: "true", False: "false", None: "null"}[value]
     elif isinstance(value, int):
-        text = str(value) if abs(value) < 10**limit else "a number of more than 60 digits"
-    elif isinstance(value, str):
-        text = value[: limit + 1]
+        if abs(value) >= 10**limit:
+            return joined("“", _("a number of more than %(n)s digits", n=limit), "”", between="")
+        text = str(value)
+    elif isinstance(value, str | float):
+        text = str(value)[: limit + 1]
     else:
-        text = str(value)[: limit + 1] if isinstance(value, float) else kind_of(value)
+        return joined("“", kind_of(value), "”", between="")
     text = "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
     return f"“{text[:limit]}…”" if len(text) > limit else f"“{text}”"
 
@@ -73,11 +76,16 @@ def quoted(value: object, *, limit: int = 60) -> str:
 def kind_of(value: object) -> str:
     """Name the JSON kind of a value in plain words."""
     if value is None:
-        return "nothing (null)"
+        return _("nothing (null)")
     if isinstance(value, bool):
-        return "true or false"
+        return _("true or false")
     if isinstance(value, int | float):
-        return "a number"
+        return _("a number")
     if isinstance(value, str):
-        return "text"
-    return "a list" if isinstance(value, list | tuple) else "an object"
+        return _("text")
+    return _("a list") if isinstance(value, list | tuple) else _("an object")
+
+
+def described(value: object) -> str:
+    """Name the JSON kind of a value, with the value itself in quotes unless it is null, a list or an object."""
+    return joined(kind_of(value), quoted(value) if isinstance(value, str | int | float) else "")

@@ -33,9 +33,7 @@ def is_tuning_task(definition: str, field_names: Iterable[str]) -> bool:
     return "hyperparameter_tuning_task" in definition or looks_tuning
 
 
-TaskInputs = Annotated[
-    CustomJobSpec | TuningTaskInputs | None, Kind("task", "the inputs of the task", lambda value: value)
-]
+TaskInputs = Annotated[CustomJobSpec | TuningTaskInputs | None, Kind("task", lambda value: value)]
 
 
 class FractionSplit(Message):

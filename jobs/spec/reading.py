@@ -14,6 +14,7 @@ from jobs.spec.persistent_resource import PersistentResource
 from jobs.spec.pipeline import TrainingPipeline, is_tuning_task
 from jobs.spec.shape import Slot, homes, nearest, nearest_enum, slots
 from jobs.spec.tuning_job import HyperparameterTuningJob, TuningTaskInputs
+from jobs.texts import translatable as _
 
 Job = CustomJob | HyperparameterTuningJob | TrainingPipeline
 KINDS: dict[str, type[Message]] = {
@@ -45,7 +46,7 @@ def read(kind: str, body: object) -> tuple[Any, list[Finding]]:
     notes = Notes()
     model = KINDS.get(kind)
     if model is None:
-        notes.add("unknown_kind", "", f"{quoted(kind)} is none of {', '.join(KINDS)}.")
+        notes.add("unknown_kind", "", _("%(name)s is none of %(names)s.", name=quoted(kind), names=", ".join(KINDS)))
         return None, notes.findings
     if problem := unsound(body):
         notes.add("unreadable_body", "", problem)
@@ -67,13 +68,13 @@ def unsound(body: object) -> str:
         value, depth = waiting.pop()
         seen += 1
         if depth > MAX_DEPTH:
-            return f"The request is nested more than {MAX_DEPTH} levels deep."
+            return _("The request is nested more than %(n)s levels deep.", n=MAX_DEPTH)
         if seen > MAX_VALUES:
-            return f"The request holds more than {MAX_VALUES:,} values."
+            return _("The request holds more than %(n)s values.", n=f"{MAX_VALUES:,}")
         if isinstance(value, float) and not abs(value) < float("inf"):
-            return "The request holds a number that is not finite, which JSON cannot carry."
+            return _("The request holds a number that is not finite, which JSON cannot carry.")
         if isinstance(value, int) and abs(value) >= 2**1023:
-            return "The request holds a number of more than 300 digits."
+            return _("The request holds a number of more than 300 digits.")
         if isinstance(value, Mapping):
             waiting.extend((item, depth + 1) for item in value.values())
         elif isinstance(value, list | tuple):
@@ -109,7 +110,7 @@ class Notes:
     def result(self) -> list[Finding]:
         """Return the findings, with one more that counts those left out."""
         if self.left_out:
-            message = f"{self.left_out} more findings of this sort are not shown."
+            message = _("%(count)s more like these.", count=self.left_out)
             return [*self.findings, Finding("more_findings", Severity.ERROR, "", message)]
         return self.findings
 
@@ -118,7 +119,8 @@ def _message(model: type[Message], data: object, path: str, notes: Notes) -> dic
     if isinstance(data, Message):
         data = rest_body(data)
     if not isinstance(data, Mapping):
-        notes.add("wrong_type", path, f"{_label(path)} must be an object with fields, not {kind_of(data)}.")
+        problem = _("must be an object with fields, not %(kind)s", kind=kind_of(data))
+        notes.add("wrong_type", path, _told(path, problem))
         return None
     known = slots(model)
     values: dict[str, Any] = {}
@@ -128,7 +130,8 @@ def _message(model: type[Message], data: object, path: str, notes: Notes) -> dic
             _unknown(model, key, path, notes)
         elif slot.name in values:
             here = join(path, slot.alias)
-            notes.add("given_twice", here, f"{slot.alias} is given twice, once as {slot.name}.", "Keep one of them.")
+            message = _("%(field)s is given twice, once as %(other)s.", field=slot.alias, other=slot.name)
+            notes.add("given_twice", here, message, _("Keep one of them."))
         elif value is not None:
             found = _value(slot, value, join(path, slot.alias), notes, data)
             if found is not None:
@@ -143,7 +146,8 @@ def _value(slot: Slot, value: object, path: str, notes: Notes, around: Mapping[s
     if not slot.many:
         return _one(slot, value, path, notes, around)
     if not isinstance(value, list | tuple):
-        notes.add("wrong_type", path, f"{slot.alias} must be a list, not {kind_of(value)}.", "Put it in [ ].")
+        message = _("%(field)s must be a list, not %(kind)s.", field=slot.alias, kind=kind_of(value))
+        notes.add("wrong_type", path, message, _("Put it in [ ]."))
         return None
     items = []
     for index, item in enumerate(value):
@@ -161,18 +165,21 @@ def _one(slot: Slot, value: object, path: str, notes: Notes, around: Mapping[str
     try:
         found = slot.kind.parse(value)
     except ValueError as error:
-        notes.add("wrong_type", path, f"{_label(path)} {error}.")
+        notes.add("wrong_type", path, _told(path, error.args[0]))
         return None
     if slot.kind.name == "enum" and found not in slot.kind.names.values():
-        near = nearest_enum(found, slot.kind.names.values())
-        remedy = f"Did you mean `{near}`?" if near else f"Use {slot.kind.expected}."
-        notes.add("unknown_value", path, f"{quoted(found)} is no {slot.alias} that Vertex AI knows.", remedy)
+        names = slot.kind.names.values()
+        near = nearest_enum(found, names)
+        remedy = _("Did you mean `%(near)s`?", near=near) if near else _("Use one of %(keys)s.", keys=", ".join(names))
+        message = _("%(value)s is no %(field)s that Vertex AI knows.", value=quoted(found), field=slot.alias)
+        notes.add("unknown_value", path, message, remedy)
     return found
 
 
 def _mapping(slot: Slot, value: object, path: str, notes: Notes) -> dict[str, Any] | None:
     if not isinstance(value, Mapping):
-        notes.add("wrong_type", path, f"{slot.alias} must be an object of names and values, not {kind_of(value)}.")
+        words = {"field": slot.alias, "kind": kind_of(value)}
+        notes.add("wrong_type", path, _("%(field)s must be an object of names and values, not %(kind)s.", **words))
         return None
     found: dict[str, Any] = {}
     for key, item in value.items():
@@ -180,7 +187,9 @@ def _mapping(slot: Slot, value: object, path: str, notes: Notes) -> dict[str, An
         try:
             found[slot.kind.parse(key)] = slot.kind.parse(item)
         except ValueError as error:
-            notes.add("wrong_type", here, f"The value or name {here} {error}.")
+            notes.add(
+                "wrong_type", here, _("The value or name %(field)s %(problem)s.", field=here, problem=error.args[0])
+            )
     return found
 
 
@@ -196,8 +205,8 @@ def _task(value: object, path: str, notes: Notes, around: Mapping[str, Any]) -> 
         notes.add(
             "unknown_task",
             path,
-            f"Trainboard runs pipelines of custom and tuning tasks, not {quoted(named, limit=160)}.",
-            "Use custom_task_1.0.0.yaml or hyperparameter_tuning_task_1.0.0.yaml.",
+            _("Trainboard runs pipelines of custom and tuning tasks, not %(name)s.", name=quoted(named, limit=160)),
+            _("Use custom_task_1.0.0.yaml or hyperparameter_tuning_task_1.0.0.yaml."),
         )
         return None
     values = _message(model, value, path, notes)
@@ -214,17 +223,23 @@ def _unknown(model: type[Message], key: object, path: str, notes: Notes) -> None
     belongs = [home for home in homes(name, notes.root) if home.rpartition(".")[0] != _plain_path(path)]
     remedy = ""
     if near:
-        remedy = f"Did you mean `{near}`?"
+        remedy = _("Did you mean `%(near)s`?", near=near)
     elif home := home_of(name):
         remedy = home
     elif belongs:
-        remedy = f"It belongs in `{belongs[0]}`."
-    where = f"in {path}" if path else f"of a {model.__name__}"
-    notes.add("unknown_field", join(path, shown), f"{quoted(name)} is no field {where}.", remedy)
+        remedy = _("It belongs in `%(place)s`.", place=belongs[0])
+    message = _("%(name)s is no field of a %(message)s.", name=quoted(name), message=model.__name__)
+    if path:
+        message = _("%(name)s is no field in %(place)s.", name=quoted(name), place=path)
+    notes.add("unknown_field", join(path, shown), message, remedy)
 
 
-def _label(path: str) -> str:
-    return path.rpartition(".")[2] or "The request"
+def _told(path: str, problem: str) -> str:
+    """Return the sentence that a field has a problem, such as "must be a number"."""
+    field = path.rpartition(".")[2]
+    if not field:
+        return _("The request %(problem)s.", problem=problem)
+    return _("%(field)s %(problem)s.", field=field, problem=problem)
 
 
 def _plain_path(path: str) -> str:

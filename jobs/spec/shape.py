@@ -12,7 +12,7 @@ from jobs.spec.fields import Kind, Message, Output
 from jobs.spec.paths import join
 
 MAX_NAME_LENGTH = 64
-MESSAGE = Kind("message", "an object", lambda value: value)
+MESSAGE = Kind("message", lambda value: value)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 
 from jobs.catalog import Machine
 from jobs.spec import Finding, MachineSpec, PersistentResource, Severity, Submission, WorkerPoolSpec
+from jobs.texts import translatable
 
 RESERVED = frozenset({"ANY_RESERVATION", "SPECIFIC_RESERVATION"})
 """The affinities that take machines from a reservation; the third, NO_RESERVATION, says that none is to be used."""
@@ -98,8 +99,8 @@ def resource_rule(
 
 
 def message(find: Callable[..., object]) -> str:
-    """Return a function's docstring as one line."""
-    return " ".join((find.__doc__ or "").split())
+    """Return a function's docstring as one line, a `Text` whose literal is in `sentences`."""
+    return translatable(" ".join((find.__doc__ or "").split()))
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from jobs.strategies.rules import (
     tuning,
     worker_pools,
 )
+from jobs.texts import translatable as _
 
 OPENING = """# Rules
 
@@ -46,20 +47,20 @@ FACTS = (
     ("By hand", "console"),
 )
 CHAPTERS = (
-    ("Names, labels, region", names.RULES + placeholders.RULES),
-    ("Worker pools", worker_pools.RULES),
-    ("Machines and accelerators", machines.RULES + accelerators.RULES),
-    ("TPUs", tpus.RULES),
-    ("Boot disks", disks.RULES),
-    ("Reservation affinities", affinity.RULES),
-    ("Containers and Python packages", containers.RULES),
-    ("Images and CUDA", images.RULES),
-    ("Secrets", secrets.RULES),
-    ("Identity, networks, outputs", surroundings.RULES),
-    ("Time, and strategies that exclude each other", scheduling.RULES),
-    ("Tuning jobs", tuning.RULES),
-    ("Parameters of a study", parameters.RULES),
-    ("Training pipelines", pipelines.RULES),
+    (_("Names, labels, region"), names.RULES + placeholders.RULES),
+    (_("Worker pools"), worker_pools.RULES),
+    (_("Machines and accelerators"), machines.RULES + accelerators.RULES),
+    (_("TPUs"), tpus.RULES),
+    (_("Boot disks"), disks.RULES),
+    (_("Reservation affinities"), affinity.RULES),
+    (_("Containers and Python packages"), containers.RULES),
+    (_("Images and CUDA"), images.RULES),
+    (_("Secrets"), secrets.RULES),
+    (_("Identity, networks, outputs"), surroundings.RULES),
+    (_("Time, and strategies that exclude each other"), scheduling.RULES),
+    (_("Tuning jobs"), tuning.RULES),
+    (_("Parameters of a study"), parameters.RULES),
+    (_("Training pipelines"), pipelines.RULES),
 )
 
 

@@ -13,12 +13,13 @@ from statistics import median
 from jobs.cost.actual import for_time
 from jobs.metrics import Run, lost_seconds
 from jobs.models import Job, JobEvent
+from jobs.texts import translatable as _
 from jobs.timeline.attempts import Attempts
 from jobs.timeline.spans import Span, billable, state_spans
 
-BY_PROGRESS = "from the progress logged after the restart"
-BY_CHECKPOINT = "since the newest checkpoint"
-BY_ATTEMPT = "the whole attempt: no checkpoint is known"
+BY_PROGRESS = _("from the progress logged after the restart")
+BY_CHECKPOINT = _("since the newest checkpoint")
+BY_ATTEMPT = _("the whole attempt: no checkpoint is known")
 
 
 @dataclass(frozen=True, slots=True)

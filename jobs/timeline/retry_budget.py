@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from jobs.models import Job, JobEvent
 from jobs.strategies import STRATEGIES
+from jobs.texts import translatable as _
 
 LIFECYCLE = "Understand the custom training service, read 2026-11-21"
 SPOT = "Use Spot VMs with training, read 2026-11-21"
@@ -62,15 +63,15 @@ def retry_budget(job: Job, events: Sequence[JobEvent]) -> tuple[RetryBudget, ...
     used = Counter(dict.fromkeys(limits, 0))
     for cause, count in causes.items():
         used[GROUPS.get(cause, "")] += count
-    retries = (
+    retries = _(
         "A job is restarted at most three times after exit code 6, 11, 134 or 139, or when a replica has used up its"
         " own restarts. Any other exit code ends it at once."
     )
-    internal = "After an internal error a job is tried three times in all."
+    internal = _("After an internal error a job is tried three times in all.")
     return (
         _capacity(job, used[CAPACITY], limits[CAPACITY]),
-        RetryBudget("job retries", used[RETRIES], limits[RETRIES], retries),
-        RetryBudget("internal errors", used[INTERNAL], limits[INTERNAL], internal),
+        RetryBudget(_("job retries"), used[RETRIES], limits[RETRIES], retries),
+        RetryBudget(_("internal errors"), used[INTERNAL], limits[INTERNAL], internal),
         *_of_replicas(events),
         *_uncounted(events, causes),
     )
@@ -83,13 +84,13 @@ def _whole(events: Sequence[JobEvent]) -> list[JobEvent]:
 def _capacity(job: Job, used: int, limit: int) -> RetryBudget:
     strategy = STRATEGIES.get(job.strategy)
     if strategy is not None and strategy.preemptible:
-        rule = (
+        rule = _(
             "A Spot job is restarted at most six times in all, whether its machine was taken back or none was to be"
             " had; the seventh loss ends it."
         )
-        return RetryBudget("Spot restarts", used, limit, rule, SPOT)
-    rule = "A job that finds no capacity in its region is tried again at most three times."
-    return RetryBudget("capacity retries", used, limit, rule)
+        return RetryBudget(_("Spot restarts"), used, limit, rule, SPOT)
+    rule = _("A job that finds no capacity in its region is tried again at most three times.")
+    return RetryBudget(_("capacity retries"), used, limit, rule)
 
 
 def _of_replicas(events: Sequence[JobEvent]) -> list[RetryBudget]:
@@ -102,7 +103,7 @@ def _of_replicas(events: Sequence[JobEvent]) -> list[RetryBudget]:
         and row.detail.get("replica")
         and (since is None or row.occurred_at > since)
     )
-    rule = (
+    rule = _(
         "A replica that was evicted, lost its node or failed a health check is started again at most five times; then"
         " the whole job is retried."
     )
@@ -111,13 +112,17 @@ def _of_replicas(events: Sequence[JobEvent]) -> list[RetryBudget]:
 
 def _uncounted(events: Sequence[JobEvent], causes: Counter[str]) -> list[RetryBudget]:
     parts = Counter(row.reason for row in events if row.kind == JobEvent.Kind.RESTARTED and row.detail.get("replica"))
-    found = [
-        RetryBudget("maintenance", parts["maintenance"], None, "Maintenance moves a replica to another machine; nothing"
-              " counts it."),
-        RetryBudget("replica restarts, cause unknown", parts["replica_unknown"], None, "Vertex AI stopped and started a"
-              " replica; its log does not name the machines, which would tell an eviction from maintenance."),
-        RetryBudget("restarts with a worker", causes["worker_restart"], None, "restartJobOnWorkerRestart restarts the"
-              " whole job with each restart of a worker."),
-        RetryBudget("no cause known", causes["unknown"], None, "Vertex AI does not say why it restarted the job."),
-    ]  # fmt: skip
+    rules = {
+        _("maintenance"): _("Maintenance moves a replica to another machine; nothing counts it."),
+        _("replica restarts, cause unknown"): _(
+            "Vertex AI stopped and started a replica; its log does not name the machines, which would tell an eviction"
+            " from maintenance."
+        ),
+        _("restarts with a worker"): _(
+            "restartJobOnWorkerRestart restarts the whole job with each restart of a worker."
+        ),
+        _("no cause known"): _("Vertex AI does not say why it restarted the job."),
+    }
+    used = (parts["maintenance"], parts["replica_unknown"], causes["worker_restart"], causes["unknown"])
+    found = [RetryBudget(name, count, None, rules[name]) for name, count in zip(rules, used, strict=True)]
     return [budget for budget in found if budget.used]

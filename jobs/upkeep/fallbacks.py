@@ -11,7 +11,8 @@ from django.db.models import Exists, OuterRef
 
 from jobs.clock import Clock
 from jobs.models import Fallback, FallbackAttempt
-from jobs.requests.fallbacks import WAIT_OVER, follow, objection_to_next
+from jobs.requests.endings import WAIT_OVER
+from jobs.requests.fallbacks import can_follow, follow
 from jobs.states import WAITING
 from jobs.submission.cancel import end_waiting
 from jobs.submission.store import DatabaseStore
@@ -66,7 +67,7 @@ def _waiting(now: datetime) -> list[UUID]:
 def _end_wait(pk: UUID, clock: Clock) -> bool:
     """Cancel the attempt that waits, unless no other can follow now: then it may wait on."""
     now = clock.now()
-    if objection_to_next(pk, now=now):
+    if not can_follow(pk, now=now):
         return False
     attempt = FallbackAttempt.objects.filter(fallback=pk).select_related("job", "fallback").latest("number")
     hours = attempt.fallback.wait_hours

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.utils.translation import override
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -20,6 +21,7 @@ from jobs.errors import NotAllowed, NotPermitted
 from jobs.models import Budget, BudgetChange, BudgetNotice, Committed, DaySpend, Job, JobSpend, MonthSpend, Team
 from jobs.states import may_follow
 from jobs.submission.before import objection
+from jobs.translations import translated
 from jobs.upkeep import count_ended
 from jobs.upkeep.audit import audit
 from tests.domain.conftest import RequestJob
@@ -189,7 +191,11 @@ class TestSpending:
 
         percents = list(BudgetNotice.objects.order_by("percent").values_list("percent", flat=True))
         assert percents == [50, 80]
-        assert "of the budget “vision” for March 2026 is spent" in BudgetNotice.objects.first().message
+        notice = BudgetNotice.objects.first()
+        assert notice is not None
+        assert "of the budget “vision” for March 2026 is spent" in notice.message
+        with override("pt-br"):
+            assert "% do orçamento “vision” de março de 2026: $" in translated(notice.told)
 
     def test_a_job_that_no_step_has_recorded_is_found(self, request_job: RequestJob, team: Team, clock: Clock) -> None:
         job = request_job()

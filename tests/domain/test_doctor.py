@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.utils.translation import override
 from redis import Redis
 
 from jobs import doctor
 from jobs.doctor import Check, Status, run, site
 from jobs.doctor.permissions import PERMISSIONS, SERVICES
 from jobs.models import Job, Team, Upkeep
+from jobs.texts import is_translatable
+from jobs.translations import translated
 from jobs.upkeep.heartbeats import record_heartbeat
 from tests.domain.conftest import Cloud, RequestJob
 from tests.support.clock import Clock
@@ -151,6 +154,10 @@ class TestHourly:
         checks = [doctor.from_json(each) for each in row.result["checks"]]
         assert row.answered_at == cloud.now
         assert any(each.name == "Redis" and each.status is Status.PASS for each in checks)
+        assert [each for each in checks if each.detail.endswith(".") and not is_translatable(each.detail)] == []
+        with override("es"):
+            told = {translated(each.name): translated(each.detail) for each in checks}
+        assert told["proceso de sending"] == "Se está ejecutando."
 
         cloud.forward(minutes=10)
         doctor.examine_when_due(cloud.now, machine_now=lambda: cloud.now)

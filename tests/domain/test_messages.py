@@ -245,7 +245,7 @@ class TestAnnounced:
         assert watch_waits(clock.forward(minutes=59)) == 0
         assert watch_waits(clock.forward(minutes=2)) == 1
         assert watch_waits(clock.forward(hours=5)) == 0
-        assert "queued for 1 hour." in Message.objects.get().detail["text"]
+        assert "waited for 1 h." in Message.objects.get().detail["text"]
 
     def test_a_flex_start_job_may_wait_longer_and_who_has_run_is_not_told(self, live: Live, clock: Clock) -> None:
         live(*RUN, "pending")

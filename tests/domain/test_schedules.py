@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
+from django.utils.translation import override
 
 from jobs import requests, transitions
 from jobs.errors import NotPermitted
@@ -18,6 +19,7 @@ from jobs.messages.route import route
 from jobs.models import Delivery, Fallback, Job, Membership, Message, Policy, Schedule, ScheduleRun, Team
 from jobs.requests import schedule_runs, schedules
 from jobs.requests.schedules import NotUsable, Times
+from jobs.translations import translated
 from jobs.upkeep import watch_schedules
 from tests.conftest import person
 from tests.domain.conftest import RequestJob
@@ -187,6 +189,11 @@ class TestRefusals:
         row.refresh_from_db()
         assert not row.is_enabled
         assert "owner may request no more jobs for vision" in row.paused_because
+        with override("es"):
+            words = "owner ya no puede solicitar trabajos para vision, así que la programación está en pausa."
+            assert translated(row.why_paused) == words
+            assert translated(row.runs.get().told).startswith(words)
+            assert translated(Message.objects.get(kind="schedule").words("text")).startswith(f"{row.name}: {words}")
         assert outcomes() == [("03-03 06:00", "not_permitted")]
         assert route(clock.now) == 1
         assert Delivery.objects.filter(message__kind="schedule", person=lead).exists(), "somebody is left to be told"

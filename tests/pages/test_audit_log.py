@@ -4,10 +4,12 @@ from datetime import timedelta
 
 import pytest
 from auditlog.models import LogEntry
+from auditlog.registry import auditlog
 from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
 from django.test import Client
 
+from dashboard.pages.parts.audit_names import NAMES
 from dashboard.queries import audit_log
 from jobs.messages.channels import create_channel, set_paused
 from jobs.models import AuditedTeam, Membership, Price, Role, Team
@@ -39,6 +41,16 @@ def test_a_change_names_its_author_and_both_values(browser: Client, team: Team, 
     assert audit_log.changes_of(entry) == [("role", "engineer", "approver")]
     assert "owner is approver of vision" in words
     assert "role engineer approver" in words
+    spanish = text_of(browser.get("/audit/", headers={"accept-language": "es"}))
+    assert "rol engineer approver" in spanish
+    assert "pertenencia · cambiado" in spanish
+
+
+def test_every_name_that_is_kept_has_a_translation() -> None:
+    columns = {name for model in auditlog.get_models() for name in auditlog.get_model_fields(model)["include_fields"]}
+    kinds = {str(model._meta.verbose_name) for model in auditlog.get_models()}
+
+    assert sorted(map(str, NAMES)) == sorted({name.replace("_", " ") for name in columns} | kinds)
 
 
 def test_a_forged_header_is_not_kept_as_an_address(browser: Client, team: Team) -> None:

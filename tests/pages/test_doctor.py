@@ -5,6 +5,7 @@ from django.test import Client
 
 from jobs import doctor
 from jobs.models import Upkeep
+from jobs.texts import translatable
 from tests.pages.conftest import SignIn, text_of
 from tests.support.clock import Clock
 
@@ -12,11 +13,11 @@ from tests.support.clock import Clock
 def keep(clock: Clock) -> None:
     status = doctor.Status
     checks = [
-        doctor.Check("This site", "Redis", status.PASS, "It answers."),
+        doctor.Check(translatable("This site"), "Redis", status.PASS, translatable("It answers.")),
         doctor.Check("Project p", "monitoring.timeSeries.list", status.WARN, "Missing.", "gcloud warn"),
         doctor.Check("Project p", "aiplatform.customJobs.create", status.FAIL, "<b>Missing.", "gcloud fail --x='a b'"),
     ]
-    result = {"checks": [each.as_dict() for each in checks]}
+    result = {"checks": [each.as_kept() for each in checks]}
     Upkeep.objects.create(name=doctor.UPKEEP, answered_at=clock.now, due_at=clock.now, result=result)
 
 
@@ -31,6 +32,9 @@ def test_shows_what_fails_first_with_its_command(admin: User, signed_in: SignIn,
     assert text.index("gcloud fail --x='a b'") < text.index("gcloud warn")
     assert "This site: 1 passed" in text
     assert "<b>Missing" not in answer.content.decode()
+    spanish = text_of(signed_in(admin).get("/doctor/", headers={"accept-language": "es"}))
+    assert "Redis Responde." in spanish
+    assert "Este sitio:" in spanish
 
 
 def test_says_that_nothing_was_checked_yet(admin: User, signed_in: SignIn) -> None:

@@ -142,6 +142,8 @@ class TestPages:
         page, board = text_of(engineer.get(f"/jobs/{second.pk}/")), text_of(engineer.get("/"))
 
         assert "because it got no capacity in attempt 1" in page
+        spanish = text_of(engineer.get(f"/jobs/{second.pk}/", headers={"accept-language": "es"}))
+        assert "Intento 2 de 3, porque no obtuvo capacidad en el intento 1." in spanish
         assert "Standard" in page
         assert "attempt 2 of 3 (" in board
         first = FallbackAttempt.objects.get(number=1).job

@@ -72,6 +72,14 @@ class TestReading:
         at_seven = page.partition('id="line-7"')[2].partition("</li>")[0]
         assert "Did you mean `replicaCount`?" in at_seven
 
+    def test_says_what_cannot_be_read_in_the_language_of_the_page(self, owner: User, signed_in: SignIn) -> None:
+        wrong = YAML.replace("strategy: SPOT", "strategy: CHEAP").replace("replicaCount: 1", "replicaCount: many")
+        page = text_of(signed_in(owner).post("/jobs/import/", {"text": wrong}, headers={"accept-language": "es"}))
+
+        assert "“CHEAP” no es un valor de strategy que Vertex AI conozca." in page
+        assert "replicaCount debe ser un número entero, no “many”." in page
+        assert "that Vertex AI knows" not in page
+
     def test_says_what_policy_would_say(self, team: Team, owner: User, signed_in: SignIn) -> None:
         client = signed_in(owner)
 

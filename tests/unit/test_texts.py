@@ -16,13 +16,18 @@ from jobs.errors import NotAllowed
 from jobs.importer import read_text
 from jobs.policy_rules import Approvers, Rule
 from jobs.policy_words import describe
-from jobs.strategies import STRATEGIES, check
+from jobs.spec.reading import KINDS, read
+from jobs.spec.shape import fields
+from jobs.strategies import RULES, STRATEGIES, check
+from jobs.strategies.sentences import SENTENCES
 from jobs.texts import Text, as_json, from_json, is_translatable, joined, month_of, translatable
 from jobs.translations import translated
 from tests.unit.strategies.cases import submission
 
 NAMELESS = {"displayName": "", "jobSpec.serviceAccount": "me"}
 REFUSING = {"display_name_is_given", "service_account_is_an_address"}
+WRONG = ("\0", "\ud800", "x", 5, 0.5, 10**70, True, ["x"], [[], {}], {"": []}, {"x": None}, {"trials": 1})
+"""Values that most fields cannot hold, whatever they are."""
 MEMORY = "The replica workerpool0-0 ran out-of-memory and exited with a non-zero status of 9."
 
 
@@ -99,6 +104,13 @@ def test_rules_of_a_policy_are_translated_as_sentences() -> None:
         assert translated(describe(Rule(outcome="allow"))) == "Permitir todos los trabajos"
 
 
+def test_the_sentences_of_rules_can_be_translated() -> None:
+    """They are docstrings, so `jobs.strategies.sentences` holds each once more."""
+    assert sorted(SENTENCES) == sorted(rule.message for rule in RULES.values())
+    with override("es"):
+        assert translated(RULES["display_name_is_given"].message) == "Un trabajo tiene un nombre visible."
+
+
 def test_months_are_translated_with_their_year() -> None:
     assert [month_of(date(2026, number, 1)) for number in (1, 12)] == ["January 2026", "December 2026"]
     with override("pt-br"):
@@ -123,6 +135,31 @@ def test_what_the_importer_notes_is_translated(text: str, message: str) -> None:
     with override("es"):
         assert message in [translated(finding.message) for finding in noted]
     assert all(is_translatable(finding.message) for finding in noted)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_whatever_a_spec_refuses_is_translated(kind: str) -> None:
+    inner = [(slot, each) for slot in fields(KINDS[kind]) if slot.model is not None for each in fields(slot.model)]
+    bodies = [{slot.alias: value} for slot in fields(KINDS[kind]) for value in WRONG]
+    bodies += [{slot.alias: {each.alias: value}} for slot, each in inner for value in WRONG]
+    found = [finding for body in bodies for finding in read(kind, body)[1]]
+
+    assert found
+    assert [each.message for each in found if not is_translatable(each.message)] == []
+    assert [each.remedy for each in found if each.remedy and not is_translatable(each.remedy)] == []
+
+
+def test_a_refusal_of_a_spec_is_translated_with_what_it_quotes() -> None:
+    body = {"stagingBucket": "b", "jobSpec": {"enableWebAccess": [1], "scheduling": {"strategy": "SPOTT"}}}
+    with override("es"):
+        assert [(translated(each.message), translated(each.remedy)) for each in read("custom_job", body)[1]] == [
+            (
+                "“stagingBucket” no es un campo de CustomJob.",
+                "Es un argumento del SDK de Python; la API tiene `baseOutputDirectory.outputUriPrefix`.",
+            ),
+            ("enableWebAccess debe ser true o false, no una lista.", ""),
+            ("“SPOTT” no es un valor de strategy que Vertex AI conozca.", "¿Quiso decir `SPOT`?"),
+        ]
 
 
 def test_a_diagnosis_and_a_strategy_are_translated_whole() -> None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from jobs.messages import headline_of
 from jobs.models import Delivery
+from jobs.texts import is_translatable
 
 LOOKS = {
     "failed": "bad", "rejected": "bad", "over_approved": "bad", "cap": "bad", "approval_expired": "bad",
@@ -20,7 +21,7 @@ class Row:
     delivery: Delivery
     headline: str
     is_english: bool
-    """Whether the subject holds a sentence that was stored."""
+    """Whether the subject holds a sentence that was stored and cannot be translated."""
     look: str
 
 
@@ -29,4 +30,5 @@ def row_of(delivery: Delivery) -> Row:
     message = delivery.message
     is_preemption = message.event is not None and message.event.reason == "preempted"
     look = "bolt" if message.kind == "restarted" and is_preemption else LOOKS.get(message.kind, "odd")
-    return Row(delivery, headline_of(message), message.job_id is None and "text" in message.detail, look)
+    text = message.words("text") if message.job_id is None else ""
+    return Row(delivery, headline_of(message), bool(text) and not is_translatable(text), look)

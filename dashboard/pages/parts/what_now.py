@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from django.utils.translation import gettext as _
 
 from dashboard.drawing.figures import countdown, duration
-from dashboard.drawing.marks import budget_word
 from dashboard.pages.parts.advice import (
     CANCELLATION_REQUESTED,
     CANCELLED_BEFORE,
@@ -149,7 +148,7 @@ def _restarting(job: Job, budgets: Sequence[RetryBudget]) -> Advice:
     used = [budget for budget in budgets if budget.used and budget.of]
     rules = (Part(_("Vertex AI restarts the job.")), *(quoted(budget.rule) for budget in used[:1]))
     words = _("%(name)s: %(left)s of %(all)s left.")
-    left = [Part(words % {"name": budget_word(budget.name), "left": budget.left, "all": budget.of}) for budget in used]
+    left = [Part(words % {"name": translated(budget.name), "left": budget.left, "all": budget.of}) for budget in used]
     unbilled = Part(_("Nothing is billed while it waits."))
     return _last_chance(Advice(Part(title), rules, (*left, unbilled)), budgets)
 

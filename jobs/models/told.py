@@ -1,0 +1,27 @@
+"""Sentences that rows keep for people: in English, and as what they were made of, so that pages can translate them."""
+
+from typing import Any
+
+from django.db import models
+
+from jobs.texts import as_json, from_json
+
+
+class Told(models.Model):
+    """A row with a `message`; `message_parts` is null in rows from before it was kept."""
+
+    message = models.TextField(blank=True)
+    message_parts = models.JSONField(null=True, blank=True, help_text="The message as jobs.texts.as_json.")
+
+    class Meta:
+        abstract = True
+
+    @property
+    def told(self) -> str:
+        """The message, a `Text` where it can be translated."""
+        return self.message if self.message_parts is None else from_json(self.message_parts)
+
+
+def told_as(text: str) -> dict[str, Any]:
+    """Return the columns of `Told` that hold a text."""
+    return {"message": str(text), "message_parts": as_json(text)}
