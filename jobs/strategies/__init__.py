@@ -5,9 +5,9 @@
 
 from jobs.strategies.base import OFF, Known, KnownResource, Rule, Severities, Source, Strategy
 from jobs.strategies.checks import check, check_each, conflicts
+from jobs.strategies.every import EVERY
 from jobs.strategies.permissions import Permission, permissions_of
 from jobs.strategies.registry import RULES, STRATEGIES, max_wait, strategy_of
-from jobs.strategies.rules.every import EVERY
 
 __all__ = [
     "EVERY",

@@ -4,25 +4,8 @@ import sys
 from collections.abc import Iterable, Iterator
 
 from jobs.strategies import STRATEGIES, Rule, Strategy
+from jobs.strategies.every import CHAPTERS
 from jobs.strategies.permissions import ADDRESSES, NEEDS
-from jobs.strategies.rules import (
-    accelerators,
-    affinity,
-    containers,
-    disks,
-    images,
-    machines,
-    names,
-    parameters,
-    pipelines,
-    placeholders,
-    scheduling,
-    secrets,
-    surroundings,
-    tpus,
-    tuning,
-    worker_pools,
-)
 
 OPENING = """# Rules
 
@@ -44,22 +27,6 @@ FACTS = (
     ("Waiting", "wait_rule"),
     ("Restarts", "restart_rule"),
     ("By hand", "console"),
-)
-CHAPTERS = (
-    ("Names, labels, region", names.RULES + placeholders.RULES),
-    ("Worker pools", worker_pools.RULES),
-    ("Machines and accelerators", machines.RULES + accelerators.RULES),
-    ("TPUs", tpus.RULES),
-    ("Boot disks", disks.RULES),
-    ("Reservation affinities", affinity.RULES),
-    ("Containers and Python packages", containers.RULES),
-    ("Images and CUDA", images.RULES),
-    ("Secrets", secrets.RULES),
-    ("Identity, networks, outputs", surroundings.RULES),
-    ("Time, and strategies that exclude each other", scheduling.RULES),
-    ("Tuning jobs", tuning.RULES),
-    ("Parameters of a study", parameters.RULES),
-    ("Training pipelines", pipelines.RULES),
 )
 
 

@@ -21,21 +21,27 @@ from jobs.strategies.rules import (
     worker_pools,
 )
 
-ALWAYS = (
-    *names.RULES,
-    *placeholders.RULES,
-    *worker_pools.RULES,
-    *machines.RULES,
-    *accelerators.RULES,
-    *tpus.RULES,
-    *disks.RULES,
-    *affinity.RULES,
-    *containers.RULES,
-    *images.RULES,
-    *secrets.RULES,
-    *surroundings.RULES,
-    *scheduling.RULES,
+_CHAPTERS_OF_ALL = (
+    ("Names, labels, region", names.RULES + placeholders.RULES),
+    ("Worker pools", worker_pools.RULES),
+    ("Machines and accelerators", machines.RULES + accelerators.RULES),
+    ("TPUs", tpus.RULES),
+    ("Boot disks", disks.RULES),
+    ("Reservation affinities", affinity.RULES),
+    ("Containers and Python packages", containers.RULES),
+    ("Images and CUDA", images.RULES),
+    ("Secrets", secrets.RULES),
+    ("Identity, networks, outputs", surroundings.RULES),
+    ("Time, and strategies that exclude each other", scheduling.RULES),
 )
+CHAPTERS = (
+    *_CHAPTERS_OF_ALL,
+    ("Tuning jobs", tuning.RULES),
+    ("Parameters of a study", parameters.RULES),
+    ("Training pipelines", pipelines.RULES),
+)
+"""(title, rules) of every chapter of docs/rules.md."""
+ALWAYS = tuple(rule for _, rules in _CHAPTERS_OF_ALL for rule in rules)
 TUNING = (*tuning.RULES, *parameters.RULES)
 EVERY = (*ALWAYS, *TUNING, *pipelines.RULES)
 
