@@ -98,12 +98,13 @@ def ago(moment: datetime | None, now: datetime) -> SafeString:
     """Return how long ago as a <time> that tells the exact moment on hover."""
     if moment is None:
         return format_html("{}", _("never"))
-    return format_html(
-        '<time datetime="{}" title="{}">{}</time>',
-        figures.iso(moment),
-        figures.moment_text(moment),
-        figures.ago(moment, now),
-    )
+    return _time(moment, figures.ago(moment, now))
+
+
+def _time(moment: datetime, words: str) -> SafeString:
+    """Return a <time> of these words that tells the exact moment on hover."""
+    exact = figures.moment_text(moment)
+    return format_html('<time datetime="{}" title="{}">{}</time>', figures.iso(moment), exact, words)
 
 
 @register.simple_tag
@@ -142,11 +143,7 @@ def day(value: datetime | None) -> SafeString:
     """Return the day as a <time> with the whole moment on hover."""
     if value is None:
         return SafeString("–")
-    at = figures.local(value)
-    title = figures.moment_text(value)
-    return format_html(
-        '<time datetime="{}" title="{}">{}</time>', figures.iso(value), title, figures.dated(at, "j M Y")
-    )
+    return _time(value, figures.dated(figures.local(value), "j M Y"))
 
 
 @register.filter
@@ -154,12 +151,7 @@ def clock(value: datetime | None) -> SafeString:
     """Return the time of day as a <time> with the whole moment on hover."""
     if value is None:
         return SafeString("–")
-    return format_html(
-        '<time datetime="{}" title="{}">{}</time>',
-        figures.iso(value),
-        figures.moment_text(value),
-        f"{figures.local(value):%H:%M:%S}",
-    )
+    return _time(value, time_only(value))
 
 
 @register.filter
@@ -172,8 +164,7 @@ def time_only(value: datetime) -> str:
 def clock_minutes(value: datetime) -> SafeString:
     """Return the time of day to the minute and its zone as a <time> with the whole moment on hover."""
     at = figures.local(value)
-    title, words = figures.moment_text(at), f"{at:%H:%M}"
-    return format_html('<time datetime="{}" title="{}">{}</time> {}', figures.iso(at), title, words, figures.zone(at))
+    return format_html("{} {}", _time(at, f"{at:%H:%M}"), figures.zone(at))
 
 
 @register.simple_tag
