@@ -53,7 +53,6 @@ register.filter("role_word", marks.role_word)
 register.filter("outcome_word", marks.outcome_word)
 register.filter("budget_word", marks.budget_word)
 register.filter("tag_word", marks.tag_word)
-register.filter("look", marks.look_of)
 register.filter("state", marks.state_mark)
 register.filter("machines", marks.machines)
 register.filter("resource_state", replicas.resource_mark)
@@ -117,17 +116,6 @@ def price_age(as_of: date | str | None, now: datetime) -> SafeString:
         return SafeString("")
     words = age_words(date.fromisoformat(as_of) if isinstance(as_of, str) else as_of, now.date())
     return format_html('<small class="stale" lang="en">{}</small>', words) if words else SafeString("")
-
-
-@register.filter
-def countdown(moment: datetime, now: datetime) -> SafeString:
-    """Return when a job gives up as a <time> that counts down as often as the page is asked for anew."""
-    return format_html(
-        '<time class="countdown" datetime="{}" title="{}">{}</time>',
-        figures.iso(moment),
-        figures.moment_text(moment),
-        figures.countdown(moment, now),
-    )
 
 
 @register.filter
