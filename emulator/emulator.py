@@ -13,6 +13,7 @@ from emulator.creation.factory import RecordFactory
 from emulator.lifecycle.clock import Clock, SetClock, WallClock
 from emulator.lifecycle.engine import Engine
 from emulator.lifecycle.interfaces import ReplicaRunner
+from emulator.lifecycle.phases import Phases
 from emulator.lifecycle.runtime import Runtime
 from emulator.lifecycle.timers import Timers
 from emulator.lifecycle.times import Times
@@ -74,7 +75,7 @@ class Emulator:
         inventory = Inventory()
         lending = Lending(self.runtime, inventory)
         self._allocator = Allocator(inventory, lending)
-        self.engine = Engine(self.runtime, self._allocator, self._runner_of, self, options.reclaim_spot)
+        self.engine = Engine(Phases(self.runtime, self._allocator, self._runner_of, self, options.reclaim_spot))
         self._script_runner = ScriptRunner(self.engine)
         self.processes = ProcessRunner(self.engine, self.folders, options.limits, Images(options.images))
         self.capacity_plans = CapacityPlans(self.engine, inventory)

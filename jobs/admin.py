@@ -7,7 +7,7 @@ from django.contrib import admin
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
-from jobs.large_tables import LargeTableAdmin
+from jobs.large_tables import LargeTableAdmin, Rows
 from jobs.models import (
     Discovery,
     ExternalJob,
@@ -33,9 +33,8 @@ from jobs.spec.secrets import mask_secrets
 if TYPE_CHECKING:  # Django's admin classes take type arguments in their stubs only
     Tabular = admin.TabularInline[Membership, Team]
     Stacked = admin.StackedInline[Policy, Team]
-    Rows = admin.ModelAdmin[Model]
 else:
-    Tabular, Stacked, Rows = admin.TabularInline, admin.StackedInline, admin.ModelAdmin
+    Tabular, Stacked = admin.TabularInline, admin.StackedInline
 
 
 REPLACED_BY_RULES = ("ask_over_usd", "refuse_over_usd", "cancel_over_approved", "cancel_at_cap", "regions")

@@ -1,14 +1,13 @@
 """Which browsers people are signed in with: recorded at sign-in, and seen again every ten minutes at most."""
 
-from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_logged_in
 from django.http import HttpRequest
-from django.http.response import HttpResponseBase
 from django.utils import timezone
+from django.utils.deprecation import MiddlewareMixin
 
 from dashboard.access.addresses import client_address
 from jobs.people.browsers import SEEN_INTERVAL, mark_browser_seen, record_browser
@@ -18,19 +17,15 @@ _seen: dict[str, datetime] = {}
 """When this process last marked each session; in the session itself it would make every session last longer."""
 
 
-class BrowserMiddleware:
+class BrowserMiddleware(MiddlewareMixin):
     """Marks the session of a request as seen; most requests cost no query for it."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answer, and mark the session first where this process has not done so for a while."""
+    def process_request(self, request: HttpRequest) -> None:
+        """Mark the session where this process has not done so for a while."""
         key = request.session.session_key
         if key and _is_due(key, timezone.now()) and isinstance(request.user, User):
             _remember(key, timezone.now())
             mark_browser_seen(request.user, key, **_about(request))
-        return self.get_response(request)
 
 
 def connect() -> None:

@@ -5,7 +5,6 @@ nobody can choose it (a validator), and the site does not start with it (a check
 """
 
 import logging
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -15,7 +14,8 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.core import checks
 from django.core.exceptions import ImproperlyConfigured, PermissionDenied, ValidationError
 from django.db import DatabaseError, connections
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest
+from django.utils.deprecation import MiddlewareMixin
 from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext as _
 
@@ -58,21 +58,17 @@ class NotTheKnownPassword:
         return _("Your password can’t be the one of the demo.")
 
 
-class KnownPasswordMiddleware:
+class KnownPasswordMiddleware(MiddlewareMixin):
     """Treats people with the known password as not signed in where a request could come from others.
 
     It stands after AuthenticationMiddleware. Nothing is asked of the database for a request that asks for nobody.
     """
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answer the request."""
+    def process_request(self, request: HttpRequest) -> None:
+        """Take the person away from such a request."""
         if rehearsal.refusal(request):
             user = request.user
             request.user = SimpleLazyObject(lambda: AnonymousUser() if has_known_password(user) else user)  # type: ignore[assignment]
-        return self.get_response(request)
 
 
 def has_known_password(user: User | AnonymousUser) -> bool:

@@ -18,8 +18,7 @@ from dashboard.api.shapes import (
     JobShape,
 )
 from dashboard.pages.parts.reasons import failure_of, has_failed, obstacle_of, why
-from dashboard.queries.fallbacks import list_attempts
-from dashboard.queries.jobs import list_events
+from dashboard.queries.jobs import list_attempts, list_events
 from dashboard.queries.logs import get_attempt_times
 from jobs import timeline
 from jobs.diagnosis import Diagnosis

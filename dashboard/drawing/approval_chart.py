@@ -8,10 +8,12 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from dashboard.drawing.figures import money
+from dashboard.drawing.scale import anchor
 from jobs.models import Job
 
 TRACK_TOP, TRACK_HEIGHT, HEIGHT = 36, 14, 84
 ROOM = Decimal("1.04")
+MARGIN = 15
 
 
 def draw_amounts(job: Job) -> SafeString:
@@ -42,7 +44,7 @@ def draw_amounts(job: Job) -> SafeString:
         _at(expected, scale),
         TRACK_TOP - 6,
         _at(expected, scale),
-        _anchor(_at(expected, scale)),
+        anchor(_at(expected, scale), MARGIN),
         _("%(usd)s expected") % {"usd": money(expected)},
     )
 
@@ -56,7 +58,7 @@ def _marks(job: Job, scale: Decimal) -> Iterator[SafeString]:
             yield format_html(
                 '<line class="{0}-line" x1="{1}%" x2="{1}%" y1="{2}" y2="{3}"/>'
                 '<text x="{1}%" y="{4}" text-anchor="{5}">{6}</text>',
-                name, x, TRACK_TOP - 4, y - 11, y, _anchor(x), words % {"usd": money(usd)},
+                name, x, TRACK_TOP - 4, y - 11, y, anchor(x, MARGIN), words % {"usd": money(usd)},
             )  # fmt: skip
 
 
@@ -67,10 +69,6 @@ def _at(usd: Decimal, scale: Decimal) -> float:
 
 def _amount(text: object) -> Decimal | None:
     return Decimal(text) if isinstance(text, str) and text else None
-
-
-def _anchor(x: float) -> str:
-    return "start" if x < 15 else "end" if x > 85 else "middle"
 
 
 def _label(job: Job, low: Decimal, high: Decimal) -> str:

@@ -76,7 +76,7 @@ def axis(scale: Scale, near_now: float = NEAR_NOW) -> SafeString:
             "",
             '<text class="{}" x="{}%" y="12" text-anchor="{}">{}</text>',
             (
-                (ROOM_FOR_AXIS if place % 2 else "", percent(share), _anchor(share), _hour(tick, step))
+                (ROOM_FOR_AXIS if place % 2 else "", percent(share), anchor(share), _hour(tick, step))
                 for place, tick in enumerate(ticks(scale))
                 for share in [scale.at(tick)]
                 if not _hides(share, scale, near_now)
@@ -91,7 +91,7 @@ def _now(scale: Scale) -> SafeString:
         return SafeString("")
     share = scale.at(scale.now)
     return format_html(
-        '<text class="now" x="{}%" y="12" text-anchor="{}">{}</text>', percent(share), _anchor(share), _("now")
+        '<text class="now" x="{}%" y="12" text-anchor="{}">{}</text>', percent(share), anchor(share), _("now")
     )
 
 
@@ -100,9 +100,9 @@ def _hides(share: float, scale: Scale, near_now: float) -> bool:
     return scale.now < scale.end and abs(share - scale.at(scale.now)) < near_now
 
 
-def _anchor(share: float) -> str:
-    """Return how an hour is set beside its tick, so that it stays inside the drawing."""
-    return "start" if share < 4 else "end" if share > 96 else "middle"
+def anchor(share: float, margin: float = 4) -> str:
+    """Return how a text is set beside its tick, so that it stays inside the drawing; `margin`: where it would not."""
+    return "start" if share < margin else "end" if share > 100 - margin else "middle"
 
 
 def step_of(scale: Scale) -> timedelta:

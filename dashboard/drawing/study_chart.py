@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from dashboard.drawing.figures import value_text
+from dashboard.drawing.scale import anchor, percent
 from jobs.timeline import Metric, Step, Study, progress
 
 HEIGHT, TOP, FOOT = 210, 14, 176
@@ -43,7 +44,7 @@ def draw(study: Study, metric: Metric | None, newest: int = 0) -> SafeString:
             "",
             '<text class="axis" x="{}%" y="{}" text-anchor="{}">{}</text>',
             (
-                (_percent(scale.along(number)), HEIGHT - 4, _anchor(scale.along(number)), number)
+                (percent(scale.along(number)), HEIGHT - 4, anchor(scale.along(number)), number)
                 for number in scale.trial_ticks()
             ),
         ),
@@ -123,9 +124,9 @@ def _best_line(steps: Sequence[Step], scale: Scale) -> SafeString:
         assert here.best is not None, "a turn has a best"
         along, until = scale.along(here.number), scale.along(then.number if then else scale.last)
         down = scale.down(here.best)
-        lines.append((_percent(along), _percent(until), _pixels(down), _pixels(down)))
+        lines.append((percent(along), percent(until), _pixels(down), _pixels(down)))
         if then is not None and then.best is not None:
-            lines.append((_percent(until), _percent(until), _pixels(down), _pixels(scale.down(then.best))))
+            lines.append((percent(until), percent(until), _pixels(down), _pixels(scale.down(then.best))))
     return format_html_join("", '<line class="so-far" x1="{}%" x2="{}%" y1="{}" y2="{}"/>', lines)
 
 
@@ -134,7 +135,7 @@ def _is_turn(before: Step | None, step: Step) -> bool:
 
 
 def _point(step: Step, metric: Metric, study: Study, scale: Scale) -> SafeString:
-    along = _percent(scale.along(step.number))
+    along = percent(scale.along(step.number))
     trial = step.trial
     if step.value is not None:
         is_best = trial in study.best
@@ -165,14 +166,6 @@ def _label(study: Study, metric: Metric, steps: Sequence[Step]) -> str:
         return _("%(metric)s by trial (%(goal)s): %(count)s of %(trials)s trials have a result.") % known
     known["best"] = value_text(last)
     return _("%(metric)s by trial (%(goal)s): %(count)s of %(trials)s trials have a result, the best %(best)s.") % known
-
-
-def _anchor(percent: float) -> str:
-    return "start" if percent < 4 else "end" if percent > 96 else "middle"
-
-
-def _percent(value: float) -> str:
-    return f"{value:.2f}"
 
 
 def _pixels(value: float) -> str:

@@ -52,7 +52,6 @@ register.filter("state_word", marks.state_word)
 register.filter("role_word", marks.role_word)
 register.filter("outcome_word", marks.outcome_word)
 register.filter("tag_word", marks.tag_word)
-register.filter("look", marks.look_of)
 register.filter("state", marks.state_mark)
 register.filter("machines", marks.machines)
 register.filter("resource_state", replicas.resource_mark)
@@ -97,12 +96,13 @@ def ago(moment: datetime | None, now: datetime) -> SafeString:
     """Return how long ago as a <time> that tells the exact moment on hover."""
     if moment is None:
         return format_html("{}", _("never"))
-    return format_html(
-        '<time datetime="{}" title="{}">{}</time>',
-        figures.iso(moment),
-        figures.moment_text(moment),
-        figures.ago(moment, now),
-    )
+    return _time(moment, figures.ago(moment, now))
+
+
+def _time(moment: datetime, words: str) -> SafeString:
+    """Return a <time> of these words that tells the exact moment on hover."""
+    exact = figures.moment_text(moment)
+    return format_html('<time datetime="{}" title="{}">{}</time>', figures.iso(moment), exact, words)
 
 
 @register.simple_tag
@@ -118,17 +118,6 @@ def price_age(as_of: date | str | None, now: datetime) -> SafeString:
 
 
 @register.filter
-def countdown(moment: datetime, now: datetime) -> SafeString:
-    """Return when a job gives up as a <time> that counts down as often as the page is asked for anew."""
-    return format_html(
-        '<time class="countdown" datetime="{}" title="{}">{}</time>',
-        figures.iso(moment),
-        figures.moment_text(moment),
-        figures.countdown(moment, now),
-    )
-
-
-@register.filter
 def moment(value: datetime | None) -> SafeString:
     """Return the moment with day and time as a <time>."""
     if value is None:
@@ -141,11 +130,7 @@ def day(value: datetime | None) -> SafeString:
     """Return the day as a <time> with the whole moment on hover."""
     if value is None:
         return SafeString("–")
-    at = figures.local(value)
-    title = figures.moment_text(value)
-    return format_html(
-        '<time datetime="{}" title="{}">{}</time>', figures.iso(value), title, figures.dated(at, "j M Y")
-    )
+    return _time(value, figures.dated(figures.local(value), "j M Y"))
 
 
 @register.filter
@@ -153,12 +138,7 @@ def clock(value: datetime | None) -> SafeString:
     """Return the time of day as a <time> with the whole moment on hover."""
     if value is None:
         return SafeString("–")
-    return format_html(
-        '<time datetime="{}" title="{}">{}</time>',
-        figures.iso(value),
-        figures.moment_text(value),
-        f"{figures.local(value):%H:%M:%S}",
-    )
+    return _time(value, time_only(value))
 
 
 @register.filter
@@ -171,8 +151,7 @@ def time_only(value: datetime) -> str:
 def clock_minutes(value: datetime) -> SafeString:
     """Return the time of day to the minute and its zone as a <time> with the whole moment on hover."""
     at = figures.local(value)
-    title, words = figures.moment_text(at), f"{at:%H:%M}"
-    return format_html('<time datetime="{}" title="{}">{}</time> {}', figures.iso(at), title, words, figures.zone(at))
+    return format_html("{} {}", _time(at, f"{at:%H:%M}"), figures.zone(at))
 
 
 @register.simple_tag

@@ -12,8 +12,6 @@ from jobs.policy_rules import MAX_RULES, Rule
 from jobs.policy_words import describe
 from jobs.strategies import STRATEGIES
 
-WORDS = ("gpu_types", "regions", "labels", "submitters", "approvers", "require_labels", "set_labels")
-"""Fields that hold several words, parted by commas or spaces."""
 KINDS = [
     ("custom_job", _("custom job")),
     ("hyperparameter_tuning_job", _("tuning job")),

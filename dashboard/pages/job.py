@@ -6,7 +6,6 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils.http import urlencode
@@ -16,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from dashboard.access import Request, can, job_for, role_in
 from dashboard.pages.parts.deciding import may_decide
 from dashboard.pages.parts.fallback_part import fallback_part
+from dashboard.pages.parts.forbidding import forbidding
 from dashboard.pages.parts.fragments import SHOWN, is_shown, page_or_fragment, page_query, version_of
 from dashboard.pages.parts.job_known import Known, known_of
 from dashboard.pages.parts.job_links import links_of
@@ -28,7 +28,6 @@ from dashboard.queries.jobs import entries_of, get_last_event, list_failing_scop
 from dashboard.queries.persistent_resources import get_holdings_for
 from jobs import requests, steps, tasks, timeline
 from jobs.clock import DatabaseClock, database_now, display_now
-from jobs.errors import NotPermitted
 from jobs.models import Job
 from jobs.spec import COLLECTIONS
 from jobs.submission import delete_job, may_delete
@@ -166,10 +165,8 @@ def delete(request: Request, pk: UUID) -> HttpResponse:
         words = _("%(name)s has not ended at Vertex AI, or you may not delete it.")
         messages.warning(request, words % {"name": job.display_name})
         return redirect("job", job.pk)
-    try:
+    with forbidding():
         is_requested = delete_job(job, by=request.user, now=database_now())
-    except NotPermitted as refusal:
-        raise PermissionDenied(str(refusal)) from None
     if is_requested:
         tasks.enqueue_job(job.pk)
         words = _("Deletion of %(name)s at Vertex AI requested.")
@@ -182,10 +179,8 @@ def delete(request: Request, pk: UUID) -> HttpResponse:
 
 def _check_ours(job: Job) -> Job:
     """Return the job; 403 with the reason where it was adopted and is only observed."""
-    try:
+    with forbidding():
         requests.check_is_ours(job)
-    except NotPermitted as refusal:
-        raise PermissionDenied(str(refusal)) from None
     return job
 
 

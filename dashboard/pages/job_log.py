@@ -12,7 +12,7 @@ from django_htmx.http import replace_url, reswap, retarget
 
 from dashboard.access import Request, job_for
 from dashboard.pages.parts.fragments import SHOWN, page_query
-from dashboard.pages.parts.log_page import TAIL_LINES, cursor_of, load_log, log_context, log_view, newest_lines
+from dashboard.pages.parts.log_page import TAIL_LINES, cursor_of, load_log, log_context, newest_lines
 from dashboard.pages.parts.log_view import LogView, format_text, parse_number
 from dashboard.queries.jobs import list_events
 from dashboard.queries.logs import filter_lines_from, get_line_before
@@ -60,7 +60,7 @@ def new_lines(request: Request, pk: UUID) -> HttpResponse:
 def text(request: Request, pk: UUID) -> HttpResponse:
     """Return every kept line that the filters leave, as a text file."""
     job = job_for(request, pk)
-    view = log_view(request, job, list_events(job), database_now())
+    view = LogView(job, list_events(job), database_now(), request.GET.dict())
     body = "".join(f"{line}\n" for line in format_text(view.entries(list(view.lines), None)))
     response = HttpResponse(body, content_type="text/plain; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="log-{job.pk}.txt"'

@@ -1,7 +1,5 @@
 """Sign-in with a password, and the answer when sign-ins come too fast."""
 
-from collections.abc import Callable
-
 from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.auth.decorators import login_not_required
@@ -11,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.utils.decorators import method_decorator
+from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext as _
 
 from dashboard.access.addresses import client_address
@@ -57,15 +56,8 @@ class AdminSignIn(SignIn):
         return super().dispatch(request, *args, **kwargs)
 
 
-class BusyMiddleware:
+class BusyMiddleware(MiddlewareMixin):
     """Answers 429 to a sign-in that came while others were being checked."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answer as ever."""
-        return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         """Answer what sign-ins by password and by provider raise; anything else goes on."""

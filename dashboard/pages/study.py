@@ -15,7 +15,7 @@ from dashboard.drawing.trial_curves import curves_of
 from dashboard.pages.parts.csv_file import csv_file
 from dashboard.pages.parts.fragments import page_or_fragment
 from dashboard.pages.parts.study_summary import TrialRow, select_metric, summarize, trial_row
-from dashboard.queries.studies import get_study
+from dashboard.queries.jobs import get_study
 from jobs import timeline
 from jobs.clock import display_now
 from jobs.models import Job, Trial

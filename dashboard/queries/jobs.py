@@ -1,4 +1,4 @@
-"""The events of jobs, and where Vertex AI does not answer for them."""
+"""The events, attempts and trials of jobs, and where Vertex AI does not answer for them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from django.db.models import Count, Max, Q, Subquery
 from dashboard.access import jobs_of
 from dashboard.queries.paging import BY_NUMBER, Cursor, parse_cursor
 from jobs import timeline
-from jobs.models import Job, JobEvent, Scope, hide_in
+from jobs.models import FallbackAttempt, Job, JobEvent, Scope, hide_in
 
 MAX_EVENTS = 300
 """Events of one job that its timeline is drawn from: far more than restarts make."""
@@ -149,3 +149,27 @@ def list_state_changes(jobs: Iterable[Job], since: datetime) -> dict[UUID, list[
     for event in events.order_by("occurred_at", "pk"):
         changes[event.job_id].append(event)
     return changes
+
+
+def list_attempts(job: Job) -> list[FallbackAttempt]:
+    """Return the attempts of the request that a job belongs to, the first one first; one query.
+
+    None where the job was loaded with its `attempt` and has none.
+    """
+    own = getattr(job, "attempt", None)
+    if own is None:
+        return []
+    rows = FallbackAttempt.objects.filter(fallback=own.fallback_id).select_related("job", "fallback")
+    return list(rows.defer("job__spec", "job__estimate", "job__error").order_by("number"))
+
+
+def get_study(job: Job) -> timeline.Study | None:
+    """Return the job's study with the trials that were seen, at most its maxTrialCount; one query.
+
+    None, and no query, for a job that is no tuning job.
+    """
+    if timeline.study_spec(job) is None:
+        return None
+    trials = list(job.trials.all())
+    hide_in(trials, ["infeasible_reason", "job_error"], job)
+    return timeline.study(job, trials)

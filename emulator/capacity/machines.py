@@ -23,7 +23,6 @@ REGIONS = frozenset(
 class Machine:
     """One machine type. accelerator_counts: `{type: (count, ...)}`, an empty tuple = any count."""
 
-    machine_type: str
     series: str
     vcpus: int
     accelerator_counts: dict[str, tuple[int, ...]]
@@ -47,7 +46,6 @@ def _load() -> dict[str, Machine]:
     with (DATA / "machines.csv").open(newline="") as file:
         return {
             row["machine_type"]: Machine(
-                machine_type=row["machine_type"],
                 series=row["series"],
                 vcpus=int(row["vcpus"] or 0),
                 accelerator_counts=_counts(row),

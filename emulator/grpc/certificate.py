@@ -5,7 +5,6 @@ notebook to restart. The key is readable by its owner only, as everything in the
 """
 
 import ipaddress
-import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +13,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from emulator.state import private
 
 CERTIFICATE_FILE, KEY_FILE = "grpc-certificate.pem", "grpc-key.pem"
 VALID_DAYS, RENEWED_DAYS = 90, 30
@@ -43,8 +44,8 @@ def load_or_create(state: Path, hosts: list[str], now: float) -> Certificate:
     except (FileNotFoundError, ValueError):
         pass  # there is none, or half of one
     made = _create(names, moment, file)
-    _write(key_file, made.key)
-    _write(file, made.pem)
+    private.write_file(key_file, made.key)
+    private.write_file(file, made.pem)
     return made
 
 
@@ -86,10 +87,3 @@ def _create(names: list[x509.GeneralName], moment: datetime, file: Path) -> Cert
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     return Certificate(made.public_bytes(serialization.Encoding.PEM), private, file)
-
-
-def _write(file: Path, content: bytes) -> None:
-    """Write a new file that only its owner can read."""
-    file.unlink(missing_ok=True)
-    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as new:
-        new.write(content)

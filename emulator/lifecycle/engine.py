@@ -4,12 +4,10 @@ QUEUED -> PROVISIONING -> STARTING -> RUNNING -> STOPPING -> TEARDOWN -> (REPORT
    ^-------------- retry, Spot restart -------------'
 """
 
-from collections.abc import Callable
-
 from emulator.lifecycle import exits, messages
-from emulator.lifecycle.interfaces import Capacity, Exit, Observer, ReplicaRunner
+from emulator.lifecycle.interfaces import Exit
 from emulator.lifecycle.phases import CHECK_TRIAL_SECONDS, DEFAULT_TIMEOUT, Phases
-from emulator.lifecycle.runtime import Runtime, check_can_cancel
+from emulator.lifecycle.runtime import check_can_cancel
 from emulator.lifecycle.scripts import script_of
 from emulator.lifecycle.times import MAX_INTERNAL_RETRIES
 from emulator.protocol.errors import precondition
@@ -19,24 +17,13 @@ ON_PERSISTENT_RESOURCE_QUEUE_SECONDS = 1.0
 
 
 class Engine:
-    """Takes every custom job through its life. Its public methods save the record before they return.
+    """Takes every custom job through its life. Its public methods save the record before they return."""
 
-    See `Phases` for the arguments.
-    """
-
-    def __init__(
-        self,
-        runtime: Runtime,
-        capacity: Capacity,
-        runner_of: Callable[[Job], ReplicaRunner],
-        observer: Observer,
-        reclaim_after: tuple[float, ...] = (),
-    ) -> None:
-        self.runtime = runtime
+    def __init__(self, phases: Phases) -> None:
+        self.runtime = runtime = phases.runtime
         self._store, self._timers, self._times = runtime.store, runtime.timers, runtime.times
-        self._capacity, self._runner_of, self._observer = capacity, runner_of, observer
-        self._phases = Phases(runtime, capacity, runner_of, observer, reclaim_after)
-        self.admit_waiting = self._phases.admit_waiting
+        self._phases = phases
+        self.admit_waiting = phases.admit_waiting
 
     # ------------------------------------------------------------ what clients and control calls ask for
     def submit(self, job: Job) -> None:
@@ -46,7 +33,7 @@ class Engine:
         job.document["createTime"] = job.document["updateTime"]
         self.runtime.log(job, messages.WAITING)
         self._timers.set(job, "phase", self._times.scaled(self._queue_seconds(job)))
-        max_wait = self._capacity.max_wait_seconds(job)
+        max_wait = self._phases.capacity.max_wait_seconds(job)
         if max_wait is not None:
             self._timers.set(job, "give-up", max_wait)
         self._store.add(job)
@@ -121,7 +108,7 @@ class Engine:
         if not was_running:
             self._after_interruption(job, replica)
             return
-        self._runner_of(job).stop(job, replica)
+        self._phases.runner_of(job).stop(job, replica)
         if job.replicas[replica] == state:
             self._timers.set(job, f"kill:{replica}", self._times.stop_grace)
 
@@ -187,11 +174,11 @@ class Engine:
         elif kind == "end" and job.has_started and job.outcome is not None:
             self._phases.fail(job, job.outcome)
         elif kind == "kill" and job.replicas.get(replica) in ("moving", "evicted"):
-            self._runner_of(job).kill(job, replica)
+            self._phases.runner_of(job).kill(job, replica)
         elif kind == "give-up" and job.phase == Phase.QUEUED:
             self._phases.waiting.pop(job.name, None)
             self._phases.endings.finish(job, messages.stockout(job.location))
-        elif kind == "watch" and job.phase == Phase.RUNNING and self._observer.check_trial(job):
+        elif kind == "watch" and job.phase == Phase.RUNNING and self._phases.observer.check_trial(job):
             self._timers.set(job, "watch", CHECK_TRIAL_SECONDS)
         self._store.save(job)
 

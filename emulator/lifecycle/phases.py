@@ -30,8 +30,8 @@ class Phases:
         observer: Observer,
         reclaim_after: tuple[float, ...],
     ) -> None:
-        self._runtime, self._timers, self._times = runtime, runtime.timers, runtime.times
-        self._capacity, self._runner_of, self._observer = capacity, runner_of, observer
+        self.runtime, self._timers, self._times = runtime, runtime.timers, runtime.times
+        self.capacity, self.runner_of, self.observer = capacity, runner_of, observer
         self._reclaim_after = reclaim_after
         self.endings = Endings(runtime, capacity, observer, machines_freed=self.admit_waiting)
         self.waiting: dict[str, Job] = {}
@@ -48,7 +48,7 @@ class Phases:
                 self.run(job)
             case Phase.STOPPING if job.running_replicas:
                 for replica in job.running_replicas:
-                    self._runner_of(job).kill(job, replica)
+                    self.runner_of(job).kill(job, replica)
             case Phase.STOPPING:
                 self.after_stop(job)
             case Phase.TEARDOWN:
@@ -63,12 +63,12 @@ class Phases:
 
     def _set_pending(self, job: Job) -> None:
         if job.state != "JOB_STATE_PENDING":
-            self._runtime.set_state(job, "JOB_STATE_PENDING")
+            self.runtime.set_state(job, "JOB_STATE_PENDING")
 
     # ------------------------------------------------------------ up to RUNNING
     def admit(self, job: Job) -> None:
         """Ask for machines; without any the job waits, is tried again later or fails."""
-        allocation = self._capacity.allocate(job)
+        allocation = self.capacity.allocate(job)
         match allocation.answer:
             case "wait" | "wait-pending":
                 self.waiting[job.name] = job
@@ -83,7 +83,7 @@ class Phases:
                 self._timers.cancel(job, "give-up")
                 job.holds_capacity = True
                 self._set_pending(job)
-                self._runtime.log(job, messages.PROVISIONING)
+                self.runtime.log(job, messages.PROVISIONING)
                 self._enter(job, Phase.PROVISIONING, 0 if allocation.is_ready else self._times.provisioning)
 
     def admit_waiting(self) -> None:
@@ -91,7 +91,7 @@ class Phases:
         waiting, self.waiting = list(self.waiting.values()), {}
         for job in waiting:
             self.admit(job)
-            self._runtime.store.save(job)
+            self.runtime.store.save(job)
 
     def _handle_stockout(self, job: Job) -> None:
         """Try a job without machines again later, as a new attempt, or let it fail."""
@@ -103,18 +103,18 @@ class Phases:
             return
         self.endings.log_error(job, outcome)
         job.attempt += 1
-        self._runtime.log(job, messages.WAITING)
+        self.runtime.log(job, messages.WAITING)
         self._enter(job, Phase.QUEUED, self._times.stockout_retry)
 
     def _launch(self, job: Job) -> None:
         """Start every replica; user code may run from here on."""
-        self._runtime.log(job, messages.SETTING_UP)
-        error = self._runner_of(job).start_error(job)
+        self.runtime.log(job, messages.SETTING_UP)
+        error = self.runner_of(job).start_error(job)
         if error is not None:
             self.endings.finish(job, error)
             return
-        self._runtime.log(job, messages.WAITING_FOR_PROGRAM)
-        self._runtime.log(job, messages.PREPARING)
+        self.runtime.log(job, messages.WAITING_FOR_PROGRAM)
+        self.runtime.log(job, messages.PREPARING)
         job.machines, job.worker_restarts = dict.fromkeys(job.replica_names, job.hosts), {}
         self._start_all(job)
 
@@ -126,28 +126,28 @@ class Phases:
     def start(self, job: Job, replica: str) -> None:
         """Start one replica."""
         job.replicas[replica] = "running"
-        self._runner_of(job).start(job, replica)
+        self.runner_of(job).start(job, replica)
 
     def run(self, job: Job) -> None:
         """Enter RUNNING: all replicas are there."""
         job.phase = Phase.RUNNING
         self._timers.cancel(job, "phase")
         if "startTime" not in job.document:
-            job.document["startTime"] = self._runtime.timestamp()
+            job.document["startTime"] = self.runtime.timestamp()
             timeout = parse_duration(job.scheduling.get("timeout", DEFAULT_TIMEOUT))
             self._timers.set_at(job, "timeout", parse_time(job.document["startTime"]) + timeout)
-        self._runtime.set_state(job, "JOB_STATE_RUNNING")
-        self._runtime.log(job, messages.RUNNING)
+        self.runtime.set_state(job, "JOB_STATE_RUNNING")
+        self.runtime.log(job, messages.RUNNING)
         if job.trial:
             self._timers.set(job, "watch", CHECK_TRIAL_SECONDS)
-        self._observer.job_started(job)
+        self.observer.job_started(job)
         if job.strategy == "SPOT" and (reclaim_seconds := self._reclaim_seconds(job)):
             self._timers.set(job, "reclaim", reclaim_seconds)
 
     def _reclaim_seconds(self, job: Job) -> float | None:
         has_plan = not job.script and job.preemptions < len(self._reclaim_after)
         planned = self._reclaim_after[job.preemptions] if has_plan else 0.0
-        return planned or self._capacity.reclaim_seconds(job)
+        return planned or self.capacity.reclaim_seconds(job)
 
     # ------------------------------------------------------------ down from RUNNING
     def apply(self, job: Job, replica: str, decision: exits.Decision) -> None:
@@ -196,7 +196,7 @@ class Phases:
         if then not in ("requeue", "restart"):
             self._timers.cancel(job, "timeout")
         for replica in job.running_replicas:
-            self._runner_of(job).stop(job, replica)
+            self.runner_of(job).stop(job, replica)
         if job.phase == Phase.STOPPING and job.running_replicas:
             self._timers.set(job, "phase", self._times.stop_grace)
         elif job.phase == Phase.STOPPING:
@@ -209,20 +209,20 @@ class Phases:
         if job.then == "cancelled" and script_of(job).wins_over_cancel:
             job.then, job.outcome = "teardown", messages.SUCCESS
         if job.then == "restart":
-            self._runtime.set_state(job, "JOB_STATE_PENDING")
+            self.runtime.set_state(job, "JOB_STATE_PENDING")
             job.attempt += 1
             self._start_all(job)
         elif job.then == "requeue":
             self.endings.release(job)
             job.attempt += 1
             job.hosts += 1
-            self._runtime.set_state(job, "JOB_STATE_PENDING")
-            self._runtime.log(job, messages.WAITING)
+            self.runtime.set_state(job, "JOB_STATE_PENDING")
+            self.runtime.log(job, messages.WAITING)
             self._enter(job, Phase.QUEUED, self._times.job_retry)
         elif job.then == "cancelled":
             job.outcome = job.outcome or messages.cancelled()
             self.endings.publish(job)
         else:
             if job.outcome is None or job.outcome["state"] != "JOB_STATE_FAILED":
-                self._runtime.log(job, messages.TEARING_DOWN)
+                self.runtime.log(job, messages.TEARING_DOWN)
             self._enter(job, Phase.TEARDOWN, self._times.teardown)

@@ -17,13 +17,8 @@ MAX_SERVICES = 30
 """That one batchGet may name (serviceusage v1, BatchGetServicesRequest)."""
 
 
-def test_project_permissions(emulator: Emulator, call: Call) -> Document:
-    """Return those of the named permissions that the caller has in a project."""
-    return _granted(emulator, _permissions(call))
-
-
-def test_account_permissions(emulator: Emulator, call: Call) -> Document:
-    """Return those of the named permissions that the caller has on a service account."""
+def test_permissions(emulator: Emulator, call: Call) -> Document:
+    """Return those of the named permissions that the caller has in a project or on a service account."""
     return _granted(emulator, _permissions(call))
 
 

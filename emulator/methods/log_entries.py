@@ -44,7 +44,7 @@ def list_(emulator: Emulator, call: Call) -> Document:
     bound = ("entries", ",".join(names), text, order)
     position = paging.read_token(body.get("pageToken", ""), *bound)
     tree = filters.parse(text)
-    test: Test = filters.compile_tree(tree, _test) if tree is not None else _any
+    test: Test = filters.compile_tree(tree, _test) if tree is not None else lambda _: True
     rows = emulator.logs.read(
         projects=_projects(names),
         jobs=_jobs(tree) if tree is not None else None,
@@ -62,10 +62,6 @@ def list_(emulator: Emulator, call: Call) -> Document:
         entries.append(entry)
         last = [moment, insert_id]
     return {"entries": entries} if entries else {}
-
-
-def _any(entry: Entry) -> bool:  # noqa: ARG001
-    return True
 
 
 def _body(data: Any) -> Document:

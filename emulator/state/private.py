@@ -31,6 +31,13 @@ def make_file(path: Path) -> None:
         remove_access(each)
 
 
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file anew that only its owner can read, from its first byte on."""
+    path.unlink(missing_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(content)
+
+
 def remove_access(path: Path) -> bool:
     """Remove everybody else's access to a file or folder of ours; return whether there was any."""
     try:

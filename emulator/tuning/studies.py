@@ -135,7 +135,6 @@ class Studies:
             trial["infeasibleReason"] = self._reason(job)
             study.failed += job.state != "JOB_STATE_CANCELLED"
         if study.is_open and _has_failed(study):
-            study.is_open = False
             study.has_failed = True
             self._stop_trials(study)
         self._store.save(study)

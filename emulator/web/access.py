@@ -6,7 +6,6 @@ A new credential is made at each start. It is demanded where the system does not
 
 import hmac
 import ipaddress
-import os
 import re
 import secrets
 from pathlib import Path
@@ -15,6 +14,7 @@ from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from emulator.protocol.errors import ApiError
+from emulator.state import private
 
 FILE = "credential"
 PREFIX = "/_access/"
@@ -30,9 +30,7 @@ class Credential:
         """Make a credential; `state` is the emulator's folder."""
         self._secret = secrets.token_urlsafe(32)
         self.file = state / FILE
-        self.file.unlink(missing_ok=True)
-        with os.fdopen(os.open(self.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(self._secret)
+        private.write_file(self.file, self._secret.encode())
 
     @property
     def prefix(self) -> str:

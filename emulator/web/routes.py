@@ -106,9 +106,9 @@ def _access() -> list[Route]:
     account, permissions = "/v1/projects/-/serviceAccounts/{account}", "testIamPermissions"
     return [
         route("POST", "/v3/projects/{project}:" + permissions, f"projects.{permissions}",
-              cloud_access.test_project_permissions),
+              cloud_access.test_permissions),
         route("POST", f"{account}:{permissions}", f"serviceAccounts.{permissions}",
-              cloud_access.test_account_permissions),
+              cloud_access.test_permissions),
         route("GET", "/storage/v1/b/{bucket}/iam/testPermissions", f"storage.buckets.{permissions}",
               cloud_access.test_bucket_permissions),
         route("GET", "/v1/projects/{project}/services:batchGet", "services.batchGet", cloud_access.get_services),

@@ -7,15 +7,13 @@ from jobs.catalog.machines import (
     MAX_DISK_GB,
     MIN_DISK_GB,
     TRAINABLE,
-    Disk,
     Machine,
-    Topology,
     count_accelerators,
     default_disk,
     machine,
 )
 from jobs.catalog.prices import PriceRow, fee_rows, price_rows
-from jobs.catalog.regions import REGIONS, Region, accelerators_in, regions_with
+from jobs.catalog.regions import REGIONS, accelerators_in, regions_with
 
 __all__ = [
     "ACCELERATORS",
@@ -26,11 +24,8 @@ __all__ = [
     "REGIONS",
     "TRAINABLE",
     "Accelerator",
-    "Disk",
     "Machine",
     "PriceRow",
-    "Region",
-    "Topology",
     "accelerators_in",
     "count_accelerators",
     "default_disk",

@@ -1,6 +1,6 @@
 """What a job costs: the price book, estimates before it runs, and what it has cost while it runs."""
 
-from jobs.cost.actual import BILLING_INCREMENT, accrued
+from jobs.cost.actual import accrued
 from jobs.cost.estimate import Estimate, estimate
 from jobs.cost.lines import Line, Rate, Shape, shape_of
 from jobs.cost.money import CENT, format_usd, round_up
@@ -9,7 +9,6 @@ from jobs.cost.quotas import Quota, QuotaState, increase_command, quotas, short_
 from jobs.cost.rates import hourly, rate_of
 
 __all__ = [
-    "BILLING_INCREMENT",
     "CENT",
     "Estimate",
     "Line",

@@ -46,11 +46,3 @@ class Diagnosis:
     source: str
     suggestions: tuple[Suggestion, ...] = ()
     replicas: tuple[str, ...] = ()
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the same as JSON."""
-        return {
-            **{name: getattr(self, name) for name in ("cause", "title", "explanation", "retried", "remedy", "source")},
-            "suggestions": [dict(each) for each in self.suggestions],
-            "replicas": list(self.replicas),
-        }

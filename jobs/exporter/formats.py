@@ -12,11 +12,10 @@ from jobs.spec import COLLECTIONS, Submission
 
 @dataclass(frozen=True)
 class Format:
-    """One way of writing a job: its key, label, file ending, and the kinds of job it can hold."""
+    """One way of writing a job: its key, label, and the kinds of job it can hold."""
 
     key: str
     label: str
-    ending: str
     write: Callable[[Submission], str]
     kinds: tuple[str, ...] = tuple(COLLECTIONS)
 
@@ -54,11 +53,11 @@ def curl(submission: Submission) -> str:
 FORMATS: dict[str, Format] = {
     each.key: each
     for each in (
-        Format("rest", "REST", "json", rest),
-        Format("gcloud-yaml", "gcloud YAML", "yaml", gcloud_yaml, tuple(COMMANDS)),
-        Format("gcloud", "gcloud command", "sh", gcloud, tuple(COMMANDS)),
-        Format("python", "Python", "py", python),
-        Format("curl", "curl", "sh", curl),
+        Format("rest", "REST", rest),
+        Format("gcloud-yaml", "gcloud YAML", gcloud_yaml, tuple(COMMANDS)),
+        Format("gcloud", "gcloud command", gcloud, tuple(COMMANDS)),
+        Format("python", "Python", python),
+        Format("curl", "curl", curl),
     )
 }
 """The formats by key, in the order in which people see them."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from jobs.spec import Finding, Severity
+from jobs.spec import Finding, Severity, quoted
 from jobs.spec.paths import steps
 from jobs.spec.reading import MAX_DEPTH, MAX_FINDINGS, MAX_VALUES
 from jobs.texts import translatable as _
@@ -92,6 +92,13 @@ class Notes:
         """Add advice: the text was read in a way that a person should know."""
         self._add(Finding(code, Severity.NOTE, path, message, remedy, SOURCE, READ, line), MAX_FINDINGS)
 
+    def given_twice(self, name: str, first: Node, line: int) -> None:
+        """Add the error that a mapping has a name twice, of which the `first` is read."""
+        message = _(
+            "%(name)s is given twice, first on line %(line)s; the first is read.", name=quoted(name), line=first.line
+        )
+        self.error("given_twice", line, message, _("Keep one of them."))
+
     def extend(self, other: "Notes | None") -> None:
         """Add the findings of other notes."""
         if other is not None:
@@ -155,6 +162,13 @@ def node_of(value: Any, line: int) -> Node:
     if isinstance(value, list | tuple):
         return Node([node_of(item, line) for item in value], line)
     return Node(value, line)
+
+
+def env_of(node: Node) -> Node:
+    """Return `{name: value}` as the list of variables that the API takes; any other value as it is."""
+    if not isinstance(node.value, dict):
+        return node
+    return Node([node_of({"name": name, "value": item}, item.line) for name, item in node.value.items()], node.line)
 
 
 def plain(node: Node) -> Any:

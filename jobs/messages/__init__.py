@@ -6,17 +6,15 @@ writes it so that no name in it can be read as markup. `addresses` and `post` ke
 networks.
 """
 
-from jobs.messages.content import Content, content_of, headline_of, path_of
+from jobs.messages.content import content_of, headline_of, path_of
 from jobs.messages.deliver import deliver, due_destinations
-from jobs.messages.kinds import DEFAULT_OF_CHANNEL, LABELS, OFFERED, PERSONAL, choices_of
+from jobs.messages.kinds import DEFAULT_OF_CHANNEL, LABELS, PERSONAL, choices_of
 from jobs.messages.route import sweep
 
 __all__ = [
     "DEFAULT_OF_CHANNEL",
     "LABELS",
-    "OFFERED",
     "PERSONAL",
-    "Content",
     "choices_of",
     "content_of",
     "deliver",

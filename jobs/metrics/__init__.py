@@ -4,14 +4,12 @@ Pure: a text becomes a `Reading`, readings become a `Record` that is stored as J
 """
 
 from jobs.metrics.lines import Reading, read_line
-from jobs.metrics.progress import Progress, Run, lost_seconds, progress
-from jobs.metrics.record import MAX_POINTS, Point, Record, Series
+from jobs.metrics.progress import Run, lost_seconds, progress
+from jobs.metrics.record import MAX_POINTS, Record, Series
 from jobs.metrics.totals import Totals, totals_of
 
 __all__ = [
     "MAX_POINTS",
-    "Point",
-    "Progress",
     "Reading",
     "Record",
     "Run",

@@ -1,13 +1,12 @@
 """What a team may spend in a calendar month, who set it, and whom it was told that a share is spent."""
 
-from typing import Any, NoReturn
-
 from django.conf import settings
 from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import Q
 
 from jobs.budget import Passing
+from jobs.models.immutable import AppendOnly
 from jobs.models.spend import Group
 from jobs.models.team import Team
 from jobs.models.told import Told
@@ -39,23 +38,6 @@ class Budget(Group):
 
     def __str__(self) -> str:
         return f"{self.name}, {self.team}"
-
-
-class AppendOnly(models.Model):
-    """A row that is written once and never changed."""
-
-    class Meta:
-        abstract = True
-
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        """Write the row once; refuse to change it."""
-        if not self._state.adding:
-            raise TypeError("this row is never changed")
-        super().save(*args, **kwargs)
-
-    def delete(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refuse: it tells what happened."""
-        raise TypeError("this row is never deleted")
 
 
 class BudgetChange(AppendOnly):

@@ -1,24 +1,16 @@
 """What happened to a job: rows that are written once and never changed."""
 
 from collections.abc import Collection
-from typing import Any, NoReturn
 
 from django.conf import settings
 from django.db import models
 
+from jobs.models.immutable import AppendOnly, AppendOnlyQuerySet
 from jobs.models.job import Job
 
 
-class JobEventQuerySet(models.QuerySet["JobEvent"]):
-    """Refuses to rewrite history in bulk."""
-
-    def update(self, **kwargs: Any) -> NoReturn:
-        """Refuse: an event is a fact."""
-        raise TypeError("events are never changed")
-
-    def delete(self) -> NoReturn:
-        """Refuse: an event is a fact."""
-        raise TypeError("events are never deleted")
+class JobEventQuerySet(AppendOnlyQuerySet["JobEvent"]):
+    """Events by what they tell."""
 
     def telling(self) -> "JobEventQuerySet":
         """Leave out what tells of something passing: the rest is what states, restarts, tries and costs follow from."""
@@ -33,7 +25,7 @@ class JobEventQuerySet(models.QuerySet["JobEvent"]):
         return deleted
 
 
-class JobEvent(models.Model):
+class JobEvent(AppendOnly):
     """One thing that happened, with who did it, when it happened and when we learned it."""
 
     class Kind(models.TextChoices):
@@ -95,13 +87,3 @@ class JobEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.get_kind_display()}, job {self.job_id}"  # not its sentence, which may quote a secret
-
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        """Write the row once; refuse to change it."""
-        if not self._state.adding:
-            raise TypeError("events are never changed")
-        super().save(*args, **kwargs)
-
-    def delete(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refuse: an event is a fact."""
-        raise TypeError("events are never deleted")

@@ -3,14 +3,12 @@
 `check` judges a submission by the rules of every job and those of its strategy. Rules return findings; none raises.
 """
 
-from jobs.strategies.base import OFF, Known, KnownResource, Rule, Severities, Source, Strategy
+from jobs.strategies.base import OFF, Known, KnownResource, Rule, Severities, Strategy
 from jobs.strategies.checks import check, check_each, conflicts
 from jobs.strategies.permissions import Permission, permissions_of
 from jobs.strategies.registry import RULES, STRATEGIES, max_wait, strategy_of
-from jobs.strategies.rules.every import EVERY
 
 __all__ = [
-    "EVERY",
     "OFF",
     "RULES",
     "STRATEGIES",
@@ -19,7 +17,6 @@ __all__ = [
     "Permission",
     "Rule",
     "Severities",
-    "Source",
     "Strategy",
     "check",
     "check_each",

@@ -4,26 +4,8 @@ import sys
 from collections.abc import Iterable, Iterator
 
 from jobs.strategies import STRATEGIES, Rule, Strategy
+from jobs.strategies.every import CHAPTERS
 from jobs.strategies.permissions import ADDRESSES, NEEDS
-from jobs.strategies.rules import (
-    accelerators,
-    affinity,
-    containers,
-    disks,
-    images,
-    machines,
-    names,
-    parameters,
-    pipelines,
-    placeholders,
-    scheduling,
-    secrets,
-    surroundings,
-    tpus,
-    tuning,
-    worker_pools,
-)
-from jobs.texts import translatable as _
 
 OPENING = """# Rules
 
@@ -45,22 +27,6 @@ FACTS = (
     ("Waiting", "wait_rule"),
     ("Restarts", "restart_rule"),
     ("By hand", "console"),
-)
-CHAPTERS = (
-    (_("Names, labels, region"), names.RULES + placeholders.RULES),
-    (_("Worker pools"), worker_pools.RULES),
-    (_("Machines and accelerators"), machines.RULES + accelerators.RULES),
-    (_("TPUs"), tpus.RULES),
-    (_("Boot disks"), disks.RULES),
-    (_("Reservation affinities"), affinity.RULES),
-    (_("Containers and Python packages"), containers.RULES),
-    (_("Images and CUDA"), images.RULES),
-    (_("Secrets"), secrets.RULES),
-    (_("Identity, networks, outputs"), surroundings.RULES),
-    (_("Time, and strategies that exclude each other"), scheduling.RULES),
-    (_("Tuning jobs"), tuning.RULES),
-    (_("Parameters of a study"), parameters.RULES),
-    (_("Training pipelines"), pipelines.RULES),
 )
 
 

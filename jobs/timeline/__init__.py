@@ -4,18 +4,17 @@ from jobs.timeline.attempts import ATTEMPT_BEGINS, ATTEMPT_RUNS, Attempt, Attemp
 from jobs.timeline.daily import cents_by_day, days_of, to_cents
 from jobs.timeline.entries import Entry, entries
 from jobs.timeline.holdings import Holding, holdings, known_resource, resource_id_of
-from jobs.timeline.influence import Influence, influences
-from jobs.timeline.losses import Loss, Row, attempt_rows, loss_if_cut, moments_of, usual_wait
+from jobs.timeline.influence import influences
+from jobs.timeline.losses import Row, attempt_rows, loss_if_cut, moments_of, usual_wait
 from jobs.timeline.replicas import EXIT, LAST_WORDS, TAKEN, Heard, Lane, Mark, ReplicaEnd
-from jobs.timeline.resource_bill import ResourceBill, resource_bill
+from jobs.timeline.resource_bill import resource_bill
 from jobs.timeline.retry_budget import GROUPS, RetryBudget, restart_causes, restart_limits, retry_budget
-from jobs.timeline.spans import BILLABLE, SPAN_KINDS, Before, Facts, Span, billable, facts, running, state_spans, waited
+from jobs.timeline.spans import BILLABLE, SPAN_KINDS, Before, Span, billable, facts, running, state_spans, waited
 from jobs.timeline.statistics import NEVER_RAN, poisson_interval, wait_bucket, wait_percentile
 from jobs.timeline.story import Phase, Story, restart_marks, story
 from jobs.timeline.study_spec import parallel_trials, study_spec
 from jobs.timeline.trial_lanes import trial_lanes
 from jobs.timeline.trial_time import (
-    TrialTime,
     all_trials_ran,
     cost_since,
     cost_so_far,
@@ -27,10 +26,10 @@ from jobs.timeline.trial_time import (
     trial_time,
 )
 from jobs.timeline.trial_time import waited as trial_waited
-from jobs.timeline.trial_words import Outlook, failures, outlook, summary, to_come_words, wait_words
+from jobs.timeline.trial_words import failures, outlook, summary, to_come_words, wait_words
 from jobs.timeline.trials import Metric, Step, Study, progress, ranked, study, value_of
 from jobs.timeline.usage import Hold, ReplicaLane, Usage, started_at, usage
-from jobs.timeline.waiting import WaitReason, wait_reason
+from jobs.timeline.waiting import wait_reason
 
 __all__ = [
     "ATTEMPT_BEGINS",
@@ -46,29 +45,22 @@ __all__ = [
     "Attempts",
     "Before",
     "Entry",
-    "Facts",
     "Heard",
     "Hold",
     "Holding",
-    "Influence",
     "Lane",
-    "Loss",
     "Mark",
     "Metric",
-    "Outlook",
     "Phase",
     "ReplicaEnd",
     "ReplicaLane",
-    "ResourceBill",
     "RetryBudget",
     "Row",
     "Span",
     "Step",
     "Story",
     "Study",
-    "TrialTime",
     "Usage",
-    "WaitReason",
     "all_trials_ran",
     "attempt_rows",
     "attempts",

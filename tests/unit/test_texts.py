@@ -169,4 +169,4 @@ def test_a_diagnosis_and_a_strategy_are_translated_whole() -> None:
         assert translated(known.title) == "Kehabisan memori"
         assert translated(known.explanation) == "workerpool0-0 kehabisan memori."
         assert translated(STRATEGIES["standard"].restart_rule).startswith("Job yang tidak mendapat kapasitas")
-    assert json.loads(json.dumps(known.as_dict()))["title"] == "Out of memory"
+    assert json.loads(json.dumps(known.title)) == "Out of memory"

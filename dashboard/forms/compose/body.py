@@ -86,14 +86,14 @@ def load_fields(form: type[forms.Form], body: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-def initial_data(form: type[forms.Form], values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def initial_data(form: type[forms.Form], values: Mapping[str, Any]) -> dict[str, Any]:
     """Return data that bind a form which nobody has typed in yet: `values`, for other fields their initial value."""
     data = {}
     for name, field in form.base_fields.items():
         value = values.get(name, field.initial)
         value = value() if callable(value) else value
         if value is not None and value is not False:
-            data[f"{prefix}{name}"] = field.prepare_value(value)
+            data[name] = field.prepare_value(value)
     return data
 
 

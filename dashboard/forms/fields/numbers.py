@@ -26,8 +26,8 @@ class NumberField(TextField):
     """One number, whole or not; None where nothing was written."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        options.setdefault("widget", forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}))
-        super().__init__(*args, max_length=60, **options)
+        widget = forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"})
+        super().__init__(*args, max_length=60, widget=widget, **options)
 
     def clean(self, value: Any) -> int | float | None:
         """Read the number."""
@@ -39,31 +39,28 @@ class NumberField(TextField):
         return repr(value) if isinstance(value, int | float) else value
 
 
-class NumbersField(TextField):
-    """Numbers with commas between them; its value is a list."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, max_length=MAX_TEXT_LENGTH, **options)
-
-    def clean(self, value: Any) -> list[int | float]:
-        """Read each number."""
-        return [parse_number(part.strip()) for part in super().clean(value).split(",") if part.strip()]
-
-    def prepare_value(self, value: Any) -> Any:
-        """Show a list with commas."""
-        return ", ".join(repr(each) for each in value) if isinstance(value, list | tuple) else value
-
-
 class WordsField(TextField):
     """Words with commas between them; its value is a list."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, max_length=MAX_TEXT_LENGTH, **options)
 
-    def clean(self, value: Any) -> list[str]:
+    def clean(self, value: Any) -> list[Any]:
         """Split at the commas."""
         return [part.strip() for part in super().clean(value).split(",") if part.strip()]
 
     def prepare_value(self, value: Any) -> Any:
         """Show a list with commas."""
         return ", ".join(value) if isinstance(value, list | tuple) else value
+
+
+class NumbersField(WordsField):
+    """Numbers with commas between them; its value is a list."""
+
+    def clean(self, value: Any) -> list[Any]:
+        """Read each number."""
+        return [parse_number(part) for part in super().clean(value)]
+
+    def prepare_value(self, value: Any) -> Any:
+        """Show a list with commas."""
+        return super().prepare_value([repr(each) for each in value] if isinstance(value, list | tuple) else value)

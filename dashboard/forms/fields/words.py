@@ -80,6 +80,16 @@ class DurationField(TextField):
         return parse_duration(json)
 
 
+class AreaField(TextField):
+    """A text of several lines, which looks like code; the control shows `rows` of them."""
+
+    rows = 2
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        look = {"rows": self.rows, "class": "mono", "spellcheck": "false"}
+        super().__init__(*args, max_length=MAX_TEXT_LENGTH, widget=forms.Textarea(attrs=look), **options)
+
+
 def joined(text: str) -> str:
     """Return shell text with continued lines joined, as a shell does: a backslash before a line's end, unless in ''."""
     text = text.replace("\r\n", "\n")  # what browsers post
@@ -101,12 +111,8 @@ def joined(text: str) -> str:
     return "".join(parts)
 
 
-class ShellWordsField(TextField):
+class ShellWordsField(AreaField):
     """One shell-like line, or several; its value is a list of arguments as a shell would split them."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        options.setdefault("widget", forms.Textarea(attrs={"rows": 2, "class": "mono", "spellcheck": "false"}))
-        super().__init__(*args, max_length=MAX_TEXT_LENGTH, **options)
 
     def clean(self, value: Any) -> list[str]:
         """Split into arguments; raise ValidationError for a quote that is not closed."""
@@ -123,12 +129,10 @@ class ShellWordsField(TextField):
         return shlex.join(value) if isinstance(value, list | tuple) else value
 
 
-class PairsField(TextField):
+class PairsField(AreaField):
     """Lines NAME=value; its value is a list of (name, value) in the order written."""
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        options.setdefault("widget", forms.Textarea(attrs={"rows": 3, "class": "mono", "spellcheck": "false"}))
-        super().__init__(*args, max_length=MAX_TEXT_LENGTH, **options)
+    rows = 3
 
     def clean(self, value: Any) -> list[tuple[str, str]]:
         """Read the lines; empty ones are skipped, a line without = is refused with its number."""
@@ -171,12 +175,8 @@ class EnvField(PairsField):
         return [(each.get("name", ""), each.get("value", "")) for each in json]
 
 
-class LinesField(TextField):
+class LinesField(AreaField):
     """One value on each line; its value is a list without empty lines."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        options.setdefault("widget", forms.Textarea(attrs={"rows": 2, "class": "mono", "spellcheck": "false"}))
-        super().__init__(*args, max_length=MAX_TEXT_LENGTH, **options)
 
     def clean(self, value: Any) -> list[str]:
         """Split into lines without blanks around them."""

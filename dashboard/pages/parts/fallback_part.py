@@ -7,13 +7,13 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from dashboard.queries.fallbacks import list_attempts
+from dashboard.drawing.marks import strategy_label
+from dashboard.queries.jobs import list_attempts
 from jobs import fallback, timeline
 from jobs.assessment import Context, assess
 from jobs.fallback import Plan
 from jobs.models import Fallback, FallbackAttempt, Job
 from jobs.spec import Submission
-from jobs.strategies import STRATEGIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +80,10 @@ def worst_case_of(job: Job, submission: Submission, context: Context) -> Decimal
 def _made(attempt: FallbackAttempt, now: datetime) -> AttemptRow:
     job = attempt.job
     cost = timeline.cost_so_far(job, now) if job.started_at is not None else None
-    return AttemptRow(attempt.number, job.strategy, _label(job.strategy), job.region, job, cost, attempt.told)
+    return AttemptRow(attempt.number, job.strategy, strategy_label(job.strategy), job.region, job, cost, attempt.told)
 
 
 def _planned(number: int, first: Job, plan: Plan) -> AttemptRow:
     step = plan.steps[number - 2]
     key = step.strategy or first.strategy
-    return AttemptRow(number, key, _label(key), step.region or first.region)
-
-
-def _label(key: str) -> str:
-    return STRATEGIES[key].label if key in STRATEGIES else key
+    return AttemptRow(number, key, strategy_label(key), step.region or first.region)

@@ -23,12 +23,10 @@ def wants_part(request: Request) -> bool:
     return bool(request.htmx) and not request.htmx.boosted and not request.htmx.history_restore_request
 
 
-def page_or_fragment(
-    request: Request, template: str, part: str, context: dict[str, Any], *, status: int = 200
-) -> HttpResponse:
+def page_or_fragment(request: Request, template: str, part: str, context: dict[str, Any]) -> HttpResponse:
     """Render the whole page, or only its partial `part` for htmx; the same context serves both."""
     name = f"{template}#{part}" if wants_part(request) else template
-    response = render(request, name, context, status=status)
+    response = render(request, name, context)
     patch_vary_headers(response, ["HX-Request"])
     return response
 

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from dashboard.pages.parts.stored_spec import replica_names
-from dashboard.queries.jobs import EventPage, list_events, list_newest_events
+from dashboard.queries.jobs import EventPage, get_study, list_events, list_newest_events
 from dashboard.queries.logs import SERVICE, get_first_lines, get_service_log
-from dashboard.queries.studies import get_study
 from jobs import timeline
 from jobs.models import Job
 

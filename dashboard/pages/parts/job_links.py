@@ -10,9 +10,8 @@ from urllib.parse import quote
 from django.utils.translation import gettext as _
 
 from dashboard.pages.parts.log_command import filter_of
-from dashboard.pages.parts.stored_spec import spec_of
 from jobs.models import Job
-from jobs.spec.body import output_folder
+from jobs.spec.body import custom_job_spec, output_folder
 
 CONSOLE = "https://console.cloud.google.com"
 MAX_SHELLS = 4
@@ -38,7 +37,7 @@ def links_of(job: Job, *, may_enter: bool = True) -> list[tuple[str, str]]:
         links.append((_("Output folder"), f"{CONSOLE}/storage/browser/{quote(folder, safe='/')}?project={project}"))
     if board := _tensorboard(job):
         links.append(("TensorBoard", board))
-    if spec_of(job).get("enableWebAccess") is True and job.running_since is not None and may_enter:
+    if custom_job_spec(job.spec).get("enableWebAccess") is True and job.running_since is not None and may_enter:
         shells = sorted((job.web_access_uris or {}).items())[:MAX_SHELLS]
         links += [(_("Interactive shell: %(name)s") % {"name": name}, uri) for name, uri in shells]
         links += [] if shells else [(_("Interactive shell, in the console"), page)]
@@ -47,7 +46,7 @@ def links_of(job: Job, *, may_enter: bool = True) -> list[tuple[str, str]]:
 
 def _tensorboard(job: Job) -> str:
     """Return the address of the experiment that Vertex AI makes for a custom job; "" without a TensorBoard."""
-    board = spec_of(job).get("tensorboard")
+    board = custom_job_spec(job.spec).get("tensorboard")
     parts = board.split("/") if isinstance(board, str) else []
     if len(parts) != PARTS_OF_BOARD or job.kind != Job.Kind.CUSTOM_JOB:
         return ""

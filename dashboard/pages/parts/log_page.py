@@ -69,11 +69,6 @@ def may_log_grow(job: Job) -> bool:
     return not (job.is_finished and (job.log_complete or not job.remote_name))
 
 
-def log_view(request: Request, job: Job, events: Iterable[JobEvent], now: datetime) -> LogView:
-    """Return the log that the address selects."""
-    return LogView(job, events, now, request.GET.dict())
-
-
 def newest_lines(view: LogView, context: dict[str, Any]) -> dict[str, Any]:
     """Return the newest lines with their headings, whether older ones are left out, and the cursor for new ones."""
     if view.middle is not None:

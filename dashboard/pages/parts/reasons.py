@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from dashboard.pages.parts.stored_spec import spec_of
 from dashboard.queries.jobs import list_events
 from dashboard.queries.logs import get_program_output, list_service_errors
 from dashboard.queries.persistent_resources import Holdings
@@ -16,6 +15,7 @@ from jobs import timeline
 from jobs.catalog import machine
 from jobs.diagnosis import Circumstances, Diagnosis, diagnose, diagnose_expiry, diagnose_output
 from jobs.models import Job, JobEvent
+from jobs.spec.body import custom_job_spec
 from jobs.spec.fields import parse_duration
 from jobs.spec.findings import kept_message
 from jobs.states import WAITING_AT_VERTEX, JobState
@@ -99,7 +99,7 @@ def _with_output(job: Job, known: Diagnosis) -> Diagnosis:
 
 def circumstances_of(job: Job) -> Circumstances:
     """Return what the diagnosis needs from the job's row and spec."""
-    specs = [pool.get("machineSpec") or {} for pool in spec_of(job).get("workerPoolSpecs") or [] if pool]
+    specs = [pool.get("machineSpec") or {} for pool in custom_job_spec(job.spec).get("workerPoolSpecs") or [] if pool]
     strategy = STRATEGIES.get(job.strategy)
     return Circumstances(
         strategy=job.strategy,
@@ -131,7 +131,7 @@ def _with_events(events: Sequence[JobEvent], job: Job, circumstances: Circumstan
 
 def timeout_of(job: Job) -> timedelta:
     """Return how long the job may run; seven days where it does not say (Scheduling reference)."""
-    text = str(spec_of(job).get("scheduling", {}).get("timeout", ""))
+    text = str(custom_job_spec(job.spec).get("scheduling", {}).get("timeout", ""))
     try:
         return timedelta(seconds=float(text.removesuffix("s")))
     except (ValueError, OverflowError):
@@ -207,7 +207,7 @@ def may_wait(job: Job) -> timedelta | None:
     strategy = STRATEGIES.get(job.strategy)
     if strategy is None or strategy.default_wait is None:
         return None
-    scheduling = spec_of(job).get("scheduling")
+    scheduling = custom_job_spec(job.spec).get("scheduling")
     try:
         return parse_duration(scheduling.get("maxWaitDuration") if isinstance(scheduling, dict) else None)
     except ValueError:

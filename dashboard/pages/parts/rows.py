@@ -7,11 +7,11 @@ from decimal import Decimal
 
 from django.conf import settings
 
-from dashboard.pages.parts.reasons import Why, gives_up_at, may_wait, why
+from dashboard.pages.parts.reasons import Why, why
 from dashboard.queries.persistent_resources import Holdings
 from jobs import timeline
 from jobs.models import Job, Scope
-from jobs.states import FINISHED, RUNNING, WAITING, JobState
+from jobs.states import WAITING
 from jobs.strategies import STRATEGIES, Strategy
 
 MAX_MISSED_POLLS = 3
@@ -24,15 +24,9 @@ class Row:
     """What a list shows of a job; templates only format it."""
 
     job: Job
-    group: str
     strategy: str
     why: Why
     waited: timedelta | None
-    may_wait: timedelta | None
-    gives_up_at: datetime | None
-    wait_share: float
-    """How much of its longest wait is over, 0 to 1; 0 where it has no limit."""
-
     ran: timedelta | None
     restarts_allowed: int
     cost: Decimal | None
@@ -40,32 +34,17 @@ class Row:
     is_stale: bool
 
 
-def group_of(state: str) -> str:
-    """Return the board's heading for a state."""
-    if state == JobState.AWAITING_APPROVAL:
-        return "Awaiting approval"
-    if state in WAITING:
-        return "Waiting"
-    if state in RUNNING:
-        return "Running"
-    return "Just ended" if state in FINISHED else "In another state"
-
-
 def row_of(job: Job, now: datetime, silent: Iterable[Scope] = (), held: Holdings | None = None) -> Row:
     """Return the row of one job; needs owner, team and approval loaded with it.
 
     `silent`: scopes for which Vertex AI does not answer; `held`: who holds the persistent resource it waits for.
     """
-    strategy, limit, until = STRATEGIES.get(job.strategy), may_wait(job), gives_up_at(job)
+    strategy = STRATEGIES.get(job.strategy)
     return Row(
         job=job,
-        group=group_of(job.state),
         strategy=strategy.label if strategy else job.strategy,
         why=why(job, held),
         waited=wait_of(job, now),
-        may_wait=limit if not job.started_at else None,
-        gives_up_at=until,
-        wait_share=1 - (until - now) / limit if until and limit else 0,
         ran=timeline.running(job, now) if job.started_at else None,
         restarts_allowed=restarts_allowed(job, strategy),
         cost=timeline.cost_so_far(job, now),

@@ -1,7 +1,5 @@
 """What pages read from a job's stored REST body, whatever its kind."""
 
-from typing import Any
-
 from jobs.models import Job
 from jobs.spec.body import custom_job_spec
 
@@ -9,15 +7,10 @@ MAX_LANES = 8
 """More replicas than this are not drawn; they share the job's state."""
 
 
-def spec_of(job: Job) -> dict[str, Any]:
-    """Return the CustomJobSpec of the body: a custom job's, a trial's, or a pipeline's task inputs; {} for none."""
-    return custom_job_spec(job.spec)
-
-
 def replica_names(job: Job) -> list[str]:
     """Return the first replicas as Vertex AI's logs call them: workerpool0-0, workerpool1-0, workerpool1-1."""
     names: list[str] = []
-    for index, pool in enumerate(spec_of(job).get("workerPoolSpecs", [])):
+    for index, pool in enumerate(custom_job_spec(job.spec).get("workerPoolSpecs", [])):
         count = int(pool.get("replicaCount", 1)) if pool else 0
         names += [f"workerpool{index}-{number}" for number in range(min(count, MAX_LANES))]
     return names[:MAX_LANES]

@@ -31,10 +31,10 @@ from dashboard.pages.parts.reasons import (
     may_wait,
     obstacle_of,
 )
-from dashboard.pages.parts.stored_spec import spec_of
 from jobs import observation, timeline
 from jobs.diagnosis import Diagnosis
 from jobs.models import Job, JobEvent
+from jobs.spec.body import custom_job_spec
 from jobs.states import WAITING_AT_VERTEX, JobState
 from jobs.texts import joined
 from jobs.timeline import RetryBudget
@@ -101,7 +101,7 @@ def _succeeded(job: Job, now: datetime, study: timeline.Study | None) -> Advice:
         length = duration(timeline.all_trials_ran(job, now))
         in_all = Part(_("Their machines ran %(length)s in total.") % {"length": length})
         ran = [quoted(f"{timeline.summary(study)}."), in_all]
-    folder = spec_of(job).get("baseOutputDirectory", {}).get("outputUriPrefix", "")
+    folder = custom_job_spec(job.spec).get("baseOutputDirectory", {}).get("outputUriPrefix", "")
     where = _("Its output is in %(folder)s.") % {"folder": folder} if folder else _("It had no output folder.")
     whole, part = _("Succeeded"), _("Partially succeeded: some results are missing")
     return Advice(Part(whole if job.state == JobState.SUCCEEDED else part), (*ran, Part(where)))

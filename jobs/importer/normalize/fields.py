@@ -8,7 +8,7 @@ gcloud's config files leave out are added. The rest is left to `jobs.spec.read`.
 import re
 from typing import Any
 
-from jobs.importer.nodes import Draft, Node, Notes, node_of
+from jobs.importer.nodes import Draft, Node, Notes, env_of
 from jobs.importer.syntax.yaml_text import surprises
 from jobs.spec import CustomJobSpec, EnvVar, Message, TuningTaskInputs, quoted
 from jobs.spec.paths import join, steps
@@ -85,8 +85,7 @@ class Normalizer:
         if slot.model is EnvVar and isinstance(node.value, dict) and not {"name", "value"} & set(node.value):
             message = _("env must be a list of name and value; the names and values are read as such a list.")
             self.notes.error("env_as_mapping", node.line, message, _("Write - name: A and value: b."), path)
-            pairs = [node_of({"name": name, "value": item}, item.line) for name, item in node.value.items()]
-            node = Node(pairs, node.line)
+            node = env_of(node)
         if not isinstance(node.value, list):
             if slot.model is not None and self._is_placeholder(slot, node, path):
                 return None

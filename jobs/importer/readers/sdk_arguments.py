@@ -5,7 +5,7 @@ Source: google-cloud-aiplatform 2.7.0, utils/worker_spec_utils.py and jobs.py, r
 
 from collections.abc import Mapping
 
-from jobs.importer.nodes import Node, Notes, camel, node_of, set_at
+from jobs.importer.nodes import Node, Notes, camel, env_of, node_of, set_at
 from jobs.spec import quoted
 from jobs.spec.shape import nearest
 from jobs.texts import translatable as _
@@ -31,13 +31,6 @@ ENV = {"environment_variables": "env"}
 def seconds(node: Node) -> Node:
     """Return a whole number of seconds as a duration; any other value as it is."""
     return Node(f"{node.value}s", node.line) if type(node.value) is int else node
-
-
-def env_of(node: Node) -> Node:
-    """Return `{name: value}` as the list of variables that the API takes; any other value as it is."""
-    if not isinstance(node.value, dict):
-        return node
-    return Node([node_of({"name": key, "value": item}, item.line) for key, item in node.value.items()], node.line)
 
 
 def ports_of(node: Node) -> Node:

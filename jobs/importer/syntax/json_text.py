@@ -134,12 +134,7 @@ class Reader:
                 entries.setdefault(name, error.so_far)
             raise
         if name in entries:
-            message = _(
-                "%(name)s is given twice, first on line %(line)s; the first is read.",
-                name=quoted(name),
-                line=entries[name].line,
-            )
-            self.notes.error("given_twice", here, message, _("Keep one of them."))
+            self.notes.given_twice(name, entries[name], here)
         else:
             entries[name] = Node(node.value, here, node.raw)
 

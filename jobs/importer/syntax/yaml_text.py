@@ -161,12 +161,7 @@ class Builder:
             elif name == "<<" and key.raw == "<<":
                 merges.append(Node(node.value, _line(event)))
             elif name in entries:
-                message = _(
-                    "%(name)s is given twice, first on line %(line)s; the first is read.",
-                    name=quoted(name),
-                    line=entries[name].line,
-                )
-                self.notes.error("given_twice", key.line, message, _("Keep one of them."))
+                self.notes.given_twice(name, entries[name], key.line)
             else:
                 entries[name] = Node(node.value, key.line, node.raw)
         for merge in merges:

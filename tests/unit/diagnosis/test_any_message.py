@@ -2,6 +2,7 @@
 
 import json
 import time
+from dataclasses import asdict
 
 import pytest
 from hypothesis import given, settings
@@ -56,7 +57,7 @@ def test_any_message_has_a_known_cause_or_none(code: int | None, message: str) -
     assert found.cause in CAUSES
     assert all((found.title, found.explanation, found.remedy, found.source))
     assert {each["action"] for each in found.suggestions} <= ACTIONS
-    json.dumps(found.as_dict())
+    json.dumps(asdict(found))
 
 
 @pytest.mark.parametrize(

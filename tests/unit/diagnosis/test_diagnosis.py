@@ -216,9 +216,3 @@ class TestTable:
         assert row.explanation.endswith(".") or cause == "unknown"
         assert {each["action"] for each in row.suggestions} <= ACTIONS
         assert row.retried.endswith(".") or cause == "unknown"
-
-    def test_diagnosis_becomes_json(self) -> None:
-        diagnosis = found(8, TestQuota.MESSAGE)
-
-        assert json.loads(json.dumps(diagnosis.as_dict()))["suggestions"][0]["action"] == "request_quota"
-        assert set(diagnosis.as_dict()) == set(Diagnosis.__slots__)

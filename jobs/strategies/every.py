@@ -1,0 +1,53 @@
+"""The rules that every job keeps, whatever its strategy, in the order in which a form shows them."""
+
+from jobs.spec import Submission, TrainingPipeline
+from jobs.strategies.base import Rule
+from jobs.strategies.rules import (
+    accelerators,
+    affinity,
+    containers,
+    disks,
+    images,
+    machines,
+    names,
+    parameters,
+    pipelines,
+    placeholders,
+    scheduling,
+    secrets,
+    surroundings,
+    tpus,
+    tuning,
+    worker_pools,
+)
+from jobs.texts import translatable as _
+
+_CHAPTERS_OF_ALL = (
+    (_("Names, labels, region"), names.RULES + placeholders.RULES),
+    (_("Worker pools"), worker_pools.RULES),
+    (_("Machines and accelerators"), machines.RULES + accelerators.RULES),
+    (_("TPUs"), tpus.RULES),
+    (_("Boot disks"), disks.RULES),
+    (_("Reservation affinities"), affinity.RULES),
+    (_("Containers and Python packages"), containers.RULES),
+    (_("Images and CUDA"), images.RULES),
+    (_("Secrets"), secrets.RULES),
+    (_("Identity, networks, outputs"), surroundings.RULES),
+    (_("Time, and strategies that exclude each other"), scheduling.RULES),
+)
+CHAPTERS = (
+    *_CHAPTERS_OF_ALL,
+    (_("Tuning jobs"), tuning.RULES),
+    (_("Parameters of a study"), parameters.RULES),
+    (_("Training pipelines"), pipelines.RULES),
+)
+"""(title, rules) of every chapter of docs/rules.md."""
+ALWAYS = tuple(rule for title, rules in _CHAPTERS_OF_ALL for rule in rules)
+TUNING = (*tuning.RULES, *parameters.RULES)
+EVERY = (*ALWAYS, *TUNING, *pipelines.RULES)
+
+
+def rules_of_kind(submission: Submission) -> tuple[Rule, ...]:
+    """Return the rules that bind a submission by its kind; the others could find nothing."""
+    found = ALWAYS if submission.tuning is None else ALWAYS + TUNING
+    return found + pipelines.RULES if isinstance(submission.job, TrainingPipeline) else found
