@@ -42,7 +42,7 @@ CHAPTERS = (
     (_("Training pipelines"), pipelines.RULES),
 )
 """(title, rules) of every chapter of docs/rules.md."""
-ALWAYS = tuple(rule for title, rules in _CHAPTERS_OF_ALL for rule in rules)
+ALWAYS = tuple(rule for _title, rules in _CHAPTERS_OF_ALL for rule in rules)
 TUNING = (*tuning.RULES, *parameters.RULES)
 EVERY = (*ALWAYS, *TUNING, *pipelines.RULES)
 

@@ -58,7 +58,7 @@ GCLOUD = (
 )
 NOT_DRAWN = frozenset(
     """
-    403.html _/differences.html _/form_errors.html _/providers.html
+    403.html _/differences.html _/form_errors.html _/form_fields.html _/providers.html
     admin/base_site.html adopt/jobs.html approvals/again.html approvals/votes.html billing/jobs.html
     billing/months.html compose/attempts.html compose/carried.html compose/draft.html compose/literals.html
     compose/resources.html compose/unfinished.html deputies.html doctor.html history/sentence.html import.html
