@@ -10,7 +10,7 @@ from jobs.budget import BudgetLeft
 from jobs.budgets.left import left_of, with_sums
 from jobs.cost import format_usd
 from jobs.models import Budget, BudgetNotice, Message
-from jobs.models.told import told_as
+from jobs.models.told import message_columns
 from jobs.texts import month_of
 from jobs.texts import translatable as _
 
@@ -66,6 +66,6 @@ def _notice(row: Budget, left: BudgetLeft, percent: int, now: datetime) -> Budge
         percent=percent,
         amount_usd=row.amount_usd,
         spent_usd=left.spent_usd,
-        **told_as(message),
+        **message_columns(message),
         at=now,
     )

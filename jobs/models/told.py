@@ -22,6 +22,6 @@ class Told(models.Model):
         return self.message if self.message_parts is None else from_json(self.message_parts)
 
 
-def told_as(text: str) -> dict[str, Any]:
+def message_columns(text: str) -> dict[str, Any]:
     """Return the columns of `Told` that hold a text."""
     return {"message": str(text), "message_parts": as_json(text)}

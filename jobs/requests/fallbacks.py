@@ -21,7 +21,7 @@ from jobs.cost import format_usd
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.fallback import REASON_WORDS, Plan, Reason
 from jobs.models import Fallback, FallbackAttempt, Job, JobEvent
-from jobs.models.told import told_as
+from jobs.models.told import message_columns
 from jobs.requests.asked import Asked
 from jobs.requests.attempts import attempts_of, spent_on
 from jobs.requests.context import load_context
@@ -91,7 +91,7 @@ def _make_next(row: Fallback, plan: Plan, attempts: Sequence[FallbackAttempt], e
             agreed = Agreed(approval, number) if approval is not None else None
             asked = replace(asked, agreed=agreed, job_id=uuid5(row.pk, str(number)))
             (job,) = request_jobs([submission], asked, request_key=f"fallback-{row.pk.hex}-{number}")
-            kept = {"reason": str(ending.reason), **told_as(_because(number, plan, ending))}
+            kept = {"reason": str(ending.reason), **message_columns(_because(number, plan, ending))}
             FallbackAttempt.objects.create(fallback=row, number=number, job=job, **kept)
     except (NotAllowed, NotPermitted) as refusal:
         outcome = Outcome.OWNER_LEFT if isinstance(refusal, NotPermitted) else Outcome.REFUSED
@@ -192,7 +192,7 @@ def _end(
     is_told: bool = True,
 ) -> None:
     """Write down why no further attempt follows; an event of its last job tells it, unless nobody expected one."""
-    Fallback.objects.filter(pk=row.pk).update(ended_at=now, outcome=outcome, **told_as(message))
+    Fallback.objects.filter(pk=row.pk).update(ended_at=now, outcome=outcome, **message_columns(message))
     if is_told and outcome is not Outcome.SUCCEEDED:
         key, kind = "fallback:ended", JobEvent.Kind.FALLBACK
         transitions.record_event(job, kind, now=now, reason=outcome, message=message, once_key=key, actor=actor)

@@ -15,7 +15,7 @@ from jobs import cron, outbox
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.fallback import plan_of
 from jobs.models import Job, Message, Schedule, ScheduleRun
-from jobs.models.told import told_as
+from jobs.models.told import message_columns
 from jobs.requests.asked import Asked
 from jobs.requests.request import request_jobs, requested_job
 from jobs.requests.schedules import NotUsable, check_may_change, next_of, pause, submission_of
@@ -147,7 +147,7 @@ def _write(
     is_told: bool = False,
 ) -> None:
     """Keep what became of a moment; with `is_told` its owner gets a message, and leads of the team where they left."""
-    kept = {"made_at": now, "outcome": outcome, "job": job, **told_as(words)}
+    kept = {"made_at": now, "outcome": outcome, "job": job, **message_columns(words)}
     _row, is_new = ScheduleRun.objects.get_or_create(schedule=row, moment=moment, defaults=kept)
     if is_told and is_new:
         outbox.announce(

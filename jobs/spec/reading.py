@@ -120,7 +120,7 @@ def _message(model: type[Message], data: object, path: str, notes: Notes) -> dic
         data = rest_body(data)
     if not isinstance(data, Mapping):
         problem = _("must be an object with fields, not %(kind)s", kind=kind_of(data))
-        notes.add("wrong_type", path, _told(path, problem))
+        notes.add("wrong_type", path, _wrong_type(path, problem))
         return None
     known = slots(model)
     values: dict[str, Any] = {}
@@ -165,7 +165,7 @@ def _one(slot: Slot, value: object, path: str, notes: Notes, around: Mapping[str
     try:
         found = slot.kind.parse(value)
     except ValueError as error:
-        notes.add("wrong_type", path, _told(path, error.args[0]))
+        notes.add("wrong_type", path, _wrong_type(path, error.args[0]))
         return None
     if slot.kind.name == "enum" and found not in slot.kind.names.values():
         names = slot.kind.names.values()
@@ -234,7 +234,7 @@ def _unknown(model: type[Message], key: object, path: str, notes: Notes) -> None
     notes.add("unknown_field", join(path, shown), message, remedy)
 
 
-def _told(path: str, problem: str) -> str:
+def _wrong_type(path: str, problem: str) -> str:
     """Return the sentence that a field has a problem, such as "must be a number"."""
     field = path.rpartition(".")[2]
     if not field:
