@@ -11,6 +11,7 @@ from tests.test_house import ROOT, tracked
 
 REPLACED = {
     "advise": "note",
+    "deaf": "unreachable",
     "foreign": "external",
     "hole": "placeholder",
     "judge": "assess",
@@ -18,10 +19,13 @@ REPLACED = {
     "judging": "assess",
     "ledger": "inventory, retry budget",
     "purse": "bucket",
+    "said": "what it is: claim, output, remark",
     "saw": "poll",
     "sighting": "last_seen",
     "survey": "discovery",
+    "telling": "what is chosen: needed, matching",
     "theatre": "",
+    "told": "what it is: message, values, notified",
     "took": "",
     "troubles": "last_error",
     "verdict": "outcome",

@@ -226,7 +226,7 @@ def _user_info(app: Any, provider: Provider, token: Any, signed: dict[str, Any])
     is_whole = "email" in signed and (provider.issuer == GOOGLE or provider.groups_claim in signed)
     if is_whole or "userinfo_endpoint" not in app.server_metadata:
         return {}
-    told = dict(app.userinfo(token=token))
-    if told.get("sub") != signed.get("sub"):
+    userinfo = dict(app.userinfo(token=token))
+    if userinfo.get("sub") != signed.get("sub"):
         raise NotSignedIn("the UserInfo endpoint answered about somebody else")
-    return told
+    return userinfo

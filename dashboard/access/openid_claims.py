@@ -56,8 +56,8 @@ def _answers_for(provider: Provider, signed: dict[str, Any], email: str) -> bool
     (learn.microsoft.com/entra/identity-platform/optional-claims-reference and migrate-off-email-claim-authorization).
     An admin may name domains for which a provider that says nothing is believed.
     """
-    if (said := signed.get("email_verified")) is not None:
-        return said is True or said == "true"
+    if (claim := signed.get("email_verified")) is not None:
+        return claim is True or claim == "true"
     if urlsplit(provider.issuer).hostname in ENTRA_HOSTS and (owned := signed.get("xms_edov")) is not None:
         return owned in (True, "true", "1")  # as a number too: 1 equals True
     return not provider.verified_domains.isdisjoint({email.rpartition("@")[2].lower(), "*"})

@@ -54,11 +54,11 @@ def curves_of(study: Study, metric: Metric | None) -> TrialCurves | None:
     """Return the curves of a metric, at most MAX_TRIALS; None where no trial reported two values on its way."""
     if metric is None:
         return None
-    told = [(trial, _values(trial, metric)) for trial in study.trials]
-    by_step = all(step is not None for _, values in told for step, _, _ in values)
+    measured = [(trial, _values(trial, metric)) for trial in study.trials]
+    by_step = all(step is not None for _, values in measured for step, _, _ in values)
     best = max if metric.is_more_better else min
     found = []
-    for trial, values in told:
+    for trial, values in measured:
         across = [(step if by_step else seconds, value) for step, seconds, value in values]
         points = [(float(at), value) for at, value in across if at is not None]
         if len(points) > 1:

@@ -90,8 +90,8 @@ def _import(request: Request) -> HttpResponse:
 
 def _again(form: ImportForm, teams: list[Team], text: str) -> ImportForm:
     """Return the form with `text` in place of what was pasted or uploaded, for another reading."""
-    said = {name: form.data.get(name, "") for name in ("run_time", "team")}
-    again = ImportForm({**said, "text": text}, teams=team_choices(teams))
+    entered = {name: form.data.get(name, "") for name in ("run_time", "team")}
+    again = ImportForm({**entered, "text": text}, teams=team_choices(teams))
     again.is_valid()
     return again
 
@@ -130,7 +130,7 @@ def _read(several: list[Given], team: Team, form: ImportForm) -> Imported:
         is_refused = any(each.code == PROJECT_NOT_ALLOWED for each in notes)
         context = requests.load_context(team, submission, resources=() if is_refused else None)
         assessment = assess(submission, context, expected=form.cleaned_data.get("run_time"))
-        findings = [*notes, *_told(reading, assessment.findings)]
+        findings = [*notes, *_place_rules(reading, assessment.findings)]
     findings = list(dict.fromkeys(findings))
     return Imported(
         reading=reading,
@@ -146,7 +146,7 @@ def _read(several: list[Given], team: Team, form: ImportForm) -> Imported:
     )
 
 
-def _told(reading: Reading, rules: Sequence[Finding]) -> list[Finding]:
+def _place_rules(reading: Reading, rules: Sequence[Finding]) -> list[Finding]:
     """Return the reading's findings and those of rules at their lines; what a rule says of the whole has no line."""
     whole = {finding.code for finding in rules if not finding.field}
     return [

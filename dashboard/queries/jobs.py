@@ -53,9 +53,9 @@ def list_events(job: Job, newest: EventPage | None = None) -> list[JobEvent]:
     """
     if newest is not None and not newest.older and len(newest.events) <= MAX_EVENTS:
         return [event for event in newest.events if event.kind not in JobEvent.PASSING]
-    telling = job.events.telling()
-    last = telling.order_by("-occurred_at", "-pk").values("pk")[:MAX_EVENTS]
-    first = telling.order_by("occurred_at", "pk").values("pk")[:FIRST_EVENTS]
+    needed = job.events.without_passing()
+    last = needed.order_by("-occurred_at", "-pk").values("pk")[:MAX_EVENTS]
+    first = needed.order_by("occurred_at", "pk").values("pk")[:FIRST_EVENTS]
     rows = JobEvent.objects.filter(pk__in=last).union(JobEvent.objects.filter(pk__in=first))
     events = list(rows.order_by("occurred_at", "id"))
     if len(events) > MAX_EVENTS:

@@ -23,8 +23,8 @@ LEVELS = ("INFO", "WARNING", "ERROR")
 TEARING_DOWN = "Tearing down training program."
 """What the service writes when the program of a job has exited with code 0 (vertex-facts 10.4)."""
 MAX_ENDS = 400
-"""Lines that tell ends: eight replicas in as many attempts as Vertex AI grants have fewer."""
-MAX_TELLING = 1_000
+"""Lines that report ends: eight replicas in as many attempts as Vertex AI grants have fewer."""
+MAX_SERVICE_LINES = 1_000
 """Lines of the service that one request reads: the ends, and two lines for each attempt."""
 MAX_ERRORS = 5
 """Newest errors of the service; the very last often says no more than that the job failed."""
@@ -149,26 +149,26 @@ class ServiceLog:
 
 
 def get_service_log(job: Job) -> ServiceLog:
-    """Return what the service logged of attempts and ends; one query, at most MAX_TELLING lines."""
+    """Return what the service logged of attempts and ends; one query, at most MAX_SERVICE_LINES lines."""
     names = {ATTEMPT_BEGINS: "beginnings", ATTEMPT_RUNS: "runs"}
     is_error = Q(replica=SERVICE, severity="ERROR")
-    is_telling = is_error | Q(replica=SERVICE, message__in=[TEARING_DOWN, *names])
+    is_needed = is_error | Q(replica=SERVICE, message__in=[TEARING_DOWN, *names])
     rows = job.log_lines.filter(replica=OuterRef("replica"), timestamp__gt=OuterRef("timestamp"))
     later = rows.exclude(message__startswith=TAKEN_AWAY).order_by("timestamp").values("timestamp")
     again_at = Case(When(message__startswith=TAKEN_AWAY, then=Subquery(later[:1])))
-    lines = job.log_lines.filter(is_telling | Q(message__startswith=TAKEN_AWAY)).order_by("timestamp", "pk")
-    told = list(lines.values_list("replica", "timestamp", "message", again_at, "severity")[:MAX_TELLING])
+    lines = job.log_lines.filter(is_needed | Q(message__startswith=TAKEN_AWAY)).order_by("timestamp", "pk")
+    needed = list(lines.values_list("replica", "timestamp", "message", again_at, "severity")[:MAX_SERVICE_LINES])
     times: dict[str, list[datetime]] = {name: [] for name in names.values()}
-    for replica, at, message, *_ in told:
+    for replica, at, message, *_ in needed:
         if replica == SERVICE and message in names:
             times[names[message]].append(at)
-    ends = [line[:4] for line in told if line[2] not in names][:MAX_ENDS]
-    errors = [line[2] for line in told if line[0] == SERVICE and line[4] == "ERROR"][: -MAX_ERRORS - 1 : -1]
+    ends = [line[:4] for line in needed if line[2] not in names][:MAX_ENDS]
+    errors = [line[2] for line in needed if line[0] == SERVICE and line[4] == "ERROR"][: -MAX_ERRORS - 1 : -1]
     return ServiceLog(
         times,
         tuple(end for line in ends for end in _parse_ends(*line)),
-        max((line[1] for line in told if line[2] == TEARING_DOWN), default=None),
-        tuple(_hide_secrets(job, message) for message in errors) if len(told) < MAX_TELLING else None,
+        max((line[1] for line in needed if line[2] == TEARING_DOWN), default=None),
+        tuple(_hide_secrets(job, message) for message in errors) if len(needed) < MAX_SERVICE_LINES else None,
     )
 
 

@@ -10,7 +10,7 @@ from jobs.budget import BudgetLeft
 from jobs.budgets.left import left_of, with_sums
 from jobs.cost import format_usd
 from jobs.models import Budget, BudgetNotice, Message
-from jobs.models.told import message_columns
+from jobs.models.kept_message import message_columns
 from jobs.texts import month_of
 from jobs.texts import translatable as _
 
@@ -19,7 +19,7 @@ def record_notices(now: datetime) -> int:
     """Write a notice for each share of a budget that is spent and was not told yet; return how many.
 
     Of several shares that are passed at once all are written; a budget of zero has none, as nothing is a share of it.
-    A budget that was changed is told about anew.
+    A budget that was changed is announced anew.
     """
     budgets = {row.pk: row for row in with_sums(Budget.objects.filter(closed_at=None, amount_usd__gt=0), now)}
     due = [
@@ -31,8 +31,8 @@ def record_notices(now: datetime) -> int:
     ]
     if not due:
         return 0
-    told = BudgetNotice.objects.filter(month=due[0].month, budget__in=budgets)
-    known = set(told.values_list("budget_id", "percent", "amount_usd"))
+    sent = BudgetNotice.objects.filter(month=due[0].month, budget__in=budgets)
+    known = set(sent.values_list("budget_id", "percent", "amount_usd"))
     new = [each for each in due if (each.budget_id, each.percent, each.amount_usd) not in known]
     with transaction.atomic():
         BudgetNotice.objects.bulk_create(new, ignore_conflicts=True)  # another worker may be at it
@@ -44,7 +44,7 @@ def record_notices(now: datetime) -> int:
 def _announce(notice: BudgetNotice, now: datetime) -> None:
     """Write the message to the leads of the team."""
     key = f"budget:{notice.budget_id}:{notice.month.isoformat()}:{notice.percent}:{notice.amount_usd}"
-    detail = {"text": notice.told, "path": "/spend/", "next": _("Look at what spends it on the page Spend.")}
+    detail = {"text": notice.text, "path": "/spend/", "next": _("Look at what spends it on the page Spend.")}
     outbox.announce(Message.Kind.BUDGET, team=notice.team, once_key=key, now=now, detail=detail)
 
 

@@ -165,5 +165,5 @@ def _trust(row: PriceRow) -> tuple[bool, bool, date]:
 
 def _doubts(row: PriceRow) -> list[str]:
     """Say in sentences what keeps the row from being a plain fact."""
-    said = [message for word, message in (_DOUBTS | _REMARKS).items() if word in row.note]
-    return said if row.as_of else [*said, "The source gives no date."]
+    remarks = [message for word, message in (_DOUBTS | _REMARKS).items() if word in row.note]
+    return remarks if row.as_of else [*remarks, "The source gives no date."]

@@ -56,7 +56,7 @@ def from_exits(exits: list[Exit]) -> Diagnosis:
         )
     if all(each.reason.lower() in NOT_PERMANENT for each in exits):
         return _with_words(CAUSES["machine_lost"], exits[0], replicas)
-    clues = [(each, read_lines(each.said)) for each in exits]
+    clues = [(each, read_lines(each.output)) for each in exits]
     causes = [(each, found[0]) for each, lines in clues if (found := program_cause(lines))]
     first, cause = min(causes, key=lambda each: RANK.get(each[1], 0), default=(exits[0], ""))
     unstarted = [each for each in exits if each.reason == "StartError"]

@@ -60,13 +60,13 @@ _ADVICE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """The end of one replica. `said`: what stands after it in the message, such as the program's traceback."""
+    """The end of one replica. `output`: what stands after it in the message, such as the program's traceback."""
 
     replica: str
     code: int
     reason: str
     out_of_memory: bool
-    said: str
+    output: str
 
     @property
     def words(self) -> str:
@@ -83,14 +83,14 @@ class Exit:
 
     @property
     def last_words(self) -> str:
-        """The line of what it said that names the error: the last that looks like one, else the last at all."""
-        lines = [line.strip() for line in self.said.splitlines() if line.strip()]
+        """The line of its output that names the error: the last that looks like one, else the last at all."""
+        lines = [line.strip() for line in self.output.splitlines() if line.strip()]
         errors = [line for line in lines if re.match(r"[A-Za-z_][\w.]{0,200}(?:Error|Exception|Interrupt)\b", line)]
         return next(reversed(errors or lines), "")[:300]
 
 
 def read_exits(message: str) -> tuple[str, list[Exit]]:
-    """Return (what Vertex AI says before the first replica's end, the ends in order); user text is only in `said`."""
+    """Return (what Vertex AI says before the first replica's end, the ends in order); user text is only in `output`."""
     found = list(_EXIT.finditer(message))
     if not found:
         return message, []
@@ -101,7 +101,7 @@ def read_exits(message: str) -> tuple[str, list[Exit]]:
             code=int(match["code"]),
             reason=(match["reason"] or "").strip(),
             out_of_memory=bool(match["memory"]),
-            said=_ADVICE.sub("", message[match.end() : following]),
+            output=_ADVICE.sub("", message[match.end() : following]),
         )
         for match, following in zip(found, starts, strict=True)
     ]

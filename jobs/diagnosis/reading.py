@@ -48,7 +48,7 @@ CODE_NAMES = (
     " RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS"
     " UNAUTHENTICATED"
 ).split()
-SAID_BY_SERVICE: tuple[Cue, ...] = (*ACCESS_CUES, *MACHINE_CUES, *REQUEST_CUES, *PERMISSION_CUES)
+SERVICE_CUES: tuple[Cue, ...] = (*ACCESS_CUES, *MACHINE_CUES, *REQUEST_CUES, *PERMISSION_CUES)
 
 
 def diagnose(code: int | None, message: str, job: Circumstances | None = None) -> Diagnosis | None:
@@ -74,9 +74,9 @@ def diagnose_output(output: str, job: Circumstances | None = None) -> Diagnosis 
 
 
 def _read(code: int | None, message: str) -> Diagnosis:
-    said, exits = read_exits(message)
+    before, exits = read_exits(message)
     if exits:
-        found = _by_service(said, read_lines(said), skipped="trials_failed")
+        found = _by_service(before, read_lines(before), skipped="trials_failed")
         if found is not None:
             return found
         if code != 1:  # of a cancelled job the replicas' ends are a consequence
@@ -96,7 +96,7 @@ def _by_service(message: str, lines: list[Line], skipped: str = "") -> Diagnosis
     start = message.lower().find("list of found errors:")
     if start >= 0:
         return validation(message[start + len("list of found errors:") :])
-    found = first_fit(SAID_BY_SERVICE, lines)
+    found = first_fit(SERVICE_CUES, lines)
     return None if found is None or found[0].cause == skipped else explained(found[0].cause, found[1], message)
 
 

@@ -59,11 +59,11 @@ def check_credentials(google: Google) -> Iterator[Check]:
 def check_clock(google: Google) -> Iterator[Check]:
     """Check the database's clock against Google's."""
     for project in _projects()[:1]:
-        told = google.platform.server_time(project)
-        if told is None:
+        server_time = google.platform.server_time(project)
+        if server_time is None:
             yield warned("Google", _("clock"), _("Google's answer names no time."))
             return
-        apart = abs(told - google.now)
+        apart = abs(server_time - google.now)
         seconds = f"{apart.total_seconds():.0f}"
         words = _("The database's clock and Google's are %(seconds)s s apart.", seconds=seconds)
         repair = "" if apart <= MAX_CLOCK_ERROR else "sudo chronyc makestep"

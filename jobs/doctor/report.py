@@ -32,8 +32,8 @@ class Check:
 
     def as_kept(self) -> dict[str, Any]:
         """Return it as `as_dict` does, and `words`: its texts so that they can be translated when shown."""
-        told = {"group": self.group, "name": self.name, "detail": self.detail}
-        return self.as_dict() | {"words": {name: texts.as_json(text) for name, text in told.items()}}
+        columns = {"group": self.group, "name": self.name, "detail": self.detail}
+        return self.as_dict() | {"words": {name: texts.as_json(text) for name, text in columns.items()}}
 
 
 def passed(group: str, name: str, detail: str = "") -> Check:

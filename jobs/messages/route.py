@@ -68,7 +68,7 @@ def _deliveries(message: Message, people: _People, now: datetime) -> Iterator[De
     is_old = now - message.occurred_at > MAX_AGE
     for member in people.members[message.team_id]:
         preference = people.preferences.get(member.user_id)
-        if not _is_told(message, member, preference):
+        if not _wants(message, member, preference):
             continue
         for via in kinds.ways(message.kind, preference):
             digest = preference.digest if preference is not None and via == Via.EMAIL else ""
@@ -79,7 +79,7 @@ def _deliveries(message: Message, people: _People, now: datetime) -> Iterator[De
             yield new_delivery(message, now, via=channel.via, digest=channel.digest, channel=channel)
 
 
-def _is_told(message: Message, member: Membership, preference: MessagePreference | None) -> bool:
+def _wants(message: Message, member: Membership, preference: MessagePreference | None) -> bool:
     """Whether a member wants to know; nobody is told what they did themselves."""
     if message.kind not in kinds.ABOUT or (message.actor_id == member.user_id and message.actor_id is not None):
         return False

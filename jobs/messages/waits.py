@@ -1,4 +1,4 @@
-"""Jobs that wait long are told about, each once."""
+"""Messages about jobs that wait long, one for each."""
 
 from datetime import datetime, timedelta
 
@@ -14,16 +14,16 @@ LONG = timedelta(hours=1)
 LONG_IN_QUEUE = timedelta(hours=6)
 """Under Flex-start a job is meant to wait."""
 AT_ONCE = 200
-"""Jobs told by one sweep; the next one finds the rest."""
+"""Jobs announced by one sweep; the next one finds the rest."""
 
 
 def watch_waits(now: datetime) -> int:
     """Announce the jobs that have waited for long in one state and were not announced; return how many."""
-    told = Message.objects.filter(job=OuterRef("pk"), kind=Message.Kind.WAITING_LONG)
+    announced = Message.objects.filter(job=OuterRef("pk"), kind=Message.Kind.WAITING_LONG)
     by_strategy = Q(strategy=flex_start.STRATEGY.key, state_since__lte=now - LONG_IN_QUEUE)
     long = by_strategy | (~Q(strategy=flex_start.STRATEGY.key) & Q(state_since__lte=now - LONG))
     unfinished = Job.objects.unfinished().filter(long, state__in=WAITING, started_at=None)
-    jobs = unfinished.exclude(Exists(told)).select_related("team").defer("spec", "estimate")
+    jobs = unfinished.exclude(Exists(announced)).select_related("team").defer("spec", "estimate")
     return sum(_announce(job, now) for job in jobs.order_by(F("state_since"), "pk")[:AT_ONCE])
 
 

@@ -7,9 +7,9 @@ from django.db.models import Q
 
 from jobs.budget import Passing
 from jobs.models.immutable import AppendOnly
+from jobs.models.kept_message import KeptMessage
 from jobs.models.spend import Group
 from jobs.models.team import Team
-from jobs.models.told import Told
 
 
 def default_thresholds() -> list[int]:
@@ -56,7 +56,7 @@ class BudgetChange(AppendOnly):
         return f"change of {self.budget_id} at {self.at}"
 
 
-class BudgetNotice(AppendOnly, Told):
+class BudgetNotice(AppendOnly, KeptMessage):
     """That a share of a budget was spent in a month, written once; whoever sends messages reads these rows."""
 
     budget = models.ForeignKey(Budget, on_delete=models.CASCADE, related_name="notices")

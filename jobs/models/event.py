@@ -12,7 +12,7 @@ from jobs.models.job import Job
 class JobEventQuerySet(AppendOnlyQuerySet["JobEvent"]):
     """Events by what they tell."""
 
-    def telling(self) -> "JobEventQuerySet":
+    def without_passing(self) -> "JobEventQuerySet":
         """Leave out what tells of something passing: the rest is what states, restarts, tries and costs follow from."""
         return self.exclude(kind__in=JobEvent.PASSING)
 

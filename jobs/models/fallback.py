@@ -6,10 +6,10 @@ from django.db import models
 from django.db.models import Q
 
 from jobs.models.job import Job
-from jobs.models.told import Told
+from jobs.models.kept_message import KeptMessage
 
 
-class Fallback(Told):
+class Fallback(KeptMessage):
     """What follows when a job gets no capacity; `plan` is `jobs.fallback.Plan` and never changes.
 
     It is open while another attempt may follow. At most one of its jobs is not finished.
@@ -43,7 +43,7 @@ class Fallback(Told):
         return str(self.pk)
 
 
-class FallbackAttempt(Told):
+class FallbackAttempt(KeptMessage):
     """One job of a fallback. The first is number 1."""
 
     fallback = models.ForeignKey(Fallback, on_delete=models.PROTECT, related_name="attempts")

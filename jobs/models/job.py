@@ -115,10 +115,10 @@ class Job(models.Model):
         max_digits=14, decimal_places=2, null=True, blank=True, help_text="Empty: none. See cap_cancels."
     )
     cap_cancels = models.BooleanField(
-        default=True, db_default=True, help_text="It is cancelled at its cap, by the policy that judged it; else told."
+        default=True, db_default=True, help_text="It is cancelled at its cap, as the policy that assessed it says."
     )
-    cap_told = models.PositiveSmallIntegerField(
-        default=0, db_default=0, help_text="The share of the cap, in percent, that was told last: 0, 80 or 100."
+    cap_reported = models.PositiveSmallIntegerField(
+        default=0, db_default=0, db_column="cap_told", help_text="Percent of the cap last notified of: 0, 80 or 100."
     )
 
     # At Vertex AI

@@ -8,8 +8,8 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from jobs.models.job import Job
+from jobs.models.kept_message import KeptMessage
 from jobs.models.team import Team
-from jobs.models.told import Told
 from jobs.texts import from_json
 
 MAX_NAME_LENGTH = 80
@@ -58,7 +58,7 @@ class Schedule(models.Model):
         return self.paused_because if self.paused_parts is None else from_json(self.paused_parts)
 
 
-class ScheduleRun(Told):
+class ScheduleRun(KeptMessage):
     """What became of one moment at which a schedule was due. The database takes one for each moment."""
 
     class Outcome(models.TextChoices):

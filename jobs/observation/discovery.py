@@ -37,9 +37,9 @@ PAGE_TRIES = 3
 MAX_FAILURES = 6
 """In a row; then somebody has to ask again."""
 AT_ONCE = 200
-TOLD = ("name", "state", "createTime", "startTime", "endTime", "updateTime", "error")
+FIELDS = ("name", "state", "createTime", "startTime", "endTime", "updateTime", "error")
 """What adoption reads beside the body itself."""
-MORE_TOLD: dict[str, tuple[str, ...]] = {Job.Kind.PIPELINE: ("trainingTaskMetadata",)}
+FIELDS_OF_KIND: dict[str, tuple[str, ...]] = {Job.Kind.PIPELINE: ("trainingTaskMetadata",)}
 RUNS_INSIDE = {"backingCustomJob": Job.Kind.CUSTOM_JOB, "backingHyperparameterTuningJob": Job.Kind.TUNING_JOB}
 """From a field of a pipeline's metadata to the kind of the job that does its work (vertex-facts 3)."""
 
@@ -172,7 +172,7 @@ class Walk:
 def fields_of(kind: str) -> tuple[str, ...]:
     """Return the fields that are asked for: the body of a request of this kind, and what Vertex AI says of its life."""
     body = (slot.alias for slot in fields(spec.KINDS[kind]) if not slot.output)
-    return (*TOLD, *MORE_TOLD.get(kind, ()), *body)
+    return (*FIELDS, *FIELDS_OF_KIND.get(kind, ()), *body)
 
 
 def hint_of(external: ExternalJob) -> str:

@@ -118,8 +118,8 @@ def _read_service(feed: LogFeed, after: datetime, aside: Aside, watch: cadence.S
 def _news(found: list[tuple[Job, vertex.LogEntry]], since: datetime) -> list[tuple[Job, vertex.LogEntry]]:
     """Leave out the lines that are kept already: most of what an overlap brings."""
     jobs = {job for job, _ in found}
-    telling = Q(replica__endswith=SERVICE) | Q(message__startswith=TAKEN_AWAY)
-    lines = LogLine.objects.filter(telling, job__in=jobs, timestamp__gte=since)
+    is_of_service = Q(replica__endswith=SERVICE) | Q(message__startswith=TAKEN_AWAY)
+    lines = LogLine.objects.filter(is_of_service, job__in=jobs, timestamp__gte=since)
     kept = set(lines.values_list("job_id", "timestamp", "insert_id"))
     return [(job, entry) for job, entry in found if (job.pk, entry.timestamp, entry.insert_id) not in kept]
 
@@ -232,8 +232,8 @@ def _forget_oldest(job: Job) -> datetime | None:
 
     Returns the moment from which on every line is left, None when nothing had to go.
     """
-    telling = Q(replica=SERVICE) | Q(message__startswith=TAKEN_AWAY)
-    lines = LogLine.objects.filter(job=job).exclude(telling)
+    is_of_service = Q(replica=SERVICE) | Q(message__startswith=TAKEN_AWAY)
+    lines = LogLine.objects.filter(job=job).exclude(is_of_service)
     newest = lines.order_by("-timestamp", "-pk").values_list("timestamp", flat=True)
     oldest_kept = newest[KEPT_LINES - 1 : KEPT_LINES].first()
     if oldest_kept is None:

@@ -30,7 +30,7 @@ KIND = Scope.Kind.PERSISTENT_RESOURCE
 IDLE_PAUSE = timedelta(minutes=5)
 """Between two looks at a place where no job of ours uses a persistent resource and at which nobody looks."""
 USING = WAITING | RUNNING
-TOLD = ("display_name", "state", "state_since", "body", "seen_at", "gone_at")
+COLUMNS = ("display_name", "state", "state_since", "body", "seen_at", "gone_at")
 """Columns that an answer with news writes."""
 Place = tuple[str, str]
 """Project and region."""
@@ -145,7 +145,7 @@ def _keep(
 
 def _write(rows: Sequence[PersistentResource]) -> None:
     key = ["project", "region", "resource_id"]
-    PersistentResource.objects.bulk_create(rows, update_conflicts=True, unique_fields=key, update_fields=TOLD)
+    PersistentResource.objects.bulk_create(rows, update_conflicts=True, unique_fields=key, update_fields=COLUMNS)
 
 
 def _updated_row(
@@ -171,7 +171,7 @@ def _updated_row(
 
 def _is_news(row: PersistentResource, known: PersistentResource | None) -> bool:
     """Whether an answer says anything but that the resource is still what it was."""
-    return known is None or any(getattr(row, name) != getattr(known, name) for name in TOLD if name != "seen_at")
+    return known is None or any(getattr(row, name) != getattr(known, name) for name in COLUMNS if name != "seen_at")
 
 
 def _next_poll(scope: Scope, now: datetime) -> datetime | None:

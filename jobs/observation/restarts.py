@@ -64,9 +64,9 @@ def reconcile(job: Job, *, now: datetime) -> None:
 
 
 def _reconcile(job: Job, now: datetime) -> None:
-    events = list(job.events.telling().order_by("id"))
-    telling = Q(replica="service") | Q(message__startswith=TAKEN_AWAY)
-    lines = list(LogLine.objects.filter(telling, job=job).order_by("timestamp", "pk"))
+    events = list(job.events.without_passing().order_by("id"))
+    is_of_service = Q(replica="service") | Q(message__startswith=TAKEN_AWAY)
+    lines = list(LogLine.objects.filter(is_of_service, job=job).order_by("timestamp", "pk"))
     whole = _whole_restarts(job, events, lines)
     parts = _replica_restarts(job, lines, [restart.at for restart in whole], now)
     unmatched = [event for event in events if event.kind == JobEvent.Kind.RESTARTED]
@@ -79,7 +79,7 @@ def _reconcile(job: Job, now: datetime) -> None:
         elif same is not None:
             unmatched.remove(same)
             _explain(job, same, restart, now)
-    record_last_loss(job, list(job.events.telling().order_by("id")), lines, now)
+    record_last_loss(job, list(job.events.without_passing().order_by("id")), lines, now)
 
 
 def _whole_restarts(job: Job, events: Sequence[JobEvent], lines: Sequence[LogLine]) -> list[Restart]:
@@ -188,7 +188,11 @@ def _nearest(moment: datetime, events: Sequence[JobEvent]) -> JobEvent | None:
 
 def _record(job: Job, restart: Restart, now: datetime) -> None:
     detail = {"replica": restart.replica, "exit_code": restart.exit_code, "is_certain": restart.is_certain}
-    last = "" if restart.replica else last_restart_words(job, list(job.events.telling().order_by("id")), restart.reason)
+    last = (
+        ""
+        if restart.replica
+        else last_restart_words(job, list(job.events.without_passing().order_by("id")), restart.reason)
+    )
     transitions.record_event(
         job,
         JobEvent.Kind.RESTARTED,

@@ -26,7 +26,7 @@ from jobs.vertex import RateLimited
 
 MINUTE = timedelta(minutes=1)
 PATIENCE_SECONDS = 0.5
-DEAF_SECONDS = 5.0
+UNREACHABLE_SECONDS = 5.0
 """How long Redis is not asked again after it did not answer, so that each call does not pay for it anew."""
 SHARE = 5
 """Without Redis a process allows itself a fifth of the rate: several such processes stay below it together."""
@@ -78,7 +78,7 @@ class _Alone:
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     calls: dict[str, deque[datetime]] = field(default_factory=dict)
-    deaf_until: float = 0.0
+    unreachable_until: float = 0.0
 
 
 _alone = _Alone()
@@ -104,12 +104,12 @@ def take(bucket: Bucket, *, now: datetime) -> timedelta:
 
     `now` only matters while Redis is gone. Raises nothing.
     """
-    if time.monotonic() >= _alone.deaf_until:
+    if time.monotonic() >= _alone.unreachable_until:
         try:
             wait = _script(settings.REDIS_URL)(keys=[bucket.key], args=[bucket.rate])
             return timedelta(microseconds=int(wait))
         except (RedisError, OSError, ValueError):  # ValueError: an address that is none
-            _alone.deaf_until = time.monotonic() + DEAF_SECONDS
+            _alone.unreachable_until = time.monotonic() + UNREACHABLE_SECONDS
     return _take_alone(bucket, now)
 
 
@@ -123,7 +123,7 @@ def forget() -> None:
     """Forget what this process counted by itself, and ask Redis again at once."""
     with _alone.lock:
         _alone.calls.clear()
-        _alone.deaf_until = 0.0
+        _alone.unreachable_until = 0.0
 
 
 def _take_alone(bucket: Bucket, now: datetime) -> timedelta:

@@ -21,7 +21,7 @@ from jobs.cost import format_usd
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.fallback import REASON_WORDS, Plan, Reason
 from jobs.models import Fallback, FallbackAttempt, Job, JobEvent
-from jobs.models.told import message_columns
+from jobs.models.kept_message import message_columns
 from jobs.requests.asked import Asked
 from jobs.requests.attempts import attempts_of, spent_on
 from jobs.requests.context import load_context
@@ -52,7 +52,7 @@ def follow(pk: UUID, *, now: datetime) -> bool:
         if ending is None:
             return False
         if ending.reason is None or ending.reason not in plan.reasons:
-            _end(row, last, ending.outcome, _no_further(ending), now, is_told=len(attempts) < plan.size)
+            _end(row, last, ending.outcome, _no_further(ending), now, is_announced=len(attempts) < plan.size)
         elif len(attempts) >= plan.size:
             _end(row, last, Outcome.EXHAUSTED, _all_made(plan, ending), now)
         else:
@@ -189,10 +189,10 @@ def _end(
     now: datetime,
     *,
     actor: User | None = None,
-    is_told: bool = True,
+    is_announced: bool = True,
 ) -> None:
     """Write down why no further attempt follows; an event of its last job tells it, unless nobody expected one."""
     Fallback.objects.filter(pk=row.pk).update(ended_at=now, outcome=outcome, **message_columns(message))
-    if is_told and outcome is not Outcome.SUCCEEDED:
+    if is_announced and outcome is not Outcome.SUCCEEDED:
         key, kind = "fallback:ended", JobEvent.Kind.FALLBACK
         transitions.record_event(job, kind, now=now, reason=outcome, message=message, once_key=key, actor=actor)

@@ -15,7 +15,7 @@ from jobs import cron, outbox
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.fallback import plan_of
 from jobs.models import Job, Message, Schedule, ScheduleRun
-from jobs.models.told import message_columns
+from jobs.models.kept_message import message_columns
 from jobs.requests.asked import Asked
 from jobs.requests.request import request_jobs, requested_job
 from jobs.requests.schedules import NotUsable, check_may_change, next_of, pause, submission_of
@@ -39,7 +39,7 @@ def run_due(pk: UUID, *, now: datetime) -> bool:
         Schedule.objects.filter(pk=pk).update(next_at=next_of(row, now))
         is_in_time = now - due[-1] <= MISSED_AFTER
         if missed := due[:-1] if is_in_time else due:
-            _tell_missed(row, missed, now)
+            _record_missed(row, missed, now)
         if is_in_time and not row.runs.filter(moment=due[-1]).exists():
             _run(row, due[-1], now)
     return True
@@ -89,13 +89,13 @@ def _due_moments(row: Schedule, first: datetime, now: datetime) -> list[datetime
     return found
 
 
-def _tell_missed(row: Schedule, missed: list[datetime], now: datetime) -> None:
+def _record_missed(row: Schedule, missed: list[datetime], now: datetime) -> None:
     words = _("A run was missed, because the site did not run then. What was missed is not made up.")
     if (count := len(missed)) > 1:
         words = _(
             "%(n)s runs were missed, because the site did not run then. What was missed is not made up.", n=f"{count:,}"
         )
-    _write(row, missed[0], Outcome.MISSED, words, now, is_told=True)
+    _write(row, missed[0], Outcome.MISSED, words, now, is_announced=True)
 
 
 def _run(row: Schedule, moment: datetime, now: datetime) -> None:
@@ -108,7 +108,7 @@ def _run(row: Schedule, moment: datetime, now: datetime) -> None:
             (job,) = request_jobs([submission_of(row, moment)], asked, request_key=key_of(row, moment))
             _write(row, moment, Outcome.REQUESTED, "", now, job=job)
     except NotAllowed as refusal:
-        _write(row, moment, Outcome.REFUSED, refusal.errors, now, is_told=True)
+        _write(row, moment, Outcome.REFUSED, refusal.errors, now, is_announced=True)
     except NotPermitted as refusal:
         words = _(
             "%(person)s may request no more jobs for %(team)s, so the schedule is paused.",
@@ -116,7 +116,7 @@ def _run(row: Schedule, moment: datetime, now: datetime) -> None:
             team=row.team,
         )
         pause(row, words, now)
-        _write(row, moment, Outcome.NOT_PERMITTED, joined(words, str(refusal)), now, is_told=True)
+        _write(row, moment, Outcome.NOT_PERMITTED, joined(words, str(refusal)), now, is_announced=True)
 
 
 def key_of(row: Schedule, moment: datetime) -> str:
@@ -144,12 +144,12 @@ def _write(
     now: datetime,
     *,
     job: Job | None = None,
-    is_told: bool = False,
+    is_announced: bool = False,
 ) -> None:
-    """Keep what became of a moment; with `is_told` its owner gets a message, and leads of the team where they left."""
+    """Keep what became of a moment; with `is_announced` its owner gets a message, or leads of the team if they left."""
     kept = {"made_at": now, "outcome": outcome, "job": job, **message_columns(words)}
     _row, is_new = ScheduleRun.objects.get_or_create(schedule=row, moment=moment, defaults=kept)
-    if is_told and is_new:
+    if is_announced and is_new:
         outbox.announce(
             Message.Kind.SCHEDULE,
             team=row.team,

@@ -72,8 +72,8 @@ def nearest_enum(word: str, names: Iterable[str]) -> str:
     """Return the enum name that a word most likely means: `NVIDIA_T4` means NVIDIA_TESLA_T4."""
     names = [name for name in names if "UNSPECIFIED" not in name]
     parts = {part for part in _plain_words(word) if part not in NOISE}
-    telling = [name for name in names if parts and parts <= set(_plain_words(name))]
-    return telling[0] if telling else nearest(word, names)
+    matching = [name for name in names if parts and parts <= set(_plain_words(name))]
+    return matching[0] if matching else nearest(word, names)
 
 
 NOISE = frozenset({"NVIDIA", "TESLA", "GPU", "GOAL", "TYPE", "UNIT"})

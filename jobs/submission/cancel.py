@@ -120,8 +120,8 @@ def not_taken(error: vertex.VertexError) -> Decide:
         }
         key = f"cancel:not_taken:{now.isoformat()}"
         event = Event(JobEvent.Kind.STEP_FAILED, message, key=key, reason="cancel_not_taken")
-        is_told = message == job.last_error or not isinstance(error, vertex.Refused | vertex.NotFound)
-        return Change(() if is_told else (event,), columns, releases=True, wakes=True)
+        is_recorded = message == job.last_error or not isinstance(error, vertex.Refused | vertex.NotFound)
+        return Change(() if is_recorded else (event,), columns, releases=True, wakes=True)
 
     return decide
 

@@ -21,7 +21,9 @@ def watch_caps(now: datetime) -> int:
 
     A job that has ended is not looked at: its end has overtaken its cap.
     """
-    capped = Job.objects.remote().filter(cap_usd__isnull=False, cap_told__lt=REACHED_PERCENT, started_at__isnull=False)
+    capped = Job.objects.remote().filter(
+        cap_usd__isnull=False, cap_reported__lt=REACHED_PERCENT, started_at__isnull=False
+    )
     rows = capped.select_related("last_seen").defer("spec", "estimate", "error", "log_sources")
     return sum(_watch(job, now) for job in list(rows.order_by("started_at", "pk")[:AT_ONCE]))
 
@@ -32,7 +34,7 @@ def _watch(job: Job, now: datetime) -> int:
         return 0
     if usd >= job.cap_usd:
         return int(_record(job, JobEvent.Kind.CAP_REACHED, usd, REACHED_PERCENT, now))
-    if job.cap_told < NEAR_PERCENT and usd * 100 >= job.cap_usd * NEAR_PERCENT:
+    if job.cap_reported < NEAR_PERCENT and usd * 100 >= job.cap_usd * NEAR_PERCENT:
         return int(_record(job, JobEvent.Kind.CAP_NEAR, usd, NEAR_PERCENT, now))
     return 0
 
@@ -51,7 +53,7 @@ def _record(job: Job, kind: JobEvent.Kind, usd: Decimal, percent: int, now: date
             message=message,
             once_key=f"cap:{percent}",
             detail={"cost_usd": str(usd), "cap_usd": str(job.cap_usd)},
-            cap_told=percent,
+            cap_reported=percent,
         )
         if is_new and percent == REACHED_PERCENT and job.cap_cancels:
             request_end(job, now=now, message=f"A job is cancelled when it has cost its cap, here {cap}.")

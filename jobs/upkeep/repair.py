@@ -27,7 +27,7 @@ def _dead_claims(now: datetime) -> int:
     dead = Q(claim__isnull=False, claimed_until__lte=now)
     jobs = list(Job.objects.filter(dead).order_by("claimed_until", "pk")[:AT_ONCE])
     words = "A worker took it and did not come back in time; the next one goes on from what is written down."
-    repaired = sum(_free_and_tell(job, words, now) for job in jobs)
+    repaired = sum(_release_and_record(job, words, now) for job in jobs)
     for row in (Scope, LogFeed, Discovery):
         if count := row.objects.filter(dead).update(claim=None, claimed_until=None):
             logger.warning("freed rows that a worker had not given back: %d of %s", count, row.__name__)
@@ -35,12 +35,12 @@ def _dead_claims(now: datetime) -> int:
     return repaired
 
 
-def _free_and_tell(job: Job, words: str, now: datetime) -> bool:
+def _release_and_record(job: Job, words: str, now: datetime) -> bool:
     with transaction.atomic():
         held = Job.objects.filter(pk=job.pk, claim=job.claim)
         if not held.update(claim=None, claimed_until=None):  # it came back after all
             return False
-        return _tell(job, "dead_claim", words, now, detail={"claim": str(job.claim)})
+        return _record(job, "dead_claim", words, now, detail={"claim": str(job.claim)})
 
 
 def _without_step(now: datetime) -> int:
@@ -55,11 +55,11 @@ def _without_step(now: datetime) -> int:
         for job in list(lost.order_by("requested_at", "pk")[:AT_ONCE]):
             with transaction.atomic():
                 if lost.filter(pk=job.pk).order_by().update(due_at=now):
-                    repaired += _tell(job, "no_next_step", words, now)
+                    repaired += _record(job, "no_next_step", words, now)
     return repaired
 
 
-def _tell(job: Job, reason: str, words: str, now: datetime, detail: dict[str, str] | None = None) -> bool:
+def _record(job: Job, reason: str, words: str, now: datetime, detail: dict[str, str] | None = None) -> bool:
     key = f"repaired:{reason}:{now.isoformat()}"
     kind = JobEvent.Kind.REPAIRED
     return transitions.record_event(job, kind, now=now, reason=reason, message=words, once_key=key, detail=detail)

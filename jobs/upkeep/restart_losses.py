@@ -38,7 +38,7 @@ def restart_losses(jobs: Sequence[Job]) -> dict[UUID, Lost]:
     if not restarted:
         return {}
     events: dict[UUID, list[JobEvent]] = {pk: [] for pk in restarted}
-    for event in JobEvent.objects.telling().filter(job__in=restarted).defer("message").order_by("job", "id"):
+    for event in JobEvent.objects.without_passing().filter(job__in=restarted).defer("message").order_by("job", "id"):
         events[event.job_id].append(event)
     metrics = JobMetrics.objects.only("record", "checkpoints").in_bulk(restarted)
     return {pk: _lost(job, events[pk], metrics.get(pk)) for pk, job in restarted.items()}
@@ -61,14 +61,14 @@ def trial_losses(events: Mapping[UUID, Sequence[JobEvent]]) -> dict[UUID, tuple[
 
 def _preempted_trials(rows: Sequence[JobEvent]) -> Counter[str]:
     """Return {number of a trial: how often it was preempted}."""
-    told = Counter(
+    counts = Counter(
         (found[1], found[2])
         for row in rows
         if row.kind == JobEvent.Kind.RESTARTED and row.reason == "preempted"
         if (found := OF_TRIAL.match(str(row.detail.get("replica") or "")))
     )
     trials: Counter[str] = Counter()
-    for (trial, _), times in told.items():
+    for (trial, _), times in counts.items():
         trials[trial] = max(trials[trial], times)
     return trials
 

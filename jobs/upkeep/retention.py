@@ -109,8 +109,8 @@ def selections(now: datetime) -> list[Selection]:
     ended = {"job__state__in": FINISHED, "job__ended_at__isnull": False}
     lines = LogLine.objects.filter(**ended, job__ended_at__lt=before[Kind.LOG_LINES], job__log_complete=True)
     idle = {"due_at": None, "claim": None, "asked_at__lt": before[Kind.DISCOVERIES]}
-    told = Message.objects.filter(created_at__lt=before[Kind.MESSAGES], routed_at__isnull=False)
-    told = told.exclude(Exists(Delivery.objects.filter(message=OuterRef("pk"), state=Delivery.State.WAITING)))
+    routed = Message.objects.filter(created_at__lt=before[Kind.MESSAGES], routed_at__isnull=False)
+    routed = routed.exclude(Exists(Delivery.objects.filter(message=OuterRef("pk"), state=Delivery.State.WAITING)))
     found = ExternalJob.objects.filter(**{f"discovery__{name}": value for name, value in idle.items()})
     return [
         Selection(
@@ -130,7 +130,7 @@ def selections(now: datetime) -> list[Selection]:
             _unused(PersistentResource.objects.filter(gone_at__lt=before[Kind.PERSISTENT_RESOURCES])),
             days[Kind.PERSISTENT_RESOURCES],
         ),
-        Selection("messages", told, days[Kind.MESSAGES]),
+        Selection("messages", routed, days[Kind.MESSAGES]),
         Selection("audit log", LogEntry.objects.filter(timestamp__lt=before[Kind.AUDIT_LOG]), days[Kind.AUDIT_LOG]),
         Selection("images", ImageReading.objects.filter(asked_at__lt=now - known_images.KEPT)),
         Selection("drafts", Draft.objects.filter(created_at__lt=now - drafts.KEPT_FOR)),

@@ -68,9 +68,9 @@ def list_body(
     if job_ids:
         terms.append(f"({jobs})" if len(job_ids) > 1 else jobs)
     if of_service:
-        said = [f"resource.labels.task_name={wire.quoted(SERVICE)}"]
-        said += [f"{payload}:{wire.quoted(TAKEN_AWAY)}" for payload in ("jsonPayload.message", "textPayload")]
-        terms.append(f"({' OR '.join(said)})")
+        matching = [f"resource.labels.task_name={wire.quoted(SERVICE)}"]
+        matching += [f"{payload}:{wire.quoted(TAKEN_AWAY)}" for payload in ("jsonPayload.message", "textPayload")]
+        terms.append(f"({' OR '.join(matching)})")
     if after is not None:
         terms.append(f"timestamp>={wire.quoted(wire.timestamp(after))}")
     return {

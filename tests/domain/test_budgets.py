@@ -195,7 +195,7 @@ class TestSpending:
         assert notice is not None
         assert "of the budget “vision” for March 2026 is spent" in notice.message
         with override("pt-br"):
-            assert "% do orçamento “vision” de março de 2026: $" in translated(notice.told)
+            assert "% do orçamento “vision” de março de 2026: $" in translated(notice.text)
 
     def test_a_job_that_no_step_has_recorded_is_found(self, request_job: RequestJob, team: Team, clock: Clock) -> None:
         job = request_job()

@@ -120,11 +120,11 @@ class TestRunning:
         assert pass_hours(job, clock, hours * 0.02) == 1
         assert pass_hours(job, clock, hours * 0.01) == 0
         job.refresh_from_db()
-        assert (job.cap_told, job.cancel_requested_at) == (80, None)
+        assert (job.cap_reported, job.cancel_requested_at) == (80, None)
 
         assert pass_hours(job, clock, hours * 0.2) == 1
         job.refresh_from_db()
-        assert (job.cap_told, job.cancel_requested_at) == (100, clock.now)
+        assert (job.cap_reported, job.cancel_requested_at) == (100, clock.now)
         assert job.due_at == clock.now
         kinds = list(job.events.order_by("id").values_list("kind", flat=True))[-3:]
         assert kinds == ["cap_near", "cap_reached", "cancel_requested"]
@@ -141,7 +141,7 @@ class TestRunning:
         assert pass_hours(job, clock, 10) == 1
 
         job.refresh_from_db()
-        assert (job.cap_told, job.cancel_requested_at) == (100, None)
+        assert (job.cap_reported, job.cancel_requested_at) == (100, None)
 
     def test_the_policy_that_judged_it_counts(
         self, request_job: RequestJob, team: Team, owner: User, clock: Clock
@@ -158,8 +158,8 @@ class TestRunning:
 
         told.refresh_from_db()
         stopped.refresh_from_db()
-        assert (told.cap_told, told.cancel_requested_at) == (100, None)
-        assert (stopped.cap_told, stopped.cancel_requested_at) == (100, clock.now)
+        assert (told.cap_reported, told.cancel_requested_at) == (100, None)
+        assert (stopped.cap_reported, stopped.cancel_requested_at) == (100, clock.now)
 
     @pytest.mark.parametrize(("approvers", "least"), [("5", "5"), ("50", "20")])
     def test_of_two_caps_the_lower_counts_and_the_approver_s_cancels(

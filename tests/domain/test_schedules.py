@@ -192,7 +192,7 @@ class TestRefusals:
         with override("es"):
             words = "owner ya no puede solicitar trabajos para vision, así que la programación está en pausa."
             assert translated(row.why_paused) == words
-            assert translated(row.runs.get().told).startswith(words)
+            assert translated(row.runs.get().text).startswith(words)
             assert translated(Message.objects.get(kind="schedule").words("text")).startswith(f"{row.name}: {words}")
         assert outcomes() == [("03-03 06:00", "not_permitted")]
         assert route(clock.now) == 1

@@ -60,7 +60,7 @@ class Command(BaseCommand):
                 if emulated and not options["no_demo"] and not plan.emulator_state(site).exists():
                     keeper.watchers.append(FirstResource(site.state / "emulator-port"))
                 connections.close_all()
-                keeper.console.say(f"starting in {site.state}")
+                keeper.console.log(f"starting in {site.state}")
                 keeper.run()
         except Claimed as other:
             where = f"at {other.owner['address']}" if "address" in other.owner else "and is just starting"
@@ -94,10 +94,10 @@ def _prepare(site: plan.Site, console: Console, reached: list[str], *, demo: boo
             "Leave --host out, give --no-emulator, or set TRAINBOARD_VERTEX_ENDPOINT."
         )
     try:
-        prepare.database(console.say)
+        prepare.database(console.log)
     except OperationalError as failure:
         raise CommandError(f"The database does not answer: {failure}") from None
-    prepare.static_files(console.say)
+    prepare.static_files(console.log)
     if refusal := known_password.why_not_start(reached):
         raise CommandError(refusal)
     lines = [f"Trainboard is at {site.address}"]
@@ -114,23 +114,23 @@ def _prepare(site: plan.Site, console: Console, reached: list[str], *, demo: boo
 def _layers(site: plan.Site, stack: ExitStack, *, emulated: bool) -> list[list[Part]]:
     """List what runs, servers first; the parts' environment says where the servers are."""
     servers: list[Part] = []
-    told = {"TRAINBOARD_URL": env.text("TRAINBOARD_URL") or site.address}
+    variables = {"TRAINBOARD_URL": env.text("TRAINBOARD_URL") or site.address}
     if not env.text("REDIS_URL"):
         folder = plan.socket_folder(site.state)
         stack.callback(plan.forget_socket_folder, site.state, folder)
         servers.append(plan.redis(site, folder / "redis"))
-        told["REDIS_URL"] = f"redis+socket://{folder / 'redis'}"
+        variables["REDIS_URL"] = f"redis+socket://{folder / 'redis'}"
     if emulated:
         port = ports.remembered(site.state / "emulator-port", "127.0.0.1")
         speed = env.number("TRAINBOARD_EMULATOR_SPEED", default=30, least=1)
         servers.append(plan.emulator(site, port=port, grpc_port=_grpc_port(site, besides=port), speed=speed))
-        told |= {"TRAINBOARD_VERTEX_ENDPOINT": f"http://127.0.0.1:{port}", "TRAINBOARD_REHEARSAL": "1"}
-        told["TRAINBOARD_VERTEX_TOKEN_FILE"] = str(plan.emulator_state(site) / plan.CREDENTIAL)
+        variables |= {"TRAINBOARD_VERTEX_ENDPOINT": f"http://127.0.0.1:{port}", "TRAINBOARD_REHEARSAL": "1"}
+        variables["TRAINBOARD_VERTEX_TOKEN_FILE"] = str(plan.emulator_state(site) / plan.CREDENTIAL)
         # Loopback has no quota on reads, and a rehearsal is watched by the second.
         for name in ("TRAINBOARD_POLL_SECONDS", "TRAINBOARD_SWEEP_SECONDS"):
-            told[name] = env.text(name) or "1"
-        told |= {name: env.text(name) or rate for name, rate in plan.REHEARSAL_RATES.items()}
-    site = site.telling(told)
+            variables[name] = env.text(name) or "1"
+        variables |= {name: env.text(name) or rate for name, rate in plan.REHEARSAL_RATES.items()}
+    site = site.with_environment(variables)
     return [servers, [plan.web(site), *plan.workers(site), plan.beat(site)]]
 
 

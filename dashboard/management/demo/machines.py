@@ -41,7 +41,7 @@ class FirstResource:
         problem = self.problem()
         self.is_done = not problem or self.tries >= MAX_TRIES
         if problem and self.is_done:
-            keeper.console.say(f"the demo has no persistent resource: {problem}")
+            keeper.console.log(f"the demo has no persistent resource: {problem}")
 
     def problem(self) -> str:
         """Create the resource; return why there is none, or an empty string. One that is there already is enough."""

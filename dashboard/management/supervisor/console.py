@@ -20,11 +20,11 @@ class Console:
         self.is_lost = False
         self.colours = dict(zip([OURS, *names], COLOURS, strict=False)) if stream.isatty() else {}
 
-    def say(self, message: str) -> None:
+    def log(self, message: str) -> None:
         """Print a line of our own."""
         self._print(OURS, message)
 
-    def hear(self, name: str, output: bytes, hushed: Sequence[str] = ()) -> None:
+    def log_output(self, name: str, output: bytes, hushed: Sequence[str] = ()) -> None:
         """Print the whole lines in what a part wrote, without `hushed` ones; keep a cut last line for later."""
         *lines, self.unfinished[name] = (self.unfinished.get(name, b"") + output).split(b"\n")
         for line in lines:

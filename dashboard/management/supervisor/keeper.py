@@ -105,14 +105,14 @@ class Keeper:
     def _hear(self, child: Child) -> None:
         output = child.read()
         if output:
-            self.console.hear(child.part.name, output, child.part.hushed)
+            self.console.log_output(child.part.name, output, child.part.hushed)
         elif output is not None:
             self.selector.unregister(child.output)
 
     def _bury(self, child: Child) -> None:
         name = child.part.name
         while output := child.read():
-            self.console.hear(name, output, child.part.hushed)
+            self.console.log_output(name, output, child.part.hushed)
         self.console.finish(name)
         if child.output in self.selector.get_map():
             self.selector.unregister(child.output)
@@ -126,7 +126,7 @@ class Keeper:
         wait = delay_seconds(deaths)
         self.due[name] = (now + wait, child.part)
         again = f"restarting in {wait:.0f} s (death {deaths} in a row)" if wait else "restarting it now"
-        self.console.say(f"{name} died ({child.ending()}); {again}")
+        self.console.log(f"{name} died ({child.ending()}); {again}")
 
     def _pause(self, seconds: float) -> float:
         now = time.monotonic()
@@ -145,13 +145,13 @@ class Keeper:
         deadline = time.monotonic() + READY_SECONDS
         while part.is_ready and not self.reason and not part.is_ready():
             if time.monotonic() > deadline:
-                self.console.say(f"{part.name} is not ready after {READY_SECONDS:.0f} s; going on without it")
+                self.console.log(f"{part.name} is not ready after {READY_SECONDS:.0f} s; going on without it")
                 return
             self.turn(0.02)
 
     def _stop_layers(self) -> None:
         self.reason = self.reason or "an error"
-        self.console.say(f"stopping: {self.reason}")
+        self.console.log(f"stopping: {self.reason}")
         self.on_stop()
         for layer in reversed(self.layers):
             leaving = [self.children[part.name] for part in layer if part.name in self.children]

@@ -48,9 +48,9 @@ class Site:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.port}"
 
-    def telling(self, facts: Mapping[str, str]) -> "Site":
+    def with_environment(self, variables: Mapping[str, str]) -> "Site":
         """Return the site with `facts` added to the environment of its parts."""
-        return replace(self, environment={**self.environment, **facts})
+        return replace(self, environment={**self.environment, **variables})
 
     def part(self, name: str, *command: str, orphaned: signal.Signals = signal.SIGTERM, hushed: str = "") -> Part:
         """Return a Python part: `command` as after `python`; lines with the phrase `hushed` are not shown."""

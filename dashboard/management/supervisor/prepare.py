@@ -16,22 +16,22 @@ from django.db.migrations.executor import MigrationExecutor
 STAMP = ".collected"
 
 
-def database(say: Callable[[str], None]) -> None:
+def database(log: Callable[[str], None]) -> None:
     """Apply the migrations that are missing; raise `django.db.OperationalError` when no database answers."""
     executor = MigrationExecutor(connection)
     missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if missing:
-        say(f"preparing the database: {len(missing)} migrations")
+        log(f"preparing the database: {len(missing)} migrations")
         call_command("migrate", interactive=False, verbosity=0)
 
 
-def static_files(say: Callable[[str], None]) -> None:
+def static_files(log: Callable[[str], None]) -> None:
     """Collect the static files again when one of them, or what they are stored with, changed."""
     root = Path(settings.STATIC_ROOT)
     stamp, wanted = root / STAMP, fingerprint()
     if stamp.exists() and stamp.read_text() == wanted:
         return
-    say("collecting static files")
+    log("collecting static files")
     root.mkdir(parents=True, exist_ok=True)
     call_command("collectstatic", interactive=False, clear=True, verbosity=0)
     stamp.write_text(wanted)

@@ -36,13 +36,13 @@ class Welcome:
             self.is_done = True
             keeper.turn_seconds = TURN_SECONDS
             for line in self.lines:
-                keeper.console.say(line)
+                keeper.console.log(line)
             return
         # A site that answers with an error logs each question, so it is asked less and less often.
         self.ask_at = now + delay_seconds(self.refusals + 1)
         if now > self.complain_at:
             self.complain_at = now + LONG_SECONDS
-            keeper.console.say(f"the site is still not ready: {problem}")
+            keeper.console.log(f"the site is still not ready: {problem}")
 
     def problem(self) -> str:
         """Ask `/readyz`; return why it is not ready, or an empty string."""

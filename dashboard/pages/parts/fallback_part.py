@@ -80,7 +80,7 @@ def worst_case_of(job: Job, submission: Submission, context: Context) -> Decimal
 def _made(attempt: FallbackAttempt, now: datetime) -> AttemptRow:
     job = attempt.job
     cost = timeline.cost_so_far(job, now) if job.started_at is not None else None
-    return AttemptRow(attempt.number, job.strategy, strategy_label(job.strategy), job.region, job, cost, attempt.told)
+    return AttemptRow(attempt.number, job.strategy, strategy_label(job.strategy), job.region, job, cost, attempt.text)
 
 
 def _planned(number: int, first: Job, plan: Plan) -> AttemptRow:

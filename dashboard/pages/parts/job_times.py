@@ -78,8 +78,8 @@ def expected_end(job: Job, measured: Measured, now: datetime) -> datetime | None
     """
     if job.running_since is None or job.is_finished or job.trial_seconds is not None:
         return None
-    told = measured.row.ends_at if measured.row is not None else None
-    end = told or job.running_since + timedelta(seconds=max(job.expected_seconds - job.running_seconds, 0))
+    known = measured.row.ends_at if measured.row is not None else None
+    end = known or job.running_since + timedelta(seconds=max(job.expected_seconds - job.running_seconds, 0))
     return end if end > now else None
 
 
@@ -151,8 +151,8 @@ def _reported(trial: Trial, metric_id: str) -> list[tuple[datetime, float]]:
     if start is None:
         return []
     rows = [(seconds, metrics.get(metric_id)) for step, seconds, metrics in trial.measurements or ()]
-    told = [(seconds, value) for seconds, value in rows if seconds is not None and value is not None]
-    return sorted((start + timedelta(seconds=min(seconds, MAX_SECONDS)), value) for seconds, value in told)
+    known = [(seconds, value) for seconds, value in rows if seconds is not None and value is not None]
+    return sorted((start + timedelta(seconds=min(seconds, MAX_SECONDS)), value) for seconds, value in known)
 
 
 def usage_curves(measured: Measured, rows: Sequence[timeline.Row]) -> list[Curve]:

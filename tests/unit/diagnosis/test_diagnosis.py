@@ -165,7 +165,7 @@ class TestExits:
         )
 
         assert head == "Job failed. "
-        assert [(each.replica, each.code, each.reason, each.said.strip()) for each in exits] == [
+        assert [(each.replica, each.code, each.reason, each.output.strip()) for each in exits] == [
             ("ps 0", 1, "Error", ""),
             ("ps 1", 11, "", "Bye"),
         ]

@@ -16,8 +16,8 @@ def test_aligns_the_names_of_all_parts() -> None:
     stream = io.StringIO()
     console = Console(["web", "emulator"], stream)
 
-    console.say("hello")
-    console.hear("web", b"a\nb\n")
+    console.log("hello")
+    console.log_output("web", b"a\nb\n")
 
     assert stream.getvalue() == "up       | hello\nweb      | a\nweb      | b\n"
 
@@ -26,9 +26,9 @@ def test_waits_for_the_end_of_a_line() -> None:
     stream = io.StringIO()
     console = Console(["web", "beat"], stream)
 
-    console.hear("web", b"caf\xc3")
-    console.hear("beat", b"tick\n")
-    console.hear("web", b"\xa9\nrest")
+    console.log_output("web", b"caf\xc3")
+    console.log_output("beat", b"tick\n")
+    console.log_output("web", b"\xa9\nrest")
     console.finish("web")
 
     assert stream.getvalue() == "beat | tick\nweb  | café\nweb  | rest\n"
@@ -38,7 +38,7 @@ def test_does_not_wait_for_the_end_of_an_endless_line() -> None:
     stream = io.StringIO()
     console = Console(["web"], stream)
 
-    console.hear("web", b"x" * (MAX_LINE_LENGTH + 1))
+    console.log_output("web", b"x" * (MAX_LINE_LENGTH + 1))
 
     assert len(stream.getvalue()) > MAX_LINE_LENGTH
 
@@ -46,7 +46,7 @@ def test_does_not_wait_for_the_end_of_an_endless_line() -> None:
 def test_shows_bytes_that_are_no_text() -> None:
     stream = io.StringIO()
 
-    Console(["web"], stream).hear("web", b"\xff\xfe\n")
+    Console(["web"], stream).log_output("web", b"\xff\xfe\n")
 
     assert stream.getvalue() == "web | \ufffd\ufffd\n"
 
@@ -54,8 +54,8 @@ def test_shows_bytes_that_are_no_text() -> None:
 def test_is_coloured_on_a_terminal_only() -> None:
     terminal, file = Terminal(), io.StringIO()
 
-    Console(["web"], terminal).say("hello")
-    Console(["web"], file).say("hello")
+    Console(["web"], terminal).log("hello")
+    Console(["web"], file).log("hello")
 
     assert terminal.getvalue() == "\033[36mup  |\033[0m hello\n"
     assert file.getvalue() == "up  | hello\n"
@@ -64,6 +64,6 @@ def test_is_coloured_on_a_terminal_only() -> None:
 def test_leaves_out_what_is_hushed() -> None:
     stream = io.StringIO()
 
-    Console(["redis"], stream).hear("redis", b"WARNING overcommit\nready\n", hushed=("overcommit",))
+    Console(["redis"], stream).log_output("redis", b"WARNING overcommit\nready\n", hushed=("overcommit",))
 
     assert stream.getvalue() == "redis | ready\n"

@@ -7,7 +7,7 @@ from django.db import models
 from jobs.texts import as_json, from_json
 
 
-class Told(models.Model):
+class KeptMessage(models.Model):
     """A row with a `message`; `message_parts` is null in rows from before it was kept."""
 
     message = models.TextField(blank=True)
@@ -17,11 +17,11 @@ class Told(models.Model):
         abstract = True
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """The message, a `Text` where it can be translated."""
         return self.message if self.message_parts is None else from_json(self.message_parts)
 
 
 def message_columns(text: str) -> dict[str, Any]:
-    """Return the columns of `Told` that hold a text."""
+    """Return the columns of `KeptMessage` that hold a text."""
     return {"message": str(text), "message_parts": as_json(text)}
