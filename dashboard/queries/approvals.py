@@ -38,24 +38,6 @@ def approvals_for(user: User, today: date) -> QuerySet[Approval]:
     return found.filter(in_teams_of(user, "job__team", "decide")).filter(_is_asked(may_decide))
 
 
-def approvals_in_own_name(user: User) -> QuerySet[Approval]:
-    """Return those of `approvals_for` that need `user` where the person is nobody's deputy and no question asks groups.
-
-    The caller has to know both. Their own roles, which every request loads, tell the rest, so that a page pays less.
-    """
-    given = Q(voter=user) if user.is_superuser else Q(voter=user) | Q(counts_for=user)
-    voted = Vote.objects.filter(given, job=OuterRef("job"), asked_at=OuterRef("asked_at"))
-    by_role = Q(role_needed="lead") & in_teams_of(user, "job__team", "manage")
-    by_role |= Q(role_needed="approver") & in_teams_of(user, "job__team", "approve")
-    mine = Approval.objects.filter(_OPEN, by_role, _names(user), ~Q(job__owner=user))
-    return mine.filter(~Exists(voted), ~Exists(_earlier()))
-
-
-def approvals_of_groups(user: User) -> QuerySet[Approval]:
-    """Return the open approvals of the person's teams for which several groups are asked."""
-    return Approval.objects.filter(_OPEN, Exists(_groups()), in_teams_of(user, "job__team", "decide"))
-
-
 def _is_asked(condition: Q) -> Q:
     """Return the condition that a question needs somebody: `condition`, on the columns of a group, says who they are.
 

@@ -50,7 +50,7 @@ def list_history(
     after: Cursor | None = None,
     only: Collection[str] = (),
 ) -> HistoryPage:
-    """Return the jobs after a cursor in the order of `-column, pk`, with their approvals; two queries, both bounded.
+    """Return the jobs after a cursor in the order of `-column, pk`, with their approvals; at most two bounded queries.
 
     `column` is requested_at or ended_at, and `within` a range of it or an id, which indexes serve, as they do `owners`.
     `matching` is checked job by job. With `only` the jobs have these columns and that of the order, and no rows beside.
@@ -60,7 +60,9 @@ def list_history(
     jobs = jobs if after is None else jobs.filter(after.after(column))
     jobs = jobs.order_by(f"-{column}", "pk")
     teams = [team.pk for team in teams_of(user)] if owners is None and not user.is_superuser else []
-    end = _end_of_search(jobs, column, MAX_SEARCHED if matching else limit + 1, teams, is_shared=bool(matching))
+    end = None
+    if matching or owners is not None or len(teams) > 1:  # else one index gives the page in its order
+        end = _end_of_search(jobs, column, MAX_SEARCHED if matching else limit + 1, teams, is_shared=bool(matching))
     rows = jobs.filter(matching or Q())
     rows = rows if end is None else rows.filter(**{f"{column}__gte": end})
     rows = rows.select_related(None).only(*only, column) if only else rows.select_related("approval__decided_by")

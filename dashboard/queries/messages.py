@@ -35,12 +35,6 @@ def get_message(user: User, pk: int) -> Delivery | None:
     return _inbox(user).filter(pk=pk).first()
 
 
-def unread_of(user: User) -> QuerySet[Delivery]:
-    """Return the messages that a person has not read, at most MAX_COUNTED; on an index."""
-    mine = Delivery.objects.filter(in_teams_of(user), person=user, via=Via.BROWSER, read_at=None)
-    return Delivery.objects.filter(pk__in=mine.order_by().values("pk")[:MAX_COUNTED])
-
-
 def list_channels(teams: Sequence[Team]) -> list[Channel]:
     """Return the channels of teams by team and name; one query."""
     rows = Channel.objects.filter(team__in=teams).select_related("team", "created_by")
