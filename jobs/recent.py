@@ -16,7 +16,7 @@ Value = TypeVar("Value")
 SECONDS = 10
 MAX_KEPT = 200
 """Values of one kind; where there are more, all are read anew."""
-_all: "list[Recent[Any, Any]]" = []
+_all: "list[Recent[Any, Any] | Unchanged[Any, Any]]" = []
 
 
 class Recent(Generic[Key, Value]):
@@ -60,6 +60,35 @@ class Recent(Generic[Key, Value]):
         """Read values anew after this process has saved or deleted a row of a model."""
         for signal in (post_save, post_delete):
             signal.connect(self.forget_changed, sender=model, weak=False)
+
+
+class Unchanged(Generic[Key, Value]):
+    """Values by key, each kept while its version stays, at most `seconds`; shared by the threads of a process.
+
+    The values are shared as well, so nothing may change them.
+    """
+
+    def __init__(self, *, seconds: float, max_kept: int) -> None:
+        self._period, self._max_kept = timedelta(seconds=seconds), max_kept
+        self._kept: dict[Key, tuple[datetime, object, Value]] = {}
+        _all.append(self)
+
+    def get(self, key: Key, version: object, now: datetime) -> Value | None:
+        """Return the value that was kept with this version; None where there is none, or only an older one."""
+        kept = self._kept.get(key)
+        if kept is None or kept[1] != version or not timedelta() <= now - kept[0] <= self._period:
+            return None
+        return kept[2]
+
+    def keep(self, key: Key, version: object, value: Value, now: datetime) -> None:
+        """Keep a value that was read at `now`; where there are too many, forget all others."""
+        if len(self._kept) >= self._max_kept:
+            self.forget()
+        self._kept[key] = now, version, value
+
+    def forget(self) -> None:
+        """Read every value anew at the next question."""
+        self._kept = {}
 
 
 def forget_all() -> None:

@@ -31,15 +31,16 @@ from dashboard.pages.parts.board_rows import (
 )
 from dashboard.pages.parts.board_strip import billed_since, day_of, strip_of
 from dashboard.pages.parts.drawn_rows import RowLook, draw_row, kept_rows
-from dashboard.pages.parts.fragments import live_page, version_of, wants_part
+from dashboard.pages.parts.fragments import live_page, version_of
 from dashboard.pages.parts.search import read_search
 from dashboard.queries.board import (
-    get_board_state,
+    Listed,
     jobs_on_board,
     list_board,
     list_board_events,
     list_silent,
     load_jobs,
+    load_listed,
 )
 from dashboard.queries.persistent_resources import get_holdings_for
 from dashboard.queries.saved_views import list_saved_views
@@ -95,9 +96,8 @@ def board(request: Request) -> HttpResponse:
     teams = list(teams_of(request.user))
     asked = Asked.parse(request.GET, teams, is_superuser=request.user.is_superuser)
     jobs = jobs_on_board(request.user, asked.who)
-    # A part is asked for again and again, and mostly nothing has changed; a whole page needs its jobs anyway.
-    listed = None if wants_part(request) else _list(jobs, asked, now)
-    state = get_board_state(jobs, now - JUST_ENDED, listed)
+    listed = _list(jobs, asked, now)
+    state = [(each.pk.int, *each.changing) for each in listed]
     moment = int(now.timestamp() + request.user.pk) // REDRAWN_EVERY  # not of everybody in the same second
     version = version_of(request.user.pk, request.get_full_path(), moment, state)
     return live_page(
@@ -105,18 +105,18 @@ def board(request: Request) -> HttpResponse:
         "board.html",
         "live",
         version,
-        lambda: board_context(request, asked, now, listed) | _switches(request, teams, asked),
+        lambda: board_context(request, asked, listed, now) | _switches(request, teams, asked),
     )
 
 
-def board_context(request: Request, asked: Asked, now: datetime, listed: list[Job] | None = None) -> dict[str, Any]:
-    """Return what the board shows: the strip's figures, and one page of rows in groups; `listed` as `list_board`."""
+def board_context(request: Request, asked: Asked, listed: Sequence[Listed], now: datetime) -> dict[str, Any]:
+    """Return what the board shows of the listed jobs: the strip's figures, and one page of rows in groups."""
     viewer = viewer_of(request)
-    jobs = jobs_on_board(request.user, asked.who)
-    everything = _list(jobs, asked, now) if listed is None else listed
+    loaded = load_listed(jobs_of(request.user), listed, now)
+    everything = list(loaded.values())
     reruns = reruns_of(everything)
-    found = (job for job in everything if getattr(job, "is_found", True))
-    page = _page([job for job in found if not asked.needs_me or needs(job, viewer, reruns)], asked, viewer, reruns, now)
+    found = [(loaded[each.pk], each.owner) for each in listed if each.is_found and each.pk in loaded]
+    page = _page(found, asked, viewer, reruns, now)
     shown = [job for _, job in page.object_list]
     silent = list_silent(shown, timezone.now())
     hours = asked.hours or hours_for(everything, now, request.headers.get(HOURS_HEADER, ""))
@@ -132,7 +132,7 @@ def board_context(request: Request, asked: Asked, now: datetime, listed: list[Jo
         "hours": hours,
         "silent": silent,
         "is_quiet": all(job.is_finished for job in everything),
-        "has_jobs": bool(everything) or jobs.exists(),
+        "has_jobs": bool(everything) or jobs_on_board(request.user, asked.who).exists(),
     }
 
 
@@ -156,7 +156,7 @@ def _rows(
     return rows, changes
 
 
-def _list(jobs: QuerySet[Job], asked: Asked, now: datetime) -> list[Job]:
+def _list(jobs: QuerySet[Job], asked: Asked, now: datetime) -> list[Listed]:
     """Return the jobs that stand on the board, with what the address groups by and whether it searches for them."""
     search = read_search(asked.search) if asked.search else None
     return list_board(jobs, now - JUST_ENDED, with_owners=asked.group == "owner", search=search)
@@ -175,9 +175,13 @@ def _switches(request: Request, teams: Sequence[Team], asked: Asked) -> dict[str
     }
 
 
-def _page(jobs: Sequence[Job], asked: Asked, viewer: Viewer, reruns: frozenset[UUID], now: datetime) -> Any:
-    """Return one page of (group, job), in the order of the address."""
-    grouped = [(_group(job, asked, viewer, reruns), job) for job in jobs]
+def _page(jobs: Sequence[tuple[Job, str]], asked: Asked, viewer: Viewer, reruns: frozenset[UUID], now: datetime) -> Any:
+    """Return one page of (group, job) of the jobs with their owners' names, in the order of the address."""
+    grouped = [
+        (_group(job, owner, asked, viewer, reruns), job)
+        for job, owner in jobs
+        if not asked.needs_me or needs(job, viewer, reruns)
+    ]
     return Paginator(sorted(grouped, key=_order(asked, now)), PAGE_SIZE).get_page(asked.page)
 
 
@@ -189,12 +193,15 @@ def viewer_of(request: Request) -> Viewer:
     return Viewer(request.user.pk, approves, requests)
 
 
-def _group(job: Job, asked: Asked, viewer: Viewer, reruns: frozenset[UUID]) -> tuple[int, str]:
-    """Return the place and the heading of the job's group; what needs the viewer comes first in every grouping."""
+def _group(job: Job, owner: str, asked: Asked, viewer: Viewer, reruns: frozenset[UUID]) -> tuple[int, str]:
+    """Return the place of the job's group, and its heading where the place alone does not tell it.
+
+    What needs the viewer comes first in every grouping.
+    """
     place = group_of(job, viewer, reruns)
     if asked.group == "state" or place == 0:
-        return place, str(HEADINGS[place])
-    return 1, job.owner.get_username() if asked.group == "owner" else strategy_label(job.strategy)
+        return place, ""
+    return 1, owner if asked.group == "owner" else strategy_label(job.strategy)
 
 
 def _order(asked: Asked, now: datetime) -> Any:
@@ -222,7 +229,7 @@ def _in_groups(
 ) -> list[tuple[str, list[SafeString]]]:
     """Return the rows of each heading, in order; a job that was deleted meanwhile has none."""
     groups: dict[str, list[SafeString]] = {}
-    for (_key, heading), job in listed:
+    for (place, heading), job in listed:
         if job.pk in rows:
-            groups.setdefault(heading, []).append(rows[job.pk])
+            groups.setdefault(heading or str(HEADINGS[place]), []).append(rows[job.pk])
     return list(groups.items())

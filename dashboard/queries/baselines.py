@@ -11,11 +11,10 @@ from django.db.models import Case, Q, QuerySet, Subquery, Value, When
 from django.utils.translation import gettext_lazy as _
 
 from dashboard.access import jobs_of
+from dashboard.queries.records import newest_of
 from jobs.models import Approval, Job
 from jobs.states import NOT_SENT, JobState
 
-MAX_JOBS = 50
-"""The newest jobs of the requester among which the last approved one is looked for."""
 APPROVED, ORIGIN, SUCCEEDED = "approved", "origin", "succeeded"
 WORDS = {
     APPROVED: _("the requester's last approved job of this kind"),
@@ -57,8 +56,11 @@ def _last_success(job: Job) -> QuerySet[Job, Any]:
 
 
 def _last_approved(job: Job) -> QuerySet[Job, Any]:
-    """Return the key of the newest job of the same person, team and kind that somebody approved and that was sent."""
-    own = Job.objects.filter(owner=job.owner_id, team=job.team_id, requested_at__lt=job.requested_at)
-    newest = own.order_by("-requested_at", "id").values("pk")[:MAX_JOBS]
-    alike = Job.objects.filter(pk__in=newest, kind=job.kind, approval__decision=Approval.Decision.APPROVED)
+    """Return the key of the newest job of the same person, team and kind that somebody approved and that was sent.
+
+    It is looked for among the person's newest jobs.
+    """
+    newest = newest_of(job.owner_id, before=job.requested_at)
+    alike = Job.objects.filter(pk__in=newest, team=job.team_id, kind=job.kind)
+    alike = alike.filter(approval__decision=Approval.Decision.APPROVED)
     return alike.exclude(state__in=NOT_SENT).order_by("-requested_at", "id").values("pk")[:1]

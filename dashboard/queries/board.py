@@ -6,10 +6,11 @@ many jobs there ever were.
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db.models import Case, Count, Max, Q, QuerySet, Sum, When
+from django.db.models import Case, F, Q, QuerySet, Value, When
 
 from dashboard.access import jobs_of
 from dashboard.queries.spending import COLUMNS as SPENDING_COLUMNS
@@ -17,19 +18,25 @@ from dashboard.queries.spending import began_before
 from jobs import timeline
 from jobs.models import Job, JobEvent, Scope
 from jobs.models.job import JobQuerySet
-from jobs.recent import Recent
+from jobs.recent import Recent, Unchanged
 
 COLUMNS = (
     *SPENDING_COLUMNS, "team", "owner", "kind", "display_name", "region", "strategy", "machines",
     "project", "state_since", "requested_at", "approved_at", "submitted_at", "expected_seconds", "estimate_usd",
     "max_usd", "cloned_from", "metrics__ends_at", "revision", "failures", "last_error",
 )  # fmt: skip
-"""What orders, groups and counts the jobs of the board; the rows that are drawn are read whole."""
+"""What orders, groups and counts the jobs of the board; those whose rows are drawn anew are read whole."""
 DRAWN = (*timeline.SPAN_KINDS, JobEvent.Kind.RESTARTED, JobEvent.Kind.MACHINES_LOST, JobEvent.Kind.EXPLAINED)
 EVENT_COLUMNS = ("job", "kind", "from_state", "to_state", "occurred_at", "reason", "detail", "once_key", "message")
 DEFERRED = ("metrics__record", "metrics__usage", "metrics__checkpoints")
+CHANGING = ("revision", "failures", "trials_counted_at", "last_error", "state")
+"""Columns of which one differs after anything that the board shows of a job has changed."""
 MAX_JOBS = 1_000
 """Jobs of one board; of more, those that changed last."""
+KEPT_SECONDS = 60
+"""Expected ends, which metrics move, are read anew after that."""
+MAX_KEPT = 5_000
+"""Jobs that a process keeps, about 3 kB each."""
 MAX_EVENTS = 4_000
 """Events of all rows of one page: fifty rows with eighty changes each in the hours that are drawn."""
 
@@ -46,41 +53,47 @@ def jobs_on_board(user: User, who: str) -> JobQuerySet:
     return jobs if who == "all" else jobs.filter(team=int(who))
 
 
+class Listed(NamedTuple):
+    """A job of the board, as far as it takes to see whether anything about it has changed."""
+
+    pk: UUID
+    owner: str
+    """The owner's name, "" where it was not asked for."""
+    is_found: bool
+    """Whether the search finds the job; true where nothing is searched for."""
+    changing: tuple[Any, ...]
+    """The values of CHANGING."""
+
+
 def list_board(
     jobs: QuerySet[Job], ended_since: datetime, *, with_owners: bool = False, search: Q | None = None
-) -> list[Job]:
-    """Return the jobs that have not ended, or ended at or after `ended_since`, with COLUMNS; one query.
+) -> list[Listed]:
+    """Return the jobs that have not ended, or ended at or after `ended_since`; one query.
 
-    `with_owners` loads the name of each owner, which costs as much again as the job itself. With a `search` each job
-    has `is_found`: 1 where it finds the job, else 0. Of more than MAX_JOBS jobs those that it finds come first.
+    Of more than MAX_JOBS jobs those that the search finds come first, then those that changed last.
     """
-    rows = _on_board(jobs, ended_since).select_related(None).select_related("metrics").only(*COLUMNS)
-    if with_owners:
-        rows = rows.select_related("owner").only(*COLUMNS, "owner__username")
-    if search:
-        found = Case(When(search, then=1), default=0)
-        return list(rows.annotate(is_found=found).order_by("-is_found", "-state_since")[:MAX_JOBS])
-    return list(rows.order_by("-state_since")[:MAX_JOBS])
+    found = Case(When(search, then=1), default=0) if search else Value(1)
+    name = F("owner__username") if with_owners else Value("")
+    rows = _on_board(jobs, ended_since).select_related(None).annotate(name=name, is_found=found)
+    order = ["-is_found", "-state_since"] if search else ["-state_since"]
+    values = rows.order_by(*order)[:MAX_JOBS].values_list("pk", "name", "is_found", *CHANGING)
+    return [Listed(pk, name, bool(is_found), tuple(changing)) for pk, name, is_found, *changing in values]
 
 
-NEWEST = ("requested_at", "trials_counted_at")
-SUMS = ("revision", "failures")
-"""Columns of which one grows with everything that the board shows of a job, whatever time Vertex AI gives a change."""
+def load_listed(jobs: QuerySet[Job], listed: Sequence[Listed], now: datetime) -> dict[UUID, Job]:
+    """Return {id: job with COLUMNS} of the listed jobs of `jobs`, in their order; one query, none if none has changed.
 
-
-def get_board_state(
-    jobs: QuerySet[Job], ended_since: datetime, listed: Sequence[Job] | None = None
-) -> tuple[object, ...]:
-    """Return values of which at least one differs after any job of the board has changed.
-
-    One query; none where `listed`, what `list_board` returned, is all of them.
+    What this process has loaded in the last KEPT_SECONDS is not loaded again while it is unchanged, whoever asked for
+    it. The jobs are shared, so nothing may be set on them.
     """
-    if listed is not None and len(listed) < MAX_JOBS:
-        newest = (max(filter(None, (getattr(job, name) for job in listed)), default=None) for name in NEWEST)
-        return (len(listed), *newest, *(sum(getattr(job, name) for job in listed) for name in SUMS))
-    on_board = _on_board(jobs, ended_since).select_related(None)
-    figures = on_board.aggregate(Count("pk"), *map(Max, NEWEST), *(Sum(name, default=0) for name in SUMS))
-    return tuple(figures.values())
+    loaded = {each.pk: job for each in listed if (job := _kept.get(each.pk, each.changing, now)) is not None}
+    missing = {each.pk: each for each in listed if each.pk not in loaded}
+    if missing:
+        rows = jobs.filter(pk__in=list(missing)).select_related(None).select_related("metrics").only(*COLUMNS)
+        for job in rows:
+            _kept.keep(job.pk, missing[job.pk].changing, job, now)
+            loaded[job.pk] = job
+    return {each.pk: loaded[each.pk] for each in listed if each.pk in loaded}
 
 
 def load_jobs(jobs: JobQuerySet, keys: Sequence[UUID]) -> list[Job]:
@@ -104,6 +117,7 @@ def _load_silent(_: None, __: datetime) -> list[Scope]:
 
 _silent: Recent[None, list[Scope]] = Recent(_load_silent)
 _silent.forget_when_saved(Scope)
+_kept: Unchanged[UUID, Job] = Unchanged(seconds=KEPT_SECONDS, max_kept=MAX_KEPT)
 
 
 def list_board_events(

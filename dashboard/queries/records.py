@@ -2,14 +2,20 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from statistics import median
+from typing import Any
+
+from django.db.models import QuerySet
 
 from jobs.models import Job
 from jobs.states import FAILURES, JobState
 
 MAX_JOBS = 50
 """The newest jobs of the person in the team that are looked at."""
+MAX_SEARCHED = 200
+"""The newest jobs of the person in any team among which those of the team are looked for, on an index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +34,17 @@ class Record:
     high_share: Decimal | None = None
 
 
+def newest_of(owner: int, before: datetime | None = None) -> QuerySet[Job, Any]:
+    """Return the keys of a person's newest jobs, of those requested before a moment where one is given."""
+    own = Job.objects.filter(owner=owner)
+    own = own if before is None else own.filter(requested_at__lt=before)
+    return own.order_by("-requested_at", "id").values("pk")[:MAX_SEARCHED]
+
+
 def get_record(job: Job) -> Record | None:
     """Return the record of the job's requester in its team, None where none of their jobs has ended; one query."""
-    own = Job.objects.filter(owner=job.owner_id, team=job.team_id, ended_at__isnull=False, is_adopted=False)
+    own = Job.objects.filter(pk__in=newest_of(job.owner_id), team=job.team_id)
+    own = own.filter(ended_at__isnull=False, is_adopted=False)
     rows = list(own.order_by("-requested_at", "id").values_list("state", "estimate_usd", "figures__cents")[:MAX_JOBS])
     if not rows:
         return None

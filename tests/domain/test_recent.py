@@ -11,7 +11,7 @@ from django.db import transaction
 from jobs import clock as clocks
 from jobs import known_quotas, recent, requests
 from jobs.models import AllowedResource, QuotaReading, RuleSetting, Team
-from jobs.recent import Recent
+from jobs.recent import Recent, Unchanged
 from jobs.requests.allowed import recent_allowed
 from jobs.requests.rule_settings import recent_severities
 from tests.support.clock import Clock
@@ -143,3 +143,24 @@ class TestDisplayedTime:
         assert (clocks.display_now() - first).total_seconds() == clocks.DISPLAY_SECONDS
         counted[0] += 0.1
         assert clocks.display_now() == clock.now
+
+
+class TestUnchanged:
+    def test_keeps_a_value_while_its_version_stays_and_only_so_long(self, clock: Clock) -> None:
+        kept: Unchanged[str, str] = Unchanged(seconds=60, max_kept=5)
+        kept.keep("job", 1, "running", clock.now)
+
+        assert kept.get("job", 1, clock.forward(seconds=60)) == "running"
+        assert kept.get("job", 2, clock.now) is None, "it has changed"
+        assert kept.get("job", 1, clock.forward(seconds=1)) is None, "it is too old"
+        assert kept.get("job", 1, clock.forward(seconds=-120)) is None, "the clock was set back"
+        assert kept.get("another", 1, clock.now) is None
+
+    def test_keeps_a_bounded_number_and_forgets_all(self, clock: Clock) -> None:
+        kept: Unchanged[int, int] = Unchanged(seconds=60, max_kept=5)
+        for key in range(6):
+            kept.keep(key, 0, key, clock.now)
+        assert [kept.get(key, 0, clock.now) for key in range(6)] == [None, None, None, None, None, 5]
+
+        recent.forget_all()
+        assert kept.get(5, 0, clock.now) is None

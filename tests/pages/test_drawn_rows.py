@@ -5,13 +5,16 @@ import re
 import pytest
 from django.contrib.auth.models import User
 from django.core.cache import caches
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils.safestring import SafeString
 
 from dashboard.pages import board
 from dashboard.pages.parts.board_rows import BoardRow
 from dashboard.pages.parts.drawn_rows import RowLook, draw_row
-from jobs import transitions
+from dashboard.queries.board import KEPT_SECONDS
+from jobs import recent, transitions
 from jobs.models import Job, Scope, Team
 from jobs.people.accounts import set_reader
 from jobs.strategies.persistent import STRATEGY
@@ -53,6 +56,7 @@ class TestEverybodyReadsTheirOwnBoard:
         anew = []
         for client, address in asked:
             caches["rows"].clear()
+            recent.forget_all()
             anew.append(live_part(client, address))
         for _ in range(2):  # rows that others have drawn, then all of them
             assert [live_part(client, address) for client, address in asked] == anew
@@ -122,3 +126,25 @@ def test_a_second_viewer_costs_only_the_rows_that_are_never_kept(
     live_part(signed_in(person("another", team, "engineer")))
 
     assert drawn == ["queued"]
+
+
+def test_a_second_viewer_loads_only_jobs_that_have_changed(
+    make_job: MakeJob, team: Team, owner: User, clock: Clock, signed_in: SignIn
+) -> None:
+    jobs = [make_job(state) for state in STATES]
+    live_part(signed_in(owner))
+    second = signed_in(person("another", team, "engineer"))
+
+    def loaded() -> set[Job]:
+        """Return the jobs that a refresh reads to order and count them, not to draw their rows."""
+        with CaptureQueriesContext(connection) as queries:
+            live_part(second)
+        read = [each["sql"] for each in queries if '"cloned_from_id"' in each["sql"] and '"spec"' not in each["sql"]]
+        return {job for job in jobs for sql in read if str(job.pk) in sql or job.pk.hex in sql}
+
+    loaded()  # draws the rows, which read differently to who does not own them
+    assert loaded() == set()
+    transitions.transition(jobs[2], "succeeded", now=clock.forward(seconds=1), message="It is done.")
+    assert loaded() == {jobs[2]}
+    clock.forward(seconds=KEPT_SECONDS + 1)
+    assert loaded() == set(jobs), "what metrics say of its end is read anew"

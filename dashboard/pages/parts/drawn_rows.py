@@ -22,13 +22,13 @@ from dashboard.drawing.scale import Scale
 from dashboard.pages.parts.board_rows import BoardRow, Viewer
 from dashboard.pages.parts.fragments import version_of
 from dashboard.pages.parts.rows import is_silent, row_of
-from dashboard.queries.board import NEWEST, SUMS, load_jobs
+from dashboard.queries.board import CHANGING, load_jobs
 from dashboard.queries.persistent_resources import get_holdings_for
 from jobs.models import Job, Scope
 from jobs.states import WAITING_AT_VERTEX
 from jobs.strategies.persistent import STRATEGY
 
-KEY_COLUMNS = (*NEWEST, *SUMS, "last_error", "state", "strategy")
+KEY_COLUMNS = (*CHANGING, "strategy")
 """What the key of a row tells of its job."""
 KEPT_SECONDS = 60
 """Lengths and costs grow, so a row is drawn anew after that."""
