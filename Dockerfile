@@ -6,7 +6,7 @@ RUN python -m venv --without-pip /opt/venv
 # `--build-arg EXTRA=otel` adds what sends traces (docs/operations.md).
 ARG EXTRA=""
 COPY requirements/run.txt requirements/otel.txt /build/
-RUN python -m pip --python /opt/venv/bin/python install --require-hashes --only-binary :all: \
+RUN python -m pip --python /opt/venv/bin/python install --no-deps --require-hashes --only-binary :all: \
     --requirement /build/run.txt ${EXTRA:+--requirement "/build/$EXTRA.txt"}
 
 FROM python:3.12.11-slim-bookworm

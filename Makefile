@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 LOCK := $(BIN)/pip-compile --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url --no-emit-find-links --no-header --quiet
-INSTALL := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check install --quiet --require-hashes --requirement
+INSTALL := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check install --quiet --no-deps --require-hashes --requirement
 
 WITHOUT_TEXTS := bench cli docs emulator examples jobs/migrations staticfiles tests var
 

@@ -1,14 +1,18 @@
-"""Libraries are used by what they publish: nothing overrides or replaces a private part of one."""
+"""Libraries are used by what they publish, and the lock files name all that they need."""
 
 import ast
 import importlib
 import inspect
 import pkgutil
+import re
 import sys
 from collections.abc import Iterator
+from importlib.metadata import requires
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("dashboard", "jobs", "emulator")
@@ -80,3 +84,48 @@ def test_no_private_attribute_of_another_object_is_set(package: str) -> None:
 
 def test_an_assignment_would_be_found() -> None:
     assert private_assignments("query._result_cache = []\nself._mine = 1") == [1]
+
+
+def locked(name: str) -> dict[str, str]:
+    """Return {package: version} of a lock file."""
+    pinned = re.findall(r"^([\w.-]+)==([^\s;]+)", (ROOT / "requirements" / f"{name}.txt").read_text(), re.MULTILINE)
+    return {canonicalize_name(package): version for package, version in pinned}
+
+
+def missing_from(versions: dict[str, str], asked: list[Requirement]) -> set[str]:
+    """Return what the asked packages need on this machine, directly or not, and `versions` does not hold."""
+    missing, seen = set(), set()
+    while asked:
+        requirement = asked.pop()
+        name = canonicalize_name(requirement.name)
+        if not requirement.specifier.contains(versions.get(name, ""), prereleases=True):
+            missing.add(str(requirement))
+            continue
+        for extra in {"", *requirement.extras} - {each for known, each in seen if known == name}:
+            seen.add((name, extra))
+            needed = [Requirement(each) for each in requires(name) or ()]
+            asked += [each for each in needed if each.marker is None or each.marker.evaluate({"extra": extra})]
+    return missing
+
+
+@pytest.mark.parametrize(
+    ("installed", "asked_in"),
+    [(["run"], ["run"]), (["run", "grpc"], ["grpc"]), (["run", "otel"], ["otel"]),
+     (["dev"], ["run", "grpc", "otel", "dev"])],
+)  # fmt: skip
+def test_a_lock_holds_all_that_its_packages_need(installed: list[str], asked_in: list[str]) -> None:
+    # pip installs what a lock names and nothing else (--no-deps): where a package needs another with an extra, it would
+    # look for the newest release of that one instead of the locked one, and stop.
+    lines = [line for name in asked_in for line in (ROOT / "requirements" / f"{name}.in").read_text().splitlines()]
+    asked = [Requirement(line) for line in lines if line and not line.startswith(("#", "-r"))]
+    versions = {package: version for name in installed for package, version in locked(name).items()}
+
+    assert missing_from(versions, asked) == set()
+
+
+def test_what_a_lock_lacks_would_be_found() -> None:
+    versions = locked("run")
+
+    assert missing_from(versions, [Requirement("celery[redis]")]) == set()
+    assert missing_from({**versions, "redis": "1.0"}, [Requirement("celery[redis]")]) != set()
+    assert missing_from({**versions, "vine": ""}, [Requirement("celery")]) != set()
