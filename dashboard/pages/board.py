@@ -31,16 +31,16 @@ from dashboard.pages.parts.board_rows import (
 )
 from dashboard.pages.parts.board_strip import billed_since, day_of, strip_of
 from dashboard.pages.parts.drawn_rows import RowLook, draw_row, kept_rows
-from dashboard.pages.parts.fragments import live_page, version_of
+from dashboard.pages.parts.fragments import live_page, version_of, wants_part
 from dashboard.pages.parts.search import read_search
 from dashboard.queries.board import (
-    Listed,
+    BoardJob,
+    get_board_state,
     jobs_on_board,
     list_board,
     list_board_events,
     list_silent,
     load_jobs,
-    load_listed,
 )
 from dashboard.queries.persistent_resources import get_holdings_for
 from dashboard.queries.saved_views import list_saved_views
@@ -96,8 +96,9 @@ def board(request: Request) -> HttpResponse:
     teams = list(teams_of(request.user))
     asked = Asked.parse(request.GET, teams, is_superuser=request.user.is_superuser)
     jobs = jobs_on_board(request.user, asked.who)
-    listed = _list(jobs, asked, now)
-    state = [(each.pk.int, *each.changing) for each in listed]
+    # A part is asked for again and again, and mostly nothing has changed; a whole page needs its jobs anyway.
+    listed = None if wants_part(request) else _list(jobs, asked, now)
+    state = get_board_state(jobs, now - JUST_ENDED, listed)
     moment = int(now.timestamp() + request.user.pk) // REDRAWN_EVERY  # not of everybody in the same second
     version = version_of(request.user.pk, request.get_full_path(), moment, state)
     return live_page(
@@ -105,18 +106,20 @@ def board(request: Request) -> HttpResponse:
         "board.html",
         "live",
         version,
-        lambda: board_context(request, asked, listed, now) | _switches(request, teams, asked),
+        lambda: board_context(request, asked, now, listed) | _switches(request, teams, asked),
     )
 
 
-def board_context(request: Request, asked: Asked, listed: Sequence[Listed], now: datetime) -> dict[str, Any]:
-    """Return what the board shows of the listed jobs: the strip's figures, and one page of rows in groups."""
+def board_context(
+    request: Request, asked: Asked, now: datetime, listed: list[BoardJob] | None = None
+) -> dict[str, Any]:
+    """Return what the board shows: the strip's figures, and one page of rows in groups; `listed` as `list_board`."""
     viewer = viewer_of(request)
-    loaded = load_listed(jobs_of(request.user), listed, now)
-    everything = list(loaded.values())
+    jobs = jobs_on_board(request.user, asked.who)
+    listed = _list(jobs, asked, now) if listed is None else listed
+    everything = [each.job for each in listed]
     reruns = reruns_of(everything)
-    found = [(loaded[each.pk], each.owner) for each in listed if each.is_found and each.pk in loaded]
-    page = _page(found, asked, viewer, reruns, now)
+    page = _page(listed, asked, viewer, reruns, now)
     shown = [job for _, job in page.object_list]
     silent = list_silent(shown, timezone.now())
     hours = asked.hours or hours_for(everything, now, request.headers.get(HOURS_HEADER, ""))
@@ -132,7 +135,7 @@ def board_context(request: Request, asked: Asked, listed: Sequence[Listed], now:
         "hours": hours,
         "silent": silent,
         "is_quiet": all(job.is_finished for job in everything),
-        "has_jobs": bool(everything) or jobs_on_board(request.user, asked.who).exists(),
+        "has_jobs": bool(everything) or jobs.exists(),
     }
 
 
@@ -156,10 +159,10 @@ def _rows(
     return rows, changes
 
 
-def _list(jobs: QuerySet[Job], asked: Asked, now: datetime) -> list[Listed]:
+def _list(jobs: QuerySet[Job], asked: Asked, now: datetime) -> list[BoardJob]:
     """Return the jobs that stand on the board, with what the address groups by and whether it searches for them."""
     search = read_search(asked.search) if asked.search else None
-    return list_board(jobs, now - JUST_ENDED, with_owners=asked.group == "owner", search=search)
+    return list_board(jobs, now - JUST_ENDED, now, with_owners=asked.group == "owner", search=search)
 
 
 def _switches(request: Request, teams: Sequence[Team], asked: Asked) -> dict[str, Any]:
@@ -175,12 +178,12 @@ def _switches(request: Request, teams: Sequence[Team], asked: Asked) -> dict[str
     }
 
 
-def _page(jobs: Sequence[tuple[Job, str]], asked: Asked, viewer: Viewer, reruns: frozenset[UUID], now: datetime) -> Any:
-    """Return one page of (group, job) of the jobs with their owners' names, in the order of the address."""
+def _page(listed: Sequence[BoardJob], asked: Asked, viewer: Viewer, reruns: frozenset[UUID], now: datetime) -> Any:
+    """Return one page of (group, job) of the jobs that the address asks for, in its order."""
     grouped = [
         (_group(job, owner, asked, viewer, reruns), job)
-        for job, owner in jobs
-        if not asked.needs_me or needs(job, viewer, reruns)
+        for job, owner, is_found in listed
+        if is_found and (not asked.needs_me or needs(job, viewer, reruns))
     ]
     return Paginator(sorted(grouped, key=_order(asked, now)), PAGE_SIZE).get_page(asked.page)
 

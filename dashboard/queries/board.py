@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db.models import Case, F, Q, QuerySet, Value, When
+from django.db.models import Case, Count, F, Max, Q, QuerySet, Sum, Value, When
 
 from dashboard.access import jobs_of
 from dashboard.queries.spending import COLUMNS as SPENDING_COLUMNS
@@ -29,7 +29,10 @@ COLUMNS = (
 DRAWN = (*timeline.SPAN_KINDS, JobEvent.Kind.RESTARTED, JobEvent.Kind.MACHINES_LOST, JobEvent.Kind.EXPLAINED)
 EVENT_COLUMNS = ("job", "kind", "from_state", "to_state", "occurred_at", "reason", "detail", "once_key", "message")
 DEFERRED = ("metrics__record", "metrics__usage", "metrics__checkpoints")
-CHANGING = ("revision", "failures", "trials_counted_at", "last_error", "state")
+SUMS = ("revision", "failures")
+"""Columns that only grow; `revision` does with every event."""
+NEWEST = ("requested_at", "trials_counted_at")
+CHANGING = (*SUMS, "trials_counted_at", "last_error", "state")
 """Columns of which one differs after anything that the board shows of a job has changed."""
 MAX_JOBS = 1_000
 """Jobs of one board; of more, those that changed last."""
@@ -53,47 +56,59 @@ def jobs_on_board(user: User, who: str) -> JobQuerySet:
     return jobs if who == "all" else jobs.filter(team=int(who))
 
 
-class Listed(NamedTuple):
-    """A job of the board, as far as it takes to see whether anything about it has changed."""
+class BoardJob(NamedTuple):
+    """A job of the board with COLUMNS. Others read the same job, so nothing may be set on it."""
 
-    pk: UUID
+    job: Job
     owner: str
     """The owner's name, "" where it was not asked for."""
     is_found: bool
     """Whether the search finds the job; true where nothing is searched for."""
-    changing: tuple[Any, ...]
-    """The values of CHANGING."""
 
 
 def list_board(
-    jobs: QuerySet[Job], ended_since: datetime, *, with_owners: bool = False, search: Q | None = None
-) -> list[Listed]:
-    """Return the jobs that have not ended, or ended at or after `ended_since`; one query.
+    jobs: QuerySet[Job], ended_since: datetime, now: datetime, *, with_owners: bool = False, search: Q | None = None
+) -> list[BoardJob]:
+    """Return the jobs that have not ended, or ended at or after `ended_since`; two queries, one if none has changed.
 
-    Of more than MAX_JOBS jobs those that the search finds come first, then those that changed last.
+    Of more than MAX_JOBS jobs those that the search finds come first, then those that changed last. A job that this
+    process has loaded in the last KEPT_SECONDS, for whomever, is not loaded again while it is unchanged.
     """
     found = Case(When(search, then=1), default=0) if search else Value(1)
     name = F("owner__username") if with_owners else Value("")
     rows = _on_board(jobs, ended_since).select_related(None).annotate(name=name, is_found=found)
     order = ["-is_found", "-state_since"] if search else ["-state_since"]
-    values = rows.order_by(*order)[:MAX_JOBS].values_list("pk", "name", "is_found", *CHANGING)
-    return [Listed(pk, name, bool(is_found), tuple(changing)) for pk, name, is_found, *changing in values]
+    listed = list(rows.order_by(*order)[:MAX_JOBS].values_list("pk", "name", "is_found", *CHANGING))
+    loaded = _load_changed(jobs, {pk: tuple(changing) for pk, _, _, *changing in listed}, now)
+    return [BoardJob(loaded[pk], name, bool(is_found)) for pk, name, is_found, *_ in listed if pk in loaded]
 
 
-def load_listed(jobs: QuerySet[Job], listed: Sequence[Listed], now: datetime) -> dict[UUID, Job]:
-    """Return {id: job with COLUMNS} of the listed jobs of `jobs`, in their order; one query, none if none has changed.
+def _load_changed(jobs: QuerySet[Job], values: dict[UUID, tuple[Any, ...]], now: datetime) -> dict[UUID, Job]:
+    """Return the jobs with these values of CHANGING; those that are kept with them are not read."""
+    loaded = {pk: job for pk, changing in values.items() if (job := _kept.get(pk, changing, now)) is not None}
+    missing = [pk for pk in values if pk not in loaded]
+    rows = jobs.filter(pk__in=missing).select_related(None).select_related("metrics").only(*COLUMNS)
+    for job in rows if missing else ():
+        _kept.keep(job.pk, values[job.pk], job, now)
+        loaded[job.pk] = job
+    return loaded
 
-    What this process has loaded in the last KEPT_SECONDS is not loaded again while it is unchanged, whoever asked for
-    it. The jobs are shared, so nothing may be set on them.
+
+def get_board_state(
+    jobs: QuerySet[Job], ended_since: datetime, listed: Sequence[BoardJob] | None = None
+) -> tuple[object, ...]:
+    """Return values of which at least one differs after any job of the board has changed.
+
+    One query of one row; none where `listed` is what `list_board` returned. Of a board that MAX_JOBS cuts, the two
+    differ.
     """
-    loaded = {each.pk: job for each in listed if (job := _kept.get(each.pk, each.changing, now)) is not None}
-    missing = {each.pk: each for each in listed if each.pk not in loaded}
-    if missing:
-        rows = jobs.filter(pk__in=list(missing)).select_related(None).select_related("metrics").only(*COLUMNS)
-        for job in rows:
-            _kept.keep(job.pk, missing[job.pk].changing, job, now)
-            loaded[job.pk] = job
-    return {each.pk: loaded[each.pk] for each in listed if each.pk in loaded}
+    if listed is not None:
+        rows = [each.job for each in listed]
+        newest = (max(filter(None, (getattr(job, name) for job in rows)), default=None) for name in NEWEST)
+        return (len(rows), *newest, *(sum(getattr(job, name) for job in rows) for name in SUMS))
+    on_board = _on_board(jobs, ended_since).select_related(None)
+    figures = on_board.aggregate(Count("pk"), *map(Max, NEWEST), *(Sum(name, default=0) for name in SUMS))
+    return tuple(figures.values())
 
 
 def load_jobs(jobs: JobQuerySet, keys: Sequence[UUID]) -> list[Job]:

@@ -13,6 +13,7 @@ from django.utils.safestring import SafeString
 from dashboard.pages import board
 from dashboard.pages.parts.board_rows import BoardRow
 from dashboard.pages.parts.drawn_rows import RowLook, draw_row
+from dashboard.pages.parts.fragments import VERSION_HEADER
 from dashboard.queries.board import KEPT_SECONDS
 from jobs import recent, transitions
 from jobs.models import Job, Scope, Team
@@ -148,3 +149,20 @@ def test_a_second_viewer_loads_only_jobs_that_have_changed(
     assert loaded() == {jobs[2]}
     clock.forward(seconds=KEPT_SECONDS + 1)
     assert loaded() == set(jobs), "what metrics say of its end is read anew"
+
+
+def test_a_refresh_of_a_whole_page_on_which_nothing_has_changed_reads_no_jobs(
+    make_job: MakeJob, owner: User, clock: Clock, signed_in: SignIn
+) -> None:
+    jobs = [make_job(state) for state in STATES]
+    client = signed_in(owner)
+    version = re.search(r'"X-Shown-Version": "(\w+)"', client.get("/").content.decode())
+    assert version is not None
+    shown = {"HX-Request": "true", VERSION_HEADER: version[1]}
+
+    with CaptureQueriesContext(connection) as queries:
+        assert client.get("/", headers=shown).status_code == 204
+    assert not [each["sql"] for each in queries if '"cloned_from_id"' in each["sql"] or '"last_error"' in each["sql"]]
+
+    transitions.transition(jobs[2], "succeeded", now=clock.forward(seconds=1), message="It is done.")
+    assert client.get("/", headers=shown).status_code == 200
