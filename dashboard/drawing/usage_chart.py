@@ -77,11 +77,12 @@ def name_of(job: Job) -> str:
 
 
 def _grid(usage: Usage, foot: int) -> Iterator[SafeString]:
-    length = usage.until - usage.since
+    step = (usage.until - usage.since) / TICKS
+    clock = "%H:%M:%S" if step < timedelta(minutes=1) else "%H:%M"
     for tick in range(TICKS + 1):
-        at = usage.since + length * tick / TICKS
+        at = usage.since + step * tick
         x = f"{_across(at, usage):.2f}"
-        text = _("now") if tick == TICKS else f"{local(at):%H:%M}"
+        text = _("now") if tick == TICKS else local(at).strftime(clock)
         anchor = "end" if tick == TICKS else "start" if tick == 0 else "middle"
         yield format_html(
             '<line class="grid-line" x1="{0}%" x2="{0}%" y2="{1}"/><text x="{0}%" y="{2}" text-anchor="{3}">{4}</text>',

@@ -1,7 +1,7 @@
 """The approvals inbox: which jobs need an approval, and of one what it costs, why it asks, and the decision."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -17,11 +17,13 @@ from dashboard.pages.parts.differences import changes_of
 from dashboard.pages.parts.fallback_part import fallback_part, worst_case_of
 from dashboard.pages.parts.fragments import live_page, version_of
 from dashboard.pages.parts.rows import row_of
+from dashboard.pages.parts.strategy_rows import StrategyRow
 from dashboard.pages.parts.ways import asks_requester, cheaper, label_of, load_submission, ways_of
 from dashboard.queries.approvals import list_approvals
 from dashboard.queries.records import get_record
 from jobs import budgets
 from jobs.clock import display_now
+from jobs.cost import CENT
 from jobs.errors import NotPermitted
 from jobs.models import Approval, Job, Vote
 from jobs.requests.approver_groups import groups_of, who_is_in
@@ -125,12 +127,21 @@ def _details(request: Request, ask: Ask, now: datetime) -> dict[str, Any]:
         "spec_text": json.dumps(job.spec, indent=2, ensure_ascii=False),
         "record": get_record(job),
         "ways": ways,
+        "new_usd": _new_estimate(ways, job),
         "offers": cheaper(ways, job) if not ask.why_not else [],
         "asks_requester": asks_requester(job),
         "budgets": [(each, each.left_usd - (job.max_usd or Decimal(0))) for each in budgets.left_for_job(job, now)],
         **fallback_part(job, now),
         "worst_usd": worst_case_of(job, *loaded) if loaded is not None else None,
     }
+
+
+def _new_estimate(ways: Sequence[StrategyRow], job: Job) -> Decimal | None:
+    """Return what the job would be expected to cost if it were requested now; None where that is the same."""
+    expected = next((row.expected_usd for row in ways if row.key == job.strategy), None)
+    if expected is None or job.estimate_usd is None or expected.quantize(CENT) == job.estimate_usd.quantize(CENT):
+        return None
+    return expected
 
 
 @require_safe

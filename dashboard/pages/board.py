@@ -29,13 +29,15 @@ from dashboard.pages.parts.board_rows import (
     reruns_of,
     sort_key,
 )
-from dashboard.pages.parts.board_strip import billed_since, day_of, strip_of
+from dashboard.pages.parts.board_strip import strip_of
 from dashboard.pages.parts.drawn_rows import RowLook, draw_row, kept_rows
 from dashboard.pages.parts.fragments import live_page, version_of, wants_part
 from dashboard.pages.parts.search import read_search
 from dashboard.queries.board import (
     BoardJob,
+    MonthSpent,
     get_board_state,
+    get_month_spent,
     jobs_on_board,
     list_board,
     list_board_events,
@@ -45,7 +47,7 @@ from dashboard.queries.board import (
 from dashboard.queries.persistent_resources import get_holdings_for
 from dashboard.queries.saved_views import list_saved_views
 from jobs.clock import display_now
-from jobs.models import Job, JobEvent, Scope, Team
+from jobs.models import Dimension, Job, Scope, Team
 from jobs.states import FINISHED
 
 PAGE_SIZE = 50
@@ -124,15 +126,16 @@ def board_context(
     silent = list_silent(shown, timezone.now())
     hours = asked.hours or hours_for(everything, now, request.headers.get(HOURS_HEADER, ""))
     look = _look(request, asked, viewer, board_scale(now, AXES[hours]))
-    rows, changes = _rows(request, shown, look, silent, billed_since(everything, day_of(now)))
     return {
         "now": now,
-        "strip": strip_of(everything, viewer, reruns, now, changes),
+        "strip": strip_of(everything, viewer, reruns, now),
+        "spent": _spent(request, asked, now),
         "count": len(everything),
         "page": page,
-        "groups": _in_groups(page.object_list, rows),
+        "groups": _in_groups(page.object_list, _rows(request, shown, look, silent)),
         "axis": axis(look.scale, NEAR_NOW),
         "hours": hours,
+        "axis_length": AXES[hours],
         "silent": silent,
         "is_quiet": all(job.is_finished for job in everything),
         "has_jobs": bool(everything) or jobs.exists(),
@@ -144,19 +147,24 @@ def _look(request: Request, asked: Asked, viewer: Viewer, scale: Scale) -> RowLo
     return RowLook(viewer, scale, asked.hidden, shows_team)
 
 
-def _rows(
-    request: Request, shown: Sequence[Job], look: RowLook, silent: Sequence[Scope], billed: Sequence[Job]
-) -> tuple[dict[UUID, SafeString], dict[UUID, list[JobEvent]]]:
-    """Return the row of each job, and the changes of state of the billed ones as `list_board_events` gives them."""
+def _spent(request: Request, asked: Asked, now: datetime) -> MonthSpent:
+    """Return what the jobs of the teams that the board shows, or the person's own, have cost this month."""
+    teams = [team for team in teams_of(request.user) if asked.who in ("mine", "all", str(team.pk))]
+    group = (Dimension.PERSON, str(request.user.pk)) if asked.who == "mine" else (Dimension.ALL, "")
+    return get_month_spent(teams, group, now.date())
+
+
+def _rows(request: Request, shown: Sequence[Job], look: RowLook, silent: Sequence[Scope]) -> dict[UUID, SafeString]:
+    """Return the row of each job."""
     scale, keys = look.scale, {job.pk: look.key_of(job, silent) for job in shown}
     rows = kept_rows(keys)
     loaded = load_jobs(jobs_of(request.user), [pk for pk in keys if pk not in rows])
-    events, changes = list_board_events(loaded, scale.start, billed, day_of(scale.now))
+    events = list_board_events(loaded, scale.start)
     held = get_holdings_for(request.user, loaded)
     for job in loaded:
         row = board_row(job, look.viewer, scale, events[job.pk], silent, held)
         rows[job.pk] = draw_row(row, look, keys[job.pk])
-    return rows, changes
+    return rows
 
 
 def _list(jobs: QuerySet[Job], asked: Asked, now: datetime) -> list[BoardJob]:
@@ -174,7 +182,7 @@ def _switches(request: Request, teams: Sequence[Team], asked: Asked) -> dict[str
         "groupings": GROUPINGS,
         "grouping": GROUPINGS[asked.group],
         "columns": _columns(request.GET, asked),
-        "spans": AXES,
+        "axes": AXES,
     }
 
 

@@ -5,25 +5,29 @@ many jobs there ever were.
 """
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db.models import Case, Count, F, Max, Q, QuerySet, Sum, Value, When
+from django.db.models import Case, Count, F, Max, OuterRef, Q, QuerySet, Subquery, Sum, Value, When
 
 from dashboard.access import jobs_of
-from dashboard.queries.spending import COLUMNS as SPENDING_COLUMNS
-from dashboard.queries.spending import began_before
 from jobs import timeline
-from jobs.models import Job, JobEvent, Scope
+from jobs.budgets import month_of
+from jobs.budgets.groups import Group
+from jobs.models import Budget, Job, JobEvent, MonthSpend, Scope, Team
 from jobs.models.job import JobQuerySet
 from jobs.recent import Recent, Unchanged
 
 COLUMNS = (
-    *SPENDING_COLUMNS, "team", "owner", "kind", "display_name", "region", "strategy", "machines",
-    "project", "state_since", "requested_at", "approved_at", "submitted_at", "expected_seconds", "estimate_usd",
-    "max_usd", "cloned_from", "metrics__ends_at", "revision", "failures", "last_error",
+    "state", "hourly_usd", "started_at", "ended_at", "running_seconds", "running_since", "parallel_trials",
+    "trial_seconds", "trials_running", "trials_counted_at", "custom_job_state", "team", "owner", "kind",
+    "display_name", "region", "strategy", "machines", "project", "state_since", "requested_at", "approved_at",
+    "submitted_at", "expected_seconds", "estimate_usd", "max_usd", "cloned_from", "metrics__ends_at", "revision",
+    "failures", "last_error",
 )  # fmt: skip
 """What orders, groups and counts the jobs of the board; those whose rows are drawn anew are read whole."""
 DRAWN = (*timeline.SPAN_KINDS, JobEvent.Kind.RESTARTED, JobEvent.Kind.MACHINES_LOST, JobEvent.Kind.EXPLAINED)
@@ -135,27 +139,44 @@ _silent.forget_when_saved(Scope)
 _kept: Unchanged[UUID, Job] = Unchanged(seconds=KEPT_SECONDS, max_kept=MAX_KEPT)
 
 
-def list_board_events(
-    rows: Iterable[Job], since: datetime, billed: Iterable[Job], day: datetime
-) -> tuple[dict[UUID, list[JobEvent]], dict[UUID, list[JobEvent]]]:
-    """Return the changes of state and restarts of each of `rows` since a moment, and what `sum_spending` needs.
+def list_board_events(jobs: Iterable[Job], since: datetime) -> dict[UUID, list[JobEvent]]:
+    """Return the changes of state and restarts of each job since a moment, in order; one query.
 
-    That are the changes of state since `day` of those `billed` jobs that began before it. All in order; one query.
+    Of more than MAX_EVENTS those that occurred last.
     """
-    drawn: dict[UUID, list[JobEvent]] = {job.pk: [] for job in rows}
-    changes: dict[UUID, list[JobEvent]] = {job.pk: [] for job in began_before(billed, day)}
-    of_rows = JobEvent.objects.filter(job__in=list(drawn), kind__in=DRAWN, occurred_at__gte=since)
-    newest = of_rows.order_by("-occurred_at", "-pk").values("pk")[:MAX_EVENTS]
-    events = JobEvent.objects.filter(pk__in=newest).only(*EVENT_COLUMNS)
-    if changes:
-        counted = JobEvent.objects.filter(job__in=list(changes), kind__in=timeline.SPAN_KINDS, occurred_at__gte=day)
-        events = events.union(counted.only(*EVENT_COLUMNS))
-    for event in sorted(events, key=lambda each: (each.occurred_at, each.pk)):
-        if event.job_id in drawn and event.occurred_at >= since:
-            drawn[event.job_id].append(event)
-        if event.job_id in changes and event.kind in timeline.SPAN_KINDS and event.occurred_at >= day:
-            changes[event.job_id].append(event)
-    return drawn, changes
+    events: dict[UUID, list[JobEvent]] = {job.pk: [] for job in jobs}
+    found = JobEvent.objects.filter(job__in=list(events), kind__in=DRAWN, occurred_at__gte=since)
+    for event in reversed(found.order_by("-occurred_at", "-pk").only(*EVENT_COLUMNS)[:MAX_EVENTS] if events else ()):
+        events[event.job_id].append(event)
+    return events
+
+
+@dataclass(frozen=True, slots=True)
+class MonthSpent:
+    """What a group of jobs has cost in a month, and the budget that it is held against; None without one."""
+
+    month: date
+    usd: Decimal
+    limit_usd: Decimal | None
+
+    @property
+    def percent(self) -> int:
+        """What is spent of the budget."""
+        return int(self.usd * 100 / self.limit_usd) if self.limit_usd else 100
+
+
+def get_month_spent(teams: Sequence[Team], group: Group, today: date) -> MonthSpent:
+    """Return what a group of jobs of these teams has cost in the month of a day; the budget of one team; one query."""
+    month, (dimension, value) = month_of(today), group
+    of_group = {"team": OuterRef("pk"), "dimension": dimension, "value": value}
+    cents = MonthSpend.objects.filter(**of_group, month=month).values("cents")[:1]
+    limit = Budget.objects.filter(**of_group, closed_at=None).values("amount_usd")[:1]
+    rows = Team.objects.filter(pk__in=[team.pk for team in teams]).annotate(
+        cents=Subquery(cents), limit=Subquery(limit)
+    )
+    found = list(rows.values_list("cents", "limit"))
+    usd = Decimal(sum(spent or 0 for spent, _ in found)) / 100
+    return MonthSpent(month, usd, limit_usd=found[0][1] if len(found) == 1 else None)
 
 
 def _on_board(jobs: QuerySet[Job], ended_since: datetime) -> QuerySet[Job]:

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db.models import Count, Max, Q, Subquery
@@ -137,18 +135,6 @@ def list_failing_scopes(jobs: Iterable[Job]) -> list[Scope]:
 
 def _may_be_silent(job: Job) -> bool:
     return job.is_remote and not job.is_finished and getattr(job, "is_scope_silent", True)
-
-
-def list_state_changes(jobs: Iterable[Job], since: datetime) -> dict[UUID, list[JobEvent]]:
-    """Return, for each job, its changes of state at or after `since`, in order; one query.
-
-    Of a pipeline, those of its custom job too.
-    """
-    changes: dict[UUID, list[JobEvent]] = {job.pk: [] for job in jobs}
-    events = JobEvent.objects.filter(job__in=list(changes), kind__in=timeline.SPAN_KINDS, occurred_at__gte=since)
-    for event in events.order_by("occurred_at", "pk"):
-        changes[event.job_id].append(event)
-    return changes
 
 
 def list_attempts(job: Job) -> list[FallbackAttempt]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
@@ -14,8 +15,11 @@ from jobs.states import JobState
 
 PORTION = 200
 """Jobs of one transaction: a fraction of a second, so that no worker waits for long."""
-INTERVAL = timedelta(minutes=5)
-"""Between two looks at what a running job has cost. What it may cost in all was committed, so nothing is overspent."""
+INTERVAL = min(timedelta(minutes=5), 10 * settings.POLL_INTERVAL)
+"""Between two looks at what a running job has cost: as often as an emulated job gets on, for one that takes seconds.
+
+What a job may cost in all was committed, so nothing is overspent meanwhile.
+"""
 
 
 def watch_budgets(now: datetime) -> int:

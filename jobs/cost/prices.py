@@ -129,7 +129,7 @@ def age_words(as_of: date, today: date) -> str:
     """Return what people need to know about the age of a price; empty while it is recent enough."""
     if not is_stale(as_of, today):
         return ""
-    return _("%(days)s days old: prices may have changed since.", days=(today - as_of).days)
+    return _("%(days)s days old", days=(today - as_of).days)
 
 
 def hourly(row: PriceRow) -> Decimal | None:

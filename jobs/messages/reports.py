@@ -56,7 +56,7 @@ def announce_old_prices(now: datetime) -> list[bool]:
 
 def _announce_prices(team: Team, as_of: str, words: str, now: datetime) -> bool:
     detail = {
-        "text": _("Estimates rest on prices of %(as_of)s, %(words)s", as_of=as_of, words=words),
+        "text": _("Estimates rest on prices of %(as_of)s, %(words)s.", as_of=as_of, words=words),
         "next": _("Record newer prices, or run manage.py import_prices."),
         "path": "/prices/?show=old",
     }

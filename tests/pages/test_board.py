@@ -5,8 +5,10 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import transaction
 
-from jobs.models import Approval, Job, Scope, Team
+from jobs import budgets
+from jobs.models import Approval, Budget, Job, Scope, Team
 from tests.pages.conftest import MakeJob, SignIn, text_of
 from tests.support.clock import Clock
 
@@ -103,7 +105,7 @@ class TestBoard:
 
         text = text_of(signed_in(owner).get("/"))
 
-        assert "awaiting approval may cost more than the team's limit 1 ×" in text
+        assert "awaiting approval may exceed the team's limit 1 ×" in text
         assert "need an approval" not in text, "the whole sentence stands on the page of the job and of the approvals"
 
     def test_names_the_obstacle_of_a_step_that_is_repeated(
@@ -162,16 +164,25 @@ class TestBoard:
 
         assert "/jobs/new/?example=penguins" in page
 
-    def test_counts_what_running_jobs_cost_since_midnight(
-        self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
-    ) -> None:
-        job = make_job("running")
-        Job.objects.filter(pk=job.pk).update(hourly_usd=2)
-        clock.forward(hours=20)  # it is now the next day, five in the morning
+    def test_says_what_the_month_has_cost_and_how_much_of_a_budget_that_is(
+        self, make_job: MakeJob, owner: User, teammate: User, stranger: User, signed_in: SignIn, team: Team,
+        clock: Clock,
+    ) -> None:  # fmt: skip
+        for person, hours in ((owner, 5), (teammate, 3)):
+            job = make_job("running")
+            Job.objects.filter(pk=job.pk).update(hourly_usd=2, owner=person)
+            job.refresh_from_db()
+            clock.forward(hours=hours)
+            with transaction.atomic():
+                budgets.record_spend([job], clock.now)
+        client = signed_in(owner)
 
-        text = text_of(signed_in(owner).get("/"))
-
-        assert "$10.0" in text.partition("spent today")[0][-12:]
+        assert "$16.00 spent in March days of UTC" in text_of(client.get("/"))
+        assert "$10.00 spent in March days of UTC" in text_of(client.get("/?who=mine"))
+        assert "$0.00 spent in March" in text_of(signed_in(stranger).get("/"))
+        Budget.objects.create(team=team, name="Training", amount_usd=20, passing="stop", created_at=clock.now)
+        assert "$16.00 spent in March of $20.00 · 80 %" in text_of(client.get("/"))
+        assert "of $20.00" not in text_of(client.get("/?who=mine"))
 
     def test_is_paged(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
         for number in range(53):

@@ -33,7 +33,7 @@ class TestPage:
         text = text_of(signed_in(owner).get("/prices/?region=us-central1&q=H100_80GB"))
 
         assert "NVIDIA_H100_80GB Standard Vertex AI's price with its fee inside $11.2660332 16 Aug 2025" in text
-        assert "days old: prices may have changed since." in text
+        assert "days old" in text
         assert "not official: a copy at second hand" in text
 
     def test_shows_what_is_missing_as_missing(self, owner: User, signed_in: SignIn) -> None:
@@ -160,7 +160,7 @@ class TestAge:
         assert not is_stale(today - timedelta(days=90), today)
         assert is_stale(today - timedelta(days=91), today)
         assert age_words(today - timedelta(days=90), today) == ""
-        assert age_words(date(2025, 8, 16), today) == "463 days old: prices may have changed since."
+        assert age_words(date(2025, 8, 16), today) == "463 days old"
 
     def test_is_said_at_a_job_an_approval_and_in_the_catalogue(
         self, owner: User, make_job: MakeJob, signed_in: SignIn
@@ -169,7 +169,7 @@ class TestAge:
         Job.objects.filter(pk=job.pk).update(estimate=job.estimate | {"prices_as_of": "2025-08-16"})
 
         for address in (f"/jobs/{job.pk}/", "/approvals/", "/catalogue/?region=us-central1"):
-            assert "days old: prices may have changed since." in text_of(signed_in(owner).get(address)), address
+            assert "days old" in text_of(signed_in(owner).get(address)), address
 
     def test_is_not_said_of_a_recent_price(
         self, owner: User, make_job: MakeJob, signed_in: SignIn, clock: Clock

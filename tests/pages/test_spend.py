@@ -1,7 +1,7 @@
 """The spend page and the pages of budgets: what they show to whom, and what a lead can set without the admin."""
 
 from contextlib import suppress
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 import pytest
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dashboard.forms.fields.usd import parse_usd
 from dashboard.queries.forecast import forecast_month
 from dashboard.queries.spend import get_month
-from jobs import budgets
+from jobs import budgets, timeline, transitions
 from jobs.models import Budget, BudgetChange, Job, Team
 from jobs.upkeep import count_ended
 from tests.conftest import person
@@ -31,6 +31,9 @@ NEW = {
     "thresholds": "50, 80 %, 100",
     "reason": "Plan of <b>March</b>",
 }
+
+
+MIDNIGHT = datetime(2026, 3, 3, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -295,3 +298,56 @@ class TestCompose:
         assert "Amounts are in US dollars" in text_of(answer)
         assert "12 EUR" in answer.content.decode()
         assert not Job.objects.exists()
+
+
+class TestDays:
+    @pytest.fixture
+    def job(self, make_job: MakeJob, clock: Clock) -> Job:
+        """Runs from 22:00 on the day before, at 2 dollars an hour."""
+        clock.now = MIDNIGHT - timedelta(hours=2, seconds=40)
+        job = make_job("running")
+        Job.objects.filter(pk=job.pk).update(hourly_usd=2)
+        return job
+
+    def spent(self, job: Job, hours: float) -> Decimal:
+        """Return what the job cost after MIDNIGHT, so many hours later."""
+        job.refresh_from_db()
+        changes = list(job.events.filter(kind__in=timeline.SPAN_KINDS).order_by("pk"))
+        by_day = timeline.cents_by_day(job, changes, (), MIDNIGHT + timedelta(hours=hours))
+        return Decimal(by_day.get(MIDNIGHT.date(), 0)) / 100
+
+    def test_counts_from_midnight_for_what_ran_on(self, job: Job) -> None:
+        assert self.spent(job, 3) == 6
+
+    def test_leaves_out_the_wait_after_a_preemption(self, job: Job) -> None:
+        transitions.transition(job, "pending", now=MIDNIGHT + timedelta(hours=1), message="Preempted.")
+        transitions.transition(job, "running", now=MIDNIGHT + timedelta(hours=2), message="Again.")
+
+        assert self.spent(job, 3) == 4
+
+    def test_counts_cancelling_after_running(self, job: Job) -> None:
+        transitions.transition(job, "cancelling", now=MIDNIGHT + timedelta(hours=1), message="Stopping.")
+        transitions.transition(job, "cancelled", now=MIDNIGHT + timedelta(hours=1.5), message="Stopped.")
+
+        assert self.spent(job, 3) == 3
+
+    def test_ends_with_the_job(self, job: Job) -> None:
+        transitions.transition(job, "succeeded", now=MIDNIGHT + timedelta(hours=1), message="Done.")
+
+        assert self.spent(job, 9) == 2
+
+    def test_forgets_what_ended_before(self, job: Job) -> None:
+        transitions.transition(job, "succeeded", now=MIDNIGHT - timedelta(minutes=1), message="Done.")
+
+        assert self.spent(job, 3) == 0
+
+    def test_counts_a_job_that_waited_at_midnight_from_its_next_run(self, job: Job) -> None:
+        transitions.transition(job, "pending", now=MIDNIGHT - timedelta(hours=1), message="Preempted.")
+        transitions.transition(job, "running", now=MIDNIGHT + timedelta(hours=1), message="Again.")
+
+        assert self.spent(job, 3) == 4
+
+    def test_is_nothing_where_no_price_is_known(self, job: Job) -> None:
+        Job.objects.filter(pk=job.pk).update(hourly_usd=None)
+
+        assert self.spent(job, 1) == 0

@@ -7,6 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from jobs import timeline
 from jobs.models import Job, Trial
 from jobs.observation.trial_jobs import count_trials
 from jobs.timeline.trial_lanes import MAX_LANES
@@ -128,15 +129,15 @@ class TestCost:
         text = text_of(client.get("/"))
 
         assert f"${sweep.hourly_usd / 10:.2f} of $" in text
-        assert f"${sweep.hourly_usd / 10:.2f} spent today" in text
         assert "3 trials: 1 succeeded, 2 under way; best accuracy 0.9 by trial 1" in text
 
-    def test_of_today_leaves_out_what_ran_yesterday(self, sweep: Job, client: Client, clock: Clock) -> None:
+    def test_of_a_day_leaves_out_what_ran_the_day_before(self, sweep: Job, clock: Clock) -> None:
         assert sweep.hourly_usd is not None
         midnight = clock.now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
         clock.forward(seconds=(midnight - clock.now).total_seconds() + 3600)
 
-        assert f"${sweep.hourly_usd / 2:.2f} spent today" in text_of(client.get("/")), "one trial ran for an hour"
+        spent = timeline.cents_by_day(sweep, (), list(sweep.trials.all()), clock.now)
+        assert spent[midnight.date()] == timeline.to_cents(sweep.hourly_usd / 2), "one trial ran for an hour"
 
     def test_is_nothing_an_hour_while_no_trial_runs(self, sweep: Job, client: Client, clock: Clock) -> None:
         sweep.trials.filter(trial_id="2").update(

@@ -8,6 +8,7 @@ from dashboard.drawing.track import BEFORE_NOW
 from jobs.models import Job
 
 AXES = {
+    "0.25": timedelta(minutes=15),
     "1": timedelta(hours=1),
     "4": timedelta(hours=4),
     "16": timedelta(hours=16),

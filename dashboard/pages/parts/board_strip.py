@@ -1,19 +1,18 @@
-"""The figures above the board: what needs the viewer, waits, runs, failed, and what all of that costs."""
+"""The figures above the board: what needs the viewer, waits, runs, failed, and what it costs an hour."""
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from uuid import UUID
 
 from dashboard.drawing.marks import chips
 from dashboard.pages.parts.board_rows import FAILED, Viewer, expected_end, needs
 from dashboard.queries.board import MAX_JOBS
-from dashboard.queries.spending import Spending, sum_spending
 from jobs import timeline
 from jobs.catalog import count_accelerators
-from jobs.models import Job, JobEvent
+from jobs.models import Job
 from jobs.states import RUNNING, WAITING, JobState
 
 
@@ -34,30 +33,10 @@ class Strip:
     failed: int
     last_failed: Job | None
     per_hour: Decimal
-    spent: Spending
-    day: date
-    """Today, in UTC."""
 
 
-def day_of(now: datetime) -> datetime:
-    """Return when "today" began: midnight UTC."""
-    return now.replace(hour=0, minute=0, second=0, microsecond=0)
-
-
-def billed_since(jobs: Sequence[Job], moment: datetime) -> list[Job]:
-    """Return the jobs that may have cost something since a moment."""
-    return [job for job in jobs if job.ended_at is None or job.ended_at >= moment]
-
-
-def strip_of(
-    jobs: Sequence[Job],
-    viewer: Viewer,
-    reruns: frozenset[UUID],
-    now: datetime,
-    changes: dict[UUID, list[JobEvent]] | None = None,
-) -> Strip:
-    """Return the strip of these jobs; two queries at most, for what they cost; `changes` as `sum_spending` takes it."""
-    midnight = day_of(now)
+def strip_of(jobs: Sequence[Job], viewer: Viewer, reruns: frozenset[UUID], now: datetime) -> Strip:
+    """Return the strip of these jobs."""
     needing = [job for job in jobs if needs(job, viewer, reruns)]
     waiting = [job for job in jobs if job.state in WAITING]
     running = [job for job in jobs if job.state in RUNNING]
@@ -75,6 +54,4 @@ def strip_of(
         failed=len(failed),
         last_failed=max(failed, key=lambda job: job.ended_at or job.state_since, default=None),
         per_hour=sum((job.hourly_usd or Decimal(0) for job in running if job.state != JobState.CANCELLING), Decimal(0)),
-        spent=sum_spending(billed_since(jobs, midnight), midnight, now, changes),
-        day=midnight.date(),
     )

@@ -26,7 +26,7 @@ from jobs.translations import translated
 
 ENDED_BADLY = frozenset({JobState.FAILED, JobState.EXPIRED, JobState.SUBMIT_FAILED})
 SHORT = {
-    "over_ask_limit": gettext_lazy("may cost more than the team's limit"),
+    "over_ask_limit": gettext_lazy("may exceed the team's limit"),
     "cost_unknown": gettext_lazy("cost not known"),
 }
 """Short texts for the findings of `jobs.policy` in a list: the amounts are in the row's cost."""
