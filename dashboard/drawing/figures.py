@@ -40,15 +40,16 @@ def ago(moment: datetime | None, now: datetime) -> str:
     """Return how long ago `moment` was, in one unit: "4 s ago", "12 min ago"; "in 4 s" for what is to come."""
     if moment is None:
         return _("never")
-    seconds = round((now - moment).total_seconds())
-    size = abs(seconds)
-    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if size >= length * (2 if unit == "d" else 1):
-            text = f"{size // length} {unit}"
-            break
-    else:
-        text = f"{size} s"
-    return (_("in %(length)s") if seconds < 0 else _("%(length)s ago")) % {"length": text}
+    return (_("in %(length)s") if now < moment else _("%(length)s ago")) % {"length": rough_duration(abs(now - moment))}
+
+
+def rough_duration(length: timedelta) -> str:
+    """Return a length of time in one unit, cut to whole ones: "42 s", "12 min", "47 h", "2 d"."""
+    seconds = round(length.total_seconds())
+    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= size * (2 if unit == "d" else 1):
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"
 
 
 def countdown(moment: datetime, now: datetime) -> str:

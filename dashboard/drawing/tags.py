@@ -1,7 +1,7 @@
 """The template library of the site, loaded as builtins: it only names what the modules beside it draw."""
 
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
 from django import template
 from django.utils.html import format_html
@@ -164,6 +164,12 @@ def time_zone() -> str:
 def since(moment: datetime | None, now: datetime) -> str:
     """Return the length of time from `moment` to `now`."""
     return figures.duration(now - moment) if moment else "–"
+
+
+@register.filter
+def rough(length: timedelta | None) -> str:
+    """Return a length of time in one unit, for where there is little room."""
+    return figures.rough_duration(max(length, timedelta())) if length is not None else "–"
 
 
 @register.simple_tag

@@ -159,11 +159,6 @@ class MonthSpent:
     usd: Decimal
     limit_usd: Decimal | None
 
-    @property
-    def percent(self) -> int:
-        """What is spent of the budget."""
-        return int(self.usd * 100 / self.limit_usd) if self.limit_usd else 100
-
 
 def get_month_spent(teams: Sequence[Team], group: Group, today: date) -> MonthSpent:
     """Return what a group of jobs of these teams has cost in the month of a day; the budget of one team; one query."""

@@ -107,7 +107,7 @@ class TestWhatStaysInUtc:
         clock.now = datetime(2026, 3, 31, 23, 0, tzinfo=UTC)
         make_job("succeeded")
 
-        assert "spent in March days of UTC" in text_of(signed_in(owner).get("/"))
+        assert "in March spent, UTC" in text_of(signed_in(owner).get("/"))
 
 
 def test_an_invitation_names_the_zone(team: Team, signed_in: SignIn, settings: Any) -> None:

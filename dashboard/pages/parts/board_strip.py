@@ -23,13 +23,15 @@ class Strip:
     is_cut: bool
     """Whether there may be more jobs than were read."""
     needing: int
-    oldest: datetime | None
+    oldest: timedelta | None
+    """For how long the first of them has needed the viewer."""
     to_decide_usd: Decimal
     waiting: int
     longest: timedelta | None
     running: int
     chips: str
-    next_end: datetime | None
+    next_end: timedelta | None
+    """How long the first of them is expected to run."""
     failed: int
     last_failed: Job | None
     per_hour: Decimal
@@ -44,13 +46,13 @@ def strip_of(jobs: Sequence[Job], viewer: Viewer, reruns: frozenset[UUID], now: 
     return Strip(
         is_cut=len(jobs) >= MAX_JOBS,
         needing=len(needing),
-        oldest=min((job.state_since for job in needing), default=None),
+        oldest=max((now - job.state_since for job in needing), default=None),
         to_decide_usd=sum((job.max_usd or Decimal(0) for job in needing if viewer.may_decide(job)), Decimal(0)),
         waiting=len(waiting),
         longest=max((timeline.waited(job, now) for job in waiting), default=None),
         running=len(running),
         chips=chips(sum((count_accelerators(job.machines) for job in running), Counter())),
-        next_end=min((end for job in running if (end := expected_end(job, now))), default=None),
+        next_end=min((end - now for job in running if (end := expected_end(job, now))), default=None),
         failed=len(failed),
         last_failed=max(failed, key=lambda job: job.ended_at or job.state_since, default=None),
         per_hour=sum((job.hourly_usd or Decimal(0) for job in running if job.state != JobState.CANCELLING), Decimal(0)),
