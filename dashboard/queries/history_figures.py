@@ -4,23 +4,18 @@ Whole months come from the sums of months, the days around them from the figures
 A range of at most MAX_DAYS is read from days alone.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date, timedelta
-from decimal import Decimal
-from functools import reduce
-from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import CharField, F, IntegerField, Min, OuterRef, Q, QuerySet, Subquery, Sum, Value
+from django.db.models import Min, OuterRef, Subquery
 
 from dashboard.access import teams_of
 from dashboard.queries.history_filters import FACETS, NO_ACCELERATOR, HistoryFilters
-from jobs.models import JobFigures, MonthFigures, Team
-from jobs.states import FAILURES, SUCCESSFUL
-from jobs.strategies import STRATEGIES
-from jobs.timeline import NEVER_RAN
+from dashboard.queries.history_sums import COLUMNS, PERIODS, Sums, list_sums
+from jobs.models import JobFigures, Team
 
 MAX_DAYS = 100
 """Longer ranges are summed by month."""
@@ -28,76 +23,7 @@ MAX_SINGLE_DAYS = 31
 """Longer ranges are drawn by week."""
 MAX_VALUES = 40
 """Values of one facet that a page lists: those with most jobs."""
-PAID_FOR = ("persistent", "reservation")
-"""Strategies whose machines are paid for whether or not a job uses them."""
-PREEMPTIBLE = sorted(key for key, strategy in STRATEGIES.items() if strategy.preemptible)
 WEEK = timedelta(days=7)
-
-
-@dataclass(slots=True)
-class Sums:
-    """Sums over jobs. `waits`: {bucket of jobs.timeline.wait_bucket: jobs}; `spot_seconds`: of preemptible machines."""
-
-    jobs: int = 0
-    succeeded: int = 0
-    failed: int = 0
-    cents: int = 0
-    saved_cents: int = 0
-    lost_cents: int = 0
-    estimated: int = 0
-    inside: int = 0
-    unpriced: int = 0
-    preemptions: int = 0
-    spot_seconds: int = 0
-    costing: int = 0
-    waits: Counter[int] = field(default_factory=Counter)
-
-    def add(self, row: dict[str, Any]) -> None:
-        """Add the sums of a row."""
-        for name in COLUMNS:
-            setattr(self, name, getattr(self, name) + (row[name] or 0))
-        if row.get("bucket", NEVER_RAN) != NEVER_RAN:
-            self.waits[row["bucket"]] += row["jobs"]
-
-    @property
-    def other(self) -> int:
-        """Jobs that neither succeeded nor failed, such as cancelled ones."""
-        return self.jobs - self.succeeded - self.failed
-
-    @property
-    def success(self) -> float | None:
-        """The share of the jobs that came to an end of their own which succeeded; None where there is none."""
-        ended = self.succeeded + self.failed
-        return self.succeeded / ended if ended else None
-
-    @property
-    def usd(self) -> Decimal:
-        """What they cost."""
-        return Decimal(self.cents) / 100
-
-    @property
-    def priced(self) -> int:
-        """How many ran on machines that cost something at a known price; each is counted in whole cents."""
-        return max(self.costing - self.unpriced, 0)
-
-    @property
-    def saved_usd(self) -> Decimal:
-        """What the same work would have cost more under Standard."""
-        return Decimal(self.saved_cents) / 100
-
-    @property
-    def lost_usd(self) -> Decimal:
-        """What work cost that preemptions undid."""
-        return Decimal(self.lost_cents) / 100
-
-    @property
-    def held(self) -> float | None:
-        """The share of the jobs with an estimate that cost what its range said; None where none succeeded."""
-        return self.inside / self.estimated if self.estimated else None
-
-
-PLAIN = ("jobs", "cents", "saved_cents", "lost_cents", "estimated", "inside", "unpriced", "preemptions")
-COLUMNS = (*PLAIN, "succeeded", "failed", "spot_seconds", "costing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +58,7 @@ class HistoryFigures:
 
 
 def get_history_figures(user: User, filters: HistoryFilters, today: date) -> HistoryFigures:
-    """Return the figures of ended jobs that the filters leave, of the days up to `today`; three queries at most.
+    """Return the figures of ended jobs that the filters leave, of the days up to `today`; two queries at most.
 
     The days of the filters are taken as those of the end. A name narrows no figures.
     """
@@ -142,11 +68,21 @@ def get_history_figures(user: User, filters: HistoryFilters, today: date) -> His
     since = max(filters.since, first) if filters.since and first else first
     if since is None or since > until:
         return HistoryFigures(Sums(), {facet: {} for facet in FACETS}, (), "day", None, until, filters)
-    facets = _facets(_sources(teams, since, until), filters)
-    periods, step = _periods(_sources(teams, since, until), filters, since, until)
+    facets: dict[str, dict[str, Sums]] = {facet: {} for facet in FACETS}
+    periods, step = _periods(since, until)
+    starts = [period.start for period in periods]
+    for row in list_sums(teams, filters, since, until, _whole_months(since, until)):
+        if row["facet"] == PERIODS:
+            period = periods[max(bisect_right(starts, row["at"]) - 1, 0)]
+            period.sums.add(row)
+            period.by_strategy.setdefault(row["value"], Sums()).add(row)
+        else:
+            value = NO_ACCELERATOR if row["facet"] == "accelerator" and not row["value"] else row["value"]
+            facets[row["facet"]].setdefault(value, Sums()).add(row)
     total = Sums()
     for period in periods:
         _merge(total, period.sums)
+    facets = {facet: _most(values) for facet, values in facets.items()}
     return HistoryFigures(total, facets, periods, step, since, until, filters)
 
 
@@ -158,30 +94,13 @@ def _first_day(teams: Sequence[int]) -> date | None:
     return first
 
 
-def _sources(teams: Sequence[int], since: date, until: date) -> list[QuerySet[Any]]:
-    """Return the rows that make up the range, each with its day or month as `at`."""
-    days = JobFigures.objects.filter(team__in=teams).annotate(at=F("ended_on")).order_by()
+def _whole_months(since: date, until: date) -> tuple[date, date]:
+    """Return the first day of the whole months of a long range and the day after them; of a short one no days."""
     if (until - since).days <= MAX_DAYS:
-        return [days.filter(ended_on__gte=since, ended_on__lte=until)]
+        return until + timedelta(days=1), until + timedelta(days=1)
     whole = since if since.day == 1 else _next_month(since)
     after = _next_month(until) if _next_month(until) - timedelta(days=1) == until else until.replace(day=1)
-    months = MonthFigures.objects.filter(team__in=teams, month__gte=whole, month__lt=after)
-    edges = Q(ended_on__gte=since, ended_on__lt=whole) | Q(ended_on__gte=after, ended_on__lte=until)
-    return [months.annotate(at=F("month")).order_by(), days.filter(edges)]
-
-
-def _facets(sources: Iterable[QuerySet[Any]], filters: HistoryFilters) -> dict[str, dict[str, Sums]]:
-    """Return the sums of each value of each facet; one query."""
-    parts = [
-        _sums(source.filter(filters.without(facet).of_figures), facet=Value(facet, CharField()), value=F(column))
-        for source in sources
-        for facet, column in FACETS.items()
-    ]
-    found: dict[str, dict[str, Sums]] = {facet: {} for facet in FACETS}
-    for row in _union(parts):
-        value = NO_ACCELERATOR if row["facet"] == "accelerator" and not row["value"] else row["value"]
-        found[row["facet"]].setdefault(value, Sums()).add(row)
-    return {facet: _most(values) for facet, values in found.items()}
+    return whole, after
 
 
 def _most(values: dict[str, Sums]) -> dict[str, Sums]:
@@ -189,22 +108,11 @@ def _most(values: dict[str, Sums]) -> dict[str, Sums]:
     return {value: sums for value, sums in ordered[:MAX_VALUES] if sums.jobs}
 
 
-def _periods(
-    sources: Iterable[QuerySet[Any]], filters: HistoryFilters, since: date, until: date
-) -> tuple[list[Period], str]:
-    """Return the bars of the range, and how long each is; one query."""
+def _periods(since: date, until: date) -> tuple[list[Period], str]:
+    """Return the bars of the range, still empty, and how long each is."""
     length = (until - since).days
     step = "day" if length < MAX_SINGLE_DAYS else "week" if length <= MAX_DAYS else "month"
-    parts = [_sums(source.filter(filters.of_figures), value=F("strategy"), when=F("at")) for source in sources]
-    periods = [Period(start, end, Sums(), {}) for start, end in _stretches(since, until, step)]
-    rows = sorted(_union(parts), key=lambda row: row["when"])
-    place = 0
-    for row in rows:
-        while place < len(periods) - 1 and row["when"] > periods[place].end:
-            place += 1
-        periods[place].sums.add(row)
-        periods[place].by_strategy.setdefault(row["value"], Sums()).add(row)
-    return periods, step
+    return [Period(start, end, Sums(), {}) for start, end in _stretches(since, until, step)], step
 
 
 def _stretches(since: date, until: date, step: str) -> Iterator[tuple[date, date]]:
@@ -222,25 +130,6 @@ def _stretches(since: date, until: date, step: str) -> Iterator[tuple[date, date
 
 def _next_month(day: date) -> date:
     return (day.replace(day=1) + timedelta(days=32)).replace(day=1)
-
-
-def _sums(rows: QuerySet[Any], **keys: Any) -> QuerySet[Any]:
-    """Group rows by keys and by how long the jobs waited."""
-    grouped = rows.annotate(**keys, bucket=F("wait_bucket")).values(*keys, "bucket")
-    summed: QuerySet[Any] = grouped.annotate(
-        succeeded=Sum("jobs", filter=Q(outcome__in=sorted(SUCCESSFUL)), default=0, output_field=IntegerField()),
-        failed=Sum("jobs", filter=Q(outcome__in=sorted(FAILURES)), default=0, output_field=IntegerField()),
-        spot_seconds=Sum("seconds", filter=Q(strategy__in=PREEMPTIBLE), default=0),
-        costing=Sum("jobs", filter=Q(seconds__gt=0) & ~Q(strategy__in=PAID_FOR), default=0),
-        **{f"sum_{name}": Sum(name) for name in PLAIN},
-    )
-    return summed
-
-
-def _union(parts: Sequence[QuerySet[Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of all parts under the names of `Sums`."""
-    for row in reduce(lambda one, other: one.union(other, all=True), parts):
-        yield {name.removeprefix("sum_"): value for name, value in row.items()}
 
 
 def _merge(total: Sums, sums: Sums) -> None:

@@ -7,15 +7,8 @@ from uuid import UUID
 
 from django.db.models import Q
 
-FACETS = {
-    "state": "outcome",
-    "strategy": "strategy",
-    "accelerator": "accelerator",
-    "region": "region",
-    "owner": "owner__username",
-    "team": "team__name",
-}
-"""From each facet of the page to the column of the figures."""
+FACETS = ("state", "strategy", "accelerator", "region", "owner", "team")
+"""By what the page counts jobs and lets them be chosen."""
 NO_ACCELERATOR = "none"
 """Stands for the empty text, which an address cannot tell from no filter."""
 
@@ -84,14 +77,15 @@ class HistoryFilters:
         return condition
 
     @property
-    def of_figures(self) -> Q:
-        """The condition for rows of figures; names and days are not among their columns."""
-        condition = Q()
-        for facet, column in FACETS.items():
+    def of_figures(self) -> tuple[str, list[str]]:
+        """The condition for sums of figures, in SQL over columns named as FACETS, and its values; names narrow none."""
+        conditions, parameters = ["1 = 1"], list[str]()
+        for facet in FACETS:
             if wanted := self.values(facet):
                 values = _accelerators(wanted) if facet == "accelerator" else sorted(wanted)
-                condition &= Q(**{f"{column}__in": values})
-        return condition
+                conditions.append(f"{facet} IN ({', '.join(['%s'] * len(values))})")
+                parameters += values
+        return " AND ".join(conditions), parameters
 
 
 def _accelerators(wanted: frozenset[str]) -> list[str]:
