@@ -1,5 +1,7 @@
 """Sign-in with a password, and the answer when sign-ins come too fast."""
 
+from typing import Any
+
 from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.auth.decorators import login_not_required
@@ -11,13 +13,25 @@ from django.shortcuts import redirect
 from django.utils.decorators import method_decorator
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
+from dashboard import rehearsal
+from dashboard.access import known_password
 from dashboard.access.addresses import client_address
 from dashboard.access.sign_in import TooManySignIns
 from dashboard.forms.sign_in_form import SignInForm
 from dashboard.pages.parts.fragments import reload_instead
 from dashboard.pages.parts.too_many import busy
 from jobs.people.audit import record_sign_in_event
+
+ROLES = {
+    "engineer": gettext_lazy("requests jobs in the team vision"),
+    "approver": gettext_lazy("approves what others of vision request"),
+    "lead": gettext_lazy("sets the policy and budgets of vision"),
+    "stranger": gettext_lazy("works in another team and sees nothing of vision"),
+    "admin": gettext_lazy("sees every team and the administration"),
+}
+"""What each of the demo's people does."""
 
 
 @method_decorator(login_not_required, name="dispatch")
@@ -33,6 +47,12 @@ class SignIn(LoginView):
             return redirect("login")
         response = super().dispatch(request, *args, **kwargs)
         return reload_instead(request, response) if isinstance(response, HttpResponse) else response
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Add the demo's people whose password everybody knows, where it opens the site to this request."""
+        people = [] if rehearsal.refusal(self.request) else known_password.people()
+        demo = {name: role for name, role in ROLES.items() if name in people}
+        return super().get_context_data(**kwargs, demo=demo, demo_password=rehearsal.PASSWORD)
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         """Sign in, and record it."""

@@ -1,6 +1,7 @@
 """The demo's password opens a site only for who sits at this machine, with nothing in between."""
 
 import os
+import re
 import socket
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -62,6 +63,25 @@ class TestOnThisMachine:
 
         assert sign_in(browser, name).status_code == 302
         assert browser.get("/history/").status_code == 200
+
+
+    def test_the_page_offers_the_people_of_the_demo(self, browser: Client) -> None:
+        page = browser.get("/accounts/login/").content.decode()
+
+        assert re.findall(r'name="username" value="(\w+)"', page) == list(people.SIGN_INS)
+        assert browser.post("/accounts/login/", {"username": "lead", "password": rehearsal.PASSWORD}).status_code == 302
+
+    def test_the_page_offers_nobody_whose_password_is_another(self, browser: Client) -> None:
+        people.close()
+
+        assert "demo" not in text_of(browser.get("/accounts/login/"))
+
+    @pytest.mark.parametrize("headers", PROXIES)
+    def test_the_page_offers_nobody_to_others(self, browser: Client, headers: dict[str, str]) -> None:
+        page = browser.get("/accounts/login/", headers=headers).content.decode()
+
+        assert f'value="{rehearsal.PASSWORD}"' not in page
+        assert 'name="username" value=' not in page
 
 
 class TestThroughAProxy:
