@@ -4,12 +4,13 @@ import re
 
 import pytest
 from django.contrib.auth.models import User
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from jobs import transitions
 from jobs.models import Job
 from tests.pages.conftest import MakeJob
 from tests.pages.test_browser import OpenWindow, chromium, window
+from tests.support import waiting
 from tests.support.clock import Clock
 
 __all__ = ["chromium", "window"]
@@ -160,3 +161,26 @@ def test_the_theme_is_chosen_and_kept(window: OpenWindow, make_job: MakeJob, own
     assert page.evaluate(background) != light
     page.goto("/history/")
     assert page.locator("html").get_attribute("data-theme") == "dark"
+
+
+def test_says_that_a_search_is_under_way_and_not_that_it_renews_itself(window: OpenWindow, make_job: MakeJob) -> None:
+    make_job("running", name="alpha")
+    page = window().sign_in("owner").page
+    asked: list[Route] = []
+    page.route(re.compile(r"/\?"), lambda route: asked.append(route))
+
+    def line() -> list[str]:
+        """Return what stands at the top of the window: its content, and whether it is to be seen."""
+        style = "getComputedStyle(document.body, '::after')"
+        found: list[str] = page.evaluate(f"[{style}.content, {style}.visibility]")
+        return found
+
+    page.evaluate("() => { htmx.ajax('GET', '/?again=1', {source: '#live'}).catch(() => {}) }")
+    expect(page.locator("#live.htmx-request")).to_be_attached()
+    assert line()[0] == "none"
+
+    page.locator("#search").fill("alpha")
+    waiting.until(lambda: line() == ['""', "visible"], seconds=10, what="the line is shown")
+    for route in asked:
+        route.continue_()
+    waiting.until(lambda: line()[0] == "none", seconds=10, what="the line is gone")

@@ -64,7 +64,6 @@ class TestOnThisMachine:
         assert sign_in(browser, name).status_code == 302
         assert browser.get("/history/").status_code == 200
 
-
     def test_the_page_offers_the_people_of_the_demo(self, browser: Client) -> None:
         page = browser.get("/accounts/login/").content.decode()
 
