@@ -12,7 +12,7 @@ from dashboard.access.loaders import draft_for, job_for, parse_key, parse_uuid, 
 from dashboard.access.roles import Request, teams_by_project
 from jobs import requests, spec
 from jobs.models import Job, Team
-from jobs.requests import drafts, templates
+from jobs.requests import imported_drafts, templates
 from jobs.spec import Submission
 from jobs.spec.sweep import trial_job
 from jobs.timeline import known_resource
@@ -100,7 +100,7 @@ def _from_trial(job: Job, trial_id: str) -> Start:
 def _from_draft(request: Request, key: str) -> Start:
     draft = draft_for(request, parse_key(key))
     return Start(
-        submission=drafts.submission_of(draft),
+        submission=imported_drafts.submission_of(draft),
         team=draft.team,
         expected=None if draft.expected_seconds is None else timedelta(seconds=draft.expected_seconds),
         words=_("As it was imported."),

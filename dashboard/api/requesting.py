@@ -55,7 +55,7 @@ def create_job(
     """
     asked = reading.read_asked(request, body)
     key = repeating.request_key(headers.idempotency_key)
-    earlier = requests.requested_job(request.user, key)
+    earlier = requests.find_requested(request.user, key)
     notes = reading.check_readable(asked, body) if earlier is None else []
     job = earlier or _request(request, asked, body, key)
     if not _is_same(job, asked, body):

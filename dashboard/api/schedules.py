@@ -182,7 +182,7 @@ def run_schedule(request: Request, schedule_id: UUID, headers: Header[KeyHeader]
     """
     row = schedule_for(request, schedule_id, to_change=True)
     key = repeating.request_key(headers.idempotency_key)
-    is_repeated = requests.requested_job(request.user, key) is not None
+    is_repeated = requests.find_requested(request.user, key) is not None
     try:
         job = run_now(row, by=request.user, now=database_now(), request_key=key)
     except verbs.NotUsable as refusal:

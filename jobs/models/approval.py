@@ -55,7 +55,7 @@ class Approval(models.Model):
     attempts = models.JSONField(
         null=True,
         blank=True,
-        help_text="All attempts that are decided about, as jobs.requests.planned; null: this job only.",
+        help_text="All attempts that are decided about, as jobs.requests.questions; null: this job only.",
     )
     remind_at = models.DateTimeField(null=True, blank=True, help_text="When approvers are reminded next.")
     expires_at = models.DateTimeField(null=True, blank=True, help_text="When the request ends unanswered.")

@@ -32,11 +32,10 @@ from jobs.requests.approval import (
 )
 from jobs.requests.context import load_context
 from jobs.requests.deciders import load_missing
-from jobs.requests.keeping import check_may_be_kept
 from jobs.requests.permissions import check_is_ours, check_may_request
 from jobs.requests.policy_versions import current_version, terms_of
-from jobs.requests.questions import ask
-from jobs.requests.request import assessed_columns, submission_of, sweep_size
+from jobs.requests.questions import Question, save_question
+from jobs.requests.request import assessed_columns, check_may_be_written, submission_of, sweep_size
 from jobs.strategies import STRATEGIES, strategy_of
 
 
@@ -169,7 +168,7 @@ def _assess(jobs: Sequence[Job], bodies: Sequence[spec.Submission], now: datetim
         for each, body in zip(jobs, bodies, strict=True)
     ]
     for assessment in found:
-        check_may_be_kept(assessment)
+        check_may_be_written(assessment)
     return found
 
 
@@ -188,7 +187,7 @@ def _ask_anew(
         assert assessment.decision is not None
         at = max(now, questions[job.pk].asked_at + timedelta(microseconds=1))  # votes are for a question of a time
         _record_change(job, assessment, by, now, at, asks_requester=asks_requester)
-        ask(job, assessment.asks or asks, assessment.decision.as_dict(), now=at)
+        save_question(job, Question(assessment.asks or asks, assessment.decision.as_dict()), now=at)
 
 
 def _record_change(

@@ -45,7 +45,7 @@ def submit(job: Job, ports: Ports) -> None:
     """Take a claimed job that is approved or being submitted one step towards Vertex AI."""
     if _needs_look_up(job, ports) and not _is_absent(job, ports):
         return
-    if job.state == JobState.APPROVED and (objection := ports.store.objection(job)):
+    if job.state == JobState.APPROVED and (objection := ports.store.reassess(job)):
         ports.store.apply(job, lambda fresh, _now: objection if is_unsent(fresh) else Change(releases=True))
         return
     try:

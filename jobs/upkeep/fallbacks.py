@@ -11,7 +11,7 @@ from django.db.models import Exists, OuterRef
 
 from jobs.clock import Clock
 from jobs.models import Fallback, FallbackAttempt
-from jobs.requests.endings import WAIT_OVER
+from jobs.requests.attempt_endings import WAIT_OVER
 from jobs.requests.fallbacks import can_follow, follow
 from jobs.states import WAITING
 from jobs.submission.cancel import end_waiting

@@ -33,7 +33,7 @@ from jobs.models import (
 from jobs.observation import cadence
 from jobs.observation.guard import guarded
 from jobs.queue import claims
-from jobs.requests import drafts
+from jobs.requests import imported_drafts
 from jobs.states import FINISHED
 from jobs.strategies.persistent import STRATEGY
 from jobs.vertex.logs import SERVICE
@@ -133,7 +133,7 @@ def selections(now: datetime) -> list[Selection]:
         Selection("messages", routed, days[Kind.MESSAGES]),
         Selection("audit log", LogEntry.objects.filter(timestamp__lt=before[Kind.AUDIT_LOG]), days[Kind.AUDIT_LOG]),
         Selection("images", ImageReading.objects.filter(asked_at__lt=now - known_images.KEPT)),
-        Selection("drafts", Draft.objects.filter(created_at__lt=now - drafts.KEPT_FOR)),
+        Selection("drafts", Draft.objects.filter(created_at__lt=now - imported_drafts.KEPT_FOR)),
         Selection("sessions", Session.objects.filter(expire_date__lt=now)),
     ]
 

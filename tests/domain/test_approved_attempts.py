@@ -47,7 +47,9 @@ def begin(request_job: RequestJob, team: Team, owner: User, clock: Clock) -> Cal
     def start(plan: Plan = PLAN, *, hours: float = 10, cap_usd: Decimal | None = None, number: int = 1) -> Job:
         submission = samples.submission(**samples.limited(hours, {}, least=4))
         expected = timedelta(hours=hours)
-        asked = requests.Asked(Team.objects.get(pk=team.pk), owner, expected, clock.now, cap_usd=cap_usd, plan=plan)
+        asked = requests.RequestOptions(
+            Team.objects.get(pk=team.pk), owner, expected, clock.now, cap_usd=cap_usd, plan=plan
+        )
         return requests.request_jobs([submission], asked, request_key=f"form-{number}")[0]
 
     return start
@@ -318,7 +320,7 @@ class TestCap:
     ) -> None:
         policy(DEAR)
         first = approve(begin(), approver, clock=clock, cap_usd=Decimal(9))
-        monkeypatch.setattr(fallbacks, "spent_on", lambda attempts, now: Decimal(9))
+        monkeypatch.setattr(fallbacks, "sum_costs", lambda attempts, now: Decimal(9))
 
         fail(first, clock)
         fallbacks.follow(Fallback.objects.get().pk, now=clock.now)
@@ -347,7 +349,7 @@ def test_a_sweep_is_decided_about_once_with_all_attempts(
     policy(STANDARD)
     jobs = [samples.submission(**samples.limited(10, {}, least=4), name=name) for name in ("one", "two")]
     now, plan = clock.now, Plan((Step("standard"),))
-    asked = requests.Asked(Team.objects.get(pk=team.pk), owner, timedelta(hours=10), now, plan=plan)
+    asked = requests.RequestOptions(Team.objects.get(pk=team.pk), owner, timedelta(hours=10), now, plan=plan)
     one, two = requests.request_jobs(jobs, asked, request_key="sweep")
     assert {one.state, two.state} == {"awaiting_approval"}
 

@@ -153,14 +153,14 @@ class TestWithdrawal:
     def test_one_while_the_job_is_assessed_once_more_leaves_it_withdrawn(
         self, request_job: RequestJob, cloud: Cloud, owner: User, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        job, objection = request_job(), DatabaseStore.objection
+        job, objection = request_job(), DatabaseStore.reassess
 
         def meanwhile(self: DatabaseStore, row: Job) -> Any:
             assert steps.cancel(Job.objects.get(pk=row.pk), by=owner, clock=cloud.clock)
             Policy.objects.update(regions=["europe-west4"])
             return objection(self, Job.objects.select_related("team").get(pk=row.pk))
 
-        monkeypatch.setattr(DatabaseStore, "objection", meanwhile)
+        monkeypatch.setattr(DatabaseStore, "reassess", meanwhile)
         steps.advance(job.pk, clock=cloud.clock)
 
         job.refresh_from_db()

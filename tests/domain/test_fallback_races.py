@@ -31,7 +31,7 @@ def test_the_next_attempt_is_made_once_and_never_beside_another(
         for number in range(RACES):
             submission = samples.submission(**samples.limited(0.1, {}))
             plan = Plan((Step("standard"), Step("", "europe-west4")))
-            asked = requests.Asked(team, owner, timedelta(minutes=6), clock.now, plan=plan)
+            asked = requests.RequestOptions(team, owner, timedelta(minutes=6), clock.now, plan=plan)
             (job,) = requests.request_jobs([submission], asked, request_key=f"form-{number}")
             fail(job, clock)
             pk = Fallback.objects.get(attempts__job=job).pk

@@ -9,7 +9,7 @@ from jobs import observation, requests, steps
 from jobs.assessment import assess
 from jobs.models import Job, PersistentResource, Team
 from jobs.spec import rest_body
-from jobs.submission.before import RESOURCE_INTERVAL
+from jobs.submission.reassessment import RESOURCE_INTERVAL
 from jobs.timeline.holdings import resource_id_of
 from tests.domain.conftest import Cloud, RequestJob
 from tests.support import samples

@@ -23,7 +23,7 @@ from jobs import large_tables, messages, observation, steps
 from jobs.messages import queue, reports, route, waits
 from jobs.models import Channel, Scope
 from jobs.observation import feeds, trial_jobs, watched
-from jobs.requests import drafts
+from jobs.requests import imported_drafts
 from jobs.upkeep import repair, watch_spending
 from tests.support import many_jobs, many_messages
 from tests.support.clock import Clock
@@ -156,7 +156,7 @@ def _work(now: datetime) -> dict[str, Callable[[], object]]:
         "repair": lambda: repair(now),
         "resources": lambda: observation.watch_resources(now),
         "spending": lambda: watch_spending(now),
-        "drafts": lambda: drafts.expire(now),
+        "drafts": lambda: imported_drafts.expire(now),
         "long waits": lambda: waits.watch_waits(now),
         "routing": lambda: route.route(now),
         "reports": lambda: reports.report_when_due(now),

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from jobs import bounds
 from jobs.models import Draft, Job, Team
-from jobs.requests.drafts import NotKept
+from jobs.requests.imported_drafts import NotKept
 
 MAX_LENGTH = 400_000
 """Characters of all fields together: more than any request that Vertex AI takes."""

@@ -1,4 +1,4 @@
-"""Why an attempt has ended, and whether another one can follow."""
+"""Why an attempt of a request with further attempts has ended, and whether another one can follow."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -27,7 +27,7 @@ class Ending:
     outcome: Fallback.Outcome = Outcome.OTHER_END
 
 
-def ending_of(job: Job, now: datetime) -> Ending | None:
+def find_ending(job: Job, now: datetime) -> Ending | None:
     """Return why an attempt has ended; None while it has not, or while it is not certain that nothing of it runs."""
     if not job.is_finished or job.may_have_duplicates:
         return None

@@ -16,7 +16,7 @@ def check_plan(plan: Plan) -> None:
         raise NotAllowed([spec.Finding("fallback_not_usable", spec.Severity.ERROR, "", each) for each in problems])
 
 
-def begin_fallbacks(jobs: Sequence[Job], plan: Plan, now: datetime) -> None:
+def create_fallbacks(jobs: Sequence[Job], plan: Plan, now: datetime) -> None:
     """Keep the plan of each of these jobs, which become first attempts; `check_plan` found nothing wrong with it."""
     for job in jobs:
         words = fallback.path_words(job.strategy, job.region, plan)
@@ -24,12 +24,12 @@ def begin_fallbacks(jobs: Sequence[Job], plan: Plan, now: datetime) -> None:
         FallbackAttempt.objects.create(fallback=row, number=1, job=job)
 
 
-def attempts_of(row: Fallback) -> list[FallbackAttempt]:
+def list_attempts(row: Fallback) -> list[FallbackAttempt]:
     """Return the attempts with their jobs, teams and owners, the first one first; one query."""
     return list(row.attempts.select_related("job__team", "job__owner").order_by("number"))
 
 
-def spent_on(attempts: Sequence[FallbackAttempt], now: datetime) -> Decimal | None:
+def sum_costs(attempts: Sequence[FallbackAttempt], now: datetime) -> Decimal | None:
     """Return what these attempts have cost in USD; None where the price of one that ran is not known."""
     costs = [timeline.cost_so_far(each.job, now) for each in attempts if each.job.started_at is not None]
     return None if None in costs else sum((usd for usd in costs if usd is not None), Decimal(0))

@@ -8,10 +8,10 @@ from jobs.assessment import Assessment, Context, assess
 from jobs.cost import rate_of
 from jobs.cost.lines import as_text
 from jobs.models import Job, JobEvent
-from jobs.requests.again import asks_again
+from jobs.requests.approval_coverage import find_approval, find_uncovered
 from jobs.requests.context import load_context
-from jobs.requests.covering import approval_of
 from jobs.requests.persistent_resources import known_resources, waits_for_resource
+from jobs.requests.questions import Question
 from jobs.requests.request import storable, submission_of, sweep_size
 from jobs.states import JobState
 from jobs.strategies import STRATEGIES
@@ -21,7 +21,7 @@ RESOURCE_INTERVAL = timedelta(seconds=30)
 """Until a job is tried again whose persistent resource is on the way to RUNNING."""
 
 
-def objection(job: Job, now: datetime) -> Change | None:
+def reassess(job: Job, now: datetime) -> Change | None:
     """Return what to write instead of sending the job now; None when it may be sent.
 
     This comes before a creation is taken from the rate limit, so that a job which waits for its resource takes none.
@@ -40,9 +40,9 @@ def objection(job: Job, now: datetime) -> Change | None:
     context = replace(context, budgets=budgets.left_for_job(job, now), budget_jobs=1, fills=False)
     assessment = assess(submission, context, expected=expected)
     if not (refused := assessment.errors):
-        if asks := asks_again(job, assessment):
-            return _question(job, assessment, asks, now)
-        keep_prices(job, assessment, context, now)
+        if asks := find_uncovered(job, assessment):
+            return _ask_again(job, assessment, asks, now)
+        save_price_snapshot(job, assessment, context, now)
         return None
     if waits_for_resource(submission, resources, refused):
         columns = {"due_at": now + RESOURCE_INTERVAL, "last_error": refused[0].message}
@@ -58,11 +58,11 @@ def objection(job: Job, now: datetime) -> Change | None:
     return Change((event,), {"due_at": None}, releases=True)
 
 
-def _question(job: Job, assessment: Assessment, asks: list[dict[str, object]], now: datetime) -> Change:
+def _ask_again(job: Job, assessment: Assessment, asks: list[dict[str, object]], now: datetime) -> Change:
     """Send the job back to its approvers; what they approved before counts no more."""
     assert assessment.decision is not None
     policy = assessment.decision.as_dict()
-    was_approved = approval_of(job) is not None
+    was_approved = find_approval(job) is not None
     needs = "its approval does not hold any more, it needs another one" if was_approved else "it needs an approval now"
     event = Event(
         JobEvent.Kind.STATE,
@@ -73,16 +73,16 @@ def _question(job: Job, assessment: Assessment, asks: list[dict[str, object]], n
         detail={"findings": asks, "policy": policy},
     )
     amounts = {"max_usd": assessment.max_usd, "limit_usd": assessment.decision.limit_usd, "approved_usd": None}
-    return Change((event,), {"due_at": None, **amounts}, question=asks, policy=policy, releases=True)
+    return Change((event,), {"due_at": None, **amounts}, question=Question(asks, policy), releases=True)
 
 
 def _has_approvers_cap(job: Job) -> bool:
     """Tell whether an approver has set the cap, or one that is higher."""
-    approval = approval_of(job)
+    approval = find_approval(job)
     return approval is not None and approval.cap_usd is not None
 
 
-def keep_prices(job: Job, assessment: Assessment, context: Context, now: datetime) -> None:
+def save_price_snapshot(job: Job, assessment: Assessment, context: Context, now: datetime) -> None:
     """Keep the prices of now with a job that is about to be sent, while it is still ours: its cost rests on them.
 
     Kept as well is whether it is cancelled at its cap, as the policy says that has judged it now.

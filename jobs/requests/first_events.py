@@ -8,9 +8,8 @@ from django.contrib.auth.models import User
 from jobs import transitions
 from jobs.assessment import Assessment, Outcome
 from jobs.models import Job, JobEvent
-from jobs.requests.covering import Agreed
-from jobs.requests.planned import Question
-from jobs.requests.questions import ask
+from jobs.requests.approval_coverage import AttemptApproval
+from jobs.requests.questions import Question, save_question
 from jobs.states import JobState
 
 ASSESSED = {
@@ -23,7 +22,7 @@ FIRST_KEY = "judged:request"
 """The key of a job's first event."""
 
 
-def begin(
+def record_request(
     job: Job,
     assessment: Assessment,
     question: Question | None,
@@ -31,33 +30,33 @@ def begin(
     by: User,
     now: datetime,
     requested: dict[str, str | None],
-    agreed: Agreed | None = None,
+    approval: AttemptApproval | None = None,
 ) -> None:
-    """Write the events of a request; `question` is what an approver has to agree to, None for nothing.
+    """Write the events of a request; `question` is the one that approvers are asked, None for none.
 
-    `requested` tells requests apart that were made with one key. With `agreed` the job was approved with the first
-    attempt, so that it asks nobody.
+    `requested` tells requests apart that were made with one key. With `approval` the job was approved with the first
+    attempt, so that nobody is asked.
     """
     outcome = Outcome.NEEDS_APPROVAL if question is not None else Outcome.ALLOWED
     transitions.record_event(
         job,
         JobEvent.Kind.ASSESSED,
         now=now,
-        message=ASSESSED[outcome] if agreed is None else APPROVED_BEFORE,
+        message=ASSESSED[outcome] if approval is None else APPROVED_BEFORE,
         reason=outcome,
         detail=assessment.as_dict() | {"requested": requested},
         once_key=FIRST_KEY,
     )
     if question is not None:
-        ask(job, question.findings, question.policy, now=now, attempts=question.attempts)
+        save_question(job, question, now=now)
         message = f"{by.get_username()} requested the job; policy asks for an approval."
         to = JobState.AWAITING_APPROVAL
         transitions.transition(job, to, now=now, actor=by, reason="requested", message=message)
     else:
-        _allow(job, agreed, by=by, now=now)
+        _allow(job, approval, by=by, now=now)
 
 
-def _allow(job: Job, agreed: Agreed | None, *, by: User, now: datetime) -> None:
+def _allow(job: Job, approval: AttemptApproval | None, *, by: User, now: datetime) -> None:
     """Let a job be sent; the event names the approval that it stands on, if it stands on one."""
     allowed_usd = job.max_usd if job.limit_usd is None else job.limit_usd
     transitions.transition(
@@ -66,21 +65,21 @@ def _allow(job: Job, agreed: Agreed | None, *, by: User, now: datetime) -> None:
         now=now,
         actor=by,
         reason="requested",
-        message=f"{by.get_username()} requested the job; {_why_allowed(agreed)}.",
-        detail={} if agreed is None else _approval_of(agreed),
+        message=f"{by.get_username()} requested the job; {_allowed_because(approval)}.",
+        detail={} if approval is None else _approval_json(approval),
         due_at=now,
-        approved_usd=allowed_usd if agreed is None else job.max_usd,
+        approved_usd=allowed_usd if approval is None else job.max_usd,
     )
 
 
-def _why_allowed(agreed: Agreed | None) -> str:
-    if agreed is None:
+def _allowed_because(approval: AttemptApproval | None) -> str:
+    if approval is None:
         return "policy allows it"
-    approver = agreed.approval.decided_by
+    approver = approval.approval.decided_by
     who = approver.get_username() if approver is not None else "an approver"
-    return f"{who} approved attempt {agreed.number} with the first one"
+    return f"{who} approved attempt {approval.number} with the first one"
 
 
-def _approval_of(agreed: Agreed) -> dict[str, Any]:
-    asked_at = agreed.approval.asked_at.isoformat()
-    return {"approval": {"job": str(agreed.approval.job_id), "asked_at": asked_at, "attempt": agreed.number}}
+def _approval_json(approval: AttemptApproval) -> dict[str, Any]:
+    asked_at = approval.approval.asked_at.isoformat()
+    return {"approval": {"job": str(approval.approval.job_id), "asked_at": asked_at, "attempt": approval.number}}
