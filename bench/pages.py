@@ -44,7 +44,7 @@ from django.test.utils import CaptureQueriesContext  # noqa: E402
 from jobs import observation, steps  # noqa: E402
 from jobs.clock import database_now  # noqa: E402
 from jobs.models import Installation, Job, Scope  # noqa: E402
-from jobs.observation import feeds, trial_jobs, watched  # noqa: E402
+from jobs.observation import log_feeds, trial_jobs, watched  # noqa: E402
 from jobs.requests import imported_drafts  # noqa: E402
 from jobs.upkeep import repair, watch_spending  # noqa: E402
 from tests.support import many_jobs, multiply_jobs  # noqa: E402
@@ -127,10 +127,10 @@ def work() -> dict[str, Callable[[], int]]:
 
     def poll() -> int:
         now = database_now()
-        watched.watched_jobs(scope, now)
+        watched.list_watched(scope, now)
         watched.may_have_duplicates(scope, now)
         trial_jobs.trials_to_ask(scope, now).exists()
-        list(feeds.unread_jobs(scope.project))
+        list(log_feeds.unread_jobs(scope.project))
         return 0
 
     return {"sweep": sweep, "poll of a scope": poll}

@@ -6,10 +6,10 @@ from ninja import Query, Router
 
 from dashboard.access import Request, job_for
 from dashboard.api.filters import EventFilters, JobFilters, LogFilters, cursor_in, list_arguments, log_arguments
-from dashboard.api.records import job_detail, job_shape
+from dashboard.api.job_values import job_detail, job_shape
+from dashboard.api.long_polling import wait_for
 from dashboard.api.shapes import EventPage, EventShape, JobDetail, JobPage, LogLineShape, LogPage
 from dashboard.api.tokens import READ
-from dashboard.api.waiting import wait_for
 from dashboard.queries.history import list_history
 from dashboard.queries.jobs import list_events_after
 from dashboard.queries.logs import list_lines_after
@@ -72,7 +72,7 @@ def _event(event: JobEvent) -> EventShape:
 def list_log_lines(request: Request, job_id: UUID, filters: Query[LogFilters]) -> LogPage:
     """Return kept lines in the order in which Trainboard read them, so that none is missed that came late."""
     job = job_for(request, job_id)
-    observation.want_log(job, now=database_now())
+    observation.follow_log(job, now=database_now())
     is_complete = job.is_finished and (job.log_complete or not job.remote_name)
     found = list_lines_after(job, filters.after, filters.limit + 1, **log_arguments(filters))
     has_more, lines = len(found) > filters.limit, found[: filters.limit]

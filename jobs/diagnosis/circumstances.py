@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from jobs.diagnosis.answer import Diagnosis, Suggestion
 from jobs.diagnosis.causes import CAUSES
 from jobs.diagnosis.causes.sources import FLEX_PAGE, SPOT_PAGE
+from jobs.diagnosis.diagnosis import Diagnosis, Suggestion
 from jobs.diagnosis.exits import TRANSIENT_RETRIED
 from jobs.texts import joined
 from jobs.texts import translatable as _

@@ -17,8 +17,8 @@ from jobs.messages import email, google_chat, queue, slack, webhook
 from jobs.messages.content import Content, content_of, digest_of, language_for
 from jobs.messages.post import SendFailed, post
 from jobs.messages.queue import EMAIL, due_destinations
+from jobs.messages.relevance import sensible
 from jobs.messages.schedule import next_attempt
-from jobs.messages.sense import sensible
 from jobs.models import Channel, Delivery, Via
 
 __all__ = ["deliver", "due_destinations"]

@@ -158,7 +158,7 @@ class Job(models.Model):
     log_sources = models.JSONField(
         default=dict,
         blank=True,
-        help_text="{number of a custom job: label of its lines}; see jobs.observation.sources.",
+        help_text="{number of a custom job: label of its lines}; see jobs.observation.log_sources.",
     )
     log_wanted_until = models.DateTimeField(null=True, blank=True, help_text="Somebody looks at the log until then.")
     log_cursor_at = models.DateTimeField(null=True, blank=True, help_text="Newest line of its replicas that was read.")

@@ -1,4 +1,4 @@
-"""One place to look: everything of one kind in one region of one project is observed together."""
+"""One unit of polling: everything of one kind in one region of one project is observed together."""
 
 from django.db import models
 

@@ -21,9 +21,8 @@ from jobs.connection import INSTANCE_LABEL, JOB_LABEL
 from jobs.errors import NotPermitted
 from jobs.models import ExternalJob, Job, JobEvent, Team
 from jobs.observation.discovery import check_may_adopt
-from jobs.observation.feeds import WANTED_FOR
-from jobs.observation.record import number, record
-from jobs.observation.seen import mark_seen
+from jobs.observation.log_feeds import WANTED_FOR
+from jobs.observation.record import mark_seen, number, record
 from jobs.observation.set_aside import Aside
 from jobs.prices import current_book
 from jobs.queue import claims

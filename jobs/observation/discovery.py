@@ -19,7 +19,7 @@ from jobs.connection import INSTANCE_LABEL, account_of, client
 from jobs.errors import NotPermitted
 from jobs.models import Discovery, ExternalJob, Job, Membership, Role, Team
 from jobs.observation import cadence
-from jobs.observation.guard import guarded
+from jobs.observation.failures import record_failure
 from jobs.observation.set_aside import Aside
 from jobs.queue import claims, rate_limit
 from jobs.spec.shape import fields
@@ -79,12 +79,12 @@ def discover(discovery_id: int, *, now: datetime) -> None:
     row = claims.claim_poll(Discovery, discovery_id, now)
     if row is None:
         return
-    with guarded(row, now=now) as look:
+    with record_failure(row, now=now) as result:
         walk = Walk(row, now)
         found = walk.find()
         _write(row, found, walk, now)
-    if look.failure is not None:
-        is_hopeless = isinstance(look.failure, vertex.Refused | vertex.NotFound | vertex.PermissionDenied)
+    if result.failure is not None:
+        is_hopeless = isinstance(result.failure, vertex.Refused | vertex.NotFound | vertex.PermissionDenied)
         most = 1 if is_hopeless else MAX_FAILURES
         Discovery.objects.filter(pk=row.pk, claim=None, failures__gte=most).update(due_at=None)
 

@@ -18,7 +18,7 @@ from jobs.connection import account_of, client
 from jobs.models import Job, PersistentResource, Scope, Team
 from jobs.models.team import TeamQuerySet
 from jobs.observation import cadence
-from jobs.observation.guard import guarded
+from jobs.observation.failures import record_failure
 from jobs.observation.observe import ANOTHER_PROBE, PAGE_TRIES
 from jobs.observation.resource_sizes import record_sizes
 from jobs.observation.set_aside import Aside
@@ -28,7 +28,7 @@ from jobs.strategies.persistent import STRATEGY
 
 KIND = Scope.Kind.PERSISTENT_RESOURCE
 IDLE_PAUSE = timedelta(minutes=5)
-"""Between two looks at a place where no job of ours uses a persistent resource and at which nobody looks."""
+"""Between two polls of a place where no job of ours uses a persistent resource and at which nobody looks."""
 USING = WAITING | RUNNING
 COLUMNS = ("display_name", "state", "state_since", "body", "seen_at", "gone_at")
 """Columns that an answer with news writes."""
@@ -37,17 +37,17 @@ Place = tuple[str, str]
 
 
 def observe_resources(scope_id: int, *, now: datetime) -> None:
-    """Look at one scope and plan the next look; does nothing when it is not due or another worker is at it."""
+    """Poll one scope and plan the next poll; do nothing when it is not due or another worker is at it."""
     scope = claims.claim_poll(Scope, scope_id, now)
     if scope is None:
         return
-    with guarded(scope, now=now):
+    with record_failure(scope, now=now):
         _look(scope, now)
 
 
 def _look(scope: Scope, now: datetime) -> None:
     _watch_regions_of_jobs(scope.project, now)
-    with cadence.turn(scope.failures) as patience:
+    with cadence.call_seconds(scope.failures) as patience:
         if not patience:
             claims.postpone_poll(scope, due_at=now + ANOTHER_PROBE)
             return
@@ -60,10 +60,10 @@ def _look(scope: Scope, now: datetime) -> None:
 
 
 def watch_resources(now: datetime) -> int:
-    """Make sure that the places of all teams are looked at; return how many were not. Two small queries.
+    """Make sure that the places of all teams are polled; return how many were not. Two small queries.
 
     A team's places are its projects in its usual region and in those that its policy lists. Regions in which only a job
-    uses a persistent resource are woken with the job, and made sure of by every look at its project.
+    uses a persistent resource are woken with the job, and made sure of by every poll of its project.
     """
     watched = set(Scope.objects.filter(kind=KIND, due_at__isnull=False).values_list("project", "region"))
     missing = sorted(_places_of(Team.objects.all()) - watched)
@@ -73,7 +73,7 @@ def watch_resources(now: datetime) -> int:
 
 
 def want_resources(projects: Collection[str], *, region: str = "", now: datetime) -> None:
-    """Look soon, because somebody looks at the resources of these projects (in one region, where it is given).
+    """Poll soon, because somebody looks at the resources of these projects (in one region, where it is given).
 
     Writes at most once for each poll interval, and nothing where Vertex AI fails: there the pauses hold.
     """
@@ -99,7 +99,7 @@ def _scopes(projects: Collection[str], region: str) -> list[Scope]:
 
 
 def _may_poll_again(row: Scope, now: datetime) -> bool:
-    """Tell whether the last answer is old, nothing failed since, and no look is due already."""
+    """Tell whether the last answer is old, nothing failed since, and no poll is due already."""
     is_old = row.answered_at is None or row.answered_at < now - settings.POLL_INTERVAL
     return is_old and not row.failures and (row.due_at is None or row.due_at > now)
 

@@ -4,6 +4,8 @@ Answers repeat, arrive late and skip states. A repeated answer changes nothing; 
 dropped; a start that nobody saw is taken from `startTime`; a stretch in which nobody looked is recorded as such.
 """
 
+import uuid
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,8 +14,7 @@ from django.db import transaction
 from jobs import states, storable, timeline, transitions, vertex
 from jobs.diagnosis import diagnose
 from jobs.models import Job, JobEvent, LastSeen
-from jobs.observation.seen import mark_seen
-from jobs.observation.sources import source_columns, web_access
+from jobs.observation.log_sources import source_columns, web_access
 from jobs.observation.trial_jobs import count_trials
 from jobs.observation.trials import record_trials
 from jobs.states import FINISHED, JobState
@@ -205,3 +206,10 @@ def _is_timeout(remote: vertex.RemoteJob) -> bool:
 def _first_line(remote: vertex.RemoteJob) -> str:
     message = str((remote.error or {}).get("message", "")).strip()
     return message.partition("\n")[0]
+
+
+def mark_seen(jobs: Collection[uuid.UUID], *, now: datetime) -> None:
+    """Write that these jobs were reported at `now`: one UPDATE, and one INSERT where one is seen for the first time."""
+    if LastSeen.objects.filter(pk__in=jobs).update(at=now) < len(jobs):
+        unseen = Job.objects.filter(pk__in=jobs, last_seen=None).values_list("pk", flat=True)
+        LastSeen.objects.bulk_create([LastSeen(job_id=pk, at=now) for pk in unseen], ignore_conflicts=True)

@@ -2,10 +2,11 @@
 
 A tuning job says of a trial that waits for machines and of one that runs alike that it is ACTIVE. So the custom job of
 each trial is asked for by name, those first that were asked for longest ago, until it has ended; of hundreds at once
-each look asks for a part. A call that fails changes nothing of what is known.
+each poll asks for a part. A call that fails changes nothing of what is known.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -14,6 +15,7 @@ from django.db.models import F, Q, QuerySet
 
 from jobs import states, storable, timeline, vertex
 from jobs.models import Job, Scope, Trial
+from jobs.observation import cadence
 from jobs.observation.set_aside import Aside
 from jobs.queue import rate_limit
 from jobs.states import FINISHED, JobState
@@ -21,7 +23,7 @@ from jobs.timeline.trial_time import ENDED
 from jobs.vertex import RemoteJob
 
 AT_ONCE = 50
-"""Custom jobs that one look asks for: with a look every ten seconds half of the read quota of a region."""
+"""Custom jobs that one poll asks for: with a poll every ten seconds half of the read quota of a region."""
 SETTLED_WITHIN = timedelta(minutes=10)
 """How long after the end of a tuning job the custom jobs of its trials are asked for that could not be before."""
 MAX_STATES = 100
@@ -29,6 +31,17 @@ MAX_STATES = 100
 MAX_AHEAD = timedelta(minutes=10)
 """A time that lies further ahead of ours is not believed."""
 COLUMNS = ("job_states", "job_error", "job_asked_at", "job_is_settled")
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """What a poll asks for single jobs with."""
+
+    get: Callable[[str, str, str], RemoteJob]
+    """Given a kind, the name of a job and the service account of its calls: what Vertex AI says of it."""
+    aside: Aside
+    watch: cadence.Stopwatch
+    now: datetime
 
 
 def trials_to_ask(scope: Scope, now: datetime) -> QuerySet[Trial]:
@@ -39,22 +52,19 @@ def trials_to_ask(scope: Scope, now: datetime) -> QuerySet[Trial]:
     return found.order_by(F("job_asked_at").asc(nulls_first=True), "pk")
 
 
-def poll_trial_jobs(
-    scope: Scope, *, get: Callable[[str, str], RemoteJob], has_run_out: Callable[[], bool], aside: Aside, now: datetime
-) -> vertex.VertexError | None:
-    """Ask for custom jobs of trials with `get`, and record their states; return the last failure.
+def poll_trial_jobs(scope: Scope, lookup: Lookup) -> vertex.VertexError | None:
+    """Ask for custom jobs of trials, and record their states; return the last failure.
 
-    `get` takes the name of a job and the service account of its calls.
-    Ends early when the budget or the time of the look is used up. The caller holds the claim.
+    Ends early when the rate limit or the time of the poll is used up. The caller holds the claim.
     """
     answers: dict[UUID, list[tuple[int, RemoteJob | None]]] = {}
     last_error: vertex.VertexError | None = None
     columns = ("pk", "job", "custom_job", "job__acts_as")
-    for pk, job, name, acts_as in trials_to_ask(scope, now).values_list(*columns)[:AT_ONCE]:
-        if has_run_out():
+    for pk, job, name, acts_as in trials_to_ask(scope, lookup.now).values_list(*columns)[:AT_ONCE]:
+        if lookup.watch.has_run_out:
             break
         try:
-            answers.setdefault(job, []).append((pk, get(name, acts_as)))
+            answers.setdefault(job, []).append((pk, lookup.get(Job.Kind.CUSTOM_JOB, name, acts_as)))
         except vertex.NotFound:
             answers[job].append((pk, None))
         except rate_limit.OverRateLimit as error:
@@ -63,8 +73,8 @@ def poll_trial_jobs(
         except vertex.VertexError as error:
             last_error = error
     for job, answer in answers.items():
-        with aside.item(f"custom jobs of the trials of {job}"):
-            _record(job, answer, now)
+        with lookup.aside.item(f"custom jobs of the trials of {job}"):
+            _record(job, answer, lookup.now)
     return last_error
 
 

@@ -17,9 +17,9 @@ from jobs.models import Job, PersistentResource
 from jobs.spec import Finding, Submission
 from jobs.states import RUNNING, WAITING, JobState
 from jobs.strategies import Known, KnownResource
-from jobs.strategies.fit import replicas_on
 from jobs.strategies.persistent import STRATEGY, resource_is_running
-from jobs.timeline.holdings import find_submission, known_resource
+from jobs.strategies.resource_fit import replicas_on
+from jobs.timeline.resource_holdings import find_submission, known_resource
 
 ON_THE_WAY = frozenset({JobState.APPROVED, JobState.SUBMITTING})
 PASSING = frozenset({"PROVISIONING", "REBOOTING", "UPDATING"})

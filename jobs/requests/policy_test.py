@@ -13,7 +13,7 @@ from jobs.models import Job, Team
 from jobs.policy import decide, fill
 from jobs.policy_rules import PolicyRules, Rule, match_rules
 from jobs.requests.policy_versions import load_policy
-from jobs.timeline.holdings import find_submission
+from jobs.timeline.resource_holdings import find_submission
 
 MAX_JOBS = 200
 """The newest requests of a team that a draft is tried on."""

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from jobs.spec.belonging import home_of
 from jobs.spec.custom_job import CustomJob, CustomJobSpec
 from jobs.spec.fields import Message
 from jobs.spec.findings import Finding, Severity, kind_of, quoted
+from jobs.spec.misplaced_fields import home_of
 from jobs.spec.paths import join
 from jobs.spec.persistent_resource import PersistentResource
 from jobs.spec.pipeline import TrainingPipeline, is_tuning_task

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from jobs.catalog import Machine
 from jobs.spec import Severity, Submission, quoted
 from jobs.strategies.base import Known, Problem, Strategy, ask_for, resource_rule, rule
-from jobs.strategies.fit import described, match, named, same_machine, wanted
+from jobs.strategies.resource_fit import described, match, named, same_machine, wanted
 from jobs.strategies.rules.placeholders import is_placeholder
 from jobs.strategies.sources import API, PERSISTENT, PERSISTENT_CREATE
 from jobs.texts import translatable as _

@@ -31,7 +31,7 @@ from jobs.models import (
     SetAsideItem,
 )
 from jobs.observation import cadence
-from jobs.observation.guard import guarded
+from jobs.observation.failures import record_failure
 from jobs.queue import claims
 from jobs.requests import imported_drafts
 from jobs.states import FINISHED
@@ -79,7 +79,7 @@ def prune_when_due(now: datetime) -> None:
     if held is None:
         return
     watch, counts = cadence.Stopwatch(now), dict[str, int]()
-    with guarded(held, now=now):
+    with record_failure(held, now=now):
         for name, count in prune(now):
             counts[name] = counts.get(name, 0) + count
             claims.keep_poll(held, now=watch.now)

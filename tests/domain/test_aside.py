@@ -14,7 +14,7 @@ from django.db import OperationalError, models
 
 from jobs import observation, steps, storable, transitions
 from jobs.models import Discovery, Job, LogFeed, LogLine, Scope, SetAsideItem, Trial
-from jobs.observation import discovery, feeds, observe, persistent_resources
+from jobs.observation import discovery, log_feeds, observe, persistent_resources
 from jobs.observation import set_aside as asides
 from jobs.observation.set_aside import Aside
 from jobs.queue import claims
@@ -183,7 +183,7 @@ class TestUnforeseenErrors:
         ("module", "name", "rows"),
         [
             (observe, "watched_jobs", Scope.objects.filter(kind="custom_job")),
-            (feeds, "unread_jobs", LogFeed.objects.all()),
+            (log_feeds, "unread_jobs", LogFeed.objects.all()),
             (persistent_resources, "_watch_regions_of_jobs", Scope.objects.filter(kind="persistent_resource")),
             (discovery, "Walk", Discovery.objects.all()),
         ],
@@ -229,13 +229,15 @@ def test_a_restart_that_cannot_be_worked_out_stops_no_feed(
     submit: Submit, request_job: RequestJob, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     jobs = [submit("happy") for _ in range(2)]
-    whole: Callable[..., None] = feeds.restarts.reconcile
+    whole: Callable[..., None] = log_feeds.restarts.record_restarts
     monkeypatch.setattr(
-        feeds.restarts, "reconcile", lambda job, **more: boom() if job.pk == jobs[0].pk else whole(job, **more)
+        log_feeds.restarts,
+        "record_restarts",
+        lambda job, **more: boom() if job.pk == jobs[0].pk else whole(job, **more),
     )
     cloud.forward(minutes=20)
     for job in jobs:
-        observation.want_log(job, now=cloud.now)
+        observation.follow_log(job, now=cloud.now)
     look(cloud)
     look(cloud)
 

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from jobs import requests, transitions
 from jobs.errors import NotAllowed
 from jobs.models import Committed, Job, Policy, Team
-from jobs.observation.seen import mark_seen
+from jobs.observation.record import mark_seen
 from jobs.submission.reassessment import reassess
 from jobs.upkeep import watch_caps, watch_spending
 from tests.domain.conftest import RequestJob

@@ -152,7 +152,7 @@ class TestLogs:
         labels = {"task_name": replica, "job_id": job.remote_id}
         entry = ENTRY | {"resource": {"type": "ml_job", "labels": labels}}
         cloud.forward(minutes=1)
-        observation.want_log(job, now=cloud.now)
+        observation.follow_log(job, now=cloud.now)
 
         def read(odd: Any) -> None:
             lines = [entry | {"insertId": "before"}, odd, entry | {"insertId": "after"}]

@@ -10,7 +10,7 @@ from jobs.assessment import assess
 from jobs.models import Job, PersistentResource, Team
 from jobs.spec import rest_body
 from jobs.submission.reassessment import RESOURCE_INTERVAL
-from jobs.timeline.holdings import resource_id_of
+from jobs.timeline.resource_holdings import resource_id_of
 from tests.domain.conftest import Cloud, RequestJob
 from tests.support import samples
 from tests.support.resources import Resources

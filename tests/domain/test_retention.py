@@ -49,7 +49,7 @@ YEARS = timedelta(days=400)
 def ended(submit: Submit, cloud: Cloud) -> Job:
     """A job that was preempted, had trouble, and succeeded; its log is complete."""
     job = submit("preempted")
-    observation.want_log(job, now=cloud.now)
+    observation.follow_log(job, now=cloud.now)
     watch(cloud, job, minutes=200)
     assert job.state == "succeeded"
     Job.objects.filter(pk=job.pk).update(log_complete=True)

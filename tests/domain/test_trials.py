@@ -101,7 +101,7 @@ class TestFromBeginningToEnd:
         for _ in range(60):
             cloud.forward(seconds=30)
             job.refresh_from_db()
-            observation.want_log(job, now=cloud.now)
+            observation.follow_log(job, now=cloud.now)
             look(cloud)
 
         told = job.events.filter(kind="restarted").values_list("reason", "detail__replica")

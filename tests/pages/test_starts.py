@@ -10,7 +10,7 @@ from django.http import Http404
 from django.test import RequestFactory
 
 from dashboard.access import Request
-from dashboard.access.starts import Start, start_for
+from dashboard.access.form_start import Start, start_for
 from jobs.models import Draft, Job, Membership, Team, Template
 from jobs.requests import imported_drafts, templates
 from tests.pages.conftest import MakeJob

@@ -3,13 +3,13 @@
 from pathlib import Path
 
 from jobs.strategies import RULES
-from jobs.strategies.document import document
+from jobs.strategies.rules_page import document
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "rules.md"
 
 
 def test_page_is_what_the_rules_say() -> None:
-    assert PAGE.read_text(encoding="utf-8") == document(), "run: python -m jobs.strategies.document > docs/rules.md"
+    assert PAGE.read_text(encoding="utf-8") == document(), "run: python -m jobs.strategies.rules_page > docs/rules.md"
 
 
 def test_page_lists_every_rule_once_with_its_source() -> None:

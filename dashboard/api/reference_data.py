@@ -4,10 +4,10 @@ from ninja import Query, Router
 
 from dashboard.access import Request, can, teams_of
 from dashboard.access.roles import MIN_ROLE
-from dashboard.api.fact_shapes import MachineShape, Me, PricePage, PriceShape, StrategyShape, TeamShape
 from dashboard.api.filters import PriceFilters
+from dashboard.api.job_values import usd
 from dashboard.api.problems import field_error
-from dashboard.api.records import usd
+from dashboard.api.reference_shapes import MachineShape, Me, PricePage, PriceShape, StrategyShape, TeamShape
 from dashboard.api.tokens import READ
 from dashboard.queries.prices import KeyLine, list_keys
 from jobs import prices

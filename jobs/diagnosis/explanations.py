@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from jobs.diagnosis.answer import Diagnosis
 from jobs.diagnosis.causes import CAUSES
 from jobs.diagnosis.cues.lines import Line
+from jobs.diagnosis.diagnosis import Diagnosis
 from jobs.spec.paths import json_path
 from jobs.texts import joined
 from jobs.texts import translatable as _

@@ -7,7 +7,6 @@ kept apart, so that a traceback about an "internal error" is not taken for one o
 
 from dataclasses import replace
 
-from jobs.diagnosis.answer import Diagnosis
 from jobs.diagnosis.causes import CAUSES
 from jobs.diagnosis.circumstances import Circumstances, fitted
 from jobs.diagnosis.cues import Cue, first_fit
@@ -16,9 +15,10 @@ from jobs.diagnosis.cues.lines import Line, errors, has_traceback, of_service, r
 from jobs.diagnosis.cues.machines import MACHINE_CUES
 from jobs.diagnosis.cues.programs import PROGRAM_CUES, WEAK_CUES
 from jobs.diagnosis.cues.request import FIELD_CUES, REFUSED_CUES, REQUEST_CUES
-from jobs.diagnosis.ends import from_exits, program_cause
+from jobs.diagnosis.diagnosis import Diagnosis
+from jobs.diagnosis.exit_causes import from_exits, program_cause
 from jobs.diagnosis.exits import read_exits
-from jobs.diagnosis.explaining import explained, quoted, validation
+from jobs.diagnosis.explanations import explained, quoted, validation
 from jobs.texts import joined
 from jobs.texts import translatable as _
 

@@ -9,7 +9,7 @@ from jobs.spec import ResourcePool, Submission
 from jobs.spec.body import custom_job_spec
 from jobs.states import RUNNING, WAITING_AT_VERTEX
 from jobs.strategies import KnownResource
-from jobs.strategies.fit import replicas_on
+from jobs.strategies.resource_fit import replicas_on
 
 Key = tuple[str, str, str]
 """Project, region and id of a persistent resource."""

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 from jobs.models import Job
 from jobs.strategies import KnownResource
-from jobs.timeline.holdings import Holding
+from jobs.timeline.resource_holdings import Holding
 
 MAX_LANES = 16
 """Replicas that are drawn of one resource."""

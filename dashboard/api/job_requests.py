@@ -9,11 +9,11 @@ from django.urls import reverse
 from ninja import Header, Router, Status
 
 from dashboard.access import Request
-from dashboard.api import jobs, reading, repeating
+from dashboard.api import idempotency, jobs, request_bodies
+from dashboard.api.idempotency import KeyHeader
+from dashboard.api.job_values import job_shape, usd
 from dashboard.api.problems import refused
-from dashboard.api.reading import Asked, JobRequest, JobText
-from dashboard.api.records import job_shape, usd
-from dashboard.api.repeating import KeyHeader
+from dashboard.api.request_bodies import Asked, JobRequest, JobText
 from dashboard.api.shapes import AlternativeShape, AssessmentShape, FindingShape, Requested
 from dashboard.api.tokens import READ, SUBMIT
 from jobs import requests, spec, tasks
@@ -35,7 +35,7 @@ def create_assessment(request: Request, body: JobText) -> AssessmentShape:
 
     Nothing is kept. Estimates and alternatives need `expected_seconds`.
     """
-    asked, now = reading.read_asked(request, body), database_now()
+    asked, now = request_bodies.read_asked(request, body), database_now()
     expected = timedelta(seconds=body.expected_seconds) if body.expected_seconds else None
     context = requests.load_context(
         asked.team, asked.submission, now=now, by=request.user, expected=expected, cap_usd=body.cap_usd
@@ -53,13 +53,13 @@ def create_job(
     201 for a new job; 200 with the job of before when the key was used for the same request before. A job with errors
     is answered with 422 and its findings; nothing is kept of it.
     """
-    asked = reading.read_asked(request, body)
-    key = repeating.request_key(headers.idempotency_key)
+    asked = request_bodies.read_asked(request, body)
+    key = idempotency.request_key(headers.idempotency_key)
     earlier = requests.find_requested(request.user, key)
-    notes = reading.check_readable(asked, body) if earlier is None else []
+    notes = request_bodies.check_readable(asked, body) if earlier is None else []
     job = earlier or _request(request, asked, body, key)
     if not _is_same(job, asked, body):
-        raise repeating.reused_key()
+        raise idempotency.reused_key()
     if job.state == JobState.APPROVED:
         tasks.enqueue_job(job.pk)
     shape = job_shape(request, ShownJob.of(job).reveal_to(request.user), database_now())
@@ -75,11 +75,11 @@ def _request(request: Request, asked: Asked, body: JobRequest, key: str) -> Job:
             submission=asked.submission,
             team=asked.team,
             by=request.user,
-            expected=reading.expected_of(body),
+            expected=request_bodies.expected_of(body),
             request_key=key,
             now=database_now(),
             cap_usd=body.cap_usd,
-            plan=reading.plan_asked(body),
+            plan=request_bodies.plan_asked(body),
         )
     except NotAllowed as refusal:
         raise refused(asked.located(tuple(refusal.findings))) from None
@@ -87,7 +87,7 @@ def _request(request: Request, asked: Asked, body: JobRequest, key: str) -> Job:
 
 def _is_same(job: Job, asked: Asked, body: JobRequest) -> bool:
     """Tell whether a job is the one that is asked for: what was requested with its key never changes."""
-    submission, plan = asked.submission, reading.plan_asked(body)
+    submission, plan = asked.submission, request_bodies.plan_asked(body)
     return (
         job.team_id == asked.team.pk
         and (job.kind, job.project, job.region) == (submission.kind, submission.project, submission.region)

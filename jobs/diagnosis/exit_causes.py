@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from jobs.diagnosis.answer import Diagnosis
 from jobs.diagnosis.causes import CAUSES
 from jobs.diagnosis.cues import first_fit
 from jobs.diagnosis.cues.access import ACCESS_CUES, PERMISSION_CUES
@@ -10,6 +9,7 @@ from jobs.diagnosis.cues.lines import Line, errors, read_lines
 from jobs.diagnosis.cues.machines import MACHINE_CUES
 from jobs.diagnosis.cues.programs import PROGRAM_CUES, WEAK_CUES
 from jobs.diagnosis.cues.request import REQUEST_CUES
+from jobs.diagnosis.diagnosis import Diagnosis
 from jobs.diagnosis.exits import (
     KILLED,
     NO_SHARED_MEMORY,
@@ -21,7 +21,7 @@ from jobs.diagnosis.exits import (
     WRONG_PROCESSOR,
     Exit,
 )
-from jobs.diagnosis.explaining import out_of_memory
+from jobs.diagnosis.explanations import out_of_memory
 from jobs.texts import joined
 from jobs.texts import translatable as _
 

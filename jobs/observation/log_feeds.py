@@ -1,6 +1,6 @@
 """The logs of a project are read by a worker and their tails kept, so that no page ever waits for Cloud Logging.
 
-One look at a feed is one read of what Vertex AI itself says of any job of the project, which tells restarts, and
+Each turn of a feed is one read of what Vertex AI itself says of any job of the project, which tells restarts, and
 one read each for the few jobs whose turn it is (`jobs.observation.log_turns`). Cloud Logging allows about sixty reads a
 minute and project, so not every running job is read all the time.
 """
@@ -17,11 +17,11 @@ from jobs import vertex
 from jobs.connection import client
 from jobs.models import Job, LogFeed, LogLine
 from jobs.models.job import JobQuerySet
-from jobs.observation import cadence, checkpoints, log_metrics, log_turns, restarts, usage
-from jobs.observation.behind import poll_jobs_behind
-from jobs.observation.guard import guarded
+from jobs.observation import cadence, checkpoints, log_metrics, log_turns, machine_usage, restarts
+from jobs.observation.child_jobs import poll_tuning_jobs
+from jobs.observation.failures import record_failure
+from jobs.observation.log_sources import replica_name
 from jobs.observation.set_aside import Aside
-from jobs.observation.sources import replica_name
 from jobs.queue import claims, rate_limit
 from jobs.vertex import wire
 from jobs.vertex.logs import SERVICE, TAKEN_AWAY
@@ -38,7 +38,7 @@ AFTERMATH = timedelta(minutes=2)
 """Lines still arrive for about a minute after a job's end (vertex-facts 10.4)."""
 
 
-def want_log(job: Job, *, now: datetime) -> None:
+def follow_log(job: Job, *, now: datetime) -> None:
     """Follow the job's log for a while, because somebody looks at it."""
     if job.log_complete or not job.remote_name:
         return
@@ -51,11 +51,11 @@ def want_log(job: Job, *, now: datetime) -> None:
 
 
 def read_feed(feed_id: int, *, now: datetime) -> None:
-    """Look at one project's logs and plan the next look; does nothing when it is not due or another worker is at it."""
+    """Read one project's logs and plan the next read; do nothing when it is not due or another worker is at it."""
     feed = claims.claim_poll(LogFeed, feed_id, now)
     if feed is None:
         return
-    with guarded(feed, now=now):
+    with record_failure(feed, now=now):
         _read(feed, now)
 
 
@@ -67,7 +67,7 @@ def _read(feed: LogFeed, now: datetime) -> None:
         return
     watch, aside = cadence.Stopwatch(now), Aside(str(feed), now=now)
     is_all = _read_service(feed, min(feed.cursor_at or oldest, now), aside, watch, now)
-    last_error, unasked = poll_jobs_behind(feed, _tuning_pipelines(unread), aside, watch, now)
+    last_error, unasked = poll_tuning_jobs(feed, _tuning_pipelines(unread), aside, watch, now)
     asked = unread.exclude(pk__in=unasked)
     jobs = log_turns.wanted(asked, now)
     jobs += log_turns.next_turns(asked, now, room=log_turns.TAILS_PER_LOOK - len(jobs))
@@ -109,7 +109,7 @@ def _read_service(feed: LogFeed, after: datetime, aside: Aside, watch: cadence.S
     for job in {job for job, _ in news}:
         claims.renew_poll(feed, now=watch.now)
         with aside.item(f"restarts of job {job.pk}"):
-            restarts.reconcile(job, now=now)
+            restarts.record_restarts(job, now=now)
     newest = max([after, *(entry.timestamp for entry in entries if entry.timestamp <= now)])
     LogFeed.objects.filter(pk=feed.pk, claim=feed.claim).update(cursor_at=newest)
     return len(entries) < limit
@@ -139,10 +139,10 @@ def _set_aside(aside: Aside, entry: object, reason: str) -> None:
 def _read_tails(
     feed: LogFeed, jobs: list[Job], aside: Aside, watch: cadence.Stopwatch, now: datetime
 ) -> vertex.VertexError | None:
-    """Read them one after the other; a read that fails keeps none of the others from being made.
+    """Read the newest lines of each job, one job after the other; a read that fails does not end the others.
 
-    Returns the last failure. Ends early when our budget is used up, when the time of a look is, or when another worker
-    has taken the feed over.
+    Returns the last failure. Ends early when the rate limit or the time of the read is used up, or another worker has
+    taken the feed over.
     """
     last_error: vertex.VertexError | None = None
     for job in jobs:
@@ -161,7 +161,7 @@ def _read_tails(
                 _keep_tail(job, entries, moments, aside, now)
             if log_turns.is_watched(job, now) or job.ended_at is not None:
                 checkpoints.list_checkpoints(job, now=now)
-                usage.read_usage(job, now=now)
+                machine_usage.read_usage(job, now=now)
     return last_error
 
 
@@ -193,7 +193,7 @@ def _keep_tail(job: Job, entries: list[vertex.LogEntry], moments: list[datetime]
         job.log_kept_from = min(moments)
     if entries or job.log_complete:
         with aside.item(f"restarts of job {job.pk}"):
-            restarts.reconcile(job, now=now)
+            restarts.record_restarts(job, now=now)
     if entries:
         with aside.item(f"metrics of job {job.pk}"):
             log_metrics.fold_new_lines(job)

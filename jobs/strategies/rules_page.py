@@ -1,18 +1,18 @@
-"""The rules as a page, docs/rules.md. `python -m jobs.strategies.document` writes it to standard output."""
+"""The rules as a page, docs/rules.md. `python -m jobs.strategies.rules_page` writes it to standard output."""
 
 import sys
 from collections.abc import Iterable, Iterator
 
 from jobs.strategies import STRATEGIES, Rule, Strategy
-from jobs.strategies.every import CHAPTERS
 from jobs.strategies.permissions import ADDRESSES, NEEDS
+from jobs.strategies.rule_lists import CHAPTERS
 
 OPENING = """# Rules
 
 Trainboard checks every job by these rules before it is sent. What a rule finds is an *error* (Vertex AI would refuse
 the job, or it could not run), needs an *approval*, or is a *note*. A site can give a rule another severity, or switch
 it off, by its code. This page is made from the rules themselves:
-`python -m jobs.strategies.document > docs/rules.md`.
+`python -m jobs.strategies.rules_page > docs/rules.md`.
 
 Rules about persistent resources compare the job with what Trainboard last saw of the resource.
 """
