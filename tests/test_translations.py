@@ -44,7 +44,7 @@ FINDINGS = (
     "jobs/timeline/retry_budget.py",
     "jobs/messages/waits.py",
     "jobs/messages/reports.py",
-    *(f"jobs/spec/{name}.py" for name in ("belonging", "fields", "findings", "images", "reading", "shape")),
+    *(f"jobs/spec/{name}.py" for name in ("fields", "findings", "images", "misplaced_fields", "reading", "shape")),
 )
 """Where findings and notes are made: every text of several words there is one for people."""
 FOR_PROGRAMS = frozenset({"dashboard/pages/metrics.py", "dashboard/pages/health.py", "dashboard/pages/components.py"})

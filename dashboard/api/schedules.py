@@ -10,7 +10,7 @@ from ninja import Header, Router, Schema, Status
 from pydantic import ConfigDict, Field
 
 from dashboard.access import Request
-from dashboard.access.schedule_loaders import schedule_for, schedules_of
+from dashboard.access.loaders import schedule_for, schedules_of
 from dashboard.api import idempotency, request_bodies
 from dashboard.api.idempotency import KeyHeader
 from dashboard.api.job_values import job_shape
