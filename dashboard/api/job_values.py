@@ -1,5 +1,6 @@
 """Jobs as the API shows them: the same facts as the pages, with the same secrets hidden."""
 
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -102,10 +103,7 @@ def _approval(job: Job) -> ApprovalShape | None:
         return None
     return ApprovalShape(
         asked_at=approval.asked_at,
-        groups=[
-            GroupShape(approvals=each.approvals, role=each.role, approvers=list(each.approvers))
-            for each in groups_of(approval)
-        ],
+        groups=[GroupShape.from_orm(group) for group in groups_of(approval)],
         findings=[{name: each[name] for name in each if name != "words"} for each in approval.findings],
         decision=approval.decision,
         decided_by=approval.decided_by.get_username() if approval.decided_by else None,
@@ -132,16 +130,7 @@ def _attempts(job: Job, now: datetime) -> list[AttemptShape]:
     if job.started_at is None or job.trial_seconds is not None:
         return []
     tries = timeline.attempts(list_events(job), now, **get_attempt_times(job))
-    return [
-        AttemptShape(
-            number=each.number,
-            start=each.start,
-            cause=each.cause,
-            waited_seconds=None if each.wait is None else _seconds(each.wait),
-            is_waiting=each.is_waiting,
-        )
-        for each in tries.whole
-    ]
+    return [AttemptShape.from_orm(attempt) for attempt in tries.whole]
 
 
 def _diagnosis(job: Job) -> DiagnosisShape | None:
@@ -153,17 +142,7 @@ def _diagnosis(job: Job) -> DiagnosisShape | None:
 
 
 def _shape(known: Diagnosis, *, is_from_log: bool) -> DiagnosisShape:
-    return DiagnosisShape(
-        cause=known.cause,
-        title=known.title,
-        explanation=known.explanation,
-        retried=known.retried,
-        remedy=known.remedy,
-        source=known.source,
-        suggestions=[dict(each) for each in known.suggestions],
-        replicas=list(known.replicas),
-        is_from_log=is_from_log,
-    )
+    return DiagnosisShape(**asdict(known), is_from_log=is_from_log)
 
 
 def _seconds(length: timedelta) -> int:

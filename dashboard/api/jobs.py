@@ -15,7 +15,6 @@ from dashboard.queries.jobs import list_events_after
 from dashboard.queries.logs import list_lines_after
 from jobs import observation
 from jobs.clock import database_now
-from jobs.models import JobEvent, LogLine
 
 router = Router(tags=["jobs"], auth=READ)
 POLL_SECONDS = 2
@@ -53,19 +52,13 @@ def list_job_events(request: Request, job_id: UUID, filters: Query[EventFilters]
     has_more, events = len(found) > limit, found[:limit]
     is_prompt = has_waited and not job.is_finished
     return EventPage(
-        items=[_event(event) for event in events],
+        items=[EventShape.from_orm(event) for event in events],
         next_after=events[-1].pk if events else filters.after,
         has_more=has_more,
         state=job.state,
         is_finished=job.is_finished,
         poll_after_seconds=0 if has_more else POLL_SECONDS if is_prompt else BUSY_POLL_SECONDS,
     )
-
-
-def _event(event: JobEvent) -> EventShape:
-    names = ("kind", "from_state", "to_state", "occurred_at", "recorded_at", "reason", "message", "detail")
-    actor = event.actor.get_username() if event.actor else None
-    return EventShape(id=event.pk, actor=actor, **{name: getattr(event, name) for name in names})
 
 
 @router.get("/jobs/{uuid:job_id}/logs", response=LogPage, summary="List lines of a job's log")
@@ -77,14 +70,9 @@ def list_log_lines(request: Request, job_id: UUID, filters: Query[LogFilters]) -
     found = list_lines_after(job, filters.after, filters.limit + 1, **log_arguments(filters))
     has_more, lines = len(found) > filters.limit, found[: filters.limit]
     return LogPage(
-        items=[_line(line) for line in lines],
+        items=[LogLineShape.from_orm(line) for line in lines],
         next_after=lines[-1].pk if lines else filters.after,
         has_more=has_more,
         is_complete=is_complete and not has_more,
         poll_after_seconds=0 if has_more else POLL_SECONDS,
     )
-
-
-def _line(line: LogLine) -> LogLineShape:
-    names = ("timestamp", "replica", "severity", "message")
-    return LogLineShape(id=line.pk, **{name: getattr(line, name) for name in names})
