@@ -87,6 +87,7 @@ COMMAND = re.compile(r"(SELECT|PRAGMA|ALTER|gcloud|python|celery|sudo|curl) ")
 ENGLISH = frozenset(
     {
         "prices of {}",
+        "job {}",
         "without a date",
         "not official: a copy at second hand",
         "a turn has a best",
@@ -95,7 +96,7 @@ ENGLISH = frozenset(
         "too many failures: refused for a while from this address",
     }
 )
-"""Texts about prices, which are English on every page, keys of the audit log, and what an assertion says."""
+"""Texts about prices, which are English on every page, keys of the audit log, and what errors of code say."""
 
 
 def po_of(code: str) -> polib.POFile:

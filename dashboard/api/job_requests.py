@@ -13,7 +13,7 @@ from dashboard.api import idempotency, jobs, request_bodies
 from dashboard.api.idempotency import KeyHeader
 from dashboard.api.job_values import job_shape, usd
 from dashboard.api.problems import refused
-from dashboard.api.request_bodies import Asked, JobRequest, JobText
+from dashboard.api.request_bodies import JobRequest, JobText, ParsedRequest
 from dashboard.api.shapes import AlternativeShape, AssessmentShape, FindingShape, Requested
 from dashboard.api.tokens import READ, SUBMIT
 from jobs import requests, spec, tasks
@@ -35,7 +35,7 @@ def create_assessment(request: Request, body: JobText) -> AssessmentShape:
 
     Nothing is kept. Estimates and alternatives need `expected_seconds`.
     """
-    asked, now = request_bodies.read_asked(request, body), database_now()
+    asked, now = request_bodies.parse_request(request, body), database_now()
     expected = timedelta(seconds=body.expected_seconds) if body.expected_seconds else None
     context = requests.load_context(
         asked.team, asked.submission, now=now, by=request.user, expected=expected, cap_usd=body.cap_usd
@@ -53,7 +53,7 @@ def create_job(
     201 for a new job; 200 with the job of before when the key was used for the same request before. A job with errors
     is answered with 422 and its findings; nothing is kept of it.
     """
-    asked = request_bodies.read_asked(request, body)
+    asked = request_bodies.parse_request(request, body)
     key = idempotency.request_key(headers.idempotency_key)
     earlier = requests.find_requested(request.user, key)
     notes = request_bodies.check_readable(asked, body) if earlier is None else []
@@ -68,7 +68,7 @@ def create_job(
     return Status(HTTPStatus.CREATED if earlier is None else HTTPStatus.OK, result)
 
 
-def _request(request: Request, asked: Asked, body: JobRequest, key: str) -> Job:
+def _request(request: Request, asked: ParsedRequest, body: JobRequest, key: str) -> Job:
     """Request the job; a refusal's findings are put at their lines."""
     try:
         return requests.request_job(
@@ -79,15 +79,15 @@ def _request(request: Request, asked: Asked, body: JobRequest, key: str) -> Job:
             request_key=key,
             now=database_now(),
             cap_usd=body.cap_usd,
-            plan=request_bodies.plan_asked(body),
+            plan=request_bodies.parse_plan(body),
         )
     except NotAllowed as refusal:
         raise refused(asked.located(tuple(refusal.findings))) from None
 
 
-def _is_same(job: Job, asked: Asked, body: JobRequest) -> bool:
+def _is_same(job: Job, asked: ParsedRequest, body: JobRequest) -> bool:
     """Tell whether a job is the one that is asked for: what was requested with its key never changes."""
-    submission, plan = asked.submission, request_bodies.plan_asked(body)
+    submission, plan = asked.submission, request_bodies.parse_plan(body)
     return (
         job.team_id == asked.team.pk
         and (job.kind, job.project, job.region) == (submission.kind, submission.project, submission.region)
@@ -103,7 +103,7 @@ def _plan_of(job: Job) -> Plan | None:
     return None if attempt is None else plan_of(attempt.fallback.plan)
 
 
-def _assessment(asked: Asked, assessment: Assessment, findings: list[Finding]) -> AssessmentShape:
+def _assessment(asked: ParsedRequest, assessment: Assessment, findings: list[Finding]) -> AssessmentShape:
     submission = assessment.submission
     is_refused = spec.has_errors(findings)
     outcome = assessment.outcome and ("refuse" if is_refused else str(assessment.outcome))
@@ -123,7 +123,7 @@ def _assessment(asked: Asked, assessment: Assessment, findings: list[Finding]) -
     )
 
 
-def _alternative(asked: Asked, each: Alternative) -> AlternativeShape:
+def _alternative(asked: ParsedRequest, each: Alternative) -> AlternativeShape:
     return AlternativeShape(
         strategy=each.strategy.key,
         label=each.strategy.label,

@@ -83,7 +83,7 @@ class JobRequest(JobText):
     further_attempts: FurtherAttempts | None = None
 
 
-def plan_asked(body: JobRequest) -> Plan | None:
+def parse_plan(body: JobRequest) -> Plan | None:
     """Return the further attempts that are asked for; 422 where they cannot be kept."""
     asked = body.further_attempts
     if asked is None:
@@ -97,7 +97,7 @@ def plan_asked(body: JobRequest) -> Plan | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ParsedRequest:
     """What a request asks for: the text as it was read, the submission in its team's project, notes on that."""
 
     reading: Reading
@@ -116,7 +116,7 @@ class Asked:
         return [self.reading.located(each) if self.has_lines else each for each in findings]
 
 
-def team_named(request: Request, name: str) -> Team:
+def find_team(request: Request, name: str) -> Team:
     """Return the team for which the caller may request jobs.
 
     404 for a team that is not the caller's, 403 where their role does not allow it, 422 where the name is needed.
@@ -136,9 +136,9 @@ def team_named(request: Request, name: str) -> Team:
     raise not_found("You are in no team of this name.")
 
 
-def read_asked(request: Request, body: JobText) -> Asked:
-    """Read what is asked for. Raises Problem: 404 and 403 as `team_named`, 422 for a text that is no job."""
-    team = team_named(request, body.team)
+def parse_request(request: Request, body: JobText) -> ParsedRequest:
+    """Read what is asked for. Raises Problem: 404 and 403 as `find_team`, 422 for a text that is no job."""
+    team = find_team(request, body.team)
     if (body.spec is None) == (body.text is None):
         raise field_error("body", "spec", "Give exactly one of spec and text.")
     if body.strategy and body.strategy not in STRATEGIES:
@@ -152,14 +152,14 @@ def read_asked(request: Request, body: JobText) -> Asked:
         raise field_error("body", "job", f"The text holds several jobs: {names[:500]}. Choose one.")
     if reading.submission is None:
         raise refused(reading.findings if body.spec is None else _without_lines(reading.findings), "unreadable")
-    submission, notes = _placed(reading.submission, team, body.project)
+    submission, notes = _set_place(reading.submission, team, body.project)
     submission = replace(submission, confirmed=frozenset(body.confirm))
     if body.strategy:
         submission = STRATEGIES[body.strategy].apply(submission)
-    return Asked(reading, submission, notes, team, has_lines=body.spec is None)
+    return ParsedRequest(reading, submission, notes, team, has_lines=body.spec is None)
 
 
-def check_readable(asked: Asked, body: JobText) -> list[Finding]:
+def check_readable(asked: ParsedRequest, body: JobText) -> list[Finding]:
     """Return the findings of the reading; raise Problem where one of them is an error, such as a placeholder."""
     findings = asked.findings((), body.confirm)
     if has_errors(findings):
@@ -172,7 +172,7 @@ def expected_of(body: JobRequest) -> timedelta:
     return timedelta(seconds=body.expected_seconds)
 
 
-def _placed(submission: Submission, team: Team, wanted: str) -> tuple[Submission, tuple[Finding, ...]]:
+def _set_place(submission: Submission, team: Team, wanted: str) -> tuple[Submission, tuple[Finding, ...]]:
     """Return the submission in a project and a region of the team; `wanted` is the project that the request names.
 
     An error, and the default project, where the text names one that is not `wanted` or not the team's. Raises Problem

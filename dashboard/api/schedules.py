@@ -79,7 +79,7 @@ def create_schedule(
 
     201 for a new schedule; 200 with the one of before when the key was used for the same request, until it is deleted.
     """
-    asked = request_bodies.read_asked(request, body)
+    asked = request_bodies.parse_request(request, body)
     request_bodies.check_readable(asked, body)
     key = idempotency.schedule_id(request.user, headers.idempotency_key)
     earlier = _made_before(request, key)
@@ -95,7 +95,7 @@ def _made_before(request: Request, key: UUID) -> Schedule | None:
     return schedules_of(request).defer(None).filter(pk=key, owner=request.user).first()
 
 
-def _create(request: Request, asked: request_bodies.Asked, body: ScheduleRequest, key: UUID) -> Schedule:
+def _create(request: Request, asked: request_bodies.ParsedRequest, body: ScheduleRequest, key: UUID) -> Schedule:
     try:
         return verbs.create_schedule(
             _times(body),
@@ -105,7 +105,7 @@ def _create(request: Request, asked: request_bodies.Asked, body: ScheduleRequest
             expected=request_bodies.expected_of(body),
             now=database_now(),
             cap_usd=body.cap_usd,
-            plan=request_bodies.plan_asked(body),
+            plan=request_bodies.parse_plan(body),
             schedule_id=key,
         )
     except verbs.NotUsable as refusal:
@@ -122,9 +122,9 @@ def _times(body: ScheduleRequest) -> Times:
     return Times(body.schedule, body.cron, body.time_zone, body.allows_overlap, body.last_day)
 
 
-def _is_same(row: Schedule, asked: request_bodies.Asked, body: ScheduleRequest) -> bool:
+def _is_same(row: Schedule, asked: request_bodies.ParsedRequest, body: ScheduleRequest) -> bool:
     """Tell whether a schedule is the one that is asked for; its times count while nobody has changed it."""
-    plan = request_bodies.plan_asked(body)
+    plan = request_bodies.parse_plan(body)
     kept = (
         row.team_id,
         row.kind,

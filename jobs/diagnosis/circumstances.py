@@ -62,7 +62,7 @@ def diagnose_expiry(job: Circumstances) -> Diagnosis:
     return _without(CAUSES["flex_wait" if waited else "timeout"], job)
 
 
-def fitted(known: Diagnosis, job: Circumstances) -> Diagnosis:
+def fit_to_job(known: Diagnosis, job: Circumstances) -> Diagnosis:
     """Return the answer as the job's own facts correct it."""
     if known.cause == "stockout" and job.strategy == "flex_start" and job.has_run is False:
         return _without(_flex_wait(known), job)

@@ -8,7 +8,7 @@ kept apart, so that a traceback about an "internal error" is not taken for one o
 from dataclasses import replace
 
 from jobs.diagnosis.causes import CAUSES
-from jobs.diagnosis.circumstances import Circumstances, fitted
+from jobs.diagnosis.circumstances import Circumstances, fit_to_job
 from jobs.diagnosis.cues import Cue, first_fit
 from jobs.diagnosis.cues.access import ACCESS_CUES, PERMISSION_CUES
 from jobs.diagnosis.cues.lines import Line, errors, has_traceback, of_service, read_lines
@@ -16,9 +16,9 @@ from jobs.diagnosis.cues.machines import MACHINE_CUES
 from jobs.diagnosis.cues.programs import PROGRAM_CUES, WEAK_CUES
 from jobs.diagnosis.cues.request import FIELD_CUES, REFUSED_CUES, REQUEST_CUES
 from jobs.diagnosis.diagnosis import Diagnosis
-from jobs.diagnosis.exit_causes import from_exits, program_cause
+from jobs.diagnosis.exit_causes import diagnose_exits, program_cause
 from jobs.diagnosis.exits import read_exits
-from jobs.diagnosis.explanations import explained, quoted, validation
+from jobs.diagnosis.explanations import explain, explain_validation, quote_cause
 from jobs.texts import joined
 from jobs.texts import translatable as _
 
@@ -61,7 +61,7 @@ def diagnose(code: int | None, message: str, job: Circumstances | None = None) -
     if not message and not code:
         return None
     known = _read(code, message)
-    return fitted(known, job) if job is not None else known
+    return fit_to_job(known, job) if job is not None else known
 
 
 def diagnose_output(output: str, job: Circumstances | None = None) -> Diagnosis | None:
@@ -69,8 +69,8 @@ def diagnose_output(output: str, job: Circumstances | None = None) -> Diagnosis 
     found = program_cause(read_lines(output[-MAX_MESSAGE:]))
     if found is None:
         return None
-    known = quoted(found[0], found[1], _("Its log says"))
-    return fitted(known, job) if job is not None else known
+    known = quote_cause(found[0], found[1], _("Its log says"))
+    return fit_to_job(known, job) if job is not None else known
 
 
 def _read(code: int | None, message: str) -> Diagnosis:
@@ -80,24 +80,24 @@ def _read(code: int | None, message: str) -> Diagnosis:
         if found is not None:
             return found
         if code != 1:  # of a cancelled job the replicas' ends are a consequence
-            return from_exits(exits)
+            return diagnose_exits(exits)
         return CAUSES["cancelled"]
     lines = read_lines(message)
     found = _by_program(lines) if has_traceback(lines) else _by_anyone(message, lines)
     if found is None and code in REFUSALS and (refused := first_fit(REFUSED_CUES, lines)) is not None:
-        return quoted(refused[0].cause, refused[1])
+        return quote_cause(refused[0].cause, refused[1])
     return found or _from_code(code, message)
 
 
 def _by_service(message: str, lines: list[Line], skipped: str = "") -> Diagnosis | None:
     """Return what Vertex AI or another API says; `message` is where all of its words stand."""
     if (found := first_fit(FIELD_CUES, lines)) is not None:
-        return explained(found[0].cause, found[1], message)
+        return explain(found[0].cause, found[1], message)
     start = message.lower().find("list of found errors:")
     if start >= 0:
-        return validation(message[start + len("list of found errors:") :])
+        return explain_validation(message[start + len("list of found errors:") :])
     found = first_fit(SERVICE_CUES, lines)
-    return None if found is None or found[0].cause == skipped else explained(found[0].cause, found[1], message)
+    return None if found is None or found[0].cause == skipped else explain(found[0].cause, found[1], message)
 
 
 def _by_anyone(message: str, lines: list[Line]) -> Diagnosis | None:
@@ -107,22 +107,26 @@ def _by_anyone(message: str, lines: list[Line]) -> Diagnosis | None:
     if named is None and "list of found errors:" not in message.lower():
         program = first_fit(PROGRAM_CUES, lines)
         if program is not None:
-            return quoted(program[0].cause, program[1], _("Its words"))
+            return quote_cause(program[0].cause, program[1], _("Its words"))
     found = _by_service(message, service)
     if found is not None or not lines:
         return found
     weak = first_fit(WEAK_CUES, lines)
     if weak is not None:
-        return quoted(weak[0].cause, weak[1], _("Its words"))
+        return quote_cause(weak[0].cause, weak[1], _("Its words"))
     failed = errors(lines)
-    return quoted("user_code", failed[-1], _("Its last words")) if failed else None
+    return quote_cause("user_code", failed[-1], _("Its last words")) if failed else None
 
 
 def _by_program(lines: list[Line]) -> Diagnosis:
     """Return what a traceback without a replica's end says."""
     found = program_cause(lines)
     last = (errors(lines) or lines)[-1]
-    return quoted(found[0], found[1], _("Its words")) if found else quoted("user_code", last, _("Its last words"))
+    return (
+        quote_cause(found[0], found[1], _("Its words"))
+        if found
+        else quote_cause("user_code", last, _("Its last words"))
+    )
 
 
 def _from_code(code: int | None, message: str) -> Diagnosis:

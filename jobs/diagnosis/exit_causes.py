@@ -46,7 +46,7 @@ def program_cause(lines: list[Line]) -> tuple[str, Line] | None:
     return (found[0].cause, found[1]) if found else None
 
 
-def from_exits(exits: list[Exit]) -> Diagnosis:
+def diagnose_exits(exits: list[Exit]) -> Diagnosis:
     """Explain by the replica whose end says most: without memory, then not started, else the first that is named."""
     replicas = tuple(dict.fromkeys(each.replica for each in exits))
     short = [each for each in exits if each.out_of_memory or each.reason.lower() == "oomkilled"]

@@ -24,16 +24,16 @@ _NAME = re.compile(r"Unknown name \\{0,2}[\"'](\w{1,100})", re.IGNORECASE)
 _FIELD = re.compile(r"(?:field|Field)[:\s]{1,3}['\"`]?([a-z_][\w.\[\]]{2,300})")
 
 
-def explained(cause: str, line: Line, message: str) -> Diagnosis:
+def explain(cause: str, line: Line, message: str) -> Diagnosis:
     """Return what is known about the cause, with what the line, or the message around it, says about this job."""
     special = SPECIAL.get(cause)
-    return special(line, message) if special else quoted(cause, line)
+    return special(line, message) if special else quote_cause(cause, line)
 
 
 WHOSE = _("Vertex AI's words")
 
 
-def quoted(cause: str, line: Line, whose: str = WHOSE) -> Diagnosis:
+def quote_cause(cause: str, line: Line, whose: str = WHOSE) -> Diagnosis:
     """Return what is known about the cause, with the line."""
     known = CAUSES[cause]
     words = joined(known.explanation, _("%(whose)s: %(words)s", whose=whose, words=line.text[:MAX_QUOTED]))
@@ -87,11 +87,11 @@ def out_of_memory(replicas: tuple[str, ...], words: str) -> Diagnosis:
 def _low_on_memory(line: Line, _message: str) -> Diagnosis:
     pools = tuple(dict.fromkeys(re.findall(r"workerpool\d+", line.folded)))
     if not pools:
-        return quoted("out_of_memory", line)
+        return quote_cause("out_of_memory", line)
     return out_of_memory(pools, _("%(pools)s used more memory than the machine has.", pools=", ".join(pools)))
 
 
-def validation(message: str) -> Diagnosis:
+def explain_validation(message: str) -> Diagnosis:
     """Return the answer for a list of errors that Vertex AI found in fields."""
     known = CAUSES["validation"]
     items = [item.partition(";") for item in _NEXT_FIELD.split(message)[1:]]

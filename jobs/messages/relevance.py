@@ -12,12 +12,12 @@ UNTIL_THE_END = frozenset({Kind.APPROVED, Kind.STARTED, Kind.RESTARTED})
 WHILE_ASKING = frozenset({Kind.APPROVAL_NEEDED, Kind.APPROVAL_REMINDER})
 
 
-def why_dropped(delivery: Delivery) -> str:
+def drop_reason(delivery: Delivery) -> str:
     """Return why a delivery is not sent any more, "" where it is."""
-    return _why_not_to(delivery) or why_outdated(delivery.message) or _why_folded(delivery)
+    return _receiver_reason(delivery) or outdated_reason(delivery.message) or _superseded_reason(delivery)
 
 
-def _why_not_to(delivery: Delivery) -> str:
+def _receiver_reason(delivery: Delivery) -> str:
     person = delivery.person
     if person is None:
         return ""
@@ -34,7 +34,7 @@ def _why_not_to(delivery: Delivery) -> str:
     return "" if wants and not is_owner else "The person has another role now."
 
 
-def why_outdated(message: Message) -> str:
+def outdated_reason(message: Message) -> str:
     """Return why a message says nothing any more, "" where it does."""
     job = message.job
     if job is None:
@@ -48,7 +48,7 @@ def why_outdated(message: Message) -> str:
     return ""
 
 
-def _why_folded(delivery: Delivery) -> str:
+def _superseded_reason(delivery: Delivery) -> str:
     """A job that was preempted five times while its channel was down is told about once, the newest time."""
     if delivery.message.kind != Kind.RESTARTED:
         return ""
@@ -63,11 +63,11 @@ def _why_folded(delivery: Delivery) -> str:
     return "A newer message tells of the job's next restart." if later.exists() else ""
 
 
-def sensible(deliveries: Iterable[Delivery]) -> tuple[list[Delivery], list[tuple[Delivery, str]]]:
+def split_relevant(deliveries: Iterable[Delivery]) -> tuple[list[Delivery], list[tuple[Delivery, str]]]:
     """Return the deliveries to send, and those to drop with the reason."""
     kept, dropped = [], []
     for delivery in deliveries:
-        if words := why_dropped(delivery):
+        if words := drop_reason(delivery):
             dropped.append((delivery, words))
         else:
             kept.append(delivery)

@@ -3,7 +3,7 @@
 from jobs.observation.adopt import adopt, submission_in
 from jobs.observation.discovery import discover, hint_of, request_discovery
 from jobs.observation.log_feeds import follow_log, read_feed
-from jobs.observation.persistent_resources import poll_soon, want_resources, watch_resources
+from jobs.observation.persistent_resources import follow_resources, poll_soon, watch_resources
 from jobs.observation.watched import ERROR_WINDOW
 
 __all__ = [
@@ -11,11 +11,11 @@ __all__ = [
     "adopt",
     "discover",
     "follow_log",
+    "follow_resources",
     "hint_of",
     "poll_soon",
     "read_feed",
     "request_discovery",
     "submission_in",
-    "want_resources",
     "watch_resources",
 ]

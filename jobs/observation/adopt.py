@@ -23,7 +23,7 @@ from jobs.models import ExternalJob, Job, JobEvent, Team
 from jobs.observation.discovery import check_may_adopt
 from jobs.observation.log_feeds import WANTED_FOR
 from jobs.observation.record import mark_seen, number, record
-from jobs.observation.set_aside import Aside
+from jobs.observation.set_aside import SetAside
 from jobs.prices import current_book
 from jobs.queue import claims
 from jobs.requests.request import storable
@@ -46,7 +46,7 @@ def adopt(external: ExternalJob, *, team: Team, by: User, now: datetime) -> Job:
     another team has adopted. Raises CannotAdopt for one whose description makes it impossible; it is set aside.
     """
     check_may_adopt(project=external.discovery.project, team=team, by=by)
-    aside = Aside(f"adoption from {external.discovery.project}/{external.discovery.region}", now=now)
+    aside = SetAside(f"adoption from {external.discovery.project}/{external.discovery.region}", now=now)
     with aside.item(external.remote_name):
         return _adopt_once(external, team, by, now)
     raise CannotAdopt(_("It cannot be adopted, since its description cannot be kept; an administrator sees why."))

@@ -22,7 +22,7 @@ from jobs.models import Job, JobEvent, LogFeed, Scope
 from jobs.observation import cadence
 from jobs.observation.log_sources import custom_job_name, source_columns, study_name
 from jobs.observation.restarts import record_restarts
-from jobs.observation.set_aside import Aside
+from jobs.observation.set_aside import SetAside
 from jobs.observation.trial_jobs import (
     AT_ONCE,
     SETTLED_WITHIN,
@@ -83,7 +83,7 @@ def poll_ended_pipeline(pk: UUID, lookup: Lookup) -> None:
 
 
 def poll_tuning_jobs(
-    feed: LogFeed, jobs: Iterable[Job], aside: Aside, watch: cadence.Stopwatch, now: datetime
+    feed: LogFeed, jobs: Iterable[Job], aside: SetAside, watch: cadence.Stopwatch, now: datetime
 ) -> tuple[vertex.VertexError | None, set[UUID]]:
     """Ask for the tuning jobs of pipelines that have ended, one by one; a failure does not end the others.
 

@@ -20,7 +20,7 @@ from jobs.errors import NotPermitted
 from jobs.models import Discovery, ExternalJob, Job, Membership, Role, Team
 from jobs.observation import cadence
 from jobs.observation.failures import record_failure
-from jobs.observation.set_aside import Aside
+from jobs.observation.set_aside import SetAside
 from jobs.queue import claims, rate_limit
 from jobs.spec.shape import fields
 from jobs.vertex import wire
@@ -98,7 +98,7 @@ class Walk:
         self._spend = partial(rate_limit.spend, rate_limit.reads(row.project, row.region), now=now)
         self._inside = _inside_followed(row)
         self._gets_left = MAX_GETS
-        self.aside = Aside(str(row), now=now)
+        self.aside = SetAside(str(row), now=now)
         self.last_error = ""
 
     def find(self) -> list[ExternalJob]:

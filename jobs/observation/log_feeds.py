@@ -21,7 +21,7 @@ from jobs.observation import cadence, checkpoints, log_metrics, log_turns, machi
 from jobs.observation.child_jobs import poll_tuning_jobs
 from jobs.observation.failures import record_failure
 from jobs.observation.log_sources import replica_name
-from jobs.observation.set_aside import Aside
+from jobs.observation.set_aside import SetAside
 from jobs.queue import claims, rate_limit
 from jobs.vertex import wire
 from jobs.vertex.logs import SERVICE, TAKEN_AWAY
@@ -65,7 +65,7 @@ def _read(feed: LogFeed, now: datetime) -> None:
     if oldest is None:
         claims.release_poll(feed, due_at=None, answered_at=feed.answered_at)
         return
-    watch, aside = cadence.Stopwatch(now), Aside(str(feed), now=now)
+    watch, aside = cadence.Stopwatch(now), SetAside(str(feed), now=now)
     is_all = _read_service(feed, min(feed.cursor_at or oldest, now), aside, watch, now)
     last_error, unasked = poll_tuning_jobs(feed, _tuning_pipelines(unread), aside, watch, now)
     asked = unread.exclude(pk__in=unasked)
@@ -88,7 +88,7 @@ def _tuning_pipelines(unread: JobQuerySet) -> JobQuerySet:
     return ended.filter(spec__trainingTaskInputs__has_key="studySpec").order_by("pk")
 
 
-def _read_service(feed: LogFeed, after: datetime, aside: Aside, watch: cadence.Stopwatch, now: datetime) -> bool:
+def _read_service(feed: LogFeed, after: datetime, aside: SetAside, watch: cadence.Stopwatch, now: datetime) -> bool:
     """Keep the service's new lines, record the restarts they tell and how far the reading came.
 
     False when more lines are waiting: thousands of jobs that begin together write more than one read gives.
@@ -124,7 +124,7 @@ def _news(found: list[tuple[Job, vertex.LogEntry]], since: datetime) -> list[tup
     return [(job, entry) for job, entry in found if (job.pk, entry.timestamp, entry.insert_id) not in kept]
 
 
-def _service_lines(feed: LogFeed, aside: Aside, now: datetime, after: datetime, limit: int) -> list[vertex.LogEntry]:
+def _service_lines(feed: LogFeed, aside: SetAside, now: datetime, after: datetime, limit: int) -> list[vertex.LogEntry]:
     before_page = _spending(feed.project, now)
     newest = unread_jobs(feed.project).order_by("-submitted_at").values_list("acts_as", flat=True).first()
     return client(newest or "").service_log(
@@ -132,12 +132,12 @@ def _service_lines(feed: LogFeed, aside: Aside, now: datetime, after: datetime, 
     )
 
 
-def _set_aside(aside: Aside, entry: object, reason: str) -> None:
+def _set_aside(aside: SetAside, entry: object, reason: str) -> None:
     aside.put(f"entry {wire.text(wire.mapping(entry).get('insertId'))}", reason)
 
 
 def _read_tails(
-    feed: LogFeed, jobs: list[Job], aside: Aside, watch: cadence.Stopwatch, now: datetime
+    feed: LogFeed, jobs: list[Job], aside: SetAside, watch: cadence.Stopwatch, now: datetime
 ) -> vertex.VertexError | None:
     """Read the newest lines of each job, one job after the other; a read that fails does not end the others.
 
@@ -165,7 +165,7 @@ def _read_tails(
     return last_error
 
 
-def _tail(job: Job, aside: Aside, now: datetime) -> tuple[list[vertex.LogEntry], list[datetime]]:
+def _tail(job: Job, aside: SetAside, now: datetime) -> tuple[list[vertex.LogEntry], list[datetime]]:
     """Ask for the newest of a job's new lines; return them, and the moments of those that move its cursor."""
     numbers, since = list(job.log_sources), _read_until(job, now) - (LATENESS if job.log_cursor_at else timedelta())
     asked: dict[str, Any] = {"before_page": _spending(job.project, now), "on_odd": partial(_set_aside, aside)}
@@ -183,7 +183,9 @@ def _read_until(job: Job, now: datetime) -> datetime:
     return min(job.log_cursor_at or job.submitted_at or job.requested_at, now)
 
 
-def _keep_tail(job: Job, entries: list[vertex.LogEntry], moments: list[datetime], aside: Aside, now: datetime) -> None:
+def _keep_tail(
+    job: Job, entries: list[vertex.LogEntry], moments: list[datetime], aside: SetAside, now: datetime
+) -> None:
     """Keep a job's new lines, and notice when there is nothing more to come."""
     after = _read_until(job, now)
     _keep([(job, entry) for entry in entries], aside)
@@ -207,7 +209,7 @@ def _spending(project: str, now: datetime) -> Callable[[], None]:
     return partial(rate_limit.spend, rate_limit.log_reads(project), now=now)
 
 
-def _keep(found: list[tuple[Job, vertex.LogEntry]], aside: Aside) -> None:
+def _keep(found: list[tuple[Job, vertex.LogEntry]], aside: SetAside) -> None:
     lines = [
         LogLine(
             job=job,

@@ -25,7 +25,7 @@ from jobs.observation.child_jobs import has_child_jobs, poll_child_jobs, poll_en
 from jobs.observation.failures import record_failure
 from jobs.observation.record import mark_seen, record, record_absence
 from jobs.observation.restarts import record_restarts
-from jobs.observation.set_aside import Aside
+from jobs.observation.set_aside import SetAside
 from jobs.observation.trial_jobs import Lookup
 from jobs.observation.watched import (
     WatchedJob,
@@ -100,7 +100,7 @@ class Poll:
         self._spend = partial(rate_limit.spend, rate_limit.reads(scope.project, scope.region), now=now)
         self._watch = cadence.Stopwatch(now, jobs_count=len(watched))
         self._without_news, self._written_at = list[uuid.UUID](), now
-        self.aside = Aside(str(scope), now=now)
+        self.aside = SetAside(str(scope), now=now)
         self._lookup = Lookup(self._get, self.aside, self._watch, now)
         self.is_cut_short = self.is_list_complete = False
         self.unmatched: list[vertex.RemoteJob] = []

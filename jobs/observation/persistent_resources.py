@@ -21,7 +21,7 @@ from jobs.observation import cadence
 from jobs.observation.failures import record_failure
 from jobs.observation.observe import ANOTHER_PROBE, PAGE_TRIES
 from jobs.observation.resource_sizes import record_sizes
-from jobs.observation.set_aside import Aside
+from jobs.observation.set_aside import SetAside
 from jobs.queue import claims, rate_limit
 from jobs.states import RUNNING, WAITING
 from jobs.strategies.persistent import STRATEGY
@@ -42,10 +42,10 @@ def observe_resources(scope_id: int, *, now: datetime) -> None:
     if scope is None:
         return
     with record_failure(scope, now=now):
-        _look(scope, now)
+        _poll(scope, now)
 
 
-def _look(scope: Scope, now: datetime) -> None:
+def _poll(scope: Scope, now: datetime) -> None:
     _watch_regions_of_jobs(scope.project, now)
     with cadence.call_seconds(scope.failures) as patience:
         if not patience:
@@ -53,7 +53,7 @@ def _look(scope: Scope, now: datetime) -> None:
             return
         listed = _list(scope, patience, now)
     found = {each.resource_id: each for each in listed if each is not None}
-    odd, aside = listed.count(None), Aside(str(scope), now=now)
+    odd, aside = listed.count(None), SetAside(str(scope), now=now)
     _keep(scope, found, aside, is_complete=not odd, now=now)
     last_error = f"{odd} entries of the list are no persistent resources and were left out." if odd else aside.words
     claims.release_poll(scope, due_at=_next_poll(scope, now), answered_at=now, last_error=last_error)
@@ -72,7 +72,7 @@ def watch_resources(now: datetime) -> int:
     return len(missing)
 
 
-def want_resources(projects: Collection[str], *, region: str = "", now: datetime) -> None:
+def follow_resources(projects: Collection[str], *, region: str = "", now: datetime) -> None:
     """Poll soon, because somebody looks at the resources of these projects (in one region, where it is given).
 
     Writes at most once for each poll interval, and nothing where Vertex AI fails: there the pauses hold.
@@ -87,7 +87,7 @@ def want_resources(projects: Collection[str], *, region: str = "", now: datetime
 
 
 def poll_soon(scopes: Iterable[Scope], *, now: datetime) -> None:
-    """Poll these scopes soon, which were read just now; as `want_resources`, without another query."""
+    """Poll these scopes soon, which were read just now; as `follow_resources`, without another query."""
     for row in scopes:
         if _may_poll_again(row, now):  # and still may when it is written
             Scope.objects.filter(pk=row.pk, due_at=row.due_at, failures=0).update(due_at=now)
@@ -124,7 +124,7 @@ def _list(scope: Scope, patience: float, now: datetime) -> list[vertex.RemoteRes
 
 
 def _keep(
-    scope: Scope, found: dict[str, vertex.RemoteResource], aside: Aside, *, is_complete: bool, now: datetime
+    scope: Scope, found: dict[str, vertex.RemoteResource], aside: SetAside, *, is_complete: bool, now: datetime
 ) -> None:
     """Write what was listed; raises ClaimLost, with nothing written, when another worker has taken the scope over."""
     with transaction.atomic():

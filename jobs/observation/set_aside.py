@@ -1,7 +1,7 @@
 """One item that cannot be stored or read is set aside with its reason and never stops its neighbours.
 
-`Aside` is used for one poll of one place. What fails for the whole place, such as a call of Vertex AI, a claim that was
-lost or a database that does not answer, is passed on: only what is wrong with one item ends here.
+`SetAside` is used for one poll of one place. What fails for the whole place, such as a call of Vertex AI, a claim that
+was lost or a database that does not answer, is passed on: only what is wrong with one item ends here.
 """
 
 import logging
@@ -31,7 +31,7 @@ OF_THE_WHOLE = (vertex.VertexError, ClaimLost, NotPermitted, OperationalError, I
 Row = TypeVar("Row", bound=models.Model)
 
 
-class Aside:
+class SetAside:
     """What one poll of one place sets aside; `count` says how many items."""
 
     def __init__(self, place: str, *, now: datetime) -> None:

@@ -16,7 +16,7 @@ from django.db.models import F, Q, QuerySet
 from jobs import states, storable, timeline, vertex
 from jobs.models import Job, Scope, Trial
 from jobs.observation import cadence
-from jobs.observation.set_aside import Aside
+from jobs.observation.set_aside import SetAside
 from jobs.queue import rate_limit
 from jobs.states import FINISHED, JobState
 from jobs.timeline.trial_time import ENDED
@@ -39,7 +39,7 @@ class Lookup:
 
     get: Callable[[str, str, str], RemoteJob]
     """Given a kind, the name of a job and the service account of its calls: what Vertex AI says of it."""
-    aside: Aside
+    aside: SetAside
     watch: cadence.Stopwatch
     now: datetime
 
@@ -110,7 +110,7 @@ def record_answer(trial: Trial, remote: RemoteJob | None, now: datetime) -> None
 
 def is_old(changes: Sequence[tuple[str, datetime]], remote: RemoteJob, now: datetime) -> bool:
     """Tell whether an answer is older than one that was used."""
-    updated = _believed(remote.update_time, now)
+    updated = _plausible(remote.update_time, now)
     return bool(changes) and updated is not None and updated < changes[-1][1]
 
 
@@ -119,8 +119,8 @@ def with_answer(changes: list[tuple[str, datetime]], remote: RemoteJob, now: dat
 
     The first start is known also when nobody saw it; "" is a wait before it that nobody saw.
     """
-    started, created = _believed(remote.start_time, now), _believed(remote.create_time, now)
-    updated, state = _believed(remote.update_time, now), states.from_vertex(remote.state)
+    started, created = _plausible(remote.start_time, now), _plausible(remote.create_time, now)
+    updated, state = _plausible(remote.update_time, now), states.from_vertex(remote.state)
     news: list[tuple[str, datetime]] = []
     if not changes and created is not None:
         news.append((JobState.QUEUED if state == JobState.QUEUED and started is None else "", created))
@@ -129,7 +129,7 @@ def with_answer(changes: list[tuple[str, datetime]], remote: RemoteJob, now: dat
         news.append((JobState.RUNNING, started))
     last = next((each for each, _ in reversed([*changes, *news])), None)
     if state != last:
-        ended = _believed(remote.end_time, now) if state in FINISHED else None
+        ended = _plausible(remote.end_time, now) if state in FINISHED else None
         news.append((state, ended or updated or now))
     for each, at in news:
         is_kept = len(changes) < MAX_STATES or each in FINISHED
@@ -137,7 +137,7 @@ def with_answer(changes: list[tuple[str, datetime]], remote: RemoteJob, now: dat
     return changes
 
 
-def _believed(moment: datetime | None, now: datetime) -> datetime | None:
+def _plausible(moment: datetime | None, now: datetime) -> datetime | None:
     return moment if moment is not None and moment <= now + MAX_AHEAD else None
 
 

@@ -61,12 +61,12 @@ def release_poll(
     `last_error` is what went wrong with single jobs although the whole was answered; it makes no pause longer.
     """
     columns |= {"failing_since": None, "failures": 0, "last_error": last_error, "answered_at": answered_at}
-    _free(row, due_at=due_at, **columns)
+    _release(row, due_at=due_at, **columns)
 
 
 def postpone_poll(row: PollTarget, *, due_at: datetime) -> None:
     """Give a scope or feed back without having looked."""
-    _free(row, due_at=due_at)
+    _release(row, due_at=due_at)
 
 
 def renew_poll(row: PollTarget, *, now: datetime) -> bool:
@@ -89,14 +89,14 @@ def release_failed(row: PollTarget, error: VertexError, *, now: datetime) -> Non
     Our own full rate limit is no failure: the next poll is due when a call fits.
     """
     if isinstance(error, OverRateLimit):
-        _free(row, due_at=now + (error.retry_after or settings.POLL_INTERVAL), last_error=str(error))
+        _release(row, due_at=now + (error.retry_after or settings.POLL_INTERVAL), last_error=str(error))
         return
     pause = error.retry_after or backoff(settings.POLL_INTERVAL, row.failures, MAX_PAUSE)
     since = row.failing_since or now
-    _free(row, due_at=now + pause, failing_since=since, failures=row.failures + 1, last_error=str(error))
+    _release(row, due_at=now + pause, failing_since=since, failures=row.failures + 1, last_error=str(error))
 
 
-def _free(row: PollTarget, **columns: Any) -> None:
+def _release(row: PollTarget, **columns: Any) -> None:
     type(row).objects.filter(pk=row.pk, claim=row.claim).update(claim=None, claimed_until=None, **columns)
 
 

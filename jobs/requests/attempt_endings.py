@@ -19,7 +19,7 @@ Outcome = Fallback.Outcome
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class AttemptEnding:
     """Why an attempt has ended: `reason` where another can follow, else `outcome`; `words` is a part of a sentence."""
 
     words: str
@@ -27,26 +27,26 @@ class Ending:
     outcome: Fallback.Outcome = Outcome.OTHER_END
 
 
-def find_ending(job: Job, now: datetime) -> Ending | None:
+def find_ending(job: Job, now: datetime) -> AttemptEnding | None:
     """Return why an attempt has ended; None while it has not, or while it is not certain that nothing of it runs."""
     if not job.is_finished or job.may_have_duplicates:
         return None
     if UnmatchedJob.objects.filter(job=job, ended_at=None).exists():
         return None
     if job.state in SUCCESSFUL:
-        return Ending(_("it succeeded"), outcome=Outcome.SUCCEEDED)
+        return AttemptEnding(_("it succeeded"), outcome=Outcome.SUCCEEDED)
     if job.state == JobState.LOST:
-        return Ending(_("nobody saw how it ended"))
+        return AttemptEnding(_("nobody saw how it ended"))
     if job.state in {JobState.CANCELLED, JobState.WITHDRAWN} and job.events.filter(reason=WAIT_OVER).exists():
-        return Ending(_("it waited as long as the request allows"), Reason.CAPACITY)
+        return AttemptEnding(_("it waited as long as the request allows"), Reason.CAPACITY)
     if job.state in {JobState.REJECTED, JobState.WITHDRAWN}:
         was_asked = job.events.filter(from_state=JobState.AWAITING_APPROVAL, to_state=job.state).exists()
         words = _("it was not approved") if was_asked else _("it was withdrawn")
-        return Ending(words, outcome=Outcome.NOT_APPROVED if was_asked else Outcome.CANCELLED)
+        return AttemptEnding(words, outcome=Outcome.NOT_APPROVED if was_asked else Outcome.CANCELLED)
     return _failure(job, now)
 
 
-def _failure(job: Job, now: datetime) -> Ending | None:
+def _failure(job: Job, now: datetime) -> AttemptEnding | None:
     strategy = STRATEGIES.get(job.strategy)
     circumstances = Circumstances(
         strategy=job.strategy,
@@ -61,12 +61,12 @@ def _failure(job: Job, now: datetime) -> Ending | None:
     if known is None and job.state == JobState.EXPIRED:
         known = diagnose_expiry(circumstances)
     if job.state == JobState.CANCELLED and (known is None or known.cause == "cancelled"):
-        return Ending(_("it was cancelled"), outcome=Outcome.CANCELLED)
+        return AttemptEnding(_("it was cancelled"), outcome=Outcome.CANCELLED)
     if known is None:
         if job.state == JobState.SUBMIT_FAILED:
-            return Ending(_("it was refused before it was sent"))
+            return AttemptEnding(_("it was refused before it was sent"))
         is_new = job.ended_at is not None and now - job.ended_at < ERROR_WITHIN
-        return None if is_new and job.state == JobState.FAILED else Ending(_("nobody knows why it ended"))
+        return None if is_new and job.state == JobState.FAILED else AttemptEnding(_("nobody knows why it ended"))
     reason = fallback.reason_of(known.cause, has_run=job.started_at is not None)
     ended = _("it ended with “%(title)s”", title=known.title)
-    return Ending(REASON_WORDS[reason] if reason is not None else ended, reason)
+    return AttemptEnding(REASON_WORDS[reason] if reason is not None else ended, reason)

@@ -23,7 +23,7 @@ from jobs.fallback import REASON_WORDS, Plan, Reason
 from jobs.models import Fallback, FallbackAttempt, Job, JobEvent
 from jobs.models.kept_message import message_columns
 from jobs.requests.approval_coverage import AttemptApproval, find_shared_approval
-from jobs.requests.attempt_endings import Ending, find_ending
+from jobs.requests.attempt_endings import AttemptEnding, find_ending
 from jobs.requests.context import load_context
 from jobs.requests.fallback_attempts import list_attempts, sum_costs
 from jobs.requests.options import RequestOptions
@@ -35,7 +35,7 @@ from jobs.texts import translatable as _
 Outcome = Fallback.Outcome
 
 
-def follow(pk: UUID, *, now: datetime) -> bool:
+def make_next_attempt(pk: UUID, *, now: datetime) -> bool:
     """Make the next attempt, or end the fallback; False where there is nothing to do yet.
 
     All in one transaction, so that a worker that is killed leaves either nothing or all of it.
@@ -60,17 +60,19 @@ def follow(pk: UUID, *, now: datetime) -> bool:
     return True
 
 
-def _all_made(plan: Plan, ending: Ending) -> str:
+def _all_made(plan: Plan, ending: AttemptEnding) -> str:
     return _("All %(n)s attempts were made; %(why)s.", n=plan.size, why=ending.words)
 
 
-def _no_further(ending: Ending) -> str:
+def _no_further(ending: AttemptEnding) -> str:
     if ending.reason is None:
         return _("No further attempt follows: %(why)s.", why=ending.words)
     return _("No further attempt follows, because none was asked for where %(why)s.", why=REASON_WORDS[ending.reason])
 
 
-def _make_next(row: Fallback, plan: Plan, attempts: Sequence[FallbackAttempt], ending: Ending, now: datetime) -> None:
+def _make_next(
+    row: Fallback, plan: Plan, attempts: Sequence[FallbackAttempt], ending: AttemptEnding, now: datetime
+) -> None:
     """Request the next attempt; where it is refused, end the fallback and say why."""
     last, first, number = attempts[-1].job, attempts[0].job, len(attempts) + 1
     spent, approval = sum_costs(attempts, now), find_shared_approval(row.pk)
@@ -109,7 +111,7 @@ def _make_next(row: Fallback, plan: Plan, attempts: Sequence[FallbackAttempt], e
     )
 
 
-def _because(number: int, plan: Plan, ending: Ending) -> str:
+def _because(number: int, plan: Plan, ending: AttemptEnding) -> str:
     return _(
         "Attempt %(number)s of %(all)s, because %(why)s in attempt %(before)s.",
         number=number,
@@ -163,7 +165,7 @@ def _assess(submission: spec.Submission, first: Job, plan: Plan, now: datetime) 
     return assess(submission, context, expected=timedelta(seconds=first.expected_seconds))
 
 
-def stop(job: Job, *, by: User, now: datetime) -> bool:
+def stop_attempts(job: Job, *, by: User, now: datetime) -> bool:
     """A person cancels an attempt, and with it those that would follow; False where none would.
 
     The caller cancels the job itself, in the same transaction.

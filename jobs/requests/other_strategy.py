@@ -22,13 +22,13 @@ from jobs.models import Approval, Job, JobEvent, Vote
 from jobs.requests.approval import (
     MAX_CAP,
     Changed,
-    bring_up_to_date,
     check_digest,
+    copy_columns,
     decide,
+    lock_question,
     lock_waiting,
-    open_question,
+    record_votes,
     reserve_approved,
-    vote,
 )
 from jobs.requests.context import load_context
 from jobs.requests.deciders import load_missing
@@ -63,7 +63,7 @@ def approve_as(
     check_is_ours(job)
     with transaction.atomic():
         budgets.hold_budgets(job.team_id)
-        found = open_question(job, by=by, digest=digest, now=now)
+        found = lock_question(job, by=by, digest=digest, now=now)
         if found is None:
             return False
         assessments = _assess(found.waiting, _bodies(found.waiting, strategy), now)
@@ -74,10 +74,10 @@ def approve_as(
         _ask_anew(found.waiting, assessments, by, found.asked, now, asks_requester=asks_requester)
         for pk, body in requested.items() if asks_requester else ():
             Approval.objects.filter(job=pk).update(requested_spec=body)
-        changed = open_question(found.waiting[0], by=by, digest=None, now=now)  # others may have to decide now
+        changed = lock_question(found.waiting[0], by=by, digest=None, now=now)  # others may have to decide now
         assert changed is not None
-        vote(changed, Approval.Decision.APPROVED, by=by, comment=comment, now=now, cap_usd=cap_usd)
-        bring_up_to_date(job, changed.waiting)
+        record_votes(changed, Approval.Decision.APPROVED, by=by, comment=comment, now=now, cap_usd=cap_usd)
+        copy_columns(job, changed.waiting)
     return True
 
 
@@ -113,7 +113,7 @@ def accept_change(job: Job, *, by: User, now: datetime, digest: str | None = Non
             decide(each, question, approved, by=last.voter, actor=by, comment=last.comment, message=words, now=now)
         if waiting:
             reserve_approved(waiting, now)
-            bring_up_to_date(job, waiting)
+            copy_columns(job, waiting)
     return bool(waiting)
 
 
@@ -130,7 +130,7 @@ def keep_request(job: Job, *, by: User, now: datetime, digest: str | None = None
             _record_answer(each, questions[each.pk], by, "kept", words, now)
         _ask_anew(waiting, _assess(waiting, bodies, now), by, questions, now, asks_requester=False)
         if waiting:
-            bring_up_to_date(job, waiting)
+            copy_columns(job, waiting)
     return bool(waiting)
 
 

@@ -2,7 +2,7 @@
 
 from jobs.texts import translatable as _
 
-BELONGS = {
+MISPLACED = {
     "stagingbucket": _("It is an argument of the Python SDK; the API has `baseOutputDirectory.outputUriPrefix`."),
     "baseoutputdir": _("It is an argument of the Python SDK; the API has `baseOutputDirectory.outputUriPrefix`."),
     "outputuri": _("Did you mean `%(near)s`?", near="baseOutputDirectory.outputUriPrefix"),
@@ -29,6 +29,6 @@ BELONGS = {
 }
 
 
-def home_of(name: str) -> str:
+def describe_misplaced(name: str) -> str:
     """Say where a field belongs that people often invent; "" for any other name."""
-    return BELONGS.get(name.replace("_", "").replace("-", "").lower(), "")
+    return MISPLACED.get(name.replace("_", "").replace("-", "").lower(), "")

@@ -144,7 +144,7 @@ def is_reserved(spec: MachineSpec) -> bool:
     return affinity is not None and affinity.reservation_affinity_type in RESERVED
 
 
-def ask_for(
+def set_strategy(
     submission: Submission,
     *,
     strategy: str,

@@ -8,7 +8,7 @@ from jobs.strategies.base import Known, KnownResource
 DEFAULT_DISK = "pd-ssd"
 
 
-def named(submission: Submission, known: Known) -> KnownResource | None:
+def find_named(submission: Submission, known: Known) -> KnownResource | None:
     """Return the known resource that the submission names, or None."""
     name = submission.job_spec.persistent_resource_id.rpartition("/")[2]
     for found in known:
@@ -44,14 +44,14 @@ def match(pool: WorkerPoolSpec, resource: KnownResource) -> int | None:
     return None
 
 
-def described(pool: ResourcePool) -> str:
+def describe_pool(pool: ResourcePool) -> str:
     """Say what machine and disk a pool has."""
     machine, disk = pool.machine_spec, pool.disk_spec
     gpus = f" with {machine.accelerator_count} × {machine.accelerator}" if machine.accelerator else ""
     return f"{machine.machine_type}{gpus}, {disk.boot_disk_type or DEFAULT_DISK} {disk.size_gb} GB"
 
 
-def wanted(submission: Submission, resource: KnownResource) -> dict[int, tuple[int, int]]:
+def count_wanted(submission: Submission, resource: KnownResource) -> dict[int, tuple[int, int]]:
     """Return `{resource pool: (replicas wanted in all, last worker pool that wants them)}`."""
     counts: Counter[int] = Counter()
     last: dict[int, int] = {}
@@ -63,6 +63,6 @@ def wanted(submission: Submission, resource: KnownResource) -> dict[int, tuple[i
     return {at: (count, last[at]) for at, count in counts.items()}
 
 
-def replicas_on(submission: Submission, resource: KnownResource) -> dict[int, int]:
+def count_replicas(submission: Submission, resource: KnownResource) -> dict[int, int]:
     """Return `{index of a resource pool: replicas that the job takes of it}`, without pools that match none."""
-    return {at: count for at, (count, _) in wanted(submission, resource).items()}
+    return {at: count for at, (count, _) in count_wanted(submission, resource).items()}

@@ -30,7 +30,7 @@ FACTS = (
 )
 
 
-def document() -> str:
+def rules_page() -> str:
     """Return the page as Markdown."""
     lines = [OPENING, "## Strategies", ""]
     for strategy in STRATEGIES.values():
@@ -67,4 +67,4 @@ def _table(rules: Iterable[Rule]) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(document())
+    sys.stdout.write(rules_page())

@@ -44,7 +44,7 @@ class DatabaseStore:
             fresh = Job.objects.select_for_update(of=("self",)).select_related("team").get(pk=job.pk)
             read_at = self._clock.monotonic()
             now = self._clock.now()
-            if needs_claim and not _holds(fresh, job, now):
+            if needs_claim and not _has_claim(fresh, job, now):
                 return None
             change = decide(fresh, now)
             if change is not None:
@@ -120,7 +120,7 @@ def save_unmatched(
     return row
 
 
-def _holds(fresh: Job, job: Job, now: datetime) -> bool:
+def _has_claim(fresh: Job, job: Job, now: datetime) -> bool:
     """Whether the claim that `job` was given is the row's and has not expired."""
     is_current = fresh.claimed_until is not None and fresh.claimed_until > now
     return job.claim is not None and fresh.claim == job.claim and is_current

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy
 from jobs.models import Job, JobEvent
 from jobs.states import FINISHED, LOCAL, JobState
 from jobs.timeline.attempts import Attempts, attempts
-from jobs.timeline.replicas import Heard, Lane, Mark, replica_lane
+from jobs.timeline.replicas import Lane, Mark, ReplicaLog, replica_lane
 from jobs.timeline.spans import BILLABLE, Span, billable, state_spans
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Phase:
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class JobTimeline:
     """Everything that the job page tells about time."""
 
     events: tuple[JobEvent, ...]
@@ -47,7 +47,7 @@ class Story:
     end: datetime
 
 
-def story(
+def build_timeline(
     job: Job,
     events: Iterable[JobEvent],
     now: datetime,
@@ -55,12 +55,12 @@ def story(
     replicas: Sequence[str] = (),
     trials: Sequence[Lane] = (),
     tries: Attempts | None = None,
-    heard: Heard | None = None,
-) -> Story:
+    replica_log: ReplicaLog | None = None,
+) -> JobTimeline:
     """Tell the job's whole story.
 
     `replicas` names the lanes below Vertex AI's, such as workerpool0-0; `tries` are the job's attempts where they are
-    known already, and `heard` is what its log says of its replicas. `trials` are the lanes of a tuning job, which has
+    known already, and `replica_log` is what its log says of its replicas. `trials` are the lanes of a tuning job, which has
     no replicas of its own.
     """
     rows = tuple(events)
@@ -77,8 +77,8 @@ def story(
     tries = tries or attempts(rows, now)
     work = tuple(_numbered(span, tries) for span in billable(spans))
     lanes = [Lane("Trainboard", ours), Lane("Vertex AI", theirs + unseen, restart_marks(rows))]
-    lanes += [*(replica_lane(name, work, tries, rows, heard or Heard()) for name in replicas), *trials]
-    return Story(
+    lanes += [*(replica_lane(name, work, tries, rows, replica_log or ReplicaLog()) for name in replicas), *trials]
+    return JobTimeline(
         events=rows,
         lanes=tuple(lane for lane in lanes if lane.spans or lane.name == "Vertex AI"),
         phases=tuple(_phases(spans, now)),

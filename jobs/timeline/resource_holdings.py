@@ -9,7 +9,7 @@ from jobs.spec import ResourcePool, Submission
 from jobs.spec.body import custom_job_spec
 from jobs.states import RUNNING, WAITING_AT_VERTEX
 from jobs.strategies import KnownResource
-from jobs.strategies.resource_fit import replicas_on
+from jobs.strategies.resource_fit import count_replicas
 
 Key = tuple[str, str, str]
 """Project, region and id of a persistent resource."""
@@ -46,7 +46,7 @@ class Holding:
     def wanted(self, job: Job) -> Mapping[int, int]:
         """Return how many replicas of which resource pool a job asks for; {} where its body cannot be read."""
         submission = find_submission(job)
-        return replicas_on(submission, self.known) if submission is not None and self.known is not None else {}
+        return count_replicas(submission, self.known) if submission is not None and self.known is not None else {}
 
 
 def known_resource(row: PersistentResource) -> KnownResource | None:

@@ -74,7 +74,7 @@ def next_of(job: Job, clock: Clock) -> Job:
     """Let an attempt end without capacity, and return the one that follows."""
     fail(job, clock)
     row = Fallback.objects.get(attempts__job=job)
-    assert fallbacks.follow(row.pk, now=clock.forward(seconds=10))
+    assert fallbacks.make_next_attempt(row.pk, now=clock.forward(seconds=10))
     return row.attempts.latest("number").job
 
 
@@ -139,7 +139,7 @@ class TestOneDecision:
         first = begin()
         requests.reject(first, by=approver, comment="no", now=clock.now)
 
-        assert fallbacks.follow(Fallback.objects.get().pk, now=clock.forward(minutes=1))
+        assert fallbacks.make_next_attempt(Fallback.objects.get().pk, now=clock.forward(minutes=1))
         assert Fallback.objects.get().outcome == "not_approved"
         assert FallbackAttempt.objects.count() == 1
 
@@ -234,7 +234,7 @@ class TestBeyond:
         policy(Rule(outcome="refuse", strategies=["standard"]))
 
         fail(first, clock)
-        fallbacks.follow(Fallback.objects.get().pk, now=clock.now)
+        fallbacks.make_next_attempt(Fallback.objects.get().pk, now=clock.now)
         assert Fallback.objects.get().outcome == "refused"
 
     @pytest.mark.parametrize(("key", "value"), [
@@ -281,7 +281,7 @@ class TestBeyond:
         requests.reject(later, by=second, comment="no", now=clock.now)
         policy(DEAR)
 
-        fallbacks.follow(Fallback.objects.get().pk, now=clock.forward(minutes=1))
+        fallbacks.make_next_attempt(Fallback.objects.get().pk, now=clock.forward(minutes=1))
         assert FallbackAttempt.objects.count() == 2
         assert Fallback.objects.get().outcome == "not_approved"
 
@@ -323,7 +323,7 @@ class TestCap:
         monkeypatch.setattr(fallbacks, "sum_costs", lambda attempts, now: Decimal(9))
 
         fail(first, clock)
-        fallbacks.follow(Fallback.objects.get().pk, now=clock.now)
+        fallbacks.make_next_attempt(Fallback.objects.get().pk, now=clock.now)
 
         row = Fallback.objects.get()
         assert row.outcome == "too_expensive"

@@ -310,7 +310,7 @@ class TestOlderCopies:
     def test_a_worker_that_starts_later_follows_what_was_sent(self, submitted: Job, cloud: Cloud) -> None:
         self.forget_submission(submitted)
         cloud.forward(minutes=5)
-        installation.begin(cloud.now)
+        installation.begin_watch(cloud.now)
 
         steps.advance(submitted.pk, clock=cloud.clock)
 
@@ -342,7 +342,7 @@ class TestOlderCopies:
         self.forget_submission(submitted)
         Installation.objects.update(identity="the server of the backup")
         cloud.forward(seconds=6)
-        installation.begin(cloud.now)
+        installation.begin_watch(cloud.now)
         cloud.fail("customJobs.list", "stale", seconds=20)
 
         steps.advance(submitted.pk, clock=cloud.clock)

@@ -319,7 +319,7 @@ class TestNeverTwo:
         sweep_while(cloud, lambda: not Job.objects.get().is_finished)
         pk = Fallback.objects.get().pk
 
-        assert [fallbacks.follow(pk, now=cloud.now) for _ in range(3)] == [True, False, False]
+        assert [fallbacks.make_next_attempt(pk, now=cloud.now) for _ in range(3)] == [True, False, False]
         assert Job.objects.count() == 2
 
     def test_a_second_job_at_vertex_ai_holds_the_next_attempt_back(self, begin: Begin, cloud: Cloud) -> None:

@@ -178,7 +178,7 @@ def read_log(cloud: Cloud) -> None:
 
 class TestPersistentResources:
     def test_one_odd_resource_stops_no_other(self, team: Team, answers: Answers, cloud: Cloud) -> None:
-        observation.want_resources([team.project], region="us-central1", now=cloud.now)
+        observation.follow_resources([team.project], region="us-central1", now=cloud.now)
         (scope_id,) = steps.due_scopes(cloud.now)
         entry = {
             "name": f"{PLACE}/persistentResources/odd-one", "displayName": "d", "state": "RUNNING",

@@ -27,7 +27,7 @@ def resources(cloud: Cloud, team: Team) -> Resources:
 def look(cloud: Cloud) -> None:
     """Look at every place that is due, as the sweep does."""
     observation.watch_resources(cloud.now)
-    observation.want_resources([WHERE[0]], now=cloud.now)
+    observation.follow_resources([WHERE[0]], now=cloud.now)
     for scope_id in steps.due_scopes(cloud.now):
         steps.observe(scope_id, clock=cloud.clock)
 
