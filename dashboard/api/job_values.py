@@ -130,7 +130,16 @@ def _attempts(job: Job, now: datetime) -> list[AttemptShape]:
     if job.started_at is None or job.trial_seconds is not None:
         return []
     tries = timeline.attempts(list_events(job), now, **get_attempt_times(job))
-    return [AttemptShape.from_orm(attempt) for attempt in tries.whole]
+    return [
+        AttemptShape(
+            number=attempt.number,
+            start=attempt.start,
+            cause=attempt.cause,
+            waited_seconds=None if attempt.wait is None else _seconds(attempt.wait),
+            is_waiting=attempt.is_waiting,
+        )
+        for attempt in tries.whole
+    ]
 
 
 def _diagnosis(job: Job) -> DiagnosisShape | None:

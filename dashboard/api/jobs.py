@@ -15,6 +15,7 @@ from dashboard.queries.jobs import list_events_after
 from dashboard.queries.logs import list_lines_after
 from jobs import observation
 from jobs.clock import database_now
+from jobs.models import JobEvent
 
 router = Router(tags=["jobs"], auth=READ)
 POLL_SECONDS = 2
@@ -52,13 +53,19 @@ def list_job_events(request: Request, job_id: UUID, filters: Query[EventFilters]
     has_more, events = len(found) > limit, found[:limit]
     is_prompt = has_waited and not job.is_finished
     return EventPage(
-        items=[EventShape.from_orm(event) for event in events],
+        items=[_event(event) for event in events],
         next_after=events[-1].pk if events else filters.after,
         has_more=has_more,
         state=job.state,
         is_finished=job.is_finished,
         poll_after_seconds=0 if has_more else POLL_SECONDS if is_prompt else BUSY_POLL_SECONDS,
     )
+
+
+def _event(event: JobEvent) -> EventShape:
+    names = ("kind", "from_state", "to_state", "occurred_at", "recorded_at", "reason", "message", "detail")
+    actor = event.actor.get_username() if event.actor else None
+    return EventShape(id=event.pk, actor=actor, **{name: getattr(event, name) for name in names})
 
 
 @router.get("/jobs/{uuid:job_id}/logs", response=LogPage, summary="List lines of a job's log")

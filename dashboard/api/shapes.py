@@ -6,9 +6,6 @@ from uuid import UUID
 
 from ninja import Schema
 
-from jobs.models import JobEvent
-from jobs.timeline import Attempt
-
 
 class FindingShape(Schema):
     """A finding about a job: `severity` is error, approval or note; `field` a path in the REST body; `line` from 1."""
@@ -105,11 +102,6 @@ class AttemptShape(Schema):
     waited_seconds: int | None
     is_waiting: bool
 
-    @staticmethod
-    def resolve_waited_seconds(attempt: Attempt) -> int | None:
-        """Return the time without machines before the attempt ran."""
-        return None if attempt.wait is None else round(attempt.wait.total_seconds())
-
 
 class DiagnosisShape(Schema):
     """Why a job failed or cannot go on, and what to do."""
@@ -166,11 +158,6 @@ class EventShape(Schema):
     reason: str
     message: str
     detail: dict[str, Any]
-
-    @staticmethod
-    def resolve_actor(event: JobEvent) -> str | None:
-        """Return the name of the person behind the event."""
-        return event.actor.get_username() if event.actor else None
 
 
 class EventPage(Schema):

@@ -1,4 +1,4 @@
-"""A job's whole story for its page: lanes to draw, phases of the way to the start, and the events behind them."""
+"""The timeline of a job for its page: lanes to draw, phases of the way to the start, and the events behind them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -57,11 +57,11 @@ def build_timeline(
     tries: Attempts | None = None,
     replica_log: ReplicaLog | None = None,
 ) -> JobTimeline:
-    """Tell the job's whole story.
+    """Return the job's timeline.
 
     `replicas` names the lanes below Vertex AI's, such as workerpool0-0; `tries` are the job's attempts where they are
-    known already, and `replica_log` is what its log says of its replicas. `trials` are the lanes of a tuning job, which has
-    no replicas of its own.
+    known already, and `replica_log` is what its log says of its replicas. `trials` are the lanes of a tuning job, which
+    has no replicas of its own.
     """
     rows = tuple(events)
     spans = state_spans(rows)

@@ -17,7 +17,7 @@ JOB = Job(requested_at=at(0), ended_at=at(60), state="failed", state_since=at(60
 
 
 def lanes(events: list[JobEvent], heard: ReplicaLog | None = None, job: Job = JOB) -> dict[str, Lane]:
-    story = timeline.build_timeline(job, events, at(90), replicas=[ONE, OTHER], heard=heard)
+    story = timeline.build_timeline(job, events, at(90), replicas=[ONE, OTHER], replica_log=heard)
     return {lane.name: lane for lane in story.lanes}
 
 
