@@ -10,8 +10,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
 from jobs.models.job_indexes import JOB_INDEXES
-from jobs.models.log_feed import LogFeed
-from jobs.models.scope import Scope
+from jobs.models.polling import LogFeed, Scope
 from jobs.models.team import Team
 from jobs.states import FINISHED, LOCAL, JobState
 

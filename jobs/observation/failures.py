@@ -8,7 +8,7 @@ from datetime import datetime
 
 from jobs import vertex
 from jobs.errors import Unexpected
-from jobs.models.poll_target import PollTarget
+from jobs.models.polling import PollTarget
 from jobs.queue import claims
 
 logger = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from django.db.models import Q, QuerySet
 
 from jobs.clock import backoff
 from jobs.models import Job, LogFeed, Scope, Upkeep
-from jobs.models.poll_target import PollTarget
+from jobs.models.polling import PollTarget
 from jobs.queue.rate_limit import OverRateLimit
 from jobs.vertex import VertexError
 

@@ -1,4 +1,4 @@
-"""The policy of a team as it was saved: each version is a row that never changes."""
+"""The versions of a team's policy, and the severities that this site gives to rules."""
 
 from django.conf import settings
 from django.db import models
@@ -38,3 +38,19 @@ class PolicyVersion(AppendOnly):
 
     def __str__(self) -> str:
         return f"policy {self.number} of {self.team}"
+
+
+class RuleSetting(models.Model):
+    """One change of a rule's severity, with who made it and why."""
+
+    code = models.CharField(max_length=80, help_text="Code of a rule in jobs.strategies.")
+    severity = models.CharField(max_length=10, help_text="error, approval, note, off, or default.")
+    set_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT)
+    set_at = models.DateTimeField()
+    note = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["code", "-id"], name="rule_setting_newest")]
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.severity}"

@@ -34,3 +34,35 @@ class PollTarget(models.Model):
 
     class Meta:
         abstract = True
+
+
+class Scope(PollTarget):
+    """The observer's own row for a project, region and kind."""
+
+    class Kind(models.TextChoices):
+        """What is observed there: jobs of a kind (the values of `Job.Kind`), or persistent resources."""
+
+        CUSTOM_JOB = "custom_job", "custom jobs"
+        TUNING_JOB = "hyperparameter_tuning_job", "tuning jobs"
+        PIPELINE = "training_pipeline", "training pipelines"
+        PERSISTENT_RESOURCE = "persistent_resource", "persistent resources"
+
+    project = models.CharField(max_length=63)
+    region = models.CharField(max_length=40)
+    kind = models.CharField(max_length=32, choices=Kind.choices)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["project", "region", "kind"], name="one_row_per_scope")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} in {self.project}/{self.region}"
+
+
+class LogFeed(PollTarget):
+    """The reader's own row for a project; `cursor_at` is the newest service line that was read."""
+
+    project = models.CharField(max_length=63, unique=True)
+    cursor_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"logs of {self.project}"
