@@ -75,7 +75,7 @@ def get_schedule(request: Request, schedule_id: UUID) -> ScheduleDetail:
 def create_schedule(
     request: Request, response: HttpResponse, body: ScheduleRequest, headers: Header[KeyHeader]
 ) -> Status[ScheduleShape]:
-    """Keep a job and the times at which it is requested in your name; each run is judged when it is due.
+    """Keep a job and the times at which it is requested in your name; each run is assessed when it is due.
 
     201 for a new schedule; 200 with the one of before when the key was used for the same request, until it is deleted.
     """

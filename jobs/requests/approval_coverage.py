@@ -39,7 +39,7 @@ def _is_covered(job: Job, assessment: Assessment) -> bool:
     if approval is None:
         return False
     if approval.job_id != job.pk:
-        return is_attempt_covered(approval, attempt_number(job), assessment)
+        return AttemptApproval(approval, attempt_number(job)).covers(assessment)
     if not has_all_votes(approval) or not {each.code for each in assessment.approvals} <= approved_codes(approval, 1):
         return False
     if needs_more_approvers(assessment, approval):
@@ -91,31 +91,23 @@ class AttemptApproval:
     approval: Approval
     number: int
 
-    def covers(self, assessments: Iterable[Assessment]) -> bool:
-        """Tell whether the approval holds for this attempt, of a sweep for all of its jobs, as they are judged now."""
-        return all(is_attempt_covered(self.approval, self.number, each) for each in assessments)
-
-
-def is_attempt_covered(approval: Approval, number: int, assessment: Assessment) -> bool:
-    """Tell whether the approval of all attempts holds for one of them, a further one, as it is judged now."""
-    planned: Mapping[str, Any] | None = next(
-        (each for each in approval.attempts or () if each["number"] == number), None
-    )
-    if planned is None or not has_all_votes(approval):
-        return False
-    submission = assessment.submission
-    if (planned["digest"], planned["project"]) != (submission.digest, submission.project):
-        return False
-    codes = {str(each.code) for each in assessment.approvals}
-    if (
-        codes & ALWAYS_ASKED
-        or not codes <= approved_codes(approval, number)
-        or needs_more_approvers(assessment, approval)
-    ):
-        return False
-    if assessment.max_usd is None or planned["max_usd"] is None:
-        return assessment.max_usd is None and planned["max_usd"] is None
-    return assessment.max_usd <= Decimal(planned["max_usd"])
+    def covers(self, assessment: Assessment) -> bool:
+        """Tell whether the approval holds for this attempt, as it is assessed now."""
+        attempts: Iterable[Mapping[str, Any]] = self.approval.attempts or ()
+        planned = next((attempt for attempt in attempts if attempt["number"] == self.number), None)
+        if planned is None or not has_all_votes(self.approval):
+            return False
+        submission = assessment.submission
+        if (planned["digest"], planned["project"]) != (submission.digest, submission.project):
+            return False
+        codes = {str(finding.code) for finding in assessment.approvals}
+        if codes & ALWAYS_ASKED or not codes <= approved_codes(self.approval, self.number):
+            return False
+        if needs_more_approvers(assessment, self.approval):
+            return False
+        if assessment.max_usd is None or planned["max_usd"] is None:
+            return assessment.max_usd is None and planned["max_usd"] is None
+        return assessment.max_usd <= Decimal(planned["max_usd"])
 
 
 def approved_codes(approval: Approval, number: int) -> set[str]:

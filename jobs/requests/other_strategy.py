@@ -1,8 +1,8 @@
 """An approver approves a job under another strategy, and the requester accepts that or keeps the request.
 
-The job is judged anew under the strategy and asked about anew: a vote for the request as it was counts no more, and the
-approver's vote is for the digest of the changed job. Unless the team's policy lets approvers choose the strategy, the
-job goes on once its requester has accepted the change as well.
+The job is assessed again under the strategy and asked about again: a vote for the request as it was counts no more, and
+the approver's vote is for the digest of the changed job. Unless the team's policy lets approvers choose the strategy,
+the job goes on once its requester has accepted the change as well.
 """
 
 from collections.abc import Mapping, Sequence
@@ -71,7 +71,7 @@ def approve_as(
             raise Changed(_("What the job costs under that strategy has changed since you opened it. Check it anew."))
         requested = {each.pk: found.asked[each.pk].requested_spec or each.spec for each in found.waiting}
         asks_requester = not terms_of(current_version(job.team)).approvers_choose_strategy
-        _ask_anew(found.waiting, assessments, by, found.asked, now, asks_requester=asks_requester)
+        _ask_again(found.waiting, assessments, by, found.asked, now, asks_requester=asks_requester)
         for pk, body in requested.items() if asks_requester else ():
             Approval.objects.filter(job=pk).update(requested_spec=body)
         changed = lock_question(found.waiting[0], by=by, digest=None, now=now)  # others may have to decide now
@@ -118,7 +118,7 @@ def accept_change(job: Job, *, by: User, now: datetime, digest: str | None = Non
 
 
 def keep_request(job: Job, *, by: User, now: datetime, digest: str | None = None) -> bool:
-    """Refuse, as the requester, the strategy that an approver chose: the request is judged and asked about as it was.
+    """Refuse, as the requester, the strategy that an approver chose: the request is assessed and asked about as it was.
 
     Returns and raises as `accept_change`.
     """
@@ -128,7 +128,7 @@ def keep_request(job: Job, *, by: User, now: datetime, digest: str | None = None
         for each in waiting:
             words = f"{by.get_username()} kept the request as it was."
             _record_answer(each, questions[each.pk], by, "kept", words, now)
-        _ask_anew(waiting, _assess(waiting, bodies, now), by, questions, now, asks_requester=False)
+        _ask_again(waiting, _assess(waiting, bodies, now), by, questions, now, asks_requester=False)
         if waiting:
             copy_columns(job, waiting)
     return bool(waiting)
@@ -172,7 +172,7 @@ def _assess(jobs: Sequence[Job], bodies: Sequence[spec.Submission], now: datetim
     return found
 
 
-def _ask_anew(
+def _ask_again(
     jobs: Sequence[Job],
     assessments: Sequence[Assessment],
     by: User,
@@ -193,7 +193,7 @@ def _ask_anew(
 def _record_change(
     job: Job, assessment: Assessment, by: User, now: datetime, at: datetime, *, asks_requester: bool
 ) -> None:
-    """Write the columns of the changed job with the events that tell what was changed and what was judged."""
+    """Write the columns of the changed job with the events that tell what was changed and what was assessed."""
     before = (job.strategy, job.estimate_usd, job.spec_digest)
     columns = assessed_columns(assessment, sweep_size(job))
     transitions.record_event(

@@ -1,4 +1,4 @@
-"""The persistent resources that are known in a place, as the rules judge by them: what is there and what is held.
+"""The persistent resources that are known in a project and region, for the rules: what is there and what is held.
 
 Vertex AI counts the replicas that running jobs hold, as of the moment when it was asked. Jobs of ours that were sent
 since then, or are about to be, are not in its count and will have their replicas first, so they are added to it. Jobs

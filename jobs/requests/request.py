@@ -68,7 +68,7 @@ def request_job(
 def request_jobs(submissions: Sequence[spec.Submission], options: RequestOptions, *, request_key: str) -> list[Job]:
     """Write the jobs of a sweep, or one job, all or none; return those of before when `request_key` was used before.
 
-    Policy judges what they cost together, and if it asks about one of them, or about a further attempt of one, all
+    Policy decides by what they cost together, and if it asks about one of them, or about a further attempt of one, all
     wait for one approval. Raises NotAllowed, with nothing written, when one of them is refused, and NotPermitted unless
     the person is a member of the team whose role may request jobs.
     """
@@ -87,7 +87,7 @@ def request_jobs(submissions: Sequence[spec.Submission], options: RequestOptions
             assessments = _assess(submissions, options)
             questions = build_questions(assessments, options)
             approval = options.approval if any(questions) else None
-            approval = approval if approval is not None and approval.covers(assessments) else None
+            approval = approval if approval is not None and all(map(approval.covers, assessments)) else None
             jobs = []
             for submission, assessment, question, key in zip(submissions, assessments, questions, keys, strict=True):
                 job = _create_row(assessment, options, key, sweep, share=len(keys))

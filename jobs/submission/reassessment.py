@@ -85,7 +85,7 @@ def _has_approvers_cap(job: Job) -> bool:
 def save_price_snapshot(job: Job, assessment: Assessment, context: Context, now: datetime) -> None:
     """Keep the prices of now with a job that is about to be sent, while it is still ours: its cost rests on them.
 
-    Kept as well is whether it is cancelled at its cap, as the policy says that has judged it now.
+    Kept as well is whether it is cancelled at its cap, as the policy says by which it is assessed now.
 
     What is recorded in the price book later changes neither its cost nor what it is said to have saved.
     """
