@@ -16,9 +16,9 @@ from dashboard.access import jobs_of
 from dashboard.queries.spending import COLUMNS as SPENDING_COLUMNS
 from dashboard.queries.spending import began_before
 from jobs import timeline
+from jobs.cache import Recent, Unchanged
 from jobs.models import Job, JobEvent, Scope
 from jobs.models.job import JobQuerySet
-from jobs.recent import Recent, Unchanged
 
 COLUMNS = (
     *SPENDING_COLUMNS, "team", "owner", "kind", "display_name", "region", "strategy", "machines",

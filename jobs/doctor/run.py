@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from functools import partial
 
-from jobs.connection import client, platform_client
+from jobs.clients import client, platform_client
 from jobs.doctor import google as google_checks
 from jobs.doctor import site
 from jobs.doctor.report import Check, failed

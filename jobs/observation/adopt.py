@@ -17,7 +17,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from jobs import cost, spec, strategies, transitions, vertex
-from jobs.connection import INSTANCE_LABEL, JOB_LABEL
+from jobs.clients import INSTANCE_LABEL, JOB_LABEL
 from jobs.errors import NotPermitted
 from jobs.models import ExternalJob, Job, JobEvent, Team
 from jobs.observation.discovery import check_may_adopt

@@ -17,7 +17,7 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
 from jobs import states, storable, transitions, vertex
-from jobs.connection import client
+from jobs.clients import client
 from jobs.models import Job, JobEvent, LogFeed, Scope
 from jobs.observation import cadence
 from jobs.observation.log_sources import custom_job_name, source_columns, study_name

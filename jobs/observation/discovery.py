@@ -15,7 +15,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from jobs import spec, vertex
-from jobs.connection import INSTANCE_LABEL, account_of, client
+from jobs.clients import INSTANCE_LABEL, account_of, client
 from jobs.errors import NotPermitted
 from jobs.models import Discovery, ExternalJob, Job, Membership, Role, Team
 from jobs.observation import cadence

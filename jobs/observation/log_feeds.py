@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db.models import Q
 
 from jobs import vertex
-from jobs.connection import client
+from jobs.clients import client
 from jobs.models import Job, LogFeed, LogLine
 from jobs.models.job import JobQuerySet
 from jobs.observation import cadence, checkpoints, log_metrics, log_turns, machine_usage, restarts

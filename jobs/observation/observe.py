@@ -18,7 +18,7 @@ from django.conf import settings
 from django.db import transaction
 
 from jobs import vertex
-from jobs.connection import INSTANCE_LABEL, client
+from jobs.clients import INSTANCE_LABEL, client
 from jobs.models import Job, Scope
 from jobs.observation import cadence
 from jobs.observation.child_jobs import has_child_jobs, poll_child_jobs, poll_ended_pipeline

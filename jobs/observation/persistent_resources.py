@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 
 from jobs import storable, vertex
 from jobs.catalog import REGIONS
-from jobs.connection import account_of, client
+from jobs.clients import account_of, client
 from jobs.models import Job, PersistentResource, Scope, Team
 from jobs.models.team import TeamQuerySet
 from jobs.observation import cadence

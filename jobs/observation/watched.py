@@ -8,7 +8,7 @@ from typing import NamedTuple
 from django.db.models import BooleanField, ExpressionWrapper, F, Q
 
 from jobs import states, vertex
-from jobs.connection import account_of
+from jobs.clients import account_of
 from jobs.models import Job, Scope
 from jobs.observation import cadence
 from jobs.observation.record import BLIND_AFTER

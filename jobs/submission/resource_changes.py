@@ -16,7 +16,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from jobs import vertex
-from jobs.connection import account_of, client
+from jobs.clients import account_of, client
 from jobs.errors import NotPermitted
 from jobs.models import PersistentResource, ResourceChange, Role, Scope, Team
 from jobs.observation.failures import record_failure

@@ -21,7 +21,7 @@ So a create that is still on its way leaves no later than `MAX_CALL` after `atte
 from datetime import datetime, timedelta
 
 from jobs import states, vertex
-from jobs.connection import MAX_CALL
+from jobs.clients import MAX_CALL
 from jobs.models import Job, JobEvent
 from jobs.observation.record import number
 from jobs.queue.claims import JOB_LEASE

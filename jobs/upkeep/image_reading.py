@@ -4,7 +4,7 @@ from datetime import datetime
 
 from jobs import known_images
 from jobs.bounds import bounded
-from jobs.connection import platform_client
+from jobs.clients import platform_client
 from jobs.models import ImageReading
 from jobs.observation.cadence import Stopwatch
 from jobs.observation.failures import record_failure

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from jobs import prices, vertex
-from jobs.connection import billing_client
+from jobs.clients import billing_client
 from jobs.cost.price_changes import Change
 from jobs.observation.cadence import Stopwatch
 from jobs.observation.failures import record_failure

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from jobs import known_quotas
-from jobs.connection import account_of, platform_client
+from jobs.clients import account_of, platform_client
 from jobs.models import QuotaReading, Team
 from jobs.observation.cadence import Stopwatch
 from jobs.observation.failures import record_failure

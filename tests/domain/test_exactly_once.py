@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
 from jobs import observation, steps
-from jobs.connection import INSTANCE_LABEL, JOB_LABEL
+from jobs.clients import INSTANCE_LABEL, JOB_LABEL
 from jobs.errors import NotPermitted
 from jobs.models import Discovery, ExternalJob, Installation, Job, JobEvent, Policy, Scope, Team, UnmatchedJob
 from jobs.queue import installation

@@ -11,7 +11,7 @@ from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 
 from jobs import observation, steps, strategies
-from jobs.connection import client
+from jobs.clients import client
 from jobs.models import Discovery, ExternalJob, Job, LogFeed, LogLine, PersistentResource, Scope, Team
 from jobs.observation.adopt import CannotAdopt
 from jobs.queue import claims

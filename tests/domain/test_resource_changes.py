@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from jobs import steps, tasks, vertex
-from jobs.connection import client
+from jobs.clients import client
 from jobs.errors import NotPermitted
 from jobs.models import PersistentResource, ResourceChange, Scope, Team
 from jobs.queue import installation

@@ -10,7 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from jobs import observation, requests, steps
-from jobs.connection import client
+from jobs.clients import client
 from jobs.models import Job, JobFigures, LogLine, Trial
 from jobs.observation.record import record
 from jobs.observation.trials import read_trials
