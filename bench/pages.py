@@ -44,8 +44,8 @@ from django.test.utils import CaptureQueriesContext  # noqa: E402
 from jobs import observation, steps  # noqa: E402
 from jobs.clock import database_now  # noqa: E402
 from jobs.models import Installation, Job, Scope  # noqa: E402
-from jobs.observation import feeds, trial_jobs, watched  # noqa: E402
-from jobs.requests import drafts  # noqa: E402
+from jobs.observation import log_feeds, trial_jobs, watched  # noqa: E402
+from jobs.requests import imported_drafts  # noqa: E402
 from jobs.upkeep import repair, watch_spending  # noqa: E402
 from tests.support import many_jobs, multiply_jobs  # noqa: E402
 from tests.support.visits import ADMIN, MANAGER, MAX_QUERIES, MEMBER, visits  # noqa: E402
@@ -119,7 +119,7 @@ def work() -> dict[str, Callable[[], int]]:
         now = database_now()
         Installation.objects.update(swept_at=None)
         assert steps.begin_sweep(now, interval=settings.SWEEP_INTERVAL)
-        for verb in (repair, observation.watch_resources, watch_spending, drafts.expire, steps.due_jobs):
+        for verb in (repair, observation.watch_resources, watch_spending, imported_drafts.expire, steps.due_jobs):
             verb(now)
         for due in (steps.due_scopes, steps.due_discoveries, steps.due_feeds):
             due(now)
@@ -127,10 +127,10 @@ def work() -> dict[str, Callable[[], int]]:
 
     def poll() -> int:
         now = database_now()
-        watched.watched_jobs(scope, now)
+        watched.list_watched(scope, now)
         watched.may_have_duplicates(scope, now)
         trial_jobs.trials_to_ask(scope, now).exists()
-        list(feeds.unread_jobs(scope.project))
+        list(log_feeds.unread_jobs(scope.project))
         return 0
 
     return {"sweep": sweep, "poll of a scope": poll}

@@ -11,9 +11,9 @@ class DashboardConfig(AppConfig):
 
     def ready(self) -> None:
         """Register what Django is to check, and record sign-ins; models can be imported only now."""
-        from dashboard.access import auditing, browsers, known_password, openid  # noqa: PLC0415
+        from dashboard.access import audit_middleware, browsers, known_password, openid  # noqa: PLC0415
 
-        auditing.connect()
+        audit_middleware.connect()
         browsers.connect()
         openid.connect()
         checks.register(known_password.check, checks.Tags.database)

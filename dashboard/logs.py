@@ -12,7 +12,7 @@ from typing import Any
 from celery.signals import before_task_publish, task_postrun, task_prerun
 from django.core.exceptions import ImproperlyConfigured
 
-from jobs import context
+from jobs import log_context
 
 HEADER = "trainboard_request_id"
 FORMATS = ("line", "json")
@@ -25,8 +25,8 @@ class AddContext(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Add `context` to the record; never leaves one out."""
-        known = context.bound()
-        words = " ".join(f"{name}={known[name]}" for name in context.FIELDS if name in known)
+        known = log_context.bound()
+        words = " ".join(f"{name}={known[name]}" for name in log_context.FIELDS if name in known)
         record.context = f" [{words}]" if words else ""
         return True
 
@@ -34,8 +34,8 @@ class AddContext(logging.Filter):
 class JsonFormatter(logging.Formatter):
     """Writes a record as one line of JSON with the names that Cloud Logging reads: severity, message, time.
 
-    Only these fields, what `jobs.context` holds and a traceback: nothing that a library attaches to its records, which
-    may be a request with its cookies. Source of the names: Cloud Logging, "Structured logging", read 2026-11-22.
+    Only these fields, what `jobs.log_context` holds and a traceback: nothing that a library attaches to its records,
+    which may be a request with its cookies. Source of the names: Cloud Logging, "Structured logging", read 2026-11-22.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -45,7 +45,7 @@ class JsonFormatter(logging.Formatter):
             "severity": record.levelname,
             "logger": record.name,
             "message": record.getMessage(),
-            **context.bound(),
+            **log_context.bound(),
         }
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
@@ -75,15 +75,15 @@ def follow_requests() -> None:
 
 
 def _send_id(*, headers: dict[str, Any] | None = None, **_: Any) -> None:
-    if headers is not None and (request_id := context.bound().get("request_id")):
+    if headers is not None and (request_id := log_context.bound().get("request_id")):
         headers[HEADER] = request_id
 
 
 def _begin_task(*, task_id: str, task: Any, kwargs: dict[str, Any] | None = None, **_: Any) -> None:
     given = getattr(task.request, HEADER, "") or (task.request.headers or {}).get(HEADER, "")
-    request_id = context.request_id_from(str(given), "") if given else ""
+    request_id = log_context.request_id_from(str(given), "") if given else ""
     stack = _open[task_id] = ExitStack()
-    stack.enter_context(context.bind(task_id=task_id, request_id=request_id, job_id=(kwargs or {}).get("job_id")))
+    stack.enter_context(log_context.bind(task_id=task_id, request_id=request_id, job_id=(kwargs or {}).get("job_id")))
 
 
 def _end_task(*, task_id: str, **_: Any) -> None:

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest
 
-from emulator import peers
+from emulator import socket_owners
 
 PASSWORD = "trainboard"  # noqa: S105 - printed by `make up`
 NAMES = ("engineer", "approver", "lead", "stranger", "admin")
@@ -104,7 +104,7 @@ def refusal_of_others(request: HttpRequest) -> str:
     in has one until the answer is there. Where the system does not tell (macOS), nothing is refused.
     """
     try:
-        others = peers.users_connected_to(int(request.META.get("SERVER_PORT") or 0)) - {os.geteuid()}
+        others = socket_owners.users_connected_to(int(request.META.get("SERVER_PORT") or 0)) - {os.geteuid()}
     except OSError:
         return ""
     return "another user of this machine is connected to the site" if others else ""

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from emulator.capacity.allocator import Allocator
 from emulator.capacity.inventory import Inventory
-from emulator.capacity.lending import Lending
 from emulator.capacity.persistent_resources import PersistentResources
 from emulator.capacity.plans import CapacityPlans
+from emulator.capacity.resource_pools import Lending
 from emulator.creation.factory import RecordFactory
 from emulator.lifecycle.clock import Clock, SetClock, WallClock
 from emulator.lifecycle.engine import Engine

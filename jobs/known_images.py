@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from jobs.bounds import is_storable
+from jobs.cache import Recent
 from jobs.models import ImageReading, Team
-from jobs.recent import Recent
 from jobs.spec.images import ImageState, ImageStatus, registry_image
 
 FRESH = {

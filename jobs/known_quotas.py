@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
+from jobs.cache import Recent
 from jobs.cost import QuotaState
 from jobs.models import QuotaReading
-from jobs.recent import Recent
 
 MAX_AGE = timedelta(days=1)
 """Older readings are not shown: what they say may be long gone."""

@@ -104,7 +104,7 @@ def cancel(job: Job, *, by: User, clock: Clock) -> bool:
     """Ask for the end of a job, and let no further attempt of its request follow; see `submission.cancel`."""
     check_is_ours(job)
     with transaction.atomic():
-        stopped = fallbacks.stop(job, by=by, now=clock.now())
+        stopped = fallbacks.stop_attempts(job, by=by, now=clock.now())
         return request_cancel(job, by=by, store=DatabaseStore(clock)) or stopped
 
 

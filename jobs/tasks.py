@@ -15,7 +15,7 @@ from kombu.exceptions import OperationalError
 from jobs import doctor, messages, observation, steps
 from jobs.budgets import watch_budgets
 from jobs.clock import DatabaseClock, database_now
-from jobs.requests import drafts
+from jobs.requests import imported_drafts
 from jobs.upkeep import (
     count_ended,
     image_reading,
@@ -56,7 +56,7 @@ def sweep(**_: Any) -> None:
     watch_schedules(now)
     count_ended(now)
     watch_budgets(now)
-    drafts.expire(now)
+    imported_drafts.expire(now)
     for job_id in steps.due_jobs(now)[: max(HANDED_OUT - _waiting(advance), 0)]:
         _send(advance, now, job_id=str(job_id))
     for scope_id in steps.due_scopes(now):

@@ -105,8 +105,8 @@ def _as_before_a_worker() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _nothing_kept() -> None:
     """Forget what earlier tests have read of databases that are gone."""
-    if "jobs.recent" in sys.modules:
-        sys.modules["jobs.recent"].forget_all()
+    if "jobs.cache" in sys.modules:
+        sys.modules["jobs.cache"].forget_all()
 
 
 @pytest.fixture

@@ -31,8 +31,8 @@ FINDINGS = (
     "jobs/allowed_resources.py",
     "jobs/assessment/*.py",
     "jobs/cost/notes.py",
-    "jobs/requests/keeping.py",
-    "jobs/requests/endings.py",
+    "jobs/requests/request.py",
+    "jobs/requests/attempt_endings.py",
     "jobs/requests/fallbacks.py",
     "jobs/requests/schedule_runs.py",
     "jobs/budgets/notices.py",
@@ -44,7 +44,7 @@ FINDINGS = (
     "jobs/timeline/retry_budget.py",
     "jobs/messages/waits.py",
     "jobs/messages/reports.py",
-    *(f"jobs/spec/{name}.py" for name in ("belonging", "fields", "findings", "images", "reading", "shape")),
+    *(f"jobs/spec/{name}.py" for name in ("fields", "findings", "images", "misplaced_fields", "reading", "shape")),
 )
 """Where findings and notes are made: every text of several words there is one for people."""
 FOR_PROGRAMS = frozenset({"dashboard/pages/metrics.py", "dashboard/pages/health.py", "dashboard/pages/components.py"})
@@ -87,6 +87,7 @@ COMMAND = re.compile(r"(SELECT|PRAGMA|ALTER|gcloud|python|celery|sudo|curl) ")
 ENGLISH = frozenset(
     {
         "prices of {}",
+        "job {}",
         "without a date",
         "not official: a copy at second hand",
         "a turn has a best",
@@ -95,7 +96,7 @@ ENGLISH = frozenset(
         "too many failures: refused for a while from this address",
     }
 )
-"""Texts about prices, which are English on every page, keys of the audit log, and what an assertion says."""
+"""Texts about prices, which are English on every page, keys of the audit log, and what errors of code say."""
 
 
 def po_of(code: str) -> polib.POFile:

@@ -40,8 +40,8 @@ import dashboard.celery  # noqa: E402, F401 - a worker's memory holds it
 from dashboard.management.demo import people as demo  # noqa: E402
 from dashboard.management.supervisor import prepare  # noqa: E402
 from jobs import requests, spec, states, steps  # noqa: E402
+from jobs.clients import client  # noqa: E402
 from jobs.clock import DatabaseClock  # noqa: E402
-from jobs.connection import client  # noqa: E402
 from jobs.models import Job, JobEvent, LastSeen, Policy, Scope, Team  # noqa: E402
 from jobs.upkeep import repair  # noqa: E402
 

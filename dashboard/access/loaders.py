@@ -1,18 +1,33 @@
-"""Loaders: each finds a row that the person may see, or answers 404, so that a stranger learns nothing."""
+"""Loaders: each finds a row that the person may see, or answers 404, so that a stranger learns nothing.
+
+A member of the team whose role does not allow what they want gets 403.
+"""
 
 from collections.abc import Sequence
 from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from dashboard.access.roles import Request, can, in_teams_of, teams_of
-from jobs.models import Budget, Draft, Job, PersistentResource, ShownJob, Team, Template, hide_in
+from jobs.models import (
+    Budget,
+    Channel,
+    Draft,
+    Job,
+    PersistentResource,
+    Schedule,
+    ScheduleRun,
+    ShownJob,
+    Team,
+    Template,
+    hide_in,
+)
 from jobs.models.job import JobQuerySet
 from jobs.models.persistent_resource import PersistentResourceQuerySet
 
@@ -23,10 +38,9 @@ REFUSALS = {
     "decide": gettext_lazy("Your role in this team lets you look at its jobs; an approver or lead decides."),
     "approve": gettext_lazy("Your role in this team does not decide about jobs; an approver or lead does."),
 }
+"""What a member whose role does not allow something with a job reads."""
 MAX_DIGITS = 18
 """Digits of a key; a longer one fits no column."""
-
-
 MAX_KEY_LENGTH = 64
 """Characters of a request key."""
 
@@ -129,3 +143,47 @@ def budget_for(request: Request, pk: int, verb: str = "see") -> Budget:
     if verb != "see" and not can(request.user, verb, row.team):
         raise PermissionDenied(_("Only leads of the team set its budgets."))
     return row
+
+
+def schedules_of(request: Request) -> QuerySet[Schedule]:
+    """Return the schedules of the person's teams with the outcome of their newest run, by team and name."""
+    newest = ScheduleRun.objects.filter(schedule=OuterRef("pk")).order_by("-moment")
+    rows = Schedule.objects.filter(in_teams_of(request.user)).select_related("team", "owner").defer("spec")
+    shown = rows.annotate(
+        last_outcome=Subquery(newest.values("outcome")[:1]), last_moment=Subquery(newest.values("moment")[:1])
+    )
+    return shown.order_by("team__name", "name", "pk")
+
+
+def schedule_for(request: Request, pk: UUID, *, to_change: bool = False) -> Schedule:
+    """Return a schedule of the person's teams, or 404; with `to_change` 403 for members who may not change it."""
+    row = get_object_or_404(schedules_of(request), pk=pk)
+    if to_change and not may_change_schedule(request, row):
+        raise PermissionDenied(_("Only its owner and leads of the team change a schedule."))
+    return row
+
+
+def may_change_schedule(request: Request, row: Schedule) -> bool:
+    """Tell whether the person may change it: a lead any of the team, others who request jobs there their own."""
+    is_own = row.owner_id == request.user.pk and can(request.user, "request", row.team)
+    return is_own or can(request.user, "manage", row.team)
+
+
+def channel_for(request: Request, pk: int) -> Channel:
+    """Return a channel of a team that the person leads, or 404 for people outside it, or 403 for other members."""
+    rows = Channel.objects.filter(in_teams_of(request.user)).select_related("team", "created_by")
+    channel = get_object_or_404(rows, pk=pk)
+    _check_sets_channels(request, channel.team)
+    return channel
+
+
+def team_to_lead(request: Request, pk: int) -> Team:
+    """Return a team whose channels the person sets, or 404 for people outside it, or 403 for other members."""
+    team = get_object_or_404(Team.objects.filter(in_teams_of(request.user, "pk")), pk=pk)
+    _check_sets_channels(request, team)
+    return team
+
+
+def _check_sets_channels(request: Request, team: Team) -> None:
+    if not can(request.user, "set_policy", team):
+        raise PermissionDenied(_("Your role in this team does not set its channels; a lead does."))

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
-from jobs import context
+from jobs import log_context
 
 HEADER = "X-Request-ID"
 _stack: ContextVar[ExitStack] = ContextVar("stack")
@@ -23,9 +23,9 @@ class RequestIdMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Take the id of X-Request-ID or traceparent where it is well-formed, else make one."""
         given = request.headers.get(HEADER, "")
-        request_id = context.request_id_from(given, request.headers.get("traceparent", ""))
+        request_id = log_context.request_id_from(given, request.headers.get("traceparent", ""))
         with ExitStack() as stack:
-            stack.enter_context(context.bind(request_id=request_id))
+            stack.enter_context(log_context.bind(request_id=request_id))
             token = _stack.set(stack)
             try:
                 response = self._get_response(request)
@@ -44,5 +44,5 @@ class RequestIdMiddleware:
         user_id = request.user.pk if getattr(view, "login_required", True) else None
         pk = kwargs.get("pk")
         job_id = pk if isinstance(pk, uuid.UUID) else None
-        _stack.get().enter_context(context.bind(user_id=user_id, job_id=job_id))
+        _stack.get().enter_context(log_context.bind(user_id=user_id, job_id=job_id))
         return None

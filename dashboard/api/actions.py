@@ -9,8 +9,8 @@ from ninja import Router, Schema
 from pydantic import ConfigDict, Field
 
 from dashboard.access import Request, job_for
+from dashboard.api.job_values import job_shape
 from dashboard.api.problems import Problem, field_error
-from dashboard.api.records import job_shape
 from dashboard.api.shapes import JobShape
 from dashboard.api.tokens import APPROVE, SUBMIT
 from jobs import requests, steps, tasks

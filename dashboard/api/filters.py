@@ -9,8 +9,8 @@ from django.http import QueryDict
 from ninja import Schema
 from pydantic import Field
 
+from dashboard.api.long_polling import MAX_WAIT_SECONDS
 from dashboard.api.problems import FieldError, Problem, field_error
-from dashboard.api.waiting import MAX_WAIT_SECONDS
 from dashboard.forms.history import MAX_VALUES
 from dashboard.pages.parts.history_facets import arguments, read_filters, read_form
 from dashboard.queries.logs import LEVELS

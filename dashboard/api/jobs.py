@@ -6,16 +6,16 @@ from ninja import Query, Router
 
 from dashboard.access import Request, job_for
 from dashboard.api.filters import EventFilters, JobFilters, LogFilters, cursor_in, list_arguments, log_arguments
-from dashboard.api.records import job_detail, job_shape
+from dashboard.api.job_values import job_detail, job_shape
+from dashboard.api.long_polling import wait_for
 from dashboard.api.shapes import EventPage, EventShape, JobDetail, JobPage, LogLineShape, LogPage
 from dashboard.api.tokens import READ
-from dashboard.api.waiting import wait_for
 from dashboard.queries.history import list_history
 from dashboard.queries.jobs import list_events_after
 from dashboard.queries.logs import list_lines_after
 from jobs import observation
 from jobs.clock import database_now
-from jobs.models import JobEvent, LogLine
+from jobs.models import JobEvent
 
 router = Router(tags=["jobs"], auth=READ)
 POLL_SECONDS = 2
@@ -72,19 +72,14 @@ def _event(event: JobEvent) -> EventShape:
 def list_log_lines(request: Request, job_id: UUID, filters: Query[LogFilters]) -> LogPage:
     """Return kept lines in the order in which Trainboard read them, so that none is missed that came late."""
     job = job_for(request, job_id)
-    observation.want_log(job, now=database_now())
+    observation.follow_log(job, now=database_now())
     is_complete = job.is_finished and (job.log_complete or not job.remote_name)
     found = list_lines_after(job, filters.after, filters.limit + 1, **log_arguments(filters))
     has_more, lines = len(found) > filters.limit, found[: filters.limit]
     return LogPage(
-        items=[_line(line) for line in lines],
+        items=[LogLineShape.from_orm(line) for line in lines],
         next_after=lines[-1].pk if lines else filters.after,
         has_more=has_more,
         is_complete=is_complete and not has_more,
         poll_after_seconds=0 if has_more else POLL_SECONDS,
     )
-
-
-def _line(line: LogLine) -> LogLineShape:
-    names = ("timestamp", "replica", "severity", "message")
-    return LogLineShape(id=line.pk, **{name: getattr(line, name) for name in names})

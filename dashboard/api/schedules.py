@@ -10,12 +10,12 @@ from ninja import Header, Router, Schema, Status
 from pydantic import ConfigDict, Field
 
 from dashboard.access import Request
-from dashboard.access.schedule_loaders import schedule_for, schedules_of
-from dashboard.api import reading, repeating
+from dashboard.access.loaders import schedule_for, schedules_of
+from dashboard.api import idempotency, request_bodies
+from dashboard.api.idempotency import KeyHeader
+from dashboard.api.job_values import job_shape
 from dashboard.api.problems import Problem, field_error
-from dashboard.api.reading import JobRequest
-from dashboard.api.records import job_shape
-from dashboard.api.repeating import KeyHeader
+from dashboard.api.request_bodies import JobRequest
 from dashboard.api.schedule_shapes import RunShape, ScheduleDetail, ScheduleShape, shape_of
 from dashboard.api.shapes import Requested
 from dashboard.api.tokens import READ, SUBMIT
@@ -75,17 +75,17 @@ def get_schedule(request: Request, schedule_id: UUID) -> ScheduleDetail:
 def create_schedule(
     request: Request, response: HttpResponse, body: ScheduleRequest, headers: Header[KeyHeader]
 ) -> Status[ScheduleShape]:
-    """Keep a job and the times at which it is requested in your name; each run is judged when it is due.
+    """Keep a job and the times at which it is requested in your name; each run is assessed when it is due.
 
     201 for a new schedule; 200 with the one of before when the key was used for the same request, until it is deleted.
     """
-    asked = reading.read_asked(request, body)
-    reading.check_readable(asked, body)
-    key = repeating.schedule_id(request.user, headers.idempotency_key)
+    asked = request_bodies.parse_request(request, body)
+    request_bodies.check_readable(asked, body)
+    key = idempotency.schedule_id(request.user, headers.idempotency_key)
     earlier = _made_before(request, key)
     row = earlier or _create(request, asked, body, key)
     if not _is_same(row, asked, body):
-        raise repeating.reused_key()
+        raise idempotency.reused_key()
     response["Location"] = reverse("api-v1:get_schedule", args=[row.pk])
     return Status(HTTPStatus.CREATED if earlier is None else HTTPStatus.OK, shape_of(row))
 
@@ -95,17 +95,17 @@ def _made_before(request: Request, key: UUID) -> Schedule | None:
     return schedules_of(request).defer(None).filter(pk=key, owner=request.user).first()
 
 
-def _create(request: Request, asked: reading.Asked, body: ScheduleRequest, key: UUID) -> Schedule:
+def _create(request: Request, asked: request_bodies.ParsedRequest, body: ScheduleRequest, key: UUID) -> Schedule:
     try:
         return verbs.create_schedule(
             _times(body),
             submission=asked.submission,
             team=asked.team,
             by=request.user,
-            expected=reading.expected_of(body),
+            expected=request_bodies.expected_of(body),
             now=database_now(),
             cap_usd=body.cap_usd,
-            plan=reading.plan_asked(body),
+            plan=request_bodies.parse_plan(body),
             schedule_id=key,
         )
     except verbs.NotUsable as refusal:
@@ -122,9 +122,9 @@ def _times(body: ScheduleRequest) -> Times:
     return Times(body.schedule, body.cron, body.time_zone, body.allows_overlap, body.last_day)
 
 
-def _is_same(row: Schedule, asked: reading.Asked, body: ScheduleRequest) -> bool:
+def _is_same(row: Schedule, asked: request_bodies.ParsedRequest, body: ScheduleRequest) -> bool:
     """Tell whether a schedule is the one that is asked for; its times count while nobody has changed it."""
-    plan = reading.plan_asked(body)
+    plan = request_bodies.parse_plan(body)
     kept = (
         row.team_id,
         row.kind,
@@ -181,14 +181,14 @@ def run_schedule(request: Request, schedule_id: UUID, headers: Header[KeyHeader]
     409 while the run before has not ended and runs may not overlap; 422 with findings where the job is refused.
     """
     row = schedule_for(request, schedule_id, to_change=True)
-    key = repeating.request_key(headers.idempotency_key)
-    is_repeated = requests.requested_job(request.user, key) is not None
+    key = idempotency.request_key(headers.idempotency_key)
+    is_repeated = requests.find_requested(request.user, key) is not None
     try:
         job = run_now(row, by=request.user, now=database_now(), request_key=key)
     except verbs.NotUsable as refusal:
         raise Problem(HTTPStatus.CONFLICT, str(refusal), kind="wrong-state") from None
     if not row.runs.filter(job=job).exists():
-        raise repeating.reused_key()
+        raise idempotency.reused_key()
     if job.state == JobState.APPROVED:
         tasks.enqueue_job(job.pk)
     shape = job_shape(request, ShownJob.of(job).reveal_to(request.user), database_now())

@@ -9,7 +9,7 @@ from django.urls import URLPattern, path
 from django.views.decorators.http import require_safe
 from ninja import NinjaAPI
 
-from dashboard.api import actions, facts, jobs, requesting, schedules
+from dashboard.api import actions, job_requests, jobs, reference_data, schedules
 from dashboard.api.problems import MEDIA_TYPE, ProblemDetails, handle_problems
 from dashboard.api.tokens import READ
 
@@ -41,7 +41,7 @@ api = NinjaAPI(
     docs_url=None,
     auth=READ,
 )
-for _router in (facts.router, jobs.router, requesting.router, actions.router, schedules.router):
+for _router in (reference_data.router, jobs.router, job_requests.router, actions.router, schedules.router):
     api.add_router("", _router)
 handle_problems(api)
 

@@ -18,7 +18,7 @@ from dashboard.drawing.figures import duration, local, zone, zones
 from dashboard.drawing.marks import SHAPES, look_of, sign_of, state_word, trial_look
 from dashboard.drawing.scale import Scale, axis, grid, now_line, percent
 from jobs.states import JobState
-from jobs.timeline import Lane, Mark, Span, Story
+from jobs.timeline import JobTimeline, Lane, Mark, Span
 
 CHARACTER_PIXELS = 6.8
 PADDING_PIXELS = 14
@@ -44,7 +44,7 @@ HATCH = mark_safe(
 
 
 def draw(
-    story: Story, scale: Scale | None = None, curves: Sequence[Curve] = (), ends_at: datetime | None = None
+    story: JobTimeline, scale: Scale | None = None, curves: Sequence[Curve] = (), ends_at: datetime | None = None
 ) -> SafeString:
     """Return the whole drawing on one axis: the lanes, curves below them, and the hours.
 
@@ -154,7 +154,7 @@ def _describe(strip: Strip, scale: Scale) -> str:
     return f"{strip.word}{strip.joint}{duration(strip.span.length(scale.now))}"
 
 
-def has_assumed(story: Story) -> bool:
+def has_assumed(story: JobTimeline) -> bool:
     """Return whether a replica without a kept log is drawn."""
     return any(lane.is_assumed for lane in story.lanes)
 

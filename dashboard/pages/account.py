@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from dashboard.access import Request, openid
 from dashboard.access.loaders import parse_key
-from dashboard.access.reader import profile_of, zone_names
+from dashboard.access.locale import profile_of, zone_names
 from dashboard.drawing.browser_names import browser_name
 from dashboard.forms.account_forms import ProfileForm
 from jobs.people import browsers

@@ -117,8 +117,8 @@ def board_context(
 ) -> dict[str, Any]:
     """Return what the board shows: the strip's figures, and one page of rows in groups; `listed` as `list_board`."""
     viewer = viewer_of(request)
-    jobs = jobs_on_board(request.user, asked.who)
-    listed = _list(jobs, asked, now) if listed is None else listed
+    if listed is None:
+        listed = _list(jobs_on_board(request.user, asked.who), asked, now)
     everything = [each.job for each in listed]
     reruns = reruns_of(everything)
     page = _page(listed, asked, viewer, reruns, now)
@@ -126,19 +126,24 @@ def board_context(
     silent = list_silent(shown, timezone.now())
     hours = asked.hours or hours_for(everything, now, request.headers.get(HOURS_HEADER, ""))
     look = _look(request, asked, viewer, board_scale(now, AXES[hours]))
-    return {
+    return _figures(request, asked, everything, now) | {
         "now": now,
         "strip": strip_of(everything, viewer, reruns, now),
-        "spent": _spent(request, asked, now),
-        "count": len(everything),
         "page": page,
         "groups": _in_groups(page.object_list, _rows(request, shown, look, silent)),
         "axis": axis(look.scale, NEAR_NOW),
         "hours": hours,
-        "axis_length": AXES[hours],
         "silent": silent,
-        "is_quiet": all(job.is_finished for job in everything),
-        "has_jobs": bool(everything) or jobs.exists(),
+    }
+
+
+def _figures(request: Request, asked: Asked, jobs: Sequence[Job], now: datetime) -> dict[str, Any]:
+    """Return what is said of all jobs of the board, and what they have cost this month."""
+    return {
+        "count": len(jobs),
+        "has_jobs": bool(jobs) or jobs_on_board(request.user, asked.who).exists(),
+        "is_quiet": all(job.is_finished for job in jobs),
+        "spent": _spent(request, asked, now),
     }
 
 

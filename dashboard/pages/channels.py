@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from dashboard.access import Request, teams_where
-from dashboard.access.channel_loaders import channel_for, team_to_lead
+from dashboard.access.loaders import channel_for, team_to_lead
 from dashboard.forms.message_forms import ChannelForm
 from dashboard.pages.parts.message_rows import row_of
 from dashboard.queries.messages import (

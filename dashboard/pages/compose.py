@@ -25,8 +25,8 @@ from jobs import requests, tasks
 from jobs.clock import database_now
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.models import Draft, Job, Team
-from jobs.requests import typed
-from jobs.requests.drafts import NotKept
+from jobs.requests import form_drafts
+from jobs.requests.imported_drafts import NotKept
 from jobs.spec import Finding, Severity
 from jobs.spec.sweep import vary
 from jobs.states import JobState
@@ -46,7 +46,7 @@ def compose(request: Request) -> HttpResponse:
         start = beginning(request, teams)
         assessed = _assess(request, teams, initial=start.initial, is_new=start.is_empty)
         assessed.form.whole += start.conflicts
-        unfinished = typed.list_forms(request.user) if start.is_empty else []
+        unfinished = form_drafts.list_forms(request.user) if start.is_empty else []
         shown = {"start_words": start.words, "unfinished": unfinished, "now": timezone.now()}
         return render(request, "compose.html", assessed.context | shown)
     do = request.POST.get("do") or "submit"
@@ -102,7 +102,9 @@ def _request(request: Request, assessed: AssessedForm) -> HttpResponse:
     key = form.job.cleaned_data["request_key"]
     origin = _origin(request, form)
     plan = form.fallback.plan
-    asked = requests.Asked(assessed.team, request.user, form.expected, database_now(), origin, form.cap_usd, plan)
+    asked = requests.RequestOptions(
+        assessed.team, request.user, form.expected, database_now(), origin, form.cap_usd, plan
+    )
     try:
         jobs = requests.request_jobs(vary(assessed.submission, form.sweep.arguments), asked, request_key=key)
     except NotAllowed as refusal:  # a limit changed since the page was assessed a moment ago, or a job of the sweep
@@ -111,7 +113,7 @@ def _request(request: Request, assessed: AssessedForm) -> HttpResponse:
     except NotPermitted as refusal:  # a role that was taken away since the form was opened
         form.whole.append(Finding("not_permitted", Severity.ERROR, "", str(refusal)))
         return render(request, "compose.html", assessed.context, status=422)
-    typed.delete_form(key, by=request.user)
+    form_drafts.delete_form(key, by=request.user)
     for job in jobs:
         tasks.enqueue_job(job.pk)
     return _lead_to(request, jobs)
@@ -159,7 +161,7 @@ def save_draft(request: Request) -> HttpResponse:
     """Keep what is typed so far, or discard a draft; the browser's address leads to the draft from then on."""
     teams = requesting_teams(request)
     if discarded := request.POST.get("discard"):
-        typed.delete_form(discarded[:MAX_KEY_LENGTH], by=request.user)
+        form_drafts.delete_form(discarded[:MAX_KEY_LENGTH], by=request.user)
         messages.success(request, _("The draft was discarded."))
         return redirect("compose")
     draft, problem = _save(request, teams)
@@ -177,7 +179,7 @@ def _save(request: Request, teams: list[Team]) -> tuple[Draft | None, str]:
     key = request.POST.get("request_key", "")
     fields = {name: value for name, value in request.POST.items() if name not in NOT_KEPT and isinstance(value, str)}
     try:
-        draft = typed.save_form(
+        draft = form_drafts.save_form(
             fields,
             form_key=key if len(key) <= MAX_KEY_LENGTH else "",
             version=form.draft_version,
@@ -185,7 +187,7 @@ def _save(request: Request, teams: list[Team]) -> tuple[Draft | None, str]:
             by=request.user,
             now=database_now(),
         )
-    except typed.EditedElsewhere:
+    except form_drafts.EditedElsewhere:
         return None, str(EDITED_ELSEWHERE)
     except NotKept as refusal:
         return None, str(refusal)

@@ -26,7 +26,7 @@ from jobs.clock import database_now
 from jobs.exporter import FORMATS
 from jobs.importer import Reading
 from jobs.models import Team
-from jobs.requests import drafts
+from jobs.requests import imported_drafts
 from jobs.requests.allowed import allowed_of
 from jobs.spec import Finding, Severity, Submission
 
@@ -183,14 +183,14 @@ def _placed(submission: Submission | None, team: Team) -> tuple[Submission | Non
 def _kept(request: Request, submission: Submission, team: Team, form: ImportForm) -> dict[str, Any]:
     """Keep a draft for the compose form; return it with the body as text, or why it could not be kept."""
     try:
-        draft = drafts.save_draft(
+        draft = imported_drafts.save_draft(
             submission=submission,
             team=team,
             by=request.user,
             now=database_now(),
             expected=form.cleaned_data.get("run_time"),
         )
-    except drafts.NotKept as refusal:
+    except imported_drafts.NotKept as refusal:
         return {"not_kept": str(refusal)}
     return {"draft": draft, "body_text": json.dumps(draft.spec, indent=2, ensure_ascii=False)}
 

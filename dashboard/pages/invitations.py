@@ -18,8 +18,8 @@ from django.views.decorators.http import require_http_methods
 
 from dashboard.access import Request
 from dashboard.access.addresses import absolute_url
+from dashboard.access.iap_middleware import BACKEND
 from dashboard.access.loaders import parse_key, team_for
-from dashboard.access.proxied import BACKEND
 from dashboard.forms.account_forms import InviteForm, JoinForm
 from dashboard.pages.parts.forbidding import forbidding
 from jobs.clock import database_now

@@ -18,7 +18,7 @@ from jobs.clock import database_now
 from jobs.errors import NotPermitted
 from jobs.models import PolicyVersion, Team
 from jobs.policy_rules import MAX_GROUPS, MAX_RULES, Rule
-from jobs.requests.policy_test import MAX_JOBS, try_rules
+from jobs.requests.policy_test import MAX_JOBS, try_policy
 from jobs.requests.policy_versions import (
     SavedMeanwhile,
     Terms,
@@ -79,7 +79,7 @@ def _posted(request: Request, team: Team) -> HttpResponse:
     if action == "save":
         return _save(request, team, rules, rows, form)
     changes = _changes(load_policy(team).rules, rules)
-    return _page(request, team, version, rows, form, test=try_rules(team, rules), changes=changes)
+    return _page(request, team, version, rows, form, test=try_policy(team, rules), changes=changes)
 
 
 def _save(request: Request, team: Team, rules: tuple[Rule, ...], rows: Any, form: TermsForm) -> HttpResponse:

@@ -18,10 +18,10 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from dashboard.access import Request, openid
 from dashboard.access.addresses import absolute_url, client_address, safe_path
+from dashboard.access.iap_middleware import BACKEND
 from dashboard.access.loaders import parse_key
 from dashboard.access.one_time_links import find_person
 from dashboard.access.pending_links import PendingLink, find_pending, forget_pending, keep_pending
-from dashboard.access.proxied import BACKEND
 from dashboard.forms.sign_in_form import LinkForm
 from dashboard.pages.parts.too_many import locked_out
 from dashboard.sign_in_providers import Provider

@@ -16,7 +16,7 @@ from jobs import requests
 from jobs.clock import database_now, display_now
 from jobs.errors import NotPermitted
 from jobs.strategies import RULES, STRATEGIES, Rule
-from jobs.strategies.every import CHAPTERS
+from jobs.strategies.rule_lists import CHAPTERS
 from jobs.translations import translated
 
 MAX_AGE = timedelta(days=180)

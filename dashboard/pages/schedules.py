@@ -16,8 +16,8 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from dashboard.access import Request, can
-from dashboard.access.schedule_loaders import may_change_schedule, schedule_for, schedules_of
-from dashboard.access.starts import Start, start_for
+from dashboard.access.form_start import Start, start_for
+from dashboard.access.loaders import may_change_schedule, schedule_for, schedules_of
 from dashboard.drawing.figures import dated
 from dashboard.forms.schedule_form import ScheduleForm
 from dashboard.queries.schedules import list_runs

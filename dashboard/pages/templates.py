@@ -15,8 +15,8 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from dashboard.access import Request, can, job_for, teams_where
+from dashboard.access.form_start import expected_of
 from dashboard.access.loaders import template_for, templates_of
-from dashboard.access.starts import expected_of
 from dashboard.forms.template_form import TemplateForm
 from jobs import requests, strategies
 from jobs.clock import database_now

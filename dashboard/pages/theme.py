@@ -5,7 +5,7 @@ from django.views.decorators.http import require_POST
 
 from dashboard.access import Request
 from dashboard.access.addresses import safe_path
-from dashboard.queries.frame import THEME_COOKIE, THEMES
+from dashboard.queries.page_frame import THEME_COOKIE, THEMES
 
 YEAR = 365 * 24 * 3600
 

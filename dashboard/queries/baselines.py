@@ -11,7 +11,7 @@ from django.db.models import Case, Q, QuerySet, Subquery, Value, When
 from django.utils.translation import gettext_lazy as _
 
 from dashboard.access import jobs_of
-from dashboard.queries.records import newest_of
+from dashboard.queries.requester_record import newest_of
 from jobs.models import Approval, Job
 from jobs.states import NOT_SENT, JobState
 

@@ -18,9 +18,9 @@ from dashboard.access import jobs_of
 from jobs import timeline
 from jobs.budgets import month_of
 from jobs.budgets.groups import Group
+from jobs.cache import Recent, Unchanged
 from jobs.models import Budget, Job, JobEvent, MonthSpend, Scope, Team
 from jobs.models.job import JobQuerySet
-from jobs.recent import Recent, Unchanged
 
 COLUMNS = (
     "state", "hourly_usd", "started_at", "ended_at", "running_seconds", "running_since", "parallel_trials",

@@ -11,6 +11,7 @@ from dashboard.queries.paging import Cursor
 from jobs.models import Channel, Delivery, Job, JobEvent, Message, Team, Via
 
 PAGE_SIZE = 50
+MAX_NEWEST = 10
 MAX_COUNTED = 100
 State = Delivery.State
 
@@ -52,9 +53,9 @@ def count_undelivered(user: User) -> int:
     return undelivered_of(user).order_by()[:MAX_COUNTED].count()
 
 
-def list_newest(channel: Channel, limit: int = 10) -> list[Delivery]:
-    """Return the newest deliveries to a channel; five queries."""
-    return list(_with_messages(Delivery.objects.filter(channel=channel)).order_by("-id")[:limit])
+def list_newest(channel: Channel) -> list[Delivery]:
+    """Return the newest MAX_NEWEST deliveries to a channel; five queries."""
+    return list(_with_messages(Delivery.objects.filter(channel=channel)).order_by("-id")[:MAX_NEWEST])
 
 
 def list_undelivered(user: User, after: Cursor | None) -> MessagePage:

@@ -13,9 +13,9 @@ from django.utils import timezone
 from dashboard.access import in_teams_of, teams_by_project
 from jobs import timeline
 from jobs.budgets import ResourceCost, cost_of_resource
+from jobs.cache import Recent
 from jobs.models import Job, PersistentResource, ResourceChange, ResourceSize, Scope
 from jobs.models.persistent_resource import PersistentResourceQuerySet
-from jobs.recent import Recent
 from jobs.states import RUNNING, WAITING_AT_VERTEX
 from jobs.strategies.persistent import STRATEGY
 from jobs.timeline import Holding, Usage

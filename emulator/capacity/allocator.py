@@ -8,7 +8,7 @@ import random
 
 from emulator.capacity import demand
 from emulator.capacity.inventory import Inventory
-from emulator.capacity.lending import Lending
+from emulator.capacity.resource_pools import Lending
 from emulator.lifecycle import messages
 from emulator.lifecycle.interfaces import Allocation
 from emulator.lifecycle.scripts import script_of

@@ -7,7 +7,7 @@ Source: "Persistent resources" pages and PersistentResource in the v1 protos, re
 from typing import Any
 
 from emulator.capacity.inventory import Inventory
-from emulator.capacity.lending import Lending, demand_of
+from emulator.capacity.resource_pools import Lending, demand_of
 from emulator.lifecycle import messages
 from emulator.lifecycle.engine import Engine
 from emulator.protocol.documents import Document

@@ -5,7 +5,7 @@ from typing import Any
 
 from emulator.capacity import demand
 from emulator.capacity.inventory import Inventory
-from emulator.capacity.lending import Lending, demand_of, match_pools
+from emulator.capacity.resource_pools import Lending, demand_of, match_pools
 from emulator.lifecycle import messages
 from emulator.lifecycle.scripts import script_of
 from emulator.protocol.documents import Document

@@ -17,7 +17,7 @@ import socket
 import tempfile
 from pathlib import Path
 
-from emulator import peers
+from emulator import socket_owners
 from emulator.protocol.errors import ApiError
 from emulator.web import app, owner_check
 from emulator.web.access import Credential
@@ -42,7 +42,7 @@ class Relay:
         hosts: list[str],
         state: Path,
         *,
-        find: peers.Lookup | None,
+        find: socket_owners.Lookup | None,
         credential: Credential | None,
     ) -> None:
         """Prepare; without `find` every connection is accepted, and every request must have the credential."""

@@ -5,7 +5,7 @@ All writes are long-running operations.
 
 import re
 
-from emulator.capacity.lending import max_replicas
+from emulator.capacity.resource_pools import max_replicas
 from emulator.creation import checks, persistent_resource_checks
 from emulator.emulator import Emulator
 from emulator.methods.resources import get_record, new_operation, parent_name, project_and_location

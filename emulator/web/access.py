@@ -1,7 +1,7 @@
 """Which requests are answered: none of other web sites, and where it is demanded only those with the credential.
 
 A new credential is made at each start. It is demanded where the system does not name the owner of a connection
-(`emulator.peers`). Clients send it as a bearer token, or call `http://HOST:PORT/_access/CREDENTIAL` as the address.
+(`emulator.socket_owners`). Clients send it as a bearer token, or call the address `http://HOST:PORT/_access/CREDENTIAL`.
 """
 
 import hmac

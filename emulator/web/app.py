@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from emulator.emulator import Emulator
 from emulator.lifecycle.clock import WallClock
-from emulator.protocol import answers, partial
+from emulator.protocol import answers, partial_responses
 from emulator.protocol.calls import Call, Reply
 from emulator.protocol.errors import ApiError
 from emulator.scenarios import faults
@@ -95,7 +95,7 @@ class RequestHandler:
             answer = route.handler(self._emulator, call)
         answer = await answer if inspect.isawaitable(answer) else answer
         answer = answers.in_version(answer, call.version) if call.version else answer
-        return partial.select(answer, fields)
+        return partial_responses.select(answer, fields)
 
 
 async def _body(request: Request) -> bytes:

@@ -9,7 +9,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 from uvicorn.server import ServerState
 
-from emulator import peers
+from emulator import socket_owners
 from emulator.protocol.errors import ApiError
 
 REFUSED_SECONDS = 2.0
@@ -28,7 +28,7 @@ class Http(Protocol):
         ...
 
 
-def protocol_for_owner(find: peers.Lookup) -> type[asyncio.Protocol]:
+def protocol_for_owner(find: socket_owners.Lookup) -> type[asyncio.Protocol]:
     """Return a protocol class that is Uvicorn's for the connections of our own user, and refuses all others."""
     our_user = os.geteuid()
 
@@ -52,7 +52,7 @@ def protocol_for_owner(find: peers.Lookup) -> type[asyncio.Protocol]:
     return OwnerCheck
 
 
-def find_owner(find: peers.Lookup, transport: asyncio.BaseTransport) -> int | None:
+def find_owner(find: socket_owners.Lookup, transport: asyncio.BaseTransport) -> int | None:
     """Return the user at the other end of a connection; None if the system does not know."""
     client, server = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
     if not client or not server:

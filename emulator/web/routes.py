@@ -23,7 +23,7 @@ from emulator.methods import (
     time_series,
     token,
 )
-from emulator.protocol import partial
+from emulator.protocol import partial_responses
 from emulator.protocol.calls import Call
 from emulator.state.records import Job, Model, PersistentResource, Pipeline, Record, Study
 from emulator.web import control, page
@@ -183,7 +183,7 @@ def resolve(verb: str, path: str) -> Match | None:
     return None
 
 
-def selected_fields(route: Route, call: Call) -> list[partial.Path]:
+def selected_fields(route: Route, call: Call) -> list[partial_responses.Path]:
     """Return the fields of the answer that a call selects, [] = all; ApiError 400 for a field that no answer has.
 
     Our own control plane has no such parameter. What is not described here (operations, storage, log entries) is
@@ -191,9 +191,9 @@ def selected_fields(route: Route, call: Call) -> list[partial.Path]:
     """
     if route.method.startswith("_emulator") or not call.fields:
         return []
-    paths = partial.parse(call.fields)
+    paths = partial_responses.parse(call.fields)
     collection, _, verb = route.method.rpartition(".")
     message = MESSAGES.get(collection)
     if message is not None and verb in ("get", "list"):
-        partial.check(paths, message, collection=collection if verb == "list" else "")
+        partial_responses.check(paths, message, collection=collection if verb == "list" else "")
     return paths

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import uvicorn
 
-from emulator import peers
+from emulator import socket_owners
 from emulator.emulator import Emulator
 from emulator.web import access
 from emulator.web.access import Credential
@@ -71,7 +71,7 @@ class Server(uvicorn.Server):
         self, emulator: Emulator, bound: socket.socket, *, ready: Callable[[], None], demands_credential: bool = False
     ) -> None:
         self.bound = bound
-        self.find = None if demands_credential else peers.lookup()
+        self.find = None if demands_credential else socket_owners.lookup()
         access.remove_old_credential(emulator.options.state)
         self.credential = Credential(emulator.options.state) if self.find is None else None
         self.address = address_of(bound) + (self.credential.prefix if self.credential else "")

@@ -1,7 +1,7 @@
 """Everything known about a submission before it is sent: findings, an estimate for each strategy, and the outcome.
 
-`assess` is the only judge. The compose page, imports, `jobspec check`, requests and the last look before a job is sent
-all call it; they differ only in the context that they load.
+Nothing else decides. The compose page, imports, `jobspec check`, requests and the last assessment before a job is sent
+all call `assess`; they differ only in the context that they load.
 """
 
 from jobs.assessment.assess import (

@@ -36,7 +36,7 @@ class Context:
     identical: tuple[IdenticalJob, ...] = ()
     """Jobs of the team that ask for the same and have not ended, or not long ago."""
     sweep_size: int = 1
-    """Jobs that are judged together because they were requested together; they cost the same."""
+    """Jobs that are assessed together because they were requested together; they cost the same."""
     book: PriceBook = field(default_factory=PriceBook.load)
     allowed: Allowed | None = None
     """What of Google Cloud the team may use; None: anything."""
@@ -71,7 +71,7 @@ class Context:
         return replace(cost, cap_usd=self.cap_usd)
 
     def match_policy(self, submission: Submission, cost: Estimate) -> Matched:
-        """Return the rules of the policy that match the jobs judged together, each of which has this cost."""
+        """Return the rules of the policy that match the jobs assessed together, each of which has this cost."""
         assert self.policy is not None
         size, by = self.sweep_size, self.submitter
         return match_rules(self.policy, submission, cost, jobs=size, submitter=by, budgets=self.budgets)

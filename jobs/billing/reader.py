@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 from django.utils.translation import gettext as _
 
-from jobs.connection import JOB_LABEL
+from jobs.clients import JOB_LABEL
 
 PACIFIC = ZoneInfo("America/Los_Angeles")
 """The time zone in which an invoice's month ends."""

@@ -70,7 +70,7 @@ def cost_of_resource(
     held: dict[int, timedelta] = defaultdict(timedelta)
     idle_time: dict[int, timedelta] = defaultdict(timedelta)
     is_known = True
-    for size, start, end in _stretches(sizes, since, now):
+    for size, start, end in _split_by_use(sizes, since, now):
         usage = timeline.usage(_holding(size), jobs, start, end)
         _add(held, usage.held)
         _add(idle_time, usage.idle)
@@ -86,7 +86,7 @@ def cost_of_resource(
     return ResourceCost(_by_day(ordered), _by_day(of_idle), is_known, held, idle_time)
 
 
-def _stretches(
+def _split_by_use(
     sizes: Sequence[ResourceSize], since: datetime, now: datetime
 ) -> Iterator[tuple[ResourceSize, datetime, datetime]]:
     """Yield each stretch of one size and one day (UTC) in which the resource was up."""

@@ -5,9 +5,9 @@
 says about this one job, and `circumstances` what the job itself tells.
 """
 
-from jobs.diagnosis.answer import Diagnosis
 from jobs.diagnosis.circumstances import Circumstances, diagnose_expiry
+from jobs.diagnosis.diagnosis import Diagnosis
+from jobs.diagnosis.error_messages import diagnose, diagnose_output
 from jobs.diagnosis.exits import read_exits
-from jobs.diagnosis.reading import diagnose, diagnose_output
 
 __all__ = ["Circumstances", "Diagnosis", "diagnose", "diagnose_expiry", "diagnose_output", "read_exits"]

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from jobs.diagnosis.answer import Diagnosis, Suggestion
 from jobs.diagnosis.causes import CAUSES
 from jobs.diagnosis.causes.sources import FLEX_PAGE, SPOT_PAGE
+from jobs.diagnosis.diagnosis import Diagnosis, Suggestion
 from jobs.diagnosis.exits import TRANSIENT_RETRIED
 from jobs.texts import joined
 from jobs.texts import translatable as _
@@ -62,7 +62,7 @@ def diagnose_expiry(job: Circumstances) -> Diagnosis:
     return _without(CAUSES["flex_wait" if waited else "timeout"], job)
 
 
-def fitted(known: Diagnosis, job: Circumstances) -> Diagnosis:
+def fit_to_job(known: Diagnosis, job: Circumstances) -> Diagnosis:
     """Return the answer as the job's own facts correct it."""
     if known.cause == "stockout" and job.strategy == "flex_start" and job.has_run is False:
         return _without(_flex_wait(known), job)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from shlex import quote
 
-from jobs.connection import account_of, client, platform_client
+from jobs.clients import account_of, client, platform_client
 from jobs.doctor.permissions import (
     ACT_AS,
     ACT_AS_ROLE,

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from functools import partial
 
-from jobs.connection import client, platform_client
+from jobs.clients import client, platform_client
 from jobs.doctor import google as google_checks
 from jobs.doctor import site
 from jobs.doctor.report import Check, failed
 from jobs.models import Upkeep
-from jobs.observation.guard import guarded
+from jobs.observation.failures import record_failure
 from jobs.queue import claims
 from jobs.texts import translatable as _
 from jobs.vertex import VertexError, at_most
@@ -65,7 +65,7 @@ def examine_when_due(now: datetime, *, machine_now: Callable[[], datetime]) -> N
     held = claims.claim_upkeep(UPKEEP, now)
     if held is None:
         return
-    with guarded(held, now=now):
+    with record_failure(held, now=now):
         result = {"checks": [each.as_kept() for each in examine(now, machine_now=machine_now)]}
         claims.release_poll(held, due_at=now + INTERVAL, answered_at=now, result=result)
 

@@ -12,7 +12,7 @@ from django.db.models import F
 from redis import Redis, RedisError
 
 from jobs import prices
-from jobs.connection import billing_client
+from jobs.clients import billing_client
 from jobs.cost.prices import MAX_PRICE_AGE
 from jobs.doctor.report import Check, Status, failed, passed, warned
 from jobs.models import Heartbeat, QuotaReading

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from jobs import outbox
 from jobs.errors import NotPermitted
-from jobs.messages import kinds, signing
+from jobs.messages import kinds, webhook
 from jobs.messages.allowed_addresses import NotReachable, check_url, is_loopback, is_public
 from jobs.messages.route import queue_for
 from jobs.messages.schedule import GIVE_UP_AFTER
@@ -53,7 +53,7 @@ def create_channel(
     if via not in Via.values or via == Via.BROWSER:
         raise ChannelNotUsable("via", _("This is no kind of channel."))
     columns = _content(via, name, address, kinds_wanted, digest)
-    secret = signing.new_secret() if via == Via.WEBHOOK else ""
+    secret = webhook.new_secret() if via == Via.WEBHOOK else ""
     with transaction.atomic():
         Team.objects.select_for_update().get(pk=team.pk)  # two leads at once do not exceed the number together
         if Channel.objects.filter(team=team).count() >= MAX_CHANNELS:
@@ -106,8 +106,8 @@ def rotate_secret(channel: Channel, *, by: User, now: datetime, fingerprint: str
     check_is_lead(channel.team, by)
     if channel.via != Via.WEBHOOK or fingerprint != fingerprint_of(channel):
         return None
-    secret = signing.new_secret()
-    columns = {"secret": secret, "old_secret": channel.secret, "old_secret_until": now + signing.OVERLAP}
+    secret = webhook.new_secret()
+    columns = {"secret": secret, "old_secret": channel.secret, "old_secret_until": now + webhook.OVERLAP}
     return secret if Channel.objects.filter(pk=channel.pk, secret=channel.secret).update(**columns) else None
 
 

@@ -17,8 +17,8 @@ from jobs.messages import email, google_chat, queue, slack, webhook
 from jobs.messages.content import Content, content_of, digest_of, language_for
 from jobs.messages.post import SendFailed, post
 from jobs.messages.queue import EMAIL, due_destinations
+from jobs.messages.relevance import split_relevant
 from jobs.messages.schedule import next_attempt
-from jobs.messages.sense import sensible
 from jobs.models import Channel, Delivery, Via
 
 __all__ = ["deliver", "due_destinations"]
@@ -104,7 +104,7 @@ def _send_all(rows: list[Delivery], channel: Channel | None, send: Send, clock: 
     """Send the claimed deliveries and those that are due after them, until time or number has run out."""
     begun, sent = clock.monotonic(), 0
     for _ in range(MAX_DELIVERIES):
-        kept, dropped = sensible(rows)
+        kept, dropped = split_relevant(rows)
         for delivery, words in dropped:
             queue.finish([delivery], State.DROPPED, clock.now(), words)
         if kept and (failure := _try(send, kept, clock)) is not None:

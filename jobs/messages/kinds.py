@@ -63,7 +63,7 @@ def concerns(kind: str, *, role: str, is_owner: bool) -> bool:
     return any(role in ROLES.get(group, ()) for group in about.concerns)
 
 
-def ways(kind: str, preference: MessagePreference | None) -> list[str]:
+def delivery_ways(kind: str, preference: MessagePreference | None) -> list[str]:
     """Return how a person wants to be told of a kind."""
     chosen = preference.choices.get(kind) if preference is not None else None
     wanted = chosen if isinstance(chosen, list) else ABOUT[kind].default
@@ -72,4 +72,4 @@ def ways(kind: str, preference: MessagePreference | None) -> list[str]:
 
 def choices_of(preference: MessagePreference | None) -> Mapping[str, list[str]]:
     """Return how a person is told of every kind that is offered."""
-    return {kind: ways(kind, preference) for kind in OFFERED}
+    return {kind: delivery_ways(kind, preference) for kind in OFFERED}

@@ -70,7 +70,7 @@ def _deliveries(message: Message, people: _People, now: datetime) -> Iterator[De
         preference = people.preferences.get(member.user_id)
         if not _wants(message, member, preference):
             continue
-        for via in kinds.ways(message.kind, preference):
+        for via in kinds.delivery_ways(message.kind, preference):
             digest = preference.digest if preference is not None and via == Via.EMAIL else ""
             if via == Via.BROWSER or (not is_old and may_be_mailed(member.user)):
                 yield new_delivery(message, now, via=via, digest=digest, person=member.user)

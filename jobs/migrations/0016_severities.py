@@ -75,7 +75,7 @@ class Migration(migrations.Migration):
             models.JSONField(
                 blank=True,
                 default=dict,
-                help_text="{number of a custom job: label of its lines}; see jobs.observation.sources.",
+                help_text="{number of a custom job: label of its lines}; see jobs.observation.log_sources.",
             ),
         ),
         migrations.SeparateDatabaseAndState(

@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='approval',
             name='attempts',
-            field=models.JSONField(blank=True, help_text='All attempts that are decided about, as jobs.requests.planned; null: this job only.', null=True),
+            field=models.JSONField(blank=True, help_text='All attempts that are decided about, as jobs.requests.questions; null: this job only.', null=True),
         ),
     ]

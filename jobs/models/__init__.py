@@ -1,9 +1,7 @@
 """The rows: columns, constraints and querysets. They hold no verbs; `jobs.transitions` writes states and events."""
 
-from jobs.models.account import Identity, Invitation, Profile, SignedInBrowser, SignInRule
-from jobs.models.allowed_resource import AllowedResource
-from jobs.models.api_token import ApiToken
-from jobs.models.approval import Approval, AskedGroup
+from jobs.models.account import ApiToken, Identity, Invitation, Profile, SignedInBrowser, SignInRule
+from jobs.models.approval import Approval, AskedGroup, Deputy, Vote
 from jobs.models.audited_team import AuditedTeam
 from jobs.models.billing import BilledAmount, BillingImport
 from jobs.models.budget import Budget, BudgetChange, BudgetNotice
@@ -13,34 +11,24 @@ from jobs.models.event import JobEvent
 from jobs.models.external_job import Discovery, ExternalJob
 from jobs.models.fallback import Fallback, FallbackAttempt
 from jobs.models.figures import JobFigures, LearnedFigures, MonthFigures
-from jobs.models.heartbeat import Heartbeat, MetricCount
-from jobs.models.image import ImageReading
-from jobs.models.installation import Installation
+from jobs.models.installation import Heartbeat, Installation, MetricCount
 from jobs.models.job import Job
-from jobs.models.job_metrics import JobMetrics
-from jobs.models.last_seen import LastSeen
-from jobs.models.log_feed import LogFeed
-from jobs.models.log_line import LogLine
 from jobs.models.message import Delivery, Message
-from jobs.models.persistent_resource import PersistentResource
-from jobs.models.policy_version import PolicyVersion
+from jobs.models.observed import JobMetrics, LastSeen, LogLine, UnmatchedJob
+from jobs.models.persistent_resource import PersistentResource, ResourceChange, ResourceSize, ResourceSpend
+from jobs.models.policy import PolicyVersion, RuleSetting
+from jobs.models.polling import LogFeed, Scope
 from jobs.models.price import Price
-from jobs.models.quota import QuotaReading
-from jobs.models.resource_change import ResourceChange
-from jobs.models.resource_size import ResourceSize, ResourceSpend
+from jobs.models.readings import ImageReading, QuotaReading
 from jobs.models.retention import RetentionSetting, Upkeep
-from jobs.models.rule_setting import RuleSetting
 from jobs.models.saved_view import SavedView
 from jobs.models.schedule import Schedule, ScheduleRun
-from jobs.models.scope import Scope
 from jobs.models.set_aside import SetAsideItem
 from jobs.models.shown import ShownJob, hide_in
 from jobs.models.spend import Committed, DaySpend, Dimension, JobSpend, MonthSpend
-from jobs.models.team import Membership, Policy, Role, Team
+from jobs.models.team import AllowedResource, Membership, Policy, Role, Team
 from jobs.models.template import Template
 from jobs.models.trial import Trial
-from jobs.models.unmatched_job import UnmatchedJob
-from jobs.models.vote import Deputy, Vote
 
 __all__ = [
     "AllowedResource",

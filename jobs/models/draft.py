@@ -10,7 +10,7 @@ from jobs.models.team import Team
 class Draft(models.Model):
     """What one person imported, as a spec, or typed, as the fields of a form with its key.
 
-    Only they see it, and it expires (`jobs.requests.drafts`).
+    Only they see it, and it expires (`jobs.requests.imported_drafts`).
     """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="drafts")

@@ -4,7 +4,7 @@ from django.conf import settings
 from django.db import models
 
 from jobs.models.job import Job
-from jobs.models.poll_target import PollTarget
+from jobs.models.polling import PollTarget
 
 
 class Discovery(PollTarget):

@@ -1,4 +1,4 @@
-"""Which Trainboard this database belongs to, and since when it is known to be the newest copy."""
+"""Which Trainboard this database belongs to, the processes that run, and what they have counted."""
 
 from django.db import models
 
@@ -21,3 +21,35 @@ class Installation(models.Model):
 
     def __str__(self) -> str:
         return f"database of {self.instance}"
+
+
+class Heartbeat(models.Model):
+    """One row for each worker and beat, which writes the time every few seconds while it runs."""
+
+    class Part(models.TextChoices):
+        """What the process is."""
+
+        WORKER = "worker"
+        BEAT = "beat"
+
+    process = models.CharField(max_length=150, unique=True, help_text="Its name and machine, such as worker@host.")
+    part = models.CharField(max_length=10, choices=Part.choices)
+    queues = models.CharField(max_length=200, blank=True, help_text="Queues that it takes tasks from.")
+    at = models.DateTimeField(help_text="When it last said that it runs, by the database's clock.")
+
+    def __str__(self) -> str:
+        return f"{self.process} at {self.at:%Y-%m-%d %H:%M:%S}"
+
+
+class MetricCount(models.Model):
+    """A number that only grows, summed over all processes; see `jobs.counts`."""
+
+    metric = models.CharField(max_length=40)
+    labels = models.CharField(max_length=80, blank=True)
+    value = models.FloatField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["metric", "labels"], name="one_count_of_each")]
+
+    def __str__(self) -> str:
+        return f"{self.metric} {self.labels}: {self.value:g}"

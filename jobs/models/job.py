@@ -10,8 +10,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
 from jobs.models.job_indexes import JOB_INDEXES
-from jobs.models.log_feed import LogFeed
-from jobs.models.scope import Scope
+from jobs.models.polling import LogFeed, Scope
 from jobs.models.team import Team
 from jobs.states import FINISHED, LOCAL, JobState
 
@@ -158,7 +157,7 @@ class Job(models.Model):
     log_sources = models.JSONField(
         default=dict,
         blank=True,
-        help_text="{number of a custom job: label of its lines}; see jobs.observation.sources.",
+        help_text="{number of a custom job: label of its lines}; see jobs.observation.log_sources.",
     )
     log_wanted_until = models.DateTimeField(null=True, blank=True, help_text="Somebody looks at the log until then.")
     log_cursor_at = models.DateTimeField(null=True, blank=True, help_text="Newest line of its replicas that was read.")

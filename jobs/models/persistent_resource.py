@@ -1,10 +1,18 @@
-"""A persistent resource as it was last seen: machines that stay up for a project and run one job after another."""
+"""Persistent resources as they were last seen, the changes that people asked for, and what they cost."""
 
-from typing import Self
+from typing import ClassVar, Self
 
+from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser
 from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from jobs.models.immutable import AppendOnly, AppendOnlyQuerySet
+from jobs.models.polling import PollTarget
+from jobs.models.spend import Dimension
+from jobs.models.team import Team
 
 
 class PersistentResourceQuerySet(models.QuerySet["PersistentResource"]):
@@ -46,3 +54,127 @@ class PersistentResource(models.Model):
 
     def __str__(self) -> str:
         return f"{self.resource_id} in {self.project}/{self.region}"
+
+
+class ResourceChange(PollTarget):
+    """One call to Vertex AI about a persistent resource. While it is open, there is no other for the same one."""
+
+    class Action(models.TextChoices):
+        """The calls that change a persistent resource."""
+
+        CREATE = "create", _("create")
+        RESIZE = "resize", _("resize")
+        REBOOT = "reboot", _("reboot")
+        DELETE = "delete", _("delete")
+
+    class Outcome(models.TextChoices):
+        """What became of it; empty while it is open."""
+
+        ACCEPTED = "accepted", _("accepted by Vertex AI")
+        REFUSED = "refused", _("refused by Vertex AI")
+        UNKNOWN = "unknown", _("not known")
+
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="+")
+    project = models.CharField(max_length=63)
+    region = models.CharField(max_length=40)
+    resource_id = models.CharField(max_length=63)
+    action = models.CharField(max_length=10, choices=Action.choices)
+    body = models.JSONField(default=dict, blank=True, help_text="The REST body to send; empty where none is.")
+    asked_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    asked_at = models.DateTimeField()
+    attempted_at = models.DateTimeField(
+        null=True, blank=True, help_text="Last call whose effect is unknown; empty when it is known."
+    )
+    outcome = models.CharField(max_length=10, choices=Outcome.choices, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    message = models.TextField(blank=True, help_text="What came of it, for people.")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "region", "resource_id"],
+                condition=Q(ended_at=None),
+                name="one_open_change_per_resource",
+            )
+        ]
+        indexes = [
+            models.Index(fields=["due_at", "id"], condition=Q(ended_at=None), name="resource_change_due"),
+            models.Index(fields=["project", "-asked_at"], name="resource_change_newest"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.resource_id} in {self.project}/{self.region}"
+
+
+MAX_ID_LENGTH = 63
+
+
+class ResourceSize(AppendOnly):
+    """What a persistent resource had from a moment on; it counts until the next row of the same resource."""
+
+    project = models.CharField(max_length=63)
+    region = models.CharField(max_length=40)
+    resource_id = models.CharField(max_length=MAX_ID_LENGTH)
+    at = models.DateTimeField(help_text="From when on, as Vertex AI told or as it was first seen.")
+    is_up = models.BooleanField(help_text="Its machines were there and are billed.")
+    resource_pools = models.JSONField(default=list, help_text="machineSpec, diskSpec and replicaCount of each.")
+    replica_usd = models.JSONField(
+        default=list, help_text="What a replica of each pool cost an hour then, as text; null: no price was known."
+    )
+    team = models.ForeignKey(
+        Team, on_delete=models.PROTECT, related_name="+", null=True, blank=True,
+        help_text="Who has created it and pays what no job holds; empty: unknown.",
+    )  # fmt: skip
+    recorded_at = models.DateTimeField()
+
+    objects = AppendOnlyQuerySet.as_manager()
+
+    class Meta:
+        indexes = [models.Index(fields=["project", "region", "resource_id", "id"], name="sizes_of_resource")]
+
+    def __str__(self) -> str:
+        return f"size of {self.resource_id} in {self.project}/{self.region} at {self.at}"
+
+
+class ResourceSpend(models.Model):
+    """What a team has paid for a persistent resource on each day: for what its jobs held, or for what stood idle."""
+
+    project = models.CharField(max_length=63)
+    region = models.CharField(max_length=40)
+    resource_id = models.CharField(max_length=MAX_ID_LENGTH)
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+", db_index=False)
+    is_idle = models.BooleanField(help_text="For replicas that no job held; else for those that its jobs held.")
+    days = models.JSONField(default=dict, help_text="{day: US cents}, UTC.")
+    of_groups = models.JSONField(
+        null=True, help_text="{Dimension: {value: {day: US cents}}} of persons and labels; null: was not counted."
+    )
+
+    committed_cents: ClassVar[int] = 0
+    jobs: ClassVar[int] = 0
+
+    class Meta:
+        verbose_name_plural = "spending of persistent resources"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["team", "project", "region", "resource_id", "is_idle"], name="one_spend_per_resource_and_team"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"spending of {self.team_id} for {self.resource_id} in {self.project}/{self.region}"
+
+    @property
+    def groups(self) -> list[tuple[str, str]]:
+        """Pairs of a Dimension and a value, to which it adds."""
+        found = [(str(Dimension.ALL), ""), (str(Dimension.STRATEGY), "persistent")]
+        return [*found, (str(Dimension.RESOURCE), f"{self.resource_id} in {self.region}")] if self.is_idle else found
+
+    @property
+    def parts(self) -> list[tuple[list[tuple[str, str]], dict[str, int]]]:
+        """Groups, each with what was spent in it by day."""
+        return [(self.groups, self.days), *(([(name, value)], days) for name, value, days in self.list_groups())]
+
+    def list_groups(self) -> list[tuple[str, str, dict[str, int]]]:
+        """Return each person and label with what was spent by day."""
+        kept: dict[str, dict[str, dict[str, int]]] = self.of_groups or {}
+        return [(name, value, days) for name, values in kept.items() for value, days in values.items()]

@@ -3,7 +3,7 @@
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
-from jobs.models.poll_target import PollTarget
+from jobs.models.polling import PollTarget
 
 
 class RetentionSetting(models.Model):

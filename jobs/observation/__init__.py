@@ -2,20 +2,20 @@
 
 from jobs.observation.adopt import adopt, submission_in
 from jobs.observation.discovery import discover, hint_of, request_discovery
-from jobs.observation.feeds import read_feed, want_log
-from jobs.observation.persistent_resources import poll_soon, want_resources, watch_resources
+from jobs.observation.log_feeds import follow_log, read_feed
+from jobs.observation.persistent_resources import follow_resources, poll_soon, watch_resources
 from jobs.observation.watched import ERROR_WINDOW
 
 __all__ = [
     "ERROR_WINDOW",
     "adopt",
     "discover",
+    "follow_log",
+    "follow_resources",
     "hint_of",
     "poll_soon",
     "read_feed",
     "request_discovery",
     "submission_in",
-    "want_log",
-    "want_resources",
     "watch_resources",
 ]

@@ -17,14 +17,13 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from jobs import cost, spec, strategies, transitions, vertex
-from jobs.connection import INSTANCE_LABEL, JOB_LABEL
+from jobs.clients import INSTANCE_LABEL, JOB_LABEL
 from jobs.errors import NotPermitted
 from jobs.models import ExternalJob, Job, JobEvent, Team
 from jobs.observation.discovery import check_may_adopt
-from jobs.observation.feeds import WANTED_FOR
-from jobs.observation.record import number, record
-from jobs.observation.seen import mark_seen
-from jobs.observation.set_aside import Aside
+from jobs.observation.log_feeds import WANTED_FOR
+from jobs.observation.record import mark_seen, number, record
+from jobs.observation.set_aside import SetAside
 from jobs.prices import current_book
 from jobs.queue import claims
 from jobs.requests.request import storable
@@ -47,7 +46,7 @@ def adopt(external: ExternalJob, *, team: Team, by: User, now: datetime) -> Job:
     another team has adopted. Raises CannotAdopt for one whose description makes it impossible; it is set aside.
     """
     check_may_adopt(project=external.discovery.project, team=team, by=by)
-    aside = Aside(f"adoption from {external.discovery.project}/{external.discovery.region}", now=now)
+    aside = SetAside(f"adoption from {external.discovery.project}/{external.discovery.region}", now=now)
     with aside.item(external.remote_name):
         return _adopt_once(external, team, by, now)
     raise CannotAdopt(_("It cannot be adopted, since its description cannot be kept; an administrator sees why."))

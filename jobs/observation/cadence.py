@@ -1,8 +1,8 @@
-"""How often a scope is looked at, and how much a region that does not answer may hold up.
+"""How often a scope is polled, and how much a region that does not answer may hold up.
 
-The pause between two looks follows what is to be seen: shorter while a cancellation is under way, longer when nothing
-but long runs is left, and never so short that lists alone use up more than half of the calls that Google allows. After
-failures it doubles (`claims.release_failed`), and looks at failing scopes are made one at a time in each process and
+The interval follows the jobs of the scope: shorter while a cancellation is under way, longer when nothing but long runs
+is left, and never so short that lists alone use up more than half of the calls that Google allows. After failures it
+doubles (`claims.release_failed`), and polls of failing scopes are made one at a time in each process and
 with little patience, so that regions that hang cannot hold all of its threads.
 """
 
@@ -26,9 +26,9 @@ SHARE_OF_LISTS = 2
 PATIENCE_SECONDS = 20.0
 """For one call of a scope that answers; below `claims.LEASE`, which each answer renews."""
 PROBE_SECONDS = 5.0
-"""For one call of a scope whose last look failed."""
+"""For one call of a scope whose last poll failed."""
 MAX_POLL_SECONDS = 90.0
-"""After this a look ends with what it has, so that a slow region frees its thread; the next one goes on."""
+"""After this a poll ends with what it has, so that a slow region frees its thread; the next one goes on."""
 SLOWEST_PAGE_SECONDS = 2.0
 """A list begins anew each time, so a long one may take longer than that: so much for each of its pages."""
 
@@ -39,8 +39,8 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _probe = threading.BoundedSemaphore(1)
 
 
-class Watched(Protocol):
-    """What the pause depends on."""
+class PolledJob(Protocol):
+    """What the interval depends on."""
 
     @property
     def state(self) -> str:
@@ -55,8 +55,8 @@ class Watched(Protocol):
         """Whether somebody asked to cancel it."""
 
 
-def pause(jobs: Collection[Watched]) -> timedelta:
-    """How long to wait before the next look at these jobs of one scope."""
+def poll_interval(jobs: Collection[PolledJob]) -> timedelta:
+    """Return how long to wait before the next poll of these jobs of one scope."""
     usual: timedelta = settings.POLL_INTERVAL
     if any(job.is_to_be_cancelled or job.state == JobState.CANCELLING for job in jobs):
         wanted = usual / 2
@@ -68,14 +68,14 @@ def pause(jobs: Collection[Watched]) -> timedelta:
     return max(wanted, least)
 
 
-def next_look(row_id: int, pause: timedelta, *, now: datetime) -> datetime:
-    """Return when the row with this id is due again: at its own moment of each `pause`, so at most that long from now.
+def next_poll_at(row_id: int, interval: timedelta, *, now: datetime) -> datetime:
+    """Return when the row with this id is due again: at its own moment of each interval, so at most that long from now.
 
-    The moments of different rows are spread over the pause. Rows that were all due at once, as after an outage, would
-    else be due together ever after, and every board would be drawn anew in the same second.
+    The moments of different rows are spread over the interval. Rows that were all due at once, as after an outage,
+    would else be due together ever after, and every board would be drawn anew in the same second.
     """
-    phase = pause * (row_id * SPREAD % 1)
-    return now + pause - (now - EPOCH - phase) % pause
+    phase = interval * (row_id * SPREAD % 1)
+    return now + interval - (now - EPOCH - phase) % interval
 
 
 def _pages(jobs_count: int) -> int:
@@ -83,7 +83,7 @@ def _pages(jobs_count: int) -> int:
 
 
 @contextmanager
-def turn(failures: int) -> Iterator[float]:
+def call_seconds(failures: int) -> Iterator[float]:
     """Yield how many seconds a call may take; zero while another thread asks a failing scope and this one fails too."""
     if not failures:
         yield PATIENCE_SECONDS
@@ -111,5 +111,5 @@ class Stopwatch:
 
     @property
     def has_run_out(self) -> bool:
-        """Whether a look should end."""
+        """Whether a poll should end."""
         return time.monotonic() - self._began > self._longest

@@ -6,7 +6,7 @@ What goes wrong is written beside the job's metrics and never changes what is be
 from datetime import datetime, timedelta
 
 from jobs import bounds, vertex
-from jobs.connection import client
+from jobs.clients import client
 from jobs.metrics.checkpoints import checkpoints_in
 from jobs.models import Job, JobMetrics
 from jobs.observation import cadence

@@ -15,12 +15,12 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from jobs import spec, vertex
-from jobs.connection import INSTANCE_LABEL, account_of, client
+from jobs.clients import INSTANCE_LABEL, account_of, client
 from jobs.errors import NotPermitted
 from jobs.models import Discovery, ExternalJob, Job, Membership, Role, Team
 from jobs.observation import cadence
-from jobs.observation.guard import guarded
-from jobs.observation.set_aside import Aside
+from jobs.observation.failures import record_failure
+from jobs.observation.set_aside import SetAside
 from jobs.queue import claims, rate_limit
 from jobs.spec.shape import fields
 from jobs.vertex import wire
@@ -79,12 +79,12 @@ def discover(discovery_id: int, *, now: datetime) -> None:
     row = claims.claim_poll(Discovery, discovery_id, now)
     if row is None:
         return
-    with guarded(row, now=now) as look:
+    with record_failure(row, now=now) as result:
         walk = Walk(row, now)
         found = walk.find()
         _write(row, found, walk, now)
-    if look.failure is not None:
-        is_hopeless = isinstance(look.failure, vertex.Refused | vertex.NotFound | vertex.PermissionDenied)
+    if result.failure is not None:
+        is_hopeless = isinstance(result.failure, vertex.Refused | vertex.NotFound | vertex.PermissionDenied)
         most = 1 if is_hopeless else MAX_FAILURES
         Discovery.objects.filter(pk=row.pk, claim=None, failures__gte=most).update(due_at=None)
 
@@ -98,7 +98,7 @@ class Walk:
         self._spend = partial(rate_limit.spend, rate_limit.reads(row.project, row.region), now=now)
         self._inside = _inside_followed(row)
         self._gets_left = MAX_GETS
-        self.aside = Aside(str(row), now=now)
+        self.aside = SetAside(str(row), now=now)
         self.last_error = ""
 
     def find(self) -> list[ExternalJob]:

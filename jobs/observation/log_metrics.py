@@ -16,7 +16,7 @@ from jobs.spec.secrets import Masker
 from jobs.vertex.logs import SERVICE
 
 MAX_LINES = 5_000
-"""Lines that one look folds; more than are kept of a job."""
+"""Lines that one read folds; more than are kept of a job."""
 
 
 def fold_new_lines(job: Job) -> None:

@@ -1,4 +1,4 @@
-"""Look at all jobs of one scope at once and record what Vertex AI says.
+"""Poll all jobs of one scope at once and record what Vertex AI says.
 
 One list call answers for a hundred active jobs of a project, region and kind. A job of ours that is missing from the
 list has ended, so it is asked for by name. Whatever goes wrong in the outside world is written on the scope, never on a
@@ -18,17 +18,22 @@ from django.conf import settings
 from django.db import transaction
 
 from jobs import vertex
-from jobs.connection import INSTANCE_LABEL, client
+from jobs.clients import INSTANCE_LABEL, client
 from jobs.models import Job, Scope
 from jobs.observation import cadence
-from jobs.observation.behind import has_jobs_behind, poll_behind, poll_behind_ended
-from jobs.observation.guard import guarded
-from jobs.observation.news import Known, has_just_ended, is_news, may_be_restarting
-from jobs.observation.record import record, record_absence
-from jobs.observation.restarts import reconcile
-from jobs.observation.seen import mark_seen
-from jobs.observation.set_aside import Aside
-from jobs.observation.watched import accounts_of, may_have_duplicates, place_of, watched_jobs
+from jobs.observation.child_jobs import has_child_jobs, poll_child_jobs, poll_ended_pipeline
+from jobs.observation.failures import record_failure
+from jobs.observation.record import mark_seen, record, record_absence
+from jobs.observation.restarts import record_restarts
+from jobs.observation.set_aside import SetAside
+from jobs.observation.trial_jobs import Lookup
+from jobs.observation.watched import (
+    WatchedJob,
+    list_accounts,
+    list_watched,
+    may_have_duplicates,
+    scope_filter,
+)
 from jobs.queue import claims, rate_limit
 from jobs.states import JobState
 from jobs.vertex import wire
@@ -60,87 +65,87 @@ def observe(scope_id: int, *, now: datetime) -> Listed | None:
     if scope is None:
         return None
     listed = None
-    with guarded(scope, now=now):  # which may end the block early
+    with record_failure(scope, now=now):  # which may end the block early
         listed = _observe(scope, now)
     return listed  # noqa: RET504
 
 
 def _observe(scope: Scope, now: datetime) -> Listed | None:
-    watched = {job.remote_name: job for job in watched_jobs(scope, now)}
-    if not (watched or may_have_duplicates(scope, now) or has_jobs_behind(scope, now)):
+    watched = {job.remote_name: job for job in list_watched(scope, now)}
+    if not (watched or may_have_duplicates(scope, now) or has_child_jobs(scope, now)):
         claims.release_poll(scope, due_at=None, answered_at=scope.answered_at)
         return None
-    with cadence.turn(scope.failures) as patience:
+    with cadence.call_seconds(scope.failures) as patience:
         if not patience:
             claims.postpone_poll(scope, due_at=now + ANOTHER_PROBE)
             return None
         poll = Poll(scope, watched, patience, now)
-        last_error = poll.take()
+        last_error = poll.run()
     claims.wake_feed(scope.project, due_at=now)
-    wanted = last_error.retry_after if last_error else None
-    due_at = now + wanted if wanted else cadence.next_look(scope.pk, cadence.pause(watched.values()), now=now)
+    interval, asked = cadence.poll_interval(watched.values()), last_error.retry_after if last_error else None
+    due_at = now + asked if asked else cadence.next_poll_at(scope.pk, interval, now=now)
     due_at = now if poll.is_cut_short else due_at
     claims.release_poll(scope, due_at=due_at, answered_at=now, last_error=str(last_error or poll.aside.words))
     return Listed(poll.unmatched, is_complete=poll.is_list_complete)
 
 
 class Poll:
-    """One poll of one scope. `is_cut_short`: it took too long, and some jobs have not been asked for.
+    """One poll of one scope. `is_cut_short`: some jobs have not been asked for, because it took too long.
 
     `unmatched`: the jobs of the list that carry our label and that no row follows.
     """
 
-    def __init__(self, scope: Scope, watched: dict[str, Known], patience: float, now: datetime) -> None:
+    def __init__(self, scope: Scope, watched: dict[str, WatchedJob], patience: float, now: datetime) -> None:
         self._scope, self._watched, self._patience, self._now = scope, watched, patience, now
         self._spend = partial(rate_limit.spend, rate_limit.reads(scope.project, scope.region), now=now)
         self._watch = cadence.Stopwatch(now, jobs_count=len(watched))
-        self._without_news: list[uuid.UUID] = []
-        self._written_at = now
-        self.aside = Aside(str(scope), now=now)
-        self.is_cut_short = False
-        self.is_list_complete = False
+        self._without_news, self._written_at = list[uuid.UUID](), now
+        self.aside = SetAside(str(scope), now=now)
+        self._lookup = Lookup(self._get, self.aside, self._watch, now)
+        self.is_cut_short = self.is_list_complete = False
         self.unmatched: list[vertex.RemoteJob] = []
 
-    def take(self) -> vertex.VertexError | None:
-        """One list for the active ones, one get for each of ours that it does not hold.
+    def run(self) -> vertex.VertexError | None:
+        """List the active jobs, and get each of ours that the list does not hold; return the last failure of a get.
 
         A list leaves out the trials of tuning jobs, so each of those is asked for by name. A get that fails does not
-        keep the others from being asked; the last such failure is returned. Raises that of the list, and that of the
-        gets where all of them failed, since the place then does not answer.
+        keep the others from being asked. Raises the failure of the list, and that of the gets where all of them failed,
+        since the place then does not answer.
         """
         missing = dict(self._watched)
         try:
-            last_error = self._take(missing)
+            last_error = self._poll_jobs(missing)
         finally:
             self._write_seen()
         if self._scope.kind == Job.Kind.CUSTOM_JOB or isinstance(last_error, rate_limit.OverRateLimit):
             return last_error
-        behind = poll_behind(self._scope, self._watch, get=self._get, aside=self.aside, now=self._now)
-        return last_error or behind
+        of_child_jobs = poll_child_jobs(self._scope, self._lookup)
+        return last_error or of_child_jobs
 
-    def _take(self, missing: dict[str, Known]) -> vertex.VertexError | None:
+    def _poll_jobs(self, missing: dict[str, WatchedJob]) -> vertex.VertexError | None:
         if self._scope.kind != Job.Kind.TUNING_JOB:
-            self._list(missing)
-            return None if self.is_cut_short else self._ask_for(missing)
-        last_error = self._ask_for(missing)  # a list leaves out the trials
+            self._list_active(missing)
+            return None if self.is_cut_short else self._get_missing(missing)
+        last_error = self._get_missing(missing)  # a list leaves out the trials
         if not (self.is_cut_short or isinstance(last_error, rate_limit.OverRateLimit)):
-            self._list({})
+            self._list_active({})
         return last_error
 
-    def _list(self, missing: dict[str, Known]) -> None:
+    def _list_active(self, missing: dict[str, WatchedJob]) -> None:
         """Read the list of active jobs; take those that it holds from `missing`, and write what it says of them."""
-        for page in chain.from_iterable(map(self._pages, accounts_of(self._scope, self._watched.values()))):
-            self.unmatched += [remote for remote in page if remote.name not in self._watched and _is_ours(remote)]
-            self._apply([remote for remote in page if missing.pop(remote.name, None)])
+        for page in chain.from_iterable(map(self._pages, list_accounts(self._scope, self._watched.values()))):
+            ours = [remote for remote in page if remote.labels.get(INSTANCE_LABEL) == settings.INSTANCE]
+            self.unmatched += [remote for remote in ours if remote.name not in self._watched]
+            self._record([remote for remote in page if missing.pop(remote.name, None)])
             if self._watch.has_run_out:
                 self.is_cut_short = True
                 return
         self.is_list_complete = True
 
-    def _ask_for(self, missing: dict[str, Known]) -> vertex.VertexError | None:
-        """Ask for each by name, until the time of a look or our budget is used up; see `take` for failures.
+    def _get_missing(self, missing: dict[str, WatchedJob]) -> vertex.VertexError | None:
+        """Ask for each by name, until the time of the poll or the rate limit is used up; see `run` for failures.
 
-        Those that were not heard of for longest come first, so that the next look goes on where this one ended.
+        Those that were not heard of for longest come first, so that the next poll goes on where this one ended.
         """
         last_error: vertex.VertexError | None = None
         answers_count = len(self._watched) - len(missing)
@@ -151,7 +156,7 @@ class Poll:
                 self.is_cut_short = True
                 break
             try:
-                self._ask(known)
+                self._get_job(known)
                 answers_count += 1
             except rate_limit.OverRateLimit as error:
                 return error
@@ -169,7 +174,7 @@ class Poll:
         scope = self._scope
         ended = PIPELINE_ENDED if scope.kind == Job.Kind.PIPELINE else JOB_ENDED
         terms = [f'state!="{state}"' for state in ended]
-        if not Job.objects.remote().filter(**place_of(scope), is_adopted=True).exists():
+        if not Job.objects.remote().filter(**scope_filter(scope), is_adopted=True).exists():
             terms.insert(0, f'labels.{INSTANCE_LABEL}="{settings.INSTANCE}"')
         pages = client(acts_as).pages(
             scope.kind,
@@ -188,8 +193,7 @@ class Poll:
                 return
             yield page
 
-    def _ask(self, known: Known) -> None:
-        """Ask for one job by name."""
+    def _get_job(self, known: WatchedJob) -> None:
         try:
             remote = self._get(self._scope.kind, known.remote_name, known.acts_as)
         except vertex.NotFound:
@@ -197,7 +201,7 @@ class Poll:
                 self._keep_claim()
                 record_absence(Job.objects.select_related("last_seen").get(pk=known.pk), now=self._now)
         else:
-            self._apply([remote])
+            self._record([remote])
 
     def _get(self, kind: str, name: str, acts_as: str) -> vertex.RemoteJob:
         self._spend()
@@ -205,20 +209,20 @@ class Poll:
         with vertex.at_most(self._patience):
             return client(acts_as).get(kind, name)
 
-    def _apply(self, answers: list[vertex.RemoteJob]) -> None:
-        """Write what the answers say: one transaction for each with news, one UPDATE for hundreds of the others."""
+    def _record(self, answers: list[vertex.RemoteJob]) -> None:
+        """Record the answers: one transaction for each with news, one UPDATE for hundreds of the others."""
         news = []
         for remote in answers:
             known = self._watched[remote.name]
-            if self._scope.kind != Job.Kind.CUSTOM_JOB or is_news(known, remote):
+            if self._scope.kind != Job.Kind.CUSTOM_JOB or known.is_news(remote):
                 news.append((known, remote))
             else:
                 self._without_news.append(known.pk)
         if len(self._without_news) >= SEEN_TOGETHER or self._watch.now - self._written_at > SEEN_WITHIN:
             self._write_seen()
         for known, remote in news:
-            if self._scope.kind == Job.Kind.PIPELINE and has_just_ended(known, remote):
-                poll_behind_ended(known.pk, self._get, self.aside, self._now)
+            if self._scope.kind == Job.Kind.PIPELINE and known.has_just_ended(remote):
+                poll_ended_pipeline(known.pk, self._lookup)
             with self.aside.item(known.remote_name):
                 self._keep_claim()
                 job = Job.objects.select_related("last_seen").get(pk=known.pk)
@@ -235,16 +239,12 @@ class Poll:
             mark_seen(self._without_news, now=self._now)
         self._without_news, self._written_at = [], self._watch.now
 
-    def _find_restarts(self, known: Known, job: Job) -> None:
+    def _find_restarts(self, known: WatchedJob, job: Job) -> None:
         """A job that has not run before, or now runs for the first time, has no restart; logs are the feed's."""
         has_run = known.has_started or (job.started_at is not None and job.state != JobState.RUNNING)
-        if has_run and (job.state != known.state or may_be_restarting(known)):
+        if has_run and (job.state != known.state or known.may_be_restarting):
             with self.aside.item(f"restarts of {known.remote_name}"):
-                reconcile(job, now=self._now)
+                record_restarts(job, now=self._now)
 
     def _keep_claim(self) -> None:
         claims.keep_poll(self._scope, now=self._watch.now)
-
-
-def _is_ours(remote: vertex.RemoteJob) -> bool:
-    return remote.labels.get(INSTANCE_LABEL) == settings.INSTANCE

@@ -14,21 +14,21 @@ from django.db.models import QuerySet
 
 from jobs import storable, vertex
 from jobs.catalog import REGIONS
-from jobs.connection import account_of, client
+from jobs.clients import account_of, client
 from jobs.models import Job, PersistentResource, Scope, Team
 from jobs.models.team import TeamQuerySet
 from jobs.observation import cadence
-from jobs.observation.guard import guarded
+from jobs.observation.failures import record_failure
 from jobs.observation.observe import ANOTHER_PROBE, PAGE_TRIES
 from jobs.observation.resource_sizes import record_sizes
-from jobs.observation.set_aside import Aside
+from jobs.observation.set_aside import SetAside
 from jobs.queue import claims, rate_limit
 from jobs.states import RUNNING, WAITING
 from jobs.strategies.persistent import STRATEGY
 
 KIND = Scope.Kind.PERSISTENT_RESOURCE
 IDLE_PAUSE = timedelta(minutes=5)
-"""Between two looks at a place where no job of ours uses a persistent resource and at which nobody looks."""
+"""Between two polls of a place where no job of ours uses a persistent resource and at which nobody looks."""
 USING = WAITING | RUNNING
 COLUMNS = ("display_name", "state", "state_since", "body", "seen_at", "gone_at")
 """Columns that an answer with news writes."""
@@ -37,33 +37,33 @@ Place = tuple[str, str]
 
 
 def observe_resources(scope_id: int, *, now: datetime) -> None:
-    """Look at one scope and plan the next look; does nothing when it is not due or another worker is at it."""
+    """Poll one scope and plan the next poll; do nothing when it is not due or another worker is at it."""
     scope = claims.claim_poll(Scope, scope_id, now)
     if scope is None:
         return
-    with guarded(scope, now=now):
-        _look(scope, now)
+    with record_failure(scope, now=now):
+        _poll(scope, now)
 
 
-def _look(scope: Scope, now: datetime) -> None:
+def _poll(scope: Scope, now: datetime) -> None:
     _watch_regions_of_jobs(scope.project, now)
-    with cadence.turn(scope.failures) as patience:
+    with cadence.call_seconds(scope.failures) as patience:
         if not patience:
             claims.postpone_poll(scope, due_at=now + ANOTHER_PROBE)
             return
         listed = _list(scope, patience, now)
     found = {each.resource_id: each for each in listed if each is not None}
-    odd, aside = listed.count(None), Aside(str(scope), now=now)
+    odd, aside = listed.count(None), SetAside(str(scope), now=now)
     _keep(scope, found, aside, is_complete=not odd, now=now)
     last_error = f"{odd} entries of the list are no persistent resources and were left out." if odd else aside.words
     claims.release_poll(scope, due_at=_next_poll(scope, now), answered_at=now, last_error=last_error)
 
 
 def watch_resources(now: datetime) -> int:
-    """Make sure that the places of all teams are looked at; return how many were not. Two small queries.
+    """Make sure that the places of all teams are polled; return how many were not. Two small queries.
 
     A team's places are its projects in its usual region and in those that its policy lists. Regions in which only a job
-    uses a persistent resource are woken with the job, and made sure of by every look at its project.
+    uses a persistent resource are woken with the job, and made sure of by every poll of its project.
     """
     watched = set(Scope.objects.filter(kind=KIND, due_at__isnull=False).values_list("project", "region"))
     missing = sorted(_places_of(Team.objects.all()) - watched)
@@ -72,8 +72,8 @@ def watch_resources(now: datetime) -> int:
     return len(missing)
 
 
-def want_resources(projects: Collection[str], *, region: str = "", now: datetime) -> None:
-    """Look soon, because somebody looks at the resources of these projects (in one region, where it is given).
+def follow_resources(projects: Collection[str], *, region: str = "", now: datetime) -> None:
+    """Poll soon, because somebody looks at the resources of these projects (in one region, where it is given).
 
     Writes at most once for each poll interval, and nothing where Vertex AI fails: there the pauses hold.
     """
@@ -87,7 +87,7 @@ def want_resources(projects: Collection[str], *, region: str = "", now: datetime
 
 
 def poll_soon(scopes: Iterable[Scope], *, now: datetime) -> None:
-    """Poll these scopes soon, which were read just now; as `want_resources`, without another query."""
+    """Poll these scopes soon, which were read just now; as `follow_resources`, without another query."""
     for row in scopes:
         if _may_poll_again(row, now):  # and still may when it is written
             Scope.objects.filter(pk=row.pk, due_at=row.due_at, failures=0).update(due_at=now)
@@ -99,7 +99,7 @@ def _scopes(projects: Collection[str], region: str) -> list[Scope]:
 
 
 def _may_poll_again(row: Scope, now: datetime) -> bool:
-    """Tell whether the last answer is old, nothing failed since, and no look is due already."""
+    """Tell whether the last answer is old, nothing failed since, and no poll is due already."""
     is_old = row.answered_at is None or row.answered_at < now - settings.POLL_INTERVAL
     return is_old and not row.failures and (row.due_at is None or row.due_at > now)
 
@@ -124,7 +124,7 @@ def _list(scope: Scope, patience: float, now: datetime) -> list[vertex.RemoteRes
 
 
 def _keep(
-    scope: Scope, found: dict[str, vertex.RemoteResource], aside: Aside, *, is_complete: bool, now: datetime
+    scope: Scope, found: dict[str, vertex.RemoteResource], aside: SetAside, *, is_complete: bool, now: datetime
 ) -> None:
     """Write what was listed; raises ClaimLost, with nothing written, when another worker has taken the scope over."""
     with transaction.atomic():

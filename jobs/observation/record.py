@@ -4,6 +4,8 @@ Answers repeat, arrive late and skip states. A repeated answer changes nothing; 
 dropped; a start that nobody saw is taken from `startTime`; a stretch in which nobody looked is recorded as such.
 """
 
+import uuid
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,8 +14,7 @@ from django.db import transaction
 from jobs import states, storable, timeline, transitions, vertex
 from jobs.diagnosis import diagnose
 from jobs.models import Job, JobEvent, LastSeen
-from jobs.observation.seen import mark_seen
-from jobs.observation.sources import source_columns, web_access
+from jobs.observation.log_sources import source_columns, web_access
 from jobs.observation.trial_jobs import count_trials
 from jobs.observation.trials import record_trials
 from jobs.states import FINISHED, JobState
@@ -49,18 +50,18 @@ def record(job: Job, remote: vertex.RemoteJob, *, now: datetime, **columns: Any)
     if _is_stale(job, remote, now):
         return
     with transaction.atomic():
-        _note_blindness(job, remote, now)
+        _record_gap(job, remote, now)
         has_news = record_trials(job, remote, now=now)  # before the state, whose event tells what came of them
         before = job.state
         has_begun = job.started_at is not None or states.from_vertex(remote.state) == JobState.RUNNING
-        if _believed(remote.start_time, now) and not has_begun:
+        if _plausible(remote.start_time, now) and not has_begun:
             columns = _backfill_start(job, remote, now, columns)
-        _follow(job, remote, now, columns)
-        _learn_error(job, remote, now)
+        _record_state(job, remote, now, columns)
+        _record_error(job, remote, now)
         if has_news or job.state != before:
             count_trials(job, now=now)
         columns = source_columns(job, remote) | {"web_access_uris": web_access(remote)}
-        columns |= {"remote_updated_at": _believed(remote.update_time, now) or job.remote_updated_at}
+        columns |= {"remote_updated_at": _plausible(remote.update_time, now) or job.remote_updated_at}
         columns = storable.fit_columns(Job, columns)
         if any(getattr(job, name) != value for name, value in columns.items()):
             Job.objects.filter(pk=job.pk).update(**columns)
@@ -101,24 +102,24 @@ def number(remote: vertex.RemoteJob) -> str:
     return remote.name.rpartition("/")[2]
 
 
-def _believed(moment: datetime | None, now: datetime) -> datetime | None:
+def _plausible(moment: datetime | None, now: datetime) -> datetime | None:
     """Return a time that Vertex AI told, None when it lies too far in the future."""
     return moment if moment is not None and moment <= now + MAX_AHEAD else None
 
 
 def _is_stale(job: Job, remote: vertex.RemoteJob, now: datetime) -> bool:
-    known, reported = _believed(job.remote_updated_at, now), _believed(remote.update_time, now)
+    known, reported = _plausible(job.remote_updated_at, now), _plausible(remote.update_time, now)
     return known is not None and reported is not None and reported < known
 
 
-def _note_blindness(job: Job, remote: vertex.RemoteJob, now: datetime) -> None:
+def _record_gap(job: Job, remote: vertex.RemoteJob, now: datetime) -> None:
     if job.seen_at is None or now - job.seen_at <= BLIND_AFTER:
         return
     transitions.record_event(
         job,
         JobEvent.Kind.UNSEEN,
         now=now,
-        occurred_at=max(job.seen_at, min(now, _believed(remote.end_time, now) or now)),
+        occurred_at=max(job.seen_at, min(now, _plausible(remote.end_time, now) or now)),
         message="Nobody looked for a while: a restart in that time would not have been seen.",
         once_key=f"unseen:{job.seen_at.isoformat()}",
         detail={"from": job.seen_at.isoformat()},
@@ -138,7 +139,7 @@ def _backfill_start(job: Job, remote: vertex.RemoteJob, now: datetime, columns: 
     return {} if moved else columns
 
 
-def _follow(job: Job, remote: vertex.RemoteJob, now: datetime, columns: dict[str, Any]) -> None:
+def _record_state(job: Job, remote: vertex.RemoteJob, now: datetime, columns: dict[str, Any]) -> None:
     after = states.from_vertex(remote.state)
     occurred_at = _moment(job, remote, after, now) or now
     transitions.transition(
@@ -150,12 +151,12 @@ def _follow(job: Job, remote: vertex.RemoteJob, now: datetime, columns: dict[str
         message=_message(job, after, remote) if after != job.state else "",
         detail={"remote_name": remote.name, "remote_state": remote.state},
         error=remote.error or job.error,
-        remote_updated_at=_believed(remote.update_time, now) or job.remote_updated_at,
+        remote_updated_at=_plausible(remote.update_time, now) or job.remote_updated_at,
         **columns,
     )
 
 
-def _learn_error(job: Job, remote: vertex.RemoteJob, now: datetime) -> None:
+def _record_error(job: Job, remote: vertex.RemoteJob, now: datetime) -> None:
     """The error of a failed job may come in a later answer than the state."""
     if not remote.error or job.error == remote.error:
         return
@@ -172,12 +173,12 @@ def _learn_error(job: Job, remote: vertex.RemoteJob, now: datetime) -> None:
 
 def _moment(job: Job, remote: vertex.RemoteJob, after: str, now: datetime) -> datetime | None:
     """When the state began, as far as Vertex AI tells."""
-    updated = _believed(remote.update_time, now)
+    updated = _plausible(remote.update_time, now)
     if after == JobState.RUNNING and job.started_at is None:
-        return _believed(remote.start_time, now) or updated
+        return _plausible(remote.start_time, now) or updated
     if after in FINISHED:
-        return _believed(remote.end_time, now) or updated
-    return updated or _believed(remote.create_time, now)
+        return _plausible(remote.end_time, now) or updated
+    return updated or _plausible(remote.create_time, now)
 
 
 def _message(job: Job, after: str, remote: vertex.RemoteJob) -> str:
@@ -205,3 +206,10 @@ def _is_timeout(remote: vertex.RemoteJob) -> bool:
 def _first_line(remote: vertex.RemoteJob) -> str:
     message = str((remote.error or {}).get("message", "")).strip()
     return message.partition("\n")[0]
+
+
+def mark_seen(jobs: Collection[uuid.UUID], *, now: datetime) -> None:
+    """Write that these jobs were reported at `now`: one UPDATE, and one INSERT where one is seen for the first time."""
+    if LastSeen.objects.filter(pk__in=jobs).update(at=now) < len(jobs):
+        unseen = Job.objects.filter(pk__in=jobs, last_seen=None).values_list("pk", flat=True)
+        LastSeen.objects.bulk_create([LastSeen(job_id=pk, at=now) for pk in unseen], ignore_conflicts=True)

@@ -17,7 +17,7 @@ from jobs import transitions
 from jobs.diagnosis import read_exits
 from jobs.diagnosis.exits import NOT_PERMANENT
 from jobs.models import Job, JobEvent, LogLine
-from jobs.observation.losses import last_restart_words, record_last_loss
+from jobs.observation.last_loss import last_restart_words, record_last_loss
 from jobs.observation.restart_causes import Cause, cause_of, is_spot
 from jobs.states import WAITING_AT_VERTEX
 from jobs.timeline import BILLABLE, state_spans
@@ -53,7 +53,7 @@ class Restart:
     learned_at: datetime | None = None
 
 
-def reconcile(job: Job, *, now: datetime) -> None:
+def record_restarts(job: Job, *, now: datetime) -> None:
     """Record the restarts that states and log tell and that no event holds yet, and causes learned since.
 
     Observer and log reader may both call it, also at once: the job's row is locked and read again, and repeating it is

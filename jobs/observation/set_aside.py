@@ -1,7 +1,7 @@
 """One item that cannot be stored or read is set aside with its reason and never stops its neighbours.
 
-`Aside` is used for one look at one place. What fails for the whole place, such as a call of Vertex AI, a claim that was
-lost or a database that does not answer, is passed on: only what is wrong with one item ends here.
+`SetAside` is used for one poll of one place. What fails for the whole place, such as a call of Vertex AI, a claim that
+was lost or a database that does not answer, is passed on: only what is wrong with one item ends here.
 """
 
 import logging
@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 MAX_ITEMS = 2_000
 """Rows that are kept; the ones that were met longest ago go first."""
 MAX_NEW_ITEMS = 100
-"""Of one look; further ones are only counted."""
+"""Of one poll; further ones are only counted."""
 MAX_REASON_CHARACTERS = 1_000
 OF_THE_WHOLE = (vertex.VertexError, ClaimLost, NotPermitted, OperationalError, InterfaceError)
 """What is not wrong with one item: the place, the database or the person."""
@@ -31,8 +31,8 @@ OF_THE_WHOLE = (vertex.VertexError, ClaimLost, NotPermitted, OperationalError, I
 Row = TypeVar("Row", bound=models.Model)
 
 
-class Aside:
-    """What one look at one place sets aside; `count` says how many items."""
+class SetAside:
+    """What one poll of one place sets aside; `count` says how many items."""
 
     def __init__(self, place: str, *, now: datetime) -> None:
         self._place, self._now = place, now

@@ -2,10 +2,11 @@
 
 A tuning job says of a trial that waits for machines and of one that runs alike that it is ACTIVE. So the custom job of
 each trial is asked for by name, those first that were asked for longest ago, until it has ended; of hundreds at once
-each look asks for a part. A call that fails changes nothing of what is known.
+each poll asks for a part. A call that fails changes nothing of what is known.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -14,14 +15,15 @@ from django.db.models import F, Q, QuerySet
 
 from jobs import states, storable, timeline, vertex
 from jobs.models import Job, Scope, Trial
-from jobs.observation.set_aside import Aside
+from jobs.observation import cadence
+from jobs.observation.set_aside import SetAside
 from jobs.queue import rate_limit
 from jobs.states import FINISHED, JobState
 from jobs.timeline.trial_time import ENDED
 from jobs.vertex import RemoteJob
 
 AT_ONCE = 50
-"""Custom jobs that one look asks for: with a look every ten seconds half of the read quota of a region."""
+"""Custom jobs that one poll asks for: with a poll every ten seconds half of the read quota of a region."""
 SETTLED_WITHIN = timedelta(minutes=10)
 """How long after the end of a tuning job the custom jobs of its trials are asked for that could not be before."""
 MAX_STATES = 100
@@ -29,6 +31,17 @@ MAX_STATES = 100
 MAX_AHEAD = timedelta(minutes=10)
 """A time that lies further ahead of ours is not believed."""
 COLUMNS = ("job_states", "job_error", "job_asked_at", "job_is_settled")
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """What a poll asks for single jobs with."""
+
+    get: Callable[[str, str, str], RemoteJob]
+    """Given a kind, the name of a job and the service account of its calls: what Vertex AI says of it."""
+    aside: SetAside
+    watch: cadence.Stopwatch
+    now: datetime
 
 
 def trials_to_ask(scope: Scope, now: datetime) -> QuerySet[Trial]:
@@ -39,22 +52,19 @@ def trials_to_ask(scope: Scope, now: datetime) -> QuerySet[Trial]:
     return found.order_by(F("job_asked_at").asc(nulls_first=True), "pk")
 
 
-def poll_trial_jobs(
-    scope: Scope, *, get: Callable[[str, str], RemoteJob], has_run_out: Callable[[], bool], aside: Aside, now: datetime
-) -> vertex.VertexError | None:
-    """Ask for custom jobs of trials with `get`, and record their states; return the last failure.
+def poll_trial_jobs(scope: Scope, lookup: Lookup) -> vertex.VertexError | None:
+    """Ask for custom jobs of trials, and record their states; return the last failure.
 
-    `get` takes the name of a job and the service account of its calls.
-    Ends early when the budget or the time of the look is used up. The caller holds the claim.
+    Ends early when the rate limit or the time of the poll is used up. The caller holds the claim.
     """
     answers: dict[UUID, list[tuple[int, RemoteJob | None]]] = {}
     last_error: vertex.VertexError | None = None
     columns = ("pk", "job", "custom_job", "job__acts_as")
-    for pk, job, name, acts_as in trials_to_ask(scope, now).values_list(*columns)[:AT_ONCE]:
-        if has_run_out():
+    for pk, job, name, acts_as in trials_to_ask(scope, lookup.now).values_list(*columns)[:AT_ONCE]:
+        if lookup.watch.has_run_out:
             break
         try:
-            answers.setdefault(job, []).append((pk, get(name, acts_as)))
+            answers.setdefault(job, []).append((pk, lookup.get(Job.Kind.CUSTOM_JOB, name, acts_as)))
         except vertex.NotFound:
             answers[job].append((pk, None))
         except rate_limit.OverRateLimit as error:
@@ -63,8 +73,8 @@ def poll_trial_jobs(
         except vertex.VertexError as error:
             last_error = error
     for job, answer in answers.items():
-        with aside.item(f"custom jobs of the trials of {job}"):
-            _record(job, answer, now)
+        with lookup.aside.item(f"custom jobs of the trials of {job}"):
+            _record(job, answer, lookup.now)
     return last_error
 
 
@@ -100,7 +110,7 @@ def record_answer(trial: Trial, remote: RemoteJob | None, now: datetime) -> None
 
 def is_old(changes: Sequence[tuple[str, datetime]], remote: RemoteJob, now: datetime) -> bool:
     """Tell whether an answer is older than one that was used."""
-    updated = _believed(remote.update_time, now)
+    updated = _plausible(remote.update_time, now)
     return bool(changes) and updated is not None and updated < changes[-1][1]
 
 
@@ -109,8 +119,8 @@ def with_answer(changes: list[tuple[str, datetime]], remote: RemoteJob, now: dat
 
     The first start is known also when nobody saw it; "" is a wait before it that nobody saw.
     """
-    started, created = _believed(remote.start_time, now), _believed(remote.create_time, now)
-    updated, state = _believed(remote.update_time, now), states.from_vertex(remote.state)
+    started, created = _plausible(remote.start_time, now), _plausible(remote.create_time, now)
+    updated, state = _plausible(remote.update_time, now), states.from_vertex(remote.state)
     news: list[tuple[str, datetime]] = []
     if not changes and created is not None:
         news.append((JobState.QUEUED if state == JobState.QUEUED and started is None else "", created))
@@ -119,7 +129,7 @@ def with_answer(changes: list[tuple[str, datetime]], remote: RemoteJob, now: dat
         news.append((JobState.RUNNING, started))
     last = next((each for each, _ in reversed([*changes, *news])), None)
     if state != last:
-        ended = _believed(remote.end_time, now) if state in FINISHED else None
+        ended = _plausible(remote.end_time, now) if state in FINISHED else None
         news.append((state, ended or updated or now))
     for each, at in news:
         is_kept = len(changes) < MAX_STATES or each in FINISHED
@@ -127,7 +137,7 @@ def with_answer(changes: list[tuple[str, datetime]], remote: RemoteJob, now: dat
     return changes
 
 
-def _believed(moment: datetime | None, now: datetime) -> datetime | None:
+def _plausible(moment: datetime | None, now: datetime) -> datetime | None:
     return moment if moment is not None and moment <= now + MAX_AHEAD else None
 
 

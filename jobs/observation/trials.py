@@ -13,7 +13,7 @@ from typing import Any
 
 from jobs import storable
 from jobs.models import Job, Trial
-from jobs.observation.set_aside import Aside
+from jobs.observation.set_aside import SetAside
 from jobs.spec.fields import parse_duration
 from jobs.timeline.trial_time import ENDED
 from jobs.vertex import RemoteJob, wire
@@ -38,7 +38,7 @@ def record_trials(job: Job, remote: RemoteJob, *, now: datetime) -> bool:
     The caller holds the claim and has dropped answers that are stale. Costs one SELECT, and one INSERT and one UPDATE
     where there is news.
     """
-    aside = Aside(f"trials of job {job.pk}", now=now)
+    aside = SetAside(f"trials of job {job.pk}", now=now)
     reported = {trial.trial_id: trial for trial in read_trials(remote.raw.get("trials"), on_odd=aside.put)}
     for trial in reported.values():
         storable.fit(trial)  # before it is compared with what was kept

@@ -1,15 +1,16 @@
-"""Which jobs of a scope Vertex AI may still have news about."""
+"""Which jobs of a scope Vertex AI may still have news about, and whether an answer about one of them is news."""
 
+import uuid
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from django.db.models import BooleanField, ExpressionWrapper, F, Q
 
-from jobs import states
-from jobs.connection import account_of
+from jobs import states, vertex
+from jobs.clients import account_of
 from jobs.models import Job, Scope
 from jobs.observation import cadence
-from jobs.observation.news import Known
 from jobs.observation.record import BLIND_AFTER
 from jobs.states import JobState
 
@@ -23,13 +24,46 @@ DUPLICATE_WINDOW = timedelta(days=1)
 """How long after a request a second job of it is looked for in a scope where nothing else is watched."""
 
 
-def watched_jobs(scope: Scope, now: datetime) -> list[Known]:
+class WatchedJob(NamedTuple):
+    """The columns of a job that tell whether an answer is news: ten thousand of them are held at once."""
+
+    pk: uuid.UUID
+    remote_name: str
+    state: str
+    has_started: bool
+    runs_long: bool
+    was_blind: bool
+    """Nobody has looked for so long that `record` writes it down."""
+    is_to_be_cancelled: bool
+    is_asked_for: bool
+    """Whether it is asked for by name when the list does not hold it."""
+    acts_as: str = ""
+    """The service account of its calls."""
+
+    @property
+    def may_be_restarting(self) -> bool:
+        """Whether the job has run before and waits for machines again."""
+        return self.has_started and self.state in states.WAITING_AT_VERTEX
+
+    def is_news(self, remote: vertex.RemoteJob) -> bool:
+        """Tell whether `record` would write more than that it was seen, or a restart may be waiting for its cause."""
+        state = states.from_vertex(remote.state)
+        start_is_unknown = not self.has_started and state != JobState.RUNNING and bool(remote.start_time)
+        is_other = state != self.state or bool(remote.error)
+        return is_other or start_is_unknown or self.was_blind or self.may_be_restarting
+
+    def has_just_ended(self, remote: vertex.RemoteJob) -> bool:
+        """Tell whether an answer is the first that says that the job has ended."""
+        return states.from_vertex(remote.state) in states.FINISHED and self.state not in states.FINISHED
+
+
+def list_watched(scope: Scope, now: datetime) -> list[WatchedJob]:
     """Jobs that Vertex AI may still have news about: active ones, those that ended without their error, and lost ones.
 
     The error follows about a minute after the end of a job that failed or was cancelled (vertex-facts 6.1).
     """
     recent = Q(ended_at=None) | Q(ended_at__gt=now - max(LOST_LISTED, ERROR_LATEST))
-    of_scope = Job.objects.filter(recent, **place_of(scope)).exclude(remote_name="")
+    of_scope = Job.objects.filter(recent, **scope_filter(scope)).exclude(remote_name="")
     with_error = Q(state__in=(JobState.FAILED, JobState.CANCELLED), deleted_at=None)
     reasonless = with_error & Q(error__isnull=True, ended_at__gt=now - ERROR_LATEST)
     reasonless &= Q(last_seen__at__lt=F("ended_at") + ERROR_WINDOW)
@@ -45,20 +79,20 @@ def watched_jobs(scope: Scope, now: datetime) -> list[Known]:
     lost = Q(state=JobState.LOST, ended_at__gt=now - LOST_LISTED)
     found = of_scope.filter(active | reasonless | lost).annotate(**asked)
     longest_unheard_first = found.order_by(F("last_seen__at").asc(nulls_first=True), "submitted_at", "pk")
-    return list(map(Known._make, longest_unheard_first.values_list(*Known._fields)))
+    return list(map(WatchedJob._make, longest_unheard_first.values_list(*WatchedJob._fields)))
 
 
-def accounts_of(scope: Scope, watched: Iterable[Known]) -> list[str]:
+def list_accounts(scope: Scope, watched: Iterable[WatchedJob]) -> list[str]:
     """Return the service accounts that a scope is listed as: those of its jobs, else that of the project's teams."""
-    return sorted({known.acts_as for known in watched} or {account_of(scope.project)})
+    return sorted({job.acts_as for job in watched} or {account_of(scope.project)})
 
 
-def place_of(scope: Scope) -> dict[str, str]:
+def scope_filter(scope: Scope) -> dict[str, str]:
     """What the jobs of a scope have in common."""
     return {"project": scope.project, "region": scope.region, "kind": scope.kind}
 
 
 def may_have_duplicates(scope: Scope, now: datetime) -> bool:
     """Tell whether a create of late had no answer, so that its job may still appear although no row waits for it."""
-    sent = Job.objects.filter(**place_of(scope), requested_at__gt=now - DUPLICATE_WINDOW)
+    sent = Job.objects.filter(**scope_filter(scope), requested_at__gt=now - DUPLICATE_WINDOW)
     return sent.filter(Q(submit_attempts__gt=1) | Q(submit_attempts=1, remote_name="")).exists()

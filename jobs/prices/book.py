@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
+from jobs.cache import Recent
 from jobs.catalog import PriceRow, fee_rows, price_rows
 from jobs.cost import PriceBook
 from jobs.cost.prices import Key
 from jobs.models import Price
-from jobs.recent import Recent
 
 _lock = threading.Lock()
 _COLUMNS = ("id", "recorded_at", "resource", "region", "strategy", "usd_per_hour")

@@ -13,7 +13,7 @@ from django.db.models import Q, QuerySet
 
 from jobs.clock import backoff
 from jobs.models import Job, LogFeed, Scope, Upkeep
-from jobs.models.poll_target import PollTarget
+from jobs.models.polling import PollTarget
 from jobs.queue.rate_limit import OverRateLimit
 from jobs.vertex import VertexError
 
@@ -40,7 +40,7 @@ def claim_job(job_id: uuid.UUID | str, now: datetime) -> Job | None:
 
 
 def claim_poll(row: type[Kind], pk: int, now: datetime) -> Kind | None:
-    """Take a scope or a feed for one look; None when it is not due or held by another worker."""
+    """Take a scope or a feed for one poll; None when it is not due or held by another worker."""
     token = uuid.uuid4()
     rows: QuerySet[Kind] = row.objects.all()
     taken = row.objects.due(now).filter(pk=pk).order_by().update(claim=token, claimed_until=now + LEASE)
@@ -56,17 +56,17 @@ def claim_upkeep(name: str, now: datetime) -> Upkeep | None:
 def release_poll(
     row: PollTarget, *, due_at: datetime | None, answered_at: datetime | None, last_error: str = "", **columns: Any
 ) -> None:
-    """Give a scope or feed back after a look that went well, and say when the next one is due.
+    """Give a scope or feed back after a poll that went well, and say when the next one is due.
 
     `last_error` is what went wrong with single jobs although the whole was answered; it makes no pause longer.
     """
     columns |= {"failing_since": None, "failures": 0, "last_error": last_error, "answered_at": answered_at}
-    _free(row, due_at=due_at, **columns)
+    _release(row, due_at=due_at, **columns)
 
 
 def postpone_poll(row: PollTarget, *, due_at: datetime) -> None:
     """Give a scope or feed back without having looked."""
-    _free(row, due_at=due_at)
+    _release(row, due_at=due_at)
 
 
 def renew_poll(row: PollTarget, *, now: datetime) -> bool:
@@ -86,17 +86,17 @@ def keep_poll(row: PollTarget, *, now: datetime) -> None:
 def release_failed(row: PollTarget, error: VertexError, *, now: datetime) -> None:
     """Give a scope or feed back after a failure; the pause is what Google asked for, else doubles.
 
-    Our own full budget is no failure: the next look is due when a call fits.
+    Our own full rate limit is no failure: the next poll is due when a call fits.
     """
     if isinstance(error, OverRateLimit):
-        _free(row, due_at=now + (error.retry_after or settings.POLL_INTERVAL), last_error=str(error))
+        _release(row, due_at=now + (error.retry_after or settings.POLL_INTERVAL), last_error=str(error))
         return
     pause = error.retry_after or backoff(settings.POLL_INTERVAL, row.failures, MAX_PAUSE)
     since = row.failing_since or now
-    _free(row, due_at=now + pause, failing_since=since, failures=row.failures + 1, last_error=str(error))
+    _release(row, due_at=now + pause, failing_since=since, failures=row.failures + 1, last_error=str(error))
 
 
-def _free(row: PollTarget, **columns: Any) -> None:
+def _release(row: PollTarget, **columns: Any) -> None:
     type(row).objects.filter(pk=row.pk, claim=row.claim).update(claim=None, claimed_until=None, **columns)
 
 
@@ -112,7 +112,7 @@ def wake_feed(project: str, *, due_at: datetime) -> None:
 
 
 def wake_scope(*, project: str, region: str, kind: str, due_at: datetime) -> Scope:
-    """Make sure that the scope is looked at by `due_at` at the latest."""
+    """Make sure that the scope is polled by `due_at` at the latest."""
     scope, _ = Scope.objects.get_or_create(project=project, region=region, kind=kind, defaults={"due_at": due_at})
     _wake(scope, due_at)
     return scope

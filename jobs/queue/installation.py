@@ -58,7 +58,7 @@ def trusted_since(now: datetime) -> datetime:
 
     Every sweep and every submission asks, so that a process hardly ever knows less than an older copy does.
     """
-    row = make_sure(now)
+    row = load_installation(now)
     with _lock:
         misses_event = _watch.misses_event(now, _newest_event(), _is_known)
         began_at = _watch.began_at or now
@@ -69,7 +69,7 @@ def trusted_since(now: datetime) -> datetime:
     return max(began_at, row.trusted_since)
 
 
-def begin(now: datetime) -> None:
+def begin_watch(now: datetime) -> None:
     """Begin to watch the database, as a new worker process does."""
     with _lock:
         _watch.began_at, _watch.newest_event = now, None
@@ -77,17 +77,17 @@ def begin(now: datetime) -> None:
 
 def may_send(now: datetime) -> bool:
     """Tell whether this site may send anything for the jobs of this database."""
-    return make_sure(now).instance == settings.INSTANCE
+    return load_installation(now).instance == settings.INSTANCE
 
 
-def owner() -> str:
+def owner_instance() -> str:
     """Return the name of the instance that this database belongs to; "" before its first worker started."""
     return Installation.objects.filter(pk=1).values_list("instance", flat=True).first() or ""
 
 
 def is_external() -> bool:
     """Tell whether the database belongs to an instance of another name, so that nothing is sent from here."""
-    return owner() not in {"", settings.INSTANCE}
+    return owner_instance() not in {"", settings.INSTANCE}
 
 
 def mark_restored(reason: str, *, now: datetime, take_over: bool = False) -> int:
@@ -105,7 +105,7 @@ def mark_restored(reason: str, *, now: datetime, take_over: bool = False) -> int
         return Job.objects.filter(state__in=NOT_SENT).update(attempted_at=now)
 
 
-def make_sure(now: datetime) -> Installation:
+def load_installation(now: datetime) -> Installation:
     """Return the row; the first worker of a database writes it, with the name of its own instance."""
     row = Installation.objects.filter(pk=1).first()
     if row is None:

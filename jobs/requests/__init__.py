@@ -2,13 +2,13 @@
 
 from jobs.models import RuleSetting
 from jobs.requests.approval import Changed, approve, reject
-from jobs.requests.asked import Asked
 from jobs.requests.context import load_context
+from jobs.requests.options import RequestOptions
 from jobs.requests.other_strategy import accept_change, approve_as, keep_request
 from jobs.requests.permissions import check_is_ours
 from jobs.requests.persistent_resources import known_resources, resources_in
 from jobs.requests.policy_versions import load_policy
-from jobs.requests.request import is_request_of, request_job, request_jobs, requested_job, submission_of
+from jobs.requests.request import find_requested, is_request_of, request_job, request_jobs, submission_of
 from jobs.requests.rule_settings import CHOICES as SEVERITY_CHOICES
 from jobs.requests.rule_settings import DEFAULT as DEFAULT_SEVERITY
 from jobs.requests.rule_settings import rule_settings, set_severity, severities
@@ -18,14 +18,15 @@ __all__ = [
     "DEFAULT_SEVERITY",
     "MAX_VIEWS",
     "SEVERITY_CHOICES",
-    "Asked",
     "Changed",
+    "RequestOptions",
     "RuleSetting",
     "accept_change",
     "approve",
     "approve_as",
     "check_is_ours",
     "delete_view",
+    "find_requested",
     "is_request_of",
     "keep_request",
     "known_resources",
@@ -34,7 +35,6 @@ __all__ = [
     "reject",
     "request_job",
     "request_jobs",
-    "requested_job",
     "resources_in",
     "rule_settings",
     "save_view",

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from jobs.allowed_resources import Allowed
+from jobs.cache import Recent
 from jobs.models import AllowedResource, Team
-from jobs.recent import Recent
 
 
 def allowed_of(team: Team) -> Allowed:

@@ -68,16 +68,16 @@ def _answer(
     check_is_ours(job)
     with transaction.atomic():
         budgets.hold_budgets(job.team_id)
-        found = open_question(job, by=by, digest=digest, now=now)
+        found = lock_question(job, by=by, digest=digest, now=now)
         if found is None:
             return False
-        vote(found, decision, by=by, comment=comment, now=now, cap_usd=cap_usd)
-        bring_up_to_date(job, found.waiting)
+        record_votes(found, decision, by=by, comment=comment, now=now, cap_usd=cap_usd)
+        copy_columns(job, found.waiting)
     return True
 
 
 @dataclass(frozen=True, slots=True)
-class Open:
+class OpenQuestion:
     """Jobs that wait for one answer, their rows locked; their questions by job; and for whom a vote would count.
 
     The `roster` is of all who may decide.
@@ -89,7 +89,7 @@ class Open:
     roster: Roster
 
 
-def open_question(job: Job, *, by: User, digest: str | None, now: datetime) -> Open | None:
+def lock_question(job: Job, *, by: User, digest: str | None, now: datetime) -> OpenQuestion | None:
     """Lock what waits for the same answer as `job`; None where nothing does, or `by` has voted already.
 
     Raises NotPermitted and Changed as `approve`. The caller has held the budgets.
@@ -102,9 +102,9 @@ def open_question(job: Job, *, by: User, digest: str | None, now: datetime) -> O
         return None
     counts_for = decider.voter_for(job, question)
     check_digest(question, digest)
-    if any(vote.voter_id == by.pk for vote in decider.votes_for(question)):
+    if any(record_votes.voter_id == by.pk for record_votes in decider.votes_for(question)):
         return None
-    return Open(waiting, asked, counts_for, decider.roster)
+    return OpenQuestion(waiting, asked, counts_for, decider.roster)
 
 
 def check_digest(question: Approval, digest: str | None) -> None:
@@ -113,8 +113,8 @@ def check_digest(question: Approval, digest: str | None) -> None:
         raise Changed(_("What is asked has changed since you opened it. Check the amount and the reasons anew."))
 
 
-def vote(
-    found: Open, decision: Approval.Decision, *, by: User, comment: str, now: datetime, cap_usd: Decimal | None
+def record_votes(
+    found: OpenQuestion, decision: Approval.Decision, *, by: User, comment: str, now: datetime, cap_usd: Decimal | None
 ) -> None:
     """Write a vote for each job, and take what is approved now from the budgets."""
     for each in found.waiting:
@@ -128,7 +128,7 @@ def reserve_approved(jobs: Sequence[Job], now: datetime) -> None:
         budgets.check_and_reserve(approved, now)
 
 
-def bring_up_to_date(job: Job, rows: Sequence[Job]) -> None:
+def copy_columns(job: Job, rows: Sequence[Job]) -> None:
     """Give the caller's instance of a job what was written to its row, which is among `rows`."""
     changed = next(each for each in rows if each.pk == job.pk)
     for name in ("state", "due_at", "approved_usd", "max_usd", "state_since", "approved_at", "ended_at", "strategy"):
@@ -150,7 +150,7 @@ def lock_waiting(job: Job) -> list[Job]:
 
 def _vote(
     job: Job,
-    found: Open,
+    found: OpenQuestion,
     decision: Approval.Decision,
     by: User,
     comment: str,
@@ -208,7 +208,7 @@ def decide(
 ) -> None:
     """Move the job on by what `actor` did, and close its question with the answer of `by`."""
     votes = Vote.objects.filter(job=job, asked_at=question.asked_at)
-    cap = min((vote.cap_usd for vote in votes if vote.cap_usd is not None), default=None)
+    cap = min((record_votes.cap_usd for record_votes in votes if record_votes.cap_usd is not None), default=None)
     is_allowed = decision is Approval.Decision.APPROVED
     amounts = [usd for usd in (job.max_usd, cap) if usd is not None]
     allowed: dict[str, Any] = {"approved_usd": min(amounts, default=None), "due_at": now}

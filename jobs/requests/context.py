@@ -40,7 +40,7 @@ def load_context(
     """Return what the site knows that an assessment rests on: the team's policy, severities, persistent resources.
 
     `resources` are those that the caller has loaded, None for those that the submission asks for. With `now` identical
-    jobs count too, and what ended jobs of the team tell. `by` requests `sweep_size` jobs, which are judged together.
+    jobs count too, and what ended jobs of the team tell. `by` requests `sweep_size` jobs, which are assessed together.
     With the run time that is `expected`, budgets are those of the submission with the labels that policy sets.
 
     `is_preview`: it is only shown, as of `now`, so that severities, prices, what the team may use and what ended jobs

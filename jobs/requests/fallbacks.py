@@ -22,11 +22,11 @@ from jobs.errors import NotAllowed, NotPermitted
 from jobs.fallback import REASON_WORDS, Plan, Reason
 from jobs.models import Fallback, FallbackAttempt, Job, JobEvent
 from jobs.models.kept_message import message_columns
-from jobs.requests.asked import Asked
-from jobs.requests.attempts import attempts_of, spent_on
+from jobs.requests.approval_coverage import AttemptApproval, find_shared_approval
+from jobs.requests.attempt_endings import AttemptEnding, find_ending
 from jobs.requests.context import load_context
-from jobs.requests.covering import Agreed, approval_of_all
-from jobs.requests.endings import Ending, ending_of
+from jobs.requests.fallback_attempts import list_attempts, sum_costs
+from jobs.requests.options import RequestOptions
 from jobs.requests.permissions import check_may_request
 from jobs.requests.request import request_jobs, submission_of
 from jobs.strategies import STRATEGIES
@@ -35,7 +35,7 @@ from jobs.texts import translatable as _
 Outcome = Fallback.Outcome
 
 
-def follow(pk: UUID, *, now: datetime) -> bool:
+def make_next_attempt(pk: UUID, *, now: datetime) -> bool:
     """Make the next attempt, or end the fallback; False where there is nothing to do yet.
 
     All in one transaction, so that a worker that is killed leaves either nothing or all of it.
@@ -44,11 +44,11 @@ def follow(pk: UUID, *, now: datetime) -> bool:
         row = Fallback.objects.select_for_update().get(pk=pk)
         if row.ended_at is not None:
             return False
-        attempts = attempts_of(row)
+        attempts = list_attempts(row)
         budgets.hold_budgets(attempts[0].job.team_id)
         last = attempts[-1].job = _lock(attempts[-1].job_id)
         plan = fallback.plan_of(row.plan)
-        ending = ending_of(last, now)
+        ending = find_ending(last, now)
         if ending is None:
             return False
         if ending.reason is None or ending.reason not in plan.reasons:
@@ -60,20 +60,22 @@ def follow(pk: UUID, *, now: datetime) -> bool:
     return True
 
 
-def _all_made(plan: Plan, ending: Ending) -> str:
+def _all_made(plan: Plan, ending: AttemptEnding) -> str:
     return _("All %(n)s attempts were made; %(why)s.", n=plan.size, why=ending.words)
 
 
-def _no_further(ending: Ending) -> str:
+def _no_further(ending: AttemptEnding) -> str:
     if ending.reason is None:
         return _("No further attempt follows: %(why)s.", why=ending.words)
     return _("No further attempt follows, because none was asked for where %(why)s.", why=REASON_WORDS[ending.reason])
 
 
-def _make_next(row: Fallback, plan: Plan, attempts: Sequence[FallbackAttempt], ending: Ending, now: datetime) -> None:
+def _make_next(
+    row: Fallback, plan: Plan, attempts: Sequence[FallbackAttempt], ending: AttemptEnding, now: datetime
+) -> None:
     """Request the next attempt; where it is refused, end the fallback and say why."""
     last, first, number = attempts[-1].job, attempts[0].job, len(attempts) + 1
-    spent, approval = spent_on(attempts, now), approval_of_all(row.pk)
+    spent, approval = sum_costs(attempts, now), find_shared_approval(row.pk)
     if approval is not None and approval.cap_usd is not None:  # what approvers allowed is for all that they saw
         plan = replace(plan, max_usd=plan.cap(approval.cap_usd))
     if plan.max_usd is not None and (spent is None or spent >= plan.max_usd):
@@ -84,13 +86,13 @@ def _make_next(row: Fallback, plan: Plan, attempts: Sequence[FallbackAttempt], e
         )
         _end(row, last, Outcome.TOO_EXPENSIVE, words, now)
         return
-    asked = _asked(first, plan, spent, now, last)
+    options = _options(first, plan, spent, now, last)
     submission = fallback.apply(submission_of(first), plan.steps[number - 2])
     try:
         with transaction.atomic():
-            agreed = Agreed(approval, number) if approval is not None else None
-            asked = replace(asked, agreed=agreed, job_id=uuid5(row.pk, str(number)))
-            (job,) = request_jobs([submission], asked, request_key=f"fallback-{row.pk.hex}-{number}")
+            shared = AttemptApproval(approval, number) if approval is not None else None
+            options = replace(options, approval=shared, job_id=uuid5(row.pk, str(number)))
+            (job,) = request_jobs([submission], options, request_key=f"fallback-{row.pk.hex}-{number}")
             kept = {"reason": str(ending.reason), **message_columns(_because(number, plan, ending))}
             FallbackAttempt.objects.create(fallback=row, number=number, job=job, **kept)
     except (NotAllowed, NotPermitted) as refusal:
@@ -109,7 +111,7 @@ def _make_next(row: Fallback, plan: Plan, attempts: Sequence[FallbackAttempt], e
     )
 
 
-def _because(number: int, plan: Plan, ending: Ending) -> str:
+def _because(number: int, plan: Plan, ending: AttemptEnding) -> str:
     return _(
         "Attempt %(number)s of %(all)s, because %(why)s in attempt %(before)s.",
         number=number,
@@ -119,10 +121,10 @@ def _because(number: int, plan: Plan, ending: Ending) -> str:
     )
 
 
-def _asked(first: Job, plan: Plan, spent: Decimal | None, now: datetime, last: Job | None) -> Asked:
+def _options(first: Job, plan: Plan, spent: Decimal | None, now: datetime, last: Job | None) -> RequestOptions:
     """Return who asks for an attempt: the requester of the first, with what is left of the amount for all attempts."""
     spent = spent or Decimal(0)
-    return Asked(
+    return RequestOptions(
         first.team,
         first.owner,
         timedelta(seconds=first.expected_seconds),
@@ -146,7 +148,7 @@ def _refused(refusal: NotAllowed | NotPermitted, last: Job, number: int) -> str:
 def can_follow(pk: UUID, *, now: datetime) -> bool:
     """Tell whether another attempt can follow now; an attempt that waits is cancelled for it only then."""
     row = Fallback.objects.get(pk=pk)
-    plan, attempts = fallback.plan_of(row.plan), attempts_of(row)
+    plan, attempts = fallback.plan_of(row.plan), list_attempts(row)
     first, number = attempts[0].job, len(attempts) + 1
     if number > plan.size or Reason.CAPACITY not in plan.reasons:
         return False
@@ -163,14 +165,14 @@ def _assess(submission: spec.Submission, first: Job, plan: Plan, now: datetime) 
     return assess(submission, context, expected=timedelta(seconds=first.expected_seconds))
 
 
-def stop(job: Job, *, by: User, now: datetime) -> bool:
+def stop_attempts(job: Job, *, by: User, now: datetime) -> bool:
     """A person cancels an attempt, and with it those that would follow; False where none would.
 
     The caller cancels the job itself, in the same transaction.
     """
     with transaction.atomic():
         row = Fallback.objects.select_for_update().filter(attempts__job=job, ended_at=None).first()
-        if row is None or attempts_of(row)[-1].job_id != job.pk:
+        if row is None or list_attempts(row)[-1].job_id != job.pk:
             return False
         message = _("%(person)s cancelled it, so no further attempt follows.", person=by.get_username())
         _end(row, _lock(job.pk), Outcome.CANCELLED, message, now, actor=by)

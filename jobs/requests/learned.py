@@ -7,10 +7,10 @@ from typing import Any
 
 from django.db.models import BooleanField, ExpressionWrapper, Min, Q, Sum
 
+from jobs.cache import Recent
 from jobs.cost.learned import NAMES, Learned, Sums, machine_of
 from jobs.models import LearnedFigures, Team
 from jobs.models.figures import LEARNED
-from jobs.recent import Recent
 from jobs.spec import Submission
 from jobs.strategies import STRATEGIES
 

@@ -1,8 +1,8 @@
 """An approver approves a job under another strategy, and the requester accepts that or keeps the request.
 
-The job is judged anew under the strategy and asked about anew: a vote for the request as it was counts no more, and the
-approver's vote is for the digest of the changed job. Unless the team's policy lets approvers choose the strategy, the
-job goes on once its requester has accepted the change as well.
+The job is assessed again under the strategy and asked about again: a vote for the request as it was counts no more, and
+the approver's vote is for the digest of the changed job. Unless the team's policy lets approvers choose the strategy,
+the job goes on once its requester has accepted the change as well.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,21 +22,20 @@ from jobs.models import Approval, Job, JobEvent, Vote
 from jobs.requests.approval import (
     MAX_CAP,
     Changed,
-    bring_up_to_date,
     check_digest,
+    copy_columns,
     decide,
+    lock_question,
     lock_waiting,
-    open_question,
+    record_votes,
     reserve_approved,
-    vote,
 )
 from jobs.requests.context import load_context
 from jobs.requests.deciders import load_missing
-from jobs.requests.keeping import check_may_be_kept
 from jobs.requests.permissions import check_is_ours, check_may_request
 from jobs.requests.policy_versions import current_version, terms_of
-from jobs.requests.questions import ask
-from jobs.requests.request import assessed_columns, submission_of, sweep_size
+from jobs.requests.questions import Question, save_question
+from jobs.requests.request import assessed_columns, check_may_be_written, submission_of, sweep_size
 from jobs.strategies import STRATEGIES, strategy_of
 
 
@@ -64,7 +63,7 @@ def approve_as(
     check_is_ours(job)
     with transaction.atomic():
         budgets.hold_budgets(job.team_id)
-        found = open_question(job, by=by, digest=digest, now=now)
+        found = lock_question(job, by=by, digest=digest, now=now)
         if found is None:
             return False
         assessments = _assess(found.waiting, _bodies(found.waiting, strategy), now)
@@ -72,13 +71,13 @@ def approve_as(
             raise Changed(_("What the job costs under that strategy has changed since you opened it. Check it anew."))
         requested = {each.pk: found.asked[each.pk].requested_spec or each.spec for each in found.waiting}
         asks_requester = not terms_of(current_version(job.team)).approvers_choose_strategy
-        _ask_anew(found.waiting, assessments, by, found.asked, now, asks_requester=asks_requester)
+        _ask_again(found.waiting, assessments, by, found.asked, now, asks_requester=asks_requester)
         for pk, body in requested.items() if asks_requester else ():
             Approval.objects.filter(job=pk).update(requested_spec=body)
-        changed = open_question(found.waiting[0], by=by, digest=None, now=now)  # others may have to decide now
+        changed = lock_question(found.waiting[0], by=by, digest=None, now=now)  # others may have to decide now
         assert changed is not None
-        vote(changed, Approval.Decision.APPROVED, by=by, comment=comment, now=now, cap_usd=cap_usd)
-        bring_up_to_date(job, changed.waiting)
+        record_votes(changed, Approval.Decision.APPROVED, by=by, comment=comment, now=now, cap_usd=cap_usd)
+        copy_columns(job, changed.waiting)
     return True
 
 
@@ -114,12 +113,12 @@ def accept_change(job: Job, *, by: User, now: datetime, digest: str | None = Non
             decide(each, question, approved, by=last.voter, actor=by, comment=last.comment, message=words, now=now)
         if waiting:
             reserve_approved(waiting, now)
-            bring_up_to_date(job, waiting)
+            copy_columns(job, waiting)
     return bool(waiting)
 
 
 def keep_request(job: Job, *, by: User, now: datetime, digest: str | None = None) -> bool:
-    """Refuse, as the requester, the strategy that an approver chose: the request is judged and asked about as it was.
+    """Refuse, as the requester, the strategy that an approver chose: the request is assessed and asked about as it was.
 
     Returns and raises as `accept_change`.
     """
@@ -129,9 +128,9 @@ def keep_request(job: Job, *, by: User, now: datetime, digest: str | None = None
         for each in waiting:
             words = f"{by.get_username()} kept the request as it was."
             _record_answer(each, questions[each.pk], by, "kept", words, now)
-        _ask_anew(waiting, _assess(waiting, bodies, now), by, questions, now, asks_requester=False)
+        _ask_again(waiting, _assess(waiting, bodies, now), by, questions, now, asks_requester=False)
         if waiting:
-            bring_up_to_date(job, waiting)
+            copy_columns(job, waiting)
     return bool(waiting)
 
 
@@ -169,11 +168,11 @@ def _assess(jobs: Sequence[Job], bodies: Sequence[spec.Submission], now: datetim
         for each, body in zip(jobs, bodies, strict=True)
     ]
     for assessment in found:
-        check_may_be_kept(assessment)
+        check_may_be_written(assessment)
     return found
 
 
-def _ask_anew(
+def _ask_again(
     jobs: Sequence[Job],
     assessments: Sequence[Assessment],
     by: User,
@@ -188,13 +187,13 @@ def _ask_anew(
         assert assessment.decision is not None
         at = max(now, questions[job.pk].asked_at + timedelta(microseconds=1))  # votes are for a question of a time
         _record_change(job, assessment, by, now, at, asks_requester=asks_requester)
-        ask(job, assessment.asks or asks, assessment.decision.as_dict(), now=at)
+        save_question(job, Question(assessment.asks or asks, assessment.decision.as_dict()), now=at)
 
 
 def _record_change(
     job: Job, assessment: Assessment, by: User, now: datetime, at: datetime, *, asks_requester: bool
 ) -> None:
-    """Write the columns of the changed job with the events that tell what was changed and what was judged."""
+    """Write the columns of the changed job with the events that tell what was changed and what was assessed."""
     before = (job.strategy, job.estimate_usd, job.spec_digest)
     columns = assessed_columns(assessment, sweep_size(job))
     transitions.record_event(

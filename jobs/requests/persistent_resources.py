@@ -1,4 +1,4 @@
-"""The persistent resources that are known in a place, as the rules judge by them: what is there and what is held.
+"""The persistent resources that are known in a project and region, for the rules: what is there and what is held.
 
 Vertex AI counts the replicas that running jobs hold, as of the moment when it was asked. Jobs of ours that were sent
 since then, or are about to be, are not in its count and will have their replicas first, so they are added to it. Jobs
@@ -17,9 +17,9 @@ from jobs.models import Job, PersistentResource
 from jobs.spec import Finding, Submission
 from jobs.states import RUNNING, WAITING, JobState
 from jobs.strategies import Known, KnownResource
-from jobs.strategies.fit import replicas_on
 from jobs.strategies.persistent import STRATEGY, resource_is_running
-from jobs.timeline.holdings import find_submission, known_resource
+from jobs.strategies.resource_fit import count_replicas
+from jobs.timeline.resource_holdings import find_submission, known_resource
 
 ON_THE_WAY = frozenset({JobState.APPROVED, JobState.SUBMITTING})
 PASSING = frozenset({"PROVISIONING", "REBOOTING", "UPDATING"})
@@ -44,12 +44,12 @@ def resources_in(project: str, region: str, *, apart_from: UUID | None = None) -
     rows = _rows(project, region, apart_from)
     found = [(row, known) for row in rows if (known := known_resource(row)) is not None]
     stale = [row.seen_at for row, _ in found if getattr(row, "has_newer", False)]
-    jobs = list(_newer(project, region, min(stale), apart_from)) if stale else []
-    return tuple(_with(row, known, jobs) if jobs else known for row, known in found)
+    jobs = list(_newer_jobs(project, region, min(stale), apart_from)) if stale else []
+    return tuple(_add_newer_jobs(row, known, jobs) if jobs else known for row, known in found)
 
 
 def _rows(project: str, region: str, apart_from: UUID | None) -> QuerySet[PersistentResource]:
-    newer = _newer(OuterRef("project"), OuterRef("region"), OuterRef("seen_at"), apart_from)
+    newer = _newer_jobs(OuterRef("project"), OuterRef("region"), OuterRef("seen_at"), apart_from)
     rows = (
         PersistentResource.objects.existing().filter(project=project, region=region).annotate(has_newer=Exists(newer))
     )
@@ -64,7 +64,7 @@ def waits_for_resource(submission: Submission, resources: Known, refused: Sequen
     return any(known.resource_id == name and known.resource.state in PASSING for known in resources)
 
 
-def _newer(project: Value, region: Value, since: Value, apart_from: UUID | None) -> QuerySet[Job]:
+def _newer_jobs(project: Value, region: Value, since: Value, apart_from: UUID | None) -> QuerySet[Job]:
     """Return the jobs on persistent resources of a place that Vertex AI had not heard of at a moment."""
     place = {"project": project, "region": region}
     using = Job.objects.unfinished().filter(**place, strategy=STRATEGY.key, state__in=WAITING | RUNNING)
@@ -72,14 +72,14 @@ def _newer(project: Value, region: Value, since: Value, apart_from: UUID | None)
     return newer if apart_from is None else newer.exclude(pk=apart_from)
 
 
-def _with(row: PersistentResource, known: KnownResource, jobs: Iterable[Job]) -> KnownResource:
+def _add_newer_jobs(row: PersistentResource, known: KnownResource, jobs: Iterable[Job]) -> KnownResource:
     """Add to Vertex AI's count what jobs that are newer than it ask for; no more than there is."""
     wanted: Counter[int] = Counter()
     for job in jobs:
         is_newer = job.state in ON_THE_WAY or (job.submitted_at is not None and job.submitted_at > row.seen_at)
         submission = find_submission(job) if is_newer else None
         if submission is not None and submission.job_spec.persistent_resource_id == row.resource_id:
-            wanted.update(replicas_on(submission, known))
+            wanted.update(count_replicas(submission, known))
     parts = known.resource.resource_pools
     in_use = (min(part.most_replicas, known.used(at) + wanted[at]) for at, part in enumerate(parts))
     return replace(known, in_use=tuple(in_use))

@@ -13,7 +13,7 @@ from jobs.models import Job, Team
 from jobs.policy import decide, fill
 from jobs.policy_rules import PolicyRules, Rule, match_rules
 from jobs.requests.policy_versions import load_policy
-from jobs.timeline.holdings import find_submission
+from jobs.timeline.resource_holdings import find_submission
 
 MAX_JOBS = 200
 """The newest requests of a team that a draft is tried on."""
@@ -21,7 +21,7 @@ OUTCOMES = {"allow": "allowed", "ask": "asked", "refuse": "refused"}
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class TestedJob:
     """A past job and what two policies say of it: "allowed", "asked" or "refused", and by which rule of the draft."""
 
     job: Job
@@ -31,10 +31,10 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class PolicyTest:
     """All past jobs, newest first; `unread` is how many could not be read and are left out."""
 
-    tried: tuple[Tried, ...]
+    tried: tuple[TestedJob, ...]
     unread: int
 
     @property
@@ -48,12 +48,12 @@ class Test:
         return Counter(each.after for each in self.tried)
 
     @property
-    def different(self) -> tuple[Tried, ...]:
+    def different(self) -> tuple[TestedJob, ...]:
         """The jobs of which the two say different things."""
         return tuple(each for each in self.tried if each.before != each.after)
 
 
-def try_rules(team: Team, rules: Sequence[Rule]) -> Test:
+def try_policy(team: Team, rules: Sequence[Rule]) -> PolicyTest:
     """Return what `rules` and today's policy say of the team's newest jobs; two queries.
 
     Amounts are those that were estimated when the jobs were requested. Budgets of then are not known: a condition on
@@ -81,8 +81,8 @@ def try_rules(team: Team, rules: Sequence[Rule]) -> Test:
         if (read := _read(job)) is not None:
             size = sweeps.get(job.sweep, 1) if job.sweep is not None else 1
             before, after = _outcome(today, job, read, size), _outcome(draft, job, read, size)
-            tried.append(Tried(job, before[0], after[0], after[1]))
-    return Test(tuple(tried), len(jobs) - len(tried))
+            tried.append(TestedJob(job, before[0], after[0], after[1]))
+    return PolicyTest(tuple(tried), len(jobs) - len(tried))
 
 
 def _read(job: Job) -> tuple[spec.Submission, Estimate] | None:

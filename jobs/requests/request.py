@@ -1,4 +1,4 @@
-"""A spec becomes a job: assessed by the rules and the policy of the team, and written with its first events."""
+"""Request jobs: a submission is assessed by the rules and the team's policy, and written with its first events."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,20 +10,37 @@ from uuid import UUID, uuid4
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
-from jobs import budgets, spec, strategies
-from jobs.assessment import MAX_USD, Assessment, assess
-from jobs.cost import round_up
+from jobs import bounds, budgets, spec, strategies
+from jobs.assessment import MAX_USD, Assessment, Outcome, assess
+from jobs.cost import format_usd, round_up
+from jobs.errors import NotAllowed
 from jobs.fallback import Plan
 from jobs.models import Job, Scope, Team
 from jobs.queue import claims
-from jobs.requests.asked import Asked
-from jobs.requests.attempts import begin_fallbacks, check_plan
-from jobs.requests.beginning import FIRST_KEY, begin
 from jobs.requests.context import load_context
-from jobs.requests.keeping import check_may_be_kept
+from jobs.requests.fallback_attempts import check_plan, create_fallbacks
+from jobs.requests.first_events import FIRST_KEY, record_request
+from jobs.requests.options import RequestOptions
 from jobs.requests.permissions import check_may_request
-from jobs.requests.planned import questions_about
+from jobs.requests.questions import build_questions
+from jobs.spec.secrets import holds_mask
 from jobs.strategies import persistent
+from jobs.texts import translatable as _
+
+HALF_CHARACTERS = spec.Finding(
+    code="text_cannot_be_kept",
+    severity=spec.Severity.ERROR,
+    field="",
+    message=_("It holds a NUL character or half of a character, which cannot be kept."),
+    remedy=_("Write that value anew."),
+)
+HIDDEN_SECRET = spec.Finding(
+    code="hidden_secret",
+    severity=spec.Severity.ERROR,
+    field="",
+    message=_("It holds a value that was hidden because it is somebody else's secret."),
+    remedy=_("Write your own value in its place."),
+)
 
 
 def request_job(
@@ -44,63 +61,90 @@ def request_job(
     `cap_usd` the most that it shall cost; `plan` what follows where it gets no capacity. Raises NotAllowed, with
     nothing written, when policy refuses it, and NotPermitted as `request_jobs` does.
     """
-    asked = Asked(team, by, expected, now, cloned_from, cap_usd, plan)
-    return request_jobs([submission], asked, request_key=request_key)[0]
+    options = RequestOptions(team, by, expected, now, cloned_from, cap_usd, plan)
+    return request_jobs([submission], options, request_key=request_key)[0]
 
 
-def request_jobs(submissions: Sequence[spec.Submission], asked: Asked, *, request_key: str) -> list[Job]:
+def request_jobs(submissions: Sequence[spec.Submission], options: RequestOptions, *, request_key: str) -> list[Job]:
     """Write the jobs of a sweep, or one job, all or none; return those of before when `request_key` was used before.
 
-    Policy judges what they cost together, and if it asks about one of them, or about a further attempt of one, all
+    Policy decides by what they cost together, and if it asks about one of them, or about a further attempt of one, all
     wait for one approval. Raises NotAllowed, with nothing written, when one of them is refused, and NotPermitted unless
     the person is a member of the team whose role may request jobs.
     """
-    check_may_request(asked.by, asked.team)
-    if asked.plan is not None:
-        check_plan(asked.plan)
-        asked = replace(asked, cap_usd=asked.plan.cap(asked.cap_usd), left_usd=asked.plan.max_usd)
+    check_may_request(options.by, options.team)
+    if options.plan is not None:
+        check_plan(options.plan)
+        options = replace(options, cap_usd=options.plan.cap(options.cap_usd), left_usd=options.plan.max_usd)
     is_sweep = len(submissions) > 1
     keys = [f"{request_key}-{number}" for number in range(1, len(submissions) + 1)] if is_sweep else [request_key]
-    if earlier := _requested(asked.by, keys):
+    if earlier := _list_requested(options.by, keys):
         return earlier
-    size, sweep = len(submissions), uuid4() if is_sweep else None
+    sweep = uuid4() if is_sweep else None
     try:
         with transaction.atomic():
-            budgets.hold_budgets(asked.team.pk)
-            assessments = _assess(submissions, asked)
-            questions = questions_about(assessments, asked)
-            agreed = asked.agreed if any(questions) and asked.agreed and asked.agreed.covers(assessments) else None
-            jobs = [_row(each, asked, key, sweep, share=size) for each, key in zip(assessments, keys, strict=True)]
-            for job, assessment, question, each in zip(jobs, assessments, questions, submissions, strict=True):
-                begin(
-                    job, assessment, None if agreed else question, by=asked.by, now=asked.now,
-                    requested=_requested_as(each, asked.cap_usd), agreed=agreed,
+            budgets.hold_budgets(options.team.pk)
+            assessments = _assess(submissions, options)
+            questions = build_questions(assessments, options)
+            approval = options.approval if any(questions) else None
+            approval = approval if approval is not None and all(map(approval.covers, assessments)) else None
+            jobs = []
+            for submission, assessment, question, key in zip(submissions, assessments, questions, keys, strict=True):
+                job = _create_row(assessment, options, key, sweep, share=len(keys))
+                record_request(
+                    job, assessment, None if approval else question, by=options.by, now=options.now,
+                    requested=_identity(submission, options.cap_usd), approval=approval,
                 )  # fmt: skip
-                _poll_its_resource(job, asked.now)
-            budgets.reserve(jobs, asked.now)
-            if asked.plan is not None:
-                begin_fallbacks(jobs, asked.plan, asked.now)
+                _poll_resource_of(job, options.now)
+                jobs.append(job)
+            budgets.reserve(jobs, options.now)
+            if options.plan is not None:
+                create_fallbacks(jobs, options.plan, options.now)
     except IntegrityError:  # the same click arrived twice at the same time
-        if earlier := _requested(asked.by, keys):
+        if earlier := _list_requested(options.by, keys):
             return earlier
         raise
     return jobs
 
 
-def _assess(submissions: Sequence[spec.Submission], asked: Asked) -> list[Assessment]:
+def _assess(submissions: Sequence[spec.Submission], options: RequestOptions) -> list[Assessment]:
     """Return the assessments of jobs that are requested together; raise NotAllowed when one is refused."""
-    size, by, expected = len(submissions), asked.by, asked.expected
+    expected = options.expected
     context = load_context(
-        asked.team, submissions[0], now=asked.now, sweep_size=size, by=by, expected=expected, cap_usd=asked.cap_usd,
-        is_approvers_cap=asked.agreed is not None and asked.agreed.approval.cap_usd is not None,
+        options.team, submissions[0], now=options.now, sweep_size=len(submissions), by=options.by, expected=expected,
+        cap_usd=options.cap_usd, is_approvers_cap=options.has_approvers_cap,
     )  # fmt: skip
     assessments = [assess(each, context, expected=expected) for each in submissions]
     for assessment in assessments:
-        check_may_be_kept(assessment, left_usd=asked.left_usd)
+        check_may_be_written(assessment, left_usd=options.left_usd)
     return assessments
 
 
-def requested_job(by: User, request_key: str) -> Job | None:
+def check_may_be_written(assessment: Assessment, *, left_usd: Decimal | None = None) -> None:
+    """Raise NotAllowed for a job that is refused, holds what cannot be kept, or may cost more than `left_usd`.
+
+    That is what is left for all attempts of a request together; None: there is no such amount.
+    """
+    body = spec.rest_body(assessment.submission.job)
+    if not bounds.is_storable_json(body):
+        raise NotAllowed((HALF_CHARACTERS, *assessment.findings))
+    if holds_mask(body):  # also where the site has switched the rule off that says so
+        raise NotAllowed((HIDDEN_SECRET, *assessment.findings))
+    if assessment.outcome is Outcome.REFUSED:
+        raise NotAllowed(assessment.findings)
+    if left_usd is None or assessment.cap_cancels:  # the cap of the attempt keeps the amount
+        return
+    if assessment.max_usd is None or assessment.max_usd > left_usd:
+        words = _(
+            "It may cost more than the %(usd)s that are left for all attempts together, and the team's policy cancels "
+            "no job at its cap.",
+            usd=format_usd(left_usd),
+        )
+        remedy = _("Raise the amount, or set a shorter timeout.")
+        raise NotAllowed([spec.Finding("over_total_of_attempts", spec.Severity.ERROR, "", words, remedy)])
+
+
+def find_requested(by: User, request_key: str) -> Job | None:
     """Return the job that `by` requested with this key, None where there is none."""
     return Job.objects.filter(owner=by, request_key=request_key).first()
 
@@ -110,21 +154,21 @@ def is_request_of(job: Job, submission: spec.Submission, cap_usd: Decimal | None
     event = job.events.filter(once_key=FIRST_KEY).first()
     found = event.detail.get("requested") if event is not None else None
     before = {"digest": job.spec_digest, "cap_usd": None if job.cap_usd is None else str(job.cap_usd)}
-    return bool((found or before) == _requested_as(submission, cap_usd if plan is None else plan.cap(cap_usd)))
+    return bool((found or before) == _identity(submission, cap_usd if plan is None else plan.cap(cap_usd)))
 
 
-def _requested_as(submission: spec.Submission, cap_usd: Decimal | None) -> dict[str, str | None]:
+def _identity(submission: spec.Submission, cap_usd: Decimal | None) -> dict[str, str | None]:
     """Return what tells requests apart that were made with one key."""
     return {"digest": submission.digest, "cap_usd": None if cap_usd is None else f"{cap_usd:.2f}"}
 
 
-def _requested(by: User, keys: Sequence[str]) -> list[Job]:
+def _list_requested(by: User, keys: Sequence[str]) -> list[Job]:
     """Return the jobs that were requested with these keys, in their order."""
     return sorted(Job.objects.filter(owner=by, request_key__in=keys), key=lambda job: keys.index(job.request_key))
 
 
-def _poll_its_resource(job: Job, now: datetime) -> None:
-    """A job on a persistent resource has it looked at, wherever that is, before the job is assessed once more."""
+def _poll_resource_of(job: Job, now: datetime) -> None:
+    """Poll the persistent resource that a job names at once, so that it is known when the job is assessed again."""
     if job.strategy == persistent.STRATEGY.key:
         kind = Scope.Kind.PERSISTENT_RESOURCE
         claims.wake_scope(project=job.project, region=job.region, kind=kind, due_at=now)
@@ -141,33 +185,35 @@ def submission_of(job: Job, stored: dict[str, Any] | None = None) -> spec.Submis
     return spec.stored_submission(f"job {job.pk}", job.kind, body, project=job.project, region=job.region)
 
 
-def _row(assessment: Assessment, asked: Asked, request_key: str, sweep: UUID | None, *, share: int) -> Job:
+def _create_row(
+    assessment: Assessment, options: RequestOptions, request_key: str, sweep: UUID | None, *, share: int
+) -> Job:
     """Write the row of a job; `share` is the number of jobs that share the team's limit."""
     submission = assessment.submission
     return Job.objects.create(
-        id=asked.job_id or uuid4(),
-        team=asked.team,
-        acts_as=asked.team.acts_as,
-        owner=asked.by,
+        id=options.job_id or uuid4(),
+        team=options.team,
+        acts_as=options.team.acts_as,
+        owner=options.by,
         sweep=sweep,
         request_key=request_key,
         kind=submission.kind,
         display_name=submission.display_name,
         project=submission.project,
         region=submission.region,
-        cloned_from=asked.cloned_from,
-        expected_seconds=int(asked.expected.total_seconds()),
-        cap_usd=asked.cap_usd,
+        cloned_from=options.cloned_from,
+        expected_seconds=int(options.expected.total_seconds()),
+        cap_usd=options.cap_usd,
         cap_cancels=assessment.cap_cancels,
         state="",
-        state_since=asked.now,
-        requested_at=asked.now,
+        state_since=options.now,
+        requested_at=options.now,
         **assessed_columns(assessment, share),
     )
 
 
 def assessed_columns(assessment: Assessment, share: int) -> dict[str, Any]:
-    """Return the columns of a job that say what was judged: its body, its estimate and its amounts."""
+    """Return the columns of a job that its assessment sets: its body, its estimate and its amounts."""
     assert assessment.estimate is not None
     assert assessment.decision is not None
     submission, limit = assessment.submission, assessment.decision.limit_usd

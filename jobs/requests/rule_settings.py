@@ -7,9 +7,9 @@ from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
 
 from jobs import strategies
+from jobs.cache import Recent
 from jobs.errors import NotPermitted
 from jobs.models import RuleSetting
-from jobs.recent import Recent
 from jobs.spec import Severity
 
 DEFAULT = "default"

@@ -16,8 +16,8 @@ from jobs.errors import NotAllowed, NotPermitted
 from jobs.fallback import plan_of
 from jobs.models import Job, Message, Schedule, ScheduleRun
 from jobs.models.kept_message import message_columns
-from jobs.requests.asked import Asked
-from jobs.requests.request import request_jobs, requested_job
+from jobs.requests.options import RequestOptions
+from jobs.requests.request import find_requested, request_jobs
 from jobs.requests.schedules import NotUsable, check_may_change, next_of, pause, submission_of
 from jobs.texts import Text, joined
 from jobs.texts import translatable as _
@@ -56,11 +56,11 @@ def run_now(row: Schedule, *, by: User, now: datetime, request_key: str) -> Job:
         fresh = Schedule.objects.select_for_update(of=("self",)).select_related("team").filter(pk=row.pk).first()
         if fresh is None:
             raise NotUsable("", gettext("It was deleted meanwhile."))
-        if (earlier := requested_job(by, request_key)) is not None:
+        if (earlier := find_requested(by, request_key)) is not None:
             return earlier
         if not fresh.allows_overlap and (running := unfinished_run(fresh)) is not None:
             raise NotUsable("", translated(_unfinished(running)))
-        (job,) = request_jobs([submission_of(fresh, now)], _asked(fresh, by, now), request_key=request_key)
+        (job,) = request_jobs([submission_of(fresh, now)], _options(fresh, by, now), request_key=request_key)
         words = _("%(person)s ran it now.", person=by.get_username())
         _write(fresh, _free_moment(fresh, now), Outcome.REQUESTED, words, now, job=job)
     return job
@@ -73,9 +73,9 @@ def _free_moment(row: Schedule, now: datetime) -> datetime:
     return now
 
 
-def _asked(row: Schedule, by: User, now: datetime, job_id: UUID | None = None) -> Asked:
+def _options(row: Schedule, by: User, now: datetime, job_id: UUID | None = None) -> RequestOptions:
     expected, plan = timedelta(seconds=row.expected_seconds), plan_of(row.plan) if row.plan else None
-    return Asked(row.team, by, expected, now, cap_usd=row.cap_usd, plan=plan, job_id=job_id)
+    return RequestOptions(row.team, by, expected, now, cap_usd=row.cap_usd, plan=plan, job_id=job_id)
 
 
 def _due_moments(row: Schedule, first: datetime, now: datetime) -> list[datetime]:
@@ -102,10 +102,10 @@ def _run(row: Schedule, moment: datetime, now: datetime) -> None:
     if not row.allows_overlap and (running := unfinished_run(row)) is not None:
         _write(row, moment, Outcome.SKIPPED, _unfinished(running), now)
         return
-    asked = _asked(row, row.owner, now, uuid5(row.pk, key_of(row, moment)))
+    options = _options(row, row.owner, now, uuid5(row.pk, key_of(row, moment)))
     try:
         with transaction.atomic():
-            (job,) = request_jobs([submission_of(row, moment)], asked, request_key=key_of(row, moment))
+            (job,) = request_jobs([submission_of(row, moment)], options, request_key=key_of(row, moment))
             _write(row, moment, Outcome.REQUESTED, "", now, job=job)
     except NotAllowed as refusal:
         _write(row, moment, Outcome.REFUSED, refusal.errors, now, is_announced=True)

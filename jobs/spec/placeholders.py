@@ -13,9 +13,9 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from jobs.spec.fields import Message
+from jobs.spec.placeholder_words import ADDRESS, FILLER, LEFT_OPEN
 from jobs.spec.programs import program_placeholders
 from jobs.spec.shape import Slot, slots
-from jobs.spec.words import ADDRESS, FILLER, LEFT_OPEN
 
 MARKED = re.compile(
     r"\$\{[^{}\n]*\}|<[A-Za-z][^<>\n]*>|\{\{[^{}\n]*\}\}|%[A-Z_]+%|@[A-Z_]{3,}@"

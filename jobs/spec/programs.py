@@ -9,7 +9,7 @@ Language", 2.6 Word Expansions, read 2026-11-22.
 import re
 from collections.abc import Iterator, Sequence
 
-from jobs.spec.words import ADDRESS, FILLER, LEFT_OPEN
+from jobs.spec.placeholder_words import ADDRESS, FILLER, LEFT_OPEN
 
 MAX_LENGTH = 100_000
 """Characters of a text that are looked at; Vertex AI takes no more in all arguments together."""

@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from jobs.spec.belonging import home_of
 from jobs.spec.custom_job import CustomJob, CustomJobSpec
 from jobs.spec.fields import Message
 from jobs.spec.findings import Finding, Severity, kind_of, quoted
+from jobs.spec.misplaced_fields import describe_misplaced
 from jobs.spec.paths import join
 from jobs.spec.persistent_resource import PersistentResource
 from jobs.spec.pipeline import TrainingPipeline, is_tuning_task
-from jobs.spec.shape import Slot, homes, nearest, nearest_enum, slots
+from jobs.spec.shape import Slot, find_parents, nearest, nearest_enum, slots
 from jobs.spec.tuning_job import HyperparameterTuningJob, TuningTaskInputs
 from jobs.texts import translatable as _
 
@@ -220,11 +220,11 @@ def _unknown(model: type[Message], key: object, path: str, notes: Notes) -> None
     name = key if isinstance(key, str) else quoted(key)[1:-1]
     shown = quoted(name)[1:-1]
     near = nearest(name, (slot.alias for slot in slots(model).values() if not slot.output))
-    belongs = [home for home in homes(name, notes.root) if home.rpartition(".")[0] != _plain_path(path)]
+    belongs = [home for home in find_parents(name, notes.root) if home.rpartition(".")[0] != _plain_path(path)]
     remedy = ""
     if near:
         remedy = _("Did you mean `%(near)s`?", near=near)
-    elif home := home_of(name):
+    elif home := describe_misplaced(name):
         remedy = home
     elif belongs:
         remedy = _("It belongs in `%(place)s`.", place=belongs[0])

@@ -79,13 +79,13 @@ def nearest_enum(word: str, names: Iterable[str]) -> str:
 NOISE = frozenset({"NVIDIA", "TESLA", "GPU", "GOAL", "TYPE", "UNIT"})
 
 
-def homes(name: str, root: type[Message]) -> tuple[str, ...]:
+def find_parents(name: str, root: type[Message]) -> tuple[str, ...]:
     """Return the paths below `root` at which a field of this name exists, lists written as [], shortest first."""
-    return _homes(root).get(_plain(name), ()) if len(name) <= MAX_NAME_LENGTH else ()
+    return _parents_of(root).get(_plain(name), ()) if len(name) <= MAX_NAME_LENGTH else ()
 
 
 @cache
-def _homes(root: type[Message]) -> dict[str, tuple[str, ...]]:
+def _parents_of(root: type[Message]) -> dict[str, tuple[str, ...]]:
     found: dict[str, list[str]] = {}
     waiting: list[tuple[type[Message], str, tuple[type[Message], ...]]] = [(root, "", ())]
     while waiting:

@@ -1,6 +1,6 @@
 """The five ways of getting capacity, and the rules that a job keeps.
 
-`check` judges a submission by the rules of every job and those of its strategy. Rules return findings; none raises.
+`check` checks a submission by the rules of every job and those of its strategy. Rules return findings; none raises.
 """
 
 from jobs.strategies.base import OFF, Known, KnownResource, Rule, Severities, Strategy

@@ -99,7 +99,7 @@ def resource_rule(
 
 
 def message(find: Callable[..., object]) -> str:
-    """Return a function's docstring as one line, a `Text` whose literal is in `sentences`."""
+    """Return a function's docstring as one line, a `Text`; `manage.py makemessages` reads it here."""
     return translatable(" ".join((find.__doc__ or "").split()))
 
 
@@ -144,7 +144,7 @@ def is_reserved(spec: MachineSpec) -> bool:
     return affinity is not None and affinity.reservation_affinity_type in RESERVED
 
 
-def ask_for(
+def set_strategy(
     submission: Submission,
     *,
     strategy: str,

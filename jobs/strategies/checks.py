@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from jobs.spec import Finding, Severity, Submission
 from jobs.strategies.base import OFF, Known, Rule, Severities, Strategy
-from jobs.strategies.every import rules_of_kind
 from jobs.strategies.registry import RULES, strategy_of
+from jobs.strategies.rule_lists import rules_of_kind
 from jobs.strategies.rules.scheduling import EXCLUSIONS
 
 SEVERITIES: Mapping[str, Severity] = {str(severity): severity for severity in Severity}

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from jobs.catalog import ACCELERATORS, Machine, machine
 from jobs.spec import Severity, Submission
-from jobs.strategies.base import Problem, Strategy, ask_for, rule
+from jobs.strategies.base import Problem, Strategy, rule, set_strategy
 from jobs.strategies.sources import FLEX
 from jobs.texts import translatable as _
 
@@ -104,7 +104,7 @@ def flex_start_wait_is_given(submission: Submission) -> Iterator[Problem]:
 
 def apply(submission: Submission) -> Submission:
     """Return the submission asking for Flex-start; a wait that was given is kept."""
-    return ask_for(submission, strategy="FLEX_START", keep_wait=True)
+    return set_strategy(submission, strategy="FLEX_START", keep_wait=True)
 
 
 STRATEGY = Strategy(

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from jobs.catalog import Machine
 from jobs.spec import Severity, Submission, quoted
-from jobs.strategies.base import Known, Problem, Strategy, ask_for, resource_rule, rule
-from jobs.strategies.fit import described, match, named, same_machine, wanted
+from jobs.strategies.base import Known, Problem, Strategy, resource_rule, rule, set_strategy
+from jobs.strategies.resource_fit import count_wanted, describe_pool, find_named, match, same_machine
 from jobs.strategies.rules.placeholders import is_placeholder
 from jobs.strategies.sources import API, PERSISTENT, PERSISTENT_CREATE
 from jobs.texts import translatable as _
@@ -35,7 +35,7 @@ def resource_is_named(submission: Submission) -> Iterator[Problem]:
 def resource_is_known(submission: Submission, known: Known) -> Iterator[Problem]:
     """The persistent resource is one that Trainboard has seen in the project and region."""
     name = submission.job_spec.persistent_resource_id
-    if RESOURCE_ID.fullmatch(name) and named(submission, known) is None:
+    if RESOURCE_ID.fullmatch(name) and find_named(submission, known) is None:
         yield Problem(
             submission.spec_field("persistentResourceId"),
             _(
@@ -49,7 +49,7 @@ def resource_is_known(submission: Submission, known: Known) -> Iterator[Problem]
 @resource_rule(Severity.ERROR, PERSISTENT)
 def resource_is_running(submission: Submission, known: Known) -> Iterator[Problem]:
     """Jobs are submitted to a persistent resource that is RUNNING."""
-    found = named(submission, known)
+    found = find_named(submission, known)
     is_id = RESOURCE_ID.fullmatch(submission.job_spec.persistent_resource_id)
     if is_id and found is not None and found.resource.state != "RUNNING":
         yield Problem(
@@ -62,7 +62,7 @@ def resource_is_running(submission: Submission, known: Known) -> Iterator[Proble
 @resource_rule(Severity.ERROR, PERSISTENT)
 def pools_match_the_resource(submission: Submission, known: Known) -> Iterator[Problem]:
     """Machine and disk of each worker pool are exactly those of a pool of the resource."""
-    resource = named(submission, known)
+    resource = find_named(submission, known)
     if resource is None:
         return
     for index, pool in submission.pools:
@@ -70,7 +70,7 @@ def pools_match_the_resource(submission: Submission, known: Known) -> Iterator[P
             continue
         near = [p for p in resource.resource.resource_pools if same_machine(pool.machine_spec, p.machine_spec)]
         choices = near or resource.resource.resource_pools
-        offered = "; ".join(described(found) for found in choices[:4]) or "none"
+        offered = "; ".join(describe_pool(found) for found in choices[:4]) or "none"
         yield Problem(
             submission.pool_path(index, "diskSpec" if near else "machineSpec"),
             _("The boot disk of worker pool %(index)s is that of no pool of the resource.", index=index)
@@ -83,10 +83,10 @@ def pools_match_the_resource(submission: Submission, known: Known) -> Iterator[P
 @resource_rule(Severity.ERROR, PERSISTENT)
 def replicas_fit_the_resource(submission: Submission, known: Known) -> Iterator[Problem]:
     """The worker pools together ask for no more replicas than a pool of the resource can ever have."""
-    resource = named(submission, known)
+    resource = find_named(submission, known)
     if resource is None:
         return
-    for at, (count, index) in wanted(submission, resource).items():
+    for at, (count, index) in count_wanted(submission, resource).items():
         most = resource.resource.resource_pools[at].most_replicas
         if count > most:
             yield Problem(
@@ -103,10 +103,10 @@ def replicas_fit_the_resource(submission: Submission, known: Known) -> Iterator[
 @resource_rule(Severity.NOTE, PERSISTENT)
 def replicas_are_free(submission: Submission, known: Known) -> Iterator[Problem]:
     """The replicas that other running jobs hold are not free; the job waits for them."""
-    resource = named(submission, known)
+    resource = find_named(submission, known)
     if resource is None:
         return
-    for at, (count, index) in wanted(submission, resource).items():
+    for at, (count, index) in count_wanted(submission, resource).items():
         most, used = resource.resource.resource_pools[at].most_replicas, resource.used(at)
         if count <= most < count + used:
             yield Problem(
@@ -124,7 +124,7 @@ def replicas_are_free(submission: Submission, known: Known) -> Iterator[Problem]
 @resource_rule(Severity.ERROR, API)
 def service_account_is_allowed(submission: Submission, known: Known) -> Iterator[Problem]:
     """A job brings its own service account only to a resource that allows it."""
-    resource = named(submission, known)
+    resource = find_named(submission, known)
     account = submission.job_spec.service_account
     if resource is None or not account:
         return
@@ -141,7 +141,7 @@ def service_account_is_allowed(submission: Submission, known: Known) -> Iterator
 @resource_rule(Severity.ERROR, API)
 def network_and_key_are_the_resources(submission: Submission, known: Known) -> Iterator[Problem]:
     """Network and encryption key of a job are those of its persistent resource."""
-    resource = named(submission, known)
+    resource = find_named(submission, known)
     if resource is None:
         return
     network, key = resource.resource.network, resource.resource.encryption_spec
@@ -174,7 +174,7 @@ def serves(found: Machine) -> bool:
 
 def apply(submission: Submission) -> Submission:
     """Return the submission running on its persistent resource; which one is for the person to name."""
-    return ask_for(submission, strategy="", resource=submission.job_spec.persistent_resource_id)
+    return set_strategy(submission, strategy="", resource=submission.job_spec.persistent_resource_id)
 
 
 STRATEGY = Strategy(

@@ -6,7 +6,7 @@ from datetime import timedelta
 from jobs.spec import Submission
 from jobs.strategies import flex_start, persistent, reservation, spot, standard
 from jobs.strategies.base import Rule, Strategy
-from jobs.strategies.every import EVERY
+from jobs.strategies.rule_lists import EVERY
 from jobs.strategies.rules.scheduling import SPOT_NAMES, reserved_pools
 
 STRATEGIES: dict[str, Strategy] = {

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from jobs.catalog import Machine
 from jobs.spec import MachineSpec, ReservationAffinity, Severity, Submission
-from jobs.strategies.base import Problem, Strategy, ask_for, is_reserved, rule
+from jobs.strategies.base import Problem, Strategy, is_reserved, rule, set_strategy
 from jobs.strategies.sources import RESERVATIONS
 from jobs.texts import translatable as _
 
@@ -85,7 +85,7 @@ def apply(submission: Submission) -> Submission:
             pool if pool.is_empty else pool.but(machine_spec=pool.machine_spec.but(reservation_affinity=ANY))
             for pool in pools
         )
-    return ask_for(submission, strategy="", pools=pools)
+    return set_strategy(submission, strategy="", pools=pools)
 
 
 STRATEGY = Strategy(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from jobs.catalog import Machine, machine
 from jobs.spec import Severity, Submission
-from jobs.strategies.base import Problem, Strategy, ask_for, rule
+from jobs.strategies.base import Problem, Strategy, rule, set_strategy
 from jobs.strategies.rules.machines import known_machines
 from jobs.strategies.rules.tpus import is_pod
 from jobs.strategies.sources import SPOT
@@ -69,7 +69,7 @@ def serves(found: Machine) -> bool:
 
 def apply(submission: Submission) -> Submission:
     """Return the submission asking for Spot machines."""
-    return ask_for(submission, strategy="SPOT")
+    return set_strategy(submission, strategy="SPOT")
 
 
 STRATEGY = Strategy(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from jobs.catalog import Machine
 from jobs.spec import Severity, Submission
-from jobs.strategies.base import Problem, Strategy, ask_for, rule
+from jobs.strategies.base import Problem, Strategy, rule, set_strategy
 from jobs.strategies.rules.machines import known_machines
 from jobs.strategies.sources import COMPUTE, RUNS
 from jobs.texts import translatable as _
@@ -34,7 +34,7 @@ def serves(found: Machine) -> bool:
 
 def apply(submission: Submission) -> Submission:
     """Return the submission asking for machines on demand."""
-    return ask_for(submission, strategy="")
+    return set_strategy(submission, strategy="")
 
 
 STRATEGY = Strategy(

@@ -40,7 +40,7 @@ def advance(job_id: UUID | str, ports: Ports) -> None:
         raise
     except Exception as error:
         logger.exception("a step of a job failed: %s", job.pk)
-        ports.store.apply(job, broken(error))
+        ports.store.apply(job, step_failed(error))
 
 
 def step_for(job: Job) -> Step | None:
@@ -59,7 +59,7 @@ def nothing_to_do(job: Job, now: datetime) -> Change:
     return Change(columns={"due_at": next_step_at(job, now)}, releases=True)
 
 
-def broken(error: Exception) -> Decide:
+def step_failed(error: Exception) -> Decide:
     """Write down that a step failed for a reason that is a fault of Trainboard, and try again later."""
 
     def decide(job: Job, now: datetime) -> Change:

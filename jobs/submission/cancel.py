@@ -29,11 +29,11 @@ def cancel(job: Job, *, by: User, store: Store) -> bool:
     again. Raises NotPermitted for an adopted job.
     """
     check_is_ours(job)
-    written = store.apply(job, requested(by), needs_claim=False)
+    written = store.apply(job, request_cancel(by), needs_claim=False)
     return written is not None and written.is_changed
 
 
-def end_waiting(job: Job, *, message: str, reason: str, store: Store) -> bool:
+def cancel_waiting(job: Job, *, message: str, reason: str, store: Store) -> bool:
     """Ask for the end of a job that has not run yet, as `cancel` does for a person; False when it runs or has ended."""
 
     def decide(fresh: Job, now: datetime) -> Change | None:
@@ -56,7 +56,7 @@ def send_cancel(job: Job, ports: Ports) -> None:
 
 
 # ---------------------------------------------------------------- decisions: pure, from the locked row and the time
-def requested(by: User) -> Decide:
+def request_cancel(by: User) -> Decide:
     """Somebody asks for the job's end."""
 
     def decide(job: Job, now: datetime) -> Change | None:

@@ -76,7 +76,7 @@ def send_delete(job: Job, ports: Ports) -> None:
             change = deleted if ports.remote.delete(job) else accepted
         else:
             ports.remote.get(job)
-            change = still_there(taken.recorded_at)
+            change = check_deletion(taken.recorded_at)
     except vertex.NotFound:
         change = deleted
     except (vertex.Refused, vertex.PermissionDenied) as error:
@@ -108,7 +108,7 @@ def accepted(job: Job, now: datetime) -> Change:
     return Change((event,), {"due_at": now + PAUSE, "failures": 0, "last_error": ""}, releases=True)
 
 
-def still_there(taken_at: datetime) -> Decide:
+def check_deletion(taken_at: datetime) -> Decide:
     """Vertex AI took the deletion and still knows the job: ask again, or give up after `MAX_DELETION`."""
 
     def decide(job: Job, now: datetime) -> Change | None:

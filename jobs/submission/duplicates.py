@@ -41,7 +41,7 @@ def cancel_duplicates(job: Job, found: Iterable[vertex.RemoteJob], ports: Ports)
         if remote.name == job.remote_name:
             continue
         if job.state == JobState.AWAITING_APPROVAL:
-            ports.store.apply(job, look_up_first, needs_claim=False)
+            ports.store.apply(job, require_look_up, needs_claim=False)
             continue
         ports.store.apply(job, noticed(remote), needs_claim=False)
         is_over = has_ended(remote)
@@ -82,7 +82,7 @@ def noticed(remote: vertex.RemoteJob) -> Decide:
     return decide
 
 
-def look_up_first(job: Job, now: datetime) -> Change | None:
+def require_look_up(job: Job, now: datetime) -> Change | None:
     """Once the job is approved, its first step is a look-up."""
     if job.state != JobState.AWAITING_APPROVAL or job.attempted_at is not None:
         return None

@@ -4,7 +4,7 @@ The steps (`submit`, `cancel`, `duplicates`) are written against these three and
 HTTP, so that `tests/simulation` runs the same code against a database and a Vertex AI that fail in every way.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
@@ -14,6 +14,7 @@ from django.contrib.auth.models import User
 
 from jobs.clock import Clock
 from jobs.models import Job, UnmatchedJob
+from jobs.requests.questions import Question
 from jobs.vertex import RemoteJob
 
 
@@ -34,16 +35,15 @@ class Event:
 class Change:
     """What one transaction writes about one job.
 
-    `events` in their order, then `remote` (an answer of Vertex AI to record, which also moves the job to the state that
-    it tells), then `columns`. `question`: findings that approvers are asked about, with what `policy` said. `releases`
-    gives the claim back if it is still the caller's; `wakes` makes sure that the job's scope and log are polled soon.
+    `events` in their order, then `remote` (an answer of Vertex AI to record, which also moves the job to its state),
+    then `columns`. `question` is what approvers are asked before the job is sent. `releases` gives the claim back if it
+    is still the caller's; `wakes` makes sure that the job's scope and log are polled soon.
     """
 
     events: tuple[Event, ...] = ()
     columns: Mapping[str, Any] = field(default_factory=dict)
     remote: RemoteJob | None = None
-    question: Sequence[Mapping[str, Any]] = ()
-    policy: Mapping[str, Any] | None = None
+    question: Question | None = None
     releases: bool = False
     wakes: bool = False
 
@@ -75,7 +75,7 @@ class Store(Protocol):
         fact whoever learns it, so it is written with `needs_claim=False`.
         """
 
-    def objection(self, job: Job) -> Change | None:
+    def reassess(self, job: Job) -> Change | None:
         """Assess an approved job once more before it is sent; None when it may be, else what to write instead."""
 
     def trusted_since(self) -> datetime:

@@ -3,8 +3,8 @@
 from django.conf import settings
 
 from jobs import vertex
+from jobs.clients import INSTANCE_LABEL, JOB_LABEL, MAX_CALL, account_of, client
 from jobs.clock import Clock
-from jobs.connection import INSTANCE_LABEL, JOB_LABEL, MAX_CALL, account_of, client
 from jobs.models import Job, UnmatchedJob
 from jobs.queue import rate_limit
 

@@ -1,7 +1,7 @@
 """Changes of persistent resources: create, resize, reboot and delete, asked for by people and sent by workers.
 
 A change is written down before it is sent, and the moment of the call before the call. Where no answer came, the next
-step looks at the resource before it sends anything again:
+step reads the resource before it sends anything again:
 
 create, resize, delete  name what is to be, so sending them again does no harm, and what is there already is done
 reboot                  would restart the machines twice, so it is sent once; whether it came is told by the state
@@ -16,10 +16,10 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from jobs import vertex
-from jobs.connection import account_of, client
+from jobs.clients import account_of, client
 from jobs.errors import NotPermitted
 from jobs.models import PersistentResource, ResourceChange, Role, Scope, Team
-from jobs.observation.guard import guarded
+from jobs.observation.failures import record_failure
 from jobs.queue import claims, rate_limit
 from jobs.requests.permissions import role_of
 
@@ -74,10 +74,10 @@ def send_change(change_id: int, *, now: datetime) -> None:
     change = claims.claim_poll(ResourceChange, change_id, now)
     if change is None:
         return
-    with guarded(change, now=now) as look:
+    with record_failure(change, now=now) as result:
         _end(change, *_send(change, now), now=now)
-    if look.failure is not None and now - change.asked_at > MAX_OPEN:
-        words = f"It could not be sent for an hour: {look.failure}"
+    if result.failure is not None and now - change.asked_at > MAX_OPEN:
+        words = f"It could not be sent for an hour: {result.failure}"
         ResourceChange.objects.filter(pk=change.pk, ended_at=None).update(
             outcome=Outcome.UNKNOWN if _may_have_arrived(change.pk) else Outcome.REFUSED,
             ended_at=now, due_at=None, message=words,
@@ -152,7 +152,7 @@ def _may_have_arrived(pk: int) -> bool:
 
 
 def _end(change: ResourceChange, outcome: str, message: str, *, now: datetime) -> None:
-    """Write what came of a change under the claim, and have its place looked at soon."""
+    """Write what came of a change under the claim, and have its place polled soon."""
     ended = ResourceChange.objects.filter(pk=change.pk, claim=change.claim).update(
         outcome=outcome, message=message, ended_at=now, attempted_at=None, due_at=None, claim=None, claimed_until=None,
         last_error="", failures=0, failing_since=None, answered_at=now,

@@ -14,9 +14,9 @@ from jobs.clock import Clock
 from jobs.models import Job, UnmatchedJob
 from jobs.observation.record import record
 from jobs.queue import claims, installation
-from jobs.requests.questions import ask
-from jobs.submission.before import objection
+from jobs.requests.questions import save_question
 from jobs.submission.ports import Change, Decide, Event, Written
+from jobs.submission.reassessment import reassess
 from jobs.vertex import RemoteJob
 
 
@@ -44,16 +44,16 @@ class DatabaseStore:
             fresh = Job.objects.select_for_update(of=("self",)).select_related("team").get(pk=job.pk)
             read_at = self._clock.monotonic()
             now = self._clock.now()
-            if needs_claim and not _holds(fresh, job, now):
+            if needs_claim and not _has_claim(fresh, job, now):
                 return None
             change = decide(fresh, now)
             if change is not None:
                 self._write(fresh, change, is_holder=fresh.claim is not None and fresh.claim == job.claim, now=now)
         return Written(fresh, read_at, is_changed=change is not None)
 
-    def objection(self, job: Job) -> Change | None:
+    def reassess(self, job: Job) -> Change | None:
         """Assess an approved job once more before it is sent; None when it may be, else what to write instead."""
-        return objection(job, self._clock.now())
+        return reassess(job, self._clock.now())
 
     def trusted_since(self) -> datetime:
         """Return since when the database is known not to have been replaced by an older copy."""
@@ -95,8 +95,8 @@ class DatabaseStore:
             Job.objects.filter(pk=job.pk).update(**columns)
             for name, value in columns.items():
                 setattr(job, name, value)
-        if change.question:
-            ask(job, change.question, change.policy, now=now)
+        if change.question is not None:
+            save_question(job, change.question, now=now)
         if change.wakes:
             soon = now + settings.POLL_INTERVAL
             claims.wake_feed(job.project, due_at=soon)
@@ -120,7 +120,7 @@ def save_unmatched(
     return row
 
 
-def _holds(fresh: Job, job: Job, now: datetime) -> bool:
+def _has_claim(fresh: Job, job: Job, now: datetime) -> bool:
     """Whether the claim that `job` was given is the row's and has not expired."""
     is_current = fresh.claimed_until is not None and fresh.claimed_until > now
     return job.claim is not None and fresh.claim == job.claim and is_current

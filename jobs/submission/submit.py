@@ -21,7 +21,7 @@ So a create that is still on its way leaves no later than `MAX_CALL` after `atte
 from datetime import datetime, timedelta
 
 from jobs import states, vertex
-from jobs.connection import MAX_CALL
+from jobs.clients import MAX_CALL
 from jobs.models import Job, JobEvent
 from jobs.observation.record import number
 from jobs.queue.claims import JOB_LEASE
@@ -45,7 +45,7 @@ def submit(job: Job, ports: Ports) -> None:
     """Take a claimed job that is approved or being submitted one step towards Vertex AI."""
     if _needs_look_up(job, ports) and not _is_absent(job, ports):
         return
-    if job.state == JobState.APPROVED and (objection := ports.store.objection(job)):
+    if job.state == JobState.APPROVED and (objection := ports.store.reassess(job)):
         ports.store.apply(job, lambda fresh, _now: objection if is_unsent(fresh) else Change(releases=True))
         return
     try:
@@ -164,9 +164,23 @@ def absent(asked_at: datetime) -> Decide:
     return decide
 
 
-def created(remote: vertex.RemoteJob) -> Decide:
-    """Vertex AI has created the job: follow it, unless the row follows another one or has ended meanwhile."""
-    return _following(remote)
+def created(remote: vertex.RemoteJob, *events: Event) -> Decide:
+    """Vertex AI has created the job: follow it, unless the row follows another one or has ended meanwhile.
+
+    It enters the state that Vertex AI tells; from here on the observer takes over.
+    """
+
+    def decide(job: Job, now: datetime) -> Change:
+        if not is_unsent(job):
+            return Change(releases=True)
+        before: tuple[Event, ...] = ()
+        if job.state == JobState.APPROVED:  # an older copy of the database does not know that the job was sent
+            message = "It had been submitted before; this database does not know of it."
+            before = (Event(JobEvent.Kind.STATE, message, to_state=JobState.SUBMITTING),)
+        columns = {"attempted_at": None, "failures": 0, "last_error": "", "due_at": next_step_at(job, now)}
+        return Change((*before, *events), columns, remote=remote, releases=True, wakes=True)
+
+    return decide
 
 
 def adopted(remote: vertex.RemoteJob) -> Decide:
@@ -177,7 +191,7 @@ def adopted(remote: vertex.RemoteJob) -> Decide:
         key=f"adopted:{number(remote)}",
         detail={"remote_name": remote.name},
     )
-    return _following(remote, event)
+    return created(remote, event)
 
 
 def create_failed(error: vertex.VertexError) -> Decide:
@@ -231,19 +245,3 @@ def _try_again(
     key = f"try:{job.submit_attempts}:{job.failures}:{now.isoformat()}"
     event = Event(JobEvent.Kind.STEP_FAILED, message, key=key, reason=reason)
     return Change(() if message == job.last_error else (event,), columns, releases=True)
-
-
-def _following(remote: vertex.RemoteJob, *events: Event) -> Decide:
-    """Enter the state that Vertex AI tells; from here on the observer takes over."""
-
-    def decide(job: Job, now: datetime) -> Change:
-        if not is_unsent(job):
-            return Change(releases=True)
-        before: tuple[Event, ...] = ()
-        if job.state == JobState.APPROVED:  # an older copy of the database does not know that the job was sent
-            message = "It had been submitted before; this database does not know of it."
-            before = (Event(JobEvent.Kind.STATE, message, to_state=JobState.SUBMITTING),)
-        columns = {"attempted_at": None, "failures": 0, "last_error": "", "due_at": next_step_at(job, now)}
-        return Change((*before, *events), columns, remote=remote, releases=True, wakes=True)
-
-    return decide

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from typing import Any
 
-from jobs.connection import JOB_LABEL
+from jobs.clients import JOB_LABEL
 from jobs.models import Job, Scope, UnmatchedJob
 from jobs.observation.observe import Listed
 from jobs.submission import duplicates, submit

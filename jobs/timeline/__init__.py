@@ -1,17 +1,18 @@
 """Events become what a page shows: spans, lanes, waits, restarts. Read only, and always asked with the time."""
 
 from jobs.timeline.attempts import ATTEMPT_BEGINS, ATTEMPT_RUNS, Attempt, Attempts, attempts
-from jobs.timeline.daily import cents_by_day, days_of, to_cents
-from jobs.timeline.entries import Entry, entries
-from jobs.timeline.holdings import Holding, holdings, known_resource, resource_id_of
-from jobs.timeline.influence import influences
+from jobs.timeline.daily_costs import cents_by_day, days_of, to_cents
+from jobs.timeline.event_rows import Entry, entries
+from jobs.timeline.job_timeline import JobTimeline, Phase, build_timeline, restart_marks
 from jobs.timeline.losses import Row, attempt_rows, loss_if_cut, moments_of, usual_wait
-from jobs.timeline.replicas import EXIT, LAST_WORDS, TAKEN, Heard, Lane, Mark, ReplicaEnd
+from jobs.timeline.parameter_influence import influences
+from jobs.timeline.replicas import EXIT, LAST_WORDS, TAKEN, Lane, Mark, ReplicaEnd, ReplicaLog
 from jobs.timeline.resource_bill import resource_bill
+from jobs.timeline.resource_holdings import Holding, holdings, known_resource, resource_id_of
+from jobs.timeline.resource_usage import Hold, ReplicaLane, Usage, started_at, usage
 from jobs.timeline.retry_budget import GROUPS, RetryBudget, restart_causes, restart_limits, retry_budget
 from jobs.timeline.spans import BILLABLE, SPAN_KINDS, Before, Span, billable, facts, running, state_spans, waited
 from jobs.timeline.statistics import NEVER_RAN, poisson_interval, wait_bucket, wait_percentile
-from jobs.timeline.story import Phase, Story, restart_marks, story
 from jobs.timeline.study_spec import parallel_trials, study_spec
 from jobs.timeline.trial_lanes import trial_lanes
 from jobs.timeline.trial_time import (
@@ -28,7 +29,6 @@ from jobs.timeline.trial_time import (
 from jobs.timeline.trial_time import waited as trial_waited
 from jobs.timeline.trial_words import failures, outlook, summary, to_come_words, wait_words
 from jobs.timeline.trials import Metric, Step, Study, progress, ranked, study, value_of
-from jobs.timeline.usage import Hold, ReplicaLane, Usage, started_at, usage
 from jobs.timeline.waiting import wait_reason
 
 __all__ = [
@@ -45,26 +45,27 @@ __all__ = [
     "Attempts",
     "Before",
     "Entry",
-    "Heard",
     "Hold",
     "Holding",
+    "JobTimeline",
     "Lane",
     "Mark",
     "Metric",
     "Phase",
     "ReplicaEnd",
     "ReplicaLane",
+    "ReplicaLog",
     "RetryBudget",
     "Row",
     "Span",
     "Step",
-    "Story",
     "Study",
     "Usage",
     "all_trials_ran",
     "attempt_rows",
     "attempts",
     "billable",
+    "build_timeline",
     "cents_by_day",
     "cost_since",
     "cost_so_far",
@@ -95,7 +96,6 @@ __all__ = [
     "started_at",
     "state_now",
     "state_spans",
-    "story",
     "study",
     "study_spec",
     "summary",

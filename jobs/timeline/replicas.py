@@ -54,7 +54,7 @@ class ReplicaEnd:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class ReplicaLog:
     """What the kept log tells of a job's replicas.
 
     `ends` in order of time; `first`: when a replica first wrote in an attempt; `torn_down_at`: when the service began
@@ -66,21 +66,23 @@ class Heard:
     torn_down_at: datetime | None = None
 
 
-def replica_lane(name: str, work: Sequence[Span], tries: Attempts, events: Sequence[JobEvent], heard: Heard) -> Lane:
+def replica_lane(
+    name: str, work: Sequence[Span], tries: Attempts, events: Sequence[JobEvent], replica_log: ReplicaLog
+) -> Lane:
     """Return the lane of a replica; `work`: when the job had its machines, by attempt."""
     again = {
         row.occurred_at: row
         for row in events
         if row.kind == JobEvent.Kind.RESTARTED and row.detail.get("replica") == name
     }
-    ends = [end for end in heard.ends if end.replica == name]
-    spans = [span for whole in _attempts(name, work, tries, heard) for span in _cut(whole, ends, again, tries)]
+    ends = [end for end in replica_log.ends if end.replica == name]
+    spans = [span for whole in _attempts(name, work, tries, replica_log) for span in _cut(whole, ends, again, tries)]
     marks = tuple(_mark(end, again.get(end.at), events) for end in ends)
-    is_heard = bool(ends) or any(replica == name for replica, _ in heard.first)
+    is_heard = bool(ends) or any(replica == name for replica, _ in replica_log.first)
     return Lane(name, tuple(spans), marks, is_assumed=not is_heard and bool(spans))
 
 
-def _attempts(name: str, work: Sequence[Span], tries: Attempts, heard: Heard) -> Iterator[Span]:
+def _attempts(name: str, work: Sequence[Span], tries: Attempts, replica_log: ReplicaLog) -> Iterator[Span]:
     """Yield when the replica ran in each attempt, as if it had not ended alone; from its first line where it is early.
 
     A replica runs as soon as its own machine is there; in an attempt that never was RUNNING only its lines tell that.
@@ -90,13 +92,13 @@ def _attempts(name: str, work: Sequence[Span], tries: Attempts, heard: Heard) ->
         by_attempt.setdefault(span.attempt, []).append(span)
     numbers = sorted({*by_attempt, *(attempt.number for attempt in tries.whole)})
     for number in numbers:
-        spans, first = by_attempt.get(number, []), heard.first.get((name, number))
+        spans, first = by_attempt.get(number, []), replica_log.first.get((name, number))
         until = (tries.span(str(number)) or (None, None))[1]
         if spans:
             start = min(first, spans[0].start) if first is not None else spans[0].start
             end = spans[-1].end
-            if heard.torn_down_at is not None and number == numbers[-1] and heard.torn_down_at > start:
-                end = min(end, heard.torn_down_at) if end is not None else heard.torn_down_at
+            if replica_log.torn_down_at is not None and number == numbers[-1] and replica_log.torn_down_at > start:
+                end = min(end, replica_log.torn_down_at) if end is not None else replica_log.torn_down_at
             yield replace(spans[0], start=start, end=end)
         elif first is not None and until is not None:
             yield Span("running", first, max(until, first), attempt=number)

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from jobs.cost.actual import for_time
 from jobs.models import Job
-from jobs.timeline.usage import Usage
+from jobs.timeline.resource_usage import Usage
 
 
 @dataclass(frozen=True, slots=True)

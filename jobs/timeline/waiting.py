@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy
 
 from jobs.models import Job
 from jobs.states import WAITING_AT_VERTEX, JobState
-from jobs.timeline.holdings import Holding, Key, resource_id_of
+from jobs.timeline.resource_holdings import Holding, Key, resource_id_of
 
 PREPARED = gettext_lazy("machines are being prepared")
 MAX_NAMES = 3

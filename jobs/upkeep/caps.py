@@ -1,5 +1,7 @@
-"""Jobs that come near the cap on their cost or reach it: each is told once, then
-cancelled unless the policy that judged the job says no. The cap is that of the requester or of an approver."""
+"""Jobs that come near the cap on their cost or reach it: an event each time, and then the job is cancelled.
+
+Unless the policy by which it was assessed says no. The cap is that of the requester or of an approver.
+"""
 
 from datetime import datetime
 from decimal import Decimal
@@ -13,13 +15,13 @@ from jobs.upkeep.spending import cost_of, last_known, request_end
 
 NEAR_PERCENT, REACHED_PERCENT = 80, 100
 AT_ONCE = 500
-"""Jobs looked at by one sweep, those that started first; the rest wait until some of these have ended."""
+"""Jobs handled by one sweep, those that started first; the rest wait until some of these have ended."""
 
 
 def watch_caps(now: datetime) -> int:
     """Tell of every running job that has cost 80 or 100 percent of its cap since the last call; return how many times.
 
-    A job that has ended is not looked at: its end has overtaken its cap.
+    A job that has ended is left out: its end has overtaken its cap.
     """
     capped = Job.objects.remote().filter(
         cap_usd__isnull=False, cap_reported__lt=REACHED_PERCENT, started_at__isnull=False

@@ -11,10 +11,10 @@ from django.db.models import Exists, OuterRef
 
 from jobs.clock import Clock
 from jobs.models import Fallback, FallbackAttempt
-from jobs.requests.endings import WAIT_OVER
-from jobs.requests.fallbacks import can_follow, follow
+from jobs.requests.attempt_endings import WAIT_OVER
+from jobs.requests.fallbacks import can_follow, make_next_attempt
 from jobs.states import WAITING
-from jobs.submission.cancel import end_waiting
+from jobs.submission.cancel import cancel_waiting
 from jobs.submission.store import DatabaseStore
 
 logger = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ AT_ONCE = 200
 def watch_fallbacks(clock: Clock) -> int:
     """Take every fallback one step whose newest attempt has ended or waits too long; return how many steps."""
     now = clock.now()
-    steps = sum(_guarded(pk, lambda pk: follow(pk, now=now)) for pk in _ended())
+    steps = sum(_guarded(pk, lambda pk: make_next_attempt(pk, now=now)) for pk in _ended())
     return steps + sum(_guarded(pk, lambda pk: _end_wait(pk, clock)) for pk in _waiting(now))
 
 
@@ -72,4 +72,4 @@ def _end_wait(pk: UUID, clock: Clock) -> bool:
     attempt = FallbackAttempt.objects.filter(fallback=pk).select_related("job", "fallback").latest("number")
     hours = attempt.fallback.wait_hours
     message = f"It has waited {hours} h for its first run, so it is cancelled and the next attempt follows."
-    return end_waiting(attempt.job, message=message, reason=WAIT_OVER, store=DatabaseStore(clock))
+    return cancel_waiting(attempt.job, message=message, reason=WAIT_OVER, store=DatabaseStore(clock))

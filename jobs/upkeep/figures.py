@@ -24,7 +24,7 @@ from jobs.models import Job, JobEvent, JobFigures, MonthFigures
 from jobs.models.figures import GROUPED, SUMMED, VERSION
 from jobs.prices import current_book
 from jobs.strategies import STRATEGIES
-from jobs.timeline.holdings import find_submission
+from jobs.timeline.resource_holdings import find_submission
 from jobs.upkeep import learning
 from jobs.upkeep.restart_losses import NO_LOSS, Lost, restart_losses, trial_losses
 

@@ -4,10 +4,10 @@ from datetime import datetime
 
 from jobs import known_images
 from jobs.bounds import bounded
-from jobs.connection import platform_client
+from jobs.clients import platform_client
 from jobs.models import ImageReading
 from jobs.observation.cadence import Stopwatch
-from jobs.observation.guard import guarded
+from jobs.observation.failures import record_failure
 from jobs.queue import claims
 from jobs.spec.images import ImageStatus, registry_image
 from jobs.vertex import VertexError
@@ -30,7 +30,7 @@ def read_when_due(now: datetime) -> None:
     if held is None:
         return
     watch, count = Stopwatch(now), 0
-    with guarded(held, now=now):
+    with record_failure(held, now=now):
         while count < MAX_IMAGES and not watch.has_run_out and (row := _next(watch.now)) is not None:
             claims.keep_poll(held, now=watch.now)
             read_image(row, now=watch.now)

@@ -9,10 +9,10 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from jobs import prices, vertex
-from jobs.connection import billing_client
+from jobs.clients import billing_client
 from jobs.cost.price_changes import Change
 from jobs.observation.cadence import Stopwatch
-from jobs.observation.guard import guarded
+from jobs.observation.failures import record_failure
 from jobs.prices.record import UPKEEP
 from jobs.queue import claims
 
@@ -34,7 +34,7 @@ def import_when_due(now: datetime) -> None:
     if held is None:
         return
     watch = Stopwatch(now)
-    with guarded(held, now=now):
+    with record_failure(held, now=now):
         try:
             reading = prices.read_catalog(client, before_page=lambda: claims.keep_poll(held, now=watch.now))
         except vertex.AuthFailed as error:

@@ -3,10 +3,10 @@
 from datetime import datetime, timedelta
 
 from jobs import known_quotas
-from jobs.connection import account_of, platform_client
+from jobs.clients import account_of, platform_client
 from jobs.models import QuotaReading, Team
 from jobs.observation.cadence import Stopwatch
-from jobs.observation.guard import guarded
+from jobs.observation.failures import record_failure
 from jobs.queue import claims
 from jobs.vertex import NotFound, PermissionDenied, PlatformClient, Refused
 from jobs.vertex.quotas import QuotaLimit
@@ -26,7 +26,7 @@ def read_when_due(now: datetime) -> None:
     if held is None:
         return
     watch = Stopwatch(now)
-    with guarded(held, now=now):
+    with record_failure(held, now=now):
         result: dict[str, str | int] = {}
         for project in sorted({project for (project,) in Team.objects.of_each_project()})[:MAX_PROJECTS]:
             claims.keep_poll(held, now=watch.now)

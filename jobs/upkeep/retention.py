@@ -31,9 +31,9 @@ from jobs.models import (
     SetAsideItem,
 )
 from jobs.observation import cadence
-from jobs.observation.guard import guarded
+from jobs.observation.failures import record_failure
 from jobs.queue import claims
-from jobs.requests import drafts
+from jobs.requests import imported_drafts
 from jobs.states import FINISHED
 from jobs.strategies.persistent import STRATEGY
 from jobs.vertex.logs import SERVICE
@@ -79,7 +79,7 @@ def prune_when_due(now: datetime) -> None:
     if held is None:
         return
     watch, counts = cadence.Stopwatch(now), dict[str, int]()
-    with guarded(held, now=now):
+    with record_failure(held, now=now):
         for name, count in prune(now):
             counts[name] = counts.get(name, 0) + count
             claims.keep_poll(held, now=watch.now)
@@ -133,7 +133,7 @@ def selections(now: datetime) -> list[Selection]:
         Selection("messages", routed, days[Kind.MESSAGES]),
         Selection("audit log", LogEntry.objects.filter(timestamp__lt=before[Kind.AUDIT_LOG]), days[Kind.AUDIT_LOG]),
         Selection("images", ImageReading.objects.filter(asked_at__lt=now - known_images.KEPT)),
-        Selection("drafts", Draft.objects.filter(created_at__lt=now - drafts.KEPT_FOR)),
+        Selection("drafts", Draft.objects.filter(created_at__lt=now - imported_drafts.KEPT_FOR)),
         Selection("sessions", Session.objects.filter(expire_date__lt=now)),
     ]
 

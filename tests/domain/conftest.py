@@ -40,8 +40,8 @@ def request_job(team: Team, owner: User, clock: Clock) -> RequestJob:
     Here the team asks over 25 dollars, so that a job has the four hours that the emulator's scripts take (a trial one).
     """
     keys = itertools.count()
-    installation.begin(clock.now)
-    installation.make_sure(clock.now)
+    installation.begin_watch(clock.now)
+    installation.load_installation(clock.now)
     Policy.objects.filter(team=team).update(ask_over_usd=25)
 
     def ask(*, hours: float = 0.1, by: User = owner, key: str = "", **changes: Any) -> Job:

@@ -24,8 +24,8 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def sender(team: Team, owner: User, cloud: Cloud) -> Sender:
     """The team asks about no amount; its resource and its reservation are there."""
-    installation.begin(cloud.now)
-    installation.make_sure(cloud.now)
+    installation.begin_watch(cloud.now)
+    installation.load_installation(cloud.now)
     Policy.objects.filter(team=team).update(ask_over_usd=Decimal(10) ** 9)
     name = "projects/vision-research/zones/us-central1-a/reservations/night"
     cloud.capacity({"reservations": {name: {"machineType": "a2-highgpu-1g", "count": 500}}})

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 
 from jobs import observation, requests, steps, tasks
 from jobs.models import ExternalJob, Job, LogLine, Scope, Team
-from jobs.observation import feeds
+from jobs.observation import log_feeds
 from jobs.upkeep.audit import audit
 from tests.domain.conftest import Cloud, RequestJob, look, watch
 from tests.domain.test_discovery import found, make
@@ -300,7 +300,7 @@ class TestFuture:
     def test_its_restarts_are_told_those_of_its_past_as_well(
         self, team: Team, owner: User, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(feeds, "KEPT_LINES", 3)  # a chatty job: the newest lines do not reach back
+        monkeypatch.setattr(log_feeds, "KEPT_LINES", 3)  # a chatty job: the newest lines do not reach back
         cloud.script("preempted")
         made = make(cloud, name="theirs")
         neighbour = make(cloud, name="neighbour")

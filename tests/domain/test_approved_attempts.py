@@ -47,7 +47,9 @@ def begin(request_job: RequestJob, team: Team, owner: User, clock: Clock) -> Cal
     def start(plan: Plan = PLAN, *, hours: float = 10, cap_usd: Decimal | None = None, number: int = 1) -> Job:
         submission = samples.submission(**samples.limited(hours, {}, least=4))
         expected = timedelta(hours=hours)
-        asked = requests.Asked(Team.objects.get(pk=team.pk), owner, expected, clock.now, cap_usd=cap_usd, plan=plan)
+        asked = requests.RequestOptions(
+            Team.objects.get(pk=team.pk), owner, expected, clock.now, cap_usd=cap_usd, plan=plan
+        )
         return requests.request_jobs([submission], asked, request_key=f"form-{number}")[0]
 
     return start
@@ -72,7 +74,7 @@ def next_of(job: Job, clock: Clock) -> Job:
     """Let an attempt end without capacity, and return the one that follows."""
     fail(job, clock)
     row = Fallback.objects.get(attempts__job=job)
-    assert fallbacks.follow(row.pk, now=clock.forward(seconds=10))
+    assert fallbacks.make_next_attempt(row.pk, now=clock.forward(seconds=10))
     return row.attempts.latest("number").job
 
 
@@ -137,7 +139,7 @@ class TestOneDecision:
         first = begin()
         requests.reject(first, by=approver, comment="no", now=clock.now)
 
-        assert fallbacks.follow(Fallback.objects.get().pk, now=clock.forward(minutes=1))
+        assert fallbacks.make_next_attempt(Fallback.objects.get().pk, now=clock.forward(minutes=1))
         assert Fallback.objects.get().outcome == "not_approved"
         assert FallbackAttempt.objects.count() == 1
 
@@ -232,7 +234,7 @@ class TestBeyond:
         policy(Rule(outcome="refuse", strategies=["standard"]))
 
         fail(first, clock)
-        fallbacks.follow(Fallback.objects.get().pk, now=clock.now)
+        fallbacks.make_next_attempt(Fallback.objects.get().pk, now=clock.now)
         assert Fallback.objects.get().outcome == "refused"
 
     @pytest.mark.parametrize(("key", "value"), [
@@ -279,7 +281,7 @@ class TestBeyond:
         requests.reject(later, by=second, comment="no", now=clock.now)
         policy(DEAR)
 
-        fallbacks.follow(Fallback.objects.get().pk, now=clock.forward(minutes=1))
+        fallbacks.make_next_attempt(Fallback.objects.get().pk, now=clock.forward(minutes=1))
         assert FallbackAttempt.objects.count() == 2
         assert Fallback.objects.get().outcome == "not_approved"
 
@@ -318,10 +320,10 @@ class TestCap:
     ) -> None:
         policy(DEAR)
         first = approve(begin(), approver, clock=clock, cap_usd=Decimal(9))
-        monkeypatch.setattr(fallbacks, "spent_on", lambda attempts, now: Decimal(9))
+        monkeypatch.setattr(fallbacks, "sum_costs", lambda attempts, now: Decimal(9))
 
         fail(first, clock)
-        fallbacks.follow(Fallback.objects.get().pk, now=clock.now)
+        fallbacks.make_next_attempt(Fallback.objects.get().pk, now=clock.now)
 
         row = Fallback.objects.get()
         assert row.outcome == "too_expensive"
@@ -347,7 +349,7 @@ def test_a_sweep_is_decided_about_once_with_all_attempts(
     policy(STANDARD)
     jobs = [samples.submission(**samples.limited(10, {}, least=4), name=name) for name in ("one", "two")]
     now, plan = clock.now, Plan((Step("standard"),))
-    asked = requests.Asked(Team.objects.get(pk=team.pk), owner, timedelta(hours=10), now, plan=plan)
+    asked = requests.RequestOptions(Team.objects.get(pk=team.pk), owner, timedelta(hours=10), now, plan=plan)
     one, two = requests.request_jobs(jobs, asked, request_key="sweep")
     assert {one.state, two.state} == {"awaiting_approval"}
 

@@ -14,9 +14,9 @@ from django.db import OperationalError, models
 
 from jobs import observation, steps, storable, transitions
 from jobs.models import Discovery, Job, LogFeed, LogLine, Scope, SetAsideItem, Trial
-from jobs.observation import discovery, feeds, observe, persistent_resources
+from jobs.observation import discovery, log_feeds, observe, persistent_resources
 from jobs.observation import set_aside as asides
-from jobs.observation.set_aside import Aside
+from jobs.observation.set_aside import SetAside
 from jobs.queue import claims
 from jobs.vertex import logs, wire
 from tests.domain.conftest import Cloud, RequestJob, Submit, look
@@ -105,7 +105,7 @@ class TestStoring:
     def test_a_row_that_fails_takes_no_other_with_it_and_is_set_aside(self, submitted: Job, cloud: Cloud) -> None:
         rows = [Trial(job=submitted, trial_id=str(number), state="ACTIVE") for number in range(5)]
         rows[2].job_id = None  # type: ignore[assignment]
-        aside = Aside("a place", now=cloud.now)
+        aside = SetAside("a place", now=cloud.now)
 
         aside.store(rows, Trial.objects.bulk_create, name=lambda row: f"trial {row.trial_id}")
 
@@ -117,7 +117,7 @@ class TestStoring:
 
     def test_what_was_cut_is_told_and_not_counted_as_left_out(self, submitted: Job, cloud: Cloud) -> None:
         row = Trial(job=submitted, trial_id="1", state="S" * 40, infeasible_reason="a\x00")
-        aside = Aside("a place", now=cloud.now)
+        aside = SetAside("a place", now=cloud.now)
 
         aside.store([row], Trial.objects.bulk_create, name=lambda row: "it")
 
@@ -131,7 +131,7 @@ class TestStoring:
             raise OperationalError("canceling statement due to lock timeout")
 
         with pytest.raises(OperationalError):
-            Aside("a place", now=cloud.now).store([Trial()], fail, name=str)
+            SetAside("a place", now=cloud.now).store([Trial()], fail, name=str)
         assert not SetAsideItem.objects.exists()
 
     def test_the_number_of_rows_is_bounded_and_the_oldest_go(
@@ -139,13 +139,13 @@ class TestStoring:
     ) -> None:
         monkeypatch.setattr(asides, "MAX_ITEMS", 3)
         for number in range(6):
-            Aside("a place", now=cloud.forward(minutes=1)).put(f"item {number}", "no")
+            SetAside("a place", now=cloud.forward(minutes=1)).put(f"item {number}", "no")
 
         assert sorted(SetAsideItem.objects.values_list("item", flat=True)) == ["item 3", "item 4", "item 5"]
 
     def test_the_same_item_is_one_row_that_counts(self, cloud: Cloud) -> None:
         for reason in ("first", "second"):
-            Aside("p" * 300, now=cloud.forward(minutes=1)).put("i" * 300, reason + "\x00")
+            SetAside("p" * 300, now=cloud.forward(minutes=1)).put("i" * 300, reason + "\x00")
 
         item = SetAsideItem.objects.get()
         assert (item.count, item.reason, item.last_at - item.first_at) == (2, "second\ufffd", timedelta(minutes=1))
@@ -182,8 +182,8 @@ class TestUnforeseenErrors:
     @pytest.mark.parametrize(
         ("module", "name", "rows"),
         [
-            (observe, "watched_jobs", Scope.objects.filter(kind="custom_job")),
-            (feeds, "unread_jobs", LogFeed.objects.all()),
+            (observe, "list_watched", Scope.objects.filter(kind="custom_job")),
+            (log_feeds, "unread_jobs", LogFeed.objects.all()),
             (persistent_resources, "_watch_regions_of_jobs", Scope.objects.filter(kind="persistent_resource")),
             (discovery, "Walk", Discovery.objects.all()),
         ],
@@ -199,7 +199,7 @@ class TestUnforeseenErrors:
         rows: Any,
     ) -> None:
         observation.request_discovery(project=submitted.project, region=submitted.region, by=owner, now=cloud.now)
-        observation.want_resources([submitted.project], region=submitted.region, now=cloud.now)
+        observation.follow_resources([submitted.project], region=submitted.region, now=cloud.now)
         claims.wake_feed(submitted.project, due_at=cloud.now)
         monkeypatch.setattr(module, name, boom)
         pauses = []
@@ -229,13 +229,15 @@ def test_a_restart_that_cannot_be_worked_out_stops_no_feed(
     submit: Submit, request_job: RequestJob, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     jobs = [submit("happy") for _ in range(2)]
-    whole: Callable[..., None] = feeds.restarts.reconcile
+    whole: Callable[..., None] = log_feeds.restarts.record_restarts
     monkeypatch.setattr(
-        feeds.restarts, "reconcile", lambda job, **more: boom() if job.pk == jobs[0].pk else whole(job, **more)
+        log_feeds.restarts,
+        "record_restarts",
+        lambda job, **more: boom() if job.pk == jobs[0].pk else whole(job, **more),
     )
     cloud.forward(minutes=20)
     for job in jobs:
-        observation.want_log(job, now=cloud.now)
+        observation.follow_log(job, now=cloud.now)
     look(cloud)
     look(cloud)
 

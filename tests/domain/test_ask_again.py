@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 
 from jobs import requests, steps, transitions
 from jobs.models import Job, Membership, Policy, Role, Team
-from jobs.observation.seen import mark_seen
+from jobs.observation.record import mark_seen
 from jobs.policy_rules import Rule
 from jobs.requests.policy_versions import Terms, save_policy
 from jobs.upkeep import watch_spending

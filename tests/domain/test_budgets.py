@@ -20,7 +20,7 @@ from jobs.budgets.watch import INTERVAL
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.models import Budget, BudgetChange, BudgetNotice, Committed, DaySpend, Job, JobSpend, MonthSpend, Team
 from jobs.states import may_follow
-from jobs.submission.before import objection
+from jobs.submission.reassessment import reassess
 from jobs.translations import translated
 from jobs.upkeep import count_ended
 from jobs.upkeep.audit import audit
@@ -114,12 +114,12 @@ class TestReserving:
     ) -> None:
         job = request_job()
         budget = set_budget(team, lead, str(job.max_usd))
-        assert objection(Job.objects.get(), clock.now) is None
+        assert reassess(Job.objects.get(), clock.now) is None
 
         values = BudgetValues("vision", Decimal(1), Passing.STOP)
         budgets.change_budget(budget.pk, values, version=1, by=lead, reason="less money", now=clock.now)
 
-        change = objection(Job.objects.get(), clock.now)
+        change = reassess(Job.objects.get(), clock.now)
         assert change is not None
         assert change.events[0].to_state == "submit_failed"
         assert "budget" in change.events[0].message

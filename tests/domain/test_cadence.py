@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from jobs import steps
 from jobs.models import Job, LogFeed, LogLine, Scope
 from jobs.observation import cadence
-from jobs.observation.news import Known
-from jobs.observation.watched import watched_jobs
+from jobs.observation.watched import WatchedJob, list_watched
 from jobs.queue import rate_limit
 from tests.domain.conftest import Cloud, RequestJob, Submit, look, watch
 
@@ -27,46 +26,46 @@ def usual_interval(settings: Any) -> None:
     settings.POLL_INTERVAL = USUAL
 
 
-def known(state: str = "running", **changes: bool) -> Known:
+def known(state: str = "running", **changes: bool) -> WatchedJob:
     """A watched job about which nothing is special."""
-    return Known(**dict.fromkeys(Known._fields, False) | {"state": state} | changes)  # type: ignore[arg-type]
+    return WatchedJob(**dict.fromkeys(WatchedJob._fields, False) | {"state": state} | changes)  # type: ignore[arg-type]
 
 
 class TestPause:
     def test_is_the_usual_one_for_waiting_and_young_jobs(self) -> None:
-        assert cadence.pause([known()]) == USUAL
-        assert cadence.pause([known("queued")]) == USUAL
+        assert cadence.poll_interval([known()]) == USUAL
+        assert cadence.poll_interval([known("queued")]) == USUAL
 
     def test_is_longer_when_nothing_but_long_runs_is_left(self) -> None:
         old = known(runs_long=True)
 
-        assert cadence.pause([old, old]) == 2 * USUAL
-        assert cadence.pause([old, known()]) == USUAL
+        assert cadence.poll_interval([old, old]) == 2 * USUAL
+        assert cadence.poll_interval([old, known()]) == USUAL
 
     @pytest.mark.parametrize("job", [known("cancelling"), known(is_to_be_cancelled=True)])
-    def test_is_shorter_while_something_is_cancelled(self, job: Known) -> None:
-        assert cadence.pause([known(), job]) == USUAL / 2
+    def test_is_shorter_while_something_is_cancelled(self, job: WatchedJob) -> None:
+        assert cadence.poll_interval([known(), job]) == USUAL / 2
 
     def test_never_needs_more_than_half_of_the_quota(self, settings: Any) -> None:
         settings.READS_PER_MINUTE = 600
 
-        assert cadence.pause([known()] * 10_000) == USUAL
-        assert cadence.pause([known()] * 30_000) == timedelta(minutes=1)
+        assert cadence.poll_interval([known()] * 10_000) == USUAL
+        assert cadence.poll_interval([known()] * 30_000) == timedelta(minutes=1)
 
     @given(row=st.integers(1, 10**9), seconds=st.integers(0, 10**9), pause=st.integers(1, 10_000))
     def test_the_next_look_is_at_the_rows_own_moment_of_each_pause(self, row: int, seconds: int, pause: int) -> None:
         length, now = timedelta(seconds=pause), cadence.EPOCH + timedelta(seconds=seconds)
 
-        due = cadence.next_look(row, length, now=now)
+        due = cadence.next_poll_at(row, length, now=now)
 
         assert now < due <= now + length
-        assert cadence.next_look(row, length, now=due) == due + length
-        assert cadence.next_look(row, length, now=due + length / 2) == due + length
+        assert cadence.next_poll_at(row, length, now=due) == due + length
+        assert cadence.next_poll_at(row, length, now=due + length / 2) == due + length
 
     def test_rows_that_were_due_at_once_are_spread_over_the_pause(self) -> None:
         now = cadence.EPOCH + timedelta(days=20_000)
 
-        due = sorted(cadence.next_look(row, USUAL, now=now) - now for row in range(101, 121))
+        due = sorted(cadence.next_poll_at(row, USUAL, now=now) - now for row in range(101, 121))
 
         assert max(later - earlier for earlier, later in pairwise(due)) < USUAL / 8
 
@@ -75,8 +74,8 @@ class TestPause:
         watch(cloud, job, minutes=5)
         scope = Scope.objects.get()
 
-        assert [known.runs_long for known in watched_jobs(scope, cloud.now)] == [False]
-        assert [known.runs_long for known in watched_jobs(scope, cloud.now + cadence.LONG_RUN)] == [True]
+        assert [known.runs_long for known in list_watched(scope, cloud.now)] == [False]
+        assert [known.runs_long for known in list_watched(scope, cloud.now + cadence.LONG_RUN)] == [True]
 
 
 class TestSilentRegions:
@@ -98,7 +97,7 @@ class TestSilentRegions:
         Scope.objects.update(failures=3, failing_since=cloud.now, last_error="silent")
         cloud.forward(minutes=1)
 
-        with cadence.turn(1) as patience:
+        with cadence.call_seconds(1) as patience:
             assert patience == cadence.PROBE_SECONDS
             look(cloud)
 
@@ -114,7 +113,7 @@ class TestSilentRegions:
         Scope.objects.filter(region="us-central1").update(failures=8, failing_since=cloud.now)
         cloud.forward(minutes=1)
 
-        with cadence.turn(1):
+        with cadence.call_seconds(1):
             look(cloud)
 
         assert Job.objects.get(region="europe-west4").state == "pending"
@@ -223,7 +222,7 @@ class TestPartialFailures:
         assert Job.objects.filter(state="succeeded").count() == 2
         scope = Scope.objects.get()
         assert (scope.failures, scope.answered_at) == (0, cloud.now)
-        assert scope.due_at == cadence.next_look(scope.pk, INTERVAL, now=cloud.now)
+        assert scope.due_at == cadence.next_poll_at(scope.pk, INTERVAL, now=cloud.now)
         assert scope.last_error
         watch(cloud, jobs[0], minutes=2)
         look(cloud)
@@ -271,7 +270,7 @@ class TestPartialFailures:
 def test_more_lines_than_one_read_gives_are_read_at_once(
     submit: Submit, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jobs.observation.feeds.LINES_PER_READ", 5)
+    monkeypatch.setattr("jobs.observation.log_feeds.LINES_PER_READ", 5)
     for _ in range(3):
         submit("long")
     cloud.forward(minutes=10)

@@ -11,8 +11,8 @@ from django.contrib.auth.models import User
 from jobs import requests, transitions
 from jobs.errors import NotAllowed
 from jobs.models import Committed, Job, Policy, Team
-from jobs.observation.seen import mark_seen
-from jobs.submission.before import objection
+from jobs.observation.record import mark_seen
+from jobs.submission.reassessment import reassess
 from jobs.upkeep import watch_caps, watch_spending
 from tests.domain.conftest import RequestJob
 from tests.support import samples
@@ -60,7 +60,7 @@ class TestBefore:
 
         assert (job.state, job.max_usd, job.cap_usd) == ("approved", Decimal(20), Decimal(20))
         assert Committed.objects.get(dimension="").cents == 2_000
-        assert objection(Job.objects.get(), clock.now) is None
+        assert reassess(Job.objects.get(), clock.now) is None
 
     def test_counts_for_nothing_where_policy_only_tells(
         self, request_job: RequestJob, team: Team, owner: User, clock: Clock
@@ -79,7 +79,7 @@ class TestBefore:
         job = capped(team, owner, clock, "20")
         Policy.objects.update(cancel_at_cap=False)
 
-        change = objection(Job.objects.get(pk=job.pk), clock.now)
+        change = reassess(Job.objects.get(pk=job.pk), clock.now)
 
         assert change is not None
         assert change.events[0].to_state == "awaiting_approval"
@@ -172,7 +172,7 @@ class TestRunning:
         job = Job.objects.get()
         assert (job.cap_usd, job.cap_cancels, job.approved_usd) == (Decimal(least), True, Decimal(approvers))
         assert job.max_usd == Decimal(least)
-        assert objection(job, clock.now) is None, "nobody is asked again about what was approved up to a cap"
+        assert reassess(job, clock.now) is None, "nobody is asked again about what was approved up to a cap"
         assert Committed.objects.get(dimension="").cents == int(least) * 100
         start(job, clock)
         assert job.hourly_usd

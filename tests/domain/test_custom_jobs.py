@@ -58,7 +58,7 @@ class TestPreemptedPipeline:
     def test_waits_in_the_lane_of_vertex_ai_with_its_restart(self, job: Job, cloud: Cloud) -> None:
         watch(cloud, job, minutes=300, every=15)
 
-        told = timeline.story(job, job.events.order_by("id"), cloud.now)
+        told = timeline.build_timeline(job, job.events.order_by("id"), cloud.now)
 
         lane = next(lane for lane in told.lanes if lane.name == "Vertex AI")
         assert [span.state for span in lane.spans][-3:] == ["running", "pending", "running"]

@@ -7,22 +7,26 @@ from django.contrib.auth.models import User
 
 from jobs import tasks
 from jobs.models import Draft, Team
-from jobs.requests import drafts
+from jobs.requests import imported_drafts
 from tests.support import samples
 from tests.support.clock import Clock
 
 
 class TestSave:
     def test_keeps_what_was_imported(self, team: Team, owner: User, clock: Clock) -> None:
-        draft = drafts.save_draft(
+        draft = imported_drafts.save_draft(
             submission=samples.submission(), team=team, by=owner, now=clock.now, expected=timedelta(hours=2)
         )
 
-        assert drafts.submission_of(Draft.objects.get(pk=draft.pk)) == samples.submission(project="vision-research")
+        assert imported_drafts.submission_of(Draft.objects.get(pk=draft.pk)) == samples.submission(
+            project="vision-research"
+        )
         assert draft.expected_seconds == 7200
 
     def test_keeps_no_region_that_is_none(self, team: Team, owner: User, clock: Clock) -> None:
-        draft = drafts.save_draft(submission=samples.submission(region="x" * 41), team=team, by=owner, now=clock.now)
+        draft = imported_drafts.save_draft(
+            submission=samples.submission(region="x" * 41), team=team, by=owner, now=clock.now
+        )
 
         assert draft.region == ""
         assert draft.expected_seconds is None
@@ -30,10 +34,12 @@ class TestSave:
     def test_lets_the_oldest_go_when_there_are_many(
         self, team: Team, owner: User, teammate: User, clock: Clock
     ) -> None:
-        theirs = drafts.save_draft(submission=samples.submission(), team=team, by=teammate, now=clock.now)
+        theirs = imported_drafts.save_draft(submission=samples.submission(), team=team, by=teammate, now=clock.now)
         made = [
-            drafts.save_draft(submission=samples.submission(), team=team, by=owner, now=clock.forward(seconds=1)).pk
-            for _ in range(drafts.MAX_DRAFTS + 2)
+            imported_drafts.save_draft(
+                submission=samples.submission(), team=team, by=owner, now=clock.forward(seconds=1)
+            ).pk
+            for _ in range(imported_drafts.MAX_DRAFTS + 2)
         ]
 
         assert set(Draft.objects.filter(owner=owner).values_list("pk", flat=True)) == set(made[2:])
@@ -42,18 +48,18 @@ class TestSave:
 
 class TestExpiry:
     def test_takes_what_is_older_than_a_week(self, team: Team, owner: User, clock: Clock) -> None:
-        drafts.save_draft(submission=samples.submission(), team=team, by=owner, now=clock.now)
+        imported_drafts.save_draft(submission=samples.submission(), team=team, by=owner, now=clock.now)
         clock.forward(days=6)
-        newer = drafts.save_draft(submission=samples.submission(), team=team, by=owner, now=clock.now)
+        newer = imported_drafts.save_draft(submission=samples.submission(), team=team, by=owner, now=clock.now)
 
-        assert drafts.expire(clock.forward(days=1)) == 0
-        assert drafts.expire(clock.forward(seconds=1)) == 1
+        assert imported_drafts.expire(clock.forward(days=1)) == 0
+        assert imported_drafts.expire(clock.forward(seconds=1)) == 1
         assert list(Draft.objects.all()) == [newer]
 
     def test_is_part_of_every_sweep(
         self, team: Team, owner: User, clock: Clock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        drafts.save_draft(submission=samples.submission(), team=team, by=owner, now=clock.now)
+        imported_drafts.save_draft(submission=samples.submission(), team=team, by=owner, now=clock.now)
         monkeypatch.setattr("jobs.clock.read_database_clock", lambda: clock.forward(days=8))
 
         tasks.sweep()

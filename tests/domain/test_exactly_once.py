@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
 from jobs import observation, steps
-from jobs.connection import INSTANCE_LABEL, JOB_LABEL
+from jobs.clients import INSTANCE_LABEL, JOB_LABEL
 from jobs.errors import NotPermitted
 from jobs.models import Discovery, ExternalJob, Installation, Job, JobEvent, Policy, Scope, Team, UnmatchedJob
 from jobs.queue import installation
@@ -153,14 +153,14 @@ class TestWithdrawal:
     def test_one_while_the_job_is_assessed_once_more_leaves_it_withdrawn(
         self, request_job: RequestJob, cloud: Cloud, owner: User, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        job, objection = request_job(), DatabaseStore.objection
+        job, objection = request_job(), DatabaseStore.reassess
 
         def meanwhile(self: DatabaseStore, row: Job) -> Any:
             assert steps.cancel(Job.objects.get(pk=row.pk), by=owner, clock=cloud.clock)
             Policy.objects.update(regions=["europe-west4"])
             return objection(self, Job.objects.select_related("team").get(pk=row.pk))
 
-        monkeypatch.setattr(DatabaseStore, "objection", meanwhile)
+        monkeypatch.setattr(DatabaseStore, "reassess", meanwhile)
         steps.advance(job.pk, clock=cloud.clock)
 
         job.refresh_from_db()
@@ -310,7 +310,7 @@ class TestOlderCopies:
     def test_a_worker_that_starts_later_follows_what_was_sent(self, submitted: Job, cloud: Cloud) -> None:
         self.forget_submission(submitted)
         cloud.forward(minutes=5)
-        installation.begin(cloud.now)
+        installation.begin_watch(cloud.now)
 
         steps.advance(submitted.pk, clock=cloud.clock)
 
@@ -342,7 +342,7 @@ class TestOlderCopies:
         self.forget_submission(submitted)
         Installation.objects.update(identity="the server of the backup")
         cloud.forward(seconds=6)
-        installation.begin(cloud.now)
+        installation.begin_watch(cloud.now)
         cloud.fail("customJobs.list", "stale", seconds=20)
 
         steps.advance(submitted.pk, clock=cloud.clock)

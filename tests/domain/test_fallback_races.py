@@ -31,7 +31,7 @@ def test_the_next_attempt_is_made_once_and_never_beside_another(
         for number in range(RACES):
             submission = samples.submission(**samples.limited(0.1, {}))
             plan = Plan((Step("standard"), Step("", "europe-west4")))
-            asked = requests.Asked(team, owner, timedelta(minutes=6), clock.now, plan=plan)
+            asked = requests.RequestOptions(team, owner, timedelta(minutes=6), clock.now, plan=plan)
             (job,) = requests.request_jobs([submission], asked, request_key=f"form-{number}")
             fail(job, clock)
             pk = Fallback.objects.get(attempts__job=job).pk
@@ -40,8 +40,8 @@ def test_the_next_attempt_is_made_once_and_never_beside_another(
             def follow(which: int, pk: object = pk, barrier: Barrier = barrier, job: Job = job) -> bool:
                 barrier.wait()
                 if which == 2:  # a person cancels at the same moment
-                    return fallbacks.stop(job, by=owner, now=clock.now)
-                return fallbacks.follow(pk, now=clock.now)  # type: ignore[arg-type]
+                    return fallbacks.stop_attempts(job, by=owner, now=clock.now)
+                return fallbacks.make_next_attempt(pk, now=clock.now)  # type: ignore[arg-type]
 
             took = list(pool.map(follow, range(3)))
 

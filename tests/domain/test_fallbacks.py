@@ -14,7 +14,7 @@ from jobs.errors import NotAllowed
 from jobs.fallback import Plan, Reason, Step
 from jobs.models import Fallback, FallbackAttempt, Job, Membership, Message, Policy, Team, UnmatchedJob
 from jobs.requests import fallbacks
-from jobs.requests.attempts import spent_on
+from jobs.requests.fallback_attempts import sum_costs
 from jobs.upkeep import watch_fallbacks
 from jobs.upkeep.audit import audit
 from tests.domain.conftest import Cloud, RequestJob, look, pass_time
@@ -32,7 +32,7 @@ def begin(request_job: RequestJob, cloud: Cloud, team: Team, owner: User) -> Beg
         cloud.script(script)
         submission = samples.submission(**samples.limited(0.1, changes, least=4))
         Policy.objects.filter(team=team).update(ask_over_usd=1000)
-        asked = requests.Asked(Team.objects.get(pk=team.pk), owner, timedelta(minutes=6), cloud.now, plan=plan)
+        asked = requests.RequestOptions(Team.objects.get(pk=team.pk), owner, timedelta(minutes=6), cloud.now, plan=plan)
         return requests.request_jobs([submission], asked, request_key="the-form")[0]
 
     return start
@@ -248,7 +248,7 @@ class TestCost:
         sweep_while(cloud, lambda: FallbackAttempt.objects.count() < 2)
 
         second = FallbackAttempt.objects.get(number=2).job
-        spent = spent_on([FallbackAttempt.objects.get(number=1)], cloud.now)
+        spent = sum_costs([FallbackAttempt.objects.get(number=1)], cloud.now)
 
         assert spent
         assert second.cap_usd is not None
@@ -319,7 +319,7 @@ class TestNeverTwo:
         sweep_while(cloud, lambda: not Job.objects.get().is_finished)
         pk = Fallback.objects.get().pk
 
-        assert [fallbacks.follow(pk, now=cloud.now) for _ in range(3)] == [True, False, False]
+        assert [fallbacks.make_next_attempt(pk, now=cloud.now) for _ in range(3)] == [True, False, False]
         assert Job.objects.count() == 2
 
     def test_a_second_job_at_vertex_ai_holds_the_next_attempt_back(self, begin: Begin, cloud: Cloud) -> None:

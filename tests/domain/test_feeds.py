@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from jobs.models import Job, LogLine
-from jobs.observation import feeds
+from jobs.observation import log_feeds
 from jobs.vertex import LogEntry
 from tests.domain.conftest import Cloud
 
@@ -45,7 +45,7 @@ def logging(submitted: Job, monkeypatch: pytest.MonkeyPatch) -> Logging:
     """A log that the test writes."""
     Job.objects.filter(pk=submitted.pk).update(log_sources={submitted.remote_id: ""})
     made = Logging(submitted)
-    monkeypatch.setattr(feeds, "client", lambda _acts_as: made)
+    monkeypatch.setattr(log_feeds, "client", lambda _acts_as: made)
     return made
 
 
@@ -53,10 +53,10 @@ def read(cloud: Cloud, job: Job) -> list[str]:
     """Look at the feed as if somebody looked at the log; return the words of what is kept, in order of time."""
     cloud.forward(seconds=15)
     job.refresh_from_db()
-    feeds.want_log(job, now=cloud.now)
-    feeds.claims.wake_feed(job.project, due_at=cloud.now)
-    (feed_id,) = feeds.LogFeed.objects.due(cloud.now).values_list("pk", flat=True)
-    feeds.read_feed(feed_id, now=cloud.now)
+    log_feeds.follow_log(job, now=cloud.now)
+    log_feeds.claims.wake_feed(job.project, due_at=cloud.now)
+    (feed_id,) = log_feeds.LogFeed.objects.due(cloud.now).values_list("pk", flat=True)
+    log_feeds.read_feed(feed_id, now=cloud.now)
     job.refresh_from_db()
     return list(LogLine.objects.filter(job=job).order_by("timestamp", "pk").values_list("message", flat=True))
 
@@ -82,8 +82,8 @@ def test_a_line_of_the_service_that_comes_late_is_kept_too(submitted: Job, cloud
     logging.put(began + timedelta(seconds=5), replica="service", word="Job is preparing.")
 
     cloud.forward(seconds=15)
-    feeds.claims.wake_feed(submitted.project, due_at=cloud.now)
-    feeds.read_feed(feeds.LogFeed.objects.get().pk, now=cloud.now)
+    log_feeds.claims.wake_feed(submitted.project, due_at=cloud.now)
+    log_feeds.read_feed(log_feeds.LogFeed.objects.get().pk, now=cloud.now)
 
     assert sorted(LogLine.objects.values_list("message", flat=True)) == ["Job is preparing.", "Job is running."]
 
@@ -99,7 +99,7 @@ def test_what_was_read_before_is_not_kept_twice(submitted: Job, cloud: Cloud, lo
 def test_of_a_long_log_the_newest_lines_are_kept_and_from_when_on(
     submitted: Job, cloud: Cloud, logging: Logging, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(feeds, "KEPT_LINES", 20)
+    monkeypatch.setattr(log_feeds, "KEPT_LINES", 20)
     moments = [cloud.now + timedelta(seconds=second / 10) for second in range(50)]
     logging.put(*moments)
 
@@ -111,7 +111,7 @@ def test_of_a_long_log_the_newest_lines_are_kept_and_from_when_on(
 def test_a_log_that_grows_slowly_loses_its_beginning_and_says_so(
     submitted: Job, cloud: Cloud, logging: Logging, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(feeds, "KEPT_LINES", 20)
+    monkeypatch.setattr(log_feeds, "KEPT_LINES", 20)
     logging.put(*(cloud.now + timedelta(seconds=second) for second in range(15)))
     assert len(read(cloud, submitted)) == 15
     assert submitted.log_kept_from is None
@@ -127,13 +127,13 @@ def test_a_log_that_grows_slowly_loses_its_beginning_and_says_so(
 def test_in_a_flood_what_is_new_comes_before_what_is_late(
     submitted: Job, cloud: Cloud, logging: Logging, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(feeds, "LINES_PER_READ", 10)
+    monkeypatch.setattr(log_feeds, "LINES_PER_READ", 10)
     for batch in range(3):
         began = cloud.now
         logging.put(*(began + timedelta(seconds=second / 100) for second in range(25)), replica="service")
-        feeds.claims.wake_feed(submitted.project, due_at=cloud.forward(seconds=5))
+        log_feeds.claims.wake_feed(submitted.project, due_at=cloud.forward(seconds=5))
         for _ in range(4):
-            feeds.read_feed(feeds.LogFeed.objects.get().pk, now=cloud.now)
+            log_feeds.read_feed(log_feeds.LogFeed.objects.get().pk, now=cloud.now)
 
         assert LogLine.objects.count() == 25 * (batch + 1)
 
@@ -142,11 +142,11 @@ def test_what_is_known_is_not_looked_at_again(
     submitted: Job, cloud: Cloud, logging: Logging, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked: list[Job] = []
-    monkeypatch.setattr(feeds.restarts, "reconcile", lambda job, now: looked.append(job))
+    monkeypatch.setattr(log_feeds.restarts, "record_restarts", lambda job, now: looked.append(job))
     logging.put(cloud.now + timedelta(seconds=1), replica="service")
 
     for _ in range(3):
-        feeds.claims.wake_feed(submitted.project, due_at=cloud.forward(seconds=10))
-        feeds.read_feed(feeds.LogFeed.objects.get().pk, now=cloud.now)
+        log_feeds.claims.wake_feed(submitted.project, due_at=cloud.forward(seconds=10))
+        log_feeds.read_feed(log_feeds.LogFeed.objects.get().pk, now=cloud.now)
 
     assert looked == [submitted]

@@ -123,9 +123,9 @@ class TestPrices:
         held.claim = None
         Job.objects.filter(pk=job.pk).update(claim="00000000-0000-4000-8000-000000000001")
 
-        from jobs.submission.before import objection
+        from jobs.submission.reassessment import reassess
 
-        assert objection(held, cloud.now) is None
+        assert reassess(held, cloud.now) is None
         job.refresh_from_db()
         assert job.price_snapshot is None
 

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from django.contrib.auth.models import User
 
-from jobs import connection, steps
+from jobs import clients, steps
 from jobs.doctor import Status, examine, google
 from jobs.models import Job, Team
 from jobs.people import team_settings
@@ -125,15 +125,15 @@ def test_a_team_without_an_account_is_trainboards_own(iam: Iam, cloud: Cloud, re
 
 def test_calls_about_a_project_are_made_as_the_account_of_its_teams(team: Team) -> None:
     act_as(team, VISION)
-    assert connection.account_of(team.project) == VISION
+    assert clients.account_of(team.project) == VISION
 
     Team.objects.create(name="second", project=team.project)
-    assert connection.account_of(team.project) == "", "its teams do not agree"
+    assert clients.account_of(team.project) == "", "its teams do not agree"
 
 
 def test_one_client_is_kept_for_each_account(iam: Iam) -> None:
-    assert connection.client(VISION) is connection.client(VISION)
-    assert connection.client(VISION) is not connection.client(SPEECH)
+    assert clients.client(VISION) is clients.client(VISION)
+    assert clients.client(VISION) is not clients.client(SPEECH)
 
 
 def test_only_a_service_account_is_taken(team: Team, admin: User) -> None:

@@ -11,7 +11,7 @@ from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 
 from jobs import observation, steps, strategies
-from jobs.connection import client
+from jobs.clients import client
 from jobs.models import Discovery, ExternalJob, Job, LogFeed, LogLine, PersistentResource, Scope, Team
 from jobs.observation.adopt import CannotAdopt
 from jobs.queue import claims
@@ -152,7 +152,7 @@ class TestLogs:
         labels = {"task_name": replica, "job_id": job.remote_id}
         entry = ENTRY | {"resource": {"type": "ml_job", "labels": labels}}
         cloud.forward(minutes=1)
-        observation.want_log(job, now=cloud.now)
+        observation.follow_log(job, now=cloud.now)
 
         def read(odd: Any) -> None:
             lines = [entry | {"insertId": "before"}, odd, entry | {"insertId": "after"}]
@@ -178,7 +178,7 @@ def read_log(cloud: Cloud) -> None:
 
 class TestPersistentResources:
     def test_one_odd_resource_stops_no_other(self, team: Team, answers: Answers, cloud: Cloud) -> None:
-        observation.want_resources([team.project], region="us-central1", now=cloud.now)
+        observation.follow_resources([team.project], region="us-central1", now=cloud.now)
         (scope_id,) = steps.due_scopes(cloud.now)
         entry = {
             "name": f"{PLACE}/persistentResources/odd-one", "displayName": "d", "state": "RUNNING",

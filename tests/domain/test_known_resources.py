@@ -9,8 +9,8 @@ from jobs import observation, requests, steps
 from jobs.assessment import assess
 from jobs.models import Job, PersistentResource, Team
 from jobs.spec import rest_body
-from jobs.submission.before import RESOURCE_INTERVAL
-from jobs.timeline.holdings import resource_id_of
+from jobs.submission.reassessment import RESOURCE_INTERVAL
+from jobs.timeline.resource_holdings import resource_id_of
 from tests.domain.conftest import Cloud, RequestJob
 from tests.support import samples
 from tests.support.resources import Resources
@@ -27,7 +27,7 @@ def resources(cloud: Cloud, team: Team) -> Resources:
 def look(cloud: Cloud) -> None:
     """Look at every place that is due, as the sweep does."""
     observation.watch_resources(cloud.now)
-    observation.want_resources([WHERE[0]], now=cloud.now)
+    observation.follow_resources([WHERE[0]], now=cloud.now)
     for scope_id in steps.due_scopes(cloud.now):
         steps.observe(scope_id, clock=cloud.clock)
 

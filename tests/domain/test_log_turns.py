@@ -6,7 +6,7 @@ import pytest
 from django.conf import LazySettings
 
 from jobs.models import Job, LogFeed, LogLine
-from jobs.observation import feeds, log_turns
+from jobs.observation import log_feeds, log_turns
 from tests.domain.conftest import Cloud, Submit, look, watch
 
 MINUTE = timedelta(minutes=1)
@@ -36,7 +36,7 @@ def test_those_come_first_that_were_read_longest_ago(submit: Submit, cloud: Clou
     now = cloud.now
     for job, ago in ((first, 9), (second, 30), (third, 1)):
         Job.objects.filter(pk=job.pk).update(log_read_at=now - ago * MINUTE)
-    unread = feeds.unread_jobs(first.project)
+    unread = log_feeds.unread_jobs(first.project)
 
     assert log_turns.next_turns(unread, now, room=9) == [second, first]
     assert log_turns.next_turns(unread, now, room=1) == [second]
@@ -50,12 +50,12 @@ def test_turns_take_a_part_of_the_reads_of_a_minute(
     job, *_ = running(submit, cloud, 3)
     settings.LOG_READS_PER_MINUTE, settings.POLL_INTERVAL = rate, timedelta(seconds=30)
 
-    assert len(log_turns.next_turns(feeds.unread_jobs(job.project), cloud.now, room=20)) == count
+    assert len(log_turns.next_turns(log_feeds.unread_jobs(job.project), cloud.now, room=20)) == count
 
 
 def test_a_log_that_is_looked_at_and_a_job_that_waits_have_no_turn(submit: Submit, cloud: Cloud) -> None:
     (job,) = running(submit, cloud, 1)
-    unread = feeds.unread_jobs(job.project)
+    unread = log_feeds.unread_jobs(job.project)
 
     Job.objects.update(log_wanted_until=cloud.now + MINUTE)
     assert log_turns.next_turns(unread, cloud.now, room=9) == []

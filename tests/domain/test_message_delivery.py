@@ -13,7 +13,7 @@ from pytest_django import Settings
 
 from dashboard.mail import email_settings
 from jobs import messages, outbox, transitions
-from jobs.messages import queue, signing
+from jobs.messages import queue, webhook
 from jobs.messages.route import queue_for, route
 from jobs.models import Channel, Delivery, Job, Membership, Message, MessagePreference, Profile, Team
 from tests.domain.conftest import RequestJob
@@ -52,7 +52,7 @@ def mails(settings: Settings) -> Iterator[Mailbox]:
 @pytest.fixture
 def channel(team: Team, owner: User, hook: Receiver, clock: Clock) -> MakeChannel:
     def make(via: str = "slack", name: str = "training", **columns: Any) -> Channel:
-        secret = signing.new_secret() if via == "webhook" else ""
+        secret = webhook.new_secret() if via == "webhook" else ""
         values = {"address": hook.url, "kinds": JOBS, "created_by": owner, "created_at": clock.now, "secret": secret}
         return Channel.objects.create(team=team, via=via, name=name, **values | columns)
 
@@ -115,7 +115,7 @@ class TestWays:
         uid = f"msg_{Message.objects.get(kind='started').uid.hex}"
         assert found.headers["webhook-id"] == uid
         assert stamp == int(clock.now.timestamp())
-        expected = signing.signature(made.secret, uid=uid, timestamp=stamp, body=found.body)
+        expected = webhook.signature(made.secret, uid=uid, timestamp=stamp, body=found.body)
         assert found.headers["webhook-signature"] == expected
         body = json.loads(found.body)
         assert body["type"] == "trainboard.started"

@@ -130,7 +130,7 @@ class TestWhatIsTold:
         Policy.objects.filter(team=team).update(ask_over_usd=0)
         first = requests.submission_of(live(hours=100))
         Message.objects.all().delete()
-        asked = requests.Asked(Team.objects.get(pk=team.pk), owner, timedelta(hours=100), clock.now)
+        asked = requests.RequestOptions(Team.objects.get(pk=team.pk), owner, timedelta(hours=100), clock.now)
         requests.request_jobs([first, first, first], asked, request_key="sweep")
 
         assert kinds() == ["approval_needed"]

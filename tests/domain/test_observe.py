@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 from jobs import observation, steps
 from jobs.models import Job, LastSeen, LogFeed, LogLine, Scope
 from jobs.observation.record import BLIND_AFTER, LOST_AFTER, record_absence
-from jobs.observation.watched import ERROR_LATEST, ERROR_WINDOW, watched_jobs
+from jobs.observation.watched import ERROR_LATEST, ERROR_WINDOW, list_watched
 from tests.domain.conftest import Cloud, Submit, look, watch
 
 pytestmark = pytest.mark.both_databases
@@ -80,7 +80,7 @@ class TestStates:
         assert submitted.error is not None
         assert "non-zero status" in submitted.error["message"]
         (scope,) = Scope.objects.all()
-        assert watched_jobs(scope, cloud.now) == []
+        assert list_watched(scope, cloud.now) == []
 
     def test_a_failure_tells_its_reason_even_when_that_comes_later(self, submit: Submit, cloud: Cloud) -> None:
         submitted = submit("late-error")
@@ -111,11 +111,11 @@ class TestStates:
         submitted = submit("late-error")
         watch(cloud, submitted, minutes=120)
         (scope,) = Scope.objects.all()
-        assert [known.pk for known in watched_jobs(scope, cloud.now)] == [submitted.pk]
+        assert [known.pk for known in list_watched(scope, cloud.now)] == [submitted.pk]
 
-        assert watched_jobs(scope, cloud.now + ERROR_LATEST) == []
+        assert list_watched(scope, cloud.now + ERROR_LATEST) == []
         LastSeen.objects.update(at=submitted.ended_at + ERROR_WINDOW)
-        assert watched_jobs(scope, cloud.now) == []
+        assert list_watched(scope, cloud.now) == []
 
     def test_an_unknown_state_is_kept_as_it_was_sent(self, submit: Submit, cloud: Cloud) -> None:
         submitted = submit("strange")
@@ -280,7 +280,7 @@ class TestLogs:
         look(cloud)
         assert not written_by_replicas.exists()
 
-        observation.want_log(job, now=cloud.now)
+        observation.follow_log(job, now=cloud.now)
         look(cloud)
 
         assert written_by_replicas.exists()

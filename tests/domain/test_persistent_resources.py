@@ -247,14 +247,14 @@ class TestCadence:
     ) -> None:
         look(cloud)
         with django_assert_num_queries(1):
-            observation.want_resources(["vision-research"], now=cloud.now)
+            observation.follow_resources(["vision-research"], now=cloud.now)
         assert steps.due_scopes(cloud.now) == [], "it was seen a moment ago"
 
         cloud.forward(seconds=11)
-        observation.want_resources(["speech-research"], now=cloud.now)
-        observation.want_resources(["vision-research"], region="europe-west1", now=cloud.now - timedelta(days=1))
+        observation.follow_resources(["speech-research"], now=cloud.now)
+        observation.follow_resources(["vision-research"], region="europe-west1", now=cloud.now - timedelta(days=1))
         assert scope.pk not in steps.due_scopes(cloud.now)
-        observation.want_resources(["vision-research"], now=cloud.now)
+        observation.follow_resources(["vision-research"], now=cloud.now)
         assert scope.pk in steps.due_scopes(cloud.now)
 
     def test_whoever_looks_does_not_shorten_the_pause_after_a_failure(self, scope: Scope, cloud: Cloud) -> None:
@@ -262,16 +262,16 @@ class TestCadence:
         look(cloud)
         cloud.forward(seconds=50)
 
-        observation.want_resources(["vision-research"], now=cloud.now)
+        observation.follow_resources(["vision-research"], now=cloud.now)
 
         assert steps.due_scopes(cloud.now) == []
 
     def test_a_region_that_nobody_watched_is_looked_at_once(self, scope: Scope, cloud: Cloud) -> None:
         look(cloud)
-        observation.want_resources(["vision-research"], region="no-region", now=cloud.now)
+        observation.follow_resources(["vision-research"], region="no-region", now=cloud.now)
         assert steps.due_scopes(cloud.now) == []
 
-        observation.want_resources(["vision-research"], region="europe-west4", now=cloud.now)
+        observation.follow_resources(["vision-research"], region="europe-west4", now=cloud.now)
 
         (there,) = steps.due_scopes(cloud.now)
         steps.observe(there, clock=cloud.clock)

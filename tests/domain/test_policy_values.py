@@ -12,7 +12,7 @@ from jobs.budgets import BudgetValues, create_budget
 from jobs.errors import NotAllowed
 from jobs.models import Job, Team
 from jobs.policy_rules import Rule
-from jobs.requests.policy_test import try_rules
+from jobs.requests.policy_test import try_policy
 from jobs.requests.policy_versions import Terms, current_version, save_policy
 from tests.domain.conftest import Cloud, RequestJob
 from tests.support.clock import Clock
@@ -93,5 +93,5 @@ def test_a_test_on_past_jobs_counts_conflicts(request_job: RequestJob, team: Tea
     request_job(labels={"billed-to": "sales"})
     strict = Rule(outcome="set", set_labels=["billed-to=ml"], must=True)
 
-    assert try_rules(Team.objects.get(pk=team.pk), [strict]).after["refused"] == 1
-    assert try_rules(Team.objects.get(pk=team.pk), [BILLED]).after["refused"] == 0
+    assert try_policy(Team.objects.get(pk=team.pk), [strict]).after["refused"] == 1
+    assert try_policy(Team.objects.get(pk=team.pk), [BILLED]).after["refused"] == 0

@@ -60,7 +60,7 @@ def test_a_further_attempt_runs_there_too(second: AllowedResource, request_job: 
     team.policy.ask_over_usd = 1000
     team.policy.save()
     plan = Plan((Step("standard"),))
-    asked = requests.Asked(
+    asked = requests.RequestOptions(
         team, team.members.get(username="owner"), timedelta(minutes=6), cloud.now, plan=plan
     )  # fmt: skip
     requests.request_jobs([submission], asked, request_key="form")

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 
 from jobs import observation
 from jobs.billing import import_billing
-from jobs.connection import account_of
+from jobs.clients import account_of
 from jobs.doctor import examine
 from jobs.errors import NotPermitted
 from jobs.models import AllowedResource, BilledAmount, PersistentResource, QuotaReading, Scope, Team

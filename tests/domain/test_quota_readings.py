@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from jobs import known_quotas
 from jobs.assessment import Context, Outcome, assess
-from jobs.connection import platform_client
+from jobs.clients import platform_client
 from jobs.cost import QuotaState, increase_command, quotas, with_states
 from jobs.models import QuotaReading, Team, Upkeep
 from jobs.policy_rules import PolicyRules, rules_of_limits

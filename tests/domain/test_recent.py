@@ -8,10 +8,10 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from jobs import cache, known_quotas, requests
 from jobs import clock as clocks
-from jobs import known_quotas, recent, requests
+from jobs.cache import Recent, Unchanged
 from jobs.models import AllowedResource, QuotaReading, RuleSetting, Team
-from jobs.recent import Recent, Unchanged
 from jobs.requests.allowed import recent_allowed
 from jobs.requests.rule_settings import recent_severities
 from tests.support.clock import Clock
@@ -117,13 +117,13 @@ class TestRecent:
     def test_keeps_a_bounded_number_and_forgets_all(self, clock: Clock) -> None:
         loads: list[int] = []
         kept: Recent[int, None] = Recent(lambda key, _now: loads.append(key))
-        for key in range(recent.MAX_KEPT + 1):
+        for key in range(cache.MAX_KEPT + 1):
             kept.get(key, clock.now)
-        kept.get(recent.MAX_KEPT, clock.now)
+        kept.get(cache.MAX_KEPT, clock.now)
         kept.get(0, clock.now)
-        assert len(loads) == recent.MAX_KEPT + 2
+        assert len(loads) == cache.MAX_KEPT + 2
 
-        recent.forget_all()
+        cache.forget_all()
         kept.get(0, clock.now)
         assert loads[-2:] == [0, 0]
 
@@ -162,5 +162,5 @@ class TestUnchanged:
             kept.keep(key, 0, key, clock.now)
         assert [kept.get(key, 0, clock.now) for key in range(6)] == [None, None, None, None, None, 5]
 
-        recent.forget_all()
+        cache.forget_all()
         assert kept.get(5, 0, clock.now) is None

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from jobs import steps, tasks, vertex
-from jobs.connection import client
+from jobs.clients import client
 from jobs.errors import NotPermitted
 from jobs.models import PersistentResource, ResourceChange, Scope, Team
 from jobs.queue import installation
@@ -21,8 +21,8 @@ BODY = {"resourcePools": [{"machineSpec": samples.A100, "diskSpec": DISK, "repli
 
 @pytest.fixture
 def resources(cloud: Cloud, team: Team) -> Resources:
-    installation.begin(cloud.now)
-    installation.make_sure(cloud.now)
+    installation.begin_watch(cloud.now)
+    installation.load_installation(cloud.now)
     return Resources(cloud._emulator, cloud.forward)
 
 
@@ -207,8 +207,8 @@ def test_a_sweep_hands_it_out(cloud: Cloud, team: Team, approver: User, monkeypa
     handed = []
     monkeypatch.setattr(tasks.change_resource, "apply_async", lambda **how: handed.append(how["kwargs"]["change_id"]))
     monkeypatch.setattr("jobs.clock.read_database_clock", lambda: cloud.now)
-    installation.begin(cloud.now)
-    installation.make_sure(cloud.now)
+    installation.begin_watch(cloud.now)
+    installation.load_installation(cloud.now)
     change = ask("reboot", cloud, team, approver)
 
     tasks.sweep()

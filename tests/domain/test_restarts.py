@@ -48,7 +48,7 @@ class TestCauses:
         forgotten._raw_delete("default")
         Job.objects.update(restarts=0)
 
-        restarts.reconcile(job, now=cloud.now)
+        restarts.record_restarts(job, now=cloud.now)
 
         assert restart_reasons(job) == {"preempted": cloud.truth(job.remote_name)["preemptions"]}
 
@@ -198,7 +198,7 @@ class TestMachines:
                                           (12, "started", after), (40, "epoch 2", after)):  # fmt: skip
             self.write(job, taken + timedelta(seconds=seconds), message, machine)
 
-        restarts.reconcile(job, now=taken + timedelta(minutes=2))
+        restarts.record_restarts(job, now=taken + timedelta(minutes=2))
 
         assert restart_reasons(job) == {reason: 1}
 
@@ -208,7 +208,7 @@ class TestMachines:
         self.write(job, cloud.now, "Terminated by service. ...", "vm-1")
         self.write(job, cloud.now + timedelta(seconds=20), "checkpoint saved", "vm-1")
 
-        restarts.reconcile(job, now=cloud.now + timedelta(minutes=2))
+        restarts.record_restarts(job, now=cloud.now + timedelta(minutes=2))
 
         assert restart_reasons(job) == {}
 
@@ -251,7 +251,7 @@ class TestSources:
 
         for state, restarts_count in (("pending", 0), ("running", 1)):
             assert transitions.transition(job, state, now=cloud.forward(seconds=6), message=f"It is {state}.")
-            restarts.reconcile(job, now=cloud.now)
+            restarts.record_restarts(job, now=cloud.now)
             assert sum(restart_reasons(job).values()) == restarts_count
         assert job.events.get(kind="restarted").recorded_at == cloud.now
 
@@ -298,12 +298,12 @@ class TestGrace:
 
         write(0, "workerpool0-0", "Terminated by service. It will be restarted shortly.")
         write(1, "workerpool0-0", "checkpoint saved")
-        restarts.reconcile(job, now=taken + timedelta(seconds=2))
+        restarts.record_restarts(job, now=taken + timedelta(seconds=2))
         assert restart_reasons(job) == {}
 
         write(3, "service", restarts.ATTEMPT_BEGINS)
         write(9, "workerpool0-0", "resuming from epoch 25")
-        restarts.reconcile(job, now=taken + timedelta(minutes=5))
+        restarts.record_restarts(job, now=taken + timedelta(minutes=5))
 
         assert restart_reasons(job) == {"preempted": 1}
 

@@ -32,7 +32,7 @@ from jobs.models import (
     Team,
     Upkeep,
 )  # fmt: skip
-from jobs.observation.set_aside import Aside
+from jobs.observation.set_aside import SetAside
 from jobs.queue import claims
 from jobs.states import FINISHED
 from jobs.timeline import facts
@@ -49,7 +49,7 @@ YEARS = timedelta(days=400)
 def ended(submit: Submit, cloud: Cloud) -> Job:
     """A job that was preempted, had trouble, and succeeded; its log is complete."""
     job = submit("preempted")
-    observation.want_log(job, now=cloud.now)
+    observation.follow_log(job, now=cloud.now)
     watch(cloud, job, minutes=200)
     assert job.state == "succeeded"
     Job.objects.filter(pk=job.pk).update(log_complete=True)
@@ -133,7 +133,7 @@ class TestOtherRows:
         discovery = observation.request_discovery(project=team.project, region="us-central1", by=owner, now=now)
         discovery.found.create(kind="custom_job", remote_name="x", display_name="x", state="x", body={})
         Discovery.objects.update(due_at=None)
-        Aside("a place", now=now).put("an item", "why")
+        SetAside("a place", now=now).put("an item", "why")
         seen("gone", now=now, gone_at=now)
         seen("there", now=now)
         Draft.objects.create(owner=owner, team=team, kind="custom_job", spec={}, created_at=now)

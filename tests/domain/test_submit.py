@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from jobs import steps
-from jobs.connection import MAX_CALL
+from jobs.clients import MAX_CALL
 from jobs.models import Job, Policy, Scope
 from jobs.queue.claims import LEASE
 from jobs.submission.submit import CONSISTENCY_WINDOW, LOOK_UP_INTERVAL

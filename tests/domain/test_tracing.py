@@ -43,8 +43,8 @@ def spans(cloud: Cloud) -> Iterator[InMemorySpanExporter]:
 def test_a_click_is_one_trace_up_to_the_call_of_vertex_ai(
     spans: InMemorySpanExporter, broker: str, team: Team, owner: User, clock: Clock
 ) -> None:
-    installation.begin(clock.now)
-    installation.make_sure(clock.now)
+    installation.begin_watch(clock.now)
+    installation.load_installation(clock.now)
     body = {"spec": samples.body(**samples.limited(0.05, {})), "expected_seconds": 180}
     with start_worker(app, pool="solo", perform_ping_check=False, shutdown_timeout=30):
         assert caller(owner).post("/jobs", body).status_code == 201

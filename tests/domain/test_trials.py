@@ -10,7 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from jobs import observation, requests, steps
-from jobs.connection import client
+from jobs.clients import client
 from jobs.models import Job, JobFigures, LogLine, Trial
 from jobs.observation.record import record
 from jobs.observation.trials import read_trials
@@ -101,7 +101,7 @@ class TestFromBeginningToEnd:
         for _ in range(60):
             cloud.forward(seconds=30)
             job.refresh_from_db()
-            observation.want_log(job, now=cloud.now)
+            observation.follow_log(job, now=cloud.now)
             look(cloud)
 
         told = job.events.filter(kind="restarted").values_list("reason", "detail__replica")

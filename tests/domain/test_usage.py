@@ -12,7 +12,7 @@ from emulator.replicas.usage import cpu_seconds
 from emulator.testing import running
 from jobs.metrics import Record, Totals
 from jobs.models import Job, JobMetrics
-from jobs.observation import usage
+from jobs.observation import machine_usage
 from jobs.vertex import VertexClient, monitoring
 from tests.domain.conftest import Cloud
 
@@ -47,17 +47,17 @@ def test_the_mean_of_each_whole_minute_is_kept_once(
 ) -> None:
     began = cloud.now.replace(second=0, microsecond=0) + timedelta(minutes=1)
     told = Monitoring((began, 0.5), (began + timedelta(seconds=30), 0.7), (began + timedelta(minutes=3), 0.1))
-    monkeypatch.setattr(usage, "client", lambda _acts_as: told)
+    monkeypatch.setattr(machine_usage, "client", lambda _acts_as: told)
 
-    usage.read_usage(running_job, now=began + timedelta(minutes=2))
-    usage.read_usage(running_job, now=began + timedelta(minutes=3, seconds=30))
+    machine_usage.read_usage(running_job, now=began + timedelta(minutes=2))
+    machine_usage.read_usage(running_job, now=began + timedelta(minutes=3, seconds=30))
 
     (series,) = record(running_job).series
     assert (series.name, [value for _, _, value in series.points]) == ("CPU", [0.6])
 
 
 def test_the_emulators_answer_without_samples_is_read(running_job: Job, cloud: Cloud) -> None:
-    usage.read_usage(running_job, now=cloud.now)
+    machine_usage.read_usage(running_job, now=cloud.now)
 
     assert record(running_job).series == []
     assert JobMetrics.objects.get(job=running_job).usage_error == ""
@@ -68,7 +68,7 @@ def test_what_goes_wrong_is_written_down_and_changes_nothing(running_job: Job, c
     settings.MONITORING_ENDPOINT = "http://127.0.0.1:9"
     before = Job.objects.filter(pk=running_job.pk).values().get()
 
-    usage.read_usage(running_job, now=cloud.now)
+    machine_usage.read_usage(running_job, now=cloud.now)
 
     assert "Cloud Monitoring told nothing" in JobMetrics.objects.get(job=running_job).usage_error
     assert Job.objects.filter(pk=running_job.pk).values().get() == before

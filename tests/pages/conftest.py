@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from jobs import requests, transitions
 from jobs.models import Job, Team
-from jobs.observation.seen import mark_seen
+from jobs.observation.record import mark_seen
 from jobs.states import LOCAL, JobState
 from tests.support import samples
 from tests.support.clock import Clock

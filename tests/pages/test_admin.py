@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from jobs import observation
 from jobs.models import LogFeed, Policy, RetentionSetting, Scope, SetAsideItem, Team, Template, Upkeep
-from jobs.observation.set_aside import Aside
+from jobs.observation.set_aside import SetAside
 from jobs.upkeep import retention
 from tests.pages.conftest import MakeJob, SignIn
 
@@ -76,7 +76,7 @@ def test_tells_how_the_last_looks_went(admin: User, signed_in: SignIn, model: st
 
 
 def test_shows_and_deletes_what_was_set_aside(admin: User, stranger: User, signed_in: SignIn) -> None:
-    Aside("logs of vision-research", now=timezone.now()).put("line 7", "DataError: value too long")
+    SetAside("logs of vision-research", now=timezone.now()).put("line 7", "DataError: value too long")
     row, client = SetAsideItem.objects.get(), signed_in(admin)
 
     assert "DataError: value too long" in client.get("/admin/jobs/setasideitem/").content.decode()

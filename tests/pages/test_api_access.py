@@ -201,7 +201,7 @@ def test_a_fault_of_ours_is_a_problem_without_details(owner: User, monkeypatch: 
     def fail(*_: Any) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr("dashboard.api.facts.teams_of", fail)
+    monkeypatch.setattr("dashboard.api.reference_data.teams_of", fail)
     api = caller(owner)
     api.client.raise_request_exception = False
 

@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 from django.contrib.auth.models import User
 
-from dashboard.api import waiting
+from dashboard.api import long_polling
 from jobs import transitions
 from jobs.models import Job, LogLine, Team
 from jobs.states import JobState
@@ -155,7 +155,7 @@ class TestEvents:
             if len(looks) == 2:
                 transitions.transition(job, JobState.SUCCEEDED, now=clock.now, message="It is done.")
 
-        monkeypatch.setattr(waiting._never, "wait", look_again)
+        monkeypatch.setattr(long_polling._never, "wait", look_again)
         page = api.get(f"/jobs/{job.pk}/events", after=after, wait=20).json()
 
         assert len(looks) == 2
@@ -168,7 +168,7 @@ class TestEvents:
         job = make_job("running")
         after = api.get(f"/jobs/{job.pk}/events").json()["next_after"]
 
-        with waiting._free:
+        with long_polling._free:
             page = api.get(f"/jobs/{job.pk}/events", after=after, wait=20).json()
 
         assert page["items"] == []

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client, RequestFactory
 
 from dashboard.queries.approvals import approvals_for
-from dashboard.queries.frame import Frame
+from dashboard.queries.page_frame import Frame
 from jobs import requests
 from jobs.errors import NotPermitted
 from jobs.models import Approval, Deputy, Job, Membership, PolicyVersion, Team

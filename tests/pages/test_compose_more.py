@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from jobs.models import Job, Team
-from jobs.requests import drafts
+from jobs.requests import imported_drafts
 from tests.pages.conftest import STUDY, MakeJob, SignIn, fields_of, text_in, text_of
 from tests.support import samples
 from tests.support.clock import Clock
@@ -43,7 +43,7 @@ class TestStart:
         self, engineer: Client, team: Team, owner: User, clock: Clock, kind: str
     ) -> None:
         submission = samples.submission(kind=kind)
-        draft = drafts.save_draft(
+        draft = imported_drafts.save_draft(
             submission=submission, team=team, by=owner, now=clock.now, expected=timedelta(minutes=6)
         )
 

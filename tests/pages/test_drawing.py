@@ -10,7 +10,7 @@ from django.template import Context, Template
 from dashboard.drawing import figures, marks, timeline
 from dashboard.drawing.scale import PIECES, Scale, ticks
 from jobs.states import JobState
-from jobs.timeline import Lane, Mark, Span, Story
+from jobs.timeline import JobTimeline, Lane, Mark, Span
 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 
@@ -128,8 +128,8 @@ class TestMarks:
         assert f'width="{width}"' in marks.meter(share, "waited")
 
 
-def story(*lanes: Lane, length: timedelta) -> Story:
-    return Story(events=(), lanes=lanes, phases=(), attempts=1, start=NOON, end=NOON + length)
+def story(*lanes: Lane, length: timedelta) -> JobTimeline:
+    return JobTimeline(events=(), lanes=lanes, phases=(), attempts=1, start=NOON, end=NOON + length)
 
 
 class TestTimeline:

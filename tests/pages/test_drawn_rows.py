@@ -15,7 +15,7 @@ from dashboard.pages.parts.board_rows import BoardRow
 from dashboard.pages.parts.drawn_rows import RowLook, draw_row
 from dashboard.pages.parts.fragments import VERSION_HEADER
 from dashboard.queries.board import KEPT_SECONDS
-from jobs import recent, transitions
+from jobs import cache, transitions
 from jobs.models import Job, Scope, Team
 from jobs.people.accounts import set_reader
 from jobs.strategies.persistent import STRATEGY
@@ -57,7 +57,7 @@ class TestEverybodyReadsTheirOwnBoard:
         anew = []
         for client, address in asked:
             caches["rows"].clear()
-            recent.forget_all()
+            cache.forget_all()
             anew.append(live_part(client, address))
         for _ in range(2):  # rows that others have drawn, then all of them
             assert [live_part(client, address) for client, address in asked] == anew

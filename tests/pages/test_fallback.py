@@ -135,7 +135,7 @@ class TestPages:
         from tests.domain.test_fallback_races import fail
 
         fail(first, clock)
-        assert fallbacks.follow(Fallback.objects.get().pk, now=clock.now)
+        assert fallbacks.make_next_attempt(Fallback.objects.get().pk, now=clock.now)
         return FallbackAttempt.objects.get(number=2).job
 
     def test_the_job_and_the_board_tell_which_attempt_it_is(self, second: Job, engineer: Client) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dashboard.forms.uploads import LIMIT
 from jobs.importer import MAX_BYTES
 from jobs.models import Draft, Job, Membership, Policy, Team
-from jobs.requests import drafts
+from jobs.requests import imported_drafts
 from tests.pages.conftest import SignIn, text_in, text_of
 from tests.support import samples
 
@@ -272,7 +272,7 @@ class TestDraft:
         client = signed_in(owner)
 
         send(client, YAML, team=str(other_team.pk))
-        assert drafts.submission_of(Draft.objects.get()).project == "speech-research"
+        assert imported_drafts.submission_of(Draft.objects.get()).project == "speech-research"
 
     def test_is_never_saved_for_a_team_of_others(
         self, team: Team, other_team: Team, owner: User, signed_in: SignIn

@@ -18,7 +18,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import translation
 
-from dashboard.access.reader import FILES, zone_names
+from dashboard.access.locale import FILES, zone_names
 from dashboard.drawing.figures import dated, day_of
 from dashboard.pages.audit_log import SIGN_INS
 from jobs.messages.route import new_delivery

@@ -9,7 +9,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from jobs import messages, outbox, tasks
-from jobs.messages import signing
+from jobs.messages import webhook
 from jobs.messages.channels import MAX_CHANNELS
 from jobs.messages.route import new_delivery, route
 from jobs.models import Channel, Delivery, Membership, Message, MessagePreference, Team
@@ -42,7 +42,7 @@ def lead(leader: User, signed_in: SignIn) -> Client:
 @pytest.fixture
 def channel(team: Team, leader: User, clock: Clock) -> MakeChannel:
     def make(via: str = "slack", **columns: Any) -> Channel:
-        secret = signing.new_secret() if via == "webhook" else ""
+        secret = webhook.new_secret() if via == "webhook" else ""
         values = {"name": "training", "address": HOOK, "kinds": ["failed"], "secret": secret}
         return Channel.objects.create(team=team, via=via, created_by=leader, created_at=clock.now, **values | columns)
 

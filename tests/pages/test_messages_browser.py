@@ -3,7 +3,7 @@
 import pytest
 from django.contrib.auth.models import User
 
-from jobs.messages import signing
+from jobs.messages import webhook
 from jobs.messages.route import route
 from jobs.models import Channel, Delivery, Team
 from tests.conftest import person
@@ -23,7 +23,7 @@ def addresses(team: Team, owner: User, make_job: MakeJob, clock: Clock) -> list[
     common = {"team": team, "created_by": lead, "created_at": clock.now, "kinds": ["failed", "started"]}
     hook = Channel.objects.create(
         name="a-channel-name-that-is-long-enough-to-need-a-second-line", via="webhook",
-        address="https://receiver.example.org/hook/1234", secret=signing.new_secret(),
+        address="https://receiver.example.org/hook/1234", secret=webhook.new_secret(),
         last_error="The server " * 9, **common,
     )  # fmt: skip
     Channel.objects.create(name="chat", via="slack", address="https://a.org/x", paused_at=clock.now, **common)

@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from jobs.models import Job, Policy, Team
-from jobs.observation.seen import mark_seen
+from jobs.observation.record import mark_seen
 from jobs.upkeep import watch_spending
 from tests.pages.conftest import MakeJob, SignIn, text_of
 from tests.support.clock import Clock

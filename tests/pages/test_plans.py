@@ -22,8 +22,8 @@ from dashboard.queries import history
 from jobs import large_tables, messages, observation, steps
 from jobs.messages import queue, reports, route, waits
 from jobs.models import Channel, Scope
-from jobs.observation import feeds, trial_jobs, watched
-from jobs.requests import drafts
+from jobs.observation import log_feeds, trial_jobs, watched
+from jobs.requests import imported_drafts
 from jobs.upkeep import repair, watch_spending
 from tests.support import many_jobs, many_messages
 from tests.support.clock import Clock
@@ -156,7 +156,7 @@ def _work(now: datetime) -> dict[str, Callable[[], object]]:
         "repair": lambda: repair(now),
         "resources": lambda: observation.watch_resources(now),
         "spending": lambda: watch_spending(now),
-        "drafts": lambda: drafts.expire(now),
+        "drafts": lambda: imported_drafts.expire(now),
         "long waits": lambda: waits.watch_waits(now),
         "routing": lambda: route.route(now),
         "reports": lambda: reports.report_when_due(now),
@@ -171,10 +171,10 @@ def _work(now: datetime) -> dict[str, Callable[[], object]]:
 
 def _poll(scope: Scope, now: datetime) -> None:
     """Read what a poll of a scope and of its project's logs read."""
-    watched.watched_jobs(scope, now)
+    watched.list_watched(scope, now)
     watched.may_have_duplicates(scope, now)
     list(trial_jobs.trials_to_ask(scope, now)[:50])
-    unread = feeds.unread_jobs(scope.project)
+    unread = log_feeds.unread_jobs(scope.project)
     list(unread.order_by("submitted_at")[:50])
     assert unread.count() <= UNFINISHED
 

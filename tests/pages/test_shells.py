@@ -4,7 +4,7 @@ from django.contrib.auth.models import User
 
 from dashboard.pages.parts.job_links import links_of
 from jobs.models import Job
-from jobs.observation.sources import web_access
+from jobs.observation.log_sources import web_access
 from jobs.vertex import RemoteJob
 from tests.pages.conftest import MakeJob, SignIn, text_of
 

@@ -10,9 +10,9 @@ from django.http import Http404
 from django.test import RequestFactory
 
 from dashboard.access import Request
-from dashboard.access.starts import Start, start_for
+from dashboard.access.form_start import Start, start_for
 from jobs.models import Draft, Job, Membership, Team, Template
-from jobs.requests import drafts, templates
+from jobs.requests import imported_drafts, templates
 from tests.pages.conftest import MakeJob
 from tests.support import samples
 from tests.support.clock import Clock
@@ -43,7 +43,7 @@ def template(team: Team, owner: User, clock: Clock) -> Template:
 
 @pytest.fixture
 def draft(team: Team, owner: User, clock: Clock) -> Draft:
-    return drafts.save_draft(submission=samples.submission(), team=team, by=owner, now=clock.now)
+    return imported_drafts.save_draft(submission=samples.submission(), team=team, by=owner, now=clock.now)
 
 
 class TestStart:

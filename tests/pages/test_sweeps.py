@@ -12,7 +12,7 @@ from jobs import requests
 from jobs.errors import NotPermitted
 from jobs.models import Approval, Job, Policy, Team
 from jobs.spec.sweep import MAX_SWEEP, vary
-from jobs.submission.before import objection
+from jobs.submission.reassessment import reassess
 from tests.pages.conftest import SignIn, text_in, text_of
 from tests.support import samples
 from tests.support.clock import Clock
@@ -112,11 +112,11 @@ class TestRequest:
         job = Job.objects.select_related("team__policy").first()
         assert job is not None
         assert job.state == "approved"
-        assert objection(job, clock.now) is None
+        assert reassess(job, clock.now) is None
 
         Policy.objects.filter(team=team).update(ask_over_usd=20)
 
-        change = objection(Job.objects.get(pk=job.pk), clock.now)
+        change = reassess(Job.objects.get(pk=job.pk), clock.now)
         assert change is not None
         assert change.events[0].to_state == "awaiting_approval"
 

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from jobs.models import Draft, Job
-from jobs.requests import drafts, typed
+from jobs.requests import form_drafts, imported_drafts
 from tests.pages.conftest import SignIn, fields_of, text_of
 from tests.support.clock import Clock
 
@@ -53,11 +53,11 @@ class TestSaving:
     def test_is_bounded(
         self, engineer: Client, example: dict[str, str], clock: Clock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(typed, "MAX_FORMS", 2)
+        monkeypatch.setattr(form_drafts, "MAX_FORMS", 2)
         for number in range(4):
             clock.forward(minutes=1)
             engineer.post("/jobs/new/draft/", example | {"request_key": f"key-{number}"})
-        refused = engineer.post("/jobs/new/draft/", example | {"pool-0-env": "A=" + "x" * typed.MAX_LENGTH})
+        refused = engineer.post("/jobs/new/draft/", example | {"pool-0-env": "A=" + "x" * form_drafts.MAX_LENGTH})
 
         assert "too long" in text_of(refused)
         assert set(Draft.objects.values_list("form_key", flat=True)) == {"key-2", "key-3"}
@@ -65,7 +65,7 @@ class TestSaving:
     def test_expires_as_those_of_imports_do(self, engineer: Client, example: dict[str, str], clock: Clock) -> None:
         engineer.post("/jobs/new/draft/", example)
 
-        assert drafts.expire(clock.now + drafts.KEPT_FOR + timedelta(seconds=1)) == 1
+        assert imported_drafts.expire(clock.now + imported_drafts.KEPT_FOR + timedelta(seconds=1)) == 1
 
     def test_works_without_javascript(self, engineer: Client, example: dict[str, str]) -> None:
         answer = engineer.post("/jobs/new/", example | {"do": "save", "name": "kept"})

@@ -183,7 +183,7 @@ class SimulatedStore:
         self.wait(0.001)  # a break here hides a commit that was made
         return Written(copy.copy(fresh), read_at, is_changed=change is not None)  # type: ignore[arg-type]
 
-    def objection(self, job: Row) -> Change | None:
+    def reassess(self, job: Row) -> Change | None:
         return None
 
     def trusted_since(self) -> datetime:

@@ -9,7 +9,7 @@ from django.db import OperationalError
 from greenlet import greenlet
 
 from jobs import states, vertex
-from jobs.connection import JOB_LABEL
+from jobs.clients import JOB_LABEL
 from jobs.queue.installation import Watch
 from jobs.states import JobState
 from jobs.submission import unmatched

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from jobs import vertex
-from jobs.connection import JOB_LABEL
+from jobs.clients import JOB_LABEL
 from jobs.queue.rate_limit import OverRateLimit
 from tests.simulation.kernel import EPOCH, Kernel
 

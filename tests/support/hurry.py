@@ -37,7 +37,7 @@ def hurry() -> None:
 
     timezone.now = lambda: now() + SKEW  # type: ignore[assignment]
     django.setup()
-    from jobs import clock, connection, tasks
+    from jobs import clients, clock, tasks
     from jobs.observation import cadence
     from jobs.submission import submit
     from jobs.vertex import Timeout, VertexClient
@@ -46,7 +46,7 @@ def hurry() -> None:
     clock.DatabaseClock.monotonic = lambda _: time.monotonic() * BY  # type: ignore[method-assign]
     timeout = Timeout(connect=5 / BY, read=25 / BY, total=30 / BY)
     one: dict[str, VertexClient] = {}
-    connection._client = lambda **addresses: one.setdefault(  # type: ignore[assignment]
+    clients._client = lambda **addresses: one.setdefault(  # type: ignore[assignment]
         addresses["endpoint"], VertexClient(timeout=timeout, **addresses | {"token_file": ""})
     )
     tasks.MAX_HINT_AGE = tasks.MAX_HINT_AGE * BY  # hints travel on the wall's clock

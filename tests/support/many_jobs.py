@@ -30,7 +30,7 @@ from jobs.models import (
     Template,
     Trial,
 )
-from jobs.models.log_feed import LogFeed
+from jobs.models.polling import LogFeed
 from jobs.states import LOCAL, JobState
 from tests.support import samples
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from dashboard import logs
 from dashboard.access import request_id
-from jobs import context
+from jobs import log_context
 
 TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
@@ -32,7 +32,7 @@ def line(message: str = "done", **more: Any) -> dict[str, Any]:
 
 class TestFormats:
     def test_json_names_what_is_bound_and_nothing_that_is_attached(self) -> None:
-        with context.bind(request_id="req-12345", job_id="j"), context.bind(task_id="t", user_id=None):
+        with log_context.bind(request_id="req-12345", job_id="j"), log_context.bind(task_id="t", user_id=None):
             written = line("a\nb", request="Cookie: sessionid=secret")
 
         assert written["request_id"] == "req-12345"
@@ -44,7 +44,7 @@ class TestFormats:
 
     def test_lines_for_people_name_it_too(self) -> None:
         record = logging.getLogger("tests").makeRecord("tests", logging.INFO, __file__, 1, "done", (), None)
-        with context.bind(job_id="j"):
+        with log_context.bind(job_id="j"):
             assert logs.AddContext().filter(record)
 
         assert record.context == " [job_id=j]"  # type: ignore[attr-defined]
@@ -79,30 +79,30 @@ class TestRequestId:
         ],
     )
     def test_is_taken_where_it_is_well_formed(self, given_id: str, traceparent: str, taken: str | None) -> None:
-        found = context.request_id_from(given_id, traceparent)
+        found = log_context.request_id_from(given_id, traceparent)
 
         assert found == taken if taken else re.fullmatch(r"[0-9a-f]{32}", found)
 
     @given(st.text(), st.text())
     def test_of_anything_fits_a_line(self, given_id: str, traceparent: str) -> None:
-        assert re.fullmatch(r"[A-Za-z0-9._-]{8,64}", context.request_id_from(given_id, traceparent))
+        assert re.fullmatch(r"[A-Za-z0-9._-]{8,64}", log_context.request_id_from(given_id, traceparent))
 
     def test_is_in_the_answer_and_ends_with_it(self, client: Client) -> None:
         assert client.get("/healthz", headers={"X-Request-ID": "from-outside"})["X-Request-ID"] == "from-outside"
         assert client.get("/healthz")["X-Request-ID"] != client.get("/healthz")["X-Request-ID"]
-        assert context.bound() == {}
+        assert log_context.bound() == {}
 
     def test_comes_with_the_person_and_the_job(
         self, owner: User, client: Client, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         seen: list[dict[str, str]] = []
-        bind = context.bind
+        bind = log_context.bind
 
         def noting(**fields: object) -> Any:
             seen.append({name: str(value) for name, value in fields.items() if value})
             return bind(**fields)
 
-        monkeypatch.setattr(request_id.context, "bind", noting)
+        monkeypatch.setattr(request_id.log_context, "bind", noting)
         job_id = "4b9af9b0-9c32-4b6d-8d36-9b0a4d5b4a4b"
         client.force_login(owner)
         client.get(f"/jobs/{job_id}/")
@@ -119,7 +119,7 @@ def app() -> Iterator[Celery]:
 
     @made.task(name="tests.tell")
     def tell(**_: Any) -> dict[str, str]:
-        return dict(context.bound())
+        return dict(log_context.bound())
 
     yield made
     made.close()
@@ -127,7 +127,7 @@ def app() -> Iterator[Celery]:
 
 def test_a_task_carries_the_id_of_the_request_that_caused_it(app: Celery) -> None:
     with start_worker(app, pool="threads", concurrency=1, perform_ping_check=False, shutdown_timeout=20):
-        with context.bind(request_id="click-0001", user_id=7):
+        with log_context.bind(request_id="click-0001", user_id=7):
             caused = app.tasks["tests.tell"].apply_async(kwargs={"job_id": "j"})
         told = caused.get(timeout=20)
         alone = app.tasks["tests.tell"].apply_async().get(timeout=20)

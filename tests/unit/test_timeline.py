@@ -119,7 +119,7 @@ class TestStory:
         return Job(requested_at=at(0), ended_at=at(60), state="succeeded", state_since=at(60))
 
     def test_draws_our_states_theirs_and_each_replica(self, job: Job) -> None:
-        story = timeline.story(job, PREEMPTED_ONCE, at(90), replicas=["workerpool0-0"])
+        story = timeline.build_timeline(job, PREEMPTED_ONCE, at(90), replicas=["workerpool0-0"])
 
         ours, theirs, replica = story.lanes
         assert [span.state for span in ours.spans] == ["approved", "submitting"]
@@ -129,7 +129,7 @@ class TestStory:
         assert (replica.marks, replica.is_assumed) == ((), True), "its log is not known"
 
     def test_ends_with_the_job_and_counts_attempts(self, job: Job) -> None:
-        story = timeline.story(job, PREEMPTED_ONCE, at(90))
+        story = timeline.build_timeline(job, PREEMPTED_ONCE, at(90))
 
         assert story.end == at(60)
         assert story.attempts == 2
@@ -137,13 +137,13 @@ class TestStory:
     def test_a_try_that_never_ran_counts_as_in_the_log(self, job: Job) -> None:
         events = [*life((0, "submitting"), (1, "pending")), restart(5), *life((10, "running"), (60, "succeeded"))]
 
-        story = timeline.story(job, events, at(90), replicas=["workerpool0-0"])
+        story = timeline.build_timeline(job, events, at(90), replicas=["workerpool0-0"])
 
         assert [span.attempt for span in story.lanes[-1].spans] == [2]
         assert story.attempts == 2
 
     def test_measures_the_way_to_the_first_run(self, job: Job) -> None:
-        story = timeline.story(job, PREEMPTED_ONCE, at(90))
+        story = timeline.build_timeline(job, PREEMPTED_ONCE, at(90))
 
         assert [(phase.name, phase.length) for phase in story.phases] == [
             ("our queue", timedelta(minutes=1)),
@@ -157,7 +157,7 @@ class TestStory:
             kind=JobEvent.Kind.UNSEEN, occurred_at=at(25), recorded_at=at(25), detail={"from": at(12).isoformat()}
         )
 
-        story = timeline.story(job, [*PREEMPTED_ONCE, blind], at(90))
+        story = timeline.build_timeline(job, [*PREEMPTED_ONCE, blind], at(90))
 
         unseen = [span for span in story.lanes[1].spans if not span.seen]
         assert [(span.start, span.end) for span in unseen] == [(at(12), at(25))]
@@ -165,7 +165,7 @@ class TestStory:
     def test_an_open_wait_grows_with_the_clock(self) -> None:
         job = Job(requested_at=at(0), state="queued", state_since=at(2))
 
-        story = timeline.story(job, life((0, "approved"), (1, "submitting"), (2, "queued")), at(50))
+        story = timeline.build_timeline(job, life((0, "approved"), (1, "submitting"), (2, "queued")), at(50))
 
         assert story.phases[-1] == timeline.Phase("QUEUED", timedelta(minutes=48), is_open=True)
 

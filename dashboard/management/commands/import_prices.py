@@ -11,8 +11,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from jobs import prices, vertex
+from jobs.clients import billing_client
 from jobs.clock import database_now
-from jobs.connection import billing_client
 from jobs.cost.price_changes import Change, Comparison
 from jobs.cost.skus import Reading
 

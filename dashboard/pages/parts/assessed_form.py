@@ -176,7 +176,7 @@ def _known_resources(form: Compose, project: str) -> Known:
     if values.get("strategy") != "persistent":
         return ()
     region = values.get("region", "")
-    observation.want_resources([project], region=region, now=display_now())
+    observation.follow_resources([project], region=region, now=display_now())
     return requests.resources_in(project, region)
 
 

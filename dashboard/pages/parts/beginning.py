@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from dashboard.access import Request
-from dashboard.access.starts import Start, start_for
+from dashboard.access.form_start import Start, start_for
 from dashboard.forms.compose.example import example
 from dashboard.forms.compose.initial import initial_values
 from dashboard.pages.parts.reasons import failure_of

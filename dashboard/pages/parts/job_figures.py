@@ -14,7 +14,7 @@ from jobs import timeline
 from jobs.cost.actual import for_time
 from jobs.models import Job
 from jobs.prices import recent_book
-from jobs.timeline.holdings import find_submission
+from jobs.timeline.resource_holdings import find_submission
 from jobs.upkeep import standard_price
 
 PERSISTENT = "persistent"

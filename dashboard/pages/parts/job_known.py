@@ -21,7 +21,7 @@ class Known:
     job: Job
     newest: EventPage
     study: timeline.Study | None
-    story: timeline.Story
+    story: timeline.JobTimeline
     tries: timeline.Attempts | None
     replicas: frozenset[str] | None = None
     errors: tuple[str, ...] | None = None
@@ -36,18 +36,20 @@ def known_of(job: Job, now: datetime) -> Known:
     events = list_events(job, newest)
     if study:
         lanes = timeline.trial_lanes(job, study, events, now)
-        return Known(job, newest, study, timeline.story(job, events, now, trials=lanes), None)
+        return Known(job, newest, study, timeline.build_timeline(job, events, now, trials=lanes), None)
     names = replica_names(job)
     if job.started_at is None:
-        story = timeline.story(job, events, now, replicas=names)
+        story = timeline.build_timeline(job, events, now, replicas=names)
         return Known(job, newest, None, story, timeline.attempts(events, now))
     service = get_service_log(job)
     tries = timeline.attempts(events, now, **service.times)
     if not names:
-        return Known(job, newest, None, timeline.story(job, events, now, tries=tries), tries, None, service.errors)
+        return Known(
+            job, newest, None, timeline.build_timeline(job, events, now, tries=tries), tries, None, service.errors
+        )
     first = get_first_lines(job, tries)
-    heard = timeline.Heard(
+    replica_log = timeline.ReplicaLog(
         service.ends, {key: at for key, at in first.items() if key[0] != SERVICE}, service.torn_down_at
     )
-    story = timeline.story(job, events, now, replicas=names, tries=tries, heard=heard)
+    story = timeline.build_timeline(job, events, now, replicas=names, tries=tries, replica_log=replica_log)
     return Known(job, newest, None, story, tries, frozenset(name for name, _ in first), service.errors)

@@ -39,7 +39,7 @@ class Times:
 
 def times_of(
     job: Job,
-    story: timeline.Story,
+    story: timeline.JobTimeline,
     rows: Sequence[timeline.Row],
     measured: Measured,
     now: datetime,

@@ -20,7 +20,7 @@ MAX_ATTEMPTS = 50
 
 def training_part(
     job: Job,
-    story: timeline.Story,
+    story: timeline.JobTimeline,
     tries: timeline.Attempts | None,
     study: timeline.Study | None,
     cost: Decimal | None,

@@ -46,7 +46,7 @@ def load_log(
     replicas: Iterable[str] | None = None,
 ) -> tuple[LogView, dict[str, Any]]:
     """Return the log that the address selects and what stands around its lines; have the log read meanwhile."""
-    observation.want_log(job, now=now)
+    observation.follow_log(job, now=now)
     view = LogView(job, events, now, request.GET.dict(), tries, replicas)
     may_grow, failing_feed = may_log_grow(job), get_failing_log_feed(job)
     return view, {

@@ -10,7 +10,7 @@ from jobs.models import Job
 from jobs.requests.policy_versions import terms_of
 from jobs.spec import Submission
 from jobs.strategies import STRATEGIES
-from jobs.timeline.holdings import find_submission
+from jobs.timeline.resource_holdings import find_submission
 
 
 def load_submission(job: Job, now: datetime) -> tuple[Submission, Context] | None:

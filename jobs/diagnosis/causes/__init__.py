@@ -5,8 +5,8 @@
 Google's pages as of their snapshot of 2026-08-22.
 """
 
-from jobs.diagnosis.answer import Diagnosis
 from jobs.diagnosis.causes import access, machines, programs, request
+from jobs.diagnosis.diagnosis import Diagnosis
 
 CAUSES: dict[str, Diagnosis] = {
     known.cause: known for group in (access, request, machines, programs) for known in group.KNOWN

@@ -1,7 +1,7 @@
 """Causes that lie with accounts, projects, networks and organizations."""
 
-from jobs.diagnosis.answer import Diagnosis
 from jobs.diagnosis.causes.sources import ACCESS_PAGE, GOOGLE, NOT_RETRIED, OBSERVED, REFUSED
+from jobs.diagnosis.diagnosis import Diagnosis
 from jobs.texts import translatable as _
 
 KNOWN = (

@@ -1,6 +1,5 @@
 """Causes of quota, capacity, hardware, time, and of Vertex AI itself."""
 
-from jobs.diagnosis.answer import Diagnosis
 from jobs.diagnosis.causes.sources import (
     CODES,
     COMPUTE_PAGE,
@@ -12,6 +11,7 @@ from jobs.diagnosis.causes.sources import (
     SERVICE_PAGE,
     SPOT_PAGE,
 )
+from jobs.diagnosis.diagnosis import Diagnosis
 from jobs.texts import translatable as _
 
 KNOWN = (

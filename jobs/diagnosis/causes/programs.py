@@ -1,7 +1,7 @@
 """Causes in the training program, its image, and what it reaches while it runs."""
 
-from jobs.diagnosis.answer import Diagnosis
 from jobs.diagnosis.causes.sources import EXIT_NOT_RETRIED, GOOGLE, NOT_RETRIED, SAMPLES, SERVICE_PAGE
+from jobs.diagnosis.diagnosis import Diagnosis
 from jobs.texts import translatable as _
 
 IMAGE = {"action": "edit_field", "fields": ["containerSpec.imageUri"]}

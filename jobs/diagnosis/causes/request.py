@@ -1,6 +1,5 @@
 """Causes in the job's own fields, and in how a request was made."""
 
-from jobs.diagnosis.answer import Diagnosis
 from jobs.diagnosis.causes.sources import (
     CODES,
     COMPUTE_PAGE,
@@ -13,6 +12,7 @@ from jobs.diagnosis.causes.sources import (
     SPOT_PAGE,
     TROUBLE_PAGE,
 )
+from jobs.diagnosis.diagnosis import Diagnosis
 from jobs.texts import translatable as _
 
 KNOWN = (

@@ -1,4 +1,4 @@
-"""How the rules judge an address in Cloud Storage, wherever a job has one."""
+"""How the rules check an address in Cloud Storage, wherever a job has one."""
 
 from collections.abc import Iterator
 

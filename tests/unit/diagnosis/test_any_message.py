@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobs.diagnosis import diagnose
-from jobs.diagnosis.answer import ACTIONS
 from jobs.diagnosis.causes import CAUSES
+from jobs.diagnosis.diagnosis import ACTIONS
 
 PIECES = (
     "The replica workerpool0-0 exited with a non-zero status of ",

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.diagnosis import Circumstances, Diagnosis, diagnose, diagnose_expiry, diagnose_output
-from jobs.diagnosis.answer import ACTIONS
 from jobs.diagnosis.causes import CAUSES
+from jobs.diagnosis.diagnosis import ACTIONS
 
 STOCKOUT = "Resources are insufficient in region: us-east1. Please try a different region."
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from jobs.diagnosis import Diagnosis, diagnose
-from jobs.diagnosis.answer import ACTIONS
 from jobs.diagnosis.causes import CAUSES
+from jobs.diagnosis.diagnosis import ACTIONS
 from jobs.diagnosis.exits import read_exits
 
 TRACEBACK = 'Traceback (most recent call last):\n  File "train.py", line 3, in <module>\n{}\n'

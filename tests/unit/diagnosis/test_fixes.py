@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jobs.diagnosis.answer import ACTIONS
+from jobs.diagnosis.diagnosis import ACTIONS
 from jobs.diagnosis.fixes import FIXES, NOTHING, apply_fix
 from jobs.spec import Submission
 from tests.support import samples

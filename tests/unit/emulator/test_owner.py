@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from emulator import peers
+from emulator import socket_owners
 from emulator.testing import Running, running
 from emulator.web.server import address_of, listen
 from tests.support import users
@@ -129,14 +129,16 @@ class TestOurselves:
         assert not (scripted.state / "credential").exists()
 
     def test_are_looked_up_once_for_a_connection(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        asked: list[peers.Address] = []
-        find = peers.Diagnosis.__call__
+        asked: list[socket_owners.Address] = []
+        find = socket_owners.Diagnosis.__call__
 
-        def counted(self: peers.Diagnosis, client: peers.Address, server: peers.Address) -> int | None:
+        def counted(
+            self: socket_owners.Diagnosis, client: socket_owners.Address, server: socket_owners.Address
+        ) -> int | None:
             asked.append(client)
             return find(self, client, server)
 
-        monkeypatch.setattr(peers.Diagnosis, "__call__", counted)
+        monkeypatch.setattr(socket_owners.Diagnosis, "__call__", counted)
         with running(tmp_path, scripted=True, is_waited_for=False) as emulator:
             asked.clear()  # what it asked to see whether the system tells
             connection = http.client.HTTPConnection("127.0.0.1", port_of(emulator), timeout=20)
@@ -150,7 +152,7 @@ class TestOurselves:
 FAMILIES = {"IPv4": "127.0.0.1", "IPv6": "::1", "IPv4 as IPv6": "::ffff:127.0.0.1"}
 
 
-@pytest.mark.parametrize("way", [peers.Diagnosis, peers.Tables])
+@pytest.mark.parametrize("way", [socket_owners.Diagnosis, socket_owners.Tables])
 @pytest.mark.parametrize("listens", FAMILIES.values(), ids=FAMILIES)
 class TestLookup:
     @pytest.fixture
@@ -167,7 +169,7 @@ class TestLookup:
                 yield client, accepted
 
     def test_names_the_owner_until_the_socket_is_closed(
-        self, way: type[peers.Lookup], pair: tuple[socket.socket, socket.socket]
+        self, way: type[socket_owners.Lookup], pair: tuple[socket.socket, socket.socket]
     ) -> None:
         client, accepted = pair
         ends, find = (accepted.getpeername()[:2], accepted.getsockname()[:2]), way()
@@ -182,7 +184,7 @@ class TestLookup:
         find.close()
 
     def test_takes_no_other_socket_for_it(
-        self, way: type[peers.Lookup], pair: tuple[socket.socket, socket.socket]
+        self, way: type[socket_owners.Lookup], pair: tuple[socket.socket, socket.socket]
     ) -> None:
         _, accepted = pair
         (host, port), server, find = accepted.getpeername()[:2], accepted.getsockname()[:2], way()
@@ -196,20 +198,20 @@ class TestLookup:
 def test_all_who_are_connected_to_a_port_are_known() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        assert peers.users_connected_to(port) == set()
+        assert socket_owners.users_connected_to(port) == set()
         with socket.create_connection(server.getsockname()):
-            assert peers.users_connected_to(port) == {os.geteuid()}
+            assert socket_owners.users_connected_to(port) == {os.geteuid()}
 
 
 def test_a_way_that_does_not_work_here_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(_: peers.Diagnosis) -> None:
+    def missing(_: socket_owners.Diagnosis) -> None:
         raise OSError("this kernel has no such family")
 
-    monkeypatch.setattr(peers.Diagnosis, "__init__", missing)
-    assert isinstance(peers.lookup(), peers.Tables)
+    monkeypatch.setattr(socket_owners.Diagnosis, "__init__", missing)
+    assert isinstance(socket_owners.lookup(), socket_owners.Tables)
 
-    monkeypatch.setattr(peers, "TABLES", (Path("/proc/net/none"),))
-    assert peers.lookup() is None
+    monkeypatch.setattr(socket_owners, "TABLES", (Path("/proc/net/none"),))
+    assert socket_owners.lookup() is None
 
 
 def test_addresses_stay_readable() -> None:

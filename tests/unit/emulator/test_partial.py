@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.protocol import partial
+from emulator.protocol import partial_responses
 from emulator.protocol.errors import ApiError
 from emulator.testing import Running
 from tests.unit.emulator.conftest import JOBS, job_body
@@ -43,19 +43,19 @@ class TestSelectors:
             ("*/a", [("*", "a")]),
         ],
     )
-    def test_are_read(self, text: str, paths: list[partial.Path]) -> None:
-        assert partial.parse(text) == paths
+    def test_are_read(self, text: str, paths: list[partial_responses.Path]) -> None:
+        assert partial_responses.parse(text) == paths
 
     @pytest.mark.parametrize("text", ["a(", "a)", "a(b", "a()", ",a", "a,", "a//b", "a/", "a(b)c", "(a)", "/", "a b"])
     def test_are_refused(self, text: str) -> None:
         with pytest.raises(ApiError, match="fields") as refused:
-            partial.parse(text)
+            partial_responses.parse(text)
         assert refused.value.http == 400
 
     @given(st.text("ab*,()/. ", max_size=30))
     def test_any_text_is_read_or_refused(self, text: str) -> None:
         try:
-            paths = partial.parse(text)
+            paths = partial_responses.parse(text)
         except ApiError:
             return
         steps = {step for path in paths for step in path}
@@ -63,10 +63,10 @@ class TestSelectors:
 
     @given(DOCUMENTS, st.lists(st.lists(NAMES | st.just("*"), min_size=1, max_size=3).map(tuple), max_size=4))
     def test_keep_a_part_of_the_answer_and_lose_nothing_that_they_name(self, document: Any, paths: Any) -> None:
-        kept = partial.select(document, paths)
+        kept = partial_responses.select(document, paths)
 
-        assert partial.select(kept, paths) == kept
-        assert partial.select(document, [*paths, ("*",)]) == document
+        assert partial_responses.select(kept, paths) == kept
+        assert partial_responses.select(document, [*paths, ("*",)]) == document
         if isinstance(document, dict) and paths:
             assert kept.items() <= document.items() or any(len(path) > 1 for path in paths)
             for path in paths:

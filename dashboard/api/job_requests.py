@@ -1,0 +1,142 @@
+"""Assess a job, and request one: once for each Idempotency-Key."""
+
+from datetime import timedelta
+from http import HTTPStatus
+from typing import Any
+
+from django.http import HttpResponse
+from django.urls import reverse
+from ninja import Header, Router, Status
+
+from dashboard.access import Request
+from dashboard.api import idempotency, jobs, request_bodies
+from dashboard.api.idempotency import KeyHeader
+from dashboard.api.job_values import job_shape, usd
+from dashboard.api.problems import refused
+from dashboard.api.request_bodies import JobRequest, JobText, ParsedRequest
+from dashboard.api.shapes import AlternativeShape, AssessmentShape, FindingShape, Requested
+from dashboard.api.tokens import READ, SUBMIT
+from jobs import requests, spec, tasks
+from jobs.assessment import Alternative, Assessment, assess
+from jobs.clock import database_now
+from jobs.errors import NotAllowed
+from jobs.fallback import Plan, plan_of
+from jobs.models import Job, ShownJob
+from jobs.spec import Finding
+from jobs.states import JobState
+from jobs.strategies import strategy_of
+
+router = Router(tags=["requests"])
+
+
+@router.post("/assessments", response=AssessmentShape, auth=READ, summary="Assess a job without requesting it")
+def create_assessment(request: Request, body: JobText) -> AssessmentShape:
+    """Return findings, the estimate and the outcome as the compose page shows them, and the job under each strategy.
+
+    Nothing is kept. Estimates and alternatives need `expected_seconds`.
+    """
+    asked, now = request_bodies.parse_request(request, body), database_now()
+    expected = timedelta(seconds=body.expected_seconds) if body.expected_seconds else None
+    context = requests.load_context(
+        asked.team, asked.submission, now=now, by=request.user, expected=expected, cap_usd=body.cap_usd
+    )
+    assessment = assess(asked.submission, context, expected=expected, compares=True)
+    return _assessment(asked, assessment, asked.findings(assessment.findings, body.confirm))
+
+
+@jobs.router.post("/jobs", response={200: Requested, 201: Requested}, auth=SUBMIT, summary="Request a job")
+def create_job(
+    request: Request, response: HttpResponse, body: JobRequest, headers: Header[KeyHeader]
+) -> Status[Requested]:
+    """Assess the job and request it: it awaits approval where policy asks for one, else it is submitted.
+
+    201 for a new job; 200 with the job of before when the key was used for the same request before. A job with errors
+    is answered with 422 and its findings; nothing is kept of it.
+    """
+    asked = request_bodies.parse_request(request, body)
+    key = idempotency.request_key(headers.idempotency_key)
+    earlier = requests.find_requested(request.user, key)
+    notes = request_bodies.check_readable(asked, body) if earlier is None else []
+    job = earlier or _request(request, asked, body, key)
+    if not _is_same(job, asked, body):
+        raise idempotency.reused_key()
+    if job.state == JobState.APPROVED:
+        tasks.enqueue_job(job.pk)
+    shape = job_shape(request, ShownJob.of(job).reveal_to(request.user), database_now())
+    response["Location"] = reverse("api-v1:get_job", args=[job.pk])
+    result = Requested(job=shape, is_repeated=earlier is not None, findings=_shapes(notes))
+    return Status(HTTPStatus.CREATED if earlier is None else HTTPStatus.OK, result)
+
+
+def _request(request: Request, asked: ParsedRequest, body: JobRequest, key: str) -> Job:
+    """Request the job; a refusal's findings are put at their lines."""
+    try:
+        return requests.request_job(
+            submission=asked.submission,
+            team=asked.team,
+            by=request.user,
+            expected=request_bodies.expected_of(body),
+            request_key=key,
+            now=database_now(),
+            cap_usd=body.cap_usd,
+            plan=request_bodies.parse_plan(body),
+        )
+    except NotAllowed as refusal:
+        raise refused(asked.located(tuple(refusal.findings))) from None
+
+
+def _is_same(job: Job, asked: ParsedRequest, body: JobRequest) -> bool:
+    """Tell whether a job is the one that is asked for: what was requested with its key never changes."""
+    submission, plan = asked.submission, request_bodies.parse_plan(body)
+    return (
+        job.team_id == asked.team.pk
+        and (job.kind, job.project, job.region) == (submission.kind, submission.project, submission.region)
+        and job.expected_seconds == body.expected_seconds
+        and job.display_name == submission.display_name
+        and requests.is_request_of(job, submission, body.cap_usd, plan)
+        and _plan_of(job) == plan
+    )
+
+
+def _plan_of(job: Job) -> Plan | None:
+    attempt = getattr(job, "attempt", None)
+    return None if attempt is None else plan_of(attempt.fallback.plan)
+
+
+def _assessment(asked: ParsedRequest, assessment: Assessment, findings: list[Finding]) -> AssessmentShape:
+    submission = assessment.submission
+    is_refused = spec.has_errors(findings)
+    outcome = assessment.outcome and ("refuse" if is_refused else str(assessment.outcome))
+    return AssessmentShape(
+        outcome=outcome,
+        name=submission.display_name,
+        kind=submission.kind,
+        strategy=strategy_of(submission).key,
+        machines=submission.machines_summary,
+        project=submission.project,
+        region=submission.region,
+        findings=_shapes(findings),
+        estimate=assessment.estimate.as_dict() if assessment.estimate else None,
+        max_usd=usd(assessment.max_usd),
+        alternatives=[_alternative(asked, each) for each in assessment.alternatives],
+        body=spec.rest_body(submission.job),
+    )
+
+
+def _alternative(asked: ParsedRequest, each: Alternative) -> AlternativeShape:
+    return AlternativeShape(
+        strategy=each.strategy.key,
+        label=each.strategy.label,
+        is_possible=not each.errors,
+        estimate=each.estimate.as_dict(),
+        saving=None if each.saving is None else float(each.saving),
+        findings=_shapes(asked.located(each.findings)),
+    )
+
+
+def _shapes(findings: list[Finding]) -> list[FindingShape]:
+    return [FindingShape(**_values(finding)) for finding in findings]
+
+
+def _values(finding: Finding) -> dict[str, Any]:
+    return finding.as_dict()

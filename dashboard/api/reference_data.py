@@ -1,0 +1,130 @@
+"""What does not belong to a job: the caller, their teams, strategies, machines and the prices that are used."""
+
+from ninja import Query, Router
+
+from dashboard.access import Request, can, teams_of
+from dashboard.access.roles import MIN_ROLE
+from dashboard.api.filters import PriceFilters
+from dashboard.api.job_values import usd
+from dashboard.api.problems import field_error
+from dashboard.api.reference_shapes import MachineShape, Me, PricePage, PriceShape, StrategyShape, TeamShape
+from dashboard.api.tokens import READ
+from dashboard.queries.prices import KeyLine, list_keys
+from jobs import prices
+from jobs.catalog import MACHINES, REGIONS, Machine
+from jobs.clock import database_now
+from jobs.cost.prices import hourly
+from jobs.models import ApiToken
+from jobs.requests.allowed import projects_of
+from jobs.strategies import STRATEGIES, Strategy
+
+router = Router(tags=["facts"], auth=READ)
+
+
+@router.get("/me", response=Me, summary="Who the token is")
+def get_me(request: Request) -> Me:
+    """Return whose token this is, what it may do and until when."""
+    token: ApiToken = request.auth  # type: ignore[attr-defined]
+    return Me(
+        name=request.user.get_username(),
+        is_admin=request.user.is_superuser,
+        token=token.name,
+        scopes=token.scopes,
+        expires_at=token.expires_at,
+    )
+
+
+@router.get("/teams", response=list[TeamShape], summary="List your teams")
+def list_teams(request: Request) -> list[TeamShape]:
+    """Return the teams whose jobs you may see, by name."""
+    teams = teams_of(request.user)
+    projects = projects_of(teams)
+    return [
+        TeamShape(
+            name=team.name,
+            project=team.project,
+            projects=projects[team.pk],
+            default_region=team.default_region,
+            may=[verb for verb in MIN_ROLE if can(request.user, verb, team)],
+        )
+        for team in teams
+    ]
+
+
+@router.get("/strategies", response=list[StrategyShape], summary="List strategies")
+def list_strategies(request: Request) -> list[StrategyShape]:
+    """Return the ways of getting capacity, with what each sets, costs and risks."""
+    return [_strategy(each) for each in STRATEGIES.values()]
+
+
+def _strategy(each: Strategy) -> StrategyShape:
+    return StrategyShape(
+        key=each.key,
+        label=each.label,
+        summary=each.summary,
+        sets=each.sets,
+        machines=each.machines,
+        billing=each.billing,
+        preemptible=each.preemptible,
+        restart_rule=each.restart_rule,
+        wait_rule=each.wait_rule,
+        longest_run_seconds=round(each.longest_run.total_seconds()) if each.longest_run else None,
+        kinds=list(each.kinds),
+        source=each.source.title,
+    )
+
+
+@router.get("/machines", response=list[MachineShape], summary="List machine types")
+def list_machines(request: Request) -> list[MachineShape]:
+    """Return every machine type that the catalogue knows, in its order."""
+    return [_machine(each) for each in MACHINES.values()]
+
+
+def _machine(each: Machine) -> MachineShape:
+    accelerators = {name: sorted(counts) for name, counts in each.attachable.items()}
+    if each.fixed_accelerator and each.gpu_count:
+        accelerators[each.fixed_accelerator] = [each.gpu_count]
+    return MachineShape(
+        machine_type=each.machine_type,
+        series=each.series,
+        vcpu=each.vcpu,
+        memory_gib=usd(each.memory_gib),
+        is_trainable=each.trainable,
+        accelerators=accelerators,
+        source=each.source,
+    )
+
+
+@router.get("/prices", response=PricePage, summary="List the prices that are used")
+def list_prices(request: Request, filters: Query[PriceFilters]) -> PricePage:
+    """Return the known prices of a region, each with its source and day."""
+    region, cursor = filters.region, filters.cursor
+    if region not in REGIONS:
+        raise field_error("query", "region", "No such region trains.")
+    today = database_now().date()
+    lines = list_keys(prices.current_book(), region=region, text=filters.q, show="known", today=today)
+    names = [line.name for line in lines]
+    if cursor and cursor not in names:
+        raise field_error("query", "cursor", "It is none that a page has given.")
+    first = names.index(cursor) + 1 if cursor else 0
+    page = lines[first : first + filters.limit]
+    has_more = first + filters.limit < len(lines)
+    return PricePage(items=[_price(line) for line in page], next_cursor=page[-1].name if has_more else None)
+
+
+def _price(known: KeyLine) -> PriceShape:
+    assert known.line is not None
+    row = known.line.row
+    resource, region, strategy, basis = known.key
+    return PriceShape(
+        resource=resource,
+        region=region,
+        strategy=strategy,
+        basis=basis,
+        usd_per_hour=usd(hourly(row)),
+        source=row.source,
+        as_of=row.as_of,
+        is_official=row.is_official,
+        origin=row.origin,
+        note=row.note,
+    )

@@ -1,0 +1,202 @@
+"""A request's spec, as JSON or in any text that the importer reads, becomes a submission with findings."""
+
+import json
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from ninja import Schema
+from pydantic import ConfigDict, Field
+
+from dashboard.access import Request, teams_of, teams_where
+from dashboard.api.problems import field_error, not_found, refused
+from jobs import importer
+from jobs.fallback import MAX_FURTHER, MAX_WAIT_HOURS, Plan, Reason, Step, problems_of
+from jobs.importer import Reading
+from jobs.models import Team
+from jobs.requests.allowed import allowed_of
+from jobs.spec import Finding, Severity, Submission, has_errors
+from jobs.strategies import STRATEGIES
+from jobs.strategies.rules.placeholders import is_open_place
+
+MAX_SECONDS = 366 * 24 * 3600
+MAX_FILES = 50
+MAX_NAMED = 10
+"""Projects that a message names."""
+NAME = "api-job"
+"""The display name of a text that has none, where the request gives none either."""
+
+
+class JobText(Schema):
+    """A job to be assessed: exactly one of `spec` and `text`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    team: str = Field("", max_length=80, description="The team's name; may be left out by members of one team.")
+    spec: dict[str, Any] | None = Field(None, description="The REST body of a job, as Vertex AI takes it.")
+    text: str | None = Field(None, description="gcloud YAML, REST JSON, a gcloud or curl command, or SDK Python.")
+    files: dict[str, str] = Field({}, description="Texts of files that the text names, by their names.")
+    name: str = Field(NAME, max_length=128, description="Display name for texts that have none.")
+    job: str = Field("", max_length=128, description="Number or name of the job that is meant, of several in a text.")
+    region: str = Field("", max_length=40, description="Where it runs, if the text does not say.")
+    project: str = Field(
+        "",
+        max_length=63,
+        description="One of the team's projects; empty: that of the text, else the team's default one.",
+    )
+    strategy: str = Field("", max_length=32, description="Key of the strategy to put in place of the text's own.")
+    expected_seconds: int | None = Field(None, ge=1, le=MAX_SECONDS, description="Expected run time.")
+    cap_usd: Decimal | None = Field(
+        None, gt=0, max_digits=13, decimal_places=2, description="The most that the job shall cost, in US dollars."
+    )
+    confirm: list[str] = Field([], max_length=100, description="Values that look like placeholders and are meant.")
+
+
+class FurtherAttempt(Schema):
+    """One further attempt."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    strategy: str = Field("", max_length=32, description="spot, flex_start or standard; empty: that of the job.")
+    region: str = Field("", max_length=40, description="Empty: that of the job.")
+
+
+class FurtherAttempts(Schema):
+    """What follows where the job gets no capacity or Vertex AI stops it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    steps: list[FurtherAttempt] = Field(..., min_length=1, max_length=MAX_FURTHER)
+    reasons: list[Reason] = Field(list(Reason), min_length=1, max_length=10, description="When the next one follows.")
+    wait_hours: int | None = Field(None, ge=1, le=MAX_WAIT_HOURS, description="Longest wait for the first run.")
+    max_usd: str | None = Field(
+        None, max_length=14, pattern=r"^[0-9]{1,9}(\.[0-9]{1,2})?$", description="The most that all may cost together."
+    )
+
+
+class JobRequest(JobText):
+    """A job to be requested."""
+
+    expected_seconds: int = Field(..., ge=1, le=MAX_SECONDS, description="Expected run time.")
+    further_attempts: FurtherAttempts | None = None
+
+
+def parse_plan(body: JobRequest) -> Plan | None:
+    """Return the further attempts that are asked for; 422 where they cannot be kept."""
+    asked = body.further_attempts
+    if asked is None:
+        return None
+    steps = tuple(Step(each.strategy, each.region) for each in asked.steps)
+    most = Decimal(asked.max_usd) if asked.max_usd is not None else None
+    plan = Plan(steps, frozenset(asked.reasons), asked.wait_hours, most)
+    if problems := problems_of(plan):
+        raise field_error("body", "further_attempts", " ".join(problems))
+    return plan
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedRequest:
+    """What a request asks for: the text as it was read, the submission in its team's project, notes on that."""
+
+    reading: Reading
+    submission: Submission
+    notes: tuple[Finding, ...]
+    team: Team
+    has_lines: bool
+
+    def findings(self, rules: tuple[Finding, ...], confirmed: list[str]) -> list[Finding]:
+        """Return the reading's findings and those of rules, each once, at their lines."""
+        found = [*self.notes, *self.reading.with_rules(rules, confirmed)]
+        return list(dict.fromkeys(found if self.has_lines else [replace(each, line=None) for each in found]))
+
+    def located(self, findings: tuple[Finding, ...]) -> list[Finding]:
+        """Return findings of a refusal at their lines."""
+        return [self.reading.located(each) if self.has_lines else each for each in findings]
+
+
+def find_team(request: Request, name: str) -> Team:
+    """Return the team for which the caller may request jobs.
+
+    404 for a team that is not the caller's, 403 where their role does not allow it, 422 where the name is needed.
+    """
+    teams = teams_where(request.user, "request")
+    if not name and len(teams) == 1:
+        return teams[0]
+    if not teams:
+        raise PermissionDenied("You may request jobs in no team.")
+    if not name:
+        raise field_error("body", "team", f"You may request jobs in several teams: {', '.join(map(str, teams))}.")
+    found = next((team for team in teams if team.name == name), None)
+    if found is not None:
+        return found
+    if any(team.name == name for team in teams_of(request.user)):
+        raise PermissionDenied("Your role in this team lets you look at jobs; an engineer may request them.")
+    raise not_found("You are in no team of this name.")
+
+
+def parse_request(request: Request, body: JobText) -> ParsedRequest:
+    """Read what is asked for. Raises Problem: 404 and 403 as `find_team`, 422 for a text that is no job."""
+    team = find_team(request, body.team)
+    if (body.spec is None) == (body.text is None):
+        raise field_error("body", "spec", "Give exactly one of spec and text.")
+    if body.strategy and body.strategy not in STRATEGIES:
+        raise field_error("body", "strategy", f"It is one of {', '.join(STRATEGIES)}.")
+    if len(body.files) > MAX_FILES:
+        raise field_error("body", "files", f"At most {MAX_FILES} files may be given.")
+    text = body.text if body.text is not None else json.dumps(body.spec)
+    reading = importer.read_text(text, name=body.name or NAME, region=body.region, files=body.files, job=body.job)
+    if len(reading.jobs) > 1 and not body.job:
+        names = ", ".join(f"{place} {job.name}" for place, job in enumerate(reading.jobs, 1))
+        raise field_error("body", "job", f"The text holds several jobs: {names[:500]}. Choose one.")
+    if reading.submission is None:
+        raise refused(reading.findings if body.spec is None else _without_lines(reading.findings), "unreadable")
+    submission, notes = _set_place(reading.submission, team, body.project)
+    submission = replace(submission, confirmed=frozenset(body.confirm))
+    if body.strategy:
+        submission = STRATEGIES[body.strategy].apply(submission)
+    return ParsedRequest(reading, submission, notes, team, has_lines=body.spec is None)
+
+
+def check_readable(asked: ParsedRequest, body: JobText) -> list[Finding]:
+    """Return the findings of the reading; raise Problem where one of them is an error, such as a placeholder."""
+    findings = asked.findings((), body.confirm)
+    if has_errors(findings):
+        raise refused(findings)
+    return findings
+
+
+def expected_of(body: JobRequest) -> timedelta:
+    """Return the expected run time."""
+    return timedelta(seconds=body.expected_seconds)
+
+
+def _set_place(submission: Submission, team: Team, wanted: str) -> tuple[Submission, tuple[Finding, ...]]:
+    """Return the submission in a project and a region of the team; `wanted` is the project that the request names.
+
+    An error, and the default project, where the text names one that is not `wanted` or not the team's. Raises Problem
+    where `wanted` is not the team's.
+    """
+    notes, projects = [], sorted(allowed_of(team).projects)
+    listed = ", ".join(projects[:MAX_NAMED])
+    if wanted and wanted not in projects:
+        raise field_error("body", "project", f"{team.name} may not use it; its jobs run in {listed}.")
+    named = "" if wanted and is_open_place(submission.project) else submission.project
+    project = named or wanted or team.project
+    if project not in ([wanted] if wanted else projects):
+        message = f"The text names another project; jobs of {team.name} run in {listed}."
+        if wanted:
+            message = f"The text names another project than the request, {wanted}."
+        remedy = f"Name {wanted or listed}, or request it for a team of that project."
+        notes.append(Finding("other_project", Severity.ERROR, "", message, remedy))
+        project = wanted or team.project
+    if not submission.region:
+        message = f"The text names no region; {team.default_region} is the usual one of {team.name}."
+        notes.append(Finding("region_assumed", Severity.NOTE, "", message))
+    placed = replace(submission, project=project, region=submission.region or team.default_region)
+    return placed, tuple(notes)
+
+
+def _without_lines(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    return tuple(replace(finding, line=None) for finding in findings)

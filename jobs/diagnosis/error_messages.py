@@ -1,0 +1,142 @@
+"""Find the cause of a failure in Vertex AI's words, and only where they are silent in its code.
+
+The words come first because the code misleads: 8 (RESOURCE_EXHAUSTED) stands for quota, capacity and memory alike, and
+3 (INVALID_ARGUMENT) for a failed program. What the training program itself printed is part of the message too; it is
+kept apart, so that a traceback about an "internal error" is not taken for one of Vertex AI's.
+"""
+
+from dataclasses import replace
+
+from jobs.diagnosis.causes import CAUSES
+from jobs.diagnosis.circumstances import Circumstances, fit_to_job
+from jobs.diagnosis.cues import Cue, first_fit
+from jobs.diagnosis.cues.access import ACCESS_CUES, PERMISSION_CUES
+from jobs.diagnosis.cues.lines import Line, errors, has_traceback, of_service, read_lines
+from jobs.diagnosis.cues.machines import MACHINE_CUES
+from jobs.diagnosis.cues.programs import PROGRAM_CUES, WEAK_CUES
+from jobs.diagnosis.cues.request import FIELD_CUES, REFUSED_CUES, REQUEST_CUES
+from jobs.diagnosis.diagnosis import Diagnosis
+from jobs.diagnosis.exit_causes import diagnose_exits, program_cause
+from jobs.diagnosis.exits import read_exits
+from jobs.diagnosis.explanations import explain, explain_validation, quote_cause
+from jobs.texts import joined
+from jobs.texts import translatable as _
+
+MAX_MESSAGE = 20_000
+"""Characters that are read; the time is in proportion to them."""
+CODES = {
+    1: "cancelled",
+    3: "invalid_value",
+    4: "timeout",
+    5: "not_found",
+    6: "conflict",
+    7: "permission",
+    8: "resources",
+    10: "conflict",
+    11: "invalid_value",
+    13: "internal",
+    14: "unavailable",
+    16: "credentials",
+}
+"""What a code means where the words are missing or tell nothing."""
+WORDLESS_CODES = frozenset({3, 10, 11})
+"""Codes that are believed only where there are no words: with words that are not known, the cause is not known."""
+REFUSALS = frozenset({3, 9, 11})
+"""Codes of an argument or a precondition that Vertex AI does not accept."""
+CODE_NAMES = (
+    "OK CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED"
+    " RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS"
+    " UNAUTHENTICATED"
+).split()
+SERVICE_CUES: tuple[Cue, ...] = (*ACCESS_CUES, *MACHINE_CUES, *REQUEST_CUES, *PERMISSION_CUES)
+
+
+def diagnose(code: int | None, message: str, job: Circumstances | None = None) -> Diagnosis | None:
+    """Return why a job failed, from the `error` that Vertex AI gave or a refusal's words; None when it said nothing.
+
+    `code`: google.rpc number or None. `job`: what else is known about the job. Words that fit nothing known give the
+    cause "unknown" and are repeated as they are.
+    """
+    message = message[:MAX_MESSAGE].strip()
+    if not message and not code:
+        return None
+    known = _read(code, message)
+    return fit_to_job(known, job) if job is not None else known
+
+
+def diagnose_output(output: str, job: Circumstances | None = None) -> Diagnosis | None:
+    """Return what the end of a program's output tells of its failure; None if it tells no known cause."""
+    found = program_cause(read_lines(output[-MAX_MESSAGE:]))
+    if found is None:
+        return None
+    known = quote_cause(found[0], found[1], _("Its log says"))
+    return fit_to_job(known, job) if job is not None else known
+
+
+def _read(code: int | None, message: str) -> Diagnosis:
+    before, exits = read_exits(message)
+    if exits:
+        found = _by_service(before, read_lines(before), skipped="trials_failed")
+        if found is not None:
+            return found
+        if code != 1:  # of a cancelled job the replicas' ends are a consequence
+            return diagnose_exits(exits)
+        return CAUSES["cancelled"]
+    lines = read_lines(message)
+    found = _by_program(lines) if has_traceback(lines) else _by_anyone(message, lines)
+    if found is None and code in REFUSALS and (refused := first_fit(REFUSED_CUES, lines)) is not None:
+        return quote_cause(refused[0].cause, refused[1])
+    return found or _from_code(code, message)
+
+
+def _by_service(message: str, lines: list[Line], skipped: str = "") -> Diagnosis | None:
+    """Return what Vertex AI or another API says; `message` is where all of its words stand."""
+    if (found := first_fit(FIELD_CUES, lines)) is not None:
+        return explain(found[0].cause, found[1], message)
+    start = message.lower().find("list of found errors:")
+    if start >= 0:
+        return explain_validation(message[start + len("list of found errors:") :])
+    found = first_fit(SERVICE_CUES, lines)
+    return None if found is None or found[0].cause == skipped else explain(found[0].cause, found[1], message)
+
+
+def _by_anyone(message: str, lines: list[Line]) -> Diagnosis | None:
+    """Return what a message says that the service or a program may have written, or a line of a log."""
+    service = of_service(lines)
+    named = first_fit((*FIELD_CUES, *ACCESS_CUES), service)
+    if named is None and "list of found errors:" not in message.lower():
+        program = first_fit(PROGRAM_CUES, lines)
+        if program is not None:
+            return quote_cause(program[0].cause, program[1], _("Its words"))
+    found = _by_service(message, service)
+    if found is not None or not lines:
+        return found
+    weak = first_fit(WEAK_CUES, lines)
+    if weak is not None:
+        return quote_cause(weak[0].cause, weak[1], _("Its words"))
+    failed = errors(lines)
+    return quote_cause("user_code", failed[-1], _("Its last words")) if failed else None
+
+
+def _by_program(lines: list[Line]) -> Diagnosis:
+    """Return what a traceback without a replica's end says."""
+    found = program_cause(lines)
+    last = (errors(lines) or lines)[-1]
+    return (
+        quote_cause(found[0], found[1], _("Its words"))
+        if found
+        else quote_cause("user_code", last, _("Its last words"))
+    )
+
+
+def _from_code(code: int | None, message: str) -> Diagnosis:
+    if message.upper().startswith(("CANCELED", "CANCELLED")):
+        return CAUSES["cancelled"]
+    is_believed = code is not None and (not message or code not in WORDLESS_CODES)
+    known = CAUSES[CODES.get(code or 0, "unknown") if is_believed else "unknown"]
+    name = CODE_NAMES[code] if code and 0 < code < len(CODE_NAMES) else _("a code that Google does not define")
+    words = message or _("Vertex AI gave no words, only the code %(code)s (%(name)s).", code=code, name=name)
+    if known.cause in {"unknown", "permission"}:
+        return replace(known, explanation=joined(known.explanation, words))
+    quotation = _("Its words: %(words)s", words=message)
+    return replace(known, explanation=joined(known.explanation, quotation)) if message else known

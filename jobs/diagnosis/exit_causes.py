@@ -1,0 +1,105 @@
+"""The cause of a failure from how replicas ended and what the program printed."""
+
+from dataclasses import replace
+
+from jobs.diagnosis.causes import CAUSES
+from jobs.diagnosis.cues import first_fit
+from jobs.diagnosis.cues.access import ACCESS_CUES, PERMISSION_CUES
+from jobs.diagnosis.cues.lines import Line, errors, read_lines
+from jobs.diagnosis.cues.machines import MACHINE_CUES
+from jobs.diagnosis.cues.programs import PROGRAM_CUES, WEAK_CUES
+from jobs.diagnosis.cues.request import REQUEST_CUES
+from jobs.diagnosis.diagnosis import Diagnosis
+from jobs.diagnosis.exits import (
+    KILLED,
+    NO_SHARED_MEMORY,
+    NOT_PERMANENT,
+    NOT_STARTED,
+    TERMINATED,
+    TRANSIENT,
+    TRANSIENT_RETRIED,
+    WRONG_PROCESSOR,
+    Exit,
+)
+from jobs.diagnosis.explanations import out_of_memory
+from jobs.texts import joined
+from jobs.texts import translatable as _
+
+QUOTED_CUES = (*ACCESS_CUES, *MACHINE_CUES, *REQUEST_CUES, *PERMISSION_CUES)
+
+
+def program_cause(lines: list[Line]) -> tuple[str, Line] | None:
+    """Return the cause that a program's output tells and the line that tells it; None if it tells none.
+
+    What an API told the program counts where the program died of that; then the errors; then all lines, of which
+    those come last that programs also print when they are well.
+    """
+    failed = errors(lines)
+    if failed and failed[-1].is_of_client:
+        clues = [line for line in lines if line.is_of_client or line.folded.startswith("details =")]
+        found = first_fit(QUOTED_CUES, clues)
+        if found is not None:
+            return found[0].cause, found[1]
+    found = first_fit(PROGRAM_CUES, failed) or first_fit(WEAK_CUES[:1], failed) or first_fit(PROGRAM_CUES, lines)
+    if found is None and not failed:
+        found = first_fit(WEAK_CUES, lines)
+    return (found[0].cause, found[1]) if found else None
+
+
+def diagnose_exits(exits: list[Exit]) -> Diagnosis:
+    """Explain by the replica whose end says most: without memory, then not started, else the first that is named."""
+    replicas = tuple(dict.fromkeys(each.replica for each in exits))
+    short = [each for each in exits if each.out_of_memory or each.reason.lower() == "oomkilled"]
+    if short:
+        return out_of_memory(
+            tuple(each.replica for each in short), _("%(replica)s ran out of memory.", replica=short[0].replica)
+        )
+    if all(each.reason.lower() in NOT_PERMANENT for each in exits):
+        return _with_words(CAUSES["machine_lost"], exits[0], replicas)
+    clues = [(each, read_lines(each.output)) for each in exits]
+    causes = [(each, found[0]) for each, lines in clues if (found := program_cause(lines))]
+    first, cause = min(causes, key=lambda each: RANK.get(each[1], 0), default=(exits[0], ""))
+    unstarted = [each for each in exits if each.reason == "StartError"]
+    if (unstarted or first.code in NOT_STARTED) and cause not in {"image_arch", "missing_file"}:
+        return _with_words(CAUSES["image_start"], (unstarted or exits)[0], replicas)
+    if cause:
+        return _with_words(_of_pool(CAUSES[cause], first), first, replicas)
+    return _from_code(first, replicas)
+
+
+RANK = {"distributed": 1, "terminated": 2, "user_code": 2}
+"""Which of several replicas' causes explains the others: what follows from another failure comes last."""
+
+
+def _of_pool(known: Diagnosis, first: Exit) -> Diagnosis:
+    return replace(known, retried=TRANSIENT_RETRIED) if first.code in TRANSIENT else known
+
+
+def _from_code(first: Exit, replicas: tuple[str, ...]) -> Diagnosis:
+    if first.code in KILLED:
+        words = _("%(words)s Nearly always that is for lack of memory.", words=first.words)
+        return replace(out_of_memory((first.replica,), words), title=_("Probably out of memory"), replicas=replicas)
+    if first.code in TERMINATED:
+        return _with_words(CAUSES["terminated"], first, replicas)
+    if first.code in WRONG_PROCESSOR:
+        return _with_words(CAUSES["image_arch"], first, replicas)
+    if first.code in NO_SHARED_MEMORY:
+        return _with_words(CAUSES["shared_memory"], first, replicas)
+    known = CAUSES["user_code"]
+    if first.code in TRANSIENT:
+        known = replace(known, retried=TRANSIENT_RETRIED)
+    return _with_words(replace(known, explanation=""), first, replicas)
+
+
+def _with_words(known: Diagnosis, first: Exit, replicas: tuple[str, ...]) -> Diagnosis:
+    others = len(replicas) - 1
+    words = [known.explanation, first.words]
+    if others:
+        words.append(
+            _("%(count)s more replicas ended badly too.", count=others)
+            if others > 1
+            else _("One more replica ended badly too.")
+        )
+    if first.last_words:
+        words.append(_("Its last words: %(words)s", words=first.last_words))
+    return replace(known, explanation=joined(*words), replicas=replicas)

@@ -1,0 +1,74 @@
+"""Whether a message still makes sense when it is about to be sent, and whether its receiver may still know."""
+
+from collections.abc import Iterable
+
+from jobs.messages import kinds
+from jobs.models import Delivery, Membership, Message, MessagePreference
+from jobs.states import WAITING, JobState
+
+Kind = Message.Kind
+UNTIL_THE_END = frozenset({Kind.APPROVED, Kind.STARTED, Kind.RESTARTED})
+"""Kinds that say nothing any more once the job has ended: a message of its end follows."""
+WHILE_ASKING = frozenset({Kind.APPROVAL_NEEDED, Kind.APPROVAL_REMINDER})
+
+
+def drop_reason(delivery: Delivery) -> str:
+    """Return why a delivery is not sent any more, "" where it is."""
+    return _receiver_reason(delivery) or outdated_reason(delivery.message) or _superseded_reason(delivery)
+
+
+def _receiver_reason(delivery: Delivery) -> str:
+    person = delivery.person
+    if person is None:
+        return ""
+    if not person.is_active:
+        return "The account is deactivated."
+    member = Membership.objects.filter(team=delivery.team_id, user=person).first()
+    if member is None:
+        return "The person has left the team."
+    job, kind = delivery.message.job, delivery.message.kind
+    is_owner = job is not None and job.owner_id == person.pk
+    if kinds.concerns(kind, role=member.role, is_owner=is_owner):
+        return ""
+    wants = MessagePreference.objects.filter(user=person, about_others=True).exists()
+    return "" if wants and not is_owner else "The person has another role now."
+
+
+def outdated_reason(message: Message) -> str:
+    """Return why a message says nothing any more, "" where it does."""
+    job = message.job
+    if job is None:
+        return ""
+    if message.kind in WHILE_ASKING and job.state != JobState.AWAITING_APPROVAL:
+        return "The job does not wait for an approval any more."
+    if message.kind in UNTIL_THE_END and job.is_finished:
+        return "The job has ended."
+    if message.kind == Kind.WAITING_LONG and job.state not in WAITING:
+        return "The job does not wait any more."
+    return ""
+
+
+def _superseded_reason(delivery: Delivery) -> str:
+    """A job that was preempted five times while its channel was down is told about once, the newest time."""
+    if delivery.message.kind != Kind.RESTARTED:
+        return ""
+    later = Delivery.objects.filter(
+        state=Delivery.State.WAITING,
+        job=delivery.job_id,
+        person=delivery.person_id,
+        channel=delivery.channel_id,
+        message__kind=Kind.RESTARTED,
+        message__gt=delivery.message_id,
+    )
+    return "A newer message tells of the job's next restart." if later.exists() else ""
+
+
+def split_relevant(deliveries: Iterable[Delivery]) -> tuple[list[Delivery], list[tuple[Delivery, str]]]:
+    """Return the deliveries to send, and those to drop with the reason."""
+    kept, dropped = [], []
+    for delivery in deliveries:
+        if words := drop_reason(delivery):
+            dropped.append((delivery, words))
+        else:
+            kept.append(delivery)
+    return kept, dropped

@@ -1,0 +1,194 @@
+"""The jobs that Vertex AI makes for a job of ours: the tuning job or the custom job of a training pipeline.
+
+Only a pipeline's tuning job knows its trials (vertex-facts 3), and only its custom job tells when it had machines: a
+pipeline stays RUNNING while its custom job, whose machine was preempted, is PENDING again (vertex-facts 3 and 6.2). So
+while a pipeline is active, each poll of its scope asks for that job by name, until it has ended. After the end of a
+pipeline the read of its log asks once more for the tuning job, because the trials are also where that log is found.
+`trial_jobs` does the same for the custom jobs of trials. A call that fails changes nothing of what is known.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from itertools import chain
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F, Q, QuerySet
+
+from jobs import states, storable, transitions, vertex
+from jobs.clients import client
+from jobs.models import Job, JobEvent, LogFeed, Scope
+from jobs.observation import cadence
+from jobs.observation.log_sources import custom_job_name, source_columns, study_name
+from jobs.observation.restarts import record_restarts
+from jobs.observation.set_aside import SetAside
+from jobs.observation.trial_jobs import (
+    AT_ONCE,
+    SETTLED_WITHIN,
+    Lookup,
+    count_trials,
+    is_old,
+    poll_trial_jobs,
+    trials_to_ask,
+    with_answer,
+)
+from jobs.observation.trials import record_trials
+from jobs.queue import claims, rate_limit
+from jobs.states import FINISHED, JobState
+from jobs.vertex import RemoteJob
+
+WORDS: dict[str, str] = {
+    JobState.QUEUED: "Vertex AI queued the custom job of the pipeline.",
+    JobState.PENDING: "Vertex AI is preparing machines for the custom job of the pipeline.",
+    JobState.RUNNING: "All replicas of the pipeline's custom job are running.",
+}
+
+
+def has_child_jobs(scope: Scope, now: datetime) -> bool:
+    """Tell whether custom jobs of trials or pipelines are to be asked for, also of those that have just ended."""
+    follows = scope.kind == Job.Kind.PIPELINE and _with_custom_job(scope, now).exists()
+    return follows or trials_to_ask(scope, now).exists()
+
+
+def poll_child_jobs(scope: Scope, lookup: Lookup) -> vertex.VertexError | None:
+    """Ask for the jobs of a scope's active pipelines, then for custom jobs of trials; return a failure.
+
+    Ends early when the rate limit or the time of the poll is used up. The caller holds the claim.
+    """
+    last_error: vertex.VertexError | None = None
+    if scope.kind == Job.Kind.PIPELINE:
+        active = Job.objects.remote().filter(project=scope.project, region=scope.region, kind=scope.kind)
+        tuning = active.filter(spec__trainingTaskInputs__has_key="studySpec").order_by("last_seen__at", "pk")
+        is_due = Q(custom_job_asked_at=None) | Q(custom_job_asked_at__lte=lookup.now - settings.POLL_INTERVAL)
+        others = _with_custom_job(scope, lookup.now).filter(is_due)[:AT_ONCE]
+        for job, ask in chain(((job, _ask_tuning_job) for job in tuning), ((job, _ask_custom_job) for job in others)):
+            if lookup.watch.has_run_out or isinstance(last_error, rate_limit.OverRateLimit):
+                return last_error
+            last_error = ask(job, lookup) or last_error
+    of_trials = poll_trial_jobs(scope, lookup)
+    return last_error or of_trials
+
+
+def poll_ended_pipeline(pk: UUID, lookup: Lookup) -> None:
+    """Record what came of the trials, or of the custom job, of a pipeline that has just ended, before its end is.
+
+    What fails is asked for again: trials with the log, a custom job by the next polls.
+    """
+    job = Job.objects.get(pk=pk)
+    if study_name(job):
+        _ask_tuning_job(job, lookup)
+    elif job.custom_job_state not in FINISHED:
+        _ask_custom_job(job, lookup)
+
+
+def poll_tuning_jobs(
+    feed: LogFeed, jobs: Iterable[Job], aside: SetAside, watch: cadence.Stopwatch, now: datetime
+) -> tuple[vertex.VertexError | None, set[UUID]]:
+    """Ask for the tuning jobs of pipelines that have ended, one by one; a failure does not end the others.
+
+    Returns the last failure, and the jobs of which it is to be asked again before their log counts as read. Ends early
+    when the rate limit or the time of the read is used up, or another worker has taken the feed over.
+    """
+    last_error: vertex.VertexError | None = None
+    unasked = {job.pk: job for job in jobs if study_name(job)}
+    for job in list(unasked.values()):
+        if watch.has_run_out or not claims.renew_poll(feed, now=watch.now):
+            break
+        try:
+            rate_limit.spend(rate_limit.reads(job.project, job.region), now=now)
+            with vertex.at_most(cadence.PATIENCE_SECONDS if last_error is None else cadence.PROBE_SECONDS):
+                remote = client(job.acts_as).get(Job.Kind.TUNING_JOB, study_name(job))
+        except rate_limit.OverRateLimit as error:
+            return error, set(unasked)
+        except (vertex.Unavailable, vertex.RateLimited) as error:
+            last_error = error
+        except vertex.VertexError as error:  # asking again would bring the same
+            last_error = error
+            del unasked[job.pk]
+        else:
+            del unasked[job.pk]
+            with aside.item(f"tuning job of {job.pk}"):
+                _record_trials(job, remote, now)
+    return last_error, set(unasked)
+
+
+def _ask_tuning_job(job: Job, lookup: Lookup) -> vertex.VertexError | None:
+    if not study_name(job):
+        return None
+    try:
+        remote = lookup.get(Job.Kind.TUNING_JOB, study_name(job), job.acts_as)
+    except vertex.VertexError as error:
+        return error
+    with lookup.aside.item(f"tuning job of {job.pk}"):
+        _record_trials(job, remote, lookup.now)
+    return None
+
+
+def _record_trials(job: Job, remote: vertex.RemoteJob, now: datetime) -> None:
+    with transaction.atomic():
+        locked = Job.objects.select_for_update().get(pk=job.pk)
+        if record_trials(locked, remote, now=now):
+            count_trials(locked, now=now)
+        Job.objects.filter(pk=job.pk).update(**storable.fit_columns(Job, source_columns(locked, remote)))
+
+
+def _with_custom_job(scope: Scope, now: datetime) -> QuerySet[Job]:
+    """Return the pipelines of a scope whose custom job may still have news, asked for longest ago first.
+
+    Those that tune have a tuning job instead.
+    """
+    is_open = Q(ended_at=None, state__in=states.RUNNING) | Q(ended_at__gt=now - SETTLED_WITHIN)
+    found = Job.objects.filter(is_open, project=scope.project, region=scope.region, kind=Job.Kind.PIPELINE)
+    found = found.exclude(remote_name="").exclude(log_sources={}).exclude(custom_job_state__in=FINISHED)
+    found = found.exclude(spec__trainingTaskInputs__has_key="studySpec")
+    return found.order_by(F("custom_job_asked_at").asc(nulls_first=True), "pk")
+
+
+def _ask_custom_job(job: Job, lookup: Lookup) -> vertex.VertexError | None:
+    """Ask for the custom job of a pipeline, if Vertex AI has named it, and record its states; return a failure."""
+    name = custom_job_name(job)
+    if not name:
+        return None
+    try:
+        remote: RemoteJob | None = lookup.get(Job.Kind.CUSTOM_JOB, name, job.acts_as)
+    except vertex.NotFound:
+        remote = None
+    except vertex.VertexError as error:
+        return error
+    with lookup.aside.item(f"custom job of {job.pk}"):
+        _record_custom_job(job.pk, remote, lookup.now)
+    return None
+
+
+def _record_custom_job(pk: UUID, remote: RemoteJob | None, now: datetime) -> None:
+    """Write the states that are new as events, and restarts that they tell."""
+    with transaction.atomic():
+        job = Job.objects.select_for_update().get(pk=pk)
+        events = job.events.filter(kind=JobEvent.Kind.CUSTOM_JOB_STATE).order_by("id")
+        known = list(events.values_list("to_state", "occurred_at"))
+        changes = known if remote is None or is_old(known, remote, now) else with_answer(known, remote, now)
+        before = known[-1][0] if known else ""
+        for state, at in changes[len(known) :]:
+            to = state or JobState.PENDING  # a wait that nobody saw
+            if to != before:
+                _record_change(job, before, to, at, now)
+            before = to
+        Job.objects.filter(pk=pk).update(custom_job_asked_at=now)
+    has_run_before = any(state == JobState.RUNNING for state, _ in changes[:-1])
+    if has_run_before and (len(changes) > len(known) or before in states.WAITING_AT_VERTEX):
+        record_restarts(job, now=now)
+
+
+def _record_change(job: Job, before: str, to: str, at: datetime, now: datetime) -> None:
+    transitions.record_event(
+        job,
+        JobEvent.Kind.CUSTOM_JOB_STATE,
+        now=now,
+        occurred_at=at,
+        reason="observed",
+        message=WORDS.get(to, f"The custom job of the pipeline is {to.upper()}."),
+        from_state=before,
+        to_state=to,
+        once_key=f"custom_job:{to}:{at.isoformat()}",
+    )

@@ -1,0 +1,244 @@
+"""The logs of a project are read by a worker and their tails kept, so that no page ever waits for Cloud Logging.
+
+Each turn of a feed is one read of what Vertex AI itself says of any job of the project, which tells restarts, and
+one read each for the few jobs whose turn it is (`jobs.observation.log_turns`). Cloud Logging allows about sixty reads a
+minute and project, so not every running job is read all the time.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Q
+
+from jobs import vertex
+from jobs.clients import client
+from jobs.models import Job, LogFeed, LogLine
+from jobs.models.job import JobQuerySet
+from jobs.observation import cadence, checkpoints, log_metrics, log_turns, machine_usage, restarts
+from jobs.observation.child_jobs import poll_tuning_jobs
+from jobs.observation.failures import record_failure
+from jobs.observation.log_sources import replica_name
+from jobs.observation.set_aside import SetAside
+from jobs.queue import claims, rate_limit
+from jobs.vertex import wire
+from jobs.vertex.logs import SERVICE, TAKEN_AWAY
+
+KEPT_LINES = 2_000
+"""Of a job's replicas; the newest. The whole log stays in Cloud Logging."""
+LINES_PER_READ = 1_000
+LATENESS = timedelta(seconds=45)
+"""Cloud Logging takes lines in late and out of order, so each read begins so long before the newest line that is known.
+What was read before is not kept twice."""
+WANTED_FOR = timedelta(minutes=2)
+"""How long a job's log is followed after somebody looked at it."""
+AFTERMATH = timedelta(minutes=2)
+"""Lines still arrive for about a minute after a job's end (vertex-facts 10.4)."""
+
+
+def follow_log(job: Job, *, now: datetime) -> None:
+    """Follow the job's log for a while, because somebody looks at it."""
+    if job.log_complete or not job.remote_name:
+        return
+    soon = now + WANTED_FOR / 2
+    if job.log_wanted_until is not None and job.log_wanted_until >= soon:
+        return
+    stale = Q(log_wanted_until=None) | Q(log_wanted_until__lt=soon)
+    if Job.objects.filter(stale, pk=job.pk).update(log_wanted_until=now + WANTED_FOR):
+        claims.wake_feed(job.project, due_at=now)
+
+
+def read_feed(feed_id: int, *, now: datetime) -> None:
+    """Read one project's logs and plan the next read; do nothing when it is not due or another worker is at it."""
+    feed = claims.claim_poll(LogFeed, feed_id, now)
+    if feed is None:
+        return
+    with record_failure(feed, now=now):
+        _read(feed, now)
+
+
+def _read(feed: LogFeed, now: datetime) -> None:
+    unread = unread_jobs(feed.project)
+    oldest = unread.order_by("submitted_at").values_list("submitted_at", flat=True).first()
+    if oldest is None:
+        claims.release_poll(feed, due_at=None, answered_at=feed.answered_at)
+        return
+    watch, aside = cadence.Stopwatch(now), SetAside(str(feed), now=now)
+    is_all = _read_service(feed, min(feed.cursor_at or oldest, now), aside, watch, now)
+    last_error, unasked = poll_tuning_jobs(feed, _tuning_pipelines(unread), aside, watch, now)
+    asked = unread.exclude(pk__in=unasked)
+    jobs = log_turns.wanted(asked, now)
+    jobs += log_turns.next_turns(asked, now, room=log_turns.TAILS_PER_LOOK - len(jobs))
+    last_error = _read_tails(feed, jobs, aside, watch, now) or last_error
+    pause = settings.POLL_INTERVAL if is_all else timedelta()
+    due_at = now + ((last_error and last_error.retry_after) or pause)
+    claims.release_poll(feed, due_at=due_at, answered_at=now, last_error=str(last_error or aside.words))
+
+
+def unread_jobs(project: str) -> JobQuerySet:
+    """Jobs of a project whose log may still grow."""
+    return Job.objects.filter(project=project, log_complete=False, submitted_at__isnull=False).exclude(remote_name="")
+
+
+def _tuning_pipelines(unread: JobQuerySet) -> JobQuerySet:
+    """Pipelines that tuned and have ended; an active one has its trials asked for with its state."""
+    ended = unread.filter(kind=Job.Kind.PIPELINE, ended_at__isnull=False)
+    return ended.filter(spec__trainingTaskInputs__has_key="studySpec").order_by("pk")
+
+
+def _read_service(feed: LogFeed, after: datetime, aside: SetAside, watch: cadence.Stopwatch, now: datetime) -> bool:
+    """Keep the service's new lines, record the restarts they tell and how far the reading came.
+
+    False when more lines are waiting: thousands of jobs that begin together write more than one read gives.
+    """
+    since, read = min(after, now - LATENESS), partial(_service_lines, feed, aside, now)
+    limit, entries = LINES_PER_READ, read(since, LINES_PER_READ)
+    if since < after and len(entries) == limit:  # a flood: first what is new
+        since, entries = after, read(after, limit)
+    while len(entries) == limit and entries[-1].timestamp <= after:  # more lines at one moment than one read gives
+        limit *= 4
+        entries = read(since, limit)
+    numbers = {entry.job_id for entry in entries}
+    ours = {
+        number: job for job in unread_jobs(feed.project).iterator() for number in job.log_sources if number in numbers
+    }
+    news = _news([(ours[entry.job_id], entry) for entry in entries if entry.job_id in ours], since)
+    _keep(news, aside)
+    for job in {job for job, _ in news}:
+        claims.renew_poll(feed, now=watch.now)
+        with aside.item(f"restarts of job {job.pk}"):
+            restarts.record_restarts(job, now=now)
+    newest = max([after, *(entry.timestamp for entry in entries if entry.timestamp <= now)])
+    LogFeed.objects.filter(pk=feed.pk, claim=feed.claim).update(cursor_at=newest)
+    return len(entries) < limit
+
+
+def _news(found: list[tuple[Job, vertex.LogEntry]], since: datetime) -> list[tuple[Job, vertex.LogEntry]]:
+    """Leave out the lines that are kept already: most of what an overlap brings."""
+    jobs = {job for job, _ in found}
+    is_of_service = Q(replica__endswith=SERVICE) | Q(message__startswith=TAKEN_AWAY)
+    lines = LogLine.objects.filter(is_of_service, job__in=jobs, timestamp__gte=since)
+    kept = set(lines.values_list("job_id", "timestamp", "insert_id"))
+    return [(job, entry) for job, entry in found if (job.pk, entry.timestamp, entry.insert_id) not in kept]
+
+
+def _service_lines(feed: LogFeed, aside: SetAside, now: datetime, after: datetime, limit: int) -> list[vertex.LogEntry]:
+    before_page = _spending(feed.project, now)
+    newest = unread_jobs(feed.project).order_by("-submitted_at").values_list("acts_as", flat=True).first()
+    return client(newest or "").service_log(
+        feed.project, after=after, limit=limit, before_page=before_page, on_odd=partial(_set_aside, aside)
+    )
+
+
+def _set_aside(aside: SetAside, entry: object, reason: str) -> None:
+    aside.put(f"entry {wire.text(wire.mapping(entry).get('insertId'))}", reason)
+
+
+def _read_tails(
+    feed: LogFeed, jobs: list[Job], aside: SetAside, watch: cadence.Stopwatch, now: datetime
+) -> vertex.VertexError | None:
+    """Read the newest lines of each job, one job after the other; a read that fails does not end the others.
+
+    Returns the last failure. Ends early when the rate limit or the time of the read is used up, or another worker has
+    taken the feed over.
+    """
+    last_error: vertex.VertexError | None = None
+    for job in jobs:
+        if watch.has_run_out or not claims.renew_poll(feed, now=watch.now):
+            break
+        try:
+            with vertex.at_most(cadence.PATIENCE_SECONDS if last_error is None else cadence.PROBE_SECONDS):
+                entries, moments = _tail(job, aside, now)
+        except rate_limit.OverRateLimit as error:
+            return error
+        except vertex.VertexError as error:
+            last_error = error
+            Job.objects.filter(pk=job.pk).update(log_read_at=now)  # the turn is over
+        else:
+            with aside.item(f"log of job {job.pk}"):
+                _keep_tail(job, entries, moments, aside, now)
+            if log_turns.is_watched(job, now) or job.ended_at is not None:
+                checkpoints.list_checkpoints(job, now=now)
+                machine_usage.read_usage(job, now=now)
+    return last_error
+
+
+def _tail(job: Job, aside: SetAside, now: datetime) -> tuple[list[vertex.LogEntry], list[datetime]]:
+    """Ask for the newest of a job's new lines; return them, and the moments of those that move its cursor."""
+    numbers, since = list(job.log_sources), _read_until(job, now) - (LATENESS if job.log_cursor_at else timedelta())
+    asked: dict[str, Any] = {"before_page": _spending(job.project, now), "on_odd": partial(_set_aside, aside)}
+    entries = client(job.acts_as).log(job.project, job_ids=numbers, after=since, limit=KEPT_LINES, newest=True, **asked)
+    moments = [entry.timestamp for entry in entries]
+    if job.is_adopted and job.log_cursor_at is None:  # the feed's cursor had passed what the service wrote before
+        entries += client(job.acts_as).service_log(
+            job.project, job_ids=numbers, after=since, limit=LINES_PER_READ, **asked
+        )
+    return entries, moments
+
+
+def _read_until(job: Job, now: datetime) -> datetime:
+    """How far its log was read; a line that was dated in the future must not hide the ones that came after it."""
+    return min(job.log_cursor_at or job.submitted_at or job.requested_at, now)
+
+
+def _keep_tail(
+    job: Job, entries: list[vertex.LogEntry], moments: list[datetime], aside: SetAside, now: datetime
+) -> None:
+    """Keep a job's new lines, and notice when there is nothing more to come."""
+    after = _read_until(job, now)
+    _keep([(job, entry) for entry in entries], aside)
+    job.log_cursor_at = max([after, *(moment for moment in moments if moment <= now)])
+    job.log_complete = job.ended_at is not None and now - job.ended_at > AFTERMATH
+    if len(moments) >= KEPT_LINES and min(moments) > after:  # there were more since the last read
+        job.log_kept_from = min(moments)
+    if entries or job.log_complete:
+        with aside.item(f"restarts of job {job.pk}"):
+            restarts.record_restarts(job, now=now)
+    if entries:
+        with aside.item(f"metrics of job {job.pk}"):
+            log_metrics.fold_new_lines(job)
+        job.log_kept_from = _forget_oldest(job) or job.log_kept_from
+    job.log_read_at = now
+    columns = ("log_cursor_at", "log_complete", "log_kept_from", "log_read_at")
+    Job.objects.filter(pk=job.pk).update(**{name: getattr(job, name) for name in columns})
+
+
+def _spending(project: str, now: datetime) -> Callable[[], None]:
+    return partial(rate_limit.spend, rate_limit.log_reads(project), now=now)
+
+
+def _keep(found: list[tuple[Job, vertex.LogEntry]], aside: SetAside) -> None:
+    lines = [
+        LogLine(
+            job=job,
+            timestamp=entry.timestamp,
+            insert_id=entry.insert_id,
+            replica=replica_name(job, entry.job_id, entry.replica),
+            machine=entry.machine,
+            severity=entry.severity,
+            message=entry.message,
+        )
+        for job, entry in found
+    ]
+    aside.store(lines, _insert, name=lambda line: f"line {line.insert_id} of job {line.job_id}")
+
+
+def _insert(lines: Sequence[LogLine]) -> None:
+    LogLine.objects.bulk_create(lines, ignore_conflicts=True)
+
+
+def _forget_oldest(job: Job) -> datetime | None:
+    """Keep the newest lines; those that tell restarts are few, so a flood of others does not push them out.
+
+    Returns the moment from which on every line is left, None when nothing had to go.
+    """
+    is_of_service = Q(replica=SERVICE) | Q(message__startswith=TAKEN_AWAY)
+    lines = LogLine.objects.filter(job=job).exclude(is_of_service)
+    newest = lines.order_by("-timestamp", "-pk").values_list("timestamp", flat=True)
+    oldest_kept = newest[KEPT_LINES - 1 : KEPT_LINES].first()
+    if oldest_kept is None:
+        return None
+    gone, _ = lines.filter(timestamp__lt=oldest_kept).delete()
+    return oldest_kept if gone else None

@@ -1,0 +1,56 @@
+"""What the machines of a running job use is read from Cloud Monitoring while somebody looks at the job.
+
+What goes wrong is written beside the job's metrics and never changes what is believed of the job.
+"""
+
+from datetime import datetime, timedelta
+
+from jobs import bounds, vertex
+from jobs.clients import client
+from jobs.metrics import Reading, Record, Totals
+from jobs.models import Job, JobMetrics
+from jobs.observation import cadence
+from jobs.vertex.monitoring import METRICS
+
+PAUSE = timedelta(minutes=1)
+LOOK_BACK = timedelta(hours=6)
+"""What is asked for at first; points that were not asked for in that time are not drawn."""
+SOURCE = "Cloud Monitoring"
+
+
+def read_usage(job: Job, *, now: datetime) -> None:
+    """Read what a job used since the last time, at most once a minute; jobs with several sources have no one series."""
+    if job.started_at is None or len(job.log_sources) != 1:
+        return
+    kept = JobMetrics.objects.filter(job=job).first() or JobMetrics(job=job)
+    if kept.usage_read_at is not None and now - kept.usage_read_at < PAUSE:
+        return
+    record = Record.load(kept.usage, Totals())
+    kept.usage_read_at, kept.usage_error = now, ""
+    try:
+        with vertex.at_most(cadence.PROBE_SECONDS):
+            _take(record, job, now)
+    except vertex.VertexError as error:
+        kept.usage_error = bounds.bounded(f"Cloud Monitoring told nothing: {error}", 500)
+    kept.usage = record.as_json()
+    if kept._state.adding:
+        kept.save()
+    else:
+        kept.save(update_fields=["usage", "usage_read_at", "usage_error"])
+
+
+def _take(record: Record, job: Job, now: datetime) -> None:
+    """Take the new points of each metric into the record, those of one minute as their mean over all replicas."""
+    (number,) = job.log_sources
+    for name in METRICS:
+        last = next((each.last[0] for each in record.series if each.name == name and each.last), 0.0)
+        since = max(job.started_at or now, now - LOOK_BACK)
+        minutes: dict[int, list[float]] = {}
+        for at, share in client(job.acts_as).used(job.project, name, job_id=number, since=since, until=now):
+            minute = int(at.timestamp()) // 60
+            if (minute + 1) * 60 <= now.timestamp():
+                minutes.setdefault(minute, []).append(share)
+        for minute, shares in sorted(minutes.items()):
+            if minute * 60 > last:
+                reading = Reading(values={name: round(sum(shares) / len(shares), 4)})
+                record.take(reading, minute * 60.0, SOURCE, owner="")

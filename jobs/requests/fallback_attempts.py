@@ -1,0 +1,35 @@
+"""The rows of further attempts: written with the first job of a request, read by everything that follows."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
+
+from jobs import fallback, spec, timeline
+from jobs.errors import NotAllowed
+from jobs.fallback import Plan
+from jobs.models import Fallback, FallbackAttempt, Job
+
+
+def check_plan(plan: Plan) -> None:
+    """Raise NotAllowed for a plan that is none."""
+    if problems := fallback.problems_of(plan):
+        raise NotAllowed([spec.Finding("fallback_not_usable", spec.Severity.ERROR, "", each) for each in problems])
+
+
+def create_fallbacks(jobs: Sequence[Job], plan: Plan, now: datetime) -> None:
+    """Keep the plan of each of these jobs, which become first attempts; `check_plan` found nothing wrong with it."""
+    for job in jobs:
+        words = fallback.path_words(job.strategy, job.region, plan)
+        row = Fallback.objects.create(plan=plan.as_dict(), words=words, wait_hours=plan.wait_hours, began_at=now)
+        FallbackAttempt.objects.create(fallback=row, number=1, job=job)
+
+
+def list_attempts(row: Fallback) -> list[FallbackAttempt]:
+    """Return the attempts with their jobs, teams and owners, the first one first; one query."""
+    return list(row.attempts.select_related("job__team", "job__owner").order_by("number"))
+
+
+def sum_costs(attempts: Sequence[FallbackAttempt], now: datetime) -> Decimal | None:
+    """Return what these attempts have cost in USD; None where the price of one that ran is not known."""
+    costs = [timeline.cost_so_far(each.job, now) for each in attempts if each.job.started_at is not None]
+    return None if None in costs else sum((usd for usd in costs if usd is not None), Decimal(0))

@@ -1,0 +1,65 @@
+"""Drafts of the compose form as it was typed: kept by themselves, one for each form, until the job is requested.
+
+They are rows of `Draft` beside those of imports, expire with them, and are seen by nobody but their owner.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
+
+from jobs import bounds
+from jobs.models import Draft, Job, Team
+from jobs.requests.imported_drafts import NotKept
+
+MAX_LENGTH = 400_000
+"""Characters of all fields together: more than any request that Vertex AI takes."""
+MAX_FORMS = 20
+"""Forms of one person; the one that was kept longest ago goes when a newer one comes."""
+
+
+class EditedElsewhere(Exception):
+    """The form was kept from another window since, or its job was requested; nothing was written."""
+
+
+def save_form(fields: Mapping[str, str], *, form_key: str, version: int, team: Team, by: User, now: datetime) -> Draft:
+    """Keep what `by` has typed into the form with this key; return the draft with its new version.
+
+    `version` is that of the draft which the form began with, 0 for none. Raises EditedElsewhere where that is not the
+    newest, and NotKept for fields that are too long or hold what no database keeps.
+    """
+    kept = {name: bounds.clean(value) for name, value in fields.items()}
+    if not form_key or sum(len(name) + len(value) for name, value in kept.items()) > MAX_LENGTH:
+        raise NotKept(_("It is too long to be kept as a draft."))
+    if Job.objects.filter(owner=by, request_key__in=[form_key, f"{form_key}-1"]).exists():
+        raise EditedElsewhere
+    mine = Draft.objects.filter(owner=by, form_key=form_key)
+    if mine.filter(version=version).update(fields=kept, team=team, created_at=now, version=version + 1):
+        return mine.get()
+    try:
+        with transaction.atomic():
+            draft = Draft.objects.create(
+                owner=by, team=team, kind=Job.Kind.CUSTOM_JOB, spec={}, form_key=form_key,
+                fields=kept, version=version + 1, created_at=now,
+            )  # fmt: skip
+    except IntegrityError:
+        raise EditedElsewhere from None
+    _delete_oldest(by)
+    return draft
+
+
+def _delete_oldest(by: User) -> None:
+    forms = Draft.objects.filter(owner=by).exclude(form_key="").order_by("-created_at", "-pk")
+    Draft.objects.filter(pk__in=list(forms.values_list("pk", flat=True)[MAX_FORMS:])).delete()
+
+
+def list_forms(by: User) -> list[Draft]:
+    """Return the forms that `by` has not requested yet, the newest first; one query."""
+    return list(Draft.objects.filter(owner=by).exclude(form_key="").order_by("-created_at", "-pk")[:MAX_FORMS])
+
+
+def delete_form(form_key: str, *, by: User) -> None:
+    """Delete the draft of a form, for its job was requested or nobody wants it."""
+    Draft.objects.filter(owner=by, form_key=form_key).exclude(form_key="").delete()

@@ -1,0 +1,68 @@
+"""How a job fits a persistent resource: which of its pools each worker pool is like, and how many replicas it takes."""
+
+from collections import Counter
+
+from jobs.spec import DiskSpec, MachineSpec, ResourcePool, Submission, WorkerPoolSpec
+from jobs.strategies.base import Known, KnownResource
+
+DEFAULT_DISK = "pd-ssd"
+
+
+def find_named(submission: Submission, known: Known) -> KnownResource | None:
+    """Return the known resource that the submission names, or None."""
+    name = submission.job_spec.persistent_resource_id.rpartition("/")[2]
+    for found in known:
+        here = (found.project, found.region) == (submission.project, submission.region)
+        if found.resource_id == name and here:
+            return found
+    return None
+
+
+def same_machine(job: MachineSpec, pool: MachineSpec) -> bool:
+    """Tell whether two machines are the same in everything that Vertex AI compares."""
+    return (job.machine_type, job.accelerator, job.accelerator_count, job.tpu_topology, job.gpu_partition_size) == (
+        pool.machine_type,
+        pool.accelerator,
+        pool.accelerator_count,
+        pool.tpu_topology,
+        pool.gpu_partition_size,
+    )
+
+
+def _same_disk(job: DiskSpec, pool: DiskSpec) -> bool:
+    """Compare with defaults applied; a type that either side leaves out may be the other's default."""
+    types = {disk.boot_disk_type for disk in (job, pool)}
+    same_type = len(types) == 1 or ("" in types and types <= {"", DEFAULT_DISK, "pd-standard"})
+    return same_type and job.size_gb == pool.size_gb
+
+
+def match(pool: WorkerPoolSpec, resource: KnownResource) -> int | None:
+    """Return the index of the resource pool that a worker pool fits exactly, or None."""
+    for index, found in enumerate(resource.resource.resource_pools):
+        if same_machine(pool.machine_spec, found.machine_spec) and _same_disk(pool.disk_spec, found.disk_spec):
+            return index
+    return None
+
+
+def describe_pool(pool: ResourcePool) -> str:
+    """Say what machine and disk a pool has."""
+    machine, disk = pool.machine_spec, pool.disk_spec
+    gpus = f" with {machine.accelerator_count} × {machine.accelerator}" if machine.accelerator else ""
+    return f"{machine.machine_type}{gpus}, {disk.boot_disk_type or DEFAULT_DISK} {disk.size_gb} GB"
+
+
+def count_wanted(submission: Submission, resource: KnownResource) -> dict[int, tuple[int, int]]:
+    """Return `{resource pool: (replicas wanted in all, last worker pool that wants them)}`."""
+    counts: Counter[int] = Counter()
+    last: dict[int, int] = {}
+    for index, pool in submission.pools:
+        at = match(pool, resource)
+        if at is not None:
+            counts[at] += pool.replicas * submission.parallel_trials
+            last[at] = index
+    return {at: (count, last[at]) for at, count in counts.items()}
+
+
+def count_replicas(submission: Submission, resource: KnownResource) -> dict[int, int]:
+    """Return `{index of a resource pool: replicas that the job takes of it}`, without pools that match none."""
+    return {at: count for at, (count, _) in count_wanted(submission, resource).items()}

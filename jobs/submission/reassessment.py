@@ -1,0 +1,104 @@
+"""The last assessment of an approved job: policy, prices and resources may have changed since the request."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from jobs import budgets
+from jobs.assessment import Assessment, Context, assess
+from jobs.cost import rate_of
+from jobs.cost.lines import as_text
+from jobs.models import Job, JobEvent
+from jobs.requests.approval_coverage import find_approval, find_uncovered
+from jobs.requests.context import load_context
+from jobs.requests.persistent_resources import known_resources, waits_for_resource
+from jobs.requests.questions import Question
+from jobs.requests.request import storable, submission_of, sweep_size
+from jobs.states import JobState
+from jobs.strategies import STRATEGIES
+from jobs.submission.ports import Change, Event
+
+RESOURCE_INTERVAL = timedelta(seconds=30)
+"""Until a job is tried again whose persistent resource is on the way to RUNNING."""
+
+
+def reassess(job: Job, now: datetime) -> Change | None:
+    """Return what to write instead of sending the job now; None when it may be sent.
+
+    This comes before a creation is taken from the rate limit, so that a job which waits for its resource takes none.
+    What was learned since the request counts no more: a person is asked again because of prices or policy only.
+    """
+    submission, expected = submission_of(job), timedelta(seconds=job.expected_seconds)
+    resources = known_resources(submission, apart_from=job.pk)
+    context = load_context(
+        job.team,
+        resources=resources,
+        sweep_size=sweep_size(job),
+        by=job.owner,
+        cap_usd=job.cap_usd,
+        is_approvers_cap=job.cap_usd is not None and _has_approvers_cap(job),
+    )
+    context = replace(context, budgets=budgets.left_for_job(job, now), budget_jobs=1, fills=False)
+    assessment = assess(submission, context, expected=expected)
+    if not (refused := assessment.errors):
+        if asks := find_uncovered(job, assessment):
+            return _ask_again(job, assessment, asks, now)
+        save_price_snapshot(job, assessment, context, now)
+        return None
+    if waits_for_resource(submission, resources, refused):
+        columns = {"due_at": now + RESOURCE_INTERVAL, "last_error": refused[0].message}
+        return Change(columns=columns, releases=True)
+    words = "; ".join(finding.message for finding in refused)
+    event = Event(
+        JobEvent.Kind.STATE,
+        f"Checked again before it was sent, it is refused now: {words}",
+        to_state=JobState.SUBMIT_FAILED,
+        reason="policy",
+        detail={"findings": [finding.as_dict() for finding in refused]},
+    )
+    return Change((event,), {"due_at": None}, releases=True)
+
+
+def _ask_again(job: Job, assessment: Assessment, asks: list[dict[str, object]], now: datetime) -> Change:
+    """Send the job back to its approvers; what they approved before counts no more."""
+    assert assessment.decision is not None
+    policy = assessment.decision.as_dict()
+    was_approved = find_approval(job) is not None
+    needs = "its approval does not hold any more, it needs another one" if was_approved else "it needs an approval now"
+    event = Event(
+        JobEvent.Kind.STATE,
+        f"Checked again before it was sent, {needs}: {asks[0]['message']}",
+        key=f"asked_again:{now.isoformat()}",
+        to_state=JobState.AWAITING_APPROVAL,
+        reason="judged_again",
+        detail={"findings": asks, "policy": policy},
+    )
+    amounts = {"max_usd": assessment.max_usd, "limit_usd": assessment.decision.limit_usd, "approved_usd": None}
+    return Change((event,), {"due_at": None, **amounts}, question=Question(asks, policy), releases=True)
+
+
+def _has_approvers_cap(job: Job) -> bool:
+    """Tell whether an approver has set the cap, or one that is higher."""
+    approval = find_approval(job)
+    return approval is not None and approval.cap_usd is not None
+
+
+def save_price_snapshot(job: Job, assessment: Assessment, context: Context, now: datetime) -> None:
+    """Keep the prices of now with a job that is about to be sent, while it is still ours: its cost rests on them.
+
+    Kept as well is whether it is cancelled at its cap, as the policy says by which it is assessed now.
+
+    What is recorded in the price book later changes neither its cost nor what it is said to have saved.
+    """
+    estimate, submission = assessment.estimate, assessment.submission
+    assert estimate is not None
+    standard = rate_of(submission, price_key=STRATEGIES["standard"].price_key, book=context.book).usd_per_hour
+    snapshot = {
+        "at": now.isoformat(),
+        "usd_per_hour": as_text(estimate.usd_per_hour),
+        "standard_usd_per_hour": as_text(None if standard is None else standard * submission.parallel_trials),
+        "prices_as_of": estimate.prices_as_of.isoformat() if estimate.prices_as_of else None,
+        "lines": [line.as_dict() for line in estimate.lines],
+    }
+    ours = Job.objects.filter(pk=job.pk, claim=job.claim, state=JobState.APPROVED)
+    hourly = storable(estimate.usd_per_hour)
+    ours.update(price_snapshot=snapshot, hourly_usd=hourly, cap_cancels=context.cap_cancels)

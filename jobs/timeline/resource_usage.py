@@ -1,0 +1,111 @@
+"""Who held the replicas of a persistent resource, and how long they stood idle. Read only; asks no database.
+
+Vertex AI tells how many replicas are in use, not which job has which. So jobs are laid onto lanes, one for each replica
+that there is now, in the order in which they started: the lanes are right in number, not by machine.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from jobs.models import Job
+from jobs.strategies import KnownResource
+from jobs.timeline.resource_holdings import Holding
+
+MAX_LANES = 16
+"""Replicas that are drawn of one resource."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """A job on one replica; `end` is None while it runs."""
+
+    job: Job
+    start: datetime
+    end: datetime | None
+
+
+@dataclass(slots=True)
+class ReplicaLane:
+    """One replica of a resource pool, the jobs that held it in order."""
+
+    pool: int
+    number: int
+    holds: list[Hold] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The use of one persistent resource from `since` to `until`, with the replicas that it has now.
+
+    `held` and `idle` are times of replicas, by the index of their resource pool; `held_by` has those of each job, which
+    add up to `held`. `hidden` counts replicas without lane.
+    """
+
+    since: datetime
+    until: datetime
+    lanes: tuple[ReplicaLane, ...]
+    held: Mapping[int, timedelta]
+    idle: Mapping[int, timedelta]
+    hidden: int
+    held_by: Mapping[Job, Mapping[int, timedelta]] = field(default_factory=dict)
+
+    @property
+    def share(self) -> float | None:
+        """The share of the replicas' time that jobs held, 0 to 1; None where there was none."""
+        held, idle = (sum(each.values(), timedelta()) for each in (self.held, self.idle))
+        return held / (held + idle) if held + idle else None
+
+
+def usage(holding: Holding, jobs: Iterable[Job], since: datetime, now: datetime) -> Usage:
+    """Lay the jobs that ran on a resource since then onto lanes; those of other resources are passed over.
+
+    The resource is taken to have had the size of now since it was started.
+    """
+    since = min(max(since, started_at(holding.known) or since), now)
+    sizes = [max(0, pool.replica_count or 0) for pool in holding.resource_pools]
+    lanes = [
+        ReplicaLane(pool, number) for pool, size in enumerate(sizes) for number in range(min(size, 10 * MAX_LANES))
+    ]
+    for job in sorted(jobs, key=lambda job: (job.started_at or now, str(job.pk))):
+        end = job.ended_at
+        if job.started_at is None or (end is not None and end <= since):
+            continue
+        for pool, count in holding.wanted(job).items():
+            free = sorted((lane for lane in lanes if lane.pool == pool), key=_free_from)
+            for lane in free[:count]:
+                lane.holds.append(Hold(job, max(job.started_at, since), end))
+    held_by: dict[Job, dict[int, timedelta]] = {}
+    for lane in lanes:
+        for job, time in _held(lane, now):
+            of_job = held_by.setdefault(job, {})
+            of_job[lane.pool] = of_job.get(lane.pool, timedelta()) + time
+    held = {
+        pool: sum((times.get(pool, timedelta()) for times in held_by.values()), timedelta())
+        for pool in range(len(sizes))
+    }
+    idle = {pool: max((now - since) * size - held[pool], timedelta()) for pool, size in enumerate(sizes)}
+    return Usage(since, now, tuple(lanes[:MAX_LANES]), held, idle, max(sum(sizes) - MAX_LANES, 0), held_by)
+
+
+def _free_from(lane: ReplicaLane) -> datetime:
+    """Return since when a lane has been free; one that is held comes last."""
+    if not lane.holds:
+        return datetime.min.replace(tzinfo=UTC)
+    return lane.holds[-1].end or datetime.max.replace(tzinfo=UTC)
+
+
+def _held(lane: ReplicaLane, now: datetime) -> Iterator[tuple[Job, timedelta]]:
+    """Yield for how long each job held a replica; where two would at once, the time is that of the first."""
+    at: datetime | None = None
+    for hold in lane.holds:
+        start = hold.start if at is None else max(hold.start, at)
+        end = min(hold.end or now, now)
+        yield hold.job, max(end - start, timedelta())
+        at = end if at is None else max(at, end)
+
+
+def started_at(known: KnownResource | None) -> datetime | None:
+    """Return since when a resource has been up, as Vertex AI tells."""
+    text = (known.resource.start_time or known.resource.create_time) if known is not None else ""
+    return datetime.fromisoformat(text) if text else None
