@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
-from dashboard.access import Request, jobs_of, teams_of, teams_where
+from dashboard.access import Request, jobs_of, teams_of
 from dashboard.drawing.marks import strategy_label
 from dashboard.drawing.scale import Scale, axis
 from dashboard.drawing.track import board_scale
@@ -116,7 +116,7 @@ def board_context(
     request: Request, asked: Asked, now: datetime, listed: list[BoardJob] | None = None
 ) -> dict[str, Any]:
     """Return what the board shows: the strip's figures, and one page of rows in groups; `listed` as `list_board`."""
-    viewer = viewer_of(request)
+    viewer = Viewer.load(request.user)
     if listed is None:
         listed = _list(jobs_on_board(request.user, asked.who), asked, now)
     everything = [each.job for each in listed]
@@ -199,14 +199,6 @@ def _page(listed: Sequence[BoardJob], asked: Asked, viewer: Viewer, reruns: froz
         if is_found and (not asked.needs_me or needs(job, viewer, reruns))
     ]
     return Paginator(sorted(grouped, key=_order(asked, now)), PAGE_SIZE).get_page(asked.page)
-
-
-def viewer_of(request: Request) -> Viewer:
-    """Return who looks, with the teams in which they decide and request."""
-    approves, requests = (
-        frozenset(team.pk for team in teams_where(request.user, verb)) for verb in ("approve", "request")
-    )
-    return Viewer(request.user.pk, approves, requests)
 
 
 def _group(job: Job, owner: str, asked: Asked, viewer: Viewer, reruns: frozenset[UUID]) -> tuple[int, str]:

@@ -4,12 +4,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any, cast
+from typing import Any, Self, cast
 from uuid import UUID
 
+from django.contrib.auth.models import User
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
+from dashboard.access import teams_where
 from dashboard.drawing.marks import accelerators_of
 from dashboard.drawing.scale import Scale
 from dashboard.drawing.track import render_track, track_of
@@ -57,6 +59,12 @@ class Viewer:
     """Teams whose jobs the person may approve."""
     requests_in: frozenset[int]
     """Teams in which the person may request and cancel jobs."""
+
+    @classmethod
+    def load(cls, user: User) -> Self:
+        """Return who looks, with the teams in which they decide and request."""
+        approves, requests = (frozenset(team.pk for team in teams_where(user, verb)) for verb in ("approve", "request"))
+        return cls(user.pk, approves, requests)
 
     def may_decide(self, job: Job) -> bool:
         """Whether the person may approve or reject the job: nobody decides about their own."""
