@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from dashboard.forms.compose.job_form import JobForm
 from dashboard.forms.compose.worker_pool_form import WorkerPoolForm
 from jobs.models import Job, Membership, Policy, Team
 from tests.pages.conftest import SignIn, fields_of, text_in, text_of
+from tests.support.clock import Clock
 
 pytestmark = pytest.mark.django_db
 
@@ -67,12 +69,22 @@ class TestForm:
         assert "required" in finds_at(typed, "name")
         assert re.search(r"\d+ required", text_in(typed, "findings"))
 
+    def test_an_empty_one_does_not_speak_of_old_prices(self, owner: User, signed_in: SignIn, clock: Clock) -> None:
+        clock.now += timedelta(days=2_000)
+
+        page = signed_in(owner).get("/jobs/new/").content.decode()
+
+        assert "is priced as of" not in text_in(page, "chosen")
+        assert "is priced as of" in text_in(signed_in(owner).get("/jobs/new/?example=1").content.decode(), "chosen")
+
     def test_shows_each_strategy_with_price_wait_and_risk(self, owner: User, signed_in: SignIn) -> None:
         page = signed_in(owner).get("/jobs/new/?example=penguins").content.decode()
 
         for strategy in ("standard", "spot", "flex_start"):
             words = text_in(page, f"strategy-{strategy}-facts")
-            assert re.match(r"\$\d+\.\d\d (cheapest )?\$\d+\.\d\d / h", words), strategy
+            assert re.match(r"\$\d+\.\d\d \$\d+\.\d\d – \$\d+\.\d\d", words), strategy
+            assert re.match(r"((cheapest|safest) )?\$\d+\.\d\d / h", text_in(page, f"strategy-{strategy}-name"))
+        assert re.fullmatch(r"Range \$0 – \$\d+", text_in(page, "strategy-axis"))
         assert "restarts of 6" in text_in(page, "strategy-spot-facts")
         assert "Not preempted" in text_in(page, "strategy-standard-facts")
         assert "Can be preempted." in text_in(page, "chosen")
@@ -334,8 +346,8 @@ class TestWhileTyping:
         page = signed_in(owner).post("/jobs/new/check/", typed(pool__machine_type="n1-standard-8")).content.decode()
 
         assert "L4, A100, H100" in text_in(page, "strategy-flex_start-facts")
-        assert "/ h" not in text_in(page, "strategy-flex_start-facts")
-        assert re.match(r"\$[\d.]+ (cheapest )?\$[\d.]+ / h", text_in(page, "strategy-standard-facts"))
+        assert "/ h" not in text_in(page, "strategy-flex_start-name")
+        assert "/ h" in text_in(page, "strategy-standard-name")
 
     def test_speaks_of_a_missing_image_at_its_field_and_not_as_a_fault_of_a_strategy(
         self, owner: User, signed_in: SignIn, typed: Callable[..., dict[str, str]]
@@ -343,7 +355,7 @@ class TestWhileTyping:
         page = signed_in(owner).post("/jobs/new/check/", typed(pool__image="")).content.decode()
 
         assert finds_at(page, "pool-0-image") == "required"
-        assert "/ h" in text_in(page, "strategy-spot-facts")
+        assert "/ h" in text_in(page, "strategy-spot-name")
 
     def test_empties_the_places_of_findings_that_are_no_more(
         self, owner: User, signed_in: SignIn, typed: Callable[..., dict[str, str]]
