@@ -69,6 +69,15 @@ class TestForm:
         assert "required" in finds_at(typed, "name")
         assert re.search(r"\d+ required", text_in(typed, "findings"))
 
+    def test_asks_for_no_approval_before_a_machine_is_chosen(
+        self, owner: User, signed_in: SignIn, typed: Callable[..., dict[str, str]]
+    ) -> None:
+        client = signed_in(owner)
+        page = client.post("/jobs/new/check/", typed(pool__machine_type="")).content.decode()
+
+        assert "approval" not in text_in(page, "findings")
+        assert "approval" in text_in(client.post("/jobs/new/check/", typed()).content.decode(), "findings")
+
     def test_an_empty_one_does_not_speak_of_old_prices(self, owner: User, signed_in: SignIn, clock: Clock) -> None:
         clock.now += timedelta(days=2_000)
 

@@ -3,11 +3,12 @@
 import re
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
-from pytest_django.fixtures import SettingsWrapper
 
 from jobs.models import Job
+from tests.conftest import PASSWORD
 from tests.pages.test_browser import OpenWindow, chromium, window
 from tests.support.accessibility import faults
 
@@ -198,7 +199,7 @@ def test_run_time_and_timeout_are_those_of_a_trial_as_soon_as_the_job_tunes(wind
 
 
 def test_what_is_typed_after_the_session_has_ended_is_a_draft_after_the_sign_in(
-    window: OpenWindow, owner: User, settings: SettingsWrapper
+    window: OpenWindow, owner: User
 ) -> None:
     view = window(viewport={"width": 1280, "height": 800}).sign_in("owner")
     page = view.page
@@ -208,7 +209,9 @@ def test_what_is_typed_after_the_session_has_ended_is_a_draft_after_the_sign_in(
 
     page.get_by_label("Display name", exact=True).fill("typed too late")
     page.wait_for_url("**/accounts/login/**")
-    view.sign_in("owner", at="")
+    page.get_by_label("User name").fill("owner")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
 
     expect(page.get_by_label("Display name", exact=True)).to_have_value("typed too late")
     expect(page.locator("#draft")).to_contain_text("Draft saved")

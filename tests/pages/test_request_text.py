@@ -112,7 +112,9 @@ class TestText:
             assert "The form keeps its values" in words
 
     def test_that_was_edited_is_discarded(self, engineer: Client, example: dict[str, str]) -> None:
-        fields = fields_of(engineer.post("/jobs/new/", example | {"request_text": "{", "do": "rewrite"}).content.decode())
+        fields = fields_of(
+            engineer.post("/jobs/new/", example | {"request_text": "{", "do": "rewrite"}).content.decode()
+        )
 
         assert fields["request_text"].strip() == example["request_text"].strip()
         assert engineer.post("/jobs/new/", fields | {"do": "submit"}).status_code == 302

@@ -78,10 +78,8 @@ def without_text(data: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in data.items() if name not in ("request_text", "text_digest")}
 
 
-def _read(
-    data: Mapping[str, Any], current: Submission | None, project: str
-) -> tuple[Submission | None, list[Finding]]:
-    """Return the job that the text describes, None where an error keeps the form from following it, and the findings."""
+def _read(data: Mapping[str, Any], current: Submission | None, project: str) -> tuple[Submission | None, list[Finding]]:
+    """Return the job that the text describes (None where an error keeps the form from following it), and findings."""
     text, region = str(data.get("request_text", "")), str(data.get("region", ""))
     name = current.display_name if current is not None else str(data.get("name", ""))
     reading = importer.read_text(text, name=name, project=project, region=region)

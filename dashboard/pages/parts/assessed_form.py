@@ -63,7 +63,7 @@ def assess_form(form: Compose, teams: list[Team], *, by: User, now: datetime) ->
     if submission is not None:
         context = _context(form, team, submission, resources, by, now)
         assessment = assess(submission, context, expected=form.expected, strategy=chosen, compares=True)
-        form.add_findings(assessment.findings)
+        form.add_findings(_due_findings(assessment, submission))
     shown = {
         **_approval(assessment, assess_attempts(form, submission, context)),
         "form": form,
@@ -87,6 +87,13 @@ def assess_form(form: Compose, teams: list[Team], *, by: User, now: datetime) ->
         "request": _request_text(form, submission, project),
     }
     return AssessedForm(form, team, submission, assessment, shown)
+
+
+def _due_findings(assessment: Assessment, submission: Submission) -> Sequence[Finding]:
+    """Return the findings, without those that ask for an approval while no machine is chosen: there is no price yet."""
+    if has_machines(submission):
+        return assessment.findings
+    return [each for each in assessment.findings if each.severity is not Severity.APPROVAL]
 
 
 def _approval(assessment: Assessment | None, attempts: Attempts | None) -> dict[str, Any]:
@@ -196,7 +203,7 @@ def _words(known: KnownResource) -> str:
 
 
 class RequestText(NamedTuple):
-    """The request as text: its digest, whether it can be edited, and whether it was and the form does not follow it yet."""
+    """The request as text: its digest, if it can be edited, and if it was edited and the form does not follow it yet."""
 
     text: str
     digest: str
