@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from dashboard.forms.compose.job_form import JobForm
 from dashboard.forms.compose.worker_pool_form import WorkerPoolForm
 from jobs.models import Job, Membership, Policy, Team
 from tests.pages.conftest import SignIn, fields_of, text_in, text_of
-from tests.support.clock import Clock
 
 pytestmark = pytest.mark.django_db
 
@@ -77,14 +75,6 @@ class TestForm:
 
         assert "approval" not in text_in(page, "findings")
         assert "approval" in text_in(client.post("/jobs/new/check/", typed()).content.decode(), "findings")
-
-    def test_an_empty_one_does_not_speak_of_old_prices(self, owner: User, signed_in: SignIn, clock: Clock) -> None:
-        clock.now += timedelta(days=2_000)
-
-        page = signed_in(owner).get("/jobs/new/").content.decode()
-
-        assert "is priced as of" not in text_in(page, "chosen")
-        assert "is priced as of" in text_in(signed_in(owner).get("/jobs/new/?example=1").content.decode(), "chosen")
 
     def test_shows_each_strategy_with_price_wait_and_risk(self, owner: User, signed_in: SignIn) -> None:
         page = signed_in(owner).get("/jobs/new/?example=penguins").content.decode()

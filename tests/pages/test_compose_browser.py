@@ -193,9 +193,9 @@ def test_run_time_and_timeout_are_those_of_a_trial_as_soon_as_the_job_tunes(wind
 
     page.get_by_label("Tuning").first.check()
 
-    expect(page.get_by_label("Run time per trial", exact=True)).to_have_value("1 h")
-    expect(page.get_by_label("Timeout per trial", exact=True)).to_be_visible()
-    expect(page.get_by_label("Expected run time")).to_have_count(0)
+    expect(page.get_by_role("textbox", name="Run time per trial", exact=True)).to_have_value("1 h")
+    expect(page.get_by_role("textbox", name="Timeout per trial", exact=True)).to_be_visible()
+    expect(page.get_by_role("textbox", name="Expected run time")).to_have_count(0)
 
 
 def test_what_is_typed_after_the_session_has_ended_is_a_draft_after_the_sign_in(
@@ -215,6 +215,24 @@ def test_what_is_typed_after_the_session_has_ended_is_a_draft_after_the_sign_in(
 
     expect(page.get_by_label("Display name", exact=True)).to_have_value("typed too late")
     expect(page.locator("#draft")).to_contain_text("Draft saved")
+
+
+def test_what_somebody_else_typed_in_the_tab_becomes_no_draft(window: OpenWindow, owner: User, approver: User) -> None:
+    page = window(viewport={"width": 1280, "height": 800}).sign_in("owner").page
+    page.goto("/jobs/new/")
+    page.wait_for_load_state("networkidle")
+    page.context.clear_cookies(name=settings.SESSION_COOKIE_NAME)
+    page.get_by_label("Display name", exact=True).fill("of the owner")
+    page.wait_for_url("**/accounts/login/**")
+
+    page.get_by_label("User name").fill("approver")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/jobs/new/")
+    page.wait_for_load_state("networkidle")
+
+    expect(page.get_by_label("Display name", exact=True)).to_have_value("")
+    assert page.evaluate("sessionStorage.getItem('compose-unsaved')") is None
 
 
 def test_a_form_older_than_the_last_sign_in_keeps_what_is_typed(window: OpenWindow, owner: User) -> None:

@@ -48,7 +48,7 @@ class TestWaits:
         assert int(usual[2]) < int(usual[1]) < int(usual[3])
         assert "fastest" in text_in(page, "strategy-standard-name")
         assert "unknown no job yet" in text_in(page, "strategy-flex_start-facts")
-        assert "Waits as jobs of vision have shown" in text_in(page, "chosen")
+        assert "Waits are learned from jobs of vision" in text_in(page, "chosen")
 
     def test_and_ranges_say_on_how_many_jobs_they_rest(self, make_job: MakeJob, clock: Clock, engineer: Client) -> None:
         ended(make_job, clock, strategy="spot", minutes=[20] * 3)
@@ -63,7 +63,9 @@ class TestWaits:
     def test_stand_beside_the_break_even_against_standard(self, engineer: Client) -> None:
         words = text_in(engineer.get("/jobs/new/?example=1").content.decode(), "chosen")
 
-        found = re.search(r"do not make it run more than ([\d.]+) times as long", words)
+        found = re.search(
+            r"Cheaper than Standard unless preemptions make it run more than ([\d.]+) times as long", words
+        )
         assert found, words
         assert 1.3 < float(found[1]) < 1.8
 
@@ -108,6 +110,14 @@ class TestPrices:
             clock.now = day + timedelta(days=days)
             page = signed_in(owner).get("/jobs/new/?example=1").content.decode()
             assert re.findall(r"\w+ is priced as of [\w ,]+\.", text_in(page, "chosen")) == [words] * bool(words)
+
+    def test_of_an_empty_form_are_not_called_old(self, owner: User, signed_in: SignIn, clock: Clock) -> None:
+        clock.now += timedelta(days=2_000)
+
+        page = signed_in(owner).get("/jobs/new/").content.decode()
+
+        assert "is priced as of" not in text_in(page, "chosen")
+        assert "is priced as of" in text_in(signed_in(owner).get("/jobs/new/?example=1").content.decode(), "chosen")
 
 
 class TestSummary:

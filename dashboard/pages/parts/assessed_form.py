@@ -203,7 +203,7 @@ def _words(known: KnownResource) -> str:
 
 
 class RequestText(NamedTuple):
-    """The request as text: its digest, if it can be edited, and if it was edited and the form does not follow it yet."""
+    """The request as text: its digest, if it can be edited, and if it was and the form does not follow it yet."""
 
     text: str
     digest: str

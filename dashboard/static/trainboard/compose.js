@@ -4,18 +4,19 @@
 
 const UNSAVED = "compose-unsaved";
 const composeForm = () => document.getElementById("compose");
+const owner = (form) => form.getAttribute("data-user"); // form.dataset is its field of that name
 
 function keep() {
   const form = composeForm();
   const fields = [...new FormData(form)].filter(([name]) => name !== "csrfmiddlewaretoken");
-  sessionStorage.setItem(UNSAVED, JSON.stringify({ user: form.dataset.user, fields }));
+  sessionStorage.setItem(UNSAVED, JSON.stringify({ user: owner(form), fields }));
 }
 
 async function restore() {
   const form = composeForm();
   const { user, fields } = JSON.parse(sessionStorage.getItem(UNSAVED) ?? "{}");
   sessionStorage.removeItem(UNSAVED);
-  if (!fields || user !== form.dataset.user || "posted" in form.dataset) return;
+  if (!fields || user !== owner(form) || form.hasAttribute("data-posted")) return;
   const answer = await fetch(document.getElementById("draft").getAttribute("hx-post"), {
     method: "POST",
     headers: { "X-CSRFToken": form.elements.csrfmiddlewaretoken.value },
