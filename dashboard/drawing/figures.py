@@ -77,6 +77,14 @@ def money(usd: Decimal | float | str | None) -> str:
     return str(NO_PRICE) if usd is None or usd == "" else format_usd(Decimal(str(usd)))
 
 
+def rough_money(usd: Decimal | None) -> str:
+    """Return US dollars without cents from $100 on and where there are none: "$1,218", "$12", "$8.50"."""
+    if usd is None:
+        return str(NO_PRICE)
+    is_whole = usd >= 100 or usd == usd.to_integral_value()
+    return format_usd(usd.quantize(Decimal(1))).removesuffix(".00") if is_whole else format_usd(usd)
+
+
 def thousands(number: int) -> str:
     """Return a whole number with a comma between thousands."""
     return f"{number:,}"

@@ -50,13 +50,15 @@ def severity_word(severity: str) -> str:
     return str(WORDS.get(severity, severity))
 
 
-def render_finding(finding: Finding | Mapping[str, Any]) -> SafeString:
-    """Return a finding as HTML, be it a new one or one that was stored as JSON."""
+def render_finding(finding: Finding | Mapping[str, Any], *, shows_line: bool = False) -> SafeString:
+    """Return a finding as HTML, be it a new one or one that was stored as JSON; with its line where that is wanted."""
     made = finding if isinstance(finding, Finding) else _parse(finding)
+    line = _("Line %(line)s:") % {"line": made.line} if shows_line and made.line is not None else ""
     return format_html(
-        '<div class="find {severity}">{mark}<span{language}>{text}</span>{source}</div>',
+        '<div class="find {severity}">{mark}{line}<span{language}>{text}</span>{source}</div>',
         severity=made.severity,
         mark=render_shape(made),
+        line=format_html("<b>{}</b> ", line) if line else "",
         language=language_of(made),
         text=f"{translated(made.message)} {translated(made.remedy)}".rstrip(),
         source=_source(made),

@@ -58,14 +58,12 @@ class ImportForm(FindingsForm):
         required=False,
         allow_empty_file=True,
         help_text=format_lazy(
-            _("A script and the files that it names; at most {limit} together. They count instead of the text."),
+            _("A script and the files that it names; at most {limit} together. Files are read instead of the text."),
             limit=LIMIT,
         ),
     )
     pick = forms.CharField(required=False, max_length=10, widget=forms.HiddenInput)
-    run_time = DurationField(
-        _("Expected run time"), _("For the cost: 24 h, 90 min, 1 d 12 h"), initial="1 h", required=True
-    )
+    run_time = DurationField(_("Expected run time"), _("Such as 90 min or 1 d 12 h."), initial="1 h", required=True)
     team = team_field([])
 
     def __init__(self, *args: Any, teams: list[tuple[str, str]], **options: Any) -> None:

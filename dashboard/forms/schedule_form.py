@@ -27,7 +27,7 @@ class ScheduleForm(FindingsForm):
         widget=forms.DateInput(attrs={"type": "date"}),
         help_text=_("Empty: no end."),
     )
-    allows_overlap = forms.BooleanField(label=_("Run also while the run before has not ended"), required=False)
+    allows_overlap = forms.BooleanField(label=_("Start even if the previous run has not ended"), required=False)
 
     @property
     def times(self) -> Times:

@@ -17,7 +17,7 @@ from dashboard.access import Request, jobs_of
 from dashboard.access.loaders import MAX_KEY_LENGTH, typed_draft_for
 from dashboard.forms.compose.form import Compose
 from dashboard.forms.compose.rows import change_rows
-from dashboard.forms.compose.text import fill_from_text, is_edited
+from dashboard.forms.compose.text import fill_from_text, is_edited, without_text
 from dashboard.pages.parts.assessed_form import AssessedForm, assess_form
 from dashboard.pages.parts.beginning import beginning
 from dashboard.pages.parts.team_choice import requesting_teams, team_choices
@@ -54,7 +54,7 @@ def compose(request: Request) -> HttpResponse:
         return _read_text(request, teams, is_final=do == "submit")
     if do == "save":
         return _save_and_resume(request, teams)
-    data, focus = change_rows(request.POST, do)
+    data, focus = change_rows(without_text(request.POST) if do == "rewrite" else request.POST, do)
     assessed = _assess(request, teams, data=data, is_final=do == "submit", was_posted=True)
     if do == "submit" and assessed.may_be_requested:
         return _request(request, assessed)
@@ -79,7 +79,8 @@ def _read_text(request: Request, teams: list[Team], *, is_final: bool) -> HttpRe
     form = Compose(teams=team_choices(teams), data=filled.data or request.POST, is_final=is_final, was_posted=True)
     form.is_from_text, form.text_findings = filled.data is not None, filled.findings
     assessed = assess_form(form, teams, by=request.user, now=timezone.now())
-    if is_final and assessed.submission == before.submission and before.may_be_requested:
+    is_same = filled.data is not None and assessed.submission == before.submission
+    if is_final and is_same and before.may_be_requested:
         return _request(request, before)
     if is_final:
         form.whole.append(_of_text(is_read=filled.data is not None))

@@ -134,7 +134,7 @@ def _read(several: list[Given], team: Team, form: ImportForm) -> Imported:
     findings = list(dict.fromkeys(findings))
     return Imported(
         reading=reading,
-        format_label=_format_label(reading.format),
+        format_label=_format_label(reading),
         submission=submission,
         assessment=assessment,
         whole=tuple(finding for finding in findings if finding.line is None),
@@ -195,5 +195,8 @@ def _kept(request: Request, submission: Submission, team: Team, form: ImportForm
     return {"draft": draft, "body_text": json.dumps(draft.spec, indent=2, ensure_ascii=False)}
 
 
-def _format_label(key: str) -> str:
-    return str(FORMAT_WORDS.get(key, FORMATS[key].label)) if key in FORMATS else ""
+def _format_label(reading: Reading) -> str:
+    """Return what the format of a text is called; "" where nothing in it belongs to a job, for it may be anything."""
+    if all(each.code == "no_job" for each in reading.findings):
+        return ""
+    return str(FORMAT_WORDS.get(reading.format, FORMATS[reading.format].label)) if reading.format in FORMATS else ""

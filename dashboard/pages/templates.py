@@ -32,7 +32,7 @@ MAY_NOT_SAVE = _("Your role in this team lets you look at jobs; an engineer may 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A template with the strategy and machines of its spec."""
+    """A template with the key of its strategy and the machines of its spec."""
 
     template: Template
     strategy: str
@@ -131,4 +131,4 @@ def _save(request: Request, job: Job, data: dict[str, Any]) -> Template:
 
 def _row(template: Template, may_change: bool) -> Row:
     submission = verbs.submission_of(template)
-    return Row(template, strategies.strategy_of(submission).label, submission.machines_summary, may_change)
+    return Row(template, strategies.strategy_of(submission).key, submission.machines_summary, may_change)

@@ -140,7 +140,10 @@ def explain(text: str, started: int, notes: Notes) -> None:
 
 
 def _commented(text: str) -> re.Match[str] | None:
-    """Return the first comment with a command that creates a job, where all such commands are comments."""
+    """Return the first comment with a command that creates a job, where all such commands are comments.
+
+    None where fields of a job stand beside it: such a comment heads a config file, which is what is wrong then.
+    """
     comments = (comment for comment in COMMENT.finditer(text) if "gcloud" in comment[0] and CREATE.search(comment[0]))
-    first = next(comments, None)
-    return None if first is None or CREATE.search(COMMENT.sub("", text)) else first
+    first, rest = next(comments, None), COMMENT.sub("", text)
+    return None if first is None or CREATE.search(rest) or FIELD.search(rest) else first

@@ -67,12 +67,23 @@ class TestForm:
         assert "required" in finds_at(typed, "name")
         assert re.search(r"\d+ required", text_in(typed, "findings"))
 
+    def test_asks_for_no_approval_before_a_machine_is_chosen(
+        self, owner: User, signed_in: SignIn, typed: Callable[..., dict[str, str]]
+    ) -> None:
+        client = signed_in(owner)
+        page = client.post("/jobs/new/check/", typed(pool__machine_type="")).content.decode()
+
+        assert "approval" not in text_in(page, "findings")
+        assert "approval" in text_in(client.post("/jobs/new/check/", typed()).content.decode(), "findings")
+
     def test_shows_each_strategy_with_price_wait_and_risk(self, owner: User, signed_in: SignIn) -> None:
         page = signed_in(owner).get("/jobs/new/?example=penguins").content.decode()
 
         for strategy in ("standard", "spot", "flex_start"):
             words = text_in(page, f"strategy-{strategy}-facts")
-            assert re.match(r"\$\d+\.\d\d (cheapest )?\$\d+\.\d\d / h", words), strategy
+            assert re.match(r"\$\d+\.\d\d \$\d+\.\d\d – \$\d+\.\d\d", words), strategy
+            assert re.match(r"((cheapest|safest) )?\$\d+\.\d\d / h", text_in(page, f"strategy-{strategy}-name"))
+        assert re.fullmatch(r"Range \$0 – \$\d+", text_in(page, "strategy-axis"))
         assert "restarts of 6" in text_in(page, "strategy-spot-facts")
         assert "Not preempted" in text_in(page, "strategy-standard-facts")
         assert "Can be preempted." in text_in(page, "chosen")
@@ -334,8 +345,8 @@ class TestWhileTyping:
         page = signed_in(owner).post("/jobs/new/check/", typed(pool__machine_type="n1-standard-8")).content.decode()
 
         assert "L4, A100, H100" in text_in(page, "strategy-flex_start-facts")
-        assert "/ h" not in text_in(page, "strategy-flex_start-facts")
-        assert re.match(r"\$[\d.]+ (cheapest )?\$[\d.]+ / h", text_in(page, "strategy-standard-facts"))
+        assert "/ h" not in text_in(page, "strategy-flex_start-name")
+        assert "/ h" in text_in(page, "strategy-standard-name")
 
     def test_speaks_of_a_missing_image_at_its_field_and_not_as_a_fault_of_a_strategy(
         self, owner: User, signed_in: SignIn, typed: Callable[..., dict[str, str]]
@@ -343,7 +354,7 @@ class TestWhileTyping:
         page = signed_in(owner).post("/jobs/new/check/", typed(pool__image="")).content.decode()
 
         assert finds_at(page, "pool-0-image") == "required"
-        assert "/ h" in text_in(page, "strategy-spot-facts")
+        assert "/ h" in text_in(page, "strategy-spot-name")
 
     def test_empties_the_places_of_findings_that_are_no_more(
         self, owner: User, signed_in: SignIn, typed: Callable[..., dict[str, str]]

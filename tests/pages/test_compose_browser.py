@@ -3,10 +3,12 @@
 import re
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
 from jobs.models import Job
+from tests.conftest import PASSWORD
 from tests.pages.test_browser import OpenWindow, chromium, window
 from tests.support.accessibility import faults
 
@@ -183,3 +185,66 @@ def test_a_wrong_clock_in_the_browser_changes_nothing(window: OpenWindow, owner:
     page.clock.run_for(5000)
 
     expect(page.locator("#draft")).to_contain_text("Draft saved 09:00:0")
+
+
+def test_run_time_and_timeout_are_those_of_a_trial_as_soon_as_the_job_tunes(window: OpenWindow, owner: User) -> None:
+    page = window(viewport={"width": 1280, "height": 800}).sign_in("owner").page
+    page.goto("/jobs/new/")
+
+    page.get_by_label("Tuning").first.check()
+
+    expect(page.get_by_role("textbox", name="Run time per trial", exact=True)).to_have_value("1 h")
+    expect(page.get_by_role("textbox", name="Timeout per trial", exact=True)).to_be_visible()
+    expect(page.get_by_role("textbox", name="Expected run time")).to_have_count(0)
+
+
+def test_what_is_typed_after_the_session_has_ended_is_a_draft_after_the_sign_in(
+    window: OpenWindow, owner: User
+) -> None:
+    view = window(viewport={"width": 1280, "height": 800}).sign_in("owner")
+    page = view.page
+    page.goto("/jobs/new/")
+    page.wait_for_load_state("networkidle")
+    page.context.clear_cookies(name=settings.SESSION_COOKIE_NAME)
+
+    page.get_by_label("Display name", exact=True).fill("typed too late")
+    page.wait_for_url("**/accounts/login/**")
+    page.get_by_label("User name").fill("owner")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+
+    expect(page.get_by_label("Display name", exact=True)).to_have_value("typed too late")
+    expect(page.locator("#draft")).to_contain_text("Draft saved")
+
+
+def test_what_somebody_else_typed_in_the_tab_becomes_no_draft(window: OpenWindow, owner: User, approver: User) -> None:
+    page = window(viewport={"width": 1280, "height": 800}).sign_in("owner").page
+    page.goto("/jobs/new/")
+    page.wait_for_load_state("networkidle")
+    page.context.clear_cookies(name=settings.SESSION_COOKIE_NAME)
+    page.get_by_label("Display name", exact=True).fill("of the owner")
+    page.wait_for_url("**/accounts/login/**")
+
+    page.get_by_label("User name").fill("approver")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/jobs/new/")
+    page.wait_for_load_state("networkidle")
+
+    expect(page.get_by_label("Display name", exact=True)).to_have_value("")
+    assert page.evaluate("sessionStorage.getItem('compose-unsaved')") is None
+
+
+def test_a_form_older_than_the_last_sign_in_keeps_what_is_typed(window: OpenWindow, owner: User) -> None:
+    view = window(viewport={"width": 1280, "height": 800})
+    view.expected_statuses = {403}
+    page = view.sign_in("owner").page
+    page.goto("/jobs/new/?example=1")
+    page.wait_for_load_state("networkidle")
+    page.context.clear_cookies(name="csrftoken")
+
+    page.get_by_label("Display name", exact=True).fill("typed before")
+    page.wait_for_load_state("networkidle")
+    page.wait_for_url("**/jobs/new/?form=*")
+
+    expect(page.get_by_label("Display name", exact=True)).to_have_value("typed before")

@@ -297,3 +297,10 @@ class TestDraft:
 
     def test_needs_a_sign_in(self, db: None) -> None:
         assert send(Client(), YAML).status_code == 302
+
+
+def test_a_text_that_is_no_job_is_called_no_format(owner: User, signed_in: SignIn) -> None:
+    page = signed_in(owner).post("/jobs/import/", {"text": "hello world", "run_time": "1 h"}).content.decode()
+
+    assert "No job could be read" in page
+    assert "looks like" not in page

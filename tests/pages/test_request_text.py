@@ -91,6 +91,34 @@ class TestText:
 
         assert engineer.post("/jobs/new/", example | same).status_code == 302
 
+    @pytest.mark.parametrize("text", ['{"jobSpec": [oops{}', "hello"])
+    def test_that_cannot_be_read_keeps_the_job_from_being_submitted(
+        self, engineer: Client, example: dict[str, str], text: str
+    ) -> None:
+        answer = engineer.post("/jobs/new/", example | {"request_text": text, "do": "submit"})
+
+        assert answer.status_code == 422
+        assert '<a href="#request">' in answer.content.decode().replace("\n      href", " href")
+        assert not Job.objects.exists()
+
+    def test_that_cannot_be_read_says_in_which_line_and_keeps_saying_it(
+        self, engineer: Client, example: dict[str, str]
+    ) -> None:
+        wrong = edited(example, '"displayName"', '"colour"') | {"run_time": "3 h"}
+        for do, address in (("read", "/jobs/new/"), ("check", "/jobs/new/check/")):
+            words = text_in(engineer.post(address, wrong | {"do": do}).content.decode(), "request-finds")
+
+            assert "error: Line 2:" in words
+            assert "The form keeps its values" in words
+
+    def test_that_was_edited_is_discarded(self, engineer: Client, example: dict[str, str]) -> None:
+        fields = fields_of(
+            engineer.post("/jobs/new/", example | {"request_text": "{", "do": "rewrite"}).content.decode()
+        )
+
+        assert fields["request_text"].strip() == example["request_text"].strip()
+        assert engineer.post("/jobs/new/", fields | {"do": "submit"}).status_code == 302
+
     def test_of_a_command_is_not_edited(self, engineer: Client, example: dict[str, str]) -> None:
         page = engineer.post("/jobs/new/check/", example | {"written": "curl"}).content.decode()
 

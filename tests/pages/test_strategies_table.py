@@ -10,7 +10,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from dashboard.drawing import cost_range
-from dashboard.pages.parts.strategy_rows import StrategyRow
+from dashboard.drawing.figures import rough_money
+from dashboard.pages.parts.strategy_rows import StrategyRow, axis_end
 from jobs.models import Job
 from jobs.upkeep import count_ended
 from tests.pages.conftest import MakeJob, SignIn, fields_of, text_in
@@ -45,9 +46,9 @@ class TestWaits:
         assert usual, spot
         assert 12 <= int(usual[1]) <= 20
         assert int(usual[2]) < int(usual[1]) < int(usual[3])
-        assert "fastest" in text_in(page, "strategy-standard-facts")
+        assert "fastest" in text_in(page, "strategy-standard-name")
         assert "unknown no job yet" in text_in(page, "strategy-flex_start-facts")
-        assert "Waits as jobs of vision have shown" in text_in(page, "chosen")
+        assert "Waits are learned from jobs of vision" in text_in(page, "chosen")
 
     def test_and_ranges_say_on_how_many_jobs_they_rest(self, make_job: MakeJob, clock: Clock, engineer: Client) -> None:
         ended(make_job, clock, strategy="spot", minutes=[20] * 3)
@@ -62,7 +63,9 @@ class TestWaits:
     def test_stand_beside_the_break_even_against_standard(self, engineer: Client) -> None:
         words = text_in(engineer.get("/jobs/new/?example=1").content.decode(), "chosen")
 
-        found = re.search(r"do not make it run more than ([\d.]+) times as long", words)
+        found = re.search(
+            r"Cheaper than Standard unless preemptions make it run more than ([\d.]+) times as long", words
+        )
         assert found, words
         assert 1.3 < float(found[1]) < 1.8
 
@@ -82,7 +85,7 @@ class TestTags:
         page = engineer.get("/jobs/new/?example=1").content.decode()
 
         facts = {
-            key: text_in(page, f"strategy-{key}-facts") for key in ("standard", "spot", "flex_start", "reservation")
+            key: text_in(page, f"strategy-{key}-name") for key in ("standard", "spot", "flex_start", "reservation")
         }
         assert [key for key, words in facts.items() if "safest" in words] == ["standard"]
         assert len([key for key, words in facts.items() if "cheapest" in words]) == 1
@@ -93,7 +96,7 @@ class TestTags:
     ) -> None:
         page = engineer.post("/jobs/new/check/", example | {"strategy": "reservation"}).content.decode()
 
-        assert "safest" in text_in(page, "strategy-reservation-facts")
+        assert "safest" in text_in(page, "strategy-reservation-name")
 
 
 class TestPrices:
@@ -107,6 +110,14 @@ class TestPrices:
             clock.now = day + timedelta(days=days)
             page = signed_in(owner).get("/jobs/new/?example=1").content.decode()
             assert re.findall(r"\w+ is priced as of [\w ,]+\.", text_in(page, "chosen")) == [words] * bool(words)
+
+    def test_of_an_empty_form_are_not_called_old(self, owner: User, signed_in: SignIn, clock: Clock) -> None:
+        clock.now += timedelta(days=2_000)
+
+        page = signed_in(owner).get("/jobs/new/").content.decode()
+
+        assert "is priced as of" not in text_in(page, "chosen")
+        assert "is priced as of" in text_in(signed_in(owner).get("/jobs/new/?example=1").content.decode(), "chosen")
 
 
 class TestSummary:
@@ -138,6 +149,14 @@ class TestSummary:
         for typed in ("<b>🙂", "x<script>", "A=<i>", "“<i>”"):
             assert typed not in page
             assert html.escape(typed) in page
+
+
+def test_the_axis_ends_at_a_round_amount() -> None:
+    for usd, words in (("11.13", "$12"), ("1330", "$1,400"), ("8.5", "$8.50"), ("0.034", "$0.03"), ("99.7", "$100")):
+        assert rough_money(axis_end(Decimal(usd))) == words
+    assert axis_end(Decimal(0)) == 0
+    assert rough_money(Decimal("1218.49")) == "$1,218"
+    assert rough_money(None) == "no price known"
 
 
 def test_a_range_is_drawn_within_its_axis() -> None:

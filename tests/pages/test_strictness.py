@@ -137,3 +137,14 @@ class TestFrame:
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: str(path.relative_to(settings.BASE_DIR)))
 def test_no_template_marks_text_as_safe(template: Path) -> None:
     assert not re.search(r"\|\s*safe\b|autoescape\s+off|\|\s*safeseq", template.read_text())
+
+
+def test_a_form_from_before_the_last_sign_in_says_what_to_do(owner: User) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(owner)
+
+    answer = client.post("/jobs/new/", {"csrfmiddlewaretoken": "a" * 64})
+
+    assert answer.status_code == 403
+    assert "This page was opened before you signed in again" in answer.content.decode()
+    assert 'href="/jobs/new/">Open the form again' in answer.content.decode()

@@ -82,7 +82,7 @@ class TestRequest:
 
         assert abs(price(three) - 3 * price(one)) < Decimal("0.03")
         assert text_in(three, "submit-words") == "Submit 3 jobs for approval"
-        assert "Judged, priced and approved together." in text_in(three, "sweep-words")
+        assert "They are validated, priced and approved together." in text_in(three, "sweep-words")
 
     def test_that_costs_too_much_together_asks_though_each_job_does_not(
         self, engineer: Client, example: dict[str, str], team: Team

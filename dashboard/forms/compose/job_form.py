@@ -56,7 +56,7 @@ class JobForm(CarryingForm):
     """Empty: the default project of the team, also of another team that is chosen later."""
     run_time = DurationField(
         _("Expected run time"),
-        _("24 h, 90 min, 1 d 12 h; the estimate is for this time."),
+        _("Such as 90 min or 1 d 12 h."),
         initial="1 h",
         least=timedelta(minutes=1),
         required=True,
@@ -79,12 +79,10 @@ class JobForm(CarryingForm):
     )
     timeout = DurationField(
         _("Timeout"),
-        _("Empty: seven days, Vertex AI's default. The approval depends on what the job costs until then."),
+        _("Empty: 7 days, Vertex AI's default."),
         path="jobSpec.scheduling.timeout",
     )
-    cap = UsdField(
-        _("Cost cap"), _("US dollars; empty: none. A job that has cost this is cancelled, or people are told.")
-    )
+    cap = UsdField(_("Cost cap"), _("US dollars. When the job has cost it, it is cancelled or people are told."))
     max_wait = DurationField(
         _("Maximum wait"),
         _("Flex-start only. Empty: 24 h; 0 s: without end."),

@@ -57,17 +57,36 @@ def fill_from_text(
     that the text names is chosen where the form has that choice.
     """
     text, region = str(data.get("request_text", "")), str(data.get("region", ""))
+    read, findings = _read(data, current, project)
+    if read is None:
+        return Filled(None, findings)
+    submission = _with_rest(read, current) if data.get("written") == "gcloud-yaml" else read
+    filled = form_data(initial_values(submission, expected=expected) | {"region": submission.region or region})
+    kept = {name: data[name] for name in KEPT if name in data and name != "region"}
+    if has_projects and read.project != project:
+        kept["project"] = read.project
+    return Filled(filled | kept | {"request_text": text, "text_digest": text_digest(text)}, findings)
+
+
+def check_text(data: Mapping[str, Any], current: Submission | None, *, project: str) -> list[Finding]:
+    """Return what was found in the text that was posted with the form; an error where the form cannot follow it."""
+    return _read(data, current, project)[1]
+
+
+def without_text(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the form without the text, which is then written from the form again."""
+    return {name: value for name, value in data.items() if name not in ("request_text", "text_digest")}
+
+
+def _read(data: Mapping[str, Any], current: Submission | None, project: str) -> tuple[Submission | None, list[Finding]]:
+    """Return the job that the text describes (None where an error keeps the form from following it), and findings."""
+    text, region = str(data.get("request_text", "")), str(data.get("region", ""))
     name = current.display_name if current is not None else str(data.get("name", ""))
     reading = importer.read_text(text, name=name, project=project, region=region)
     findings = [each for each in reading.findings if each.code != "placeholder"]
     if reading.submission is None or reading.left_out or any(each.severity is Severity.ERROR for each in findings):
-        return Filled(None, findings or [_unreadable(reading.left_out)])
-    submission = _with_rest(reading.submission, current) if data.get("written") == "gcloud-yaml" else reading.submission
-    filled = form_data(initial_values(submission, expected=expected) | {"region": submission.region or region})
-    kept = {name: data[name] for name in KEPT if name in data and name != "region"}
-    if has_projects and reading.submission.project != project:
-        kept["project"] = reading.submission.project
-    return Filled(filled | kept | {"request_text": text, "text_digest": text_digest(text)}, findings)
+        return None, findings or [_unreadable(reading.left_out)]
+    return reading.submission, findings
 
 
 def _with_rest(submission: Submission, current: Submission | None) -> Submission:

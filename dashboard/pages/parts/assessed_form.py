@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from dashboard.drawing.figures import day_of
 from dashboard.forms.compose.form import Compose
-from dashboard.forms.compose.text import EDITABLE, is_edited, text_digest
+from dashboard.forms.compose.text import EDITABLE, check_text, is_edited, text_digest
 from dashboard.pages.parts.planned_attempts import Attempts, assess_attempts
 from dashboard.pages.parts.strategy_rows import strategy_rows
 from jobs import exporter, known_quotas, observation, requests, strategies, tasks
@@ -24,7 +24,7 @@ from jobs.known_images import known_images
 from jobs.models import Team
 from jobs.policy import SETS
 from jobs.requests.allowed import recent_allowed
-from jobs.spec import Finding, Submission
+from jobs.spec import Finding, Severity, Submission
 from jobs.spec.images import ImageState, images_of
 from jobs.strategies import Known, KnownResource, Permission
 
@@ -63,7 +63,7 @@ def assess_form(form: Compose, teams: list[Team], *, by: User, now: datetime) ->
     if submission is not None:
         context = _context(form, team, submission, resources, by, now)
         assessment = assess(submission, context, expected=form.expected, strategy=chosen, compares=True)
-        form.add_findings(assessment.findings)
+        form.add_findings(_due_findings(assessment, submission))
     shown = {
         **_approval(assessment, assess_attempts(form, submission, context)),
         "form": form,
@@ -77,16 +77,23 @@ def assess_form(form: Compose, teams: list[Team], *, by: User, now: datetime) ->
         **_strategies(form, assessment),
         "now": now,
         "waits_for_image": context is not None and any(not each.status for each in context.image_states.values()),
-        "stale_prices": stale_prices(assessment, now),
+        "stale_prices": stale_prices(assessment, now) if has_machines(submission) else "",
         "resources": [(known.resource_id, _words(known)) for known in resources if known.resource.state == "RUNNING"],
         "by_hand": chosen.console if chosen is not None else "",
         "permissions": _permissions(strategies.permissions_of(submission), get_language())
         if submission is not None
         else "",
         "sets": [each for each in assessment.findings if each.code.startswith(SETS)] if assessment is not None else [],
-        "request": _request_text(form, submission),
+        "request": _request_text(form, submission, project),
     }
     return AssessedForm(form, team, submission, assessment, shown)
+
+
+def _due_findings(assessment: Assessment, submission: Submission) -> Sequence[Finding]:
+    """Return the findings, without those that ask for an approval while no machine is chosen: there is no price yet."""
+    if has_machines(submission):
+        return assessment.findings
+    return [each for each in assessment.findings if each.severity is not Severity.APPROVAL]
 
 
 def _approval(assessment: Assessment | None, attempts: Attempts | None) -> dict[str, Any]:
@@ -150,6 +157,7 @@ def _strategies(form: Compose, assessment: Assessment | None) -> dict[str, Any]:
         "strategy": strategies.STRATEGIES.get(chosen),
         "strategy_choices": zip(form.job["strategy"], rows, strict=True),
         "tells_waits": any(row.wait for row in rows),
+        "axis_usd": max(row.axis_usd for row in rows),
     }
 
 
@@ -195,7 +203,7 @@ def _words(known: KnownResource) -> str:
 
 
 class RequestText(NamedTuple):
-    """The request as text: its digest, whether it can be edited, and whether it is one that was and is not read yet."""
+    """The request as text: its digest, if it can be edited, and if it was and the form does not follow it yet."""
 
     text: str
     digest: str
@@ -203,15 +211,19 @@ class RequestText(NamedTuple):
     is_edited: bool = False
     findings: Sequence[Finding] = ()
 
+    @property
+    def is_unreadable(self) -> bool:
+        """Whether an error keeps the form from following the text."""
+        return self.is_edited and any(each.severity is Severity.ERROR for each in self.findings)
 
-def _request_text(form: Compose, submission: Submission | None) -> RequestText:
+
+def _request_text(form: Compose, submission: Submission | None, project: str) -> RequestText:
     """Return the request in the format that was chosen; a text that a person edits stays as it is."""
     written = form.job.cleaned_data.get("written", "")
     if is_edited(form.data):
-        posted = str(form.data["request_text"])
-        return RequestText(
-            posted, str(form.data["text_digest"]), is_editable=True, is_edited=True, findings=form.text_findings
-        )
+        posted, digest = str(form.data["request_text"]), str(form.data["text_digest"])
+        findings = form.text_findings or check_text(form.data, submission, project=project)
+        return RequestText(posted, digest, is_editable=True, is_edited=True, findings=findings)
     if form.is_from_text:
         text = str(form.data["request_text"])
         return RequestText(text, text_digest(text), is_editable=True, findings=form.text_findings)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from decimal import Decimal
+from decimal import ROUND_CEILING, Decimal
 from functools import lru_cache
 
 from django.template.loader import render_to_string
@@ -74,15 +74,25 @@ class StrategyRow:
         return self.key in PAID_FOR
 
     @property
+    def is_possible(self) -> bool:
+        """Whether it has a price and nothing keeps the job from it."""
+        return self.is_priced and not self.obstacles and not self.needs
+
+    @property
     def html(self) -> str:
         """The cells drawn, once for the same facts: most of what one types changes no row."""
-        return _drawn(self, get_language())
+        return _drawn(self, "compose/strategy_row.html", get_language())
+
+    @property
+    def name_html(self) -> str:
+        """What stands beside and below the strategy's name: its tags and its price per hour."""
+        return _drawn(self, "compose/strategy_name.html", get_language())
 
 
-@lru_cache(maxsize=256)
-def _drawn(row: StrategyRow, language: str | None) -> str:
+@lru_cache(maxsize=512)
+def _drawn(row: StrategyRow, template: str, language: str | None) -> str:
     del language  # which makes a drawing of its own
-    return render_to_string("compose/strategy_row.html", {"row": row, "strategy": row.strategy})
+    return render_to_string(template, {"row": row, "strategy": row.strategy})
 
 
 def strategy_rows(alternatives: Sequence[Alternative], *, chosen: str = "") -> list[StrategyRow]:
@@ -97,9 +107,14 @@ def strategy_rows(alternatives: Sequence[Alternative], *, chosen: str = "") -> l
     rows = [_row(each, everywhere) for each in alternatives]
     standard = next((row.usd_per_hour for row in rows if row.key == "standard"), None)
     rows = [replace(row, break_even=_break_even(row, standard)) for row in rows]
-    axis = max((row.high_usd or Decimal(0) for row in rows if not row.obstacles), default=Decimal(0))
+    axis = axis_end(max((row.high_usd or Decimal(0) for row in rows if not row.obstacles), default=Decimal(0)))
     tags = _tags(rows, chosen)
     return [replace(row, axis_usd=axis, tags=tuple(tag for tag, key in tags.items() if key == row.key)) for row in rows]
+
+
+def axis_end(usd: Decimal) -> Decimal:
+    """Return at least `usd`, with two significant digits."""
+    return usd.quantize(Decimal(1).scaleb(usd.adjusted() - 1), ROUND_CEILING) if usd else usd
 
 
 def _tags(rows: Sequence[StrategyRow], chosen: str) -> dict[str, str]:

@@ -57,7 +57,7 @@ def read_documents(text: str, notes: Notes, *, is_json: bool) -> list[Draft]:
         else:
             notes.findings.extend(own.findings)
     if documents and not drafts:
-        refuse_document(documents[0], _("Give a CustomJob or one of its siblings."), notes)
+        refuse_document(documents[0], _("Give a CustomJob, a HyperparameterTuningJob or a TrainingPipeline."), notes)
     return drafts
 
 

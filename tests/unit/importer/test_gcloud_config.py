@@ -117,3 +117,12 @@ def test_names_the_files_that_it_used_and_those_that_it_misses() -> None:
 
     assert reading.used_files == {"jobs/a.yaml"}
     assert reading.missing_files == {"b.yaml"}
+
+
+def test_a_command_at_the_head_does_not_hide_what_is_wrong_below_it() -> None:
+    reading = importer.read_text(f"# {START} --config=job.yaml\n{CONFIG}  bad: [unclosed")
+
+    finding = next(each for each in reading.findings if each.severity is Severity.ERROR)
+    assert finding.code == "unreadable_yaml"
+    assert finding.line is not None
+    assert finding.line > CONFIG.count("\n")

@@ -1,0 +1,39 @@
+// What is typed when the session has ended, or when somebody signed in again in another window, is not lost: it stays in
+// this tab, and becomes a draft as soon as the same person opens the form again.
+"use strict";
+
+const UNSAVED = "compose-unsaved";
+const composeForm = () => document.getElementById("compose");
+const owner = (form) => form.getAttribute("data-user"); // form.dataset is its field of that name
+
+function keep() {
+  const form = composeForm();
+  const fields = [...new FormData(form)].filter(([name]) => name !== "csrfmiddlewaretoken");
+  sessionStorage.setItem(UNSAVED, JSON.stringify({ user: owner(form), fields }));
+}
+
+async function restore() {
+  const form = composeForm();
+  const { user, fields } = JSON.parse(sessionStorage.getItem(UNSAVED) ?? "{}");
+  sessionStorage.removeItem(UNSAVED);
+  if (!fields || user !== owner(form) || form.hasAttribute("data-posted")) return;
+  const answer = await fetch(document.getElementById("draft").getAttribute("hx-post"), {
+    method: "POST",
+    headers: { "X-CSRFToken": form.elements.csrfmiddlewaretoken.value },
+    body: new URLSearchParams(fields),
+  });
+  const address = answer.headers.get("HX-Replace-Url"); // none where the job was requested meanwhile
+  if (address) location.replace(address);
+}
+
+document.addEventListener("submit", (event) => {
+  if (event.target === composeForm()) keep();
+});
+document.addEventListener("htmx:beforeOnLoad", (event) => {
+  const { xhr } = event.detail;
+  if (xhr.status !== 403 && !xhr.getResponseHeader("HX-Refresh")) return;
+  event.preventDefault();
+  keep();
+  location.assign(location.pathname + location.search);
+});
+restore();
