@@ -5,7 +5,7 @@ from jobs.timeline.daily import cents_by_day, days_of, to_cents
 from jobs.timeline.entries import Entry, entries
 from jobs.timeline.holdings import Holding, holdings, known_resource, resource_id_of
 from jobs.timeline.influence import influences
-from jobs.timeline.losses import Row, attempt_rows, loss_if_cut, moments_of, usual_wait
+from jobs.timeline.losses import Loss, Row, attempt_rows, loss_if_cut, moments_of, usual_wait
 from jobs.timeline.replicas import EXIT, LAST_WORDS, TAKEN, Heard, Lane, Mark, ReplicaEnd
 from jobs.timeline.resource_bill import resource_bill
 from jobs.timeline.retry_budget import GROUPS, RetryBudget, restart_causes, restart_limits, retry_budget
@@ -49,6 +49,7 @@ __all__ = [
     "Hold",
     "Holding",
     "Lane",
+    "Loss",
     "Mark",
     "Metric",
     "Phase",
