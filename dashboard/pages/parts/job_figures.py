@@ -73,7 +73,9 @@ def done_of(job: Job, study: timeline.Study | None, measured: Measured, now: dat
     if study is not None:
         ended = study.succeeded + study.failed
         words = _("%(ended)s of %(most)s trials") % {"ended": ended, "most": study.most}
-        return Done(ended / study.most, words, _("trials that ended")) if study.most else None
+        outlook = timeline.outlook(job, study, now) if ended else None
+        basis = _("%(length)s left") % {"length": duration(outlook.left)} if outlook else _("trials that ended")
+        return Done(ended / study.most, words, basis) if study.most else None
     row = measured.row
     if row is not None and row.fraction is not None:
         if row.ends_at is None or job.running_since is None:
