@@ -38,6 +38,17 @@ MONTHS = (
 )
 
 
+QUOTATION = "“%(words)s”"
+
+
+def quotation(words: str) -> Text:
+    """Return what a program or Vertex AI wrote, in quotation marks; a page may set it as code instead.
+
+    A full stop at its end is left out, for the sentence around it has its own.
+    """
+    return translatable(QUOTATION, words=words if words.endswith("..") else words.removesuffix("."))
+
+
 def joined(*texts: str, between: str = " ") -> Text:
     """Return texts as one, with `between` between them; empty ones are left out."""
     parts = {f"part{number}": text for number, text in enumerate(filter(None, texts))}

@@ -1,8 +1,13 @@
 """A text of `jobs.texts` in the language that is active."""
 
+import re
+from collections.abc import Iterator
+
 from django.utils.translation import gettext
 
-from jobs.texts import Text
+from jobs.texts import QUOTATION, Text
+
+_PLACEHOLDER = re.compile(r"%\((\w+)\)s")
 
 
 def translated(text: str) -> str:
@@ -11,3 +16,17 @@ def translated(text: str) -> str:
         return text
     msgstr = gettext(text.msgid) if text.msgid else ""
     return msgstr % {name: translated(value) for name, value in text.values.items()} if text.values else msgstr
+
+
+def pieces(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield the words of a text in the language that is active, each run with whether it is a quotation.
+
+    A quotation comes without its marks.
+    """
+    if not isinstance(text, Text) or not text.values:
+        yield translated(text), False
+    elif text.msgid == QUOTATION:
+        yield text.values["words"], True
+    else:
+        for place, part in enumerate(_PLACEHOLDER.split(gettext(text.msgid))):
+            yield from pieces(text.values[part]) if place % 2 else [(part.replace("%%", "%"), False)]

@@ -12,6 +12,9 @@ from django.utils.safestring import SafeString
 
 from dashboard.drawing.scale import Scale, grid, now_line, percent
 
+Line = Sequence[tuple[datetime, float]]
+"""Points in order of time."""
+
 WIDTH = 1_000
 TOP = 5
 """Pixels that stay free above and below a curve."""
@@ -23,25 +26,27 @@ MAX_SIZE = 1e300
 class Curve:
     """One row: `lines` of (moment, value), each drawn by itself; `expected` is the dashed end of the last one.
 
-    `low` and `high`: what stands at the foot and the top, as text; `floor`: the least value that is drawn at the foot,
-    None for the smallest of the curve. `label` says the curve in words.
+    `low` and `high`: what stands at the foot and the top, as text; `floor` and `ceiling`: the values that are drawn
+    there at least, None for those of the curve. `label` says the curve in words.
     """
 
     name: str
     label: str
     look: str
-    lines: Sequence[Sequence[tuple[datetime, float]]]
+    lines: Sequence[Line]
     low: str = ""
     high: str = ""
     expected: tuple[datetime, float] | None = None
     floor: float | None = None
+    ceiling: float | None = None
     height: int = 64
 
 
 def draw_curve(curve: Curve, scale: Scale) -> SafeString:
     """Return the row of a curve: its name, its highest and lowest value, and the curve."""
-    shown = [[point for point in line if scale.start <= point[0] <= scale.end] for line in curve.lines]
+    shown = clipped(curve.lines, scale)
     ends = [*(value for line in shown for _, value in line), *([curve.expected[1]] if curve.expected else [])]
+    ends += [each for each in (curve.floor, curve.ceiling) if each is not None and ends]
     return format_html(
         '<div class="lane plot-lane"><span class="lane-name">{}{}{}</span><div class="track">'
         '<svg role="img" aria-label="{}" width="100%" height="{}">{}{}{}</svg></div></div>',
@@ -56,12 +61,27 @@ def draw_curve(curve: Curve, scale: Scale) -> SafeString:
     )
 
 
-def _paths(
-    curve: Curve, shown: Sequence[Sequence[tuple[datetime, float]]], scale: Scale, ends: Sequence[float]
-) -> SafeString:
+def clipped(lines: Sequence[Line], scale: Scale) -> list[Line]:
+    """Return what the scale holds of lines; one that began before it comes in at its edge. Empty ones are left out."""
+    found: list[Line] = []
+    for line in lines:
+        shown = [point for point in line if scale.start <= point[0] <= scale.end]
+        before = [point for point in line if point[0] < scale.start][-1:]
+        if before and shown and shown[0][0] > scale.start:
+            shown = [(scale.start, _between(before[0], shown[0], scale.start)), *shown]
+        found += [shown] if shown else []
+    return found
+
+
+def _between(one: tuple[datetime, float], other: tuple[datetime, float], at: datetime) -> float:
+    """Return the value at a moment on the straight line from one point to a later one."""
+    share = (at - one[0]) / (other[0] - one[0])
+    return _held(one[1]) * (1 - share) + _held(other[1]) * share
+
+
+def _paths(curve: Curve, shown: Sequence[Line], scale: Scale, ends: Sequence[float]) -> SafeString:
     """Return the lines as paths, a lone point as a dot, and the expected end as a dashed line."""
-    low = min(_held(min(ends)), _held(curve.floor) if curve.floor is not None else MAX_SIZE)
-    high = _held(max(ends))
+    low, high = _held(min(ends)), _held(max(ends))
     size = high - low or 1.0
 
     def place(point: tuple[datetime, float]) -> tuple[float, float]:

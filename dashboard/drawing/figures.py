@@ -54,9 +54,7 @@ def rough_duration(length: timedelta) -> str:
 
 def countdown(moment: datetime, now: datetime) -> str:
     """Return how long is left until a job gives up and when that is: "gives up in 3 h 12 min (at 14:05 UTC)"."""
-    at = local(moment)
-    day = "" if at.date() == local(now).date() else dated(at, "j M, ")
-    when = f"{day}{at:%H:%M} {zone(at)}"
+    when = f"{time_and_day(moment, now)} {zone(moment)}"
     if moment > now:
         return _("gives up in %(length)s (at %(time)s)") % {"length": duration(moment - now), "time": when}
     return _("its wait ended at %(time)s") % {"time": when}
@@ -155,6 +153,13 @@ def at_time(moment: datetime, now: datetime) -> str:
     at = local(moment)
     near = abs(moment - now) < timedelta(hours=12) or at.date() == local(now).date()
     return f"{at:%H:%M}" if near else dated(at, "j M")
+
+
+def time_and_day(moment: datetime, now: datetime) -> str:
+    """Return the time of day, "13:31", of another day than today with the day, "22 Nov, 13:31"."""
+    at = local(moment)
+    day = "" if at.date() == local(now).date() else dated(at, "j M, ")
+    return f"{day}{at:%H:%M}"
 
 
 def moment_text(moment: datetime) -> str:

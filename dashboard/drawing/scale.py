@@ -128,8 +128,9 @@ def ticks(scale: Scale) -> Iterator[datetime]:
 
 
 def _hour(tick: datetime, step: timedelta) -> str:
+    """Return what stands at a tick; at midnight that is the day, which tells the hours of two days apart."""
     at = local(tick)
-    if step >= timedelta(days=1):
+    if step >= timedelta(days=1) or (step >= timedelta(minutes=1) and (at.hour, at.minute) == (0, 0)):
         return dated(at, "j M")
     return f"{at:%H:%M:%S}" if step < timedelta(minutes=1) else f"{at:%H:%M}"
 

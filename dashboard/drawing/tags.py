@@ -149,10 +149,9 @@ def time_only(value: datetime) -> str:
 
 
 @register.filter
-def clock_minutes(value: datetime) -> SafeString:
-    """Return the time of day to the minute and its zone as a <time> with the whole moment on hover."""
-    at = figures.local(value)
-    return format_html("{} {}", _time(at, f"{at:%H:%M}"), figures.zone(at))
+def soon(value: datetime, now: datetime) -> SafeString:
+    """Return a moment to come as a <time>: the time of day, before it the day where that is not today."""
+    return _time(value, figures.time_and_day(value, now))
 
 
 @register.simple_tag

@@ -14,6 +14,8 @@ from django.utils.translation import gettext as _
 
 MAX_CHARACTERS = 2_000
 """Of one line on a page; the download has all."""
+MAX_MARKS = 20
+"""Of one piece of a line, so that a search for a letter does not make the page several times as large."""
 COLOURS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 
 _ESCAPE = re.compile(
@@ -22,11 +24,11 @@ _ESCAPE = re.compile(
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 
 
-def render_line(message: str) -> SafeString:
-    """Return the safe HTML of a log line's message."""
+def render_line(message: str, words: str = "") -> SafeString:
+    """Return the safe HTML of a log line's message, with the `words` that were searched for marked in it."""
     text = overwritten(message)
     cut = len(text) - MAX_CHARACTERS
-    pieces = mark_safe("".join(_pieces(text[:MAX_CHARACTERS])))  # noqa: S308 every piece is escaped
+    pieces = mark_safe("".join(_pieces(text[:MAX_CHARACTERS], words)))  # noqa: S308 every piece is escaped
     if cut <= 0:
         return pieces
     return format_html(
@@ -56,21 +58,27 @@ def _erased(text: str) -> str:
     return "".join(left)
 
 
-def _pieces(text: str) -> Iterator[str]:
+def _pieces(text: str, words: str) -> Iterator[str]:
     """Yield the runs of one colour as HTML."""
     look: dict[str, str] = {}
     at = 0
     for found in _ESCAPE.finditer(text):
-        yield _piece(text[at : found.start()], look)
+        yield _piece(text[at : found.start()], look, words)
         if found[2] == "m":
             look = _followed(look, found[1] or "0")
         at = found.end()
-    yield _piece(text[at:], look)
+    yield _piece(text[at:], look, words)
 
 
-def _piece(text: str, look: dict[str, str]) -> str:
-    clean = escape(_CONTROLS.sub("", text))
+def _piece(text: str, look: dict[str, str], words: str) -> str:
+    clean = _marked(_CONTROLS.sub("", text), words)
     return f'<span class="{" ".join(look.values())}">{clean}</span>' if look and clean else clean
+
+
+def _marked(text: str, words: str) -> str:
+    """Return the text as HTML with the words marked, in capitals or not; at most MAX_MARKS of them."""
+    parts = re.split(f"({re.escape(words)})", text, maxsplit=MAX_MARKS, flags=re.IGNORECASE) if words else [text]
+    return "".join(f"<mark>{escape(part)}</mark>" if place % 2 else escape(part) for place, part in enumerate(parts))
 
 
 def _followed(look: dict[str, str], parameters: str) -> dict[str, str]:

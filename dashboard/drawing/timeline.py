@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from dashboard.drawing.curves import Curve, draw_curve
-from dashboard.drawing.figures import duration, local, zone, zones
+from dashboard.drawing.figures import duration, local, time_and_day, zone, zones
 from dashboard.drawing.marks import SHAPES, look_of, sign_of, state_word, trial_look
 from dashboard.drawing.scale import Scale, axis, grid, now_line, percent
 from jobs.states import JobState
@@ -31,7 +31,8 @@ GOES_ON = ("run", "assumed")
 NEAR_PERCENT = 2.5
 """Marks that follow one another so closely share one sign, for several would lie over each other."""
 ASSUMED = gettext_lazy("assumed from the state of the job: no log of this replica is kept")
-OWN_WORDS = ("Trainboard", "Vertex AI")
+VERTEX = "Vertex AI"
+OWN_WORDS = ("Trainboard", VERTEX)
 """Lanes whose spans are called by the job's state; the others are replicas and trials."""
 SHORT = {
     JobState.AWAITING_APPROVAL: gettext_lazy("approval"),
@@ -56,7 +57,7 @@ def draw(
         '<div class="lane"><span class="lane-name">{}</span><div class="track">{}{}</div></div>',
         (
             (lane.name, _lane(lane, scale, ends_at, is_first=place == 0), _note(lane))
-            for place, lane in enumerate(story.lanes)
+            for place, lane in enumerate(lane for lane in story.lanes if _is_drawn(lane, scale))
         ),
     )
     return format_html(
@@ -67,6 +68,12 @@ def draw(
         zones(scale.start, scale.end),
         axis(scale),
     )
+
+
+def _is_drawn(lane: Lane, scale: Scale) -> bool:
+    """Return whether a lane has something in the time that is shown; Vertex AI's always stands there."""
+    times = [*((span.start, span.end) for span in lane.spans), *((mark.at, mark.at) for mark in lane.marks)]
+    return lane.name == VERTEX or any(scale.holds(*each) for each in times)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +89,7 @@ class Strip:
     """What stands between the word and the length: "RUNNING 5 m", but "attempt 2 · 5 m"."""
 
 
-def _strips(lane: Lane) -> list[Strip]:
+def strips_of(lane: Lane) -> list[Strip]:
     """Return the lane's strips; a replica's are called by their attempt, a trial's by its states."""
     unseen = [span for span in lane.spans if not span.seen]
     strips = []
@@ -113,7 +120,7 @@ def _word(span: Span, lane: Lane) -> str:
 
 
 def _lane(lane: Lane, scale: Scale, ends_at: datetime | None, *, is_first: bool) -> SafeString:
-    strips = _strips(lane)
+    strips = strips_of(lane)
     marks = [mark for mark in lane.marks if scale.holds(mark.at, mark.at)]
     parts = [*([lane.note] if lane.note else []), *(_describe(strip, scale) for strip in strips)]
     parts += [str(ASSUMED)] if lane.is_assumed else []
@@ -128,24 +135,33 @@ def _lane(lane: Lane, scale: Scale, ends_at: datetime | None, *, is_first: bool)
         LANE_HEIGHT,
         HATCH if is_first else "",
         grid(scale, LANE_HEIGHT),
-        _expected(strips, scale, ends_at),
+        _expected(strips, scale, ends_at, is_named=lane.name == VERTEX),
         format_html_join("", "{}", ((_strip(strip, scale),) for strip in shown)),
         now_line(scale, LANE_HEIGHT),
         format_html_join("", "{}", ((_marks(near, scale),) for near in _group(marks, scale))),
     )
 
 
-def _expected(strips: Sequence[Strip], scale: Scale, ends_at: datetime | None) -> SafeString | str:
-    """Return the dashed stretch from now to the expected end, on a lane that still runs."""
+def _expected(strips: Sequence[Strip], scale: Scale, ends_at: datetime | None, *, is_named: bool) -> SafeString | str:
+    """Return the dashed stretch from now to the expected end, on a lane that still runs; open where that lies outside.
+
+    `is_named`: the end stands in it too.
+    """
     if ends_at is None or not strips or strips[-1].span.end is not None or strips[-1].look not in GOES_ON:
         return ""
-    left = scale.at(scale.now)
+    left, width = scale.at(scale.now), scale.at(ends_at) - scale.at(scale.now)
+    is_open = ends_at > scale.end
+    end = f"{time_and_day(ends_at, scale.now)} {zone(ends_at)}"
+    label, fits = _fitting([f"→ {end}"], width) if is_named else ("", "")
     return format_html(
-        '<svg class="expected" x="{}%" y="5.5" width="{}%" height="19"><title>{}</title>'
-        '<rect class="bar-expected" x="1" y="1" width="99%" height="17" rx="3"/></svg>',
+        '<svg class="expected{}" x="{}%" y="5.5" width="{}%" height="19"><title>{}</title>'
+        '<rect class="bar-expected" x="1" y="1" width="{}%" height="17" rx="3"/>{}</svg>',
+        " open" if is_open else "",
         percent(left),
-        percent(scale.at(ends_at) - left),
-        _("expected to run until %(time)s") % {"time": f"{local(ends_at):%H:%M} {zone(ends_at)}"},
+        percent(width),
+        _("expected to run until %(time)s") % {"time": end},
+        120 if is_open else 99,
+        format_html('<text class="{}" x="7" y="13.5">{}</text>', fits, label) if label else "",
     )
 
 
@@ -181,10 +197,15 @@ def _strip(strip: Strip, scale: Scale) -> SafeString:
 
 
 def _label(strip: Strip, scale: Scale, width: float) -> tuple[str, str]:
-    """Return the longest text that fits into `width` percent of a wide screen, and the class of the width it needs."""
+    """Return what a strip is called in `width` percent of the drawing, and the class of the width it needs."""
+    return _fitting((_describe(strip, scale), strip.word), width)
+
+
+def _fitting(texts: Iterable[str], width: float) -> tuple[str, str]:
+    """Return the first text that fits into `width` percent of a wide screen, and the class of the width it needs."""
     if width <= 0:
         return "", ""
-    for text in (_describe(strip, scale), strip.word):
+    for text in texts:
         needed = (len(text) * CHARACTER_PIXELS + PADDING_PIXELS) * 100 / width
         fits = next((step for step in WIDTHS if step >= needed), None)
         if fits:

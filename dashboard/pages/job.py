@@ -19,7 +19,7 @@ from dashboard.pages.parts.forbidding import forbidding
 from dashboard.pages.parts.fragments import SHOWN, is_shown, page_or_fragment, page_query, version_of
 from dashboard.pages.parts.job_known import Known, known_of
 from dashboard.pages.parts.job_links import links_of
-from dashboard.pages.parts.job_training import training_part
+from dashboard.pages.parts.job_training import loss_if_cancelled, training_part
 from dashboard.pages.parts.log_page import log_context
 from dashboard.pages.parts.rows import row_of
 from dashboard.pages.parts.study_summary import study_part
@@ -101,7 +101,7 @@ def job_context(request: Request, known: Known, now: datetime) -> dict[str, Any]
         | address_part(request)
         | fallback_part(job, now)
         | study_part(job, study, now)
-        | training_part(job, story, known.tries, study, row.cost, now, request.GET.dict())
+        | training_part(job, story, known.tries, study, row, now, request.GET.dict())
     )
 
 
@@ -140,11 +140,11 @@ def request_context(job: Job) -> dict[str, Any]:
 @require_http_methods(["GET", "HEAD", "POST"])
 def cancel(request: Request, pk: UUID) -> HttpResponse:
     """Show a confirmation; on POST cancel the job."""
-    job = _check_ours(job_for(request, pk, "cancel"))
+    job = _check_ours(job_for(request, pk, "cancel", joined=JOINED))
     now = display_now()
     if request.method != "POST":
-        has_further = getattr(job, "attempt", None) is not None
-        context = {"job": job, "row": row_of(job, now), "now": now, "has_further_attempts": has_further}
+        context = {"job": job, "row": row_of(job, now), "now": now, "loss": loss_if_cancelled(job, now)}
+        context["has_further_attempts"] = getattr(job, "attempt", None) is not None
         return render(request, "cancel.html", context)
     if steps.cancel(job, by=request.user, clock=DatabaseClock()):
         tasks.enqueue_job(job.pk)

@@ -19,7 +19,7 @@ from jobs.diagnosis.diagnosis import Diagnosis
 from jobs.diagnosis.exit_causes import diagnose_exits, program_cause
 from jobs.diagnosis.exits import read_exits
 from jobs.diagnosis.explanations import explain, explain_validation, quote_cause
-from jobs.texts import joined
+from jobs.texts import joined, quotation
 from jobs.texts import translatable as _
 
 MAX_MESSAGE = 20_000
@@ -138,5 +138,5 @@ def _from_code(code: int | None, message: str) -> Diagnosis:
     words = message or _("Vertex AI gave no words, only the code %(code)s (%(name)s).", code=code, name=name)
     if known.cause in {"unknown", "permission"}:
         return replace(known, explanation=joined(known.explanation, words))
-    quotation = _("Its words: %(words)s", words=message)
-    return replace(known, explanation=joined(known.explanation, quotation)) if message else known
+    words = _("Its words: %(words)s.", words=quotation(message))
+    return replace(known, explanation=joined(known.explanation, words)) if message else known

@@ -22,7 +22,7 @@ from jobs.diagnosis.exits import (
     Exit,
 )
 from jobs.diagnosis.explanations import out_of_memory
-from jobs.texts import joined
+from jobs.texts import joined, quotation
 from jobs.texts import translatable as _
 
 QUOTED_CUES = (*ACCESS_CUES, *MACHINE_CUES, *REQUEST_CUES, *PERMISSION_CUES)
@@ -101,5 +101,5 @@ def _with_words(known: Diagnosis, first: Exit, replicas: tuple[str, ...]) -> Dia
             else _("One more replica ended badly too.")
         )
     if first.last_words:
-        words.append(_("Its last words: %(words)s", words=first.last_words))
+        words.append(_("Its last words: %(words)s.", words=quotation(first.last_words)))
     return replace(known, explanation=joined(*words), replicas=replicas)

@@ -8,7 +8,7 @@ from jobs.diagnosis.causes import CAUSES
 from jobs.diagnosis.cues.lines import Line
 from jobs.diagnosis.diagnosis import Diagnosis
 from jobs.spec.paths import json_path
-from jobs.texts import joined
+from jobs.texts import joined, quotation
 from jobs.texts import translatable as _
 
 MAX_QUOTED = 400
@@ -36,7 +36,7 @@ WHOSE = _("Vertex AI's words")
 def quote_cause(cause: str, line: Line, whose: str = WHOSE) -> Diagnosis:
     """Return what is known about the cause, with the line."""
     known = CAUSES[cause]
-    words = joined(known.explanation, _("%(whose)s: %(words)s", whose=whose, words=line.text[:MAX_QUOTED]))
+    words = joined(known.explanation, _("%(whose)s: %(words)s.", whose=whose, words=quotation(line.text[:MAX_QUOTED])))
     fields = named_fields(line.text)
     if not fields or not any(each["action"] == "edit_field" for each in known.suggestions):
         return replace(known, explanation=words)
@@ -96,15 +96,14 @@ def explain_validation(message: str) -> Diagnosis:
     known = CAUSES["validation"]
     items = [item.partition(";") for item in _NEXT_FIELD.split(message)[1:]]
     if not items:
-        words = joined(known.explanation, _("It says: %(words)s", words=message[:MAX_QUOTED]))
+        words = joined(known.explanation, _("It says: %(words)s.", words=quotation(message[:MAX_QUOTED])))
         return replace(known, explanation=words, suggestions=())
     fields = [json_path(field) for field, _separator, _text in items]
     texts = [text.strip().removeprefix("Message:").strip() for _field, _separator, text in items]
     named = "; ".join(f"{field}: {text}" for field, text in zip(fields, texts, strict=True))
     suggestion = {"action": "edit_field", "fields": fields}
-    return replace(
-        known, explanation=joined(known.explanation, _("It says: %(words)s", words=named)), suggestions=(suggestion,)
-    )
+    words = joined(known.explanation, _("It says: %(words)s.", words=quotation(named)))
+    return replace(known, explanation=words, suggestions=(suggestion,))
 
 
 def _plain(cause: str) -> Callable[[Line, str], Diagnosis]:

@@ -4,7 +4,7 @@ from jobs.timeline.attempts import ATTEMPT_BEGINS, ATTEMPT_RUNS, Attempt, Attemp
 from jobs.timeline.daily_costs import cents_by_day, days_of, to_cents
 from jobs.timeline.event_rows import Entry, entries
 from jobs.timeline.job_timeline import JobTimeline, Phase, build_timeline, restart_marks
-from jobs.timeline.losses import Row, attempt_rows, loss_if_cut, moments_of, usual_wait
+from jobs.timeline.losses import Loss, Row, attempt_rows, loss_if_cut, moments_of, usual_wait
 from jobs.timeline.parameter_influence import influences
 from jobs.timeline.replicas import EXIT, LAST_WORDS, TAKEN, Lane, Mark, ReplicaEnd, ReplicaLog
 from jobs.timeline.resource_bill import resource_bill
@@ -49,6 +49,7 @@ __all__ = [
     "Holding",
     "JobTimeline",
     "Lane",
+    "Loss",
     "Mark",
     "Metric",
     "Phase",

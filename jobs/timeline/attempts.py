@@ -158,6 +158,8 @@ def attempts(
         until = ordered[place + 1][0] if place + 1 < len(ordered) else None
         ran = next((each for each in sorted(runs) if each > moment and (until is None or each < until)), None)
         wait, is_waiting = _wait(spans, row.occurred_at, now) if ran is None else (ran - row.occurred_at, False)
+        if until is not None and wait is not None:
+            wait, is_waiting = max(min(wait, until - row.occurred_at), timedelta()), False
         found.append(Attempt(place + 2, moment, cause_of(row, learned), wait, is_waiting))
     return Attempts(found, parts)
 

@@ -15,6 +15,7 @@ from jobs.metrics import Run, lost_seconds
 from jobs.models import Job, JobEvent
 from jobs.texts import translatable as _
 from jobs.timeline.attempts import Attempts
+from jobs.timeline.replicas import LAST_WORDS
 from jobs.timeline.spans import Span, billable, state_spans
 
 BY_PROGRESS = _("from the progress logged after the restart")
@@ -33,9 +34,13 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One attempt: `waited` for machines, `ran` from `since` on; `cause` is why the next one began, "" for the last."""
+    """One attempt: `waited` for machines, `ran` from `since` on; `cause` is why the next one began, "" for the last.
+
+    `begun` is when it began to wait, None for the first.
+    """
 
     number: int
+    begun: datetime | None
     waited: timedelta | None
     since: datetime | None
     until: datetime | None
@@ -59,7 +64,7 @@ def attempt_rows(
     """
     spans = state_spans(events)
     work = billable(spans)
-    first_wait = _first_wait(spans)
+    first_wait = _first_wait(spans, tries)
     rows = []
     for place, attempt in enumerate(tries.whole):
         following = tries.whole[place + 1] if place + 1 < len(tries.whole) else None
@@ -71,6 +76,7 @@ def attempt_rows(
         rows.append(
             Row(
                 number=attempt.number,
+                begun=attempt.start,
                 waited=attempt.wait if place else first_wait,
                 since=own[0].start if own else None,
                 until=until,
@@ -105,6 +111,8 @@ def _loss(
     checkpoints: Sequence[datetime],
 ) -> Loss:
     seconds = lost_seconds([run for run in runs if run.until >= since.timestamp()], until.timestamp())
+    if seconds is None and _goes_on(runs, until):
+        seconds = 0.0
     saved = [at for at in checkpoints if since <= at <= until]
     if seconds is not None:
         time, basis = timedelta(seconds=seconds), BY_PROGRESS
@@ -116,11 +124,17 @@ def _loss(
     return Loss(time, None if job.hourly_usd is None else for_time(job.hourly_usd, time), basis)
 
 
-def _first_wait(spans: Sequence[Span]) -> timedelta | None:
-    """Return how long the first attempt waited at Vertex AI; None before it ran."""
-    work = billable(spans)
+def _goes_on(runs: Sequence[Run], at: datetime) -> bool:
+    """Return whether the progress that was logged before a moment only grew after it: nothing logged was made again."""
+    return any(run.since <= at.timestamp() and run.until > (at + LAST_WORDS).timestamp() for run in runs)
+
+
+def _first_wait(spans: Sequence[Span], tries: Attempts) -> timedelta | None:
+    """Return how long the first attempt waited at Vertex AI until it ran or the second began; None while it waits."""
     submitted = next((span.start for span in spans if span.state in ("queued", "pending")), None)
-    return work[0].start - submitted if work and submitted is not None else None
+    ends = [span.start for span in billable(spans)[:1]]
+    ends += [attempt.start for attempt in tries.whole[1:2] if attempt.start is not None]
+    return max(min(ends) - submitted, timedelta()) if ends and submitted is not None else None
 
 
 def moments_of(checkpoints: Sequence[Sequence[object]]) -> list[datetime]:

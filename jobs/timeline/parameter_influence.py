@@ -1,7 +1,8 @@
 """How closely each parameter of a study goes with a metric: a first look at what matters. Read only.
 
-Of numbers it is Spearman's rank correlation, of words the correlation ratio of the ranks of the metric, both from 0
-(none) to 1. It tells nothing of how parameters work together, and little where there are few trials.
+Of numbers it is the correlation of ranks, Spearman's with a quadratic term, for many parameters are best somewhere in
+the middle; of words the correlation ratio of the ranks of the metric. Both go from 0 (none) to 1. It tells nothing of
+how parameters work together, and little where there are few trials.
 """
 
 import math
@@ -12,16 +13,22 @@ from jobs.timeline.trials import Metric, Study, value_of
 
 MIN_TRIALS = 4
 """Fewer results tell nothing."""
+MIN_FOR_CURVE = 10
+"""Fewer results tell nothing of a curve, which fits any three."""
 
 
 @dataclass(frozen=True, slots=True)
 class Influence:
-    """`strength`: 0 to 1. `direction`: +1 where the metric grows with the parameter, -1 where it falls, 0 for words."""
+    """`strength`: 0 to 1. `direction`: +1 where the metric grows with the parameter, -1 where it falls, else 0.
+
+    `middle`: +1 where the metric is highest between the ends of the parameter, -1 where it is lowest there, else 0.
+    """
 
     parameter: str
     strength: float
     direction: int
     trials: int
+    middle: int = 0
 
 
 def influences(study: Study, metric: Metric) -> list[Influence]:
@@ -37,8 +44,7 @@ def influences(study: Study, metric: Metric) -> list[Influence]:
             continue
         given, ranks = [pair[0] for pair in pairs], _ranks([pair[1] for pair in pairs])
         if all(isinstance(each, int | float) for each in given):
-            correlation = _correlation(_ranks([float(each) for each in given]), ranks)
-            found.append(Influence(name, abs(correlation), int(math.copysign(1, correlation)), len(pairs)))
+            found.append(_of_numbers(name, _ranks([float(each) for each in given]), ranks))
         else:
             found.append(Influence(name, _ratio([str(each) for each in given], ranks), 0, len(pairs)))
     return sorted(found, key=lambda each: (-each.strength, each.parameter))
@@ -52,10 +58,30 @@ def _ranks(values: Sequence[float]) -> list[float]:
     return [sum(places[value]) / len(places[value]) for value in values]
 
 
+def _of_numbers(name: str, given: Sequence[float], ranks: Sequence[float]) -> Influence:
+    """Return the multiple correlation of ranks with a straight line and a curve that owes nothing to the line."""
+    mean = (len(given) - 1) / 2
+    line, values = [each - mean for each in given], [each - mean for each in ranks]
+    squares = [each * each for each in line]
+    middle, slope = sum(squares) / len(squares), _dot(squares, line) / (sum(squares) or 1.0)
+    curve = [square - middle - slope * each for square, each in zip(squares, line, strict=True)]
+    straight, bent = _correlation(line, values), 0.0
+    if len(given) >= MIN_FOR_CURVE and len(set(given)) > 2:
+        bent = _correlation(curve, values)
+    strength = min(math.hypot(straight, bent), 1.0)
+    if abs(bent) > abs(straight):
+        return Influence(name, strength, 0, len(given), -int(math.copysign(1, bent)))
+    return Influence(name, strength, int(math.copysign(1, straight)), len(given))
+
+
+def _dot(one: Sequence[float], other: Sequence[float]) -> float:
+    return sum(x * y for x, y in zip(one, other, strict=True))
+
+
 def _correlation(one: Sequence[float], other: Sequence[float]) -> float:
-    mean = (len(one) - 1) / 2
-    spread = math.sqrt(sum((x - mean) ** 2 for x in one) * sum((y - mean) ** 2 for y in other))
-    return sum((x - mean) * (y - mean) for x, y in zip(one, other, strict=True)) / spread if spread else 0.0
+    """Return the correlation of values whose mean is zero."""
+    spread = math.sqrt(_dot(one, one) * _dot(other, other))
+    return _dot(one, other) / spread if spread else 0.0
 
 
 def _ratio(groups: Sequence[str], ranks: Sequence[float]) -> float:

@@ -8,7 +8,7 @@ import pytest
 from django.template import Context, Template
 
 from dashboard.drawing import figures, marks, timeline
-from dashboard.drawing.scale import PIECES, Scale, ticks
+from dashboard.drawing.scale import PIECES, Scale, axis, ticks
 from jobs.states import JobState
 from jobs.timeline import JobTimeline, Lane, Mark, Span
 
@@ -17,6 +17,21 @@ NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 
 def minutes(count: float) -> timedelta:
     return timedelta(minutes=count)
+
+
+class TestAxis:
+    def test_midnight_has_the_day(self) -> None:
+        drawn = axis(Scale(NOON - minutes(60), NOON + timedelta(hours=47)))
+
+        texts = re.findall(r">([^<]+)</text>", drawn)
+        assert texts == ["12:00", "3 Mar", "12:00", "4 Mar"]
+
+    def test_seconds_stand_where_ticks_are_closer_than_a_minute(self) -> None:
+        drawn = axis(Scale(NOON, NOON + minutes(0.5)))
+
+        texts = re.findall(r">([^<]+)</text>", drawn)
+        assert texts[:2] == ["12:00:00", "12:00:10"]
+        assert len(set(texts)) == len(texts)
 
 
 class TestFigures:

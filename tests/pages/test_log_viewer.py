@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.drawing.terminal import MAX_CHARACTERS, render_line
+from dashboard.drawing.terminal import MAX_CHARACTERS, MAX_MARKS, render_line
 from tests.pages.conftest import SignIn
 from tests.support.written_log import Log, at, poll, shown
 
@@ -22,9 +22,9 @@ class TestChoice:
         log.write(4, "loss is inf", severity="ERROR")
         log.write(5, "loss 2")
 
-        assert shown(page) == ["loss nan"]
+        assert shown(page) == ["<mark>loss</mark> nan"]
         assert page["HX-Replace-Url"].endswith("find=LOSS&level=WARNING")
-        assert shown(poll(client, page)) == ["loss is inf"]
+        assert shown(poll(client, page)) == ["<mark>loss</mark> is inf"]
         assert signed_in(stranger).get(at(log.job), {"find": "loss"}).status_code == 404
 
     def test_percent_signs_and_unknown_levels_choose_nothing_wrong(
@@ -34,7 +34,7 @@ class TestChoice:
         log.write(2, "at 50 parts")
         client = signed_in(owner)
 
-        assert shown(client.get(at(log.job), {"find": "50 %"})) == ["at 50 %"]
+        assert shown(client.get(at(log.job), {"find": "50 %"})) == ["at <mark>50 %</mark>"]
         assert len(shown(client.get(at(log.job), {"level": "LOUD"}))) == 2
 
     def test_a_link_to_a_line_shows_what_stands_around_it(self, log: Log, owner: User, signed_in: SignIn) -> None:
@@ -115,6 +115,13 @@ class TestLines:
         rest = rest.replace('<span class="bold">', "")
         assert "<" not in rest
         assert "\x1b" not in rest
+
+    def test_words_that_were_searched_for_are_marked_and_stay_text(self) -> None:
+        html = render_line("\x1b[31mLoss\x1b[0m <loss> 2", "loss")
+
+        assert html == '<span class="ansi-red"><mark>Loss</mark></span> &lt;<mark>loss</mark>&gt; 2'
+        assert render_line("a.b axb", ".") == "a<mark>.</mark>b axb"
+        assert render_line("e" * 1_000, "e").count("<mark>") == MAX_MARKS
 
     def test_a_line_is_cut_where_it_is_too_long(self) -> None:
         assert render_line("y" * (MAX_CHARACTERS + 5)).count("y") == MAX_CHARACTERS

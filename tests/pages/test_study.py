@@ -55,6 +55,19 @@ def at(job: Job, below: str = "") -> str:
     return f"/studies/{job.pk}/{below}"
 
 
+def test_a_trial_ran_as_long_as_it_did_and_the_strip_has_the_best(
+    make_study: MakeStudy, clock: Clock, owner: User, signed_in: SignIn
+) -> None:
+    job = make_study()
+    for number, value in enumerate((0.5, 0.9), 1):
+        add(job, clock, number, value, ended_at=clock.now + timedelta(seconds=10))
+    clock.forward(minutes=1)
+    client = signed_in(owner)
+
+    assert 'data-label="ran">10 s</td>' in client.get(at(job)).content.decode()
+    assert "0.9 best accuracy trial 2" in text_of(client.get(f"/jobs/{job.pk}/"))
+
+
 def numbers(page: str) -> list[int]:
     """Return the trials in the order of the table."""
     return [int(number) for number in re.findall(r"<td><b>(\d+)</b>", page)]

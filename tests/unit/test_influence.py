@@ -38,6 +38,24 @@ def test_one_that_it_falls_with_says_so() -> None:
     assert (found.strength, found.direction) == (pytest.approx(1), -1)
 
 
+def test_one_that_is_best_in_the_middle_is_close_too() -> None:
+    rows = [({"lr": 10 ** (n / 10), "same": n % 2}, -abs(n - 20.0)) for n in range(41)]
+
+    first, second = influences(study_of(rows), METRIC)
+
+    assert (first.parameter, first.direction, first.middle) == ("lr", 0, 1)
+    assert first.strength > 0.9
+    assert second.strength < 0.1
+    (low,) = influences(study_of([({"lr": n}, abs(n - 20.0)) for n in range(41)]), METRIC)
+    assert (low.direction, low.middle) == (0, -1)
+
+
+def test_few_results_tell_nothing_of_a_middle() -> None:
+    (found,) = influences(study_of([({"lr": n}, -abs(n - 2.0)) for n in range(5)]), METRIC)
+
+    assert (found.strength, found.middle) == (pytest.approx(0), 0)
+
+
 def test_words_are_compared_as_groups() -> None:
     study = study_of([({"opt": "adam" if n > 3 else "sgd"}, float(n)) for n in range(8)])
 

@@ -7,17 +7,23 @@ from django.utils.translation import gettext_lazy as _
 
 from jobs.states import JobState
 from jobs.texts import is_translatable
-from jobs.translations import translated
+from jobs.translations import pieces, translated
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
 
 class Part(NamedTuple):
-    """A sentence or more; `lang` is "en" where the words are not the site's own, so that no page translates them."""
+    """A sentence or more, or a piece of one.
+
+    `lang` is "en" where the words are not the site's own, so that no page translates them; `is_code`: a program or
+    Vertex AI wrote them; `space`: what stands between it and the next part.
+    """
 
     words: "StrOrPromise"
     lang: str = ""
+    is_code: bool = False
+    space: str = " "
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +46,14 @@ def advice(title: "StrOrPromise", text: "StrOrPromise" = "", remedy: "StrOrPromi
 def quoted(words: str) -> Part:
     """Return words of a diagnosis, a rule or Vertex AI: translated where they can be, else English on every page."""
     return Part(translated(words), "" if is_translatable(words) else "en")
+
+
+def quoted_parts(words: str) -> tuple[Part, ...]:
+    """Return the same as parts, each quotation as code; () for no words."""
+    if not is_translatable(words):
+        return (Part(translated(words), "en"),) if words else ()
+    found = [Part(text, "en" if is_code else "", is_code, "") for text, is_code in pieces(words) if text]
+    return (*found[:-1], found[-1]._replace(space=" ")) if found else ()
 
 
 NOT_BILLED = _("Nothing is billed until the job runs.")
@@ -85,23 +99,23 @@ CANCELLATION_REQUESTED = advice(
 )
 
 FIX_LABELS: "dict[str, StrOrPromise]" = {
-    "next_machine_size": _("with more memory"),
-    "more_disk": _("with a larger disk"),
-    "bigger_gpu": _("with a larger GPU"),
-    "other_accelerator": _("with another GPU"),
-    "other_region": _("in another region"),
-    "flex_start": _("under Flex-start"),
-    "spot": _("on Spot machines"),
-    "standard": _("on demand"),
-    "own_machines": _("on machines of its own"),
-    "longer_wait": _("with a longer wait"),
-    "endless_wait": _("without a limit on the wait"),
-    "longer_timeout": _("with a longer timeout"),
-    "resubmit": _("as it was"),
-    "edit_field": _("to edit"),
-    "other_machine": _("to edit"),
+    "next_machine_size": _("Rerun with more memory"),
+    "more_disk": _("Rerun with a larger disk"),
+    "bigger_gpu": _("Rerun with a larger GPU"),
+    "other_accelerator": _("Rerun with another GPU"),
+    "other_region": _("Rerun in another region"),
+    "flex_start": _("Rerun under Flex-start"),
+    "spot": _("Rerun on Spot machines"),
+    "standard": _("Rerun under Standard"),
+    "own_machines": _("Rerun on machines of its own"),
+    "longer_wait": _("Rerun with a longer wait"),
+    "endless_wait": _("Rerun without a limit on the wait"),
+    "longer_timeout": _("Rerun with a longer timeout"),
+    "resubmit": _("Rerun unchanged"),
+    "edit_field": _("Edit a copy"),
+    "other_machine": _("Edit a copy"),
 }
-"""What follows "Run a copy" on the link of each action."""
+"""From each action to its link, which opens the compose page with a copy of the job."""
 
 LAST_CHANCES = {
     "Spot restarts": _("The next loss of its machines ends the job: no restart of that kind is left."),

@@ -8,7 +8,7 @@ from decimal import Decimal
 from django.utils.translation import gettext as _
 
 from dashboard.drawing.figures import duration, value_text
-from dashboard.pages.parts.job_times import rank
+from dashboard.pages.parts.job_curves import rank
 from dashboard.queries.metrics import Measured
 from jobs import timeline
 from jobs.cost.actual import for_time
@@ -26,16 +26,15 @@ LESS_IS_BETTER = ("loss", "err", "perplexity", "ppl", "rmse", "mae", "mse", "wer
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """How much of the job is done: `share` 0 to 1, what that is, and on what it rests."""
+    """How much of the job is done: `share` 0 to 1, what that is, and on what it rests.
+
+    Where nothing tells it, it is the share of the run time that was expected, above 1 for a job that runs longer.
+    """
 
     share: float
     text: str
     basis: str
-
-    @property
-    def percent(self) -> str:
-        """Return the share as an attribute of a bar takes it."""
-        return f"{self.share * 100:.1f}%"
+    is_measured: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,9 @@ def done_of(job: Job, study: timeline.Study | None, measured: Measured, now: dat
     if study is not None:
         ended = study.succeeded + study.failed
         words = _("%(ended)s of %(most)s trials") % {"ended": ended, "most": study.most}
-        return Done(ended / study.most, words, _("trials that ended")) if study.most else None
+        outlook = timeline.outlook(job, study, now) if ended else None
+        basis = _("%(length)s left") % {"length": duration(outlook.left)} if outlook else _("trials that ended")
+        return Done(ended / study.most, words, basis) if study.most else None
     row = measured.row
     if row is not None and row.fraction is not None:
         if row.ends_at is None or job.running_since is None:
@@ -84,9 +85,9 @@ def done_of(job: Job, study: timeline.Study | None, measured: Measured, now: dat
     if job.started_at is None or not job.expected_seconds:
         return None
     ran = timeline.running(job, now)
-    share = min(ran / timedelta(seconds=job.expected_seconds), 1.0)
+    share = ran / timedelta(seconds=job.expected_seconds)
     words = _("%(ran)s of %(expected)s") % {"ran": duration(ran), "expected": duration(job.expected_seconds)}
-    return Done(share, words, _("of the expected run time"))
+    return Done(share, words, _("of the expected run time"), is_measured=False)
 
 
 def _place_of(measured: Measured) -> str:

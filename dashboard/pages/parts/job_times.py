@@ -1,40 +1,66 @@
-"""The one axis of a job's page: what of the time is shown, and the curves below the lanes."""
+"""The one axis of a job's page: what of the time is shown, and when the job is expected to end."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from dashboard.drawing.curves import Curve
-from dashboard.drawing.figures import duration, money, percent, value_text
 from dashboard.drawing.scale import Scale
+from dashboard.drawing.timeline_key import Key, keys_of
+from dashboard.pages.parts.job_curves import cost_curve, metric_curves, metric_ids, trial_curves, usage_curves
 from dashboard.queries.metrics import Measured
 from jobs import timeline
-from jobs.cost.actual import for_time
-from jobs.metrics import Series
-from jobs.models import Job, Trial
+from jobs.metrics import Run
+from jobs.models import Job
 
-ZOOMS = {"all": gettext_lazy("All"), "attempt": gettext_lazy("This attempt"), "hour": gettext_lazy("Last hour")}
-MAX_CURVES = 3
-"""Metrics that are drawn at once; the others are in the table."""
+ZOOMS = {
+    "all": gettext_lazy("All"),
+    "past": gettext_lazy("So far"),
+    "attempt": gettext_lazy("This attempt"),
+    "hour": gettext_lazy("Last hour"),
+}
 HOUR = timedelta(hours=1)
-MAX_SECONDS = 10 * 365 * 86_400
-"""A longer running time of a trial, which an answer may hold, is drawn there: calendars end."""
-QUIET = ("lr", "learning_rate", "rate", "epoch", "norm", "speed", "wps", "ups", "scale")
-"""Names of what is drawn last: no result of the training, but how it goes on."""
+MIN_SHARE = 0.15
+"""Where less of the axis than this has passed, the page begins with what has."""
+AHEAD = 1 / 4
+"""The room that such an axis has for what is to come, as a share of what has passed."""
+MIN_RANGE = timedelta(minutes=1)
+MIN_RUN = timedelta(seconds=10)
+"""A shorter stretch of progress tells no pace."""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """When the job is expected to end, and the earliest and latest of nine in ten, None where that is not known."""
+
+    at: datetime
+    earliest: datetime | None = None
+    latest: datetime | None = None
+
+    @property
+    def is_range(self) -> bool:
+        """Return whether the ends lie far enough apart to be worth telling."""
+        return self.earliest is not None and self.latest is not None and self.latest - self.earliest >= MIN_RANGE
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """What the timeline draws: its scale, the zooms with their labels, curves, and when the job ends as expected."""
+    """What the timeline draws: its scale, the zooms with their labels, curves, its key, and the expected end."""
 
     scale: Scale
     zoom: str
     zooms: Sequence[tuple[str, str]]
     curves: Sequence[Curve]
-    ends_at: datetime | None
+    end: End | None
+    keys: Sequence[Key]
+
+    @property
+    def ends_at(self) -> datetime | None:
+        """Return when the job is expected to end."""
+        return self.end.at if self.end is not None else None
 
 
 def times_of(
@@ -46,32 +72,46 @@ def times_of(
     asked: Mapping[str, str],
     study: timeline.Study | None = None,
 ) -> Times:
-    """Return the axis that the address asks for; an unknown zoom is all of the time."""
-    ends_at = expected_end(job, measured, now)
-    last = next((row for row in reversed(rows) if row.since is not None), None)
-    starts = {"all": story.start, "hour": max(story.end - HOUR, story.start)}
-    if last is not None and last.since is not None and len(rows) > 1:
-        starts["attempt"] = last.since
-    zooms = [
-        (key, str(ZOOMS[key])) for key in ZOOMS if key in starts and (key != "hour" or story.end - story.start > HOUR)
-    ]
-    zoom = asked.get("zoom", "all") if asked.get("zoom") in starts else "all"
-    until = max(story.end, ends_at) if ends_at is not None and zoom != "hour" else story.end
+    """Return the axis that the address asks for; an unknown zoom is the one that a page begins with."""
+    end = expected_end(job, measured, now)
+    ends_at = end.at if end is not None else None
+    axes = _axes(story, rows, ends_at)
+    begin = "past" if "past" in axes else "all"
+    zoom = asked.get("zoom", begin) if asked.get("zoom") in axes else begin
+    scale, metric = Scale(*axes[zoom], story.end), asked.get("metric", "")
     return Times(
-        scale=Scale(starts[zoom], until, story.end),
+        scale=scale,
         zoom=zoom,
-        zooms=zooms if len(zooms) > 1 else (),
+        zooms=[(key, str(ZOOMS[key])) for key in ZOOMS if key in axes] if len(axes) > 1 else (),
         curves=[
-            *(trial_curves(study, asked.get("metric", "")) if study is not None else ()),
-            *metric_curves(measured, rows, asked.get("metric", ""), reported=_metric_ids(study)),
-            *usage_curves(measured, rows),
-            *cost_curve(job, rows, now, ends_at),
+            *(trial_curves(study, scale, metric) if study is not None else ()),
+            *metric_curves(measured, rows, scale, metric, reported=metric_ids(study)),
+            *usage_curves(measured, rows, scale),
+            *cost_curve(job, rows, now, ends_at, scale),
         ],
-        ends_at=ends_at,
+        end=end,
+        keys=keys_of(story, scale, ends_at),
     )
 
 
-def expected_end(job: Job, measured: Measured, now: datetime) -> datetime | None:
+def _axes(
+    story: timeline.JobTimeline, rows: Sequence[timeline.Row], ends_at: datetime | None
+) -> dict[str, tuple[datetime, datetime]]:
+    """Return from when until when each zoom shows the time that the job has one for."""
+    until, past = max(story.end, ends_at or story.end), story.end - story.start
+    axes = {"all": (story.start, until)}
+    if past < MIN_SHARE * (until - story.start):
+        axes["past"] = story.start, min(story.end + AHEAD * max(past, MIN_RUN), until)
+    last = rows[-1] if rows else None
+    begun = (last.begun or last.since) if last is not None and len(rows) > 1 else None
+    if begun is not None:
+        axes["attempt"] = begun, until
+    if past > HOUR:
+        axes["hour"] = story.end - HOUR, story.end
+    return axes
+
+
+def expected_end(job: Job, measured: Measured, now: datetime) -> End | None:
     """Return when a running job ends: at the pace that its log tells, else after the run time that was expected.
 
     None where the job does not run, or where that moment has passed.
@@ -79,126 +119,30 @@ def expected_end(job: Job, measured: Measured, now: datetime) -> datetime | None
     if job.running_since is None or job.is_finished or job.trial_seconds is not None:
         return None
     known = measured.row.ends_at if measured.row is not None else None
-    end = known or job.running_since + timedelta(seconds=max(job.expected_seconds - job.running_seconds, 0))
-    return end if end > now else None
+    begun = job.running_since - timedelta(seconds=job.running_seconds)
+    end = known or begun + timedelta(seconds=max(job.expected_seconds, job.running_seconds))
+    ends = _ends_by_pace(measured.record.runs) if known else _ends_by_estimate(job, begun)
+    if end <= now:
+        return None
+    return End(end, max(min(*ends, end), now), max(*ends, end)) if ends else End(end)
 
 
-def rank(series: Series) -> tuple[bool, bool, str]:
-    """Order metrics: those of validation and results before what only tells how the training goes on."""
-    name = series.name.lower()
-    return any(word in name for word in QUIET), "loss" not in name, name
-
-
-def moves(series: Series) -> bool:
-    """Tell whether a metric is worth a curve: a learning rate that stays the same is not."""
-    is_quiet, *_ = rank(series)
-    return not is_quiet or len({value for seconds, step, value in series.points}) > 1
-
-
-def _metric_ids(study: timeline.Study | None) -> frozenset[str]:
-    """Return the metrics that trials reported themselves, which need no line of a log."""
-    if study is None or not any(trial.measurements for trial in study.trials):
-        return frozenset()
-    return frozenset(metric.id for metric in study.metrics)
-
-
-def metric_curves(
-    measured: Measured, rows: Sequence[timeline.Row], asked: str, reported: frozenset[str] = frozenset()
-) -> list[Curve]:
-    """Return the curves of the metrics that are drawn, the one that was asked for first; without those `reported`."""
-    names = list(dict.fromkeys(series.name for series in sorted(measured.series, key=rank) if moves(series)))
-    names = sorted((name for name in names if name not in reported), key=lambda name: name != asked)
-    return [_curve(name, measured, rows) for name in names[:MAX_CURVES]]
-
-
-def _curve(name: str, measured: Measured, rows: Sequence[timeline.Row]) -> Curve:
-    """Return a metric as a curve; between two attempts, and for each trial, a new line begins."""
-    series = [each for each in measured.series if each.name == name]
-    begins = [row.since for row in rows[1:] if row.since is not None]
-    lines = [line for each in series for line in _split(each, begins)]
-    values = [value for line in lines for at, value in line]
-    last = series[-1].last
-    newest = value_text(last[2]) if last else "–"
-    low, high = value_text(min(values)), value_text(max(values))
-    known = {"name": name, "low": low, "high": high, "newest": newest, "trials": len(series)}
-    if len(series) > 1:
-        label = _("%(name)s: between %(low)s and %(high)s, at last %(newest)s, in %(trials)s trials") % known
-    else:
-        label = _("%(name)s: between %(low)s and %(high)s, at last %(newest)s") % known
-    return Curve(name, label, "metric", lines, low=low, high=high)
-
-
-def trial_curves(study: timeline.Study, asked: str) -> list[Curve]:
-    """Return what trials reported of a metric at the times when they did, a line for each trial; [] before any did.
-
-    It is the metric that was asked for, else the first; a measurement carries the time that its trial had run.
-    """
-    metric = next((each for each in study.metrics if each.id == asked), next(iter(study.metrics), None))
-    if metric is None:
+def _ends_by_pace(runs: Sequence[Run]) -> list[datetime]:
+    """Return when the training ends at its pace of late and at that of the whole attempt; [] where one is not known."""
+    run = runs[-1] if runs else None
+    begins = ((run.middle_at, run.middle), (run.since, run.began)) if run is not None else ()
+    paces = [
+        (run.reached - began) / (run.until - since)
+        for since, began in begins
+        if run is not None and since and run.until - since >= MIN_RUN.total_seconds() and run.reached > began
+    ]
+    if run is None or len(paces) < len(begins):
         return []
-    lines = [line for trial in study.trials if (line := _reported(trial, metric.id))]
-    values = [value for line in lines for at, value in line]
-    if not values:
-        return []
-    low, high = value_text(min(values)), value_text(max(values))
-    known = {"name": metric.id, "trials": len(lines), "low": low, "high": high}
-    label = _("%(name)s as %(trials)s trials reported it: between %(low)s and %(high)s") % known
-    return [Curve(metric.id, label, "metric", lines, low=low, high=high)]
+    return [datetime.fromtimestamp(run.until + (1 - run.reached) / pace, UTC) for pace in paces]
 
 
-def _reported(trial: Trial, metric_id: str) -> list[tuple[datetime, float]]:
-    start = trial.started_at
-    if start is None:
-        return []
-    rows = [(seconds, metrics.get(metric_id)) for step, seconds, metrics in trial.measurements or ()]
-    known = [(seconds, value) for seconds, value in rows if seconds is not None and value is not None]
-    return sorted((start + timedelta(seconds=min(seconds, MAX_SECONDS)), value) for seconds, value in known)
-
-
-def usage_curves(measured: Measured, rows: Sequence[timeline.Row]) -> list[Curve]:
-    """Return what the machines used of their processors and accelerators, as Cloud Monitoring tells it."""
-    begins = [row.since for row in rows[1:] if row.since is not None]
-    curves = []
-    for series in measured.usage.series:
-        last = series.last[2] if series.last else 0.0
-        name = _("%(name)s use") % {"name": series.name}
-        label = _("%(name)s use, all replicas: at last %(share)s") % {"name": series.name, "share": percent(last)}
-        lines = _split(series, begins)
-        curves.append(Curve(name, label, "use", lines, high=percent(last), floor=0.0, height=40))
-    return curves
-
-
-def _split(series: Series, begins: Sequence[datetime]) -> list[list[tuple[datetime, float]]]:
-    lines: list[list[tuple[datetime, float]]] = [[]]
-    before: datetime | None = None
-    for seconds, _step, value in series.shown:
-        at = datetime.fromtimestamp(seconds, UTC)
-        if before is not None and any(before < begin <= at for begin in begins):
-            lines.append([])
-        lines[-1].append((at, value))
-        before = at
-    return [line for line in lines if line]
-
-
-def cost_curve(job: Job, rows: Sequence[timeline.Row], now: datetime, ends_at: datetime | None) -> list[Curve]:
-    """Return what the job had cost at each time, and what it will have at its expected end; [] without a price."""
-    ran = [row for row in rows if row.since is not None and row.ran]
-    if job.hourly_usd is None or job.trial_seconds is not None or not ran:
-        return []
-    total, points = timedelta(), []
-    for row in ran:
-        assert row.since is not None
-        points.append((row.since, float(for_time(job.hourly_usd, total))))
-        total += row.ran
-        points.append((row.until or now, float(for_time(job.hourly_usd, total))))
-    expected = None
-    if ends_at is not None:
-        expected = (ends_at, float(for_time(job.hourly_usd, total + (ends_at - now))))
-    known = {"usd": money(points[-1][1]), "length": duration(total)}
-    if expected:
-        known["expected"] = money(expected[1])
-        label = _("cost: %(usd)s after %(length)s of running, %(expected)s at the expected end") % known
-    else:
-        label = _("cost: %(usd)s after %(length)s of running") % known
-    high = money(expected[1] if expected else points[-1][1])
-    return [Curve(_("cost"), label, "cost", [points], high=high, expected=expected, floor=0.0, height=46)]
+def _ends_by_estimate(job: Job, begun: datetime) -> list[datetime]:
+    """Return the ends at which the job costs the least and the most of its estimate; [] without a price."""
+    estimate = job.estimate or {}
+    price, low, high = (Decimal(estimate.get(name) or 0) for name in ("usd_per_hour", "low_usd", "high_usd"))
+    return [begun + timedelta(hours=float(usd / price)) for usd in (low, high)] if price and low and high else []

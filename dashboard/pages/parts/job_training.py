@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from decimal import Decimal
 from typing import Any
 
 from dashboard.pages.parts.job_figures import compare_cost, done_of, main_metric
+from dashboard.pages.parts.job_known import known_of
+from dashboard.pages.parts.job_strip import Known, strip_of
 from dashboard.pages.parts.job_times import times_of
-from dashboard.queries.metrics import get_measured
+from dashboard.pages.parts.rows import Row
+from dashboard.queries.metrics import Measured, get_measured
 from dashboard.queries.waits import get_past_waits, get_queue_place
 from jobs import timeline
 from jobs.models import Job
@@ -23,35 +25,51 @@ def training_part(
     story: timeline.JobTimeline,
     tries: timeline.Attempts | None,
     study: timeline.Study | None,
-    cost: Decimal | None,
+    row: Row,
     now: datetime,
     asked: Mapping[str, str],
 ) -> dict[str, Any]:
     """Return the part of the context; `asked` are the parameters of the address. At most five queries."""
     measured = get_measured(job)
-    rows: tuple[timeline.Row, ...] = ()
-    if tries is not None and job.remote_name:
-        rows = timeline.attempt_rows(
-            job, story.events, tries, now, runs=measured.record.runs, checkpoints=measured.checkpoints
-        )
+    rows = _attempts(job, story, tries, measured, now)
     waits_now = job.state in WAITING
     strategy = STRATEGIES.get(job.strategy)
     is_preemptible = strategy is not None and strategy.preemptible
     cut = timeline.loss_if_cut(job, rows, now, measured.checkpoints) if is_preemptible else None
     is_before_start = waits_now and job.started_at is None
+    past_waits = get_past_waits(job, now) if is_before_start or cut else None
+    done, comparison = done_of(job, study, measured, now), compare_cost(job, rows, row.cost, now)
+    queue_place = get_queue_place(job)
+    known = Known(row, now, measured, study, done, main_metric(measured), comparison, past_waits, queue_place)
     return {
+        "strip": strip_of(known),
         "times": times_of(job, story, rows, measured, now, asked, study),
         "measured": measured,
         "attempt_rows": rows,
         "listed_attempts": rows[-MAX_ATTEMPTS:],
-        "done": done_of(job, study, measured, now),
-        "metric_now": main_metric(measured),
-        "comparison": compare_cost(job, rows, cost, now),
+        "comparison": comparison,
         "cut": cut,
         "usual_wait": timeline.usual_wait(rows),
-        "past_waits": get_past_waits(job, now) if is_before_start or cut else None,
-        "queue_place": get_queue_place(job),
+        "past_waits": past_waits,
+        "queue_place": queue_place,
         "waits_at_vertex": is_before_start and job.is_remote,
         "waits_to_start": is_before_start,
         "newest_checkpoint": measured.checkpoints[-1] if measured.checkpoints else None,
     }
+
+
+def loss_if_cancelled(job: Job, now: datetime) -> timeline.Loss | None:
+    """Return what a cancellation would lose of the work of a running job; None where it does not run."""
+    measured, known = get_measured(job), known_of(job, now)
+    return timeline.loss_if_cut(job, _attempts(job, known.story, known.tries, measured, now), now, measured.checkpoints)
+
+
+def _attempts(
+    job: Job, story: timeline.JobTimeline, tries: timeline.Attempts | None, measured: Measured, now: datetime
+) -> tuple[timeline.Row, ...]:
+    """Return the attempts of a job at Vertex AI; () for a tuning job, whose trials restart by themselves."""
+    if tries is None or not job.remote_name:
+        return ()
+    return timeline.attempt_rows(
+        job, story.events, tries, now, runs=measured.record.runs, checkpoints=measured.checkpoints
+    )

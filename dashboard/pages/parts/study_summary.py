@@ -66,7 +66,7 @@ def trial_row(job: Job, study: timeline.Study, trial: Trial, now: datetime) -> T
     """Return the row of one trial."""
     number = trial.custom_job.rpartition("/")[2]
     end = min(job.ended_at or now, now)
-    ran = timeline.trial_time([trial], end).total
+    billed = timeline.trial_time([trial], end).total
     price = timeline.trial_price(job)
     return TrialRow(
         trial=trial,
@@ -74,9 +74,9 @@ def trial_row(job: Job, study: timeline.Study, trial: Trial, now: datetime) -> T
         is_best=trial in study.best,
         parameters=[(name, trial.parameters.get(name)) for name in study.parameters],
         metrics=[(metric.id, trial.metrics.get(metric.id)) for metric in study.metrics],
-        ran=ran,
+        ran=timeline.ran(trial, end),
         waited=timeline.trial_waited(trial, end),
         why="" if job.is_finished else timeline.wait_words(job, trial),
-        cost=None if price is None else for_time(price, ran),
+        cost=None if price is None else for_time(price, billed),
         log=job.log_sources.get(number, "") if number else "",
     )

@@ -21,6 +21,7 @@ from dashboard.pages.parts.advice import (
     Part,
     advice,
     quoted,
+    quoted_parts,
 )
 from dashboard.pages.parts.reasons import (
     Failure,
@@ -85,14 +86,10 @@ def _repeating(job: Job) -> Advice:
         return Advice(title, (quoted(job.last_error),), (Part(_("You do not have to do anything.")),))
     text = (
         Part(f"{translated(known.title)}."),
-        quoted(known.explanation),
+        *quoted_parts(known.explanation),
         Part(_("Trainboard retries until it succeeds.")),
     )
-    return Advice(title, text, _quoted(known.remedy), known.source)
-
-
-def _quoted(words: str) -> tuple[Part, ...]:
-    return (quoted(words),) if words else ()
+    return Advice(title, text, quoted_parts(known.remedy), known.source)
 
 
 def _succeeded(job: Job, now: datetime, study: timeline.Study | None) -> Advice:
@@ -129,12 +126,12 @@ def _failure(job: Job, known: Failure | None, now: datetime) -> Advice:
 
 def _explained(failure: Failure, *, is_new: bool) -> Advice:
     known = failure.diagnosis
-    text = _quoted(joined(known.explanation, known.retried))
+    text = quoted_parts(joined(known.explanation, known.retried))
     if failure.is_from_log and is_new:
         text += (Part(_("Vertex AI has not given its reason yet; this is from the log.")),)
     elif failure.is_from_log:
         text += (Part(_("Vertex AI gave no reason; this is from the log.")),)
-    return Advice(quoted(known.title), text, _quoted(known.remedy), known.source, fixes_of(known))
+    return Advice(quoted(known.title), text, quoted_parts(known.remedy), known.source, fixes_of(known))
 
 
 def fixes_of(known: Diagnosis) -> "tuple[tuple[str, StrOrPromise], ...]":
@@ -189,6 +186,10 @@ def _running_trials(job: Job, now: datetime, study: timeline.Study) -> Advice:
 def _running(job: Job, now: datetime) -> Advice:
     if not job.expected_seconds:
         return advice(_("Running"), _("This is an external job, so its expected run time is not known."))
+    ends_at = job.metrics.ends_at if hasattr(job, "metrics") else None
+    if ends_at is not None and ends_at > now:
+        words = _("About %(length)s left at the pace that its log tells.")
+        return advice(_("Running"), words % {"length": duration(ends_at - now)})
     left = timedelta(seconds=job.expected_seconds) - timeline.running(job, now)
     if left < timedelta():
         expected = duration(job.expected_seconds)

@@ -118,7 +118,8 @@ class TestProgram:
         diagnosis = found(3, EXIT.format(1, "Error") + "\n" + TRACEBACK.format("ValueError: bad shape") + "Bye.\n")
 
         assert diagnosis.explanation == (
-            "workerpool0-0 ended with exit code 1: as Python does after an error. Its last words: ValueError: bad shape"
+            "workerpool0-0 ended with exit code 1: as Python does after an error. Its last words: "
+            "“ValueError: bad shape”."
         )
         assert diagnosis.suggestions == ()
 
@@ -143,7 +144,7 @@ class TestProgram:
 
         assert diagnosis.replicas == ("workerpool1-0", "workerpool1-1", "workerpool1-2")
         assert "2 more replicas ended badly too." in diagnosis.explanation
-        assert diagnosis.explanation.endswith("Its last words: log 0")
+        assert diagnosis.explanation.endswith("Its last words: “log 0”.")
 
     def test_lack_of_memory_of_one_replica_explains_the_others(self) -> None:
         diagnosis = found(
@@ -186,7 +187,7 @@ class TestValidation:
 
         fields = ["jobSpec.workerPoolSpecs[0].machineSpec.acceleratorType", "displayName"]
         assert diagnosis.suggestions == ({"action": "edit_field", "fields": fields},)
-        assert "displayName: Too long; at most 128." in diagnosis.explanation
+        assert "displayName: Too long; at most 128”." in diagnosis.explanation
 
 
 class TestUnknown:
@@ -198,7 +199,7 @@ class TestUnknown:
         assert "a code that Google does not define" in found(99, "").explanation
 
     def test_words_that_only_the_code_explains_are_kept(self) -> None:
-        assert found(8, "Something new ran short.").explanation.endswith("Its words: Something new ran short.")
+        assert found(8, "Something new ran short.").explanation.endswith("Its words: “Something new ran short”.")
 
 
 class TestTable:

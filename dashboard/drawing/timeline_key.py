@@ -1,0 +1,65 @@
+"""The key of the timeline: what of its colours and signs is drawn, and nothing else."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from django.utils.translation import gettext_lazy
+
+from dashboard.drawing.marks import sign_of
+from dashboard.drawing.scale import Scale
+from dashboard.drawing.timeline import GOES_ON, strips_of
+from jobs.timeline import JobTimeline
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+LABELS: "dict[str, StrOrPromise]" = {
+    "ask": gettext_lazy("approval"),
+    "wait": gettext_lazy("waited"),
+    "run": gettext_lazy("ran"),
+    "ok": gettext_lazy("succeeded"),
+    "bad": gettext_lazy("failed"),
+    "halt": gettext_lazy("stopping"),
+    "odd": gettext_lazy("another state"),
+    "assumed": gettext_lazy("assumed"),
+    "blind": gettext_lazy("not observed"),
+    "expected": gettext_lazy("expected"),
+}
+"""From the look of a stretch to what it means, in the order of the key."""
+SIGNS: "dict[str, StrOrPromise]" = {
+    "bolt": gettext_lazy("preempted"),
+    "again": gettext_lazy("restarted"),
+    "bad": gettext_lazy("ended with an error"),
+}
+"""From the shape of a mark to what it means."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One entry: the look of a stretch, or the shape of a mark, and its label."""
+
+    look: str
+    label: "StrOrPromise"
+    is_mark: bool = False
+
+
+def keys_of(story: JobTimeline, scale: Scale, ends_at: datetime | None) -> list[Key]:
+    """Return the key of what a timeline draws with this scale and this expected end."""
+    looks, signs = set(_looks(story, scale, ends_at)), set(_signs(story, scale))
+    keys = [Key(look, label) for look, label in LABELS.items() if look in looks]
+    return keys + [Key(sign, label, is_mark=True) for sign, label in SIGNS.items() if sign in signs]
+
+
+def _looks(story: JobTimeline, scale: Scale, ends_at: datetime | None) -> Iterator[str]:
+    for lane in story.lanes:
+        strips = strips_of(lane)
+        yield from (strip.look for strip in strips if scale.holds(strip.span.start, strip.span.end))
+        if ends_at is not None and strips and strips[-1].span.end is None and strips[-1].look in GOES_ON:
+            yield "expected"
+
+
+def _signs(story: JobTimeline, scale: Scale) -> Iterator[str]:
+    for lane in story.lanes:
+        yield from (sign_of(mark.reason) for mark in lane.marks if scale.holds(mark.at, mark.at))
