@@ -6,7 +6,8 @@ from functools import lru_cache
 QUALITY = frozenset(
     "loss losses acc accuracy accuracies auc auroc f1 fscore ppl perplexity rmse mae mse mape mlogloss logloss"
     " precision recall iou miou map map50 ap bleu rouge wer cer reward rewards rew psnr ssim fid kl elbo bpc bpb dice"
-    " r2 ndcg mrr top1 top5 merror cindex silhouette correlation pearson spearman".split()
+    " r2 ndcg mrr top1 top5 merror cindex silhouette correlation pearson spearman kappa nll xent bce jaccard mcc"
+    " gini brier".split()
 )
 """A name with one of these words is a metric wherever it stands."""
 BESIDE = frozenset(
@@ -18,7 +19,8 @@ NO_METRIC = frozenset(
     " timestamp host code version runtime oom samples scale scaler second seconds sec secs ms hours dur duration weight"
     " weights threshold thresh thres coef coeff gamma eps epsilon smoothing patience tolerance interval freq warmup"
     " dropout momentum mom betas trial skipped params parameters images instances labels sents flos reader nupdates ip"
-    " count severity level allocated reserved qsize exitcode".split()
+    " count severity level allocated reserved qsize exitcode config param option factor multiplier process proc"
+    " node thread target".split()
 )
 """Words of what times, sizes or configures something: no name with one of them is a metric."""
 COUNTS = frozenset(

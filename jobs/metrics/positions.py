@@ -19,10 +19,13 @@ _TRAIN = re.compile(rf"{_WORD}train(?:ing)?:?\s+({WHOLE})\s*(?=\[)", re.IGNORECA
 _YOLO = re.compile(rf"\s*({WHOLE})/({WHOLE})\s+[\d.]+G\s")
 """Ultralytics: the epoch, then the memory of the GPU."""
 _AFTER_EPOCH = re.compile(rf"[\s\]:|,)\[]*({WHOLE})\s*/\s*({WHOLE})(?![\d/.])")
+_NOT_AFTER = "".join(
+    f"(?<!{word} )" for word in "total max num skipped nan warmup best eval val test validation per each".split()
+)
 _STEP = re.compile(
-    rf"{_WORD}(?<!total )(?<!max )(?<!skipped )(?<!nan )(?<!warmup )(?<!best )(?:(global|num)[ _]?)?"
-    rf"(training_iteration|step|iter(?:ation)?|batch|update)((?:e?s)?)\b[\s:=#\[(]*({WHOLE})(?!\w|\.\d|[:-]\d)"
-    rf"(?:\s*(?:/|of|out of)\s*({WHOLE}))?",
+    rf"{_WORD}{_NOT_AFTER}(?:(global[ _]?|num[ _](?=updates)))?"
+    r"(training_iteration|step|iter(?:ation)?|batch|update)((?:e?s)?)\b(?!\s*=\s*\[)\s*[:=#]?\s*[\[(]?\s*"
+    rf"({WHOLE})(?!\w|\.\d|[:-]\d)(?:\s*(?:/|of|out of)\s*({WHOLE}))?",
     re.IGNORECASE,
 )
 _TOTAL_EPOCHS = re.compile(
@@ -33,7 +36,7 @@ _BAR = re.compile(rf"({WHOLE})/({WHOLE})\s*\[(\d[^\]<]*<[^\]]*)\]?")
 _RICH_BAR = re.compile(rf"(?<![━╸╺─-])[━╸╺─-]{{3,}}+\s+({WHOLE})/({WHOLE})\s+(?=\d+:\d\d|\d[\d.]*(?:it/s|s/it))")
 _OPEN_BAR = re.compile(rf"(?<![\w.])({WHOLE})it\s*\[\d")
 _LETTER = re.compile(r"[A-Za-z]")
-_OF_FIGURES = re.compile(r"loss|[:=]\s*[-+]?\d", re.IGNORECASE)
+_OF_FIGURES = re.compile(r"loss[\s:=]+(?:nan|inf|[-+.\d])|[:=]\s*[-+]?\d", re.IGNORECASE)
 _OTHER_UNITS = re.compile(r"(?:[kMGTP]?i?B|examples?|files?|shards?|rows?|docs?|tables?|ba)/s")
 _TRAINS = re.compile(r"epoch|train|step|fit|iter|loss|acc", re.IGNORECASE)
 _OTHER_WORK = re.compile(

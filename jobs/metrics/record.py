@@ -69,6 +69,8 @@ class Place:
 
     def take(self, reading: Reading) -> None:
         """Take in what a line tells."""
+        if self._is_remark(reading):
+            return
         self.epochs = reading.epochs or self.epochs
         if reading.epoch is not None:
             self.is_from_zero = self.is_from_zero or (self.epoch is None and reading.epoch == 0)
@@ -82,6 +84,13 @@ class Place:
                 self.step, self.steps = reading.step, reading.steps
         elif reading.steps is None or not self._is_shorter(reading.steps, self.overall, self.overall_of):
             self.overall, self.overall_of = reading.step, reading.steps or self.overall_of
+
+    def _is_remark(self, reading: Reading) -> bool:
+        """Whether a line only mentions an earlier step or epoch: it has no metric and no count of all of them."""
+        if reading.values or reading.steps is not None or reading.epochs is not None:
+            return False
+        is_earlier = reading.step is not None and self.overall is not None and reading.step < self.overall
+        return is_earlier or (reading.epoch is not None and self.epoch is not None and reading.epoch < self.epoch)
 
     def _begin_epoch(self, reading: Reading) -> None:
         """Forget the steps of the epoch before; where they go on, they are those of the training."""

@@ -45,7 +45,8 @@ def _read_hidden(line: str, masker: Masker, columns: list[str]) -> Reading:
     reading = read_line(line, columns)
     if reading.is_empty:
         return reading
-    reading = read_line(masker.hide(line), columns)
+    if (hidden := masker.hide(line)) != line:
+        reading = read_line(hidden, columns)
     cell = None if reading.cell is not None and is_secret_name(reading.cell[0]) else reading.cell
     values = {name: each for name, each in reading.values.items() if not is_secret_name(name)}
     return replace(reading, values=values, cell=cell)

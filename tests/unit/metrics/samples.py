@@ -160,6 +160,8 @@ LINES: list[Sample] = [
     ("PaddleSeg", "2021-03-30 06:55:57 [INFO]\t[TRAIN] epoch: 1, iter: 20/500, loss: 2.0859, lr: 0.009657, batch_cost: "
      "0.5344, reader_cost: 0.07273, ips: 3.7425 samples/sec | ETA 00:04:16", Reading(
          epoch=1, step=20, steps=500, is_inner=True, values={"loss": 2.0859, "lr": 0.009657, "ips": 3.7425})),
+    ("PaddleSeg", "2021-01-13 16:41:31 [INFO]    [EVAL] #Images=76 mIoU=0.8526 Acc=0.9942 Kappa=0.8283",
+     Reading(values={"eval mIoU": 0.8526, "eval Acc": 0.9942, "eval Kappa": 0.8283})),
     ("PaddleOCR", "[2024/06/22 06:28:25] ppocr INFO: epoch: [4/500], global_step: 172, lr: 0.000100, loss: 1.5, "
      "avg_reader_cost: 0.04024 s, avg_batch_cost: 0.05132 s, avg_samples: 0.9, ips: 17.53771 samples/s, eta: 2:48:41,"
      " max_mem_reserved: 6177 MB", Reading(epoch=4, epochs=500, step=172, values={
@@ -290,6 +292,11 @@ OTHERS = [
     "loss_fn=CrossEntropyLoss reduction=mean",
     "11/23/2023 07:08:29 - INFO - __main__ -   Num batches each epoch = 5",
     "best iteration = 853",
+    "I0706 16:49:36.944943 140110937163584 pyconfig.py:559] Config param target_eval_loss: 0.5",
+    "I0706 16:49:36.944943 140110937163584 pyconfig.py:559] Config param num_iterations: 1",
+    "    step=[8, 11],",
+    "            loss = (1 - mixing) * loss_fn(y_hat, y) + mixing * loss_fn(y_hat, y_perm)",
+    "Step 2. Connected components and loss calculation",
     "- Step 1: Ask the user to restart the desktop app.",
     "Train split: 100%|██████████| 1123/1123 [00:47<00:00, 2300.69 examples/s]",
     "Map: 100%|██████████| 16/16 [00:02<00:00,  7.47ba/s]",

@@ -138,6 +138,14 @@ class TestProgress:
 
         assert series.points == [(1.0, 100, 0.5)]
 
+    @pytest.mark.parametrize(
+        "remark", ["saved the weights of epoch 1", "Loading checkpoint, step 20", "eval step 0: loss 1"]
+    )
+    def test_a_remark_on_an_earlier_epoch_or_step_takes_nothing_back(self, remark: str) -> None:
+        record = folded([(1.0, "epoch 3/4 loss 1"), (2.0, "step 300/400 loss 1"), (3.0, remark)])
+
+        assert [run.reached for run in record.runs] == [0.75]
+
     def test_without_an_end_nothing_is_promised(self) -> None:
         assert progress(folded([(1.0, "step 5 loss 1"), (2.0, "epoch 2 loss 1")]).runs) is None
 
