@@ -7,11 +7,12 @@ QUALITY = frozenset(
     "loss losses acc accuracy accuracies auc auroc f1 fscore ppl perplexity rmse mae mse mape mlogloss logloss"
     " precision recall iou miou map map50 ap bleu rouge wer cer reward rewards rew psnr ssim fid kl elbo bpc bpb dice"
     " r2 ndcg mrr top1 top5 merror cindex silhouette correlation pearson spearman kappa nll xent bce jaccard mcc"
-    " gini brier".split()
+    " gini brier squared absolute".split()
 )
 """A name with one of these words is a metric wherever it stands."""
 BESIDE = frozenset(
-    "lr rate gnorm norm score speed throughput ips fps wps ups entropy value temperature error err return l1 l2".split()
+    "lr rate gnorm norm score speed throughput ips fps wps ups entropy value cost temperature error err"
+    " return l1 l2".split()
 )
 """A name with one of these is one only beside a step or an epoch; elsewhere it is a setting of the program."""
 NO_METRIC = frozenset(
@@ -25,7 +26,7 @@ NO_METRIC = frozenset(
 """Words of what times, sizes or configures something: no name with one of them is a metric."""
 COUNTS = frozenset(
     "epoch epochs step steps iter iters iteration iterations batch batches total data line rank rank0 global updates"
-    " timesteps clip tokens".split()
+    " timesteps clip tokens percentage progress episode episodes".split()
 )
 """Words of what counts, unless a word of a metric stands beside them, as in `step_loss` and `train_loss_epoch`."""
 EVALUATION = frozenset("val valid validation test eval evaluation dev".split())
@@ -42,7 +43,7 @@ MAX_NAME_CHARACTERS = 48
 _KEPT_NAMES = 4_096
 
 _WORDS = re.compile(r"[A-Za-z]+\d*|\d+")
-_CAMEL = re.compile(r"[a-z]{2,}[A-Z]")
+_CAMEL = re.compile(r"[a-z][A-Z]")
 _CAMEL_WORDS = re.compile(r"[A-Z]?[a-z]+\d*|[A-Z]+(?![a-z])\d*")
 _OF_CODE = re.compile(r"(?:\.(?:py|cc|cpp|cu|hpp|h|go|rs|c|js)|Error|Exception|Warning)$")
 _PER_SECOND = re.compile(r"(?:/|per_?)s(?:ec(?:ond)?s?)?(?![A-Za-z])", re.IGNORECASE)

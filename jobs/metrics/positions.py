@@ -24,10 +24,14 @@ _NOT_AFTER = "".join(
 )
 _STEP = re.compile(
     rf"{_WORD}{_NOT_AFTER}(?:(global[ _]?|num[ _](?=updates)))?"
-    r"(training_iteration|step|iter(?:ation)?|batch|update)((?:e?s)?)\b(?!\s*=\s*\[)\s*[:=#]?\s*[\[(]?\s*"
+    r"(training_iteration|step|iter(?:ation)?|batch|update|episode)((?:e?s)?)\b(?!\s*=\s*\[)\s*[:=#]?\s*[\[(]?\s*"
     rf"({WHOLE})(?!\w|\.\d|[:-]\d)(?:\s*(?:/|of|out of)\s*({WHOLE}))?",
     re.IGNORECASE,
 )
+_STEP_WORDS = ("step", "iter", "batch", "update", "episode")
+_COUNTED = re.compile(rf"({WHOLE})\s*/\s*({WHOLE})\s+(?:batches|steps|iterations|iters)\b")
+_EPOCH_AND_STEP = re.compile(rf"\s*\[({WHOLE}),\s*({WHOLE})\]\s+(?=[A-Za-z ]*loss)")
+"""PyTorch's tutorials: `[2,  2000] loss: 1.234`."""
 _TOTAL_EPOCHS = re.compile(
     rf"(?:num|max|total)[ _-](?:train[ _-])?epochs['\"]?\s*[:=]\s*['\"]?({WHOLE})", re.IGNORECASE
 )
@@ -36,7 +40,7 @@ _BAR = re.compile(rf"({WHOLE})/({WHOLE})\s*\[(\d[^\]<]*<[^\]]*)\]?")
 _RICH_BAR = re.compile(rf"(?<![━╸╺─-])[━╸╺─-]{{3,}}+\s+({WHOLE})/({WHOLE})\s+(?=\d+:\d\d|\d[\d.]*(?:it/s|s/it))")
 _OPEN_BAR = re.compile(rf"(?<![\w.])({WHOLE})it\s*\[\d")
 _LETTER = re.compile(r"[A-Za-z]")
-_OF_FIGURES = re.compile(r"loss[\s:=]+(?:nan|inf|[-+.\d])|[:=]\s*[-+]?\d", re.IGNORECASE)
+_OF_FIGURES = re.compile(r"(?:loss|cost|reward)[\s:=]+(?:nan|inf|[-+.\d])|[:=]\s*[-+]?\d", re.IGNORECASE)
 _OTHER_UNITS = re.compile(r"(?:[kMGTP]?i?B|examples?|files?|shards?|rows?|docs?|tables?|ba)/s")
 _TRAINS = re.compile(r"epoch|train|step|fit|iter|loss|acc", re.IGNORECASE)
 _OTHER_WORK = re.compile(
@@ -141,23 +145,27 @@ def _set_step(position: Position, text: str, lower: str, rest: str) -> None:
         position.steps = None if found[2] == "Unknown" else count_of(found[2])
     elif rest and (found := _AFTER_EPOCH.match(rest)) is not None:
         position.step, position.steps, position.is_inner = count_of(found[1]), count_of(found[2]), True
-    elif ("step" in lower or "iter" in lower or "batch" in lower or "update" in lower) and (
-        steps := list(_STEP.finditer(text))
-    ):
-        _set_by_word(position, min(steps, key=lambda each: (not each[5], not each[1])), has_epoch=has_epoch)
+    elif any(word in lower for word in _STEP_WORDS) and (steps := list(_STEP.finditer(text))):
+        _set_by_word(position, steps, has_epoch=has_epoch)
     elif not has_epoch and ("[" in text or text.lstrip()[:1].isdigit()) and (found := _ROUND.search(text)) is not None:
         position.step, position.is_guess = count_of(found[1] or found[2]), True
-    elif "[" in text and (found := _BRACKET.search(text)) is not None:
+    elif "[" in text and (found := _BRACKET.search(rest if has_epoch else text)) is not None:
         _set_by_bracket(position, found, has_epoch=has_epoch)
+    elif "/" in text and (found := _COUNTED.search(rest if has_epoch else text)) is not None:
+        position.step, position.steps, position.is_inner = count_of(found[1]), count_of(found[2]), has_epoch
+    elif not has_epoch and (found := _EPOCH_AND_STEP.match(text)) is not None:
+        position.epoch, position.step, position.is_inner = float_of(found[1]), count_of(found[2]), True
     elif "it [" in text and (found := _OPEN_BAR.search(text)) is not None and _TRAINS.search(text):
         position.step, position.is_inner = count_of(found[1]), has_epoch
 
 
-def _set_by_word(position: Position, found: re.Match[str], *, has_epoch: bool) -> None:
+def _set_by_word(position: Position, steps: list[re.Match[str]], *, has_epoch: bool) -> None:
     """Set what `step 5 of 100` tells; `Step 1: Ask the user` and `iterations = 100` of settings tell nothing."""
+    found = min(steps, key=lambda each: (not each[5], not each[1]))
     whole, word, plural, step, total = found.groups()
     position.step, position.steps = count_of(step), count_of(total)
-    position.is_inner = word.lower() == "batch" or bool(has_epoch and total and not whole)
+    is_part = has_epoch or any(each[1] for each in steps)
+    position.is_inner = word.lower() == "batch" or bool(is_part and total and not whole)
     if not has_epoch and not total:
         rest = found.string[found.end() :]
         is_prose = _LETTER.search(rest) is not None and _OF_FIGURES.search(rest) is None

@@ -168,6 +168,26 @@ LINES: list[Sample] = [
          "lr": 1e-4, "loss": 1.5, "ips": 17.53771})),
     ("DCGAN", "[0/5][50/1583]\tLoss_D: 1.7410\tLoss_G: 5.6101\tD(x): 0.5213\tD(G(z)): 0.5 / 0.01", Reading(
         epoch=0, epochs=5, step=50, steps=1583, is_inner=True, values={"Loss_D": 1.741, "Loss_G": 5.6101})),
+    ("PyTorch tutorials", "[2,  2000] loss: 1.234", Reading(epoch=2, step=2000, is_inner=True, values={"loss": 1.234})),
+    ("PyTorch tutorials", "loss: 1.234567  [ 6400/60000]", Reading(
+        step=6400, steps=60000, values={"loss": 1.234567})),
+    ("PyTorch example", "| epoch   5 |   100/ 2983 batches | lr 0.10 | ms/batch  7.34 | loss  4.53 | ppl    92.61",
+     Reading(epoch=5, step=100, steps=2983, is_inner=True, values={"lr": 0.1, "loss": 4.53, "ppl": 92.61})),
+    ("Plain", "Epoch [2/5], Loss: 0.1234, Accuracy: 96.12%", Reading(
+        epoch=2, epochs=5, values={"Loss": 0.1234, "Accuracy": 96.12})),
+    ("Plain", "Episode 10/500, reward: 23.5, epsilon: 0.95", Reading(step=10, steps=500, values={
+        "reward": 23.5})),
+    ("Plain", "Iteration 100: Cost 0.512", Reading(step=100, values={"Cost": 0.512})),
+    ("MXNet", "INFO:root:Epoch[0] Batch [100]\tSpeed: 1234.50 samples/sec\taccuracy=0.912", Reading(
+        epoch=0, step=100, is_inner=True, values={"Speed": 1234.5, "accuracy": 0.912})),
+    ("Model Garden", " eval | step:    100 | eval time:   12.3 sec | output: {'accuracy': 0.91, 'loss': 0.3}",
+     Reading(step=100, values={"eval accuracy": 0.91, "eval loss": 0.3})),
+    ("Coqui", "   --> TIME: 2022-01-01 10:00:00 -- STEP: 10/500 -- GLOBAL_STEP: 510",
+     Reading(step=10, steps=500, is_inner=True)),
+    ("mmengine", "2024/01/01 10:00:00 - mmengine - INFO - Iter(val) [100/100]    aAcc: 80.1  mIoU: 40.2  mAcc: 50.3  "
+     "data_time: 0.01  time: 0.05", Reading(values={"val aAcc": 80.1, "val mIoU": 40.2, "val mAcc": 50.3})),
+    ("LLaMA-Factory", '{"current_steps": 10, "total_steps": 375, "loss": 1.2, "lr": 5e-05, "epoch": 0.08, "percentage":'
+     ' 2.67, "elapsed_time": "0:00:12"}', Reading(epoch=0.08, step=10, steps=375, values={"loss": 1.2, "lr": 5e-05})),
     ("PyTorch-GAN", "[Epoch 3/200] [Batch 5/938] [D loss: 0.687415] [G loss: 0.701232]", Reading(
         epoch=3, epochs=200, step=5, steps=938, is_inner=True, values={"d loss": 0.687415, "g loss": 0.701232})),
     ("StyleTTS2", "Epoch [1/75], Step [110/464], Loss: 0.31109, Disc Loss: 3.86298, CE Loss: 0.01998", Reading(
