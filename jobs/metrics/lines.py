@@ -80,7 +80,7 @@ def read_line(message: str, columns: Sequence[str] = ()) -> Reading:
 
 def read_cells(cells: dict[str, float]) -> Reading:
     """Return what a table of two columns tells."""
-    return _read_found(dict(cells), Position())
+    return _read_found(dict(cells), "")
 
 
 def _pieces(message: str) -> list[str]:
@@ -123,7 +123,7 @@ def _read_piece(text: str, columns: tuple[str, ...]) -> Reading:
     if not has_digit:
         return RULE if tables.is_rule(text) else NOTHING
     if "{" in text and (found := read_object(text)) is not None:
-        return _read_found(found[0], position_of(found[1]))
+        return _read_found(*found)
     return _read_text(text)
 
 
@@ -133,14 +133,13 @@ def _read_row(row: tables.Row, text: str) -> Reading:
     return Reading(row.epoch, row.epochs, bar.step if is_inner else row.step, bar.steps, is_inner, row.values)
 
 
-def _read_found(found: dict[str, object], position: Position) -> Reading:
-    place = positions_in(found)
+def _read_found(found: dict[str, object], around: str) -> Reading:
+    position, place = position_of(around), positions_in(found)
     epoch, step = first_number(place, EPOCH_NAMES), count_of(first_number(place, STEP_NAMES))
     has_place = epoch is not None or step is not None or position.is_known
     values = metrics_in(found, has_place=has_place)
     if not values:
-        text = text_in(found)
-        return _read_text(text) if text and _DIGIT.search(text) else NOTHING
+        return _read_beside(text_in(found) or around, epoch, step)
     has_step = step is not None
     return Reading(
         epoch=epoch if epoch is not None else position.epoch,
@@ -149,6 +148,18 @@ def _read_found(found: dict[str, object], position: Position) -> Reading:
         steps=count_of(first_number(place, STEPS_NAMES)) if has_step else position.steps,
         is_inner=not has_step and position.is_inner,
         values=with_part(values, position.part),
+    )
+
+
+def _read_beside(text: str, epoch: float | None, step: int | None) -> Reading:
+    """Return what the line of a structured log tells, with the epoch and the step that stand beside it."""
+    reading = _read_text(text) if _DIGIT.search(text) else NOTHING
+    if reading.is_empty:
+        return reading
+    return replace(
+        reading,
+        epoch=reading.epoch if reading.epoch is not None else epoch,
+        step=reading.step if reading.step is not None else step,
     )
 
 

@@ -254,6 +254,8 @@ LINES: list[Sample] = [
      Reading(step=10, values={"accuracy": 0.89})),
     ("JSON", '{"severity": "INFO", "message": "epoch 3/40 loss 0.31", "timestamp": "2026-01-01T10:00:00Z"}',
      Reading(epoch=3, epochs=40, values={"loss": 0.31})),
+    ("JSON", 'epoch 3 loss 0.31 {"step": 300}', Reading(epoch=3, step=300, values={"loss": 0.31})),
+    ("JSON", 'step done {"step": 300, "loss": 0.5}', Reading(step=300, values={"loss": 0.5})),
     ("JSON", '{"level": "info", "step": 100, "metrics": {"loss": 0.5, "acc": 0.9}, "elapsed": 12.5}',
      Reading(step=100, values={"loss": 0.5, "acc": 0.9})),
     ("JSON", '{"epoch": 4, "loss": NaN, "acc": 0.9, "lr": Infinity}', Reading(epoch=4, values={"acc": 0.9})),
