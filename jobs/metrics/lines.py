@@ -1,58 +1,42 @@
 """One line of a training log becomes its epoch, its step and its metrics. Pure.
 
-The forms are those that Keras, PyTorch Lightning, tqdm, Hugging Face's Trainer, fairseq, OpenMMLab, Ultralytics,
-XGBoost and LightGBM print, JSON objects, and plain `epoch 3/40 loss 0.31`; tests/unit/metrics holds published lines of
-each with its source.
+General forms are read, not programs: an epoch and a step as words or a progress bar tell them, figures behind their
+names, objects, and tables. tests/unit/metrics/samples.py holds lines of the frameworks whose logs are read.
 """
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
-from jobs.metrics.names import PARTS, is_metric, is_quality, may_be_metric
+from jobs.metrics import tables
+from jobs.metrics.figures import figures_in, with_part
 from jobs.metrics.objects import (
     EPOCH_NAMES,
     EPOCHS_NAMES,
-    MAX_VALUES,
     STEP_NAMES,
     STEPS_NAMES,
     first_number,
     metrics_in,
-    number_of,
+    positions_in,
     read_object,
+    text_in,
 )
+from jobs.metrics.positions import Position, count_of, position_of
 
 MAX_LINE_CHARACTERS = 4_000
-"""Longer lines are not read: no program writes figures so."""
-MAX_COUNT = 10**12
-_WHOLE = r"(?:\d{1,3}(?:,\d{3})+|\d+)"
-_NUMBER = rf"[-+]?(?:{_WHOLE}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
+"""Longer lines are not read: no program writes figures so. Of what carriage returns overwrite, the last is."""
+MAX_PIECES = 8
+"""Of what carriage returns overwrite."""
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
-_EPOCH_OF = re.compile(rf"\bepochs?\b(?:\(\w+\))?[\s:#=\[(|]*({_WHOLE})\s*(?:/|of|out of)\s*({_WHOLE})", re.IGNORECASE)
-_EPOCH = re.compile(rf"\bepoch\b(?:\(\w+\))?[\s:#=\[(]*({_WHOLE}(?:\.\d+)?)", re.IGNORECASE)
-_AFTER_EPOCH = re.compile(rf"[\s\]:|,)\[]*({_WHOLE})\s*/\s*({_WHOLE})")
-_STEP = re.compile(
-    rf"(?<![/\w])(global_?step|step|iter(?:ation)?|batch|num_updates)s?\b[\s:=#\[(]*({_WHOLE})(?![\w.])"
-    rf"(?:\s*(?:/|of|out of)\s*({_WHOLE}))?",
-    re.IGNORECASE,
-)
-_BAR = re.compile(rf"(?:\d{{1,3}}%(?:\|[^|]*\|)?\s*)?({_WHOLE})/({_WHOLE})\s*\[(\d[^\]<]*<[^\]]*)\]?")
-_YOLO = re.compile(rf"\s*({_WHOLE})/({_WHOLE})\s+[\d.]+G\s")
-"""Ultralytics: the epoch, then the memory of the GPU."""
-_BYTES = re.compile(r"[kMGTP]?i?B/s")
-_TRAINS = re.compile(r"epoch|train|step|fit|iter", re.IGNORECASE)
-_KERAS = re.compile(rf"\s*({_WHOLE})/({_WHOLE})\s+(?:\[[=>.]|-\s|[━╸╺])")
-_ROUND = re.compile(rf"\s*\[({_WHOLE})\]:?\s+")
-_BRACKET = re.compile(rf"\[\s*({_WHOLE})\s*/\s*({_WHOLE})\s*\]")
-_NAME = r"[A-Za-z_][\w./@'\-]*"
-_PAIR = re.compile(rf"((?:{_NAME} )?{_NAME})\s*[:=]\s*({_NUMBER})(?![\w/:])")
-_BARE = re.compile(rf"((?:{_NAME} )?{_NAME})\s+({_NUMBER})(?![\w/:])")
+_DIGIT = re.compile(r"\d")
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
     """What a line tells: `epoch` of `epochs`, `step` of `steps`, and metrics by name; None where it does not.
 
-    `is_inner`: the step counts inside the epoch, as batches do. `is_begun`: the epoch has only begun.
+    `is_inner`: the step counts inside the epoch, as batches do. `columns`, `cell`, `is_rule`: the line belongs to a
+    table; it names the columns, is a line of two columns, or may end it.
     """
 
     epoch: float | None = None
@@ -61,113 +45,129 @@ class Reading:
     steps: int | None = None
     is_inner: bool = False
     values: dict[str, float] = field(default_factory=dict)
+    columns: tuple[str, ...] = ()
+    cell: tuple[str, float | None] | None = None
+    is_rule: bool = False
 
     @property
     def is_empty(self) -> bool:
         """Whether the line tells nothing of the kind."""
-        return not self.values and self.epoch is None and self.step is None
+        return not self.values and not self.has_position and not self.columns and self.cell is None
+
+    @property
+    def has_position(self) -> bool:
+        """Whether the line tells an epoch or a step, or how many there are."""
+        return any(each is not None for each in (self.epoch, self.epochs, self.step, self.steps))
 
 
 NOTHING = Reading()
+RULE = Reading(is_rule=True)
 
 
-def read_line(message: str) -> Reading:
-    """Return what a line tells; of text that a carriage return overwrites only the last."""
+def read_line(message: str, columns: Sequence[str] = ()) -> Reading:
+    """Return what a line tells; of text that a carriage return overwrites the last of each kind.
+
+    `columns`: those of the table that the program is printing.
+    """
+    pieces = _pieces(message)
+    reading = _read_piece(pieces[-1], tuple(columns)) if pieces else NOTHING
+    for piece in reversed(pieces[:-1]):
+        if reading.values and reading.step is not None:
+            break
+        reading = _joined(reading, _read_piece(piece, tuple(columns)))
+    return reading
+
+
+def read_cells(cells: dict[str, float]) -> Reading:
+    """Return what a table of two columns tells."""
+    return _read_found(dict(cells), "")
+
+
+def _pieces(message: str) -> list[str]:
+    """Return what a line showed one after another, without the codes that move and colour it."""
     if len(message) > MAX_LINE_CHARACTERS:
-        return NOTHING
-    pieces = [piece for piece in _ESCAPES.sub("", message).replace("\b", "\r").splitlines() if piece.strip()]
-    text = pieces[-1] if pieces else ""
-    if not any(letter.isdigit() for letter in text):
-        return NOTHING
-    found = read_object(text)
-    return _read_text(text) if found is None else _read_found(found)
+        tail = message[-MAX_LINE_CHARACTERS:]
+        start = min((at for at in (tail.find("\r"), tail.find("\b")) if at >= 0), default=-1)
+        if start < 0:
+            return []
+        message = tail[start:]
+    if "\x1b" in message:
+        message = _ESCAPES.sub("", message)
+    pieces = message.replace("\b", "\r").replace("#011", "\t").splitlines()
+    return [piece for piece in pieces if piece.strip()][-MAX_PIECES:]
 
 
-def _read_found(found: dict[str, object]) -> Reading:
-    data = found.get("data")
-    place = found | data if isinstance(data, dict) else found
-    values = metrics_in(found)
+def _joined(later: Reading, earlier: Reading) -> Reading:
+    """Return what two texts tell of which the later was written over the other."""
+    if earlier.is_empty or later.is_empty:
+        return earlier if later.is_empty else later
+    place = later if later.step is not None or earlier.step is None else earlier
+    epoch = later if later.epoch is not None else earlier
+    return replace(
+        place,
+        epoch=epoch.epoch,
+        epochs=epoch.epochs,
+        is_inner=place.is_inner and epoch.epoch is not None,
+        values=later.values or earlier.values,
+    )
+
+
+def _read_piece(text: str, columns: tuple[str, ...]) -> Reading:
+    has_digit = _DIGIT.search(text) is not None
+    if columns and has_digit and (row := tables.row_of(text, columns)) is not None:
+        return _read_row(row, text)
+    if names := tables.columns_of(text):
+        return Reading(columns=names)
+    if (cell := tables.cell_of(text)) is not None:
+        return Reading(cell=cell)
+    if not has_digit:
+        return RULE if tables.is_rule(text) else NOTHING
+    if "{" in text and (found := read_object(text)) is not None:
+        return _read_found(*found)
+    return _read_text(text)
+
+
+def _read_row(row: tables.Row, text: str) -> Reading:
+    bar = position_of(text) if "%" in text and row.step is None else Position()
+    is_inner = bar.step is not None
+    return Reading(row.epoch, row.epochs, bar.step if is_inner else row.step, bar.steps, is_inner, row.values)
+
+
+def _read_found(found: dict[str, object], around: str) -> Reading:
+    position, place = position_of(around), positions_in(found)
+    epoch, step = first_number(place, EPOCH_NAMES), count_of(first_number(place, STEP_NAMES))
+    has_place = epoch is not None or step is not None or position.is_known
+    values = metrics_in(found, has_place=has_place)
     if not values:
-        return NOTHING
+        return _read_beside(text_in(found) or around, epoch, step)
+    has_step = step is not None
     return Reading(
-        epoch=first_number(place, EPOCH_NAMES),
-        epochs=_count(first_number(place, EPOCHS_NAMES)),
-        step=_count(first_number(place, STEP_NAMES)),
-        steps=_count(first_number(place, STEPS_NAMES)),
-        values=values,
+        epoch=epoch if epoch is not None else position.epoch,
+        epochs=count_of(first_number(place, EPOCHS_NAMES)) or position.epochs,
+        step=step if has_step else position.step,
+        steps=count_of(first_number(place, STEPS_NAMES)) if has_step else position.steps,
+        is_inner=not has_step and position.is_inner,
+        values=with_part(values, position.part),
+    )
+
+
+def _read_beside(text: str, epoch: float | None, step: int | None) -> Reading:
+    """Return what the line of a structured log tells, with the epoch and the step that stand beside it."""
+    reading = _read_text(text) if _DIGIT.search(text) else NOTHING
+    if reading.is_empty:
+        return reading
+    return replace(
+        reading,
+        epoch=reading.epoch if reading.epoch is not None else epoch,
+        step=reading.step if reading.step is not None else step,
     )
 
 
 def _read_text(text: str) -> Reading:
-    epoch, epochs, rest = _epoch(text)
-    bar = _BAR.search(text)
-    is_other = bar is not None and (_BYTES.search(bar[3]) or not _is_of_training(text[: bar.start()]))
-    if is_other and epoch is None:
+    position = position_of(text)
+    if position.is_other:
         return NOTHING
-    step, steps, is_inner = _step(text, rest, bar, has_epoch=epoch is not None)
-    values = _values(text, has_place=epoch is not None or step is not None)
-    return Reading(epoch, epochs, step, steps, is_inner, values)
-
-
-def _is_of_training(description: str) -> bool:
-    """Tell whether a progress bar is one of training: Trainer's has no description, a download's and a map's do."""
-    return not re.search(r"[A-Za-z]", description) or bool(_TRAINS.search(description))
-
-
-def _epoch(text: str) -> tuple[float | None, int | None, str]:
-    """Return the epoch, how many there are, and the text behind them."""
-    if (found := _EPOCH_OF.search(text) or _YOLO.match(text)) is not None:
-        return _float(found[1]), _count(_float(found[2])), text[found.end() :]
-    if (found := _EPOCH.search(text)) is not None:
-        return _float(found[1]), None, text[found.end() :]
-    return None, None, ""
-
-
-def _step(text: str, rest: str, bar: re.Match[str] | None, *, has_epoch: bool) -> tuple[int | None, int | None, bool]:
-    """Return the step, how many there are, and whether they count inside the epoch."""
-    if bar is not None:
-        return _count(_float(bar[1])), _count(_float(bar[2])), has_epoch
-    if (found := _KERAS.match(text)) is not None:
-        return _count(_float(found[1])), _count(_float(found[2])), True
-    if rest and (found := _AFTER_EPOCH.match(rest)) is not None:
-        return _count(_float(found[1])), _count(_float(found[2])), True
-    steps = sorted(_STEP.finditer(text), key=lambda each: (not each[3], not each[1].lower().startswith(("g", "num"))))
-    if steps:
-        word, step, total = steps[0].groups()
-        return _count(_float(step)), _count(_float(total)) if total else None, word.lower() == "batch"
-    if (found := _ROUND.match(text)) is not None:
-        return _count(_float(found[1])), None, False
-    if (found := _BRACKET.search(text)) is not None and _PAIR.search(text):
-        return _count(_float(found[1])), _count(_float(found[2])), has_epoch
-    return None, None, False
-
-
-def _values(text: str, *, has_place: bool) -> dict[str, float]:
-    """Return the metrics of a line; without a step or an epoch only those whose name leaves no doubt."""
-    values: dict[str, float] = {}
-    for pattern, is_wanted in ((_PAIR, may_be_metric if has_place else is_quality), (_BARE, is_metric)):
-        if pattern is _BARE and not has_place:
-            break
-        for found in pattern.finditer(text):
-            name = _name(found[1])
-            number = number_of(found[2].replace(",", ""))
-            if number is not None and is_wanted(name) and len(values) < MAX_VALUES:
-                values.setdefault(name, number)
-    return values
-
-
-def _name(words: str) -> str:
-    """Return a metric's name: its last word, with the one before where that tells the data it was measured on."""
-    before, _, name = words.rpartition(" ")
-    if before.endswith("'s"):
-        return f"{before.removesuffix(chr(39) + 's')} {name}"
-    return f"{before} {name}".lower() if before.lower() in PARTS else name
-
-
-def _float(text: str) -> float:
-    return float(text.replace(",", ""))
-
-
-def _count(number: float | None) -> int | None:
-    """Return a whole number that can count steps; None for what cannot."""
-    return int(number) if number is not None and 0 <= number <= MAX_COUNT else None
+    values = figures_in(text, position)
+    if position.is_guess and not values:
+        return NOTHING
+    return Reading(position.epoch, position.epochs, position.step, position.steps, position.is_inner, values)

@@ -1,52 +1,114 @@
 """Names of figures in logs: which are metrics, and which only count, time or configure. Pure."""
 
 import re
+from functools import lru_cache
 
 QUALITY = frozenset(
-    "loss losses acc accuracy auc auroc f1 ppl perplexity rmse mae mse mape mlogloss logloss error err precision recall"
-    " iou miou map map50 ap bleu rouge wer cer reward psnr ssim fid kl elbo bpc bpb dice r2 ndcg mrr top1 top5 l1 l2"
-    " merror cindex silhouette correlation pearson spearman return".split()
+    "loss losses acc accuracy accuracies auc auroc f1 fscore ppl perplexity rmse mae mse mape mlogloss logloss"
+    " precision recall iou miou map map50 ap bleu rouge wer cer reward rewards rew psnr ssim fid kl elbo bpc bpb dice"
+    " r2 ndcg mrr top1 top5 merror cindex silhouette correlation pearson spearman kappa nll xent bce jaccard mcc"
+    " gini brier squared absolute".split()
 )
 """A name with one of these words is a metric wherever it stands."""
-BESIDE = frozenset("lr rate gnorm norm score speed throughput ips fps wps ups entropy value temperature".split())
+BESIDE = frozenset(
+    "lr rate gnorm norm score speed throughput ips fps wps ups entropy value cost temperature error err"
+    " return l1 l2".split()
+)
 """A name with one of these is one only beside a step or an epoch; elsewhere it is a setting of the program."""
 NO_METRIC = frozenset(
-    "epoch epochs step steps iter iters iteration iterations batch batches eta etc time times elapsed memory mem wall"
-    " bsz wpb num seed port pid rank rank0 date version id gpu cpu worker workers size total timestamp host line code"
-    " runtime oom clip samples".split()
+    "eta etc time times elapsed memory mem wall bsz wpb num number seed port pid date id gpu cpu worker workers size"
+    " timestamp host code version runtime oom samples scale scaler second seconds sec secs ms hours dur duration weight"
+    " weights threshold thresh thres coef coeff gamma eps epsilon smoothing patience tolerance interval freq warmup"
+    " dropout momentum mom betas trial skipped params parameters images instances labels sents flos reader nupdates ip"
+    " count severity level allocated reserved qsize exitcode config param option factor multiplier process proc"
+    " node thread target".split()
 )
-"""Words of what counts, times or names something."""
-PARTS = frozenset(
-    "train training val valid validation test eval dev avg mean average best learning lm nll loss".split()
+"""Words of what times, sizes or configures something: no name with one of them is a metric."""
+COUNTS = frozenset(
+    "epoch epochs step steps iter iters iteration iterations batch batches total data line rank rank0 global updates"
+    " timesteps clip tokens percentage progress episode episodes".split()
 )
+"""Words of what counts, unless a word of a metric stands beside them, as in `step_loss` and `train_loss_epoch`."""
+EVALUATION = frozenset("val valid validation test eval evaluation dev".split())
+ON_DATA = EVALUATION | {"train", "training", "learn", "cv"}
+"""First words of a metric of any kind, as of `test-gini` and CatBoost's `learn`."""
+PARTS = EVALUATION | frozenset("train training avg mean average best learn learning lm nll loss".split())
 """Words in front of a metric that belong to its name: the data that it was measured on, `learning rate`, `lm loss`."""
+ABOUT_NOTHING = frozenset(
+    "the a an with at of is are was has to from for by and or in on new got saving saved using reached info debug"
+    " warning warn error critical root wandb".split()
+)
+"""Words behind which a name of several words begins: levels of logging, and those that join a sentence."""
 MAX_NAME_CHARACTERS = 48
+_KEPT_NAMES = 4_096
 
 _WORDS = re.compile(r"[A-Za-z]+\d*|\d+")
+_CAMEL = re.compile(r"[a-z][A-Z]")
+_CAMEL_WORDS = re.compile(r"[A-Z]?[a-z]+\d*|[A-Z]+(?![a-z])\d*")
+_OF_CODE = re.compile(r"(?:\.(?:py|cc|cpp|cu|hpp|h|go|rs|c|js)|Error|Exception|Warning)$")
+_PER_SECOND = re.compile(r"(?:/|per_?)s(?:ec(?:ond)?s?)?(?![A-Za-z])", re.IGNORECASE)
 
 
 def words_of(name: str) -> list[str]:
-    """Return the words of a name in small letters: `val/top1_acc` has val, top1, acc."""
-    return [word.lower() for word in _WORDS.findall(name)]
+    """Return the words of a name in small letters: `val/top1_acc` has val, top1, acc; `trainLoss` also train, loss."""
+    words = [word.lower() for word in _WORDS.findall(name)]
+    if _CAMEL.search(name):
+        words += [word.lower() for word in _CAMEL_WORDS.findall(name)]
+    return words
 
 
+@lru_cache(_KEPT_NAMES)
 def is_quality(name: str) -> bool:
     """Tell whether a name is that of a metric, whatever stands around it."""
     words = words_of(name)
-    return any(word in QUALITY or word.endswith(("loss", "accuracy")) for word in words) and not _counts(words)
+    return _is_name(name, words) and _has_quality(words) and not NO_METRIC.intersection(words)
 
 
+@lru_cache(_KEPT_NAMES)
 def is_metric(name: str) -> bool:
     """Tell whether a number of this name beside a step or an epoch is a metric that a name alone can give away."""
-    words = words_of(name)
-    return is_quality(name) or (any(word in BESIDE for word in words) and not _counts(words))
+    return is_quality(name) or (may_be_metric(name) and not BESIDE.isdisjoint(words_of(name)))
 
 
+@lru_cache(_KEPT_NAMES)
 def may_be_metric(name: str) -> bool:
     """Tell whether `name: number` beside a step or an epoch is taken for a metric."""
     words = words_of(name)
-    return bool(words) and len(name) <= MAX_NAME_CHARACTERS and not _counts(words)
+    if not _is_name(name, words) or NO_METRIC.intersection(words):
+        return False
+    is_rate = bool(_PER_SECOND.search(name)) and COUNTS.isdisjoint(each for each in words if each != "tokens")
+    return _has_quality(words) or is_rate or COUNTS.isdisjoint(words)
 
 
-def _counts(words: list[str]) -> bool:
-    return any(word in NO_METRIC for word in words)
+@lru_cache(_KEPT_NAMES)
+def is_measured(name: str) -> bool:
+    """Tell whether a name says that it was measured: a metric's, or one on a part of the data such as `test-gini`."""
+    words = words_of(name)
+    return is_quality(name) or (bool(words) and words[0] in ON_DATA and is_figure(name))
+
+
+@lru_cache(_KEPT_NAMES)
+def is_figure(name: str) -> bool:
+    """Tell whether a name neither counts, times nor configures anything; it may be as short as `P` or `test`."""
+    words = words_of(name)
+    return (
+        len(name) <= MAX_NAME_CHARACTERS
+        and NO_METRIC.isdisjoint(words)
+        and (_has_quality(words) or COUNTS.isdisjoint(words))
+    )
+
+
+def is_of_evaluation(name: str) -> bool:
+    """Tell whether a name says itself that it was measured on data for validation or test."""
+    return not EVALUATION.isdisjoint(words_of(name))
+
+
+def _is_name(name: str, words: list[str]) -> bool:
+    """Whether a text can be a metric's name: no file, no class of errors, and more than single letters."""
+    return len(name) <= MAX_NAME_CHARACTERS and any(len(word) > 1 for word in words) and not _OF_CODE.search(name)
+
+
+def _has_quality(words: list[str]) -> bool:
+    return any(
+        word in QUALITY or word.rstrip("0123456789") in QUALITY or word.endswith(("loss", "accuracy")) for word in words
+    ) or ("f" in words and "score" in words)

@@ -3,35 +3,50 @@
 import ast
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from jobs.metrics.names import is_quality, may_be_metric
+from jobs.metrics.names import is_metric, is_quality, may_be_metric, words_of
 
 EPOCH_NAMES = ("epoch", "current_epoch", "epochs_done")
-STEP_NAMES = ("global_step", "step", "iteration", "iter", "num_updates", "update", "current_steps")
+STEP_NAMES = (
+    "global_step", "step", "iteration", "iter", "num_updates", "update", "current_steps", "training_iteration",
+    "total_timesteps", "num_timesteps",
+)  # fmt: skip
 STEPS_NAMES = ("total_steps", "max_steps", "num_steps")
 EPOCHS_NAMES = ("epochs", "total_epochs", "max_epochs", "num_epochs")
+TEXT_NAMES = ("message", "msg", "event", "text")
+"""Where a structured log has its line."""
+HOLDERS = frozenset({"metrics", "data", "values", "results", "result", "logs", "log", "scores", "extra"})
+"""What holds metrics and says nothing of them; names below others carry those."""
 MAX_VALUES = 40
 
+_CALLS = re.compile(r"(?:\w+\.)*[A-Za-z_]\w*\(\s*([-+.\w]+)\s*(?:,[^()]*)?\)")
+"""Numbers as numpy and PyTorch print them: np.float64(0.5), tensor(0.5, device='cuda:0')."""
+_NO_NUMBER = re.compile(r"(?<![\w'\"])[-+]?(?:nan|inf)(?![\w'\"])")
 
-def read_object(text: str) -> dict[str, Any] | None:
-    """Return the object that begins at the first brace of a line and ends it; None where there is none.
 
-    A logger's words may stand in front of it.
-    """
+def read_object(text: str) -> tuple[dict[str, Any], str] | None:
+    """Return the object that begins at the first brace of a line, and the words around it; None where there is none."""
     start = text.find("{")
-    if start < 0 or not text.rstrip().endswith("}"):
+    if start < 0 or (end := text.rfind("}") + 1) <= start or text[start + 1 : end].lstrip()[:1] not in ("'", '"'):
         return None
-    body = text[start:].strip()
+    value = _parsed(text[start:end])
+    if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
+        return None
+    return value, f"{text[:start]} {text[end:]}"
+
+
+def _parsed(body: str) -> Any:
     try:
-        value = json.loads(body)
+        return json.loads(body)
     except (ValueError, RecursionError):
-        try:
-            value = ast.literal_eval(body)
-        except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
-            return None
-    return value if isinstance(value, dict) and all(isinstance(name, str) for name in value) else None
+        pass
+    try:
+        return ast.literal_eval(_NO_NUMBER.sub("None", _CALLS.sub(r"\1", body) if "(" in body else body))
+    except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
+        return None
 
 
 def number_of(value: Any) -> float | None:
@@ -51,15 +66,41 @@ def first_number(found: Mapping[str, Any], names: tuple[str, ...]) -> float | No
     return next((number for name in names if (number := number_of(lower.get(name))) is not None), None)
 
 
-def metrics_in(found: Mapping[str, Any]) -> dict[str, float]:
-    """Return the metrics of an object; those one level below carry the name of what holds them."""
+def positions_in(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an object and those that it only holds say, by name without what stands before a slash."""
+    held = [value for name, value in found.items() if name.lower() in HOLDERS and isinstance(value, dict)]
+    return {str(name).rpartition("/")[2]: value for each in (found, *held) for name, value in each.items()}
+
+
+def text_in(found: Mapping[str, Any]) -> str:
+    """Return the line that an entry of a structured log holds; "" where there is none."""
+    return next((found[name] for name in TEXT_NAMES if isinstance(found.get(name), str)), "")
+
+
+def metrics_in(found: Mapping[str, Any], *, has_place: bool) -> dict[str, float]:
+    """Return the metrics of an object; those one level below carry the name of what holds them.
+
+    `has_place`: beside an epoch or a step. An object without one that has more settings than metrics has none.
+    """
     named = _named(found)
     if named:
         return named
-    has_place = any(first_number(found, names) is not None for names in (EPOCH_NAMES, STEP_NAMES))
-    is_wanted = may_be_metric if has_place else is_quality
-    values = {name: value for name, value in _flat(found) if is_wanted(name)}
+    flat = dict(_flat(found))
+    if has_place:
+        values = {name: value for name, value in flat.items() if may_be_metric(name)}
+    else:
+        values = {name: value for name, value in flat.items() if is_quality(name) and is_measure(name, f"{value:g}")}
+        if sum(may_be_metric(name) and not is_metric(name) for name in flat) > len(values):
+            return {}
     return dict(list(values.items())[:MAX_VALUES])
+
+
+def is_measure(name: str, number: str) -> bool:
+    """Tell whether a number can be a measured one: a whole number above 1 is so only of a reward."""
+    return not number.isdigit() or float(number) <= 1 or not _REWARDS.isdisjoint(words_of(name))
+
+
+_REWARDS = frozenset({"reward", "rewards", "rew"})
 
 
 def _named(found: Mapping[str, Any]) -> dict[str, float]:
@@ -73,7 +114,8 @@ def _named(found: Mapping[str, Any]) -> dict[str, float]:
 def _flat(found: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     for name, value in found.items():
         if isinstance(value, dict):
-            inner = ((f"{name}/{each}", number_of(item)) for each, item in value.items())
+            prefix = "" if name.lower() in HOLDERS else f"{name}/"
+            inner = ((f"{prefix}{each}", number_of(item)) for each, item in value.items())
             yield from ((each, number) for each, number in inner if number is not None)
         elif (number := number_of(value)) is not None:
             yield name, number

@@ -7,8 +7,9 @@ from bisect import insort
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from jobs.metrics.lines import Reading
+from jobs.metrics.lines import Reading, read_cells
 from jobs.metrics.progress import Run
+from jobs.metrics.tables import Table
 from jobs.metrics.totals import Totals
 
 MAX_POINTS = 240
@@ -51,7 +52,10 @@ class Series:
 
 @dataclass(slots=True)
 class Place:
-    """How far one source was: the counts that its lines told last."""
+    """How far one source was: the counts that its lines told last, and the table that it is printing.
+
+    `is_through`: steps that stand beside an epoch go on through all epochs, as those of PaddleSeg do.
+    """
 
     epoch: float | None = None
     epochs: int | None = None
@@ -60,26 +64,48 @@ class Place:
     overall: int | None = None
     overall_of: int | None = None
     is_from_zero: bool = False
+    is_through: bool = False
+    table: Table = field(default_factory=Table)
 
     def take(self, reading: Reading) -> None:
         """Take in what a line tells."""
+        if self._is_remark(reading):
+            return
         self.epochs = reading.epochs or self.epochs
         if reading.epoch is not None:
             self.is_from_zero = self.is_from_zero or (self.epoch is None and reading.epoch == 0)
             if reading.epoch != self.epoch:
-                self.step = self.steps = None
+                self._begin_epoch(reading)
             self.epoch = reading.epoch
         if reading.step is None:
-            return
-        if reading.is_inner:
-            self.step, self.steps = reading.step, reading.steps
-        elif self._counts(reading):
+            self.overall_of = reading.steps or self.overall_of
+        elif reading.is_inner and not self.is_through:
+            if reading.steps is None or not self._is_shorter(reading.steps, self.step, self.steps):
+                self.step, self.steps = reading.step, reading.steps
+        elif reading.steps is None or not self._is_shorter(reading.steps, self.overall, self.overall_of):
             self.overall, self.overall_of = reading.step, reading.steps or self.overall_of
 
-    def _counts(self, reading: Reading) -> bool:
-        """Whether a count of steps is that of the training: an evaluation has a shorter one in the midst of it."""
-        total = self.overall_of
-        return total is None or reading.steps in (None, total) or reading.steps > total or self.overall == total
+    def _is_remark(self, reading: Reading) -> bool:
+        """Whether a line only mentions an earlier step or epoch: it has no metric and no count of all of them."""
+        if reading.values or reading.steps is not None or reading.epochs is not None:
+            return False
+        is_earlier = reading.step is not None and self.overall is not None and reading.step < self.overall
+        return is_earlier or (reading.epoch is not None and self.epoch is not None and reading.epoch < self.epoch)
+
+    def _begin_epoch(self, reading: Reading) -> None:
+        """Forget the steps of the epoch before; where they go on, they are those of the training."""
+        is_next = self.epoch is not None and reading.epoch is not None and reading.epoch > self.epoch
+        if is_next and reading.is_inner and reading.step is not None:
+            if self.is_through and reading.step < (self.overall or 0):
+                self.is_through, self.overall, self.overall_of = False, None, None
+            elif self.step is not None and reading.steps is not None and reading.steps == self.steps:
+                self.is_through = reading.step > self.step
+        self.step = self.steps = None
+
+    @staticmethod
+    def _is_shorter(total: int, count: int | None, known: int | None) -> bool:
+        """Whether a count of steps is an evaluation's, which is a shorter one in the midst of the training's."""
+        return known is not None and total < known and count != known
 
     def fraction(self, totals: Totals, *, has_values: bool) -> float | None:
         """Return how much of the training is done, 0 to 1; None where no line and no argument tells of how much."""
@@ -116,7 +142,10 @@ class Record:
                 Series(**each | {"points": [tuple(point) for point in each["points"]], "last": tuple(each["last"])})
                 for each in stored.get("series", ())
             ],
-            places={source: Place(**each) for source, each in stored.get("places", {}).items()},
+            places={
+                source: Place(**each | {"table": Table(**each.get("table", {}))})
+                for source, each in stored.get("places", {}).items()
+            },
             runs=[Run(**each) for each in stored.get("runs", ())],
             totals=totals,
         )
@@ -135,15 +164,26 @@ class Record:
         `owner`: what the metrics belong to, a trial's name or "" for the job; of replicas that write the same metric
         the first counts.
         """
-        if reading.is_empty or not (source in self.places or len(self.places) < MAX_SERIES):
+        place = self.places.get(source)
+        if reading.is_rule and place is not None:
+            reading = read_cells(place.table.end())
+        if reading.is_empty or (place is None and len(self.places) >= MAX_SERIES):
             return
-        place = self.places.setdefault(source, Place())
+        place = self.places.setdefault(source, place or Place())
+        if reading.columns or reading.cell is not None:
+            place.table.take(reading.columns, reading.cell)
+            return
         place.take(reading)
         for name, value in reading.values.items():
             self._add(name, (at, reading.step if reading.step is not None else place.overall, value), source, owner)
         fraction = place.fraction(self.totals, has_values=bool(reading.values))
         if fraction is not None and not owner and source == next(iter(self.places)):
             self._advance(at, fraction)
+
+    def columns_of(self, source: str) -> list[str]:
+        """Return the columns of the table that a source is printing; empty where it prints none."""
+        place = self.places.get(source)
+        return place.table.columns if place is not None else []
 
     def _add(self, name: str, point: Point, source: str, owner: str) -> None:
         known = next((each for each in self.series if each.name == name and self._is_of(each, owner)), None)

@@ -17,6 +17,8 @@ from jobs.vertex.logs import SERVICE
 
 MAX_LINES = 5_000
 """Lines that one read folds; more than are kept of a job."""
+MAX_LINES_OF_MESSAGE = 200
+"""Of an entry that holds several lines, as a table that is logged at once."""
 
 
 def fold_new_lines(job: Job) -> None:
@@ -29,20 +31,25 @@ def fold_new_lines(job: Job) -> None:
     record, masker = Record.load(kept.record, totals_of(job.spec)), Masker(job.spec)
     for _, at, replica, message in rows:
         if replica.rpartition(" ")[2] != SERVICE:
-            record.take(_read_hidden(message, masker), at.timestamp(), replica, owner=replica.rpartition(" ")[0])
+            for line in message.split("\n", MAX_LINES_OF_MESSAGE)[:MAX_LINES_OF_MESSAGE]:
+                reading = _read_hidden(line, masker, record.columns_of(replica))
+                record.take(reading, at.timestamp(), replica, owner=replica.rpartition(" ")[0])
     kept.last_line = max(pk for pk, *_ in rows)
     kept.record = record.as_json()
     _note_progress(kept, record)
     kept.save()
 
 
-def _read_hidden(message: str, masker: Masker) -> Reading:
+def _read_hidden(line: str, masker: Masker, columns: list[str]) -> Reading:
     """Read a line without its secrets; a number behind a secret's name is no metric either."""
-    reading = read_line(message)
+    reading = read_line(line, columns)
     if reading.is_empty:
         return reading
-    reading = read_line(masker.hide(message))
-    return replace(reading, values={name: each for name, each in reading.values.items() if not is_secret_name(name)})
+    if (hidden := masker.hide(line)) != line:
+        reading = read_line(hidden, columns)
+    cell = None if reading.cell is not None and is_secret_name(reading.cell[0]) else reading.cell
+    values = {name: each for name, each in reading.values.items() if not is_secret_name(name)}
+    return replace(reading, values=values, cell=cell)
 
 
 def _note_progress(kept: JobMetrics, record: Record) -> None:

@@ -29,6 +29,14 @@ MAX_INSERT_ID_CHARACTERS = 128
 """Of what tells lines of one moment apart; longer ones are cut so that they still do. As long as the column."""
 
 
+MAX_FIGURES = 40
+"""Numbers of a structured entry that are written behind its message."""
+ABOUT_THE_CALL = frozenset(
+    {"lineno", "levelno", "process", "thread", "created", "msecs", "relativeCreated", "line", "pid", "tid", "timestamp"}
+)
+"""What loggers say of the call, as Python's LogRecord does."""
+
+
 MAX_MACHINE_CHARACTERS = 128
 """Of a VM's name, which has at most 63; as long as the column."""
 
@@ -103,8 +111,20 @@ def log_entry(value: object) -> LogEntry | None:
 def _message(entry: Any) -> str:
     payload = entry.get("jsonPayload")
     if isinstance(payload, dict):
-        return _text(payload.get("message", payload)).rstrip("\n")
+        return _with_figures(_text(payload.get("message", payload)).rstrip("\n"), payload)
     return _text(entry.get("textPayload") or entry.get("protoPayload")).rstrip("\n")
+
+
+def _with_figures(text: str, payload: dict[str, Any]) -> str:
+    """Return a message with the numbers that its program logged beside it, which are metrics as often as not."""
+    if not isinstance(payload.get("message"), str) or not text:
+        return text
+    figures = {name: value for name, value in payload.items() if _is_figure(name, value)}
+    return f"{text} {_text(dict(list(figures.items())[:MAX_FIGURES]))}" if figures else text
+
+
+def _is_figure(name: str, value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and name not in ABOUT_THE_CALL
 
 
 def _text(value: object) -> str:

@@ -66,6 +66,26 @@ def test_a_secret_is_no_metric(request_job: RequestJob) -> None:
     assert [series.name for series in record(job).series] == ["loss"]
 
 
+def test_each_line_of_an_entry_is_read(request_job: RequestJob) -> None:
+    job = request_job()
+    write(job, "epoch 1/4 loss=3\nepoch 2/4 loss=2\n\nvalidation: loss=2.5")
+
+    log_metrics.fold_new_lines(job)
+
+    assert [(series.name, series.count) for series in record(job).series] == [("loss", 2), ("validation loss", 1)]
+
+
+def test_a_table_goes_on_in_the_next_look(request_job: RequestJob) -> None:
+    job = request_job()
+    write(job, "epoch  train_loss  valid_loss", "| train/ | |", "| loss | 1.5 |")
+    log_metrics.fold_new_lines(job)
+    write(job, "1      0.7         0.8", "| api_key | 123456789012 |", "-" * 20, since=60)
+
+    log_metrics.fold_new_lines(job)
+
+    assert [series.name for series in record(job).series] == ["train_loss", "valid_loss", "train/loss"]
+
+
 def test_a_job_without_new_lines_gets_no_row(request_job: RequestJob) -> None:
     log_metrics.fold_new_lines(request_job())
 

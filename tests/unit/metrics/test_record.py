@@ -102,6 +102,50 @@ class TestProgress:
 
         assert [run.reached for run in record.runs] == [0.31]
 
+    def test_an_evaluation_inside_an_epoch_does_not_count(self) -> None:
+        record = folded([
+            (1.0, "Epoch 3/4"),
+            (2.0, " 50/100 [==>...] - loss: 1.0"),
+            (3.0, "20/20 [=====] - loss: 0.9"),
+            (4.0, " 60/100 [===>..] - loss: 1.0"),
+        ])  # fmt: skip
+
+        assert [run.reached for run in record.runs] == [2.6 / 4]
+
+    def test_steps_beside_an_epoch_count_inside_it_unless_they_go_on(self) -> None:
+        inner = [(1.0, "epoch 1 - iter 90/100 - loss 1.0"), (2.0, "epoch 2 - iter 10/100 - loss 1.0")]
+        through = [(1.0, "epoch: 1, iter: 90/500, loss: 1.0"), (2.0, "epoch: 2, iter: 100/500, loss: 1.0")]
+
+        assert folded(inner, totals=Totals(epochs=4)).runs[-1].reached == 1.1 / 4
+        assert folded(inner).runs == []
+        assert folded(through).runs[-1].reached == 100 / 500
+
+    def test_steps_that_only_seemed_to_go_on_count_inside_the_epoch_again(self) -> None:
+        lines = [(float(epoch), f"epoch {epoch} - iter {step}/99 - loss 1") for epoch, step in ((1, 5), (2, 9), (3, 3))]
+
+        assert folded(lines, totals=Totals(epochs=4)).runs[-1].reached == (2 + 3 / 99) / 4
+
+    def test_a_program_tells_itself_how_much_there_is(self) -> None:
+        by_epochs = folded([(1.0, "  Num Epochs = 4"), (2.0, "{'loss': 0.5, 'epoch': 1.0}")])
+        by_steps = folded([(1.0, "  Total optimization steps = 200"), (2.0, "step 50 loss 0.5")])
+
+        assert [record.runs[-1].reached for record in (by_epochs, by_steps)] == [0.25, 0.25]
+
+    def test_a_figure_over_a_bar_has_the_step_of_the_bar(self) -> None:
+        line = " 10%|█| 100/1000 [00:10<01:30, 10.0it/s]\r{'loss': 0.5, 'epoch': 0.3}\r"
+
+        (series,) = folded([(1.0, line)]).series
+
+        assert series.points == [(1.0, 100, 0.5)]
+
+    @pytest.mark.parametrize(
+        "remark", ["saved the weights of epoch 1", "Loading checkpoint, step 20", "eval step 0: loss 1"]
+    )
+    def test_a_remark_on_an_earlier_epoch_or_step_takes_nothing_back(self, remark: str) -> None:
+        record = folded([(1.0, "epoch 3/4 loss 1"), (2.0, "step 300/400 loss 1"), (3.0, remark)])
+
+        assert [run.reached for run in record.runs] == [0.75]
+
     def test_without_an_end_nothing_is_promised(self) -> None:
         assert progress(folded([(1.0, "step 5 loss 1"), (2.0, "epoch 2 loss 1")]).runs) is None
 

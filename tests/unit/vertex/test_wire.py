@@ -100,6 +100,11 @@ class TestLogEntry:
             ({"textPayload": "epoch 1\n"}, "epoch 1"),
             ({"jsonPayload": {"message": "epoch 1", "levelname": "INFO"}}, "epoch 1"),
             ({"jsonPayload": {"message": ""}, "textPayload": "other"}, ""),
+            ({"jsonPayload": {"message": "", "loss": 1}}, ""),
+            (
+                {"jsonPayload": {"message": "done\n", "step": 5, "loss": 0.5, "lineno": 12, "ok": True, "user": "a"}},
+                'done {"step": 5, "loss": 0.5}',
+            ),
             ({"jsonPayload": {"message": {"loss": 1}}}, '{"loss": 1}'),
             ({"jsonPayload": {"loss": 0.5}}, '{"loss": 0.5}'),
             ({"protoPayload": {"@type": "x", "é": 1}}, '{"@type": "x", "é": 1}'),

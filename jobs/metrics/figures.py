@@ -1,0 +1,125 @@
+"""Named figures in a line of text: `loss: 0.31`, `acc=0.9`, `train loss 4.28`, `Accuracy: 9822/10000`. Pure."""
+
+import re
+from collections.abc import Iterator
+
+from jobs.metrics.names import (
+    ABOUT_NOTHING,
+    MAX_NAME_CHARACTERS,
+    PARTS,
+    is_measured,
+    is_metric,
+    is_of_evaluation,
+    is_quality,
+    may_be_metric,
+)
+from jobs.metrics.objects import MAX_VALUES, is_measure, number_of
+from jobs.metrics.positions import WHOLE, Position
+
+MAX_WORDS = 4
+"""Of one name."""
+MAX_OTHERS = 3
+"""Of settings for each metric: a line with more without a step or an epoch lists what a program was started with."""
+NUMBER = rf"[-+]?(?:{WHOLE}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
+_FIGURE = re.compile(
+    rf"(?:(?<=[\w@'\")])(?P<sign>\s*[:=]\s*\[{{0,2}})|(?<=[\w@])\s+)(?P<number>{NUMBER})(?P<of>/\d+)?"
+    r"(?![\w/]|\.\w|:\w|-\d|\s*\*|%\s*(?:[|━]|\d+/))"
+)
+_ENDS_NAME = re.compile(r"[,;|\t()\[\]{}<>\"]\s*|'(?!s\s)\s*|\s-{1,2}\s+|\s{2,}|[:=]\s+|:(?=[A-Za-z])")
+_NAME_WORD = re.compile(r"[A-Za-z_][\w./@'\-]*\Z")
+NO_FIGURES = frozenset({"train", "training", "step", "epoch", "iteration", "iter", "batch"})
+"""Last words of what counts: timm's `Train: 2` is an epoch, and so is what follows `val loss, epoch`."""
+_CONDITION = re.compile(r"@\[[^\]]*\]")
+"""COCO's `AP @[ IoU=0.50:0.95 | area=all ] = 0.391` tells of which boxes, not a figure."""
+_AT = re.compile(r"(?:step|epoch|iteration|iter|batch) #?\d+\s*[:=]\s*(?=[-+.\d])", re.IGNORECASE)
+_BEFORE_AT = re.compile(r"(?<=\w)(?: (?:at|after|on|for|in))?(?: the)?(?: global)? \Z", re.IGNORECASE)
+"""`Average loss at step 100: 3.45`."""
+
+
+def figures_in(text: str, position: Position) -> dict[str, float]:
+    """Return the metrics of a line; without a step or an epoch only those whose name leaves no doubt."""
+    if "@[" in text:
+        text = _CONDITION.sub(" ", text)
+    if position.is_known:
+        text = _without_place(text)
+    values: dict[str, float] = {}
+    measured, others = 0, 0
+    has_place = position.is_known
+    for name, number, whole, sign in _figures(text):
+        others += bool(sign) and not is_metric(name) and may_be_metric(name)
+        if not _is_wanted(name, number, whole, sign, has_place=has_place):
+            continue
+        value = number_of(number.replace(",", ""))
+        if whole:
+            value = _share(value, int(whole[1:]), name)
+        if value is not None and len(values) < MAX_VALUES:
+            measured += is_measured(name)
+            values.setdefault(_named(name, position.part), value)
+    is_doubtful = position.is_guess or not has_place
+    return {} if is_doubtful and (not measured or others > MAX_OTHERS * measured) else values
+
+
+def _without_place(text: str) -> str:
+    """Return `Average loss: 3.45` for `Average loss at step 100: 3.45`."""
+    found = _AT.search(text)
+    before = _BEFORE_AT.search(text[: found.start()]) if found is not None else None
+    return f"{text[: before.start()]}: {text[found.end() :]}" if found is not None and before is not None else text
+
+
+def with_part(values: dict[str, float], part: str) -> dict[str, float]:
+    """Return metrics under names that say on which data they were measured."""
+    return {_named(name, part): value for name, value in values.items()} if part else values
+
+
+def _figures(text: str) -> Iterator[tuple[str, str, str, str]]:
+    """Yield each name with its number as it is written, `/100` behind that, and the sign between them."""
+    start = 0
+    for found in _FIGURE.finditer(text):
+        sign = found["sign"]
+        name = _name(text[max(start, found.start() - 2 * MAX_NAME_CHARACTERS) : found.start()])
+        start = found.end()
+        if name:
+            yield name, found["number"], found["of"] or "", (sign.strip() and sign) if sign else ""
+
+
+def _name(before: str) -> str:
+    """Return the name that ends a text: all words since the last mark, or the last one with what belongs to it.
+
+    LightGBM's `valid_0's rmse` is one word and the next.
+    """
+    words = _ENDS_NAME.split(before.rstrip("'\" "))[-1].split()
+    names: list[str] = []
+    for word in reversed(words[-MAX_WORDS - 1 :]):
+        if _NAME_WORD.match(word) is None or word.lower() in ABOUT_NOTHING:
+            break
+        names.insert(0, word.rstrip("."))
+    if len(names) < 2:
+        return names[0] if names else ""
+    is_whole = len(names) == len(words) <= MAX_WORDS
+    return " ".join(names).lower().replace("'s ", " ") if is_whole else _with_part_before(names)
+
+
+def _with_part_before(names: list[str]) -> str:
+    """Return the last word, with the one before where that tells the data it was measured on."""
+    before, name = names[-2:]
+    return f"{before} {name}".lower() if before.lower() in PARTS else name
+
+
+def _is_wanted(name: str, number: str, whole: str, sign: str, *, has_place: bool) -> bool:
+    """Whether a figure may be a metric; what is only written behind a name has to be known by that."""
+    if number.isdigit() and name.rpartition(" ")[2].lower() in NO_FIGURES:
+        return False
+    if not has_place:
+        return is_quality(name) and (bool(whole) or is_measure(name, number)) and (bool(sign) or "." in number)
+    if not sign or (sign.rstrip("[") == ":" and number.isdigit()):
+        return is_metric(name)
+    return may_be_metric(name) or is_measured(name)
+
+
+def _share(value: float | None, whole: int, name: str) -> float | None:
+    """Return `9822/10000` of an accuracy as a share; None for what counts something else."""
+    return value / whole if value is not None and whole and value <= whole and is_quality(name) else None
+
+
+def _named(name: str, part: str) -> str:
+    return f"{part} {name}" if part and not is_of_evaluation(name) else name

@@ -1,0 +1,196 @@
+"""Which epoch and step a line of text tells. Pure."""
+
+import re
+from dataclasses import dataclass
+
+MAX_COUNT = 10**12
+WHOLE = r"(?:\d{1,3}(?:,\d{3})+|\d+)"
+_WORD = r"(?<![\w-])(?<!(?<!\d)/)"
+"""Where a word may begin: not inside a flag, a path or another name."""
+_EPOCH_OF = re.compile(
+    rf"{_WORD}epochs?\b(?:\(\w+\))?[\s:#=\[(|]*({WHOLE})\s*(?:/|of|out of)\s*({WHOLE})", re.IGNORECASE
+)
+_EPOCH = re.compile(
+    rf"{_WORD}(?<!best )(?<!from )(?<!at )(?<!each )(?<!per )epoch\b(?:\(\w+\))?[\s:#=\[(]*({WHOLE}(?:\.\d+)?)",
+    re.IGNORECASE,
+)
+_TRAIN = re.compile(rf"{_WORD}train(?:ing)?:?\s+({WHOLE})\s*(?=\[)", re.IGNORECASE)
+"""timm: `Train: 0 [  50/1251 (  4%)]`."""
+_YOLO = re.compile(rf"\s*({WHOLE})/({WHOLE})\s+[\d.]+G\s")
+"""Ultralytics: the epoch, then the memory of the GPU."""
+_AFTER_EPOCH = re.compile(rf"[\s\]:|,)\[]*({WHOLE})\s*/\s*({WHOLE})(?![\d/.])")
+_NOT_AFTER = "".join(
+    f"(?<!{word} )" for word in "total max num skipped nan warmup best eval val test validation per each".split()
+)
+_STEP = re.compile(
+    rf"{_WORD}{_NOT_AFTER}(?:(global[ _]?|num[ _](?=updates)))?"
+    r"(training_iteration|step|iter(?:ation)?|batch|update|episode)((?:e?s)?)\b(?!\s*=\s*\[)\s*[:=#]?\s*[\[(]?\s*"
+    rf"({WHOLE})(?!\w|\.\d|[:-]\d)(?:\s*(?:/|of|out of)\s*({WHOLE}))?",
+    re.IGNORECASE,
+)
+_STEP_WORDS = ("step", "iter", "batch", "update", "episode")
+_COUNTED = re.compile(rf"({WHOLE})\s*/\s*({WHOLE})\s+(?:batches|steps|iterations|iters)\b")
+_EPOCH_AND_STEP = re.compile(rf"\s*\[({WHOLE}),\s*({WHOLE})\]\s+(?=[A-Za-z ]*loss)")
+"""PyTorch's tutorials: `[2,  2000] loss: 1.234`."""
+_TOTAL_EPOCHS = re.compile(
+    rf"(?:num|max|total)[ _-](?:train[ _-])?epochs['\"]?\s*[:=]\s*['\"]?({WHOLE})", re.IGNORECASE
+)
+_TOTAL_STEPS = re.compile(rf"total (?:optimization |train(?:ing)? )?steps\s*[:=]\s*({WHOLE})", re.IGNORECASE)
+_BAR = re.compile(rf"({WHOLE})/({WHOLE})\s*\[(\d[^\]<]*<[^\]]*)\]?")
+_RICH_BAR = re.compile(rf"(?<![━╸╺─-])[━╸╺─-]{{3,}}+\s+({WHOLE})/({WHOLE})\s+(?=\d+:\d\d|\d[\d.]*(?:it/s|s/it))")
+_OPEN_BAR = re.compile(rf"(?<![\w.])({WHOLE})it\s*\[\d")
+_LETTER = re.compile(r"[A-Za-z]")
+_OF_FIGURES = re.compile(r"(?:loss|cost|reward)[\s:=]+(?:nan|inf|[-+.\d])|[:=]\s*[-+]?\d", re.IGNORECASE)
+_OTHER_UNITS = re.compile(r"(?:[kMGTP]?i?B|examples?|files?|shards?|rows?|docs?|tables?|ba)/s")
+_TRAINS = re.compile(r"epoch|train|step|fit|iter|loss|acc", re.IGNORECASE)
+_OTHER_WORK = re.compile(
+    r"valid|eval|test|predict|sanity|infer|generat|tokeniz|map|filter|download|fetch|load|convert|extract|appl"
+    r"|prepar|cach|scan|encod|pack|truncat|sav|copy|upload|process|resolv|comput",
+    re.IGNORECASE,
+)
+_KERAS = re.compile(rf"\s*({WHOLE})/({WHOLE}|Unknown)\s+(?:\[[=>.]|-\s|[━╸╺])")
+_ROUND = re.compile(rf"(?:\A\s*|[:\]-]\s*)\[({WHOLE})\]:?\s+(?=[A-Za-z])|\A\s*({WHOLE}):(?:\t|\s+(?=learn|test))")
+_BRACKET = re.compile(rf"\[\s*({WHOLE})\s*/\s*({WHOLE})\s*\](?:\s*\[\s*({WHOLE})\s*/\s*({WHOLE})\s*\])?")
+_EVALUATION = re.compile(
+    r"(?:^|[\s|\]])(test|val|valid|validation|eval|evaluation|dev)(?:\s+(?:set|results?|metrics))?"
+    r"\s*(?::\s*(?![\d.+\s-])|\||\[|on\b)|[(\[](val|valid|validation|test|eval)[)\]]",
+    re.IGNORECASE,
+)
+
+
+@dataclass(slots=True)
+class Position:
+    """Where in a training a line stands, as `Reading` has it. `part`: the data of an evaluation that it tells of.
+
+    `is_guess`: told by the form of the line alone, which only measured figures beside it confirm.
+    `is_other`: a progress bar of something else.
+    """
+
+    epoch: float | None = None
+    epochs: int | None = None
+    step: int | None = None
+    steps: int | None = None
+    is_inner: bool = False
+    part: str = ""
+    is_guess: bool = False
+    is_other: bool = False
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the line tells an epoch or a step."""
+        return self.epoch is not None or self.step is not None
+
+
+def position_of(text: str) -> Position:
+    """Return the epoch and the step of a line, how many there are, and whether it tells of an evaluation."""
+    lower = text.lower()
+    position, rest = Position(), ""
+    if "epoch" in lower or "train" in lower:
+        rest = _set_epoch(position, text)
+    elif "G " in text and (found := _YOLO.match(text)) is not None:
+        position.epoch, position.epochs = float_of(found[1]), count_of(found[2])
+    found = _EVALUATION.search(text)
+    if found is not None:
+        position.part = (found[1] or found[2]).lower()
+    if not position.is_known and _set_totals(position, text, lower):
+        return position
+    if not _set_by_bar(position, text):
+        _set_step(position, text, lower, rest)
+    if position.part and position.steps is not None:
+        position.step = position.steps = None
+        position.is_inner = position.is_guess = False
+    return position
+
+
+def _set_epoch(position: Position, text: str) -> str:
+    """Set the epoch, and how many there are; return the text behind them."""
+    if (found := _EPOCH_OF.search(text)) is not None:
+        position.epoch, position.epochs = float_of(found[1]), count_of(found[2])
+    elif (found := _EPOCH.search(text) or _TRAIN.search(text)) is not None:
+        position.epoch = float_of(found[1])
+    return text[found.end() :] if found is not None else ""
+
+
+def _set_totals(position: Position, text: str, lower: str) -> bool:
+    """Set how many epochs or steps there are to be, where the line tells that."""
+    if "epochs" in lower and (found := _TOTAL_EPOCHS.search(text)) is not None:
+        position.epochs = count_of(found[1])
+    if "total" in lower and (found := _TOTAL_STEPS.search(text)) is not None:
+        position.steps = count_of(found[1])
+    return position.steps is not None
+
+
+def _set_by_bar(position: Position, text: str) -> bool:
+    """Set the step that a progress bar tells; return whether there is one."""
+    found = (_BAR.search(text) if "<" in text else None) or _RICH_BAR.search(text)
+    if found is None:
+        return False
+    details, words = found[3] if found.re is _BAR else text[found.end() :], text[: found.start()]
+    has_words = _LETTER.search(words) is not None
+    has_epoch = position.epoch is not None
+    is_training = has_epoch or not has_words or _TRAINS.search(words) or "loss" in details
+    is_other_work = has_words and _OTHER_WORK.search(words)
+    if found[2] == "1" or _OTHER_UNITS.search(details) or not is_training or is_other_work:
+        position.is_other = not has_epoch
+        return True
+    position.step, position.steps, position.is_inner = count_of(found[1]), count_of(found[2]), has_epoch
+    return True
+
+
+def _set_step(position: Position, text: str, lower: str, rest: str) -> None:
+    """Set the step that words or the form of the line tell, and whether it counts inside the epoch."""
+    has_epoch = position.epoch is not None
+    if (found := _KERAS.match(text)) is not None:
+        position.step, position.is_inner, position.is_guess = count_of(found[1]), True, not has_epoch
+        position.steps = None if found[2] == "Unknown" else count_of(found[2])
+    elif rest and (found := _AFTER_EPOCH.match(rest)) is not None:
+        position.step, position.steps, position.is_inner = count_of(found[1]), count_of(found[2]), True
+    elif any(word in lower for word in _STEP_WORDS) and (steps := list(_STEP.finditer(text))):
+        _set_by_word(position, steps, has_epoch=has_epoch)
+    elif not has_epoch and ("[" in text or text.lstrip()[:1].isdigit()) and (found := _ROUND.search(text)) is not None:
+        position.step, position.is_guess = count_of(found[1] or found[2]), True
+    elif "[" in text and (found := _BRACKET.search(rest if has_epoch else text)) is not None:
+        _set_by_bracket(position, found, has_epoch=has_epoch)
+    elif "/" in text and (found := _COUNTED.search(rest if has_epoch else text)) is not None:
+        position.step, position.steps, position.is_inner = count_of(found[1]), count_of(found[2]), has_epoch
+    elif not has_epoch and (found := _EPOCH_AND_STEP.match(text)) is not None:
+        position.epoch, position.step, position.is_inner = float_of(found[1]), count_of(found[2]), True
+    elif "it [" in text and (found := _OPEN_BAR.search(text)) is not None and _TRAINS.search(text):
+        position.step, position.is_inner = count_of(found[1]), has_epoch
+
+
+def _set_by_word(position: Position, steps: list[re.Match[str]], *, has_epoch: bool) -> None:
+    """Set what `step 5 of 100` tells; `Step 1: Ask the user` and `iterations = 100` of settings tell nothing."""
+    found = min(steps, key=lambda each: (not each[5], not each[1]))
+    whole, word, plural, step, total = found.groups()
+    position.step, position.steps = count_of(step), count_of(total)
+    is_part = has_epoch or any(each[1] for each in steps)
+    position.is_inner = word.lower() == "batch" or bool(is_part and total and not whole)
+    if not has_epoch and not total:
+        rest = found.string[found.end() :]
+        is_prose = _LETTER.search(rest) is not None and _OF_FIGURES.search(rest) is None
+        position.is_guess = word.lower() == "batch" or bool(plural and not whole) or is_prose
+
+
+def _set_by_bracket(position: Position, found: re.Match[str], *, has_epoch: bool) -> None:
+    """Set what `[50/1000]` tells; of two the first is the epoch."""
+    first, total, inner, inner_total = found.groups()
+    position.is_guess = not has_epoch
+    if inner is None:
+        position.step, position.steps, position.is_inner = count_of(first), count_of(total), has_epoch
+        return
+    position.epoch, position.epochs = float_of(first), count_of(total)
+    position.step, position.steps, position.is_inner = count_of(inner), count_of(inner_total), True
+
+
+def float_of(text: str) -> float:
+    """Return a number that may have commas between its thousands."""
+    return float(text.replace(",", ""))
+
+
+def count_of(text: str | float | None) -> int | None:
+    """Return a whole number that can count steps; None for what cannot."""
+    if text is None:
+        return None
+    number = float_of(text) if isinstance(text, str) else text
+    return int(number) if 0 <= number <= MAX_COUNT else None
