@@ -104,7 +104,7 @@ class PolicyRules:
     drift_percent: int = 0
     """By how much the cost may rise after an approval before the job is asked about again."""
     cancels_at_cap: bool = True
-    """Whether a job is cancelled when it has cost its cap; else people are told."""
+    """Whether a job is cancelled when it has cost its cap; else people get a message only."""
 
 
 def rules_of_limits(

@@ -1,4 +1,4 @@
-"""Comparing an export of Cloud Billing with the jobs of a team, month by month."""
+"""Compare an export of Cloud Billing with the jobs of a team, month by month."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Comparing the kept sums of spending with the rows that they are made of, and making them equal again."""
+"""Compare the kept sums of spending with the rows that they are made of, and make them equal again."""
 
 from collections import Counter
 from collections.abc import Iterator

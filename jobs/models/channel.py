@@ -1,4 +1,4 @@
-"""Where messages go: the channels of a team, and what a person wants to be told."""
+"""Where messages go: the channels of a team, and which messages a person wants."""
 
 from django.conf import settings
 from django.db import models
@@ -54,7 +54,7 @@ class Channel(models.Model):
 
 
 class MessagePreference(models.Model):
-    """What a person is told and how, where that differs from the default."""
+    """Which messages a person gets and how, where that differs from the default."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="message_preference")
     choices = models.JSONField(default=dict, blank=True, help_text='{kind: ["browser", "email"]}')

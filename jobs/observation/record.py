@@ -103,7 +103,7 @@ def number(remote: vertex.RemoteJob) -> str:
 
 
 def _plausible(moment: datetime | None, now: datetime) -> datetime | None:
-    """Return a time that Vertex AI told, None when it lies too far in the future."""
+    """Return a time that Vertex AI gave, None when it lies too far in the future."""
     return moment if moment is not None and moment <= now + MAX_AHEAD else None
 
 

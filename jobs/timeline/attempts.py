@@ -1,4 +1,4 @@
-"""Which attempt wrote a line of the log, told from the events at reading time.
+"""The attempts of a job, from its events: when each began and why, and which one wrote a line of the log.
 
 A job begins with attempt 1, and each restart of the whole job begins the next. Inside an attempt a replica may be
 started again on its own; its starts count from 1 in every attempt. The moment at which something begins belongs to it.
