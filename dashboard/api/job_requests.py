@@ -118,7 +118,7 @@ def _assessment(asked: ParsedRequest, assessment: Assessment, findings: list[Fin
         findings=_shapes(findings),
         estimate=assessment.estimate.as_dict() if assessment.estimate else None,
         max_usd=usd(assessment.max_usd),
-        alternatives=[_alternative(asked, each) for each in assessment.alternatives],
+        alternatives=[_alternative(asked, alternative) for alternative in assessment.alternatives],
         body=spec.rest_body(submission.job),
     )
 

@@ -88,7 +88,7 @@ def parse_plan(body: JobRequest) -> Plan | None:
     asked = body.further_attempts
     if asked is None:
         return None
-    steps = tuple(Step(each.strategy, each.region) for each in asked.steps)
+    steps = tuple(Step(step.strategy, step.region) for step in asked.steps)
     most = Decimal(asked.max_usd) if asked.max_usd is not None else None
     plan = Plan(steps, frozenset(asked.reasons), asked.wait_hours, most)
     if problems := problems_of(plan):
@@ -113,7 +113,7 @@ class ParsedRequest:
 
     def located(self, findings: tuple[Finding, ...]) -> list[Finding]:
         """Return findings of a refusal at their lines."""
-        return [self.reading.located(each) if self.has_lines else each for each in findings]
+        return [self.reading.located(finding) if self.has_lines else finding for finding in findings]
 
 
 def find_team(request: Request, name: str) -> Team:

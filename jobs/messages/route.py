@@ -46,7 +46,7 @@ def route(now: datetime) -> int:
         if not messages:
             return 0
         people = _people({message.team_id for message in messages})
-        deliveries = [each for message in messages for each in _deliveries(message, people, now)]
+        deliveries = [delivery for message in messages for delivery in _deliveries(message, people, now)]
         Delivery.objects.bulk_create(deliveries, ignore_conflicts=True)
         Message.objects.filter(pk__in=[message.pk for message in messages]).update(routed_at=now)
     return len(messages)

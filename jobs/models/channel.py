@@ -29,7 +29,7 @@ class Channel(models.Model):
     """A place outside to which a team's messages go. Leads of the team set it; its address and secret stay hidden."""
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="channels")
-    via = models.CharField(max_length=16, choices=[each for each in Via.choices if each[0] != Via.BROWSER])
+    via = models.CharField(max_length=16, choices=[choice for choice in Via.choices if choice[0] != Via.BROWSER])
     name = models.CharField(max_length=60)
     address = models.CharField(max_length=1000, help_text="An e-mail address, or the https address of a webhook.")
     kinds = models.JSONField(default=list, help_text="Kinds of messages that it gets.")

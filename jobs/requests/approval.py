@@ -117,20 +117,20 @@ def record_votes(
     found: OpenQuestion, decision: Approval.Decision, *, by: User, comment: str, now: datetime, cap_usd: Decimal | None
 ) -> None:
     """Write a vote for each job, and take what is approved now from the budgets."""
-    for each in found.waiting:
-        _vote(each, found, decision, by, comment.strip(), now, cap_usd)
+    for job in found.waiting:
+        _vote(job, found, decision, by, comment.strip(), now, cap_usd)
     reserve_approved(found.waiting, now)
 
 
 def reserve_approved(jobs: Sequence[Job], now: datetime) -> None:
     """Take what those of the jobs that are approved may cost from the budgets; raise NotAllowed as `approve`."""
-    if approved := [each for each in jobs if each.state == JobState.APPROVED]:
+    if approved := [job for job in jobs if job.state == JobState.APPROVED]:
         budgets.check_and_reserve(approved, now)
 
 
 def copy_columns(job: Job, rows: Sequence[Job]) -> None:
     """Give the caller's instance of a job what was written to its row, which is among `rows`."""
-    changed = next(each for each in rows if each.pk == job.pk)
+    changed = next(row for row in rows if row.pk == job.pk)
     for name in ("state", "due_at", "approved_usd", "max_usd", "state_since", "approved_at", "ended_at", "strategy"):
         setattr(job, name, getattr(changed, name))
 

@@ -118,7 +118,7 @@ def save_policy(
 def _check_approvers(team: Team, rules: Sequence[Rule]) -> None:
     """Raise ValueError for rules that nobody could fulfil: they name who may not decide, or too few can approve."""
     roster = Roster.load(team.pk)
-    known = {each.get_username() for each in roster.people.values()}
+    known = {person.get_username() for person in roster.people.values()}
     groups = [(number, group) for number, rule in enumerate(rules, 1) if rule.outcome == "ask" for group in rule.groups]
     for number, group in groups:
         if strange := sorted(set(group.approvers) - known):
@@ -126,7 +126,7 @@ def _check_approvers(team: Team, rules: Sequence[Rule]) -> None:
                 _("Rule %(number)s: %(strange)s is no approver or lead of %(team)s.")
                 % {"number": number, "strange": ", ".join(strange), "team": team}
             )
-        if (able := sum(roster.is_in(group, each, team.pk) for each in roster.people)) < group.approvals:
+        if (able := sum(roster.is_in(group, person, team.pk) for person in roster.people)) < group.approvals:
             known_of = {"number": number, "needed": group.approvals, "who": who_is_in(group), "able": able}
             words = _("Rule %(number)s: of %(who)s, %(needed)s must approve and only %(able)s can.")
             raise ValueError(words % known_of)

@@ -114,7 +114,7 @@ def _assess(submissions: Sequence[spec.Submission], options: RequestOptions) -> 
         options.team, submissions[0], now=options.now, sweep_size=len(submissions), by=options.by, expected=expected,
         cap_usd=options.cap_usd, is_approvers_cap=options.has_approvers_cap,
     )  # fmt: skip
-    assessments = [assess(each, context, expected=expected) for each in submissions]
+    assessments = [assess(submission, context, expected=expected) for submission in submissions]
     for assessment in assessments:
         check_may_be_written(assessment, left_usd=options.left_usd)
     return assessments
