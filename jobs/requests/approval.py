@@ -43,9 +43,14 @@ def approve(
     question is another one than that of `digest`; NotAllowed, with nothing written, where the jobs would pass a budget
     that stops them; ValueError for a cap that is no amount.
     """
+    check_cap(cap_usd)
+    return _answer(job, Approval.Decision.APPROVED, by=by, comment=comment, now=now, digest=digest, cap_usd=cap_usd)
+
+
+def check_cap(cap_usd: Decimal | None) -> None:
+    """Raise ValueError for a cap that is no amount."""
     if cap_usd is not None and not 0 < cap_usd < MAX_CAP:
         raise ValueError(_("A cap is an amount over $0."))
-    return _answer(job, Approval.Decision.APPROVED, by=by, comment=comment, now=now, digest=digest, cap_usd=cap_usd)
 
 
 def reject(job: Job, *, by: User, comment: str, now: datetime, digest: str | None = None) -> bool:
@@ -102,7 +107,7 @@ def lock_question(job: Job, *, by: User, digest: str | None, now: datetime) -> O
         return None
     counts_for = decider.voter_for(job, question)
     check_digest(question, digest)
-    if any(record_votes.voter_id == by.pk for record_votes in decider.votes_for(question)):
+    if any(vote.voter_id == by.pk for vote in decider.votes_for(question)):
         return None
     return OpenQuestion(waiting, asked, counts_for, decider.roster)
 
@@ -208,7 +213,7 @@ def decide(
 ) -> None:
     """Move the job on by what `actor` did, and close its question with the answer of `by`."""
     votes = Vote.objects.filter(job=job, asked_at=question.asked_at)
-    cap = min((record_votes.cap_usd for record_votes in votes if record_votes.cap_usd is not None), default=None)
+    cap = min((vote.cap_usd for vote in votes if vote.cap_usd is not None), default=None)
     is_allowed = decision is Approval.Decision.APPROVED
     amounts = [usd for usd in (job.max_usd, cap) if usd is not None]
     allowed: dict[str, Any] = {"approved_usd": min(amounts, default=None), "due_at": now}

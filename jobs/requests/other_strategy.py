@@ -20,8 +20,8 @@ from jobs.cost import CENT, format_usd
 from jobs.errors import NotPermitted
 from jobs.models import Approval, Job, JobEvent, Vote
 from jobs.requests.approval import (
-    MAX_CAP,
     Changed,
+    check_cap,
     check_digest,
     copy_columns,
     decide,
@@ -58,8 +58,7 @@ def approve_as(
     """
     if strategy not in STRATEGIES:
         raise ValueError(_("Choose a strategy that there is."))
-    if cap_usd is not None and not 0 < cap_usd < MAX_CAP:
-        raise ValueError(_("A cap is an amount over $0."))
+    check_cap(cap_usd)
     check_is_ours(job)
     with transaction.atomic():
         budgets.hold_budgets(job.team_id)
