@@ -15,7 +15,7 @@ from jobs.catalog import MACHINES, REGIONS, Machine
 from jobs.clock import database_now
 from jobs.cost.prices import hourly
 from jobs.models import ApiToken
-from jobs.requests.allowed import projects_of
+from jobs.requests.allowed_resources import projects_of
 from jobs.strategies import STRATEGIES, Strategy
 
 router = Router(tags=["facts"], auth=READ)

@@ -16,7 +16,7 @@ from jobs import importer
 from jobs.fallback import MAX_FURTHER, MAX_WAIT_HOURS, Plan, Reason, Step, problems_of
 from jobs.importer import Reading
 from jobs.models import Team
-from jobs.requests.allowed import allowed_of
+from jobs.requests.allowed_resources import allowed_of
 from jobs.spec import Finding, Severity, Submission, has_errors
 from jobs.strategies import STRATEGIES
 from jobs.strategies.rules.placeholders import is_open_place

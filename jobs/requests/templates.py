@@ -11,7 +11,7 @@ from jobs import spec
 from jobs.errors import NotPermitted
 from jobs.models import Role, Team, Template
 from jobs.models.template import MAX_NAME_LENGTH, MAX_NOTE_LENGTH
-from jobs.requests.allowed import kept_project
+from jobs.requests.allowed_resources import kept_project
 from jobs.requests.permissions import role_of
 from jobs.spec.secrets import mask_secrets
 
