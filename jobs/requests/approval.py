@@ -18,9 +18,9 @@ from django.utils.translation import gettext as _
 from jobs import budgets, transitions
 from jobs.cost import format_usd
 from jobs.models import Approval, Job, JobEvent, Vote
+from jobs.permissions import check_is_ours
 from jobs.requests.approver_groups import Roster, describe_missing, groups_of
 from jobs.requests.deciders import Decider, approved_by
-from jobs.requests.permissions import check_is_ours
 from jobs.states import JobState
 
 MAX_CAP = Decimal(10) ** 12

@@ -19,6 +19,7 @@ from jobs.assessment import Assessment, assess
 from jobs.cost import CENT, format_usd
 from jobs.errors import NotPermitted
 from jobs.models import Approval, Job, JobEvent, Vote
+from jobs.permissions import check_is_ours, check_may_request
 from jobs.requests.approval import (
     Changed,
     check_cap,
@@ -32,7 +33,6 @@ from jobs.requests.approval import (
 )
 from jobs.requests.context import load_context
 from jobs.requests.deciders import load_missing
-from jobs.requests.permissions import check_is_ours, check_may_request
 from jobs.requests.policy_versions import current_version, terms_of
 from jobs.requests.questions import Question, save_question
 from jobs.requests.request import assessed_columns, check_may_be_written, submission_of, sweep_size
