@@ -89,7 +89,7 @@ class OpenQuestion:
     """
 
     waiting: list[Job]
-    asked: dict[UUID, Approval]
+    questions: dict[UUID, Approval]
     counts_for: User
     roster: Roster
 
@@ -100,8 +100,8 @@ def lock_question(job: Job, *, by: User, digest: str | None, now: datetime) -> O
     Raises NotPermitted and Changed as `approve`. The caller has held the budgets.
     """
     waiting = lock_waiting(job)
-    asked = {each.job_id: each for each in Approval.objects.filter(job__in=waiting)}
-    decider, question = Decider.load(by, [job], now=now), asked.get(job.pk)
+    questions = {question.job_id: question for question in Approval.objects.filter(job__in=waiting)}
+    decider, question = Decider.load(by, [job], now=now), questions.get(job.pk)
     if question is None:
         decider.voter_for(job, Approval.objects.filter(job=job).first() or Approval(job_id=job.pk, asked_at=now))
         return None
@@ -109,7 +109,7 @@ def lock_question(job: Job, *, by: User, digest: str | None, now: datetime) -> O
     check_digest(question, digest)
     if any(vote.voter_id == by.pk for vote in decider.votes_for(question)):
         return None
-    return OpenQuestion(waiting, asked, counts_for, decider.roster)
+    return OpenQuestion(waiting, questions, counts_for, decider.roster)
 
 
 def check_digest(question: Approval, digest: str | None) -> None:
@@ -163,7 +163,7 @@ def _vote(
     cap_usd: Decimal | None,
 ) -> None:
     """Write the vote of one person for one job, and the decision where the vote makes it."""
-    question, counts_for, roster = found.asked[job.pk], found.counts_for, found.roster
+    question, counts_for, roster = found.questions[job.pk], found.counts_for, found.roster
     asked = enumerate(groups_of(question))
     Vote.objects.create(
         job=job,

@@ -68,9 +68,9 @@ def approve_as(
         assessments = _assess(found.waiting, _bodies(found.waiting, strategy), now)
         if expected_usd is not None and _expected(assessments[0]) != expected_usd:
             raise Changed(_("What the job costs under that strategy has changed since you opened it. Check it anew."))
-        requested = {each.pk: found.asked[each.pk].requested_spec or each.spec for each in found.waiting}
+        requested = {each.pk: found.questions[each.pk].requested_spec or each.spec for each in found.waiting}
         asks_requester = not terms_of(current_version(job.team)).approvers_choose_strategy
-        _ask_again(found.waiting, assessments, by, found.asked, now, asks_requester=asks_requester)
+        _ask_again(found.waiting, assessments, by, found.questions, now, asks_requester=asks_requester)
         for pk, body in requested.items() if asks_requester else ():
             Approval.objects.filter(job=pk).update(requested_spec=body)
         changed = lock_question(found.waiting[0], by=by, digest=None, now=now)  # others may have to decide now
