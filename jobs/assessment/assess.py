@@ -130,14 +130,7 @@ def assess(
     if strategy is not None and strategy is not asked:
         findings = check(submission, strategy=strategy, severities=context.severities)
         return Assessment(submission, tuple(findings), context.policy, alternatives=alternatives)
-    own = next(
-        (
-            alternative
-            for alternative in alternatives
-            if alternative.strategy is asked and alternative.submission == submission
-        ),
-        None,
-    )
+    own = next((way for way in alternatives if way.strategy is asked and way.submission == submission), None)
     rules = own.findings if own else check(submission, severities=context.severities, resources=context.resources)
     rules = [*rules, *short_quotas(submission, asked, context.quota_states)]
     rules += missing_images(submission, context.image_states)
