@@ -60,7 +60,7 @@ def check(most_usd: Decimal | None, budgets: Iterable[BudgetLeft]) -> tuple[Find
 
     Of a sweep it is the most that all its jobs may cost together. What costs nothing passes no budget.
     """
-    return tuple(found for each in budgets if (found := _check(most_usd, each)) is not None)
+    return tuple(found for budget in budgets if (found := _check(most_usd, budget)) is not None)
 
 
 def _check(most_usd: Decimal | None, budget: BudgetLeft) -> Finding | None:

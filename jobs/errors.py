@@ -22,7 +22,9 @@ class NotAllowed(Exception):
     @property
     def errors(self) -> str:
         """The messages of the findings that are errors, a `Text`."""
-        return joined(*(each.message for each in self.findings if each.severity is Severity.ERROR), between="; ")
+        return joined(
+            *(finding.message for finding in self.findings if finding.severity is Severity.ERROR), between="; "
+        )
 
 
 class NotPermitted(Exception):

@@ -104,7 +104,7 @@ class PolicyRules:
     drift_percent: int = 0
     """By how much the cost may rise after an approval before the job is asked about again."""
     cancels_at_cap: bool = True
-    """Whether a job is cancelled when it has cost its cap; else people are told."""
+    """Whether a job is cancelled when it has cost its cap; else people get a message only."""
 
 
 def rules_of_limits(
@@ -192,7 +192,7 @@ def _limit(rules: Sequence[Rule], facts: Facts) -> Decimal | None:
 
 def _facts(submission: Submission, total: Estimate, jobs: int, submitter: str, budgets: Sequence[BudgetLeft]) -> Facts:
     types, gpus, most = set(), 0, total.most_usd
-    left = min((each.left_usd - most for each in budgets), default=None) if most is not None else None
+    left = min((budget.left_usd - most for budget in budgets), default=None) if most is not None else None
     for _, pool in submission.pools:
         row = machine(pool.machine_spec.machine_type)
         fixed = row.fixed_accelerator if row is not None else ""
@@ -219,7 +219,7 @@ def _matches(rule: Rule, facts: Facts) -> bool:
         and (not rule.regions or (facts.region in rule.regions) != rule.in_other_regions)
         and (rule.budget_left_under is None or _leaves_less(rule.budget_left_under, facts))
         and (rule.hours_over is None or Decimal(facts.hours) > rule.hours_over)
-        and (not rule.labels or any(_has_label(each, facts.labels) for each in rule.labels))
+        and (not rule.labels or any(_has_label(label, facts.labels) for label in rule.labels))
         and (not rule.submitters or facts.submitter in rule.submitters)
     )
 

@@ -120,7 +120,7 @@ def _is_key(field: Field) -> bool:
 
 @lru_cache(maxsize=256)
 def _field(model: type[models.Model], name: str) -> Field:
-    found = next((each for each in model._meta.concrete_fields if name in (each.name, each.attname)), None)
+    found = next((field for field in model._meta.concrete_fields if name in (field.name, field.attname)), None)
     if found is None:
         raise LookupError(f"{model.__name__} has no column {name}")
     return found

@@ -73,6 +73,7 @@ TOLD = frozenset({"message", "remedy", "SUPPORTED", "UNKNOWN", "NO_JOBS", "OTHER
 """Calls that make a finding of the importer, and the names of what is given to them."""
 SOURCES = frozenset(
     {
+        "job {}",
         "policy of the team",
         "budget of the team",
         "settings of the team",
@@ -81,13 +82,12 @@ SOURCES = frozenset(
         "Use Spot VMs with training, read 2026-11-21",
     }
 )
-"""Where findings come from, which is English on every page."""
+"""Where findings and stored specs come from, which is English on every page."""
 WORDS = re.compile(r"[A-Za-z}] [A-Za-z{]")
 COMMAND = re.compile(r"(SELECT|PRAGMA|ALTER|gcloud|python|celery|sudo|curl) ")
 ENGLISH = frozenset(
     {
         "prices of {}",
-        "job {}",
         "without a date",
         "not official: a copy at second hand",
         "a turn has a best",
@@ -96,7 +96,7 @@ ENGLISH = frozenset(
         "too many failures: refused for a while from this address",
     }
 )
-"""Texts about prices, which are English on every page, keys of the audit log, and what errors of code say."""
+"""Texts about prices, which are English on every page, keys of the audit log, and what an assertion says."""
 
 
 def po_of(code: str) -> polib.POFile:

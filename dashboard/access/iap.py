@@ -100,7 +100,7 @@ def verify(token: str) -> Claims:
         subject=subject,
         email=email,
         hosted_domain=domain if isinstance(domain, str) else "",
-        groups=tuple(each for each in groups if isinstance(each, str)) if isinstance(groups, list) else (),
+        groups=tuple(group for group in groups if isinstance(group, str)) if isinstance(groups, list) else (),
     )
 
 

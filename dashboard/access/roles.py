@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django_htmx.middleware import HtmxDetails
 
 from jobs.models import Membership, Role, Team
-from jobs.requests.allowed import projects_of
+from jobs.requests.allowed_resources import projects_of
 
 RANK: dict[str, int] = {Role.VIEWER: 1, Role.ENGINEER: 2, Role.APPROVER: 3, Role.LEAD: 4}
 MIN_ROLE: dict[str, str] = {

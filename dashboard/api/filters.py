@@ -108,7 +108,7 @@ def list_arguments(filters: JobFilters) -> dict[str, Any]:
         ]
         raise Problem(
             HTTPStatus.UNPROCESSABLE_ENTITY,
-            "; ".join(f"{each.field}: {each.message}" for each in errors[:5]),
+            "; ".join(f"{error.field}: {error.message}" for error in errors[:5]),
             errors=errors,
         )
     found, owners = read_filters(form)

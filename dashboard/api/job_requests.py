@@ -35,13 +35,13 @@ def create_assessment(request: Request, body: JobText) -> AssessmentShape:
 
     Nothing is kept. Estimates and alternatives need `expected_seconds`.
     """
-    asked, now = request_bodies.parse_request(request, body), database_now()
+    parsed, now = request_bodies.parse_request(request, body), database_now()
     expected = timedelta(seconds=body.expected_seconds) if body.expected_seconds else None
     context = requests.load_context(
-        asked.team, asked.submission, now=now, by=request.user, expected=expected, cap_usd=body.cap_usd
+        parsed.team, parsed.submission, now=now, by=request.user, expected=expected, cap_usd=body.cap_usd
     )
-    assessment = assess(asked.submission, context, expected=expected, compares=True)
-    return _assessment(asked, assessment, asked.findings(assessment.findings, body.confirm))
+    assessment = assess(parsed.submission, context, expected=expected, compares=True)
+    return _assessment(parsed, assessment, parsed.findings(assessment.findings, body.confirm))
 
 
 @jobs.router.post("/jobs", response={200: Requested, 201: Requested}, auth=SUBMIT, summary="Request a job")
@@ -53,12 +53,12 @@ def create_job(
     201 for a new job; 200 with the job of before when the key was used for the same request before. A job with errors
     is answered with 422 and its findings; nothing is kept of it.
     """
-    asked = request_bodies.parse_request(request, body)
+    parsed = request_bodies.parse_request(request, body)
     key = idempotency.request_key(headers.idempotency_key)
     earlier = requests.find_requested(request.user, key)
-    notes = request_bodies.check_readable(asked, body) if earlier is None else []
-    job = earlier or _request(request, asked, body, key)
-    if not _is_same(job, asked, body):
+    notes = request_bodies.check_readable(parsed, body) if earlier is None else []
+    job = earlier or _request(request, parsed, body, key)
+    if not _is_same(job, parsed, body):
         raise idempotency.reused_key()
     if job.state == JobState.APPROVED:
         tasks.enqueue_job(job.pk)
@@ -68,12 +68,12 @@ def create_job(
     return Status(HTTPStatus.CREATED if earlier is None else HTTPStatus.OK, result)
 
 
-def _request(request: Request, asked: ParsedRequest, body: JobRequest, key: str) -> Job:
+def _request(request: Request, parsed: ParsedRequest, body: JobRequest, key: str) -> Job:
     """Request the job; a refusal's findings are put at their lines."""
     try:
         return requests.request_job(
-            submission=asked.submission,
-            team=asked.team,
+            submission=parsed.submission,
+            team=parsed.team,
             by=request.user,
             expected=request_bodies.expected_of(body),
             request_key=key,
@@ -82,14 +82,14 @@ def _request(request: Request, asked: ParsedRequest, body: JobRequest, key: str)
             plan=request_bodies.parse_plan(body),
         )
     except NotAllowed as refusal:
-        raise refused(asked.located(tuple(refusal.findings))) from None
+        raise refused(parsed.located(tuple(refusal.findings))) from None
 
 
-def _is_same(job: Job, asked: ParsedRequest, body: JobRequest) -> bool:
+def _is_same(job: Job, parsed: ParsedRequest, body: JobRequest) -> bool:
     """Tell whether a job is the one that is asked for: what was requested with its key never changes."""
-    submission, plan = asked.submission, request_bodies.parse_plan(body)
+    submission, plan = parsed.submission, request_bodies.parse_plan(body)
     return (
-        job.team_id == asked.team.pk
+        job.team_id == parsed.team.pk
         and (job.kind, job.project, job.region) == (submission.kind, submission.project, submission.region)
         and job.expected_seconds == body.expected_seconds
         and job.display_name == submission.display_name
@@ -103,7 +103,7 @@ def _plan_of(job: Job) -> Plan | None:
     return None if attempt is None else plan_of(attempt.fallback.plan)
 
 
-def _assessment(asked: ParsedRequest, assessment: Assessment, findings: list[Finding]) -> AssessmentShape:
+def _assessment(parsed: ParsedRequest, assessment: Assessment, findings: list[Finding]) -> AssessmentShape:
     submission = assessment.submission
     is_refused = spec.has_errors(findings)
     outcome = assessment.outcome and ("refuse" if is_refused else str(assessment.outcome))
@@ -118,19 +118,19 @@ def _assessment(asked: ParsedRequest, assessment: Assessment, findings: list[Fin
         findings=_shapes(findings),
         estimate=assessment.estimate.as_dict() if assessment.estimate else None,
         max_usd=usd(assessment.max_usd),
-        alternatives=[_alternative(asked, each) for each in assessment.alternatives],
+        alternatives=[_alternative(parsed, alternative) for alternative in assessment.alternatives],
         body=spec.rest_body(submission.job),
     )
 
 
-def _alternative(asked: ParsedRequest, each: Alternative) -> AlternativeShape:
+def _alternative(parsed: ParsedRequest, each: Alternative) -> AlternativeShape:
     return AlternativeShape(
         strategy=each.strategy.key,
         label=each.strategy.label,
         is_possible=not each.errors,
         estimate=each.estimate.as_dict(),
         saving=None if each.saving is None else float(each.saving),
-        findings=_shapes(asked.located(each.findings)),
+        findings=_shapes(parsed.located(each.findings)),
     )
 
 

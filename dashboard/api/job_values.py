@@ -104,13 +104,13 @@ def _approval(job: Job) -> ApprovalShape | None:
     return ApprovalShape(
         asked_at=approval.asked_at,
         groups=[GroupShape.from_orm(group) for group in groups_of(approval)],
-        findings=[{name: each[name] for name in each if name != "words"} for each in approval.findings],
+        findings=[{name: finding[name] for name in finding if name != "words"} for finding in approval.findings],
         decision=approval.decision,
         decided_by=approval.decided_by.get_username() if approval.decided_by else None,
         decided_at=approval.decided_at,
         comment=approval.comment,
         max_usd=usd(approval.asked_usd),
-        attempts=None if approval.attempts is None else [AskedAttemptShape(**each) for each in approval.attempts],
+        attempts=None if approval.attempts is None else [AskedAttemptShape(**attempt) for attempt in approval.attempts],
     )
 
 
@@ -118,10 +118,10 @@ def _fallback(job: Job) -> FallbackShape | None:
     attempts = list_attempts(job)
     if not attempts:
         return None
-    own = next(each for each in attempts if each.job_id == job.pk)
+    own = next(attempt for attempt in attempts if attempt.job_id == job.pk)
     row = attempts[0].fallback
     kept = {name: getattr(row, name) for name in ("words", "outcome", "message")}
-    size, jobs = plan_of(row.plan).size, [each.job_id for each in attempts]
+    size, jobs = plan_of(row.plan).size, [attempt.job_id for attempt in attempts]
     return FallbackShape(number=own.number, size=size, jobs=jobs, **kept)
 
 

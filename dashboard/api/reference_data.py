@@ -15,7 +15,7 @@ from jobs.catalog import MACHINES, REGIONS, Machine
 from jobs.clock import database_now
 from jobs.cost.prices import hourly
 from jobs.models import ApiToken
-from jobs.requests.allowed import projects_of
+from jobs.requests.allowed_resources import projects_of
 from jobs.strategies import STRATEGIES, Strategy
 
 router = Router(tags=["facts"], auth=READ)
@@ -54,7 +54,7 @@ def list_teams(request: Request) -> list[TeamShape]:
 @router.get("/strategies", response=list[StrategyShape], summary="List strategies")
 def list_strategies(request: Request) -> list[StrategyShape]:
     """Return the ways of getting capacity, with what each sets, costs and risks."""
-    return [_strategy(each) for each in STRATEGIES.values()]
+    return [_strategy(strategy) for strategy in STRATEGIES.values()]
 
 
 def _strategy(each: Strategy) -> StrategyShape:
@@ -77,7 +77,7 @@ def _strategy(each: Strategy) -> StrategyShape:
 @router.get("/machines", response=list[MachineShape], summary="List machine types")
 def list_machines(request: Request) -> list[MachineShape]:
     """Return every machine type that the catalogue knows, in its order."""
-    return [_machine(each) for each in MACHINES.values()]
+    return [_machine(machine) for machine in MACHINES.values()]
 
 
 def _machine(each: Machine) -> MachineShape:

@@ -16,7 +16,7 @@ from jobs import importer
 from jobs.fallback import MAX_FURTHER, MAX_WAIT_HOURS, Plan, Reason, Step, problems_of
 from jobs.importer import Reading
 from jobs.models import Team
-from jobs.requests.allowed import allowed_of
+from jobs.requests.allowed_resources import allowed_of
 from jobs.spec import Finding, Severity, Submission, has_errors
 from jobs.strategies import STRATEGIES
 from jobs.strategies.rules.placeholders import is_open_place
@@ -85,12 +85,12 @@ class JobRequest(JobText):
 
 def parse_plan(body: JobRequest) -> Plan | None:
     """Return the further attempts that are asked for; 422 where they cannot be kept."""
-    asked = body.further_attempts
-    if asked is None:
+    further = body.further_attempts
+    if further is None:
         return None
-    steps = tuple(Step(each.strategy, each.region) for each in asked.steps)
-    most = Decimal(asked.max_usd) if asked.max_usd is not None else None
-    plan = Plan(steps, frozenset(asked.reasons), asked.wait_hours, most)
+    steps = tuple(Step(step.strategy, step.region) for step in further.steps)
+    most = Decimal(further.max_usd) if further.max_usd is not None else None
+    plan = Plan(steps, frozenset(further.reasons), further.wait_hours, most)
     if problems := problems_of(plan):
         raise field_error("body", "further_attempts", " ".join(problems))
     return plan
@@ -113,7 +113,7 @@ class ParsedRequest:
 
     def located(self, findings: tuple[Finding, ...]) -> list[Finding]:
         """Return findings of a refusal at their lines."""
-        return [self.reading.located(each) if self.has_lines else each for each in findings]
+        return [self.reading.located(finding) if self.has_lines else finding for finding in findings]
 
 
 def find_team(request: Request, name: str) -> Team:
@@ -159,9 +159,9 @@ def parse_request(request: Request, body: JobText) -> ParsedRequest:
     return ParsedRequest(reading, submission, notes, team, has_lines=body.spec is None)
 
 
-def check_readable(asked: ParsedRequest, body: JobText) -> list[Finding]:
+def check_readable(parsed: ParsedRequest, body: JobText) -> list[Finding]:
     """Return the findings of the reading; raise Problem where one of them is an error, such as a placeholder."""
-    findings = asked.findings((), body.confirm)
+    findings = parsed.findings((), body.confirm)
     if has_errors(findings):
         raise refused(findings)
     return findings

@@ -79,12 +79,12 @@ def create_schedule(
 
     201 for a new schedule; 200 with the one of before when the key was used for the same request, until it is deleted.
     """
-    asked = request_bodies.parse_request(request, body)
-    request_bodies.check_readable(asked, body)
+    parsed = request_bodies.parse_request(request, body)
+    request_bodies.check_readable(parsed, body)
     key = idempotency.schedule_id(request.user, headers.idempotency_key)
     earlier = _made_before(request, key)
-    row = earlier or _create(request, asked, body, key)
-    if not _is_same(row, asked, body):
+    row = earlier or _create(request, parsed, body, key)
+    if not _is_same(row, parsed, body):
         raise idempotency.reused_key()
     response["Location"] = reverse("api-v1:get_schedule", args=[row.pk])
     return Status(HTTPStatus.CREATED if earlier is None else HTTPStatus.OK, shape_of(row))
@@ -95,12 +95,12 @@ def _made_before(request: Request, key: UUID) -> Schedule | None:
     return schedules_of(request).defer(None).filter(pk=key, owner=request.user).first()
 
 
-def _create(request: Request, asked: request_bodies.ParsedRequest, body: ScheduleRequest, key: UUID) -> Schedule:
+def _create(request: Request, parsed: request_bodies.ParsedRequest, body: ScheduleRequest, key: UUID) -> Schedule:
     try:
         return verbs.create_schedule(
             _times(body),
-            submission=asked.submission,
-            team=asked.team,
+            submission=parsed.submission,
+            team=parsed.team,
             by=request.user,
             expected=request_bodies.expected_of(body),
             now=database_now(),
@@ -122,7 +122,7 @@ def _times(body: ScheduleRequest) -> Times:
     return Times(body.schedule, body.cron, body.time_zone, body.allows_overlap, body.last_day)
 
 
-def _is_same(row: Schedule, asked: request_bodies.ParsedRequest, body: ScheduleRequest) -> bool:
+def _is_same(row: Schedule, parsed: request_bodies.ParsedRequest, body: ScheduleRequest) -> bool:
     """Tell whether a schedule is the one that is asked for; its times count while nobody has changed it."""
     plan = request_bodies.parse_plan(body)
     kept = (
@@ -136,11 +136,11 @@ def _is_same(row: Schedule, asked: request_bodies.ParsedRequest, body: ScheduleR
         row.plan,
     )
     wanted = (
-        asked.team.pk,
-        asked.submission.kind,
-        asked.submission.project,
-        asked.submission.region,
-        spec.rest_body(asked.submission.job),
+        parsed.team.pk,
+        parsed.submission.kind,
+        parsed.submission.project,
+        parsed.submission.region,
+        spec.rest_body(parsed.submission.job),
         body.expected_seconds,
         body.cap_usd,
         None if plan is None else plan.as_dict(),

@@ -27,7 +27,7 @@ from jobs.exporter import FORMATS
 from jobs.importer import Reading
 from jobs.models import Team
 from jobs.requests import imported_drafts
-from jobs.requests.allowed import allowed_of
+from jobs.requests.allowed_resources import allowed_of
 from jobs.spec import Finding, Severity, Submission
 
 UNFILLED = _("The form would show its own values for these placeholders; fill them in in the text first: %(names)s.")

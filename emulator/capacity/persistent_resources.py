@@ -1,4 +1,4 @@
-"""The life of persistent resources: provision, reboot, change, delete. `lending` lends their replicas to jobs.
+"""The life of persistent resources: provision, reboot, change, delete. `resource_pools` lends their replicas to jobs.
 
 States: PROVISIONING -> RUNNING (or ERROR) -> REBOOTING, UPDATING -> RUNNING, STOPPING -> gone.
 Source: "Persistent resources" pages and PersistentResource in the v1 protos, read 2026-08.

@@ -116,7 +116,7 @@ class Services:
         service, _, name = path.removeprefix("/").partition("/")
         method = self.pool.FindServiceByName(service).methods_by_name[name]
         request, response = (self.message(each.full_name) for each in (method.input_type, method.output_type))
-        self.methods[path] = Method(path, request, response, [_rule(each) for each in rules])
+        self.methods[path] = Method(path, request, response, [_rule(rule) for rule in rules])
 
     def message(self, name: str) -> Any:
         """Return a message class by its full name."""

@@ -72,11 +72,11 @@ def _series(project: str, job: str, replica: str, samples: list[Sample]) -> Docu
         "points": [
             {
                 "interval": {
-                    "startTime": timestamps.format_time(each.until),
-                    "endTime": timestamps.format_time(each.until),
+                    "startTime": timestamps.format_time(sample.until),
+                    "endTime": timestamps.format_time(sample.until),
                 },
-                "value": {"doubleValue": each.share},
+                "value": {"doubleValue": sample.share},
             }
-            for each in samples
+            for sample in samples
         ],
     }

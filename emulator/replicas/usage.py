@@ -53,7 +53,7 @@ def cpu_seconds(ancestor: int) -> float | None:
             continue
         fields = rest.split()
         parents[int(folder.name)] = int(fields[1])
-        ticks[int(folder.name)] = sum(int(each) for each in fields[FIRST_TIME:LAST_TIME])
+        ticks[int(folder.name)] = sum(int(field) for field in fields[FIRST_TIME:LAST_TIME])
     if ancestor not in ticks:
         return None
     family = [ancestor]

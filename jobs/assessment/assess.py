@@ -130,7 +130,7 @@ def assess(
     if strategy is not None and strategy is not asked:
         findings = check(submission, strategy=strategy, severities=context.severities)
         return Assessment(submission, tuple(findings), context.policy, alternatives=alternatives)
-    own = next((each for each in alternatives if each.strategy is asked and each.submission == submission), None)
+    own = next((way for way in alternatives if way.strategy is asked and way.submission == submission), None)
     rules = own.findings if own else check(submission, severities=context.severities, resources=context.resources)
     rules = [*rules, *short_quotas(submission, asked, context.quota_states)]
     rules += missing_images(submission, context.image_states)
@@ -208,7 +208,7 @@ def _alternatives(submission: Submission, context: Context, expected: timedelta 
     """
     if expected is None:
         return ()
-    asked = [(each, each.apply(submission)) for each in STRATEGIES.values()]
+    asked = [(strategy, strategy.apply(submission)) for strategy in STRATEGIES.values()]
     estimates = [context.estimate(job, each, expected) for each, job in asked]
     standard = next((cost.expected_usd for cost in estimates if cost.strategy == "standard"), None)
     findings = check_each(asked, severities=context.severities, resources=context.resources)

@@ -57,7 +57,7 @@ class Context:
     fills: bool = True
     """Whether policy sets what the submission lacks."""
     cap_cancels: bool = True
-    """Whether a job is cancelled when it has cost its cap; else people are told."""
+    """Whether a job is cancelled when it has cost its cap; else people get a message only."""
 
     def estimate(self, submission: Submission, strategy: Strategy, expected: timedelta) -> Estimate:
         """Return what a submission costs under a strategy."""

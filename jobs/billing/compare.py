@@ -1,4 +1,4 @@
-"""Comparing an export of Cloud Billing with the jobs of a team, month by month."""
+"""Compare an export of Cloud Billing with the jobs of a team, month by month."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,8 @@ from jobs.billing.reader import BadExport, BilledRow, read_rows
 from jobs.budgets import cents_by_month
 from jobs.cost import CENT
 from jobs.errors import NotPermitted
-from jobs.models import BilledAmount, BillingImport, JobSpend, Membership, Role, Team
+from jobs.models import BilledAmount, BillingImport, JobSpend, Team
+from jobs.permissions import is_lead
 
 MAX_ROWS = 2_000_000
 MAX_KEYS = 300_000
@@ -58,8 +59,7 @@ def import_billing(team: Team, lines: Iterable[str], *, name: str, by: User, now
 
     Raises NotPermitted unless `by` leads the team, BadExport with nothing written for a file that cannot be read.
     """
-    leads = Membership.objects.filter(team=team, user=by, role=Role.LEAD)
-    if not by.is_superuser and not leads.exists():
+    if not is_lead(by, team_id=team.pk):
         raise NotPermitted(_("Only leads of the team import what was billed."))
     projects = {project for (project,) in Team.objects.filter(pk=team.pk).of_each_project()}
     read = add_up(read_rows(lines), projects=projects)

@@ -1,4 +1,4 @@
-"""Comparing the kept sums of spending with the rows that they are made of, and making them equal again."""
+"""Compare the kept sums of spending with the rows that they are made of, and make them equal again."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -53,12 +53,12 @@ def _differences(model: Any, team: Team, sums: Sums) -> dict[tuple[Any, ...], di
     """Return {columns that name a row: its right sums} of the rows that hold others."""
     names, columns = MODELS[model], [each for each in ("cents", "jobs") if hasattr(model, each)]
     kept = {
-        tuple(row[name] for name in names): {each: row[each] for each in columns}
+        tuple(row[name] for name in names): {column: row[column] for column in columns}
         for row in model.objects.filter(team=team).values(*names, *columns)
     }
     wrong = {}
     for key in kept.keys() | sums.keys():
-        right = {each: sums.get(key, Counter())[each] for each in columns}
+        right = {column: sums.get(key, Counter())[column] for column in columns}
         if kept.get(key, dict.fromkeys(columns, 0)) != right:
             wrong[key] = right
     return wrong

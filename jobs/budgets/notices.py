@@ -1,4 +1,4 @@
-"""Telling that a share of a budget is spent: a row for each share, written once, which messages are made from."""
+"""Record that a share of a budget is spent: a row for each share, written once, which messages are made from."""
 
 from datetime import datetime
 from decimal import Decimal

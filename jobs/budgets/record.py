@@ -1,4 +1,4 @@
-"""Bringing the sums of spending up to date with jobs: what they have cost by day, and what they may still cost.
+"""Bring the sums of spending up to date with jobs: what they have cost by day, and what they may still cost.
 
 The row of a job says what it has added to every sum, so recording it again adds only the difference, and a step that
 was cut short or done twice changes nothing.

@@ -1,4 +1,4 @@
-"""Taking what jobs may cost out of their team's budgets, in the transaction that allows them."""
+"""Take what jobs may cost out of their team's budgets, in the transaction that allows them."""
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -13,8 +13,9 @@ from django.utils.translation import gettext_lazy
 from jobs.bounds import is_storable
 from jobs.budget import Passing
 from jobs.errors import NotPermitted
-from jobs.models import Budget, BudgetChange, Dimension, Membership, Role, Team
+from jobs.models import Budget, BudgetChange, Dimension, Membership, Team
 from jobs.models.spend import MAX_VALUE_LENGTH
+from jobs.permissions import is_lead
 
 MAX_USD = Decimal(10) ** 11
 MAX_BUDGETS = 50
@@ -107,8 +108,7 @@ def _json(value: Any) -> Any:
 
 
 def _check_leads(by: User, team_id: int) -> None:
-    leads = Membership.objects.filter(team=team_id, user=by, role=Role.LEAD)
-    if not by.is_superuser and not leads.exists():
+    if not is_lead(by, team_id=team_id):
         raise NotPermitted(_("Only leads of the team set its budgets."))
 
 

@@ -1,4 +1,4 @@
-"""Keeping the sums of spending up to date while jobs run, and finding what no step has recorded."""
+"""Keep the sums of spending up to date while jobs run, and record what no step has recorded."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta

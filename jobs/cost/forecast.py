@@ -82,7 +82,7 @@ def forecast_preemptible(
     rate = learned.rate(is_short=work <= SHORT_HOURS)
     assumptions = _assumptions(learned, rate)
     asked: _Asked = {"replicas": replicas, "interval": interval, "allowed": allowed}
-    few, some, many = (outlook(work, assumption=each, **asked) for each in assumptions)
+    few, some, many = (outlook(work, assumption=assumption, **asked) for assumption in assumptions)
     worst = outlook(hours, assumption=LIKELY_HIGH, **asked).billed_hours
     uncut, loss = _uncut(work, some), _loss(work, some)
     if learned.team.preemptions:
@@ -92,8 +92,8 @@ def forecast_preemptible(
             for each, at in zip((few, some, many), assumptions, strict=True)
         )
     low, high = _range(
-        [(_run_time(hours, each, timeout) / work if work else 0.0) * uncut for each in _points(factor, FACTORS)],
-        [each * replicas for each in _points(rate, RATES)],
+        [(_run_time(hours, point, timeout) / work if work else 0.0) * uncut for point in _points(factor, FACTORS)],
+        [point * replicas for point in _points(rate, RATES)],
         loss,
         trials,
     )

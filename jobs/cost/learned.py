@@ -116,13 +116,13 @@ class Learned:
     def run_factor(self) -> Spread:
         """Return the logarithm of how much longer than expected a run takes; the same for every strategy."""
         steps = self.team_runs.minus(self.alike_runs), self.alike_runs
-        return _learn(RUN_PRIOR, [(each.runs, each.run_logs, each.run_squares) for each in steps])
+        return _learn(RUN_PRIOR, [(step.runs, step.run_logs, step.run_squares) for step in steps])
 
     def wait(self) -> "Wait | None":
         """Return how long a job waits for its machines; None where no job of the strategy was seen to wait."""
         if not self.team.waits:
             return None
-        found = _learn(WAIT_PRIOR, [(each.waits, each.wait_logs, each.wait_squares) for each in self.steps])
+        found = _learn(WAIT_PRIOR, [(step.waits, step.wait_logs, step.wait_squares) for step in self.steps])
         low, usual, high = (
             max(math.exp(min(logarithm, MAX_WAIT_LOG)) - WAIT_OFFSET_SECONDS, 0.0)
             for logarithm in (found.quantile(LOW), found.centre, found.quantile(HIGH))
@@ -134,8 +134,8 @@ class Learned:
         team, alike, hour = self.steps
         found = RATE_PRIOR.seen(team.preemptions, team.machine_hours)
         steps = (alike, hour) if is_short else (self.alike,)
-        for each in steps:
-            found = found.at_most(shape=MAX_EVENTS, hours=MAX_HOURS).seen(each.preemptions, each.machine_hours)
+        for step in steps:
+            found = found.at_most(shape=MAX_EVENTS, hours=MAX_HOURS).seen(step.preemptions, step.machine_hours)
         return found
 
     def loss(self, usual: float) -> float:

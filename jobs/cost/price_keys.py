@@ -32,11 +32,11 @@ def memory(machine: Machine) -> str:
 @cache
 def resources() -> tuple[str, ...]:
     """Return every resource that can have a price: machines, their parts, accelerators, disks and TPU chips."""
-    machines = [each for each in MACHINES.values() if each.trainable and not each.is_tpu]
-    parts = {part for each in machines for part in (vcpu(each), memory(each))}
+    machines = [machine for machine in MACHINES.values() if machine.trainable and not machine.is_tpu]
+    parts = {part for machine in machines for part in (vcpu(machine), memory(machine))}
     accelerators = [each.name for each in ACCELERATORS.values() if not each.is_retired]
     disks = [f"{disk}-gb-month" for disk in (*DISKS, "local-ssd")]
-    return (*(each.machine_type for each in machines), *accelerators, *sorted(parts), *disks, *CHIPS.values())
+    return (*(machine.machine_type for machine in machines), *accelerators, *sorted(parts), *disks, *CHIPS.values())
 
 
 def keys_in(region: str) -> tuple[Key, ...]:

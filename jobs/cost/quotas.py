@@ -90,10 +90,10 @@ def quotas(submission: Submission, strategy: Strategy) -> tuple[Quota, ...]:
     found: dict[str, Quota] = {}
     for _index, pool in submission.pools:
         machines = max(pool.replicas, 0) * submission.parallel_trials
-        for each in _quotas(pool.machine_spec, strategy.quota, machines):
-            before = found.get(each.metric)
-            amount = _sum(before.amount, each.amount) if before is not None else each.amount
-            found[each.metric] = replace(each, amount=amount)
+        for quota in _quotas(pool.machine_spec, strategy.quota, machines):
+            before = found.get(quota.metric)
+            amount = _sum(before.amount, quota.amount) if before is not None else quota.amount
+            found[quota.metric] = replace(quota, amount=amount)
     return tuple(found.values())
 
 

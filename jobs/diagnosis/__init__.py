@@ -1,8 +1,8 @@
 """Why a job failed and what to do next, from the words and the code that Vertex AI gives. Pure.
 
-`answer` is the shape of a diagnosis, `causes` holds what is known about each cause, `cues` which words tell it.
-`exits` and `ends` read how replicas ended, `reading` finds the cause in a message, `explaining` adds what the message
-says about this one job, and `circumstances` what the job itself tells.
+`diagnosis` is the shape of an answer, `causes` holds what is known about each cause, `cues` which words tell it.
+`exits` reads how replicas ended and `exit_causes` what that means, `error_messages` finds the cause in a message,
+`explanations` adds what the message says about this one job, and `circumstances` what the job itself tells.
 """
 
 from jobs.diagnosis.circumstances import Circumstances, diagnose_expiry

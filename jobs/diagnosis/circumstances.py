@@ -78,9 +78,10 @@ def fit_to_job(known: Diagnosis, job: Circumstances) -> Diagnosis:
 def _flex_wait(known: Diagnosis) -> Diagnosis:
     """Return the answer to a wait that was too long, with the region that `known` advises to avoid."""
     found = CAUSES["flex_wait"]
-    avoid = next((each for each in known.suggestions if each.get("avoid")), None)
+    avoid = next((suggestion for suggestion in known.suggestions if suggestion.get("avoid")), None)
     suggestions = tuple(
-        avoid if avoid is not None and each["action"] == "other_region" else each for each in found.suggestions
+        avoid if avoid is not None and suggestion["action"] == "other_region" else suggestion
+        for suggestion in found.suggestions
     )
     return replace(found, suggestions=suggestions)
 
@@ -134,7 +135,7 @@ def _no_gpu(known: Diagnosis) -> Diagnosis:
 def _without(known: Diagnosis, job: Circumstances) -> Diagnosis:
     """Return the answer without what the job has already, and with what its strategy has to say."""
     known = _counted(known, job)
-    kept = tuple(each for each in known.suggestions if each["action"] != job.strategy)
+    kept = tuple(suggestion for suggestion in known.suggestions if suggestion["action"] != job.strategy)
     if known.cause == "stockout" and job.strategy not in {"", "spot"}:
         retried = known.retried if job.causes is not None else _("Vertex AI had already tried it up to three times.")
         return replace(known, explanation=NOT_QUOTA, retried=retried, suggestions=kept)

@@ -38,10 +38,10 @@ def quote_cause(cause: str, line: Line, whose: str = WHOSE) -> Diagnosis:
     known = CAUSES[cause]
     words = joined(known.explanation, _("%(whose)s: %(words)s.", whose=whose, words=quotation(line.text[:MAX_QUOTED])))
     fields = named_fields(line.text)
-    if not fields or not any(each["action"] == "edit_field" for each in known.suggestions):
+    if not fields or not any(suggestion["action"] == "edit_field" for suggestion in known.suggestions):
         return replace(known, explanation=words)
     first = {"action": "edit_field", "fields": fields}
-    others = tuple(each for each in known.suggestions if each["action"] != "edit_field")
+    others = tuple(suggestion for suggestion in known.suggestions if suggestion["action"] != "edit_field")
     return replace(known, explanation=words, suggestions=(*others, first))
 
 

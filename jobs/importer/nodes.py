@@ -138,8 +138,8 @@ class Files:
 
     def get(self, name: str) -> str | None:
         """Return the text of the file of this name; a name that only a run knows means the only file."""
-        same = [each for each in self.texts if each == name]
-        same = same or [each for each in self.texts if PurePath(each).name == PurePath(name).name]
+        same = [text for text in self.texts if text == name]
+        same = same or [text for text in self.texts if PurePath(text).name == PurePath(name).name]
         same = same or (list(self.texts) if "${" in name else [])
         if len(same) != 1:
             self.missing.add(name)

@@ -105,7 +105,7 @@ def _subject(message: Message, job: Job, known: Diagnosis | None) -> str:
 def _why(message: Message, job: Job) -> str:
     if message.kind in ASKS:
         approval = Approval.objects.filter(job=job.pk).first()
-        found = [translated(kept_message(each)) for each in approval.findings] if approval is not None else []
+        found = [translated(kept_message(finding)) for finding in approval.findings] if approval is not None else []
         if message.kind == Kind.APPROVAL_REMINDER and message.event is not None:
             found = [message.event.message, *found]  # how long it has waited, and for whom
         if found:

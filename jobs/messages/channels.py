@@ -21,8 +21,8 @@ from jobs.messages import kinds, webhook
 from jobs.messages.allowed_addresses import NotReachable, check_url, is_loopback, is_public
 from jobs.messages.route import queue_for
 from jobs.messages.schedule import GIVE_UP_AFTER
-from jobs.models import Channel, Delivery, Digest, Message, Role, Team, Via
-from jobs.requests.permissions import role_of
+from jobs.models import Channel, Delivery, Digest, Message, Team, Via
+from jobs.permissions import is_lead
 
 MAX_CHANNELS = 20
 MAX_SENT_AGAIN = 500
@@ -154,7 +154,7 @@ def send_again(dead: QuerySet[Delivery], team: Team, *, by: User, now: datetime)
 
 def check_is_lead(team: Team, by: User) -> None:
     """Raise NotPermitted unless the person leads the team."""
-    if role_of(by, team_id=team.pk) != Role.LEAD:
+    if not is_lead(by, team_id=team.pk):
         raise NotPermitted(_("Only leads of %(team)s set its channels.") % {"team": team})
 
 

@@ -1,4 +1,4 @@
-"""What a person does with messages: read them, and choose what to be told."""
+"""What a person does with messages: read them, and choose which ones to get."""
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
@@ -29,7 +29,7 @@ def preference_of(user: User) -> MessagePreference:
 def set_preference(
     user: User, choices: Mapping[str, Collection[str]], *, about_others: bool, digest: str
 ) -> MessagePreference:
-    """Keep what a person wants to be told: {kind: ways} for every kind that is offered."""
+    """Keep which messages a person wants: {kind: ways} for every kind that is offered."""
     chosen = {kind: [via for via in kinds.PERSONAL if via in choices.get(kind, ())] for kind in kinds.OFFERED}
     different = {kind: ways for kind, ways in chosen.items() if ways != list(kinds.ABOUT[kind].default)}
     columns = {"choices": different, "about_others": about_others, "digest": Digest(digest).value}

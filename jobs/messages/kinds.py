@@ -1,4 +1,4 @@
-"""Each kind of message: whom it concerns, and how people are told unless they choose otherwise."""
+"""Each kind of message: whom it concerns, and how it is delivered unless they choose otherwise."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ ROLES: dict[str, frozenset[str]] = {
 }
 BOTH, BROWSER = (Via.BROWSER, Via.EMAIL), (Via.BROWSER,)
 PERSONAL = (Via.BROWSER, Via.EMAIL)
-"""How a person can be told; the rest are channels of a team."""
+"""How a person can get a message; the rest are channels of a team."""
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """Whom a kind concerns, and how each of them is told by default."""
+    """Whom a kind concerns, and how it is delivered to each of them by default."""
 
     concerns: tuple[str, ...]
     default: tuple[str, ...]
@@ -64,12 +64,12 @@ def concerns(kind: str, *, role: str, is_owner: bool) -> bool:
 
 
 def delivery_ways(kind: str, preference: MessagePreference | None) -> list[str]:
-    """Return how a person wants to be told of a kind."""
+    """Return how messages of a kind are delivered to a person."""
     chosen = preference.choices.get(kind) if preference is not None else None
     wanted = chosen if isinstance(chosen, list) else ABOUT[kind].default
     return [via for via in PERSONAL if via in wanted]
 
 
 def choices_of(preference: MessagePreference | None) -> Mapping[str, list[str]]:
-    """Return how a person is told of every kind that is offered."""
+    """Return how messages of every kind that is offered are delivered to a person."""
     return {kind: delivery_ways(kind, preference) for kind in OFFERED}

@@ -19,7 +19,7 @@ from jobs.models import Channel, Delivery, Membership, Message, MessagePreferenc
 AT_ONCE = 500
 """Messages routed by one sweep; the next one finds the rest."""
 MAX_AGE = timedelta(days=2)
-"""What happened longer ago, such as an end that was seen late, is told in the browser only."""
+"""What happened longer ago, such as an end that was seen late, is shown in the browser only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def route(now: datetime) -> int:
         if not messages:
             return 0
         people = _people({message.team_id for message in messages})
-        deliveries = [each for message in messages for each in _deliveries(message, people, now)]
+        deliveries = [delivery for message in messages for delivery in _deliveries(message, people, now)]
         Delivery.objects.bulk_create(deliveries, ignore_conflicts=True)
         Message.objects.filter(pk__in=[message.pk for message in messages]).update(routed_at=now)
     return len(messages)
@@ -80,7 +80,7 @@ def _deliveries(message: Message, people: _People, now: datetime) -> Iterator[De
 
 
 def _wants(message: Message, member: Membership, preference: MessagePreference | None) -> bool:
-    """Whether a member wants to know; nobody is told what they did themselves."""
+    """Whether a member wants to know; nobody gets a message of what they did themselves."""
     if message.kind not in kinds.ABOUT or (message.actor_id == member.user_id and message.actor_id is not None):
         return False
     owner = message.job.owner_id if message.job is not None else message.detail.get("person")

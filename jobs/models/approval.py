@@ -77,7 +77,7 @@ class Approval(models.Model):
         """The most that what is decided about may cost: the job, or all attempts together; None where nobody knows."""
         if self.attempts is None:
             return self.job.max_usd
-        most = [None if each["max_usd"] is None else Decimal(each["max_usd"]) for each in self.attempts]
+        most = [None if attempt["max_usd"] is None else Decimal(attempt["max_usd"]) for attempt in self.attempts]
         return worst_case(most, plan_of(self.job.attempt.fallback.plan))
 
 

@@ -1,4 +1,4 @@
-"""What a team may spend in a calendar month, who set it, and whom it was told that a share is spent."""
+"""What a team may spend in a calendar month, who set it, and the notices that a share of it is spent."""
 
 from django.conf import settings
 from django.core.validators import MinValueValidator
@@ -13,7 +13,7 @@ from jobs.models.team import Team
 
 
 def default_thresholds() -> list[int]:
-    """Return the shares of a budget, in percent, at which people are told unless a lead says otherwise."""
+    """Return the shares of a budget, in percent, of which people get a message unless a lead says otherwise."""
     return [50, 80, 100]
 
 

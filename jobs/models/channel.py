@@ -1,4 +1,4 @@
-"""Where messages go: the channels of a team, and what a person wants to be told."""
+"""Where messages go: the channels of a team, and which messages a person wants."""
 
 from django.conf import settings
 from django.db import models
@@ -29,7 +29,7 @@ class Channel(models.Model):
     """A place outside to which a team's messages go. Leads of the team set it; its address and secret stay hidden."""
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="channels")
-    via = models.CharField(max_length=16, choices=[each for each in Via.choices if each[0] != Via.BROWSER])
+    via = models.CharField(max_length=16, choices=[choice for choice in Via.choices if choice[0] != Via.BROWSER])
     name = models.CharField(max_length=60)
     address = models.CharField(max_length=1000, help_text="An e-mail address, or the https address of a webhook.")
     kinds = models.JSONField(default=list, help_text="Kinds of messages that it gets.")
@@ -54,7 +54,7 @@ class Channel(models.Model):
 
 
 class MessagePreference(models.Model):
-    """What a person is told and how, where that differs from the default."""
+    """Which messages a person gets and how, where that differs from the default."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="message_preference")
     choices = models.JSONField(default=dict, blank=True, help_text='{kind: ["browser", "email"]}')

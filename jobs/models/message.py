@@ -1,4 +1,4 @@
-"""What people are told: messages, and their deliveries to people and to the channels of teams."""
+"""Messages to people, and their deliveries to people and to the channels of teams."""
 
 import uuid
 

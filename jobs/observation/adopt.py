@@ -99,7 +99,7 @@ def _adopt(external: ExternalJob, remote: vertex.RemoteJob, team: Team, by: User
         actor=by,
         message=words,
         once_key="adopted",
-        detail={"remote_name": remote.name, "not_read": [each.as_dict() for each in findings[:MAX_EVENTS]]},
+        detail={"remote_name": remote.name, "not_read": [finding.as_dict() for finding in findings[:MAX_EVENTS]]},
     )
     record(job, remote, now=read_at)
     ExternalJob.objects.filter(remote_name=remote.name).delete()

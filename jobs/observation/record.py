@@ -52,11 +52,11 @@ def record(job: Job, remote: vertex.RemoteJob, *, now: datetime, **columns: Any)
     with transaction.atomic():
         _record_gap(job, remote, now)
         has_news = record_trials(job, remote, now=now)  # before the state, whose event tells what came of them
-        before = job.state
-        has_begun = job.started_at is not None or states.from_vertex(remote.state) == JobState.RUNNING
-        if _plausible(remote.start_time, now) and not has_begun:
-            columns = _backfill_start(job, remote, now, columns)
-        _record_state(job, remote, now, columns)
+        before, after = job.state, states.from_vertex(remote.state)
+        was_unseen = job.started_at is None and after != JobState.RUNNING and _plausible(remote.start_time, now)
+        if was_unseen and _backfill_start(job, remote, now, columns):
+            columns = {}  # written with the start
+        _record_state(job, remote, after, now, columns)
         _record_error(job, remote, now)
         if has_news or job.state != before:
             count_trials(job, now=now)
@@ -103,7 +103,7 @@ def number(remote: vertex.RemoteJob) -> str:
 
 
 def _plausible(moment: datetime | None, now: datetime) -> datetime | None:
-    """Return a time that Vertex AI told, None when it lies too far in the future."""
+    """Return a time that Vertex AI gave, None when it lies too far in the future."""
     return moment if moment is not None and moment <= now + MAX_AHEAD else None
 
 
@@ -126,8 +126,9 @@ def _record_gap(job: Job, remote: vertex.RemoteJob, now: datetime) -> None:
     )
 
 
-def _backfill_start(job: Job, remote: vertex.RemoteJob, now: datetime, columns: dict[str, Any]) -> dict[str, Any]:
-    moved = transitions.transition(
+def _backfill_start(job: Job, remote: vertex.RemoteJob, now: datetime, columns: dict[str, Any]) -> bool:
+    """Record a start that no poll saw; False where the job cannot start any more."""
+    return transitions.transition(
         job,
         JobState.RUNNING,
         now=now,
@@ -136,11 +137,9 @@ def _backfill_start(job: Job, remote: vertex.RemoteJob, now: datetime, columns: 
         message=f"{STARTED[timeline.study_spec(job) is not None]} (learned later, from its start time).",
         **columns,
     )
-    return {} if moved else columns
 
 
-def _record_state(job: Job, remote: vertex.RemoteJob, now: datetime, columns: dict[str, Any]) -> None:
-    after = states.from_vertex(remote.state)
+def _record_state(job: Job, remote: vertex.RemoteJob, after: str, now: datetime, columns: dict[str, Any]) -> None:
     occurred_at = _moment(job, remote, after, now) or now
     transitions.transition(
         job,

@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 from jobs.models import Profile, Role, SignInRule, Team
 from jobs.people.members import NotChanged
-from jobs.people.rights import check_is_admin
+from jobs.permissions import check_is_admin
 
 ACTIONS = ("activate", "deactivate", "make_admin", "remove_admin", "link")
 MAX_RULES = 500

@@ -15,7 +15,7 @@ from jobs.bounds import digest_of
 from jobs.errors import NotPermitted
 from jobs.models import Invitation, Membership, Role, Team
 from jobs.people.members import NotChanged
-from jobs.people.rights import check_is_lead
+from jobs.permissions import check_is_lead
 
 LIFETIME = timedelta(days=7)
 MAX_OPEN = 100

@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from jobs.models import Membership, Role, Team
-from jobs.people.rights import check_is_lead
+from jobs.permissions import check_is_lead
 
 LAST_LEAD = gettext_lazy("This is the last lead of the team: make somebody else a lead first.")
 

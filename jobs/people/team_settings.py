@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from jobs.catalog import REGIONS
 from jobs.models import AllowedResource, Policy, Team
 from jobs.people.members import NotChanged
-from jobs.people.rights import check_is_admin, check_is_lead
+from jobs.permissions import check_is_admin, check_is_lead
 from jobs.spec.cloud_storage import SCHEME, bucket_of, is_bucket
 
 PROJECT = re.compile(r"(?=.{6,63}\Z)(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]", re.ASCII)

@@ -75,4 +75,4 @@ def forget_recent() -> None:
 
 
 def _newest(prices: Iterable[Price]) -> dict[Key, PriceRow]:
-    return {(each.resource, each.region, each.strategy, each.basis): row_of(each) for each in prices}
+    return {(price.resource, price.region, price.strategy, price.basis): row_of(price) for price in prices}

@@ -41,22 +41,22 @@ def record_import(changes: Iterable[Change], *, reason: str, by: User | None, no
     return add(
         [
             Price(
-                region=each.row.region,
-                resource=each.row.resource,
-                strategy=each.row.strategy,
-                basis=each.row.basis,
-                usd_per_hour=each.row.usd_per_hour,
-                source=each.row.source,
+                region=change.row.region,
+                resource=change.row.resource,
+                strategy=change.row.strategy,
+                basis=change.row.basis,
+                usd_per_hour=change.row.usd_per_hour,
+                source=change.row.source,
                 source_url="https://cloud.google.com/billing/docs/reference/rest/v1/services.skus/list",
-                as_of=each.row.as_of or now.date(),
+                as_of=change.row.as_of or now.date(),
                 is_official=True,
-                note=each.row.note,
+                note=change.row.note,
                 origin=Price.Origin.IMPORT,
                 reason=reason[:200],
                 recorded_by=by,
                 recorded_at=now,
             )
-            for each in changes
+            for change in changes
         ],
         now=now,
     )

@@ -1,11 +1,11 @@
 """A submission becomes a job that people allow: requests, approvals, drafts, templates, and the site's rules."""
 
 from jobs.models import RuleSetting
+from jobs.permissions import check_is_ours
 from jobs.requests.approval import Changed, approve, reject
 from jobs.requests.context import load_context
 from jobs.requests.options import RequestOptions
 from jobs.requests.other_strategy import accept_change, approve_as, keep_request
-from jobs.requests.permissions import check_is_ours
 from jobs.requests.persistent_resources import known_resources, resources_in
 from jobs.requests.policy_versions import load_policy
 from jobs.requests.request import find_requested, is_request_of, request_job, request_jobs, submission_of

@@ -18,9 +18,9 @@ from django.utils.translation import gettext as _
 from jobs import budgets, transitions
 from jobs.cost import format_usd
 from jobs.models import Approval, Job, JobEvent, Vote
+from jobs.permissions import check_is_ours
 from jobs.requests.approver_groups import Roster, describe_missing, groups_of
 from jobs.requests.deciders import Decider, approved_by
-from jobs.requests.permissions import check_is_ours
 from jobs.states import JobState
 
 MAX_CAP = Decimal(10) ** 12
@@ -43,9 +43,14 @@ def approve(
     question is another one than that of `digest`; NotAllowed, with nothing written, where the jobs would pass a budget
     that stops them; ValueError for a cap that is no amount.
     """
+    check_cap(cap_usd)
+    return _answer(job, Approval.Decision.APPROVED, by=by, comment=comment, now=now, digest=digest, cap_usd=cap_usd)
+
+
+def check_cap(cap_usd: Decimal | None) -> None:
+    """Raise ValueError for a cap that is no amount."""
     if cap_usd is not None and not 0 < cap_usd < MAX_CAP:
         raise ValueError(_("A cap is an amount over $0."))
-    return _answer(job, Approval.Decision.APPROVED, by=by, comment=comment, now=now, digest=digest, cap_usd=cap_usd)
 
 
 def reject(job: Job, *, by: User, comment: str, now: datetime, digest: str | None = None) -> bool:
@@ -84,7 +89,7 @@ class OpenQuestion:
     """
 
     waiting: list[Job]
-    asked: dict[UUID, Approval]
+    questions: dict[UUID, Approval]
     counts_for: User
     roster: Roster
 
@@ -95,16 +100,16 @@ def lock_question(job: Job, *, by: User, digest: str | None, now: datetime) -> O
     Raises NotPermitted and Changed as `approve`. The caller has held the budgets.
     """
     waiting = lock_waiting(job)
-    asked = {each.job_id: each for each in Approval.objects.filter(job__in=waiting)}
-    decider, question = Decider.load(by, [job], now=now), asked.get(job.pk)
+    questions = {question.job_id: question for question in Approval.objects.filter(job__in=waiting)}
+    decider, question = Decider.load(by, [job], now=now), questions.get(job.pk)
     if question is None:
         decider.voter_for(job, Approval.objects.filter(job=job).first() or Approval(job_id=job.pk, asked_at=now))
         return None
     counts_for = decider.voter_for(job, question)
     check_digest(question, digest)
-    if any(record_votes.voter_id == by.pk for record_votes in decider.votes_for(question)):
+    if any(vote.voter_id == by.pk for vote in decider.votes_for(question)):
         return None
-    return OpenQuestion(waiting, asked, counts_for, decider.roster)
+    return OpenQuestion(waiting, questions, counts_for, decider.roster)
 
 
 def check_digest(question: Approval, digest: str | None) -> None:
@@ -117,20 +122,20 @@ def record_votes(
     found: OpenQuestion, decision: Approval.Decision, *, by: User, comment: str, now: datetime, cap_usd: Decimal | None
 ) -> None:
     """Write a vote for each job, and take what is approved now from the budgets."""
-    for each in found.waiting:
-        _vote(each, found, decision, by, comment.strip(), now, cap_usd)
+    for job in found.waiting:
+        _vote(job, found, decision, by, comment.strip(), now, cap_usd)
     reserve_approved(found.waiting, now)
 
 
 def reserve_approved(jobs: Sequence[Job], now: datetime) -> None:
     """Take what those of the jobs that are approved may cost from the budgets; raise NotAllowed as `approve`."""
-    if approved := [each for each in jobs if each.state == JobState.APPROVED]:
+    if approved := [job for job in jobs if job.state == JobState.APPROVED]:
         budgets.check_and_reserve(approved, now)
 
 
 def copy_columns(job: Job, rows: Sequence[Job]) -> None:
     """Give the caller's instance of a job what was written to its row, which is among `rows`."""
-    changed = next(each for each in rows if each.pk == job.pk)
+    changed = next(row for row in rows if row.pk == job.pk)
     for name in ("state", "due_at", "approved_usd", "max_usd", "state_since", "approved_at", "ended_at", "strategy"):
         setattr(job, name, getattr(changed, name))
 
@@ -158,7 +163,7 @@ def _vote(
     cap_usd: Decimal | None,
 ) -> None:
     """Write the vote of one person for one job, and the decision where the vote makes it."""
-    question, counts_for, roster = found.asked[job.pk], found.counts_for, found.roster
+    question, counts_for, roster = found.questions[job.pk], found.counts_for, found.roster
     asked = enumerate(groups_of(question))
     Vote.objects.create(
         job=job,
@@ -208,7 +213,7 @@ def decide(
 ) -> None:
     """Move the job on by what `actor` did, and close its question with the answer of `by`."""
     votes = Vote.objects.filter(job=job, asked_at=question.asked_at)
-    cap = min((record_votes.cap_usd for record_votes in votes if record_votes.cap_usd is not None), default=None)
+    cap = min((vote.cap_usd for vote in votes if vote.cap_usd is not None), default=None)
     is_allowed = decision is Approval.Decision.APPROVED
     amounts = [usd for usd in (job.max_usd, cap) if usd is not None]
     allowed: dict[str, Any] = {"approved_usd": min(amounts, default=None), "due_at": now}

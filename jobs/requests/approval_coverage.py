@@ -40,7 +40,9 @@ def _is_covered(job: Job, assessment: Assessment) -> bool:
         return False
     if approval.job_id != job.pk:
         return AttemptApproval(approval, attempt_number(job)).covers(assessment)
-    if not has_all_votes(approval) or not {each.code for each in assessment.approvals} <= approved_codes(approval, 1):
+    if not has_all_votes(approval) or not {finding.code for finding in assessment.approvals} <= approved_codes(
+        approval, 1
+    ):
         return False
     if needs_more_approvers(assessment, approval):
         return False
@@ -112,7 +114,7 @@ class AttemptApproval:
 
 def approved_codes(approval: Approval, number: int) -> set[str]:
     """Return the codes of what was asked about one attempt; a finding that names none is about the first."""
-    return {str(each.get("code")) for each in approval.findings if each.get("attempt", 1) == number}
+    return {str(finding.get("code")) for finding in approval.findings if finding.get("attempt", 1) == number}
 
 
 def has_all_votes(approval: Approval) -> bool:
@@ -139,7 +141,7 @@ def needs_more_approvers(assessment: Assessment, approval: Approval) -> bool:
 
 def is_group_covered(asked: Approvers, groups: Iterable[Approvers]) -> bool:
     """Tell whether the approval of one of the groups stands for that of another."""
-    return any(_is_as_much(each, asked) for each in groups)
+    return any(_is_as_much(group, asked) for group in groups)
 
 
 def _is_as_much(approved: Approvers, asked: Approvers) -> bool:

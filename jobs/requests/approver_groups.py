@@ -45,7 +45,7 @@ class Roster:
     @classmethod
     def of(cls, rows: Iterable[User]) -> "Roster":
         """Return the roster of rows of `with_roles`."""
-        members = [(each, each.team, each.role) for each in rows]  # type: ignore[attr-defined]
+        members = [(row, row.team, row.role) for row in rows]  # type: ignore[attr-defined]
         return cls({user.pk: user for user, *rest in members}, {(user.pk, team): role for user, team, role in members})
 
     @classmethod
@@ -62,7 +62,7 @@ class Roster:
 
     def count(self, group: Approvers, people: Iterable[int], job: Job) -> int:
         """Return how many of these people are in a group and may decide about the job, which its owner may not."""
-        return sum(self.is_in(group, each, job.team_id) for each in set(people) - {job.owner_id})
+        return sum(self.is_in(group, person, job.team_id) for person in set(people) - {job.owner_id})
 
     def missing(self, question: Approval, job: Job, approved: Collection[int]) -> list[Approvers]:
         """Return the groups that have not approved yet, each with the number of people that it still needs.

@@ -11,8 +11,8 @@ from jobs import budgets, spec, strategies
 from jobs.assessment import Context, IdenticalJob, filled
 from jobs.models import Job, Team
 from jobs.prices import current_book, recent_book
-from jobs.requests.allowed import allowed_of, recent_allowed
-from jobs.requests.learned import load_learned, recent_learned
+from jobs.requests.allowed_resources import allowed_of, recent_allowed
+from jobs.requests.learned_figures import load_learned, recent_learned
 from jobs.requests.persistent_resources import known_resources
 from jobs.requests.policy_versions import load_policy
 from jobs.requests.rule_settings import recent_severities, severities
@@ -52,7 +52,7 @@ def load_context(
     context = Context(
         policy=policy,
         identical=_identical_jobs(submission, team, now=now) if has_identical and submission and now else (),
-        resources=_known_resources(submission) if resources is None else resources,
+        resources=known_resources(submission) if resources is None and submission is not None else resources or (),
         sweep_size=sweep_size,
         budgets=budgets.left_for_submission(team, by, submission, now),
         submitter=by.get_username() if by is not None else "",
@@ -63,10 +63,6 @@ def load_context(
     if submission is None or (full := filled(submission, context, expected).submission) == submission:
         return context
     return replace(context, budgets=budgets.left_for_submission(team, by, full, now))
-
-
-def _known_resources(submission: spec.Submission | None) -> strategies.Known:
-    return known_resources(submission) if submission is not None else ()
 
 
 def _current(team: Team, submission: spec.Submission | None, now: datetime | None) -> dict[str, Any]:

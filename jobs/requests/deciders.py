@@ -40,7 +40,7 @@ class Decider:
 
     def votes_for(self, question: Approval) -> list[Vote]:
         """Return the votes for the question that is open now, oldest first."""
-        return [each for each in self.votes if (each.job_id, each.asked_at) == (question.job_id, question.asked_at)]
+        return [vote for vote in self.votes if (vote.job_id, vote.asked_at) == (question.job_id, question.asked_at)]
 
     def missing(self, job: Job, question: Approval) -> list[Approvers]:
         """Return the groups that have not approved yet, as `Roster.missing`."""
@@ -56,7 +56,7 @@ class Decider:
             raise NotPermitted(_("You requested this job, so another approver of the team has to decide."))
         if free := self._free(job, question):
             missing = self.missing(job, question)
-            return next((each for each in free if self._is_in_any(missing, each, job)), free[0])
+            return next((person for person in free if self._is_in_any(missing, person, job)), free[0])
         raise NotPermitted(
             _("Only %(who)s of %(team)s decide about its jobs.") % {"who": who_decides(question), "team": job.team}
         )
@@ -72,8 +72,8 @@ class Decider:
         if not self._may_stand_in(job):
             return []
         taken = {vote.counts_for_id for vote in self.votes_for(question)} - {self.by.pk}
-        able = [each for each in self.people if each.pk != job.owner_id and each.pk not in taken]
-        return [each for each in able if self._is_in_any(groups_of(question), each, job)]
+        able = [person for person in self.people if person.pk != job.owner_id and person.pk not in taken]
+        return [person for person in able if self._is_in_any(groups_of(question), person, job)]
 
     def _is_in_any(self, groups: Iterable[Approvers], person: User, job: Job) -> bool:
         return any(self.roster.is_in(group, person.pk, job.team_id) for group in groups)

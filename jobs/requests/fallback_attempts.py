@@ -13,7 +13,9 @@ from jobs.models import Fallback, FallbackAttempt, Job
 def check_plan(plan: Plan) -> None:
     """Raise NotAllowed for a plan that is none."""
     if problems := fallback.problems_of(plan):
-        raise NotAllowed([spec.Finding("fallback_not_usable", spec.Severity.ERROR, "", each) for each in problems])
+        raise NotAllowed(
+            [spec.Finding("fallback_not_usable", spec.Severity.ERROR, "", problem) for problem in problems]
+        )
 
 
 def create_fallbacks(jobs: Sequence[Job], plan: Plan, now: datetime) -> None:
@@ -31,5 +33,5 @@ def list_attempts(row: Fallback) -> list[FallbackAttempt]:
 
 def sum_costs(attempts: Sequence[FallbackAttempt], now: datetime) -> Decimal | None:
     """Return what these attempts have cost in USD; None where the price of one that ran is not known."""
-    costs = [timeline.cost_so_far(each.job, now) for each in attempts if each.job.started_at is not None]
+    costs = [timeline.cost_so_far(attempt.job, now) for attempt in attempts if attempt.job.started_at is not None]
     return None if None in costs else sum((usd for usd in costs if usd is not None), Decimal(0))

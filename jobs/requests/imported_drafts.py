@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from jobs import bounds, spec
 from jobs.models import Draft, Team
-from jobs.requests.allowed import kept_project
+from jobs.requests.allowed_resources import kept_project
 
 KEPT_FOR = timedelta(days=7)
 MAX_DRAFTS = 50

@@ -19,9 +19,10 @@ from jobs.assessment import Assessment, assess
 from jobs.cost import CENT, format_usd
 from jobs.errors import NotPermitted
 from jobs.models import Approval, Job, JobEvent, Vote
+from jobs.permissions import check_is_ours, check_may_request
 from jobs.requests.approval import (
-    MAX_CAP,
     Changed,
+    check_cap,
     check_digest,
     copy_columns,
     decide,
@@ -32,7 +33,6 @@ from jobs.requests.approval import (
 )
 from jobs.requests.context import load_context
 from jobs.requests.deciders import load_missing
-from jobs.requests.permissions import check_is_ours, check_may_request
 from jobs.requests.policy_versions import current_version, terms_of
 from jobs.requests.questions import Question, save_question
 from jobs.requests.request import assessed_columns, check_may_be_written, submission_of, sweep_size
@@ -58,8 +58,7 @@ def approve_as(
     """
     if strategy not in STRATEGIES:
         raise ValueError(_("Choose a strategy that there is."))
-    if cap_usd is not None and not 0 < cap_usd < MAX_CAP:
-        raise ValueError(_("A cap is an amount over $0."))
+    check_cap(cap_usd)
     check_is_ours(job)
     with transaction.atomic():
         budgets.hold_budgets(job.team_id)
@@ -69,9 +68,9 @@ def approve_as(
         assessments = _assess(found.waiting, _bodies(found.waiting, strategy), now)
         if expected_usd is not None and _expected(assessments[0]) != expected_usd:
             raise Changed(_("What the job costs under that strategy has changed since you opened it. Check it anew."))
-        requested = {each.pk: found.asked[each.pk].requested_spec or each.spec for each in found.waiting}
+        requested = {each.pk: found.questions[each.pk].requested_spec or each.spec for each in found.waiting}
         asks_requester = not terms_of(current_version(job.team)).approvers_choose_strategy
-        _ask_again(found.waiting, assessments, by, found.asked, now, asks_requester=asks_requester)
+        _ask_again(found.waiting, assessments, by, found.questions, now, asks_requester=asks_requester)
         for pk, body in requested.items() if asks_requester else ():
             Approval.objects.filter(job=pk).update(requested_spec=body)
         changed = lock_question(found.waiting[0], by=by, digest=None, now=now)  # others may have to decide now

@@ -12,10 +12,10 @@ from django.utils.translation import gettext as _
 
 from jobs.bounds import is_storable_json
 from jobs.errors import NotPermitted
-from jobs.models import Policy, PolicyVersion, Role, Team
+from jobs.models import Policy, PolicyVersion, Team
+from jobs.permissions import is_lead
 from jobs.policy_rules import RULES, PolicyRules, Rule, rules_of_limits
 from jobs.requests.approver_groups import Roster, who_is_in
-from jobs.requests.permissions import role_of
 
 UNSET_REMIND_HOURS = 24
 """Of teams whose policy was never saved as a version; their requests do not expire."""
@@ -89,7 +89,7 @@ def save_policy(
     `base` is the number of the version that the form began with, 0 for none. Raises NotPermitted unless `by` is a lead
     of the team, ValueError for rules that cannot be kept, SavedMeanwhile where `base` is not the current version.
     """
-    if role_of(by, team_id=team.pk) != Role.LEAD:
+    if not is_lead(by, team_id=team.pk):
         raise NotPermitted(_("Only leads of %(team)s change its policy.") % {"team": team})
     stored = RULES.dump_python(RULES.validate_python(tuple(rules)), mode="json", exclude_defaults=True)
     if not is_storable_json([stored, note]):
@@ -118,7 +118,7 @@ def save_policy(
 def _check_approvers(team: Team, rules: Sequence[Rule]) -> None:
     """Raise ValueError for rules that nobody could fulfil: they name who may not decide, or too few can approve."""
     roster = Roster.load(team.pk)
-    known = {each.get_username() for each in roster.people.values()}
+    known = {person.get_username() for person in roster.people.values()}
     groups = [(number, group) for number, rule in enumerate(rules, 1) if rule.outcome == "ask" for group in rule.groups]
     for number, group in groups:
         if strange := sorted(set(group.approvers) - known):
@@ -126,7 +126,7 @@ def _check_approvers(team: Team, rules: Sequence[Rule]) -> None:
                 _("Rule %(number)s: %(strange)s is no approver or lead of %(team)s.")
                 % {"number": number, "strange": ", ".join(strange), "team": team}
             )
-        if (able := sum(roster.is_in(group, each, team.pk) for each in roster.people)) < group.approvals:
+        if (able := sum(roster.is_in(group, person, team.pk) for person in roster.people)) < group.approvals:
             known_of = {"number": number, "needed": group.approvals, "who": who_is_in(group), "able": able}
             words = _("Rule %(number)s: of %(who)s, %(needed)s must approve and only %(able)s can.")
             raise ValueError(words % known_of)

@@ -16,12 +16,12 @@ from jobs.cost import format_usd, round_up
 from jobs.errors import NotAllowed
 from jobs.fallback import Plan
 from jobs.models import Job, Scope, Team
+from jobs.permissions import check_may_request
 from jobs.queue import claims
 from jobs.requests.context import load_context
 from jobs.requests.fallback_attempts import check_plan, create_fallbacks
 from jobs.requests.first_events import FIRST_KEY, record_request
 from jobs.requests.options import RequestOptions
-from jobs.requests.permissions import check_may_request
 from jobs.requests.questions import build_questions
 from jobs.spec.secrets import holds_mask
 from jobs.strategies import persistent
@@ -114,7 +114,7 @@ def _assess(submissions: Sequence[spec.Submission], options: RequestOptions) -> 
         options.team, submissions[0], now=options.now, sweep_size=len(submissions), by=options.by, expected=expected,
         cap_usd=options.cap_usd, is_approvers_cap=options.has_approvers_cap,
     )  # fmt: skip
-    assessments = [assess(each, context, expected=expected) for each in submissions]
+    assessments = [assess(submission, context, expected=expected) for submission in submissions]
     for assessment in assessments:
         check_may_be_written(assessment, left_usd=options.left_usd)
     return assessments

@@ -21,8 +21,8 @@ from jobs.errors import NotPermitted
 from jobs.fallback import Plan
 from jobs.models import Role, Schedule, Team
 from jobs.models.schedule import MAX_NAME_LENGTH, MAX_REGION_LENGTH
-from jobs.requests.allowed import allowed_of, kept_project
-from jobs.requests.permissions import check_may_request, role_of
+from jobs.permissions import check_may_request, role_of
+from jobs.requests.allowed_resources import allowed_of, kept_project
 from jobs.spec.secrets import holds_mask, mask_secrets
 from jobs.texts import as_json
 from jobs.texts import translatable as _

@@ -9,10 +9,10 @@ from django.utils.translation import gettext as _
 
 from jobs import spec
 from jobs.errors import NotPermitted
-from jobs.models import Role, Team, Template
+from jobs.models import Team, Template
 from jobs.models.template import MAX_NAME_LENGTH, MAX_NOTE_LENGTH
-from jobs.requests.allowed import kept_project
-from jobs.requests.permissions import role_of
+from jobs.permissions import REQUESTING, role_of
+from jobs.requests.allowed_resources import kept_project
 from jobs.spec.secrets import mask_secrets
 
 
@@ -155,5 +155,5 @@ def _taken(team: Team, name: str) -> NameNotUsable:
 
 
 def _check_may_write(team: Team, by: User) -> None:
-    if role_of(by, team_id=team.pk) not in {Role.ENGINEER, Role.APPROVER, Role.LEAD}:
+    if role_of(by, team_id=team.pk) not in REQUESTING:
         raise NotPermitted(_("Only engineers, approvers and leads of %(team)s change its templates.") % {"team": team})

@@ -40,7 +40,7 @@ def _buckets(uris: Iterator[str]) -> Iterator[str]:
 def read_buckets(submission: Submission) -> Iterator[str]:
     """Yield the buckets of the packages."""
     packages = (pool.python_package_spec for _, pool in submission.pools)
-    yield from _buckets(uri for each in packages if each is not None for uri in each.package_uris)
+    yield from _buckets(uri for package in packages if package is not None for uri in package.package_uris)
 
 
 def written_buckets(submission: Submission) -> Iterator[str]:

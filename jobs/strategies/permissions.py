@@ -79,7 +79,7 @@ def _permission(submission: Submission, need: Need, found_at: list[str]) -> Perm
     shown = joined(*found_at[:MAX_PLACES], between=", ")
     if more > 0:
         shown = _("%(places)s and %(count)s more", places=shown, count=more)
-    names = tuple(each.format(collection=COLLECTIONS.get(submission.kind, "")) for each in need.permissions)
+    names = tuple(permission.format(collection=COLLECTIONS.get(submission.kind, "")) for permission in need.permissions)
     address = ADDRESSES.get(need.who, "")
     return Permission(need.who, address, need.what, shown, need.role, names, need.source.title, need.source.read)
 

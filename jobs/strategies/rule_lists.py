@@ -8,6 +8,7 @@ from jobs.strategies.rules import (
     containers,
     disks,
     images,
+    infrastructure,
     machines,
     names,
     parameters,
@@ -15,7 +16,6 @@ from jobs.strategies.rules import (
     placeholders,
     scheduling,
     secrets,
-    surroundings,
     tpus,
     tuning,
     worker_pools,
@@ -32,7 +32,7 @@ _CHAPTERS_OF_ALL = (
     (_("Containers and Python packages"), containers.RULES),
     (_("Images and CUDA"), images.RULES),
     (_("Secrets"), secrets.RULES),
-    (_("Identity, networks, outputs"), surroundings.RULES),
+    (_("Identity, networks, outputs"), infrastructure.RULES),
     (_("Time, and strategies that exclude each other"), scheduling.RULES),
 )
 CHAPTERS = (

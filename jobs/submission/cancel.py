@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from jobs import vertex
 from jobs.clock import backoff
 from jobs.models import Job, JobEvent
-from jobs.requests.permissions import check_is_ours
+from jobs.permissions import check_is_ours
 from jobs.states import JobState
 from jobs.submission.ports import Change, Decide, Event, Ports, Store
 from jobs.submission.schedule import next_step_at, pause_after

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from jobs import transitions, vertex
 from jobs.errors import NotPermitted
 from jobs.models import Job, JobEvent, Role
-from jobs.requests.permissions import check_is_ours, role_of
+from jobs.permissions import check_is_ours, role_of
 from jobs.states import FINISHED, LOCAL
 from jobs.submission.ports import Change, Decide, Event, Ports
 from jobs.submission.schedule import put_off

@@ -1,4 +1,4 @@
-"""A second job at Vertex AI for one request: noticed, told, and cancelled until it has ended.
+"""A second job at Vertex AI for one request: found, recorded as an event, and cancelled until it has ended.
 
 Submission keeps duplicates from being made as long as answers and lists arrive within their windows. What arrives later
 still is found here: the observer lists every active job that carries our label, and a job that was sent more than once

@@ -23,7 +23,7 @@ class VertexRemote:
             return client(job.acts_as).list(job.kind, project=job.project, region=job.region, filter=wanted)
 
     def reserve_create(self, job: Job) -> None:
-        """Take one creation or deletion from the rate limit; raises OverBudget."""
+        """Take one creation or deletion from the rate limit."""
         rate_limit.spend(rate_limit.creates(job.project, job.region), now=self._clock.now())
 
     def create(self, job: Job, *, within: float) -> vertex.RemoteJob:

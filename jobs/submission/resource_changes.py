@@ -20,8 +20,8 @@ from jobs.clients import account_of, client
 from jobs.errors import NotPermitted
 from jobs.models import PersistentResource, ResourceChange, Role, Scope, Team
 from jobs.observation.failures import record_failure
+from jobs.permissions import role_of
 from jobs.queue import claims, rate_limit
-from jobs.requests.permissions import role_of
 
 Action, Outcome = ResourceChange.Action, ResourceChange.Outcome
 MAX_OPEN = timedelta(hours=1)

@@ -1,4 +1,4 @@
-"""Which attempt wrote a line of the log, told from the events at reading time.
+"""The attempts of a job, from its events: when each began and why, and which one wrote a line of the log.
 
 A job begins with attempt 1, and each restart of the whole job begins the next. Inside an attempt a replica may be
 started again on its own; its starts count from 1 in every attempt. The moment at which something begins belongs to it.
@@ -81,7 +81,7 @@ class Attempts:
     def __init__(self, whole: Sequence[Attempt], restarted: Mapping[str, Sequence[tuple[datetime, str]]]) -> None:
         """`restarted`: for each replica its own restarts as (moment, cause), in order of time."""
         self.whole = tuple(whole)
-        self._moments = [each.start for each in self.whole if each.start is not None]
+        self._moments = [attempt.start for attempt in self.whole if attempt.start is not None]
         self._starts = {replica: self._number(replica, moments) for replica, moments in restarted.items()}
 
     def of(self, moment: datetime) -> Attempt:
@@ -96,7 +96,7 @@ class Attempts:
     def start_of(self, replica: str, moment: datetime) -> Start:
         """The start of a replica that a moment belongs to."""
         starts = self.starts(replica, self.of(moment).number)
-        return starts[bisect_right([each.start for each in starts[1:] if each.start is not None], moment)]
+        return starts[bisect_right([start.start for start in starts[1:] if start.start is not None], moment)]
 
     def span(self, key: str, replica: str = "") -> tuple[datetime | None, datetime | None] | None:
         """From when on and until before when an attempt ("2") or a start of `replica` ("2.3") lasts; None = no such.
@@ -156,7 +156,7 @@ def attempts(
     ordered = sorted(moments, key=lambda each: each[0])
     for place, (moment, row) in enumerate(ordered):
         until = ordered[place + 1][0] if place + 1 < len(ordered) else None
-        ran = next((each for each in sorted(runs) if each > moment and (until is None or each < until)), None)
+        ran = next((run for run in sorted(runs) if run > moment and (until is None or run < until)), None)
         wait, is_waiting = _wait(spans, row.occurred_at, now) if ran is None else (ran - row.occurred_at, False)
         if until is not None and wait is not None:
             wait, is_waiting = max(min(wait, until - row.occurred_at), timedelta()), False
@@ -177,7 +177,7 @@ def cause_of(restart: JobEvent, learned: Mapping[str, str]) -> str:
 
 def _beginning(moment: datetime, free: list[datetime]) -> datetime:
     """The line with which the attempt began, if one is close enough; each begins one attempt."""
-    near = [each for each in free if abs(each - moment) <= SAME]
+    near = [start for start in free if abs(start - moment) <= SAME]
     if not near:
         return moment
     nearest = min(near, key=lambda each: abs(each - moment))

@@ -1,4 +1,4 @@
-"""What happened as rows of a table: the same thing several times in a row is told once, with its count."""
+"""Events as rows of a table: one that happens several times in a row is one row, with its count."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -139,4 +139,8 @@ def _first_wait(spans: Sequence[Span], tries: Attempts) -> timedelta | None:
 
 def moments_of(checkpoints: Sequence[Sequence[object]]) -> list[datetime]:
     """Return when checkpoints were written, oldest first, from the rows that are kept: (seconds since 1970, ...)."""
-    return sorted(datetime.fromtimestamp(each[0], UTC) for each in checkpoints if isinstance(each[0], int | float))
+    return sorted(
+        datetime.fromtimestamp(checkpoint[0], UTC)
+        for checkpoint in checkpoints
+        if isinstance(checkpoint[0], int | float)
+    )

@@ -90,5 +90,5 @@ def _ratio(groups: Sequence[str], ranks: Sequence[float]) -> float:
     members: dict[str, list[float]] = {}
     for group, rank in zip(groups, ranks, strict=True):
         members.setdefault(group, []).append(rank)
-    between = sum(len(each) * (sum(each) / len(each) - mean) ** 2 for each in members.values())
+    between = sum(len(member) * (sum(member) / len(member) - mean) ** 2 for member in members.values())
     return math.sqrt(between / total) if total else 0.0

@@ -1,4 +1,4 @@
-"""What each replica did, told from what the log says of that replica; the job's state where the log says nothing.
+"""The lane of each replica, from the lines of its log; from the job's state where the log says nothing.
 
 Vertex AI has no field for a replica. Its own lines tell from when on it ran, one of them that its machine is taken
 away, and a line of the service how it ended. A job that is RUNNING has all of its replicas.

@@ -1,4 +1,4 @@
-"""A study told from the rows of its trials: which is best, how many failed, how the search came on. Read only."""
+"""A study, from the rows of its trials: which is best, how many failed, how the search came on. Read only."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Whether the rows keep what they promise: every invariant of every job, scope and feed, checked and told in words.
+"""Whether the rows keep what they promise: every invariant of every job, scope and feed is checked.
 
 Nothing is changed. Jobs are read in small portions, so memory does not grow with their number. A worker may write
 between two reads, so a job that looks broken is looked at once more with its row locked.

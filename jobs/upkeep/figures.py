@@ -25,7 +25,7 @@ from jobs.models.figures import GROUPED, SUMMED, VERSION
 from jobs.prices import current_book
 from jobs.strategies import STRATEGIES
 from jobs.timeline.resource_holdings import find_submission
-from jobs.upkeep import learning
+from jobs.upkeep import learned_figures
 from jobs.upkeep.restart_losses import NO_LOSS, Lost, restart_losses, trial_losses
 
 PORTION = 200
@@ -65,7 +65,7 @@ def count_ended(now: datetime | None = None) -> int:
             update_fields=[*GROUPED, "ended_on", *SUMMED, "learned", "version"],
         )
         _add(_differences(before.values(), after.values()))
-        learning.add(before.values(), after.values())
+        learned_figures.add(before.values(), after.values())
         record_spend(jobs, now or database_now())
         Job.objects.filter(pk__in=keys).update(is_counted=True)
     return len(keys)
@@ -103,7 +103,7 @@ def _figures_of(job: Job, preemptions: int, lost: Lost, before: JobFigures | Non
     submission, hourly_usd = find_submission(job), job.hourly_usd or Decimal(0)
     if job.trial_seconds is not None:
         hourly_usd /= max(job.parallel_trials or 1, 1)  # what is lost is the time of single trials
-    inside = learning.is_inside(job, usd)
+    inside = learned_figures.is_inside(job, usd)
     return JobFigures(
         **_group_of(job),
         jobs=1,
@@ -115,7 +115,7 @@ def _figures_of(job: Job, preemptions: int, lost: Lost, before: JobFigures | Non
         inside=int(inside is True),
         seconds=round(ran.total_seconds() if job.trial_seconds is None else job.trial_seconds),
         preemptions=preemptions,
-        learned=learning.learned_from(job, submission, lost, preemptions, inside=inside),
+        learned=learned_figures.learned_from(job, submission, lost, preemptions, inside=inside),
         version=VERSION,
     )
 

@@ -41,8 +41,8 @@ def import_when_due(now: datetime) -> None:
             claims.release_poll(held, due_at=now + INTERVAL, answered_at=held.answered_at, last_error=str(error))
             return
         found = prices.plan_import(reading, now=now)
-        small = [each for each in found.changes if not is_large(each)]
-        large = [*found.doubtful, *(each for each in found.changes if is_large(each))]
+        small = [change for change in found.changes if not is_large(change)]
+        large = [*found.doubtful, *(change for change in found.changes if is_large(change))]
         result = {
             "recorded": prices.record_import(small, reason=REASON, by=None, now=now),
             "unchanged": found.unchanged,

@@ -45,7 +45,7 @@ def read_project(platform: PlatformClient, project: str, *, now: datetime) -> in
 
     Where a limit of its own is known for no region in which something is used, the limit of all regions is repeated.
     """
-    limits = {(each.metric, each.region): each for each in platform.quota_limits(project, most=MAX_ROWS)}
+    limits = {(limit.metric, limit.region): limit for limit in platform.quota_limits(project, most=MAX_ROWS)}
     used = platform.quota_usage(project, now=now)
     for metric, region in set(used) - set(limits):
         if (general := limits.get((metric, ""))) is not None:

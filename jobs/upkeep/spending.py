@@ -1,4 +1,4 @@
-"""Jobs that cost more than was approved: noticed by the sweep, told once, and cancelled where the team wants that."""
+"""Jobs that cost more than was approved: found by the sweep, an event once, and cancelled where the team wants that."""
 
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -18,7 +18,7 @@ from jobs.states import FINISHED, LOCAL
 ENDED_WITHIN = timedelta(hours=1)
 """A job that ended longer ago is not looked at: its cost does not change any more."""
 AT_ONCE = 500
-"""Jobs told by one sweep; the next one finds the rest."""
+"""Jobs handled by one sweep; the next one finds the rest."""
 
 
 def watch_spending(now: datetime) -> int:

@@ -45,7 +45,7 @@ class PlatformClient(Caller):
         """Return those of the services, such as aiplatform.googleapis.com, that are on in a project."""
         parent = f"projects/{quote(project, safe='')}"
         call = answers.Call("GET", f"{self._base('serviceusage')}/v1/{parent}/services:batchGet", "Service Usage")
-        names = [f"{parent}/services/{each}" for each in services[:MAX_SERVICES]]
+        names = [f"{parent}/services/{service}" for service in services[:MAX_SERVICES]]
         listed = self._send(call, query={"names": names}).get("services")
         found = [wire.mapping(each) for each in (listed if isinstance(listed, list) else [])]
         on = {wire.text(each.get("name")).rpartition("/")[2] for each in found if each.get("state") == "ENABLED"}

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from emulator.testing import Running, running
 from jobs import observation, requests, steps
 from jobs.models import Job, Policy, Team
 from jobs.queue import installation
 from tests.conftest import person
 from tests.support import samples
 from tests.support.clock import Clock, DatabaseTime
+from tests.support.running_emulator import Running, running
 
 RequestJob = Callable[..., Job]
 MAX_LEFT_OUT = 7

@@ -257,8 +257,9 @@ def counted_directly(now: datetime) -> Counter[Any]:
 
 
 class TestSetting:
-    def test_only_leads_set_budgets(self, team: Team, approver: User, stranger: User) -> None:
-        for by in (approver, stranger):
+    def test_only_leads_set_budgets(self, team: Team, approver: User, stranger: User, lead: User) -> None:
+        User.objects.filter(pk=lead.pk).update(is_active=False)
+        for by in (approver, stranger, lead):
             with pytest.raises(NotPermitted):
                 set_budget(team, by, "10")
 

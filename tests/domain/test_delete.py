@@ -9,8 +9,8 @@ from django.contrib.auth.models import User
 from jobs import requests, steps, transitions
 from jobs.errors import NotPermitted
 from jobs.models import Job, LogLine, Membership
+from jobs.permissions import role_of
 from jobs.queue import rate_limit
-from jobs.requests.permissions import role_of
 from jobs.submission import delete_job, may_delete
 from jobs.upkeep import repair
 from jobs.upkeep.audit import audit

@@ -13,7 +13,7 @@ from django.db.models import Sum
 from jobs.cost.learned import MAX_RUN_LOG
 from jobs.models import Job, JobFigures, LearnedFigures, MonthFigures, Policy, Team
 from jobs.models.figures import LEARNED as LEARNED_NAMES
-from jobs.requests.learned import load_learned
+from jobs.requests.learned_figures import load_learned
 from jobs.strategies import STRATEGIES
 from jobs.upkeep import count_all, count_ended
 from tests.support import samples

@@ -12,7 +12,7 @@ from jobs import cache, known_quotas, requests
 from jobs import clock as clocks
 from jobs.cache import Recent, Unchanged
 from jobs.models import AllowedResource, QuotaReading, RuleSetting, Team
-from jobs.requests.allowed import recent_allowed
+from jobs.requests.allowed_resources import recent_allowed
 from jobs.requests.rule_settings import recent_severities
 from tests.support.clock import Clock
 

@@ -14,7 +14,7 @@ from jobs.clients import client
 from jobs.models import Job, JobFigures, LogLine, Trial
 from jobs.observation.record import record
 from jobs.observation.trials import read_trials
-from jobs.requests.learned import load_learned
+from jobs.requests.learned_figures import load_learned
 from jobs.upkeep.figures import count_ended
 from jobs.vertex import timestamp
 from tests.domain.conftest import Cloud, RequestJob, look, watch

@@ -9,12 +9,12 @@ import googleapiclient
 import pytest
 
 from emulator.replicas.usage import cpu_seconds
-from emulator.testing import running
 from jobs.metrics import Record, Totals
 from jobs.models import Job, JobMetrics
 from jobs.observation import machine_usage
 from jobs.vertex import VertexClient, monitoring
 from tests.domain.conftest import Cloud
+from tests.support.running_emulator import running
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 BUSY = "import time\nend = time.time() + 3\nwhile time.time() < end: pass"

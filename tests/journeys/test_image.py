@@ -21,11 +21,11 @@ import requests
 import yaml
 
 from dashboard.management.supervisor import ports
-from emulator.testing import Running
-from emulator.testing import running as run_emulator
 from tests.support import dockerfile, postgres, redis, samples, waiting
 from tests.support.blackhole import Blackhole
 from tests.support.environments import ROOT, environment
+from tests.support.running_emulator import Running
+from tests.support.running_emulator import running as run_emulator
 
 NOBODY = 65534
 PACKAGES = sysconfig.get_paths()["purelib"]

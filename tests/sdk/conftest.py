@@ -10,9 +10,9 @@ import pytest
 import requests
 from google.auth.credentials import AnonymousCredentials
 
-from emulator.testing import Running, running
 from tests.sdk.schema_check import Judge
 from tests.support import certificates
+from tests.support.running_emulator import Running, running
 
 V1 = "GoogleCloudAiplatformV1"
 RESOURCES = {

@@ -8,10 +8,10 @@ from google.api_core import exceptions
 from google.cloud import aiplatform_v1beta1 as beta
 from google.cloud.location import locations_pb2
 
-from emulator.testing import Running
 from tests.sdk.conftest import Witness
 from tests.sdk.schema_check import Judge
 from tests.sdk.test_custom_jobs import job, pools
+from tests.support.running_emulator import Running
 from tests.unit.emulator.conftest import JOBS, job_body, until
 
 Client = Callable[[Any], Any]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from google.api_core import exceptions
 
-from emulator.testing import Running
+from tests.support.running_emulator import Running
 from tests.unit.emulator.conftest import until
 
 SUCCEEDED, FAILED, CANCELLED = 4, 5, 7

@@ -21,9 +21,9 @@ from google.protobuf import duration_pb2, field_mask_pb2
 
 from emulator.grpc import certificate, server
 from emulator.grpc.relay import ACCESS_DENIED
-from emulator.testing import Running, running
 from tests.sdk.test_custom_jobs import pools
 from tests.support import certificates, users
+from tests.support.running_emulator import Running, running
 from tests.support.users import NOBODY, needs_root
 from tests.unit.emulator.conftest import START, until
 

@@ -7,7 +7,7 @@ import pytest
 from google.api_core import exceptions
 from google.auth.credentials import AnonymousCredentials
 
-from emulator.testing import Running
+from tests.support.running_emulator import Running
 from tests.unit.emulator.conftest import log_texts
 
 SUCCEEDED = 4

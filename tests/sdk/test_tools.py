@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.testing import Running, running
+from tests.support.running_emulator import Running, running
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "emulator.md").read_text()
 SNIPPETS: dict[str, str] = dict(re.findall(r"<!-- snippet: ([\w-]+) -->\n```\w+\n(.*?)```", PAGE, re.DOTALL))

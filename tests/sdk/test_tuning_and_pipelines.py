@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from emulator.testing import Running
+from tests.support.running_emulator import Running
 from tests.unit.emulator.conftest import until
 
 SUCCEEDED, FAILED, CANCELLED = 4, 5, 7

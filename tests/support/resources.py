@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from emulator.testing import Running
 from jobs.models import PersistentResource, Scope
 from jobs.observation.resource_sizes import record_sizes
 from tests.support import samples
+from tests.support.running_emulator import Running
 
 DISK = {"bootDiskType": "pd-ssd", "bootDiskSizeGb": 100}
 

@@ -25,16 +25,16 @@ class Command(BaseCommand):
     def handle(self, *_: Any, **options: Any) -> None:
         """Check everything with the credentials of this process."""
         checks = doctor.examine(database_now(), machine_now=timezone.now)
-        counts = {status.value: sum(each.status is status for each in checks) for status in doctor.Status}
+        counts = {status.value: sum(check.status is status for check in checks) for status in doctor.Status}
         if options["json"]:
-            whole = {"counts": counts, "checks": [each.as_dict() for each in checks]}
+            whole = {"counts": counts, "checks": [check.as_dict() for check in checks]}
             self.stdout.write(json.dumps(whole, ensure_ascii=False, indent=2))
         else:
-            for each in checks:
-                if options["all"] or each.status is not doctor.Status.PASS:
-                    self.stdout.write(f"{each.status.upper():4}  {each.group}: {each.name}. {each.detail}")
-                    if each.repair:
-                        self.stdout.write(f"      {each.repair}")
+            for check in checks:
+                if options["all"] or check.status is not doctor.Status.PASS:
+                    self.stdout.write(f"{check.status.upper():4}  {check.group}: {check.name}. {check.detail}")
+                    if check.repair:
+                        self.stdout.write(f"      {check.repair}")
             self.stdout.write(f"{counts['pass']} passed, {counts['warn']} warnings, {counts['fail']} failed.")
         if counts["fail"]:
             raise SystemExit(1)

@@ -37,7 +37,7 @@ class Command(BaseCommand):
         reading, now = _read_files(options["file"]) if options["file"] else _read_catalog(), database_now()
         found = prices.plan_import(reading, now=now, confirmed=options["confirm"])
         self._print(found, reading)
-        if unknown := set(options["confirm"]) - {each.name for each in found.changes}:
+        if unknown := set(options["confirm"]) - {change.name for change in found.changes}:
             raise CommandError(f"No price to confirm: {', '.join(sorted(unknown))}. Nothing was recorded.")
         if options["apply"]:
             count = prices.record_import(found.changes, reason=REASON, by=None, now=now)
@@ -46,7 +46,7 @@ class Command(BaseCommand):
             self.stdout.write("Nothing was recorded; add --apply to do so.")
 
     def _print(self, found: Comparison, reading: Reading) -> None:
-        changes = [each for each in found.changes if not each.is_same]
+        changes = [change for change in found.changes if not change.is_same]
         self._table("Changes", changes)
         self._table("Not recorded unless confirmed", found.doubtful)
         renewed = len(found.changes) - len(changes)

@@ -24,7 +24,7 @@ from jobs.assessment import Context, assess
 from jobs.clock import database_now
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.models import Team
-from jobs.requests.allowed import allowed_of
+from jobs.requests.allowed_resources import allowed_of
 from jobs.spec import Finding, Severity, Submission, has_errors
 from jobs.strategies import Known
 

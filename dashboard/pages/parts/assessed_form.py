@@ -23,7 +23,7 @@ from jobs.clock import display_now
 from jobs.known_images import known_images
 from jobs.models import Team
 from jobs.policy import SETS
-from jobs.requests.allowed import recent_allowed
+from jobs.requests.allowed_resources import recent_allowed
 from jobs.spec import Finding, Severity, Submission
 from jobs.spec.images import ImageState, images_of
 from jobs.strategies import Known, KnownResource, Permission

@@ -11,7 +11,7 @@ from dashboard.pages.parts.reasons import failure_of
 from dashboard.queries.jobs import get_last_team
 from jobs.diagnosis.fixes import apply_fix
 from jobs.models import Team
-from jobs.requests.allowed import kept_project
+from jobs.requests.allowed_resources import kept_project
 from jobs.spec import Finding
 from jobs.strategies import conflicts
 

@@ -1,1 +1,1 @@
-"""What every job keeps, whatever its strategy: a module for each thing that rules speak of; `every` holds them all."""
+"""The rules of every job, whatever its strategy, a module for each subject; `jobs.strategies.rule_lists` has all."""

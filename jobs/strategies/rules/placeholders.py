@@ -103,7 +103,11 @@ def unfilled(submission: Submission) -> list[Placeholder]:
     if not submission.placeholders:
         return []
     certain = {problem.field for problem in placeholders_are_filled.find(submission, ())}
-    return [each for each in submission.placeholders if each.path not in certain and MASK not in each.text]
+    return [
+        placeholder
+        for placeholder in submission.placeholders
+        if placeholder.path not in certain and MASK not in placeholder.text
+    ]
 
 
 @rule(Severity.ERROR, GCLOUD)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from emulator.testing import Running, running
+from tests.support.running_emulator import Running, running
 
 JOBS = "/v1/projects/demo/locations/us-central1/customJobs"
 START = 1_800_000_000.0

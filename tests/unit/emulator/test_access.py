@@ -13,7 +13,7 @@ import pytest
 
 from emulator.replicas.images import SAMPLES
 from emulator.state.store import Store
-from emulator.testing import Running, running
+from tests.support.running_emulator import Running, running
 from tests.unit.emulator.conftest import JOBS, job_body, log_texts, python, until
 from tests.unit.emulator.test_command import ROOT
 

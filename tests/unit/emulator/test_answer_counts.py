@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from emulator.testing import Running
 from tests.support import samples
+from tests.support.running_emulator import Running
 
 PARENT = "/v1/projects/counted/locations/us-central1"
 KINDS = {

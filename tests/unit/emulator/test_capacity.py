@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from emulator.testing import Running, running
+from tests.support.running_emulator import Running, running
 from tests.unit.emulator.conftest import JOBS, job_body, state
 
 A100 = {"machineType": "a2-highgpu-1g", "acceleratorType": "NVIDIA_TESLA_A100", "acceleratorCount": 1}

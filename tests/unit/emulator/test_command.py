@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from emulator.testing import Running
+from tests.support.running_emulator import Running
 from tests.unit.emulator.conftest import JOBS, finished, log_texts, python, until
 
 ROOT = Path(__file__).resolve().parents[3]

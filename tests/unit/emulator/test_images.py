@@ -9,7 +9,7 @@ import pytest
 
 from emulator.replicas import images
 from emulator.replicas.images import Images
-from emulator.testing import Running, running
+from tests.support.running_emulator import Running, running
 from tests.unit.emulator.conftest import JOBS, finished, job_body, log_texts
 from tests.unit.emulator.test_command import ROOT
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from emulator.testing import Running
+from tests.support.running_emulator import Running
 from tests.unit.emulator.conftest import JOBS, job_body
 
 

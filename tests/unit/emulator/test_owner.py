@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from emulator import socket_owners
-from emulator.testing import Running, running
 from emulator.web.server import address_of, listen
 from tests.support import users
+from tests.support.running_emulator import Running, running
 from tests.support.users import NOBODY, SOMEBODY, needs_root
 from tests.unit.emulator.conftest import JOBS, job_body
 
@@ -113,7 +113,7 @@ class TestAnotherUser:
         assert users.send(b"", user=NOBODY, port=port_of(scripted)) == b""
 
     def test_cannot_be_served_over_ipv6_either(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("emulator.testing.listen", lambda _, port: listen("::1", port))
+        monkeypatch.setattr("tests.support.running_emulator.listen", lambda _, port: listen("::1", port))
         with running(tmp_path, scripted=True, is_waited_for=False) as emulator:
             port = port_of(emulator)
 

@@ -5,7 +5,7 @@ import urllib.parse
 import urllib.request
 from typing import Any
 
-from emulator.testing import Running
+from tests.support.running_emulator import Running
 from tests.unit.emulator.conftest import JOBS, job_body, state
 
 PAGE = "/_emulator/"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from emulator.protocol import partial_responses
 from emulator.protocol.errors import ApiError
-from emulator.testing import Running
+from tests.support.running_emulator import Running
 from tests.unit.emulator.conftest import JOBS, job_body
 
 NAMES = st.text("abcXY_z1", min_size=1, max_size=4)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from emulator.testing import Running, running
+from tests.support.running_emulator import Running, running
 from tests.unit.emulator.conftest import JOBS, job_body, state
 
 POOLS = JOBS.replace("customJobs", "persistentResources")

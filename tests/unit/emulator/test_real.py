@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from emulator.testing import Running, running
+from tests.support.running_emulator import Running, running
 from tests.unit.emulator.conftest import JOBS, entries, finished, job_body, log_texts, python, until, wait_for
 
 SHOW = "import json, os; print(json.dumps(dict(os.environ)))"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from emulator.state.store import FILE
-from emulator.testing import Running, running
+from tests.support.running_emulator import Running, running
 from tests.unit.emulator.conftest import JOBS, job_body
 
 

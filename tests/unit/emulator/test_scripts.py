@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from emulator.testing import Running
+from tests.support.running_emulator import Running
 from tests.unit.emulator.conftest import JOBS, entries, job_body, log_texts, stamp_of, state
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from emulator.testing import Running, running
+from tests.support.running_emulator import Running, running
 from tests.unit.emulator.conftest import job_body, until
 
 PARENT = "/v1/projects/demo/locations/us-central1"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from emulator.methods import storage
 from emulator.protocol.calls import Call
-from emulator.testing import Running
+from tests.support.running_emulator import Running
 
 EDGE = "===============7330845974216740156=="
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from emulator.testing import Running
 from emulator.web import routes, unserved
+from tests.support.running_emulator import Running
 from tests.unit.emulator.conftest import JOBS, job_body
 
 PARENT = "projects/demo/locations/us-central1"

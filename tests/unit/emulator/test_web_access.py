@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from emulator.testing import Running
+from tests.support.running_emulator import Running
 from tests.unit.emulator.conftest import JOBS, job_body
 from tests.unit.emulator.test_studies import STUDIES, get, study_body
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from emulator.testing import Running, running
+from tests.support.running_emulator import Running, running
 from tests.unit.emulator.conftest import JOBS, finished, job_body, log_texts, python, until
 
 SAMPLE = "us-docker.pkg.dev/trainboard/samples/penguins:latest"

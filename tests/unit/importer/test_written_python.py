@@ -10,9 +10,9 @@ from google.auth.credentials import AnonymousCredentials
 from google.cloud import aiplatform, aiplatform_v1
 from google.protobuf import json_format
 
-from emulator.testing import Running, running
 from jobs import exporter
 from jobs.spec import Submission, read
+from tests.support.running_emulator import Running, running
 
 pytestmark = pytest.mark.sdk
 L4 = {"machineType": "g2-standard-4", "acceleratorType": "NVIDIA_L4", "acceleratorCount": 1}

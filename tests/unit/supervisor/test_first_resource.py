@@ -9,7 +9,7 @@ from dashboard.management.demo import machines
 from dashboard.management.demo.machines import FirstResource
 from dashboard.management.supervisor.console import Console
 from dashboard.management.supervisor.keeper import Keeper
-from emulator.testing import running
+from tests.support.running_emulator import running
 
 LIST = "/v1/projects/vision-research/locations/us-central1/persistentResources"
 

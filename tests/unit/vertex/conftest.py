@@ -12,8 +12,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from emulator.testing import Running, running
 from jobs.vertex import PlatformClient, Timeout, VertexClient
+from tests.support.running_emulator import Running, running
 from tests.support.servers import in_thread
 
 NAME = "projects/123/locations/us-central1/customJobs/456"

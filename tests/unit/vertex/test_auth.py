@@ -15,9 +15,9 @@ from google.auth import jwt
 from google.auth.credentials import AnonymousCredentials
 from google.oauth2 import service_account
 
-from emulator.testing import running
 from jobs.vertex import AuthFailed, Timeout, VertexClient, auth, errors
 from jobs.vertex.auth import SCOPE, Wallet, checked_endpoint, is_loopback
+from tests.support.running_emulator import running
 
 NAME = "projects/123/locations/us-central1/customJobs/456"
 JOB = {"name": NAME, "state": "JOB_STATE_RUNNING"}

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from emulator.testing import Running
 from jobs.vertex import (
     NotFound,
     PermissionDenied,
@@ -18,6 +17,7 @@ from jobs.vertex import (
     Unavailable,
     VertexClient,
 )
+from tests.support.running_emulator import Running
 
 WHERE = {"project": "my-project", "region": "us-central1"}
 FIELDS = ("name", "displayName", "state", "createTime", "startTime", "endTime", "updateTime", "error", "labels")

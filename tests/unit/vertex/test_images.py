@@ -8,12 +8,12 @@ import requests
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.testing import Running
 from jobs.spec.images import ImageStatus, RegistryImage, registry_image
 from jobs.vertex import PermissionDenied, PlatformClient, RateLimited, Timeout, Unavailable
 from jobs.vertex.images import digest_in, image_path, is_standard, size_in, tag_path
 from tests.sdk.schema_check import Judge
 from tests.sdk.vocabulary import discovery
+from tests.support.running_emulator import Running
 from tests.unit.vertex.conftest import LocalServer
 
 DIGEST = "sha256:" + "0a" * 32

@@ -10,10 +10,10 @@ import pytest
 import requests
 from django.utils import timezone
 
-from emulator.testing import Running
 from jobs.vertex import NotFound, PermissionDenied, PlatformClient, Unavailable
 from tests.sdk.schema_check import Judge
 from tests.sdk.vocabulary import discovery
+from tests.support.running_emulator import Running
 
 PERMISSIONS = ["aiplatform.customJobs.create", "logging.logEntries.list"]
 

@@ -30,9 +30,9 @@ class Running:
     def call(self, verb: str, path: str, body: Any = None) -> Any:
         """Send a request and return its JSON; urllib.error.HTTPError for an error status."""
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.url + path, data=data, method=verb)  # noqa: S310  # loopback
+        request = urllib.request.Request(self.url + path, data=data, method=verb)  # loopback
         request.add_header("Content-Type", "application/json")
-        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
+        with urllib.request.urlopen(request, timeout=30) as answer:
             return json.loads(answer.read())
 
     def advance(self, seconds: float) -> str:
@@ -117,7 +117,7 @@ def running(
 
 def _add_grpc(server: Server, emulator: Emulator) -> str:
     """Let a server answer gRPC on a free port too; return the address."""
-    from emulator.grpc.server import GrpcServer  # noqa: PLC0415  # its packages need not be installed
+    from emulator.grpc.server import GrpcServer  # its packages need not be installed
 
     grpc_server = GrpcServer(emulator, server, listen("127.0.0.1", 0))
     server.additional_servers.append(grpc_server)

@@ -1,4 +1,4 @@
-"""What the ended jobs of a team tell of the next one, read from sums that are kept (`jobs.upkeep.learning`)."""
+"""What the ended jobs of a team tell of the next one, read from sums that are kept (`jobs.upkeep.learned_figures`)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
