@@ -89,8 +89,8 @@ def position_of(text: str) -> Position:
         rest = _set_epoch(position, text)
     elif "G " in text and (found := _YOLO.match(text)) is not None:
         position.epoch, position.epochs = float_of(found[1]), count_of(found[2])
-    found = _EVALUATION.search(text)
-    if found is not None:
+    is_evaluation = "val" in lower or "test" in lower or "dev" in lower
+    if is_evaluation and (found := _EVALUATION.search(text)) is not None:
         position.part = (found[1] or found[2]).lower()
     if not position.is_known and _set_totals(position, text, lower):
         return position
@@ -122,7 +122,9 @@ def _set_totals(position: Position, text: str, lower: str) -> bool:
 
 def _set_by_bar(position: Position, text: str) -> bool:
     """Set the step that a progress bar tells; return whether there is one."""
-    found = (_BAR.search(text) if "<" in text else None) or _RICH_BAR.search(text)
+    found = _BAR.search(text) if "<" in text else None
+    if found is None and ("━" in text or "---" in text):
+        found = _RICH_BAR.search(text)
     if found is None:
         return False
     details, words = found[3] if found.re is _BAR else text[found.end() :], text[: found.start()]
@@ -146,7 +148,7 @@ def _set_step(position: Position, text: str, lower: str, rest: str) -> None:
     elif rest and (found := _AFTER_EPOCH.match(rest)) is not None:
         position.step, position.steps, position.is_inner = count_of(found[1]), count_of(found[2]), True
     elif any(word in lower for word in _STEP_WORDS) and (steps := list(_STEP.finditer(text))):
-        _set_by_word(position, steps, has_epoch=has_epoch)
+        _set_by_word(position, steps, has_epoch=has_epoch, behind=len(text) - len(rest))
     elif not has_epoch and ("[" in text or text.lstrip()[:1].isdigit()) and (found := _ROUND.search(text)) is not None:
         position.step, position.is_guess = count_of(found[1] or found[2]), True
     elif "[" in text and (found := _BRACKET.search(rest if has_epoch else text)) is not None:
@@ -159,12 +161,15 @@ def _set_step(position: Position, text: str, lower: str, rest: str) -> None:
         position.step, position.is_inner = count_of(found[1]), has_epoch
 
 
-def _set_by_word(position: Position, steps: list[re.Match[str]], *, has_epoch: bool) -> None:
-    """Set what `step 5 of 100` tells; `Step 1: Ask the user` and `iterations = 100` of settings tell nothing."""
+def _set_by_word(position: Position, steps: list[re.Match[str]], *, has_epoch: bool, behind: int) -> None:
+    """Set what `step 5 of 100` tells; `Step 1: Ask the user` and `iterations = 100` of settings tell nothing.
+
+    `behind`: where the words of the epoch end; a step in front of them does not count inside it.
+    """
     found = min(steps, key=lambda each: (not each[5], not each[1]))
     whole, word, plural, step, total = found.groups()
     position.step, position.steps = count_of(step), count_of(total)
-    is_part = has_epoch or any(each[1] for each in steps)
+    is_part = (has_epoch and found.start() >= behind) or any(each[1] for each in steps)
     position.is_inner = word.lower() == "batch" or bool(is_part and total and not whole)
     if not has_epoch and not total:
         rest = found.string[found.end() :]
