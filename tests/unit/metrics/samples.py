@@ -45,6 +45,10 @@ LINES: list[Sample] = [
     ("Lightning rich", "Epoch 3/9  ━━━━━━━━━━━━━━━━╸━━━━ 100/938 0:00:03 • 0:00:25 33.40it/s v_num: 0.000 "
      "train_loss: 0.512", Reading(epoch=3, epochs=9, step=100, steps=938, is_inner=True, values={
          "train_loss": 0.512})),
+    ("tqdm", "(latest-run) Epoch 1/5 [Val]: 100%|██████████| 5/5 [00:01<00:00,  4.5it/s, loss=0.31]",
+     Reading(epoch=1, epochs=5, values={"val loss": 0.31})),
+    ("tqdm", "(latest-run) Epoch 1/5: 50%|█████     | 5/10 [00:01<00:01,  4.5it/s, loss=0.31]",
+     Reading(epoch=1, epochs=5, step=5, steps=10, is_inner=True, values={"loss": 0.31})),
     ("Lightning", "Sanity Checking DataLoader 0:  50%|█████     | 1/2 [00:00<00:00, 10.21it/s]", NOTHING),
     ("Lightning", "Validation DataLoader 0:  40%|████      | 4/10 [00:00<00:00, 55.1it/s]", NOTHING),
     ("Lightning", "Epoch 0, global step 9000: 'val_loss' reached 7.04238 (best 7.04238), saving model to '/data/ckpt/"

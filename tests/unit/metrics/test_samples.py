@@ -78,5 +78,5 @@ def test_counts_without_end_are_none() -> None:
     for line in (f"step {huge}/{huge} loss: 0.5", f"epoch {huge}/{huge} loss: 0.5", f"accuracy: 5/{huge} loss: 0.5"):
         reading = read_line(line)
 
-        assert (reading.step, reading.epochs) == (None, None), line
+        assert (reading.step, reading.epoch, reading.epochs) == (None, None, None), line
         assert reading.values == {"loss": 0.5}, line
