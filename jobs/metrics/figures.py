@@ -22,7 +22,7 @@ MAX_OTHERS = 3
 """Of settings for each metric: a line with more without a step or an epoch lists what a program was started with."""
 NUMBER = rf"[-+]?(?:{WHOLE}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _FIGURE = re.compile(
-    rf"(?:(?<=[\w@'\")])(?P<sign>\s*[:=]\s*\[{{0,2}})|(?<=[\w@])\s+)(?P<number>{NUMBER})(?P<of>/\d+)?"
+    rf"(?:(?<=[\w@'\")])(?P<sign>\s*[:=]\s*\[{{0,2}})|(?<=[\w@])\s+)(?P<number>{NUMBER})(?P<of>/\d{{1,15}})?"
     r"(?![\w/]|\.\w|:\w|-\d|\s*\*|%\s*(?:[|━]|\d+/))"
 )
 _ENDS_NAME = re.compile(r"[,;|\t()\[\]{}<>\"]\s*|'(?!s\s)\s*|\s-{1,2}\s+|\s{2,}|[:=]\s+|:(?=[A-Za-z])")
@@ -110,7 +110,11 @@ def _is_wanted(name: str, number: str, whole: str, sign: str, *, has_place: bool
     if number.isdigit() and name.rpartition(" ")[2].lower() in NO_FIGURES:
         return False
     if not has_place:
-        return is_quality(name) and (bool(whole) or is_measure(name, number)) and (bool(sign) or "." in number)
+        return (
+            is_quality(name)
+            and (bool(whole) or is_measure(name, number.replace(",", "")))
+            and (bool(sign) or "." in number)
+        )
     if not sign or (sign.rstrip("[") == ":" and number.isdigit()):
         return is_metric(name)
     return may_be_metric(name) or is_measured(name)

@@ -5,28 +5,28 @@ from functools import lru_cache
 
 QUALITY = frozenset(
     "loss losses acc accuracy accuracies auc auroc f1 fscore ppl perplexity rmse mae mse mape mlogloss logloss"
-    " precision recall iou miou map map50 ap bleu rouge wer cer reward rewards rew psnr ssim fid kl elbo bpc bpb dice"
-    " r2 ndcg mrr top1 top5 merror cindex silhouette correlation pearson spearman kappa nll xent bce jaccard mcc"
-    " gini brier squared absolute".split()
+    " precision recall iou miou map map50 ap bleu rouge wer cer reward rewards rew psnr ssim fid kl elbo bpc bpb"
+    " dice r2 ndcg mrr top1 top5 merror cindex silhouette correlation pearson spearman kappa nll xent bce jaccard"
+    " mcc gini brier squared absolute".split()
 )
 """A name with one of these words is a metric wherever it stands."""
 BESIDE = frozenset(
-    "lr rate gnorm norm score speed throughput ips fps wps ups entropy value cost temperature error err"
-    " return l1 l2".split()
+    "lr rate gnorm norm score speed throughput ips fps wps ups entropy value cost temperature error err return l1"
+    " l2".split()
 )
 """A name with one of these is one only beside a step or an epoch; elsewhere it is a setting of the program."""
 NO_METRIC = frozenset(
-    "eta etc time times elapsed memory mem wall bsz wpb num number seed port pid date id gpu cpu worker workers size"
-    " timestamp host code version runtime oom samples scale scaler second seconds sec secs ms hours dur duration weight"
-    " weights threshold thresh thres coef coeff gamma eps epsilon smoothing patience tolerance interval freq warmup"
-    " dropout momentum mom betas trial skipped params parameters images instances labels sents flos reader nupdates ip"
-    " count severity level allocated reserved qsize exitcode config param option factor multiplier process proc"
-    " node thread target".split()
+    "eta etc time times timing elapsed memory mem wall bsz wpb num number seed port pid date id gpu cpu worker"
+    " workers size timestamp host code version runtime oom samples scale scaler second seconds sec secs ms hours"
+    " dur duration weight weights threshold thresh thres coef coeff gamma eps epsilon smoothing patience tolerance"
+    " interval freq warmup dropout momentum mom betas trial skipped params parameters images instances labels"
+    " sents flos reader nupdates ip count severity level allocated reserved qsize exitcode config param option"
+    " factor multiplier process proc node thread target".split()
 )
 """Words of what times, sizes or configures something: no name with one of them is a metric."""
 COUNTS = frozenset(
-    "epoch epochs step steps iter iters iteration iterations batch batches total data line rank rank0 global updates"
-    " timesteps clip tokens percentage progress episode episodes".split()
+    "epoch epochs step steps iter iters iteration iterations batch batches total data line rank rank0 global"
+    " updates timesteps clip tokens tok ite percentage progress episode".split()
 )
 """Words of what counts, unless a word of a metric stands beside them, as in `step_loss` and `train_loss_epoch`."""
 EVALUATION = frozenset("val valid validation test eval evaluation dev".split())
@@ -76,7 +76,9 @@ def may_be_metric(name: str) -> bool:
     words = words_of(name)
     if not _is_name(name, words) or NO_METRIC.intersection(words):
         return False
-    is_rate = bool(_PER_SECOND.search(name)) and COUNTS.isdisjoint(each for each in words if each != "tokens")
+    is_rate = bool(_PER_SECOND.search(name)) and COUNTS.isdisjoint(
+        each for each in words if each not in ("tokens", "tok")
+    )
     return _has_quality(words) or is_rate or COUNTS.isdisjoint(words)
 
 

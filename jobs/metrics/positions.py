@@ -44,8 +44,8 @@ _OF_FIGURES = re.compile(r"(?:loss|cost|reward)[\s:=]+(?:nan|inf|[-+.\d])|[:=]\s
 _OTHER_UNITS = re.compile(r"(?:[kMGTP]?i?B|examples?|files?|shards?|rows?|docs?|tables?|ba)/s")
 _TRAINS = re.compile(r"epoch|train|step|fit|iter|loss|acc", re.IGNORECASE)
 _OTHER_WORK = re.compile(
-    r"valid|eval|test|predict|sanity|infer|generat|tokeniz|map|filter|download|fetch|load|convert|extract|appl"
-    r"|prepar|cach|scan|encod|pack|truncat|sav|copy|upload|process|resolv|comput",
+    r"(?<![a-z])(?:valid|eval|test|predict|sanity|infer|generat|tokeniz|map|filter|download|upload|fetch|load|convert"
+    r"|extract|appl|prepar|preproc|process|cach|scan|encod|pack|truncat|sav|copy|resolv|comput)",
     re.IGNORECASE,
 )
 _KERAS = re.compile(rf"\s*({WHOLE})/({WHOLE}|Unknown)\s+(?:\[[=>.]|-\s|[━╸╺])")
@@ -88,9 +88,9 @@ def position_of(text: str) -> Position:
     if "epoch" in lower or "train" in lower:
         rest = _set_epoch(position, text)
     elif "G " in text and (found := _YOLO.match(text)) is not None:
-        position.epoch, position.epochs = float_of(found[1]), count_of(found[2])
-    found = _EVALUATION.search(text)
-    if found is not None:
+        position.epoch, position.epochs = epoch_of(found[1]), count_of(found[2])
+    is_evaluation = "val" in lower or "test" in lower or "dev" in lower
+    if is_evaluation and (found := _EVALUATION.search(text)) is not None:
         position.part = (found[1] or found[2]).lower()
     if not position.is_known and _set_totals(position, text, lower):
         return position
@@ -105,9 +105,9 @@ def position_of(text: str) -> Position:
 def _set_epoch(position: Position, text: str) -> str:
     """Set the epoch, and how many there are; return the text behind them."""
     if (found := _EPOCH_OF.search(text)) is not None:
-        position.epoch, position.epochs = float_of(found[1]), count_of(found[2])
+        position.epoch, position.epochs = epoch_of(found[1]), count_of(found[2])
     elif (found := _EPOCH.search(text) or _TRAIN.search(text)) is not None:
-        position.epoch = float_of(found[1])
+        position.epoch = epoch_of(found[1])
     return text[found.end() :] if found is not None else ""
 
 
@@ -122,7 +122,9 @@ def _set_totals(position: Position, text: str, lower: str) -> bool:
 
 def _set_by_bar(position: Position, text: str) -> bool:
     """Set the step that a progress bar tells; return whether there is one."""
-    found = (_BAR.search(text) if "<" in text else None) or _RICH_BAR.search(text)
+    found = _BAR.search(text) if "<" in text else None
+    if found is None and ("━" in text or "---" in text):
+        found = _RICH_BAR.search(text)
     if found is None:
         return False
     details, words = found[3] if found.re is _BAR else text[found.end() :], text[: found.start()]
@@ -146,7 +148,7 @@ def _set_step(position: Position, text: str, lower: str, rest: str) -> None:
     elif rest and (found := _AFTER_EPOCH.match(rest)) is not None:
         position.step, position.steps, position.is_inner = count_of(found[1]), count_of(found[2]), True
     elif any(word in lower for word in _STEP_WORDS) and (steps := list(_STEP.finditer(text))):
-        _set_by_word(position, steps, has_epoch=has_epoch)
+        _set_by_word(position, steps, has_epoch=has_epoch, behind=len(text) - len(rest))
     elif not has_epoch and ("[" in text or text.lstrip()[:1].isdigit()) and (found := _ROUND.search(text)) is not None:
         position.step, position.is_guess = count_of(found[1] or found[2]), True
     elif "[" in text and (found := _BRACKET.search(rest if has_epoch else text)) is not None:
@@ -154,17 +156,20 @@ def _set_step(position: Position, text: str, lower: str, rest: str) -> None:
     elif "/" in text and (found := _COUNTED.search(rest if has_epoch else text)) is not None:
         position.step, position.steps, position.is_inner = count_of(found[1]), count_of(found[2]), has_epoch
     elif not has_epoch and (found := _EPOCH_AND_STEP.match(text)) is not None:
-        position.epoch, position.step, position.is_inner = float_of(found[1]), count_of(found[2]), True
+        position.epoch, position.step, position.is_inner = epoch_of(found[1]), count_of(found[2]), True
     elif "it [" in text and (found := _OPEN_BAR.search(text)) is not None and _TRAINS.search(text):
         position.step, position.is_inner = count_of(found[1]), has_epoch
 
 
-def _set_by_word(position: Position, steps: list[re.Match[str]], *, has_epoch: bool) -> None:
-    """Set what `step 5 of 100` tells; `Step 1: Ask the user` and `iterations = 100` of settings tell nothing."""
+def _set_by_word(position: Position, steps: list[re.Match[str]], *, has_epoch: bool, behind: int) -> None:
+    """Set what `step 5 of 100` tells; `Step 1: Ask the user` and `iterations = 100` of settings tell nothing.
+
+    `behind`: where the words of the epoch end; a step in front of them does not count inside it.
+    """
     found = min(steps, key=lambda each: (not each[5], not each[1]))
     whole, word, plural, step, total = found.groups()
     position.step, position.steps = count_of(step), count_of(total)
-    is_part = has_epoch or any(each[1] for each in steps)
+    is_part = (has_epoch and found.start() >= behind) or any(each[1] for each in steps)
     position.is_inner = word.lower() == "batch" or bool(is_part and total and not whole)
     if not has_epoch and not total:
         rest = found.string[found.end() :]
@@ -179,13 +184,19 @@ def _set_by_bracket(position: Position, found: re.Match[str], *, has_epoch: bool
     if inner is None:
         position.step, position.steps, position.is_inner = count_of(first), count_of(total), has_epoch
         return
-    position.epoch, position.epochs = float_of(first), count_of(total)
+    position.epoch, position.epochs = epoch_of(first), count_of(total)
     position.step, position.steps, position.is_inner = count_of(inner), count_of(inner_total), True
 
 
 def float_of(text: str) -> float:
     """Return a number that may have commas between its thousands."""
     return float(text.replace(",", ""))
+
+
+def epoch_of(text: str) -> float | None:
+    """Return an epoch, which may be a part of one; None for what is none."""
+    number = float_of(text)
+    return number if number <= MAX_COUNT else None
 
 
 def count_of(text: str | float | None) -> int | None:

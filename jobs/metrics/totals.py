@@ -8,7 +8,7 @@ from typing import Any
 from jobs.metrics.objects import number_of
 
 _FLAG = re.compile(
-    r"--?(?:(?:max|num|n|total|train)[-_]?)*(?:(epochs?)|(steps?|updates?|iterations?|iters?|(?:boost[-_])?rounds?))\Z",
+    r"--?(?:(?:max|num|n|total|train)[-_]?)*(?:(epochs?)|((?:time[-_]?)?steps?|updates?|episodes?|iterations?|iters?|(?:boost[-_])?rounds?))\Z",
     re.IGNORECASE,
 )
 WORD_LISTS = ("args", "command")

@@ -99,6 +99,7 @@ def test_numbers_without_end_break_nothing(request_job: RequestJob, cloud: Cloud
         "epoch 1/99999999999999999999 loss 1e999",
         "epoch 0/0 loss 1e308",
         f"step {'9' * 400} loss -1e308",
+        f"epoch {'9' * 400} loss 1.5",
         "[[[[" * 99,
     )
 

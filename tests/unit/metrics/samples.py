@@ -45,6 +45,10 @@ LINES: list[Sample] = [
     ("Lightning rich", "Epoch 3/9  ━━━━━━━━━━━━━━━━╸━━━━ 100/938 0:00:03 • 0:00:25 33.40it/s v_num: 0.000 "
      "train_loss: 0.512", Reading(epoch=3, epochs=9, step=100, steps=938, is_inner=True, values={
          "train_loss": 0.512})),
+    ("tqdm", "(latest-run) Epoch 1/5 [Val]: 100%|██████████| 5/5 [00:01<00:00,  4.5it/s, loss=0.31]",
+     Reading(epoch=1, epochs=5, values={"val loss": 0.31})),
+    ("tqdm", "(latest-run) Epoch 1/5: 50%|█████     | 5/10 [00:01<00:01,  4.5it/s, loss=0.31]",
+     Reading(epoch=1, epochs=5, step=5, steps=10, is_inner=True, values={"loss": 0.31})),
     ("Lightning", "Sanity Checking DataLoader 0:  50%|█████     | 1/2 [00:00<00:00, 10.21it/s]", NOTHING),
     ("Lightning", "Validation DataLoader 0:  40%|████      | 4/10 [00:00<00:00, 55.1it/s]", NOTHING),
     ("Lightning", "Epoch 0, global step 9000: 'val_loss' reached 7.04238 (best 7.04238), saving model to '/data/ckpt/"
@@ -182,6 +186,19 @@ LINES: list[Sample] = [
         epoch=0, step=100, is_inner=True, values={"Speed": 1234.5, "accuracy": 0.912})),
     ("Model Garden", " eval | step:    100 | eval time:   12.3 sec | output: {'accuracy': 0.91, 'loss': 0.3}",
      Reading(step=100, values={"eval accuracy": 0.91, "eval loss": 0.3})),
+    ("verl", "(TaskRunner pid=87031) step:83 - global_seqlen/min:340538.000 - actor/entropy_loss:0.317 - actor/kl_coef:"
+     "0.001 - perf/max_memory_allocated_gb:44.192 - actor/lr:0.000 - critic/rewards/mean:0.906 - timing_s/reward:1.042",
+     Reading(step=83, values={"actor/entropy_loss": 0.317, "actor/lr": 0.0, "critic/rewards/mean": 0.906})),
+    ("OLMo", "2024-08-06 10:00:05.520 node-160750:0  olmo.train:908  INFO    [step=2/739328,epoch=0]",
+     Reading(epoch=0, step=2, steps=739328)),
+    ("AllenNLP", "2017-10-14 16:48:58,960 - INFO - allennlp.training.trainer - Batch 567/17168: accuracy: 0.42, loss: "
+     "1.32 ||", Reading(step=567, steps=17168, is_inner=True, values={"accuracy": 0.42, "loss": 1.32})),
+    ("U-2-Net", "[epoch:   2/100000, batch:  8268/13617, ite: 1824] train loss: 1.519413, tar: 0.169732", Reading(
+        epoch=2, epochs=100000, step=8268, steps=13617, is_inner=True, values={
+            "train loss": 1.519413, "tar": 0.169732})),
+    ("PaddleNLP", "[2022-11-23 11:11:27,064] [    INFO] - loss: 1.0899848, learning_rate: 9.9e-05, global_step: 10, "
+     "interval_runtime: 8.2708, interval_samples_per_second: 309.523, epoch: 0.0065", Reading(
+         epoch=0.0065, step=10, values={"loss": 1.0899848, "learning_rate": 9.9e-05})),
     ("Coqui", "   --> TIME: 2022-01-01 10:00:00 -- STEP: 10/500 -- GLOBAL_STEP: 510",
      Reading(step=10, steps=500, is_inner=True)),
     ("mmengine", "2024/01/01 10:00:00 - mmengine - INFO - Iter(val) [100/100]    aAcc: 80.1  mIoU: 40.2  mAcc: 50.3  "

@@ -155,6 +155,7 @@ class TestProgress:
             (["--epochs=40"], Totals(epochs=40)),
             (["--num_train_epochs", "3", "--max_steps=900"], Totals(epochs=3, steps=900)),
             (["-c", "python train.py --max-epochs 7"], Totals(epochs=7)),
+            (["--total_timesteps=5000"], Totals(steps=5_000)),
             (["--save_steps=500", "--epochs=many"], Totals()),
         ],
     )

@@ -71,3 +71,12 @@ def test_no_long_line_keeps_the_reader_busy(text: str, size: int) -> None:
 def test_numbers_that_are_none_are_no_metrics(number: str) -> None:
     for line in (f"step 3 loss: {number}", f"{{'loss': {number}, 'step': 3}}", f'{{"loss": "{number}", "step": 3}}'):
         assert read_line(line).values == {}
+
+
+def test_counts_without_end_are_none() -> None:
+    huge = "9" * 400
+    for line in (f"step {huge}/{huge} loss: 0.5", f"epoch {huge}/{huge} loss: 0.5", f"accuracy: 5/{huge} loss: 0.5"):
+        reading = read_line(line)
+
+        assert (reading.step, reading.epoch, reading.epochs) == (None, None, None), line
+        assert reading.values == {"loss": 0.5}, line
