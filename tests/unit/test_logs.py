@@ -102,7 +102,7 @@ class TestRequestId:
             seen.append({name: str(value) for name, value in fields.items() if value})
             return bind(**fields)
 
-        monkeypatch.setattr(request_id.context, "bind", noting)
+        monkeypatch.setattr(request_id.log_context, "bind", noting)
         job_id = "4b9af9b0-9c32-4b6d-8d36-9b0a4d5b4a4b"
         client.force_login(owner)
         client.get(f"/jobs/{job_id}/")

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.messages import email, google_chat, schedule, signing, slack, webhook
+from jobs.messages import email, google_chat, schedule, slack, webhook
 from jobs.messages.content import MAX_IN_DIGEST, Content, clean, digest_of
 from jobs.models import Channel
 
@@ -111,7 +111,7 @@ class TestEmail:
 class TestWebhook:
     def test_signs_as_the_specification_shows(self) -> None:
         """Example of standardwebhooks.com and Svix's documentation, read 2026-11-23."""
-        found = signing.signature(
+        found = webhook.signature(
             "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
             uid="msg_p5jXN8AQM9LWM0D4loKWxJek",
             timestamp=1614265330,
@@ -129,18 +129,18 @@ class TestWebhook:
         assert sent["data"]["subject"] == clean(text, 150)
 
     def test_for_a_day_after_a_rotation_both_secrets_sign(self) -> None:
-        old, new = signing.new_secret(), signing.new_secret()
-        channel = Channel(secret=new, old_secret=old, old_secret_until=NOW + signing.OVERLAP)
+        old, new = webhook.new_secret(), webhook.new_secret()
+        channel = Channel(secret=new, old_secret=old, old_secret_until=NOW + webhook.OVERLAP)
 
         during = webhook.headers_of(channel, content("x"), b"{}", NOW)
-        after = webhook.headers_of(channel, content("x"), b"{}", NOW + signing.OVERLAP)
+        after = webhook.headers_of(channel, content("x"), b"{}", NOW + webhook.OVERLAP)
 
         assert [_verifies(during, key) for key in (old, new)] == [True, True]
         assert [_verifies(after, key) for key in (old, new)] == [False, True]
         assert during["webhook-timestamp"] == str(int(NOW.timestamp()))
 
     def test_secrets_are_long_and_new_each_time(self) -> None:
-        secrets = {signing.new_secret() for _ in range(50)}
+        secrets = {webhook.new_secret() for _ in range(50)}
 
         assert len(secrets) == 50
         assert {len(base64.b64decode(each.removeprefix("whsec_"))) for each in secrets} == {32}
@@ -158,14 +158,14 @@ def test_the_documented_way_to_verify_works(monkeypatch: pytest.MonkeyPatch) -> 
     text = (Path(__file__).parents[2] / "docs" / "messages.md").read_text()
     names: dict[str, Any] = {}
     exec(text.partition("```python\n")[2].partition("```")[0], names)
-    secret, other = signing.new_secret(), signing.new_secret()
+    secret, other = webhook.new_secret(), webhook.new_secret()
     monkeypatch.setattr(names["time"], "time", NOW.timestamp)
-    headers = signing.signed_headers([other, secret], uid="msg_1", now=NOW, body=b"{}")
-    late = signing.signed_headers([secret], uid="msg_1", now=NOW - timedelta(hours=1), body=b"{}")
+    headers = webhook.signed_headers([other, secret], uid="msg_1", now=NOW, body=b"{}")
+    late = webhook.signed_headers([secret], uid="msg_1", now=NOW - timedelta(hours=1), body=b"{}")
 
     assert names["is_genuine"](secret, headers, b"{}")
     assert not names["is_genuine"](secret, headers, b"{ }")
-    assert not names["is_genuine"](signing.new_secret(), headers, b"{}")
+    assert not names["is_genuine"](webhook.new_secret(), headers, b"{}")
     assert not names["is_genuine"](secret, late, b"{}")
 
 
