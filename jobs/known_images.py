@@ -74,14 +74,14 @@ def _ask(team: Team, names: Iterable[str], rows: Mapping[str, ImageReading], now
     """Have images asked about, as far as the team may and has not asked about many; return their rows."""
     kept = ImageReading.objects.filter(team=team)
     room = MAX_ASKED_A_MINUTE - kept.filter(asked_at__gt=now - MINUTE).count()
-    asked = [
+    waiting = [
         rows.get(name) or ImageReading(team=team, name=name, acts_as=team.acts_as)
         for name in names
         if _may_ask(team, name)
     ][: max(room, 0)]
-    for row in asked:
+    for row in waiting:
         row.asked_at = row.due_at = now
-    again, new = [row.pk for row in asked if row.pk], [row for row in asked if not row.pk]
+    again, new = [row.pk for row in waiting if row.pk], [row for row in waiting if not row.pk]
     kept.filter(pk__in=again).update(asked_at=now, due_at=now)
     ImageReading.objects.bulk_create(
         new, update_conflicts=True, unique_fields=["team", "name"],
@@ -91,7 +91,7 @@ def _ask(team: Team, names: Iterable[str], rows: Mapping[str, ImageReading], now
     if new:
         oldest = kept.order_by("-asked_at", "-pk").values_list("pk", flat=True)[MAX_KEPT:]
         kept.filter(pk__in=list(oldest)).delete()
-    return asked
+    return waiting
 
 
 def _may_ask(team: Team, name: str) -> bool:

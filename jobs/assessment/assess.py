@@ -126,17 +126,17 @@ def assess(
     given = filled(submission, context, expected)
     submission = given.submission
     alternatives = _alternatives(submission, context, expected) if compares and has_machines(submission) else ()
-    asked = strategy_of(submission)
-    if strategy is not None and strategy is not asked:
+    chosen = strategy_of(submission)
+    if strategy is not None and strategy is not chosen:
         findings = check(submission, strategy=strategy, severities=context.severities)
         return Assessment(submission, tuple(findings), context.policy, alternatives=alternatives)
-    own = next((way for way in alternatives if way.strategy is asked and way.submission == submission), None)
+    own = next((way for way in alternatives if way.strategy is chosen and way.submission == submission), None)
     rules = own.findings if own else check(submission, severities=context.severities, resources=context.resources)
-    rules = [*rules, *short_quotas(submission, asked, context.quota_states)]
+    rules = [*rules, *short_quotas(submission, chosen, context.quota_states)]
     rules += missing_images(submission, context.image_states)
     if expected is None or context.policy is None:
         return Assessment(submission, tuple(rules), context.policy, alternatives=alternatives)
-    cost = context.up_to_cap(own.estimate if own else context.estimate(submission, asked, expected))
+    cost = context.up_to_cap(own.estimate if own else context.estimate(submission, chosen, expected))
     matched = context.match_policy(submission, cost)
     decision = decide(submission, matched)
     uses = allowed_resources.check(submission, context.allowed) if context.allowed is not None else ()
@@ -208,10 +208,10 @@ def _alternatives(submission: Submission, context: Context, expected: timedelta 
     """
     if expected is None:
         return ()
-    asked = [(strategy, strategy.apply(submission)) for strategy in STRATEGIES.values()]
-    estimates = [context.estimate(job, each, expected) for each, job in asked]
+    candidates = [(strategy, strategy.apply(submission)) for strategy in STRATEGIES.values()]
+    estimates = [context.estimate(job, each, expected) for each, job in candidates]
     standard = next((cost.expected_usd for cost in estimates if cost.strategy == "standard"), None)
-    findings = check_each(asked, severities=context.severities, resources=context.resources)
+    findings = check_each(candidates, severities=context.severities, resources=context.resources)
     return tuple(
         Alternative(
             each,
@@ -221,7 +221,7 @@ def _alternatives(submission: Submission, context: Context, expected: timedelta 
             _saving(cost.expected_usd, standard),
             with_states(quotas(job, each), context.quota_states),
         )
-        for (each, job), cost, found in zip(asked, estimates, findings, strict=True)
+        for (each, job), cost, found in zip(candidates, estimates, findings, strict=True)
     )
 
 

@@ -69,9 +69,9 @@ def check_may_adopt(*, project: str, by: User, team: Team | None = None) -> None
 def request_discovery(*, project: str, region: str, by: User, now: datetime) -> Discovery:
     """Let a worker look for jobs in a region that were made outside Trainboard; raises NotPermitted."""
     check_may_adopt(project=project, by=by)
-    asked = {"asked_by": by, "asked_at": now, "reaches_back_to": now - REACH, "due_at": now}
+    columns = {"asked_by": by, "asked_at": now, "reaches_back_to": now - REACH, "due_at": now}
     fresh = {"failures": 0, "failing_since": None, "last_error": ""}
-    return Discovery.objects.update_or_create(project=project, region=region, defaults=asked | fresh)[0]
+    return Discovery.objects.update_or_create(project=project, region=region, defaults=columns | fresh)[0]
 
 
 def discover(discovery_id: int, *, now: datetime) -> None:

@@ -68,9 +68,9 @@ def _read(feed: LogFeed, now: datetime) -> None:
     watch, aside = cadence.Stopwatch(now), SetAside(str(feed), now=now)
     is_all = _read_service(feed, min(feed.cursor_at or oldest, now), aside, watch, now)
     last_error, unasked = poll_tuning_jobs(feed, _tuning_pipelines(unread), aside, watch, now)
-    asked = unread.exclude(pk__in=unasked)
-    jobs = log_turns.wanted(asked, now)
-    jobs += log_turns.next_turns(asked, now, room=log_turns.TAILS_PER_LOOK - len(jobs))
+    readable = unread.exclude(pk__in=unasked)
+    jobs = log_turns.wanted(readable, now)
+    jobs += log_turns.next_turns(readable, now, room=log_turns.TAILS_PER_LOOK - len(jobs))
     last_error = _read_tails(feed, jobs, aside, watch, now) or last_error
     pause = settings.POLL_INTERVAL if is_all else timedelta()
     due_at = now + ((last_error and last_error.retry_after) or pause)
@@ -168,12 +168,14 @@ def _read_tails(
 def _tail(job: Job, aside: SetAside, now: datetime) -> tuple[list[vertex.LogEntry], list[datetime]]:
     """Ask for the newest of a job's new lines; return them, and the moments of those that move its cursor."""
     numbers, since = list(job.log_sources), _read_until(job, now) - (LATENESS if job.log_cursor_at else timedelta())
-    asked: dict[str, Any] = {"before_page": _spending(job.project, now), "on_odd": partial(_set_aside, aside)}
-    entries = client(job.acts_as).log(job.project, job_ids=numbers, after=since, limit=KEPT_LINES, newest=True, **asked)
+    options: dict[str, Any] = {"before_page": _spending(job.project, now), "on_odd": partial(_set_aside, aside)}
+    entries = client(job.acts_as).log(
+        job.project, job_ids=numbers, after=since, limit=KEPT_LINES, newest=True, **options
+    )
     moments = [entry.timestamp for entry in entries]
     if job.is_adopted and job.log_cursor_at is None:  # the feed's cursor had passed what the service wrote before
         entries += client(job.acts_as).service_log(
-            job.project, job_ids=numbers, after=since, limit=LINES_PER_READ, **asked
+            job.project, job_ids=numbers, after=since, limit=LINES_PER_READ, **options
         )
     return entries, moments
 

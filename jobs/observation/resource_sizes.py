@@ -93,8 +93,8 @@ def _creators(scope: Scope, names: set[str]) -> dict[str, int | None]:
     """Return who has created each resource: the team that asked for it here, else the only team of the project."""
     teams = Team.objects.owning(scope.project, "pk")
     found: dict[str, int | None] = dict.fromkeys(names, teams.pop() if len(teams) == 1 else None)
-    asked = ResourceChange.objects.filter(
+    changes = ResourceChange.objects.filter(
         project=scope.project, region=scope.region, resource_id__in=names, action=ResourceChange.Action.CREATE
     ).exclude(outcome=ResourceChange.Outcome.REFUSED)
-    found.update(asked.order_by("asked_at", "pk").values_list("resource_id", "team"))
+    found.update(changes.order_by("asked_at", "pk").values_list("resource_id", "team"))
     return found

@@ -75,9 +75,9 @@ def list_watched(scope: Scope, now: datetime) -> list[WatchedJob]:
         "is_to_be_cancelled": Q(cancel_requested_at__isnull=False),
         "is_asked_for": ~Q(state=JobState.LOST) | Q(ended_at__gt=now - LOST_ASKED_FOR),
     }
-    asked = {name: ExpressionWrapper(flags[name], BooleanField()) for name in flags}
+    columns = {name: ExpressionWrapper(flags[name], BooleanField()) for name in flags}
     lost = Q(state=JobState.LOST, ended_at__gt=now - LOST_LISTED)
-    found = of_scope.filter(active | reasonless | lost).annotate(**asked)
+    found = of_scope.filter(active | reasonless | lost).annotate(**columns)
     longest_unheard_first = found.order_by(F("last_seen__at").asc(nulls_first=True), "submitted_at", "pk")
     return list(map(WatchedJob._make, longest_unheard_first.values_list(*WatchedJob._fields)))
 
