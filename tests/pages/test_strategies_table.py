@@ -135,6 +135,12 @@ class TestSummary:
         assert "2 errors: the job was not submitted" in words
         assert "Worker pool 0: Replicas:" in words
 
+    def test_says_of_a_field_that_cannot_be_read_nothing_else(self, engineer: Client, example: dict[str, str]) -> None:
+        page = engineer.post("/jobs/new/check/", example | {"timeout": "soon"}).content.decode()
+
+        assert "Write a number and its unit" in text_in(page, "id_timeout-finds")
+        assert "No timeout is given" not in page
+
     def test_is_not_there_while_one_types(self, engineer: Client, example: dict[str, str]) -> None:
         page = engineer.post("/jobs/new/", example | {"output": "here", "do": "check"}).content.decode()
 
