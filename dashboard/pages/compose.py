@@ -56,11 +56,12 @@ def compose(request: Request) -> HttpResponse:
     if do in ("save", "copy"):
         return _save_and_resume(request, teams, as_copy=do == "copy")
     data, focus = change_rows(without_text(request.POST) if do == "rewrite" else request.POST, do)
-    assessed = _assess(request, teams, data=data, is_final=do == "submit", was_posted=True)
+    assessed = _assess(request, teams, data=data, is_final=do in ("submit", "validate"), was_posted=True)
     if do == "submit" and assessed.may_be_requested:
         return _request(request, assessed)
     assessed.form.focus(focus)
-    return render(request, "compose.html", assessed.context, status=422 if do == "submit" else 200)
+    shown = assessed.context | {"is_validated": do == "validate"}
+    return render(request, "compose.html", shown, status=422 if do == "submit" else 200)
 
 
 def _read_text(request: Request, teams: list[Team], *, is_final: bool) -> HttpResponse:

@@ -135,6 +135,18 @@ class TestSummary:
         assert "2 errors: the job was not submitted" in words
         assert "Worker pool 0: Replicas:" in words
 
+    def test_after_validate_does_not_speak_of_submitting(self, engineer: Client, example: dict[str, str]) -> None:
+        answer = engineer.post("/jobs/new/", example | {"output": "here", "name": "", "do": "validate"})
+        page = answer.content.decode()
+
+        assert answer.status_code == 200
+        assert text_in(page, "errors-title") == "2 errors"
+        assert 'href="#id_name"' in page
+        assert not Job.objects.exists()
+        right = engineer.post("/jobs/new/", example | {"do": "validate"}).content.decode()
+        assert 'id="errors"' not in right
+        assert not Job.objects.exists()
+
     def test_says_of_a_field_that_cannot_be_read_nothing_else(self, engineer: Client, example: dict[str, str]) -> None:
         page = engineer.post("/jobs/new/check/", example | {"timeout": "soon"}).content.decode()
 
