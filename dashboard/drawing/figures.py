@@ -36,6 +36,14 @@ def duration(length: timedelta | float | None) -> str:
     return f"{days} d {hours} h" if hours else f"{days} d"
 
 
+def duration_range(low: timedelta, high: timedelta) -> str:
+    """Return two lengths of time with their unit once where it is the same: "4 – 40 min", "40 min – 2 h 5 min"."""
+    first, last = duration(low), duration(high)
+    number, _blank, unit = first.partition(" ")
+    is_short = unit.isalpha() and last.partition(" ")[2] == unit
+    return f"{number if is_short else first} – {last}"
+
+
 def ago(moment: datetime | None, now: datetime) -> str:
     """Return how long ago `moment` was, in one unit: "4 s ago", "12 min ago"; "in 4 s" for what is to come."""
     if moment is None:

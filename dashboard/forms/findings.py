@@ -25,13 +25,14 @@ class FindingsField(BoundField):
 
     @property
     def findings(self) -> list[Finding]:
-        """Return what was found at this field, the worst first."""
+        """Return what was found at this field, the worst first; of one that cannot be read only that."""
         if not self.errors and not self.form.findings_at(self.name):
             return []
         if self.form.is_new and self.value() in EMPTY:
             return []
-        mine = [Finding("unreadable", Severity.ERROR, "", str(error)) for error in self.errors]
-        return mine + sorted(self.form.findings_at(self.name), key=lambda finding: WEIGHT[finding.severity])
+        if self.errors:
+            return [Finding("unreadable", Severity.ERROR, "", str(error)) for error in self.errors]
+        return sorted(self.form.findings_at(self.name), key=lambda finding: WEIGHT[finding.severity])
 
     @property
     def shown_findings(self) -> list[Finding]:

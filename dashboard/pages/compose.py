@@ -1,6 +1,6 @@
 """The compose page: a form becomes a spec, is assessed while it is typed, and is requested."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from dashboard.access import Request, jobs_of
 from dashboard.access.loaders import MAX_KEY_LENGTH, typed_draft_for
 from dashboard.forms.compose.form import Compose
+from dashboard.forms.compose.job_form import new_key
 from dashboard.forms.compose.rows import change_rows
 from dashboard.forms.compose.text import fill_from_text, is_edited, without_text
 from dashboard.pages.parts.assessed_form import AssessedForm, assess_form
@@ -52,14 +53,15 @@ def compose(request: Request) -> HttpResponse:
     do = request.POST.get("do") or "submit"
     if do == "read" or (do == "submit" and is_edited(request.POST)):
         return _read_text(request, teams, is_final=do == "submit")
-    if do == "save":
-        return _save_and_resume(request, teams)
+    if do in ("save", "copy"):
+        return _save_and_resume(request, teams, as_copy=do == "copy")
     data, focus = change_rows(without_text(request.POST) if do == "rewrite" else request.POST, do)
-    assessed = _assess(request, teams, data=data, is_final=do == "submit", was_posted=True)
+    assessed = _assess(request, teams, data=data, is_final=do in ("submit", "validate"), was_posted=True)
     if do == "submit" and assessed.may_be_requested:
         return _request(request, assessed)
     assessed.form.focus(focus)
-    return render(request, "compose.html", assessed.context, status=422 if do == "submit" else 200)
+    shown = assessed.context | {"is_validated": do == "validate"}
+    return render(request, "compose.html", shown, status=422 if do == "submit" else 200)
 
 
 def _read_text(request: Request, teams: list[Team], *, is_final: bool) -> HttpResponse:
@@ -148,13 +150,14 @@ def _resume(request: Request, teams: list[Team], form_key: str) -> HttpResponse:
     return render(request, "compose.html", assessed.context | {"draft": draft})
 
 
-def _save_and_resume(request: Request, teams: list[Team]) -> HttpResponse:
-    """Keep the form as a draft for somebody without JavaScript."""
-    draft, problem = _save(request, teams)
+def _save_and_resume(request: Request, teams: list[Team], *, as_copy: bool) -> HttpResponse:
+    """Keep the form as a draft, for somebody without JavaScript; `as_copy` beside the one that was edited elsewhere."""
+    data = request.POST.dict() | ({"request_key": new_key(), "draft_version": ""} if as_copy else {})
+    draft, problem = _save(request, teams, data)
     if draft is not None:
         return redirect(f"{reverse('compose')}?form={quote(draft.form_key)}")
-    assessed = _assess(request, teams, data=request.POST)
-    return render(request, "compose.html", assessed.context | {"draft_problem": problem}, status=409)
+    assessed = _assess(request, teams, data=data)
+    return render(request, "compose.html", assessed.context | _draft_words(None, problem), status=409)
 
 
 @require_POST
@@ -165,20 +168,24 @@ def save_draft(request: Request) -> HttpResponse:
         form_drafts.delete_form(discarded[:MAX_KEY_LENGTH], by=request.user)
         messages.success(request, _("The draft was discarded."))
         return redirect("compose")
-    draft, problem = _save(request, teams)
-    shown = {"draft": draft, "draft_problem": problem, "swap": True}
-    answer = HttpResponse(render_to_string("compose/draft.html", shown))
+    draft, problem = _save(request, teams, request.POST.dict())
+    answer = HttpResponse(render_to_string("compose/draft.html", _draft_words(draft, problem) | {"swap": True}))
     if draft is not None:
         answer["HX-Replace-Url"] = f"{reverse('compose')}?form={quote(draft.form_key)}"
     return answer
 
 
-def _save(request: Request, teams: list[Team]) -> tuple[Draft | None, str]:
+def _draft_words(draft: Draft | None, problem: str) -> dict[str, Any]:
+    """Return what the line about the draft shows."""
+    return {"draft": draft, "draft_problem": problem, "may_copy": problem == str(EDITED_ELSEWHERE)}
+
+
+def _save(request: Request, teams: list[Team], data: Mapping[str, Any]) -> tuple[Draft | None, str]:
     """Keep what was posted; return the draft, or None and why it was not kept."""
-    form = Compose(teams=team_choices(teams), data=request.POST)
-    team = next((each for each in teams if str(each.pk) == request.POST.get("team")), teams[0])
-    key = request.POST.get("request_key", "")
-    fields = {name: value for name, value in request.POST.items() if name not in NOT_KEPT and isinstance(value, str)}
+    form = Compose(teams=team_choices(teams), data=data)
+    team = next((each for each in teams if str(each.pk) == data.get("team")), teams[0])
+    key = str(data.get("request_key", ""))
+    fields = {name: value for name, value in data.items() if name not in NOT_KEPT and isinstance(value, str)}
     try:
         draft = form_drafts.save_form(
             fields,

@@ -49,9 +49,15 @@ class Imported:
     lines: list[Line]
     counts: dict[str, int]
     strategy: str = ""
+
     picks: tuple[tuple[str, str], ...] = ()
     """Every job of what was given, as (value of `pick`, words), and the one that was read."""
     picked: str = ""
+
+    @property
+    def error_lines(self) -> list[int]:
+        """The numbers of the lines that are shown with an error."""
+        return [line.number for line in self.lines if line.mark == Severity.ERROR]
 
 
 @csrf_exempt  # the inner view is protected: what it reads first is bounded here

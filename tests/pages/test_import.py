@@ -304,3 +304,15 @@ def test_a_text_that_is_no_job_is_called_no_format(owner: User, signed_in: SignI
 
     assert "No job could be read" in page
     assert "looks like" not in page
+
+
+def test_lines_with_errors_are_linked_and_no_price_is_called_old_where_none_is_known(
+    owner: User, signed_in: SignIn
+) -> None:
+    text = YAML.replace("machineType: ", "machineType: no-such-")
+    page = signed_in(owner).post("/jobs/import/", {"text": text, "run_time": "1 h"}).content.decode()
+
+    number = next(at for at, line in enumerate(text.splitlines(), 1) if "no-such-" in line)
+    assert f'href="#line-{number}">{number}</a>' in page
+    assert "no price known" in page
+    assert "days old" not in page

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from dashboard.drawing import cost_range
-from dashboard.drawing.figures import rough_money
+from dashboard.drawing.figures import duration_range, rough_money
 from dashboard.pages.parts.strategy_rows import StrategyRow, axis_end
 from jobs.models import Job
 from jobs.upkeep import count_ended
@@ -42,7 +42,7 @@ class TestWaits:
         page = engineer.get("/jobs/new/?example=1").content.decode()
 
         spot = text_in(page, "strategy-spot-facts")
-        usual = re.search(r"(\d+) min (\d+) min.* – (\d+) min, 12 jobs", spot)
+        usual = re.search(r"(\d+) min (\d+) (?:min.* )?– (\d+) min, 12 jobs", spot)
         assert usual, spot
         assert 12 <= int(usual[1]) <= 20
         assert int(usual[2]) < int(usual[1]) < int(usual[3])
@@ -135,6 +135,24 @@ class TestSummary:
         assert "2 errors: the job was not submitted" in words
         assert "Worker pool 0: Replicas:" in words
 
+    def test_after_validate_does_not_speak_of_submitting(self, engineer: Client, example: dict[str, str]) -> None:
+        answer = engineer.post("/jobs/new/", example | {"output": "here", "name": "", "do": "validate"})
+        page = answer.content.decode()
+
+        assert answer.status_code == 200
+        assert text_in(page, "errors-title") == "2 errors"
+        assert 'href="#id_name"' in page
+        assert not Job.objects.exists()
+        right = engineer.post("/jobs/new/", example | {"do": "validate"}).content.decode()
+        assert 'id="errors"' not in right
+        assert not Job.objects.exists()
+
+    def test_says_of_a_field_that_cannot_be_read_nothing_else(self, engineer: Client, example: dict[str, str]) -> None:
+        page = engineer.post("/jobs/new/check/", example | {"timeout": "soon"}).content.decode()
+
+        assert "Write a number and its unit" in text_in(page, "id_timeout-finds")
+        assert "No timeout is given" not in page
+
     def test_is_not_there_while_one_types(self, engineer: Client, example: dict[str, str]) -> None:
         page = engineer.post("/jobs/new/", example | {"output": "here", "do": "check"}).content.decode()
 
@@ -149,6 +167,14 @@ class TestSummary:
         for typed in ("<b>🙂", "x<script>", "A=<i>", "“<i>”"):
             assert typed not in page
             assert html.escape(typed) in page
+
+
+def test_a_range_of_times_names_its_unit_once() -> None:
+    low, high = timedelta(minutes=4), timedelta(hours=2)
+    assert duration_range(low, timedelta(minutes=40)) == "4 – 40 min"
+    assert duration_range(low, high) == "4 min – 2 h"
+    assert duration_range(high, timedelta(hours=2, minutes=5)) == "2 h – 2 h 5 min"
+    assert duration_range(timedelta(hours=2, minutes=5), timedelta(hours=3, minutes=5)) == "2 h 5 min – 3 h 5 min"
 
 
 def test_the_axis_ends_at_a_round_amount() -> None:

@@ -50,6 +50,16 @@ class TestSaving:
         assert "in another window" in text_of(answer)
         assert Draft.objects.get().fields["name"] == "newer"
 
+    def test_of_a_second_window_is_saved_as_another(self, engineer: Client, example: dict[str, str]) -> None:
+        engineer.post("/jobs/new/draft/", example | {"name": "newer"})
+        assert "Save as another draft" in text_of(engineer.post("/jobs/new/draft/", example))
+
+        answer = engineer.post("/jobs/new/", example | {"name": "mine", "do": "copy"})
+
+        assert answer.status_code == 302
+        assert fields_of(engineer.get(answer["Location"]).content.decode())["name"] == "mine"
+        assert sorted(draft.fields["name"] for draft in Draft.objects.all()) == ["mine", "newer"]
+
     def test_is_bounded(
         self, engineer: Client, example: dict[str, str], clock: Clock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
