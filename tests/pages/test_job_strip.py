@@ -89,6 +89,15 @@ class TestStrip:
 
         assert self.shown(job, owner, signed_in).startswith("200 % 12 min of 6 min of the expected run time")
 
+    def test_a_job_that_waits_again_leads_with_that_wait(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        job = make_job("running")
+        transitions.transition(job, "pending", now=clock.forward(minutes=2), message="It is pending again.")
+        clock.forward(minutes=7)
+
+        assert self.shown(job, owner, signed_in).startswith("7 min waits for machines again")
+
     def test_a_job_that_never_ran_was_not_billed(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
         job = make_job("queued")
         transitions.transition(job, "cancelled", now=job.state_since + timedelta(minutes=3), message="Cancelled.")
