@@ -12,6 +12,7 @@ from dashboard.drawing.curves import Curve, clipped, draw_curve
 from dashboard.drawing.scale import Scale
 from dashboard.drawing.timeline_key import keys_of
 from jobs import transitions
+from jobs.metrics import Record, Series
 from jobs.models import Job, JobEvent, JobMetrics, LogLine
 from jobs.texts import joined, quotation, translatable
 from jobs.translations import pieces
@@ -209,6 +210,27 @@ class TestAxis:
         assert re.search(r'class="curve cost" vector-effect="non-scaling-stroke" d="M0\.0 [\d.]+L1000\.0 5\.0"', page)
         assert 'class="curve expected cost"' not in page
 
+    def test_the_curve_ends_at_what_is_billed(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        job = make_job("running")
+        Job.objects.filter(pk=job.pk).update(hourly_usd=120)
+        transitions.transition(job, "succeeded", now=clock.forward(seconds=31), message="It succeeded.")
+
+        text = signed_in(owner).get(f"/jobs/{job.pk}/").content.decode()
+
+        assert 'aria-label="cost: $2.00 after 31 s of running"' in text
+
+    def test_use_that_was_measured_outside_the_axis_has_no_lane(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        job = make_job("running")
+        series = Series("CPU", "replica")
+        series.add(((clock.now + timedelta(hours=9)).timestamp(), None, 0.5))
+        JobMetrics.objects.create(job=job, usage=Record([series]).as_json())
+
+        assert "CPU use, all replicas" not in signed_in(owner).get(f"/jobs/{job.pk}/").content.decode()
+
     def test_a_lane_without_anything_in_the_shown_time_is_left_out(
         self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
     ) -> None:
@@ -279,6 +301,7 @@ class TestDiagnosis:
 
         assert re.search(rf'Its last words: <code\s+lang="en" translate="no">{ARGUMENT}</code>\. Vertex AI', page)
         assert ">Edit a copy</a>" in page
+        assert 'href="?level=ERROR#log">Errors in the log</a>' in page
         assert "Run a copy" not in page
 
     def test_pieces_of_a_text_tell_quotations_from_words(self) -> None:

@@ -13,7 +13,7 @@ from dashboard.drawing.figures import duration, money, percent, value_text
 from dashboard.drawing.scale import Scale
 from dashboard.queries.metrics import Measured
 from jobs import timeline
-from jobs.cost.actual import for_time
+from jobs.cost.actual import billable, for_time
 from jobs.metrics import Series
 from jobs.models import Job, Trial
 
@@ -111,6 +111,8 @@ def usage_curves(measured: Measured, rows: Sequence[timeline.Row], scale: Scale)
         name = _("%(name)s use") % {"name": series.name}
         label = _("%(name)s use, all replicas: at last %(share)s") % {"name": series.name, "share": percent(last)}
         lines = clipped(_split(series, rows), scale)
+        if not lines:
+            continue
         curves.append(Curve(name, label, "use", lines, high=percent(1), floor=0.0, ceiling=1.0, height=40))
     return curves
 
@@ -136,18 +138,18 @@ def cost_curve(
     ran = [row for row in rows if row.since is not None and row.ran]
     if job.hourly_usd is None or job.trial_seconds is not None or not ran:
         return []
-    total, points = timedelta(), []
+    price, total, points = job.hourly_usd, timedelta(), []
     for row in ran:
         assert row.since is not None
-        points.append((row.since, float(for_time(job.hourly_usd, total))))
+        points.append((row.since, float(for_time(price, billable(total)))))
         total += row.ran
-        points.append((row.until or now, float(for_time(job.hourly_usd, total))))
+        points.append((row.until or now, float(for_time(price, billable(total)))))
     expected, until = None, min(ends_at, scale.end) if ends_at is not None else now
     if until > now:
-        expected = (until, float(for_time(job.hourly_usd, total + (until - now))))
+        expected = (until, float(for_time(price, billable(total + (until - now)))))
     known = {"usd": money(points[-1][1]), "length": duration(total)}
     if ends_at is not None:
-        known["expected"] = money(for_time(job.hourly_usd, total + (ends_at - now)))
+        known["expected"] = money(for_time(price, billable(total + (ends_at - now))))
         label = _("cost: %(usd)s after %(length)s of running, %(expected)s at the expected end") % known
     else:
         label = _("cost: %(usd)s after %(length)s of running") % known
