@@ -118,8 +118,8 @@ def _at_the_end(known: Known) -> Iterator[Figure]:
     if done is not None and done.is_measured:
         yield Figure(percent(done.share), done.text, _("when it ended"))
     yield from _results(known)
-    over = costs.over_estimate
-    yield _cost(known, _("%(usd)s against the estimate") % {"usd": money(over)} if over is not None else "")
+    over = costs.over_estimate_text
+    yield _cost(known, _("%(usd)s against the estimate") % {"usd": over} if over else "")
     if costs.saved is not None and costs.saved > 0 and job.started_at is not None:
         share = f"{costs.saved_percent} %" if costs.saved_percent else ""
         yield Figure(money(costs.saved), _("saved against Standard"), share, look="ok")
