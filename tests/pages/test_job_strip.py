@@ -276,6 +276,19 @@ class TestAttempts:
 
         assert page.count('class="curve metric"') == 2
 
+    def test_a_replica_that_is_started_again_begins_a_new_line(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        job = make_job("running")
+        train(job, clock, 1, 3)
+        transitions.record_event(
+            job, JobEvent.Kind.RESTARTED, now=clock.forward(minutes=1), message="It was moved.", once_key="x",
+            reason="maintenance", detail={"replica": "workerpool0-0"},
+        )  # fmt: skip
+        train(job, clock, 1, 3)
+
+        assert signed_in(owner).get(f"/jobs/{job.pk}/").content.decode().count('class="curve metric"') == 2
+
     def test_nothing_is_lost_where_the_progress_only_grew(
         self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
     ) -> None:
