@@ -7,10 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.contrib.auth.models import User
 
-from dashboard.drawing import timeline
 from dashboard.drawing.curves import Curve, clipped, draw_curve
 from dashboard.drawing.scale import Scale
-from dashboard.drawing.timeline_key import keys_of
 from jobs import transitions
 from jobs.metrics import Record, Series
 from jobs.models import Job, JobEvent, JobMetrics, LogLine
@@ -325,14 +323,6 @@ class TestDiagnosis:
             ("", False),
         ]  # fmt: skip
         assert str(said) == "100 % sure: “Done”."
-
-
-class TestStudy:
-    def test_the_key_of_an_empty_story_is_empty(self, make_job: MakeJob) -> None:
-        job = make_job("queued")
-        story = timeline.Story((), (), (), 0, job.requested_at, job.requested_at)
-
-        assert keys_of(story, Scale(job.requested_at, job.requested_at), None) == []
 
 
 def test_a_metrics_row_without_an_end_keeps_the_expected_run_time(
