@@ -7,11 +7,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.contrib.auth.models import User
 
-from dashboard.drawing import timeline
 from dashboard.drawing.curves import Curve, clipped, draw_curve
 from dashboard.drawing.scale import Scale
-from dashboard.drawing.timeline_key import keys_of
 from jobs import transitions
+from jobs.metrics import Record, Series
 from jobs.models import Job, JobEvent, JobMetrics, LogLine
 from jobs.texts import joined, quotation, translatable
 from jobs.translations import pieces
@@ -88,6 +87,15 @@ class TestStrip:
         clock.forward(minutes=12)
 
         assert self.shown(job, owner, signed_in).startswith("200 % 12 min of 6 min of the expected run time")
+
+    def test_a_job_that_waits_again_leads_with_that_wait(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        job = make_job("running")
+        transitions.transition(job, "pending", now=clock.forward(minutes=2), message="It is pending again.")
+        clock.forward(minutes=7)
+
+        assert self.shown(job, owner, signed_in).startswith("7 min waits for machines again")
 
     def test_a_job_that_never_ran_was_not_billed(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
         job = make_job("queued")
@@ -200,6 +208,27 @@ class TestAxis:
         assert re.search(r'class="curve cost" vector-effect="non-scaling-stroke" d="M0\.0 [\d.]+L1000\.0 5\.0"', page)
         assert 'class="curve expected cost"' not in page
 
+    def test_the_curve_ends_at_what_is_billed(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        job = make_job("running")
+        Job.objects.filter(pk=job.pk).update(hourly_usd=120)
+        transitions.transition(job, "succeeded", now=clock.forward(seconds=31), message="It succeeded.")
+
+        text = signed_in(owner).get(f"/jobs/{job.pk}/").content.decode()
+
+        assert 'aria-label="cost: $2.00 after 31 s of running"' in text
+
+    def test_use_that_was_measured_outside_the_axis_has_no_lane(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        job = make_job("running")
+        series = Series("CPU", "replica")
+        series.add(((clock.now + timedelta(hours=9)).timestamp(), None, 0.5))
+        JobMetrics.objects.create(job=job, usage=Record([series]).as_json())
+
+        assert "CPU use, all replicas" not in signed_in(owner).get(f"/jobs/{job.pk}/").content.decode()
+
     def test_a_lane_without_anything_in_the_shown_time_is_left_out(
         self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
     ) -> None:
@@ -245,6 +274,19 @@ class TestAttempts:
 
         assert page.count('class="curve metric"') == 2
 
+    def test_a_replica_that_is_started_again_begins_a_new_line(
+        self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
+    ) -> None:
+        job = make_job("running")
+        train(job, clock, 1, 3)
+        transitions.record_event(
+            job, JobEvent.Kind.RESTARTED, now=clock.forward(minutes=1), message="It was moved.", once_key="x",
+            reason="maintenance", detail={"replica": "workerpool0-0"},
+        )  # fmt: skip
+        train(job, clock, 1, 3)
+
+        assert signed_in(owner).get(f"/jobs/{job.pk}/").content.decode().count('class="curve metric"') == 2
+
     def test_nothing_is_lost_where_the_progress_only_grew(
         self, make_job: MakeJob, owner: User, signed_in: SignIn, clock: Clock
     ) -> None:
@@ -270,6 +312,7 @@ class TestDiagnosis:
 
         assert re.search(rf'Its last words: <code\s+lang="en" translate="no">{ARGUMENT}</code>\. Vertex AI', page)
         assert ">Edit a copy</a>" in page
+        assert 'href="?level=ERROR#log">Errors in the log</a>' in page
         assert "Run a copy" not in page
 
     def test_pieces_of_a_text_tell_quotations_from_words(self) -> None:
@@ -280,14 +323,6 @@ class TestDiagnosis:
             ("", False),
         ]  # fmt: skip
         assert str(said) == "100 % sure: “Done”."
-
-
-class TestStudy:
-    def test_the_key_of_an_empty_story_is_empty(self, make_job: MakeJob) -> None:
-        job = make_job("queued")
-        story = timeline.Story((), (), (), 0, job.requested_at, job.requested_at)
-
-        assert keys_of(story, Scale(job.requested_at, job.requested_at), None) == []
 
 
 def test_a_metrics_row_without_an_end_keeps_the_expected_run_time(

@@ -95,7 +95,7 @@ class TestTraining:
 
         text = text_of(signed_in(owner).get(f"/jobs/{trained.pk}/"))
 
-        assert "Final cost Total $13.40 Against the estimate $3.40" in text
+        assert "Final cost Total $13.40 Against the estimate +$3.40" in text
         assert "Lost to restarts 24 min · $2.40" in text
         assert "If preempted now" not in text
 

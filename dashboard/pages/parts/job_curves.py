@@ -13,7 +13,7 @@ from dashboard.drawing.figures import duration, money, percent, value_text
 from dashboard.drawing.scale import Scale
 from dashboard.queries.metrics import Measured
 from jobs import timeline
-from jobs.cost.actual import for_time
+from jobs.cost.actual import billable, for_time
 from jobs.metrics import Series
 from jobs.models import Job, Trial
 
@@ -46,7 +46,7 @@ def metric_ids(study: timeline.Study | None) -> frozenset[str]:
 
 def metric_curves(
     measured: Measured,
-    rows: Sequence[timeline.Row],
+    tries: timeline.Attempts | None,
     scale: Scale,
     asked: str,
     reported: frozenset[str] = frozenset(),
@@ -54,13 +54,13 @@ def metric_curves(
     """Return the curves of the metrics that are drawn, the one that was asked for first; without those `reported`."""
     names = list(dict.fromkeys(series.name for series in sorted(measured.series, key=rank) if moves(series)))
     names = sorted((name for name in names if name not in reported), key=lambda name: name != asked)
-    return [curve for name in names[:MAX_CURVES] if (curve := _curve(name, measured, rows, scale)) is not None]
+    return [curve for name in names[:MAX_CURVES] if (curve := _curve(name, measured, tries, scale)) is not None]
 
 
-def _curve(name: str, measured: Measured, rows: Sequence[timeline.Row], scale: Scale) -> Curve | None:
+def _curve(name: str, measured: Measured, tries: timeline.Attempts | None, scale: Scale) -> Curve | None:
     """Return a metric as a curve; between two attempts, and for each trial, a new line begins. None before the axis."""
     series = [each for each in measured.series if each.name == name]
-    lines = clipped([line for each in series for line in _split(each, rows)], scale)
+    lines = clipped([line for each in series for line in _split(each, tries)], scale)
     values = [value for line in lines for at, value in line]
     if not values:
         return None
@@ -103,21 +103,26 @@ def _reported(trial: Trial, metric_id: str, end: datetime) -> list[tuple[datetim
     return sorted((min(start + timedelta(seconds=min(seconds, MAX_SECONDS)), end), value) for seconds, value in known)
 
 
-def usage_curves(measured: Measured, rows: Sequence[timeline.Row], scale: Scale) -> list[Curve]:
+def usage_curves(measured: Measured, tries: timeline.Attempts | None, scale: Scale) -> list[Curve]:
     """Return what the machines used of their processors and accelerators, as Cloud Monitoring tells it."""
     curves = []
     for series in measured.usage.series:
         last = series.last[2] if series.last else 0.0
         name = _("%(name)s use") % {"name": series.name}
         label = _("%(name)s use, all replicas: at last %(share)s") % {"name": series.name, "share": percent(last)}
-        lines = clipped(_split(series, rows), scale)
+        lines = clipped(_split(series, tries), scale)
+        if not lines:
+            continue
         curves.append(Curve(name, label, "use", lines, high=percent(1), floor=0.0, ceiling=1.0, height=40))
     return curves
 
 
-def _split(series: Series, rows: Sequence[timeline.Row]) -> list[Line]:
-    """Return the points of a series, a line for each attempt: it may log before Vertex AI calls the job RUNNING."""
-    begins = [row.begun for row in rows if row.begun is not None]
+def _split(series: Series, tries: timeline.Attempts | None) -> list[Line]:
+    """Return the points of a series, a line for each attempt and each start of its replica inside one.
+
+    A program may log before Vertex AI calls the job RUNNING, so an attempt begins where it begins to wait.
+    """
+    begins = _begins(series.source, tries) if tries is not None else []
     lines: list[list[tuple[datetime, float]]] = [[]]
     before: datetime | None = None
     for seconds, _step, value in series.shown:
@@ -129,6 +134,12 @@ def _split(series: Series, rows: Sequence[timeline.Row]) -> list[Line]:
     return [line for line in lines if line]
 
 
+def _begins(replica: str, tries: timeline.Attempts) -> list[datetime]:
+    """Return when the job, or this replica of it, was started again."""
+    starts = [start.start for each in tries.whole for start in tries.starts(replica, each.number)]
+    return [at for at in (*(each.start for each in tries.whole), *starts) if at is not None]
+
+
 def cost_curve(
     job: Job, rows: Sequence[timeline.Row], now: datetime, ends_at: datetime | None, scale: Scale
 ) -> list[Curve]:
@@ -136,18 +147,18 @@ def cost_curve(
     ran = [row for row in rows if row.since is not None and row.ran]
     if job.hourly_usd is None or job.trial_seconds is not None or not ran:
         return []
-    total, points = timedelta(), []
+    price, total, points = job.hourly_usd, timedelta(), []
     for row in ran:
         assert row.since is not None
-        points.append((row.since, float(for_time(job.hourly_usd, total))))
+        points.append((row.since, float(for_time(price, billable(total)))))
         total += row.ran
-        points.append((row.until or now, float(for_time(job.hourly_usd, total))))
+        points.append((row.until or now, float(for_time(price, billable(total)))))
     expected, until = None, min(ends_at, scale.end) if ends_at is not None else now
     if until > now:
-        expected = (until, float(for_time(job.hourly_usd, total + (until - now))))
+        expected = (until, float(for_time(price, billable(total + (until - now)))))
     known = {"usd": money(points[-1][1]), "length": duration(total)}
     if ends_at is not None:
-        known["expected"] = money(for_time(job.hourly_usd, total + (ends_at - now)))
+        known["expected"] = money(for_time(price, billable(total + (ends_at - now))))
         label = _("cost: %(usd)s after %(length)s of running, %(expected)s at the expected end") % known
     else:
         label = _("cost: %(usd)s after %(length)s of running") % known

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from django.utils.translation import gettext as _
 
-from dashboard.drawing.figures import duration, value_text
+from dashboard.drawing.figures import duration, money, value_text
 from dashboard.pages.parts.job_curves import rank
 from dashboard.queries.metrics import Measured
 from jobs import timeline
@@ -59,6 +59,12 @@ class Comparison:
     """What the job cost beyond its estimate, below zero where it cost less; None before its end or without a price."""
     share: Decimal | None = None
     """What its machines account for on the bill of its persistent resource; None under other strategies."""
+
+    @property
+    def over_estimate_text(self) -> str:
+        """Return how much more or less than its estimate the job cost, with its sign; "" where that is not known."""
+        over = self.over_estimate
+        return "" if over is None else f"+{money(over)}" if over > 0 else money(over)
 
     @property
     def saved_percent(self) -> int | None:

@@ -94,12 +94,13 @@ def _expected_cost(known: Known) -> Iterator[Figure]:
 
 def _while_running(known: Known) -> Iterator[Figure]:
     row, job, done = known.row, known.row.job, known.done
+    is_waiting = job.state in WAITING and row.waited is not None
+    if is_waiting:
+        yield Figure(duration(row.waited), _("waits for machines again"))
     if done is not None:
         yield Figure(percent(done.share), done.text, done.basis, done.share)
     yield from _results(known)
-    if job.state in WAITING and row.waited is not None:
-        yield Figure(duration(row.waited), _("waits for machines again"))
-    elif known.study is None:
+    if known.study is None and not is_waiting:
         yield _ran(known)
     yield from _use(known)
     rate = f"{money(job.hourly_usd)}/h" if job.hourly_usd is not None else ""
@@ -114,11 +115,11 @@ def _at_the_end(known: Known) -> Iterator[Figure]:
             yield Figure(duration(row.waited), _("waited"), _("never ran"))
     else:
         yield _ran(known)
-    if done is not None and done.is_measured and job.state != JobState.SUCCEEDED:
+    if done is not None and done.is_measured:
         yield Figure(percent(done.share), done.text, _("when it ended"))
     yield from _results(known)
-    over = costs.over_estimate
-    yield _cost(known, _("%(usd)s against the estimate") % {"usd": money(over)} if over is not None else "")
+    over = costs.over_estimate_text
+    yield _cost(known, _("%(usd)s against the estimate") % {"usd": over} if over else "")
     if costs.saved is not None and costs.saved > 0 and job.started_at is not None:
         share = f"{costs.saved_percent} %" if costs.saved_percent else ""
         yield Figure(money(costs.saved), _("saved against Standard"), share, look="ok")

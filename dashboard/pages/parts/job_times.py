@@ -70,6 +70,7 @@ def times_of(
     measured: Measured,
     now: datetime,
     asked: Mapping[str, str],
+    tries: timeline.Attempts | None = None,
     study: timeline.Study | None = None,
 ) -> Times:
     """Return the axis that the address asks for; an unknown zoom is the one that a page begins with."""
@@ -85,8 +86,8 @@ def times_of(
         zooms=[(key, str(ZOOMS[key])) for key in ZOOMS if key in axes] if len(axes) > 1 else (),
         curves=[
             *(trial_curves(study, scale, metric) if study is not None else ()),
-            *metric_curves(measured, rows, scale, metric, reported=metric_ids(study)),
-            *usage_curves(measured, rows, scale),
+            *metric_curves(measured, tries, scale, metric, reported=metric_ids(study)),
+            *usage_curves(measured, tries, scale),
             *cost_curve(job, rows, now, ends_at, scale),
         ],
         end=end,

@@ -43,7 +43,7 @@ def training_part(
     known = Known(row, now, measured, study, done, main_metric(measured), comparison, past_waits, queue_place)
     return {
         "strip": strip_of(known),
-        "times": times_of(job, story, rows, measured, now, asked, study),
+        "times": times_of(job, story, rows, measured, now, asked, tries, study),
         "measured": measured,
         "attempt_rows": rows,
         "listed_attempts": rows[-MAX_ATTEMPTS:],
