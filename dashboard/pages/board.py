@@ -7,7 +7,6 @@ from typing import Any
 from uuid import UUID
 
 from django.core.paginator import Paginator
-from django.db.models import QuerySet
 from django.http import HttpResponse, QueryDict
 from django.utils import timezone
 from django.utils.safestring import SafeString
@@ -97,10 +96,9 @@ def board(request: Request) -> HttpResponse:
     now = display_now()
     teams = list(teams_of(request.user))
     asked = Asked.parse(request.GET, teams, is_superuser=request.user.is_superuser)
-    jobs = jobs_on_board(request.user, asked.who)
     # A part is asked for again and again, and mostly nothing has changed; a whole page needs its jobs anyway.
-    listed = None if wants_part(request) else _list(jobs, asked, now)
-    state = get_board_state(jobs, now - JUST_ENDED, listed)
+    listed = None if wants_part(request) else _list(request, asked, now)
+    state = get_board_state(request.user, asked.who, now - JUST_ENDED, listed)
     moment = int(now.timestamp() + request.user.pk) // REDRAWN_EVERY  # not of everybody in the same second
     version = version_of(request.user.pk, request.get_full_path(), moment, state)
     return live_page(
@@ -117,8 +115,7 @@ def board_context(
 ) -> dict[str, Any]:
     """Return what the board shows: the strip's figures, and one page of rows in groups; `listed` as `list_board`."""
     viewer = Viewer.load(request.user)
-    if listed is None:
-        listed = _list(jobs_on_board(request.user, asked.who), asked, now)
+    listed = _list(request, asked, now) if listed is None else listed
     everything = [each.job for each in listed]
     reruns = reruns_of(everything)
     page = _page(listed, asked, viewer, reruns, now)
@@ -172,9 +169,10 @@ def _rows(request: Request, shown: Sequence[Job], look: RowLook, silent: Sequenc
     return rows
 
 
-def _list(jobs: QuerySet[Job], asked: Asked, now: datetime) -> list[BoardJob]:
+def _list(request: Request, asked: Asked, now: datetime) -> list[BoardJob]:
     """Return the jobs that stand on the board, with what the address groups by and whether it searches for them."""
     search = read_search(asked.search) if asked.search else None
+    jobs = jobs_on_board(request.user, asked.who)
     return list_board(jobs, now - JUST_ENDED, now, with_owners=asked.group == "owner", search=search)
 
 
