@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.http import HttpResponse, StreamingHttpResponse
+from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
@@ -12,7 +13,7 @@ from dashboard.access import Request
 from dashboard.drawing.history_charts import STEP_WORDS
 from dashboard.pages.parts.csv_file import csv_lines
 from dashboard.pages.parts.drawn_rows import KEY_COLUMNS, draw_history
-from dashboard.pages.parts.fragments import page_or_fragment
+from dashboard.pages.parts.fragments import page_or_fragment, version_of
 from dashboard.pages.parts.history_facets import arguments, facets_of, label_of, read_filters, read_form
 from dashboard.pages.parts.history_rows import COLUMNS, as_record
 from dashboard.queries.history import MAX_SEARCHED, iterate_history, list_history
@@ -51,10 +52,14 @@ def history(request: Request) -> HttpResponse:
 
 
 def figures_context(request: Request, figures: HistoryFigures) -> dict[str, Any]:
-    """Return what the charts show; `of` in the address says by what waits, preemptions and the table are grouped."""
+    """Return what the charts show; `of` in the address says by what waits, preemptions and the table are grouped.
+
+    `drawn_from` differs where charts and tables do: they are drawn once for everybody for whom they are the same.
+    """
     of = request.GET.get("of", "")
     of = of if of in DIMENSIONS else next(iter(DIMENSIONS))
     rows = figures.chosen(of)
+    labels = {value: label_of(of, value) for value in rows}
     return {
         "figures": figures,
         "of": of,
@@ -62,7 +67,8 @@ def figures_context(request: Request, figures: HistoryFigures) -> dict[str, Any]
         "step_word": STEP_WORDS[figures.step],
         "dimensions": list(DIMENSIONS.items()),
         "groups": rows,
-        "labels": {value: label_of(of, value) for value in rows},
+        "labels": labels,
+        "drawn_from": version_of(figures.total, figures.periods, figures.step, of, rows, labels, get_language()),
     }
 
 

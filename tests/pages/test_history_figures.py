@@ -17,8 +17,9 @@ from dashboard.queries import history as queries
 from dashboard.queries.history_figures import get_history_figures
 from dashboard.queries.history_filters import HistoryFilters
 from jobs.models import Job, JobFigures, Team
+from jobs.people.accounts import set_reader
 from jobs.upkeep import count_ended
-from tests.pages.conftest import MakeJob, SignIn, text_of
+from tests.pages.conftest import MakeJob, SignIn, text_in, text_of
 from tests.support.clock import Clock
 
 pytestmark = pytest.mark.both_databases
@@ -180,6 +181,34 @@ class TestFiles:
     @pytest.mark.parametrize("name", ["jobs.csv", "jobs.json"])
     def test_need_a_sign_in(self, client: Client, name: str) -> None:
         assert client.get(f"/history/{name}").status_code == 302
+
+
+@pytest.mark.usefixtures("ended")
+class TestDrawnOnce:
+    def test_charts_and_tables_are_drawn_anew_when_a_job_has_ended(
+        self, engineer: Client, make_job: MakeJob, owner: User
+    ) -> None:
+        def drawn() -> list[str]:
+            """Return the charts, and the table by strategy."""
+            page = engineer.get("/history/?q=alpha").content.decode()
+            return [*re.findall(r'<svg class="chart[^>]*>.*?</svg>', page, re.DOTALL), text_in(page, "as-tables")]
+
+        before = drawn()
+        assert drawn() == before
+        make_job("failed", name="foxtrot", strategy="SPOT")
+        count_ended()
+
+        after = drawn()
+        assert len(after) == len(before)
+        assert after[0] != before[0], "the outcomes"
+        assert "Spot 4" in after[-1]
+        set_reader(owner, time_zone="", language="es")
+        assert "Trabajos" in drawn()[-1], "another language is drawn by itself"
+
+    def test_a_stranger_sees_none_of_them(self, engineer: Client, stranger: User, signed_in: SignIn) -> None:
+        engineer.get("/history/")
+
+        assert "as-tables" not in signed_in(stranger).get("/history/").content.decode()
 
 
 class TestRanges:
