@@ -46,7 +46,7 @@ from jobs.clock import database_now  # noqa: E402
 from jobs.models import Installation, Job, Scope  # noqa: E402
 from jobs.observation import log_feeds, trial_jobs, watched  # noqa: E402
 from jobs.requests import imported_drafts  # noqa: E402
-from jobs.upkeep import repair, watch_spending  # noqa: E402
+from jobs.upkeep import count_all, repair, watch_spending  # noqa: E402
 from tests.support import many_jobs, multiply_jobs  # noqa: E402
 from tests.support.visits import ADMIN, MANAGER, MAX_QUERIES, MEMBER, visits  # noqa: E402
 
@@ -205,6 +205,7 @@ def main() -> int:
     call_command("migrate", verbosity=0)
     connection.settings_dict["CONN_MAX_AGE"] = 300  # as the site has it
     world = many_jobs.fill(database_now(), jobs=SMALL)
+    sum(count_all())  # else the history has no charts
     User.objects.create_superuser(ADMIN)
     multiply_jobs.multiply(1)  # brings the statistics up to date
     calls = pages(world) | work()

@@ -28,7 +28,7 @@ WEEK = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A stretch of days, drawn as one bar; `end` is its last day."""
+    """A stretch of days, drawn as one bar; `end` is its last day. Its sums have no waits."""
 
     start: date
     end: date
@@ -135,4 +135,3 @@ def _next_month(day: date) -> date:
 def _merge(total: Sums, sums: Sums) -> None:
     for name in COLUMNS:
         setattr(total, name, getattr(total, name) + getattr(sums, name))
-    total.waits.update(sums.waits)

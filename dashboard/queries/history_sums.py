@@ -119,7 +119,8 @@ def list_sums(
     """Yield rows with COLUMNS, `bucket`, `facet`, `value` and `at`, each a part of the sums of a value; one query.
 
     `months`: the first day of the whole months in the range, and the day after the last of them; the days around them
-    are summed from single jobs. A facet is summed without its own filter. `at` is None where `facet` is not PERIODS.
+    are summed from single jobs. A facet is summed without its own filter. `at` is None where `facet` is not PERIODS;
+    `bucket` is NEVER_RAN where it is.
     """
     marks, (whole, after) = ", ".join(["%s"] * len(teams)), months
     rows = " UNION ALL ".join(
@@ -134,9 +135,11 @@ def list_sums(
     parts = []
     for facet in (*FACETS, PERIODS):
         condition, values = filters.without(facet).of_figures if facet in FACETS else filters.of_figures
-        value, at = (facet, "NULL") if facet in FACETS else ("strategy", "CAST(at AS text)")
+        columns = f"{facet} AS value, NULL AS at, bucket"
+        if facet == PERIODS:  # by how long jobs waited would be twenty rows for one, and nobody asks for that
+            columns = f"strategy AS value, CAST(at AS text) AS at, {NEVER_RAN} AS bucket"
         parts.append(
-            f"SELECT '{facet}' AS facet, {value} AS value, {at} AS at, bucket, {_summed(COLUMNS)} FROM ended"  # noqa: S608
+            f"SELECT '{facet}' AS facet, {columns}, {_summed(COLUMNS)} FROM ended"  # noqa: S608
             f" WHERE {condition} GROUP BY 1, 2, 3, 4"
         )
         parameters += values

@@ -4,11 +4,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from django.db import connection, models
+from django.db.models import F
 
 from jobs.database import unlimited
-from jobs.models import Approval, Job, JobEvent, LastSeen, LogLine, Trial
+from jobs.models import Approval, Job, JobEvent, JobFigures, LastSeen, LogLine, MonthFigures, Trial
+from jobs.models.figures import SUMMED
 
-COPIED: tuple[type[models.Model], ...] = (Job, JobEvent, Approval, LastSeen, Trial, LogLine)
+COPIED: tuple[type[models.Model], ...] = (Job, JobEvent, Approval, LastSeen, Trial, LogLine, JobFigures)
 FAST = {
     "postgresql": (
         "ALTER SYSTEM SET max_wal_size = '16GB'",
@@ -27,7 +29,7 @@ STEP_SECONDS = 420
 
 
 def multiply(times: int) -> None:
-    """Copy each job that has ended, with its events, approval, trials and log, so that there are `times` of it."""
+    """Copy each job that has ended with all that belongs to it, so that there are `times` of it."""
     with unlimited(), connection.cursor() as cursor, _without_indexes():
         for model in COPIED:
             table, key = model._meta.db_table, "id" if model is Job else "job_id"
@@ -41,6 +43,7 @@ def multiply(times: int) -> None:
                 cursor.execute(_copy(model, number))
         for model in COPIED:
             cursor.execute(f"DROP TABLE base_{model._meta.db_table}")
+        MonthFigures.objects.update(**{name: F(name) * times for name in SUMMED})  # a copy keeps its day
     with unlimited(), connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("CLUSTER jobs_job USING job_newest")  # jobs of one time lie together, as if written then
