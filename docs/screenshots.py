@@ -83,7 +83,7 @@ def main() -> None:
                     print("\n".join(photograph_all(chromium, stack.address, folder)) or "No page is too wide.")
                     return
                 window = Window(chromium, stack.address, viewport=WINDOW, color_scheme="light").sign_in("engineer")
-                photograph(window.page, "/?hours=4", "board")
+                photograph(window.page, "/?hours=0.25", "board")
                 photograph(window.page, jobs["penguins-long-run"], "job")
                 photograph(window.page, "/jobs/new/?example=1", "compose")
                 window.close()
