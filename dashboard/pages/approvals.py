@@ -1,7 +1,7 @@
 """The approvals inbox: which jobs need an approval, and of one what it costs, why it asks, and the decision."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -18,7 +18,7 @@ from dashboard.pages.parts.fallback_part import fallback_part, worst_case_of
 from dashboard.pages.parts.fragments import live_page, version_of
 from dashboard.pages.parts.rows import row_of
 from dashboard.pages.parts.strategy_rows import StrategyRow
-from dashboard.pages.parts.ways import asks_requester, cheaper, label_of, load_submission, ways_of
+from dashboard.pages.parts.ways import asks_requester, cheaper, expected_usd_of, label_of, load_submission, ways_of
 from dashboard.queries.approvals import list_approvals
 from dashboard.queries.requester_record import get_record
 from jobs import budgets
@@ -136,9 +136,9 @@ def _details(request: Request, ask: Ask, now: datetime) -> dict[str, Any]:
     }
 
 
-def _new_estimate(ways: Sequence[StrategyRow], job: Job) -> Decimal | None:
+def _new_estimate(ways: list[StrategyRow], job: Job) -> Decimal | None:
     """Return what the job would be expected to cost if it were requested now; None where that is the same."""
-    expected = next((row.expected_usd for row in ways if row.key == job.strategy), None)
+    expected = expected_usd_of(ways, job)
     if expected is None or job.estimate_usd is None or expected.quantize(CENT) == job.estimate_usd.quantize(CENT):
         return None
     return expected

@@ -28,12 +28,17 @@ def ways_of(job: Job, submission: Submission, context: Context) -> list[Strategy
     return [row for row in rows if row.is_priced and (row.key == job.strategy or not (row.obstacles or row.needs))]
 
 
+def expected_usd_of(ways: list[StrategyRow], job: Job) -> Decimal | None:
+    """Return what the job is expected to cost under its own strategy; None where no price is known."""
+    return next((row.expected_usd for row in ways if row.key == job.strategy), None)
+
+
 def cheaper(ways: list[StrategyRow], job: Job) -> list[StrategyRow]:
     """Return the strategies that are expected to cost less than the one asked for, the cheapest first.
 
     Machines that somebody pays for already are left out: nobody here knows whether there are any.
     """
-    asked = next((row.expected_usd for row in ways if row.key == job.strategy), None)
+    asked = expected_usd_of(ways, job)
     prices: dict[str, Decimal] = {
         row.key: row.expected_usd
         for row in ways
