@@ -15,7 +15,7 @@ Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 SECONDS = 10
 MAX_KEPT = 200
-"""Values of one kind; where there are more, all are read anew."""
+"""Values of one kind unless its maker says otherwise; where there are more, all are read anew."""
 _all: "list[Recent[Any, Any] | Unchanged[Any, Any]]" = []
 
 
@@ -26,8 +26,10 @@ class Recent(Generic[Key, Value]):
     query, such as `bulk_create`, call `forget_changed`.
     """
 
-    def __init__(self, load: Callable[[Key, datetime], Value], *, seconds: float = SECONDS) -> None:
-        self._load, self._period = load, timedelta(seconds=seconds)
+    def __init__(
+        self, load: Callable[[Key, datetime], Value], *, seconds: float = SECONDS, max_kept: int = MAX_KEPT
+    ) -> None:
+        self._load, self._period, self._max_kept = load, timedelta(seconds=seconds), max_kept
         self._kept: dict[Key, tuple[datetime, Value]] = {}
         self._lock = threading.Lock()
         _all.append(self)
@@ -41,7 +43,7 @@ class Recent(Generic[Key, Value]):
         value = self._load(key, now)
         with self._lock:
             if self._kept is before:  # else something has changed while it was read
-                if len(self._kept) >= MAX_KEPT:
+                if len(self._kept) >= self._max_kept:
                     self._kept.clear()
                 self._kept[key] = now, value
         return value

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from django.http import HttpResponse, StreamingHttpResponse
@@ -13,11 +14,12 @@ from dashboard.access import Request
 from dashboard.drawing.history_charts import STEP_WORDS
 from dashboard.pages.parts.csv_file import csv_lines
 from dashboard.pages.parts.drawn_rows import KEY_COLUMNS, draw_history
-from dashboard.pages.parts.fragments import page_or_fragment, version_of
+from dashboard.pages.parts.fragments import page_or_fragment
 from dashboard.pages.parts.history_facets import arguments, facets_of, label_of, read_filters, read_form
 from dashboard.pages.parts.history_rows import COLUMNS, as_record
 from dashboard.queries.history import MAX_SEARCHED, iterate_history, list_history
 from dashboard.queries.history_figures import HistoryFigures, get_history_figures
+from dashboard.queries.history_filters import FACETS
 from dashboard.queries.paging import parse_cursor
 from jobs.clock import display_now
 from jobs.models import Job
@@ -33,16 +35,20 @@ DIMENSIONS = {
 
 @require_safe
 def history(request: Request) -> HttpResponse:
-    """Show one page of the history, with the figures of what has ended."""
+    """Show one page of the history, with figures of what has ended; `of` in the address is the facet of the table."""
     now, form = display_now(), read_form(request.GET)
     filters, owners = read_filters(form)
-    figures = get_history_figures(request.user, filters, now.date())
+    of = request.GET.get("of", "")
+    of = of if of in DIMENSIONS else next(iter(DIMENSIONS))
+    figures = get_history_figures(request.user, filters, of, now)
     after = parse_cursor(request.GET.get("before", ""))
     page = list_history(request.user, PAGE_SIZE, after=after, only=KEY_COLUMNS, **arguments(filters, owners))
-    context = figures_context(request, figures) | {
+    context = figures_context(figures, of) | {
         "now": now,
         "form": form,
-        "facets": facets_of(figures, filters),
+        "has_figures": bool(figures.total.jobs and not filters.name),  # else they would be of jobs that are not shown
+        "facets": partial(facets_of, figures, filters),
+        "chosen": {facet: sorted(filters.values(facet)) for facet in FACETS},
         "page": page,
         "rows": draw_history(request.user, page.jobs, now),
         "max_searched": f"{MAX_SEARCHED:,}",
@@ -51,24 +57,19 @@ def history(request: Request) -> HttpResponse:
     return page_or_fragment(request, "history.html", "results", context)
 
 
-def figures_context(request: Request, figures: HistoryFigures) -> dict[str, Any]:
-    """Return what the charts show; `of` in the address says by what waits, preemptions and the table are grouped.
+def figures_context(figures: HistoryFigures, of: str) -> dict[str, Any]:
+    """Return what the charts show; waits, preemptions and the table are those of the values of `of`.
 
     `drawn_from` differs where charts and tables do: they are drawn once for everybody for whom they are the same.
     """
-    of = request.GET.get("of", "")
-    of = of if of in DIMENSIONS else next(iter(DIMENSIONS))
-    rows = figures.chosen(of)
-    labels = {value: label_of(of, value) for value in rows}
     return {
         "figures": figures,
         "of": of,
         "of_word": DIMENSIONS[of],
         "step_word": STEP_WORDS[figures.step],
         "dimensions": list(DIMENSIONS.items()),
-        "groups": rows,
-        "labels": labels,
-        "drawn_from": version_of(figures.total, figures.periods, figures.step, of, rows, labels, get_language()),
+        "labels": {value: label_of(of, value) for value in figures.groups},
+        "drawn_from": f"{figures.version} {of} {get_language()}",
     }
 
 

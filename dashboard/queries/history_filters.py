@@ -12,6 +12,12 @@ FACETS = ("state", "strategy", "accelerator", "region", "owner", "team")
 NO_ACCELERATOR = "none"
 """Stands for the empty text, which an address cannot tell from no filter."""
 
+CONDITIONS = {
+    "owner": "owner_id IN (SELECT id FROM auth_user WHERE username IN ({marks}))",
+    "team": "team_id IN (SELECT id FROM jobs_team WHERE name IN ({marks}))",
+}
+"""Of facets of which the figures have ids instead of values."""
+
 
 @dataclass(frozen=True, slots=True)
 class HistoryFilters:
@@ -78,14 +84,20 @@ class HistoryFilters:
 
     @property
     def of_figures(self) -> tuple[str, list[str]]:
-        """The condition for sums of figures, in SQL over columns named as FACETS, and its values; names narrow none."""
+        """The condition for sums of figures, in SQL over their columns, and its values; names narrow none."""
         conditions, parameters = ["1 = 1"], list[str]()
         for facet in FACETS:
             if wanted := self.values(facet):
                 values = _accelerators(wanted) if facet == "accelerator" else sorted(wanted)
-                conditions.append(f"{facet} IN ({', '.join(['%s'] * len(values))})")
+                marks = ", ".join(["%s"] * len(values))
+                conditions.append(CONDITIONS.get(facet, f"{column_of(facet)} IN ({{marks}})").format(marks=marks))
                 parameters += values
         return " AND ".join(conditions), parameters
+
+
+def column_of(facet: str) -> str:
+    """Return the column of the figures that holds the values of a facet, or the ids of their rows."""
+    return {"state": "outcome", "owner": "owner_id", "team": "team_id"}.get(facet, facet)
 
 
 def _accelerators(wanted: frozenset[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Sums over jobs that have ended: of each value of each facet, and of each strategy over time. One query.
+"""Sums over jobs that have ended: of each value of a facet, and of each strategy over time. One query.
 
 It is SQL, because Django took a third of the page to write the same query from fourteen querysets.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db import connection
 
-from dashboard.queries.history_filters import FACETS, HistoryFilters
+from dashboard.queries.history_filters import FACETS, HistoryFilters, column_of
 from jobs.states import FAILURES, SUCCESSFUL
 from jobs.strategies import STRATEGIES
 from jobs.timeline import NEVER_RAN
@@ -20,12 +20,8 @@ from jobs.timeline import NEVER_RAN
 PAID_FOR = ("persistent", "reservation")
 """Strategies whose machines are paid for whether or not a job uses them."""
 PREEMPTIBLE = sorted(key for key, strategy in STRATEGIES.items() if strategy.preemptible)
-PERIODS = "period"
-"""In the place of a facet: rows of one strategy and one day or month."""
-
-
-def _summed(names: Sequence[str]) -> str:
-    return ", ".join(f"CAST(SUM({name}) AS bigint) AS {name}" for name in names)
+GROUPS, PERIODS = "group", "period"
+"""In the place of a facet: rows of a value of the chosen facet, and of one strategy and one day or month."""
 
 
 def _texts(values: Sequence[str]) -> str:
@@ -34,21 +30,38 @@ def _texts(values: Sequence[str]) -> str:
 
 
 PLAIN = ("jobs", "cents", "saved_cents", "lost_cents", "estimated", "inside", "unpriced", "preemptions")
-COLUMNS = (*PLAIN, "succeeded", "failed", "spot_seconds", "costing")
+CONDITIONAL = {
+    "succeeded": f"CASE WHEN outcome IN ({_texts([*SUCCESSFUL])}) THEN jobs ELSE 0 END",
+    "failed": f"CASE WHEN outcome IN ({_texts([*FAILURES])}) THEN jobs ELSE 0 END",
+    "spot_seconds": f"CASE WHEN strategy IN ({_texts(PREEMPTIBLE)}) THEN seconds ELSE 0 END",
+    "costing": f"CASE WHEN seconds > 0 AND strategy NOT IN ({_texts(PAID_FOR)}) THEN jobs ELSE 0 END",
+}
+COLUMNS = (*PLAIN, *CONDITIONAL)
+SUMS = ", ".join(f"CAST(SUM({CONDITIONAL.get(name, name)}) AS bigint) AS {name}" for name in COLUMNS)
+AGAIN = ", ".join(f"CAST(SUM({name}) AS bigint)" for name in COLUMNS)
+COUNTS = "CAST(SUM(jobs) AS bigint)" + ", 0" * (len(COLUMNS) - 1)
+KEYS = ", ".join(column_of(facet) for facet in FACETS)
+NAMES = {
+    "owner": "(SELECT username FROM auth_user WHERE auth_user.id = {id})",
+    "team": "(SELECT name FROM jobs_team WHERE jobs_team.id = {id})",
+}
 ROWS = """
-    SELECT {at} AS at, figures.strategy, figures.accelerator, figures.region, figures.outcome AS state,
-        auth_user.username AS owner, jobs_team.name AS team, figures.wait_bucket AS bucket, figures.seconds, {plain},
-        CASE WHEN figures.outcome IN ({successful}) THEN figures.jobs ELSE 0 END AS succeeded,
-        CASE WHEN figures.outcome IN ({failures}) THEN figures.jobs ELSE 0 END AS failed,
-        CASE WHEN figures.strategy IN ({preemptible}) THEN figures.seconds ELSE 0 END AS spot_seconds,
-        CASE WHEN figures.seconds > 0 AND figures.strategy NOT IN ({paid_for}) THEN figures.jobs ELSE 0 END AS costing
-    FROM {table} AS figures
-    JOIN auth_user ON auth_user.id = figures.owner_id
-    JOIN jobs_team ON jobs_team.id = figures.team_id
-    WHERE figures.team_id IN ({teams}) AND ({range})
+    SELECT month AS at, {columns} FROM jobs_monthfigures WHERE month >= %s AND month < %s AND team_id IN ({teams})
+    UNION ALL
+    SELECT ended_on AS at, {columns} FROM jobs_jobfigures
+    WHERE (ended_on >= %s AND ended_on < %s OR ended_on >= %s AND ended_on <= %s) AND team_id IN ({teams})
 """
-MONTHS = "figures.month >= %s AND figures.month < %s"
-DAYS = "figures.ended_on >= %s AND figures.ended_on < %s OR figures.ended_on >= %s AND figures.ended_on <= %s"
+QUERY = """
+    WITH counted AS (SELECT {keys}, SUM(jobs) AS jobs FROM ({narrow}) AS ended GROUP BY {keys}),
+    summed AS (
+        SELECT {column} AS value, strategy AS of, at, wait_bucket, {sums} FROM ({wide}) AS ended WHERE {condition}
+        GROUP BY {column}, strategy, at, wait_bucket
+    )
+    {facets}
+    UNION ALL SELECT 'group', {name}, NULL, wait_bucket, {again} FROM summed GROUP BY value, wait_bucket
+    UNION ALL SELECT 'period', of, CAST(at AS text), {never_ran}, {again} FROM summed GROUP BY of, at
+"""
+FACET = "SELECT '{facet}', {name}, NULL, {never_ran}, {counts} FROM counted WHERE {condition} GROUP BY {column}"
 
 
 @dataclass(slots=True)
@@ -75,6 +88,11 @@ class Sums:
             setattr(self, name, getattr(self, name) + (row[name] or 0))
         if row.get("bucket", NEVER_RAN) != NEVER_RAN:
             self.waits[row["bucket"]] += row["jobs"]
+
+    def merge(self, sums: "Sums") -> None:
+        """Add other sums, without their waits."""
+        for name in COLUMNS:
+            setattr(self, name, getattr(self, name) + getattr(sums, name))
 
     @property
     def other(self) -> int:
@@ -114,38 +132,50 @@ class Sums:
 
 
 def list_sums(
-    teams: Sequence[int], filters: HistoryFilters, since: date, until: date, months: tuple[date, date]
+    teams: Sequence[int], filters: HistoryFilters, of: str, days: tuple[date, date], months: tuple[date, date]
 ) -> Iterator[dict[str, Any]]:
     """Yield rows with COLUMNS, `bucket`, `facet`, `value` and `at`, each a part of the sums of a value; one query.
 
-    `months`: the first day of the whole months in the range, and the day after the last of them; the days around them
-    are summed from single jobs. A facet is summed without its own filter. `at` is None where `facet` is not PERIODS;
-    `bucket` is NEVER_RAN where it is.
+    `days`: the first and the last; `months`: the first day of the whole months between them and the day after the last
+    of those. The days around them are summed from single jobs. Rows of a facet have only `jobs`, and are summed without
+    the filter of their facet; those of GROUPS have all and are of the facet `of`. `at` is None where `facet` is not
+    PERIODS; `bucket` is NEVER_RAN where it is not GROUPS.
     """
-    marks, (whole, after) = ", ".join(["%s"] * len(teams)), months
-    rows = " UNION ALL ".join(
-        ROWS.format(
-            table=table, at=at, range=within, teams=marks, plain=", ".join(f"figures.{name}" for name in PLAIN),
-            successful=_texts([*SUCCESSFUL]), failures=_texts([*FAILURES]), preemptible=_texts(PREEMPTIBLE),
-            paid_for=_texts(PAID_FOR),
-        )
-        for table, at, within in (("jobs_monthfigures", "month", MONTHS), ("jobs_jobfigures", "ended_on", DAYS))
-    )  # fmt: skip
-    parameters: list[Any] = [*teams, whole, after, *teams, since, whole, after, until]
-    parts = []
-    for facet in (*FACETS, PERIODS):
-        condition, values = filters.without(facet).of_figures if facet in FACETS else filters.of_figures
-        columns = f"{facet} AS value, NULL AS at, bucket"
-        if facet == PERIODS:  # by how long jobs waited would be twenty rows for one, and nobody asks for that
-            columns = f"strategy AS value, CAST(at AS text) AS at, {NEVER_RAN} AS bucket"
-        parts.append(
-            f"SELECT '{facet}' AS facet, {columns}, {_summed(COLUMNS)} FROM ended"  # noqa: S608
-            f" WHERE {condition} GROUP BY 1, 2, 3, 4"
-        )
-        parameters += values
+    marks, (whole, after), (since, until) = ", ".join(["%s"] * len(teams)), months, days
+    in_range: list[Any] = [whole, after, *teams, since, whole, after, until, *teams]
+    condition, parameters = filters.of_figures
+    facets = [_facet(facet, filters.without(facet)) for facet in FACETS]
+    query = QUERY.format(
+        keys=KEYS,
+        narrow=ROWS.format(columns=f"{KEYS}, jobs", teams=marks),
+        wide=ROWS.format(columns=f"{KEYS}, seconds, wait_bucket, {', '.join(PLAIN)}", teams=marks),
+        column=column_of(of),
+        name=_name(of, "value"),
+        sums=SUMS,
+        again=AGAIN,
+        condition=condition,
+        facets=" UNION ALL ".join(part for part, _ in facets),
+        never_ran=NEVER_RAN,
+    )
     with connection.cursor() as cursor:
-        cursor.execute(f"WITH ended AS ({rows}) {' UNION ALL '.join(parts)}", parameters)
-        names = [column[0] for column in cursor.description]
+        of_facets = [value for _, values in facets for value in values]
+        cursor.execute(query, [*in_range, *in_range, *parameters, *of_facets])
+        names = ("facet", "value", "at", "bucket", *COLUMNS)
         found = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
     for row in found:
         yield row | {"at": date.fromisoformat(row["at"]) if row["at"] else None}
+
+
+def _facet(facet: str, filters: HistoryFilters) -> tuple[str, list[str]]:
+    """Return the counts of the values of a facet as SQL and its parameters."""
+    condition, values = filters.of_figures
+    column = column_of(facet)
+    found = FACET.format(
+        facet=facet, name=_name(facet, column), never_ran=NEVER_RAN, counts=COUNTS, condition=condition, column=column
+    )
+    return found, values
+
+
+def _name(facet: str, column: str) -> str:
+    """Return the text of a column's value in SQL; of some facets it is an id."""
+    return NAMES[facet].format(id=column) if facet in NAMES else column

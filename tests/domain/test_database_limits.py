@@ -60,6 +60,11 @@ class TestSessions:
     def test_have_the_limits(self) -> None:
         assert limits() == ("30s", "20s", "1min")
 
+    def test_compile_no_statement(self) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SHOW jit")
+            assert cursor.fetchone()[0] == "off", "it took 220 of the 350 ms of the history's figures"
+
     def test_lose_them_for_long_work_and_get_them_back(self) -> None:
         with suppress(ZeroDivisionError), database.unlimited():
             assert limits() == ("0", "20s", "1min")

@@ -235,6 +235,19 @@ def test_what_somebody_else_typed_in_the_tab_becomes_no_draft(window: OpenWindow
     assert page.evaluate("sessionStorage.getItem('compose-unsaved')") is None
 
 
+def test_a_tab_keeps_nothing_of_a_form_after_it_was_submitted(window: OpenWindow, owner: User) -> None:
+    page = window(viewport={"width": 1280, "height": 800}).sign_in("owner").page
+    page.goto("/jobs/new/?example=1")
+    page.wait_for_load_state("networkidle")
+    page.evaluate("keep()")
+    assert "penguins" in page.evaluate("sessionStorage.getItem('compose-unsaved')")
+
+    page.get_by_role("button", name="Submit").click()
+    page.wait_for_url(re.compile(r"/jobs/[0-9a-f-]{36}/"))
+
+    assert page.evaluate("sessionStorage.getItem('compose-unsaved')") is None
+
+
 def test_a_form_older_than_the_last_sign_in_keeps_what_is_typed(window: OpenWindow, owner: User) -> None:
     view = window(viewport={"width": 1280, "height": 800})
     view.expected_statuses = {403}

@@ -16,6 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from dashboard.queries import history as queries
 from dashboard.queries.history_figures import get_history_figures
 from dashboard.queries.history_filters import HistoryFilters
+from jobs.cache import SECONDS
 from jobs.models import Job, JobFigures, Team
 from jobs.people.accounts import set_reader
 from jobs.upkeep import count_ended
@@ -186,17 +187,18 @@ class TestFiles:
 @pytest.mark.usefixtures("ended")
 class TestDrawnOnce:
     def test_charts_and_tables_are_drawn_anew_when_a_job_has_ended(
-        self, engineer: Client, make_job: MakeJob, owner: User
+        self, engineer: Client, make_job: MakeJob, owner: User, clock: Clock
     ) -> None:
         def drawn() -> list[str]:
             """Return the charts, and the table by strategy."""
-            page = engineer.get("/history/?q=alpha").content.decode()
+            page = engineer.get("/history/").content.decode()
             return [*re.findall(r'<svg class="chart[^>]*>.*?</svg>', page, re.DOTALL), text_in(page, "as-tables")]
 
         before = drawn()
         assert drawn() == before
         make_job("failed", name="foxtrot", strategy="SPOT")
         count_ended()
+        clock.now += timedelta(seconds=SECONDS + 1)
 
         after = drawn()
         assert len(after) == len(before)
@@ -204,6 +206,15 @@ class TestDrawnOnce:
         assert "Spot 4" in after[-1]
         set_reader(owner, time_zone="", language="es")
         assert "Trabajos" in drawn()[-1], "another language is drawn by itself"
+
+    def test_a_name_hides_them_because_they_do_not_count_by_name(self, engineer: Client) -> None:
+        page = engineer.get("/history/?q=alpha").content.decode()
+
+        assert "as-tables" not in page
+        assert 'class="chart' not in page
+        assert "alpha" in text_in(page, "results")
+        assert 'class="many"' not in page, "the facets without their counts"
+        assert 'class="many"' in engineer.get("/history/").content.decode()
 
     def test_a_stranger_sees_none_of_them(self, engineer: Client, stranger: User, signed_in: SignIn) -> None:
         engineer.get("/history/")
@@ -227,7 +238,7 @@ class TestRanges:
         for since in (*ends, None):
             for until in (*ends[::3], None):
                 wanted = [day for day in ends if (since or ends[0]) <= day <= (until or today)]
-                found = get_history_figures(owner, HistoryFilters(since=since, until=until), today)
+                found = get_history_figures(owner, HistoryFilters(since=since, until=until), "region", clock.now)
                 assert found.total.jobs == len(wanted), (since, until)
                 assert sum(period.sums.jobs for period in found.periods) == len(wanted)
 
@@ -236,7 +247,7 @@ class TestRanges:
         count_ended()
         steps = {}
         for days in (5, 60, 300):
-            found = get_history_figures(owner, HistoryFilters(), (clock.now + timedelta(days=days)).date())
+            found = get_history_figures(owner, HistoryFilters(), "region", clock.now + timedelta(days=days))
             steps[days] = (found.step, len(found.periods))
 
         assert steps == {5: ("day", 6), 60: ("week", 9), 300: ("month", 10)}

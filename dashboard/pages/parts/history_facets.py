@@ -110,8 +110,8 @@ def _choices(name: str, figures: HistoryFigures, filters: HistoryFilters) -> Ite
         grouped |= states
         yield Choice(group, str(UNFINISHED[group]), None, states <= chosen)
     sign = "=" if name == "state" else ""
-    for value, sums in counted.items():
-        yield Choice(sign + value, label_of(name, value), sums.jobs, value in chosen)
+    for value, jobs in counted.items():
+        yield Choice(sign + value, label_of(name, value), jobs, value in chosen)
     for value in sorted(chosen - counted.keys() - grouped):
         yield Choice(sign + value, label_of(name, value), 0, is_chosen=True)
 

@@ -61,3 +61,6 @@ document.addEventListener("htmx:afterRequest", (event) => {
     mark(shown, true);
   }
 });
+
+// compose.js keeps a form for the way to a sign-in and back; any other page ends that way. It may hold passwords.
+if (!document.getElementById("compose") && !location.search.includes("next=")) sessionStorage.removeItem("compose-unsaved");
