@@ -18,10 +18,9 @@ from jobs.fallback import Plan
 from jobs.models import Job, Scope, Team
 from jobs.permissions import check_may_request
 from jobs.queue import claims
-from jobs.requests.context import load_context
+from jobs.requests.context import RequestOptions, load_context
 from jobs.requests.fallback_attempts import check_plan, create_fallbacks
 from jobs.requests.first_events import FIRST_KEY, record_request
-from jobs.requests.options import RequestOptions
 from jobs.requests.questions import build_questions
 from jobs.spec.secrets import holds_mask
 from jobs.strategies import persistent

@@ -27,9 +27,13 @@ class DatabaseStore:
         self._clock = clock
 
     def claim(self, job_id: uuid.UUID | str) -> Job | None:
-        """Take the job for one step; None when it is gone, not due, claimed, or not to be sent from here."""
-        now = self._clock.now()
-        return claims.claim_job(job_id, now) if installation.may_send(now) else None
+        """Claim the job for one step; None when it is gone, not due, claimed, or not to be sent from here."""
+        now, token = self._clock.now(), uuid.uuid4()
+        if not installation.may_send(now):
+            return None
+        columns = {"claim": token, "claimed_until": now + claims.JOB_LEASE}
+        is_claimed = Job.objects.due(now).filter(pk=job_id).order_by().update(**columns)
+        return Job.objects.select_related("team").filter(pk=job_id, claim=token).first() if is_claimed else None
 
     def get(self, job_id: uuid.UUID | str) -> Job | None:
         """Return the row as it is now; None where there is none, or the id is none."""
