@@ -6,7 +6,7 @@ from jobs.spec import Finding, Severity, Submission
 from jobs.strategies.base import OFF, Known, Rule, Severities, Strategy
 from jobs.strategies.registry import RULES, strategy_of
 from jobs.strategies.rule_lists import rules_of_kind
-from jobs.strategies.rules.scheduling import EXCLUSIONS
+from jobs.strategies.rules.exclusions import EXCLUSIONS
 
 SEVERITIES: Mapping[str, Severity] = {str(severity): severity for severity in Severity}
 PLACES = {code: place for place, code in enumerate(RULES)}
