@@ -8,7 +8,7 @@ from jobs.cost import QuotaState
 from jobs.models import QuotaReading
 
 MAX_AGE = timedelta(days=1)
-"""Older readings are not shown: what they say may be long gone."""
+"""Older readings are not shown: they may be outdated."""
 
 
 def recent_quotas(project: str, region: str, *, now: datetime) -> Mapping[str, QuotaState]:

@@ -11,7 +11,7 @@ from jobs.texts import joined
 from jobs.texts import translatable as _
 
 WHO = {"approvals", "role", "approvers", "further"}
-"""Fields of a rule that say who approves, and nothing of the jobs that it matches."""
+"""Fields of a rule that name who approves, and do not limit the jobs that it matches."""
 KINDS = {
     "custom_job": _("custom job"),
     "hyperparameter_tuning_job": _("hyperparameter tuning job"),
@@ -177,7 +177,7 @@ def _ends_at_timeout(estimate: Estimate) -> bool:
 
 
 def _spends(estimate: Estimate, jobs: int) -> str:
-    """Say what a job, or the jobs of a sweep together, are expected to cost, and at most."""
+    """Return what a job, or the jobs of a sweep together, are expected to cost, and at most."""
     expected, most = estimate.expected_usd, estimate.most_usd
     if expected is None:
         usd = format_usd(most or Decimal(0))

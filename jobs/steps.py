@@ -57,7 +57,7 @@ def due_jobs(now: datetime) -> list[uuid.UUID]:
 
 
 def begin_sweep(now: datetime, *, interval: timedelta) -> bool:
-    """Tell whether a sweep should be made now; False while another one is less than half an interval old.
+    """Return whether a sweep should be made now; False while another one is less than half an interval old.
 
     Sweeps pile up where all threads of the workers are busy for a while. The database's clock decides, so that beat and
     worker need not agree on the time. A `swept_at` in the future means that the clock was set back; it is ignored.

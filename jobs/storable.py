@@ -113,7 +113,7 @@ def _has_room(field: "models.DecimalField[Any, Any]", number: Decimal) -> bool:
 
 @lru_cache(maxsize=256)
 def _is_key(field: Field) -> bool:
-    """Whether rows are told apart by the field, so that two of its values must not be cut to the same."""
+    """Whether the field identifies rows, so that two of its values must not be cut to the same."""
     unique = (constraint.fields for constraint in field.model._meta.constraints if hasattr(constraint, "fields"))
     return field.unique or any(field.name in fields for fields in unique)
 

@@ -1,4 +1,4 @@
-"""What messages say that are not about one job: reports, old prices, budgets, tests of a channel."""
+"""The content of messages that are not about one job: reports, old prices, budgets, tests of a channel."""
 
 from collections import Counter
 from datetime import date

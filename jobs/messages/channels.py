@@ -112,7 +112,7 @@ def rotate_secret(channel: Channel, *, by: User, now: datetime, fingerprint: str
 
 
 def fingerprint_of(channel: Channel) -> str:
-    """Return what tells two secrets apart and gives neither away."""
+    """Return what distinguishes two secrets and gives neither away."""
     return hashlib.sha256(channel.secret.encode()).hexdigest()[:16]
 
 

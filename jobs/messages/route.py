@@ -93,7 +93,7 @@ def _wants(message: Message, member: Membership, preference: MessagePreference |
 
 
 def may_be_mailed(user: User) -> bool:
-    """Tell whether the site sends e-mail and the person has an address."""
+    """Return whether the site sends e-mail and the person has an address."""
     return bool(settings.SENDS_EMAIL and user.email)
 
 

@@ -49,7 +49,7 @@ def claim_upkeep(name: str, now: datetime) -> Upkeep | None:
 def release_poll(
     row: PollTarget, *, due_at: datetime | None, answered_at: datetime | None, last_error: str = "", **columns: Any
 ) -> None:
-    """Give a scope or feed back after a poll that went well, and say when the next one is due.
+    """Give a scope or feed back after a poll that went well, and set when the next one is due.
 
     `last_error` is what went wrong with single jobs although the whole was answered; it makes no pause longer.
     """

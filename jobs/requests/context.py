@@ -69,13 +69,12 @@ def load_context(
     """Return what the site knows that an assessment rests on: the team's policy, severities, persistent resources.
 
     `resources` are those that the caller has loaded, None for those that the submission asks for. With `now` identical
-    jobs count too, and what ended jobs of the team tell. `by` requests `sweep_size` jobs, which are assessed together.
+    jobs count too, and what was learned from ended jobs. `by` requests `sweep_size` jobs, which are assessed together.
     With the run time that is `expected`, budgets are those of the submission with the labels that policy sets.
 
-    `is_preview`: it is only shown, as of `now`, so that severities, prices, what the team may use and what ended jobs
-    tell may be ten seconds old. What is requested, approved or sent is assessed without. `has_identical` False leaves
-    identical jobs out, of which only a note tells. `cap_usd` is the most that each job shall cost; a cap that an
-    approver has set always cancels.
+    `is_preview`: it is only shown, as of `now`, so that severities, prices, allowed resources and what was learned may
+    be ten seconds old. What is requested, approved or sent is assessed without. `has_identical` False leaves identical
+    jobs out, which only make a note. `cap_usd` is the most that each job shall cost; one of an approver always cancels.
     """
     policy = load_policy(team)
     context = Context(

@@ -72,7 +72,7 @@ def _no_further(ending: AttemptEnding) -> str:
 def _make_next(
     row: Fallback, plan: Plan, attempts: Sequence[FallbackAttempt], ending: AttemptEnding, now: datetime
 ) -> None:
-    """Request the next attempt; where it is refused, end the fallback and say why."""
+    """Request the next attempt; where it is refused, end the fallback and record why."""
     last, first, number = attempts[-1].job, attempts[0].job, len(attempts) + 1
     spent, approval = sum_costs(attempts, now), find_shared_approval(row.pk)
     if approval is not None and approval.cap_usd is not None:  # what approvers allowed is for all that they saw
@@ -145,7 +145,7 @@ def _refused(refusal: NotAllowed | NotPermitted, last: Job, number: int) -> str:
 
 
 def can_follow(pk: UUID, *, now: datetime) -> bool:
-    """Tell whether another attempt can follow now; an attempt that waits is cancelled for it only then."""
+    """Return whether another attempt can follow now; an attempt that waits is cancelled for it only then."""
     row = Fallback.objects.get(pk=pk)
     plan, attempts = fallback.plan_of(row.plan), list_attempts(row)
     first, number = attempts[0].job, len(attempts) + 1
@@ -192,7 +192,7 @@ def _end(
     actor: User | None = None,
     is_announced: bool = True,
 ) -> None:
-    """Write down why no further attempt follows; an event of its last job tells it, unless nobody expected one."""
+    """Write down why no further attempt follows; an event of its last job states it, unless nobody expected one."""
     Fallback.objects.filter(pk=row.pk).update(ended_at=now, outcome=outcome, **message_columns(message))
     if is_announced and outcome is not Outcome.SUCCEEDED:
         key, kind = "fallback:ended", JobEvent.Kind.FALLBACK

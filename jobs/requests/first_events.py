@@ -34,7 +34,7 @@ def record_request(
 ) -> None:
     """Write the events of a request; `question` is the one that approvers are asked, None for none.
 
-    `requested` tells requests apart that were made with one key. With `approval` the job was approved with the first
+    `requested` distinguishes requests that were made with one key. With `approval` the job was approved with the first
     attempt, so that nobody is asked.
     """
     outcome = Outcome.NEEDS_APPROVAL if question is not None else Outcome.ALLOWED

@@ -31,7 +31,7 @@ class Question:
     """What approvers are asked about a request.
 
     `findings` are JSON; one about a further attempt has its number as `attempt`. `policy` is the JSON of
-    `jobs.policy.Decision`, which says who has to approve; None where a rule of the site asks and policy does not, so
+    `jobs.policy.Decision`, which names who has to approve; None where a rule of the site asks and policy does not, so
     that one approver is enough. `attempts` are all that the answer holds for; None: this job only.
     """
 

@@ -1,4 +1,4 @@
-"""What happens when a schedule is due, or a person runs it now: one request, or a row that says why there is none.
+"""What happens when a schedule is due, or a person runs it now: one request, or a row with the reason.
 
 Everything about one moment is one transaction with the schedule's row locked, and the database takes one run for each
 moment. So however many workers look, and wherever one is killed, a moment leads to one request at most.

@@ -17,7 +17,7 @@ from jobs.spec.secrets import mask_secrets
 
 
 class NameNotUsable(Exception):
-    """The name cannot be given to a template; the message says why."""
+    """The name cannot be given to a template; the message states why."""
 
 
 class NameTaken(NameNotUsable):

@@ -1,4 +1,4 @@
-"""Two jobs field by field: which fields one has and the other lacks, and which say something else.
+"""Two jobs field by field: which fields one has and the other lacks, and which differ.
 
 Fields are called by their path in the REST body, `jobSpec.workerPoolSpecs[0].replicaCount`. What has a name of its own
 is matched by that name and not by its place: environment variables, metrics, parameters, labels.
@@ -33,7 +33,7 @@ class Change(StrEnum):
     CHANGED = "changed"
     """Both have it, with different values."""
     SAME = "same"
-    """Both say the same."""
+    """Both are the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def _change(before: Any, after: Any) -> Change:
 
 
 def alike(before: Any, after: Any) -> bool:
-    """Tell whether two JSON values are the same: true is not 1, and 1 is 1.0."""
+    """Return whether two JSON values are the same: true is not 1, and 1 is 1.0."""
     if isinstance(before, bool) or isinstance(after, bool):
         return before is after
     if isinstance(before, Mapping) and isinstance(after, Mapping):

@@ -40,7 +40,7 @@ class VertexRemote:
         client(account_of(job.project) if followed is None else followed.acts_as).cancel(job.kind, job.remote_name)
 
     def get(self, job: Job) -> vertex.RemoteJob:
-        """Return what Vertex AI says of the job."""
+        """Return what Vertex AI has about the job."""
         self._read(job.project, job.region)
         return client(job.acts_as).get(job.kind, job.remote_name)
 

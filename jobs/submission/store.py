@@ -43,7 +43,7 @@ class DatabaseStore:
             return None
 
     def apply(self, job: Job, decide: Decide, *, needs_claim: bool = True) -> Written | None:
-        """Lock the row, read it and the time anew, and write what `decide` says; see `ports.Store`."""
+        """Lock the row, read it and the time anew, and write what `decide` returns; see `ports.Store`."""
         with transaction.atomic():
             fresh = Job.objects.select_for_update(of=("self",)).select_related("team").get(pk=job.pk)
             read_at = self._clock.monotonic()
