@@ -49,6 +49,15 @@ def fit_columns(model: type[models.Model], columns: Mapping[str, Any]) -> dict[s
     return {name: fitted_value(_field(model, name), value) for name, value in columns.items()}
 
 
+def update_row(row: models.Model, columns: Mapping[str, Any]) -> bool:
+    """Write some columns of a row, and set them on the instance; False, and nothing set, when the row is gone."""
+    if not type(row)._base_manager.filter(pk=row.pk).update(**columns):
+        return False
+    for name, value in columns.items():
+        setattr(row, name, value)
+    return True
+
+
 def fitted_value(field: Field, value: Any) -> Any:
     """Return the value as its column holds it: text is cut, a number out of range becomes the nearest or none.
 

@@ -116,10 +116,7 @@ def _write(job: Job, event: JobEvent, columns: dict[str, Any], *, only_from: str
         event.save()
         outbox.record_event(event, job)
         columns = columns | _derived([*before, event]) | {"is_counted": False, "revision": revision + 1}
-        Job.objects.filter(pk=job.pk).update(**columns)
-    for name, value in columns.items():
-        setattr(job, name, value)
-    return True
+        return storable.update_row(job, columns)
 
 
 def _events(job: Job, once_key: str) -> list[JobEvent]:

@@ -64,9 +64,7 @@ def record(job: Job, remote: vertex.RemoteJob, *, now: datetime, **columns: Any)
         columns |= {"remote_updated_at": _plausible(remote.update_time, now) or job.remote_updated_at}
         columns = storable.fit_columns(Job, columns)
         if any(getattr(job, name) != value for name, value in columns.items()):
-            Job.objects.filter(pk=job.pk).update(**columns)
-            for name, value in columns.items():
-                setattr(job, name, value)
+            storable.update_row(job, columns)
         mark_seen([job.pk], now=now)
         job.last_seen = LastSeen(job=job, at=now)
 

@@ -159,7 +159,4 @@ def count_trials(job: Job, *, now: datetime) -> None:
         "trials_summary": timeline.summary(found),
         "is_counted": False,
     }
-    columns = storable.fit_columns(Job, columns)
-    Job.objects.filter(pk=job.pk).update(**columns)
-    for name, value in columns.items():
-        setattr(job, name, value)
+    storable.update_row(job, storable.fit_columns(Job, columns))

@@ -15,6 +15,7 @@ from jobs.models import Job, UnmatchedJob
 from jobs.observation.record import record
 from jobs.queue import claims, installation
 from jobs.requests.questions import save_question
+from jobs.storable import update_row
 from jobs.submission.ports import Change, Decide, Event, Written
 from jobs.submission.reassessment import reassess
 from jobs.vertex import RemoteJob
@@ -96,9 +97,7 @@ class DatabaseStore:
         if change.releases and is_holder:
             columns |= {"claim": None, "claimed_until": None}
         if columns:
-            Job.objects.filter(pk=job.pk).update(**columns)
-            for name, value in columns.items():
-                setattr(job, name, value)
+            update_row(job, columns)
         if change.question is not None:
             save_question(job, change.question, now=now)
         if change.wakes:
