@@ -27,7 +27,7 @@ from jobs.submission.delete import send_delete
 from jobs.submission.ports import Change, Decide, Event, Ports
 from jobs.submission.remote import VertexRemote
 from jobs.submission.resource_changes import send_change
-from jobs.submission.schedule import next_step_at, pause_after
+from jobs.submission.retries import next_step_at, pause_after
 from jobs.submission.store import DatabaseStore
 from jobs.submission.submit import submit
 

@@ -18,7 +18,7 @@ from jobs.messages.content import Content, content_of, digest_of, language_for
 from jobs.messages.post import SendFailed, post
 from jobs.messages.queue import EMAIL, due_destinations
 from jobs.messages.relevance import split_relevant
-from jobs.messages.schedule import next_attempt
+from jobs.messages.retries import next_attempt
 from jobs.models import Channel, Delivery, Via
 
 __all__ = ["deliver", "due_destinations"]

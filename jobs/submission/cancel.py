@@ -14,7 +14,7 @@ from jobs.models import Job, JobEvent
 from jobs.permissions import check_is_ours
 from jobs.states import JobState
 from jobs.submission.ports import Change, Decide, Event, Ports, Store
-from jobs.submission.schedule import next_step_at, pause_after
+from jobs.submission.retries import next_step_at, pause_after
 
 FIRST_REPEAT = timedelta(minutes=1)
 MAX_REPEAT = timedelta(minutes=10)

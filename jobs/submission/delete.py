@@ -17,7 +17,7 @@ from jobs.models import Job, JobEvent, Role
 from jobs.permissions import check_is_ours, role_of
 from jobs.states import FINISHED, LOCAL
 from jobs.submission.ports import Change, Decide, Event, Ports
-from jobs.submission.schedule import put_off
+from jobs.submission.retries import put_off
 
 PAUSE = timedelta(seconds=5)
 MAX_DELETION = timedelta(minutes=10)

@@ -13,7 +13,7 @@ from jobs.models import Job, JobEvent, UnmatchedJob
 from jobs.observation.record import number
 from jobs.states import FINISHED, JobState
 from jobs.submission.ports import Change, Decide, Event, Ports
-from jobs.submission.schedule import next_step_at, put_off
+from jobs.submission.retries import next_step_at, put_off
 
 
 def check(job: Job, ports: Ports) -> None:

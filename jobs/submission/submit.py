@@ -29,7 +29,7 @@ from jobs.queue.rate_limit import OverRateLimit
 from jobs.states import JobState
 from jobs.submission import duplicates
 from jobs.submission.ports import Change, Decide, Event, Ports, Written
-from jobs.submission.schedule import CHECK_AFTER, next_step_at, pause_after
+from jobs.submission.retries import CHECK_AFTER, next_step_at, pause_after
 
 CONSISTENCY_WINDOW = timedelta(seconds=30)
 """How long a created job may be missing from a list; Google does not document it (vertex-facts 11.4)."""
