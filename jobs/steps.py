@@ -21,14 +21,13 @@ from jobs.queue import installation
 from jobs.requests import check_is_ours, fallbacks
 from jobs.states import JobState
 from jobs.submission import duplicates, unmatched
+from jobs.submission.adapters import DatabaseStore, VertexRemote
 from jobs.submission.cancel import cancel as request_cancel
 from jobs.submission.cancel import send_cancel
 from jobs.submission.delete import send_delete
 from jobs.submission.ports import Change, Decide, Event, Ports
-from jobs.submission.remote import VertexRemote
 from jobs.submission.resource_changes import send_change
 from jobs.submission.retries import next_step_at, pause_after
-from jobs.submission.store import DatabaseStore
 from jobs.submission.submit import submit
 
 logger = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""Claims: one worker at a time holds a row while it talks to Vertex AI. Jobs are claimed in `submission/store.py`.
+"""Claims: one worker at a time holds a row while it talks to Vertex AI. Jobs are claimed in `submission/adapters.py`.
 
 A claim is a token with an end. The end frees rows of a worker that died; the token makes a worker that was late notice
 that somebody else has taken over, so that it drops what it learned.

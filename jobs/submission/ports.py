@@ -1,4 +1,4 @@
-"""What a step towards Vertex AI asks of the outside: the database (`Store`), Vertex AI (`Remote`) and a clock.
+"""What a step asks of the outside: the database (`Store`), Vertex AI (`Remote`) and a clock; see `adapters`.
 
 The steps (`submit`, `cancel`, `duplicates`) are written against these three and import neither Django's connection nor
 HTTP, so that `tests/simulation` runs the same code against a database and a Vertex AI that fail in every way.

@@ -15,8 +15,7 @@ from jobs.models import Discovery, ExternalJob, Installation, Job, JobEvent, Pol
 from jobs.queue import installation
 from jobs.steps import ports, take_step
 from jobs.submission import submit
-from jobs.submission.remote import VertexRemote
-from jobs.submission.store import DatabaseStore
+from jobs.submission.adapters import DatabaseStore, VertexRemote
 from jobs.upkeep.audit import audit
 from tests.domain.conftest import Cloud, RequestJob, look
 from tests.support import samples
