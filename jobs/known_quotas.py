@@ -30,9 +30,5 @@ def forget() -> None:
     _recent.forget_changed()
 
 
-def _load(place: tuple[str, str], now: datetime) -> Mapping[str, QuotaState]:
-    return load_quotas(*place, now=now)
-
-
-_recent: Recent[tuple[str, str], Mapping[str, QuotaState]] = Recent(_load)
+_recent: Recent[tuple[str, str], Mapping[str, QuotaState]] = Recent(lambda place, now: load_quotas(*place, now=now))
 _recent.forget_when_saved(QuotaReading)

@@ -142,7 +142,8 @@ def explain(rule: Rule, matched: Matched) -> tuple[str, str, str]:
         limit, spends = format_usd(rule.cost_over), _spends(estimate, jobs)
         if rule.outcome == "refuse":
             message = _("The team refuses jobs over %(limit)s.", limit=limit)
-            return "over_refuse_limit", joined(spends, message), _remedy(estimate)
+            remedy = joined(_SHORTER_TIMEOUT, _CHEAPER) if _ends_at_timeout(estimate) else _CHEAPER
+            return "over_refuse_limit", joined(spends, message), remedy
         expected = estimate.expected_usd
         helps = expected is not None and expected <= rule.cost_over and _ends_at_timeout(estimate)
         message = _("Jobs over %(limit)s need an approval.", limit=limit)
@@ -164,10 +165,6 @@ def _why_unknown(estimate: Estimate) -> str:
 
 _CHEAPER = _("Run it for a shorter time, on fewer or smaller machines, or under another strategy.")
 _SHORTER_TIMEOUT = _("Set a shorter timeout, the longest time that a run may really take.")
-
-
-def _remedy(estimate: Estimate) -> str:
-    return joined(_SHORTER_TIMEOUT, _CHEAPER) if _ends_at_timeout(estimate) else _CHEAPER
 
 
 def _ends_at_timeout(estimate: Estimate) -> bool:

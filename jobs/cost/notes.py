@@ -43,11 +43,8 @@ def tuning_notes(submission: Submission, hours: float, billed_hours: float) -> l
     less += [_("an end after %(count)s failed trials", count=failed)] if failed > 0 else []
     if not less:
         return [note]
-    return [note, _("It costs less with %(ways)s.", ways=_either(less))]
-
-
-def _either(texts: list[Text]) -> Text:
-    return reduce(lambda some, last: _("%(some)s or %(last)s", some=some, last=last), texts)
+    ways = reduce(lambda some, last: _("%(some)s or %(last)s", some=some, last=last), less)
+    return [note, _("It costs less with %(ways)s.", ways=ways)]
 
 
 def _stops_early(study: StudySpec) -> bool:

@@ -53,14 +53,11 @@ def make_next_attempt(pk: UUID, *, now: datetime) -> bool:
         if ending.reason is None or ending.reason not in plan.reasons:
             _end(row, last, ending.outcome, _no_further(ending), now, is_announced=len(attempts) < plan.size)
         elif len(attempts) >= plan.size:
-            _end(row, last, Outcome.EXHAUSTED, _all_made(plan, ending), now)
+            message = _("All %(n)s attempts were made; %(why)s.", n=plan.size, why=ending.words)
+            _end(row, last, Outcome.EXHAUSTED, message, now)
         else:
             _make_next(row, plan, attempts, ending, now)
     return True
-
-
-def _all_made(plan: Plan, ending: AttemptEnding) -> str:
-    return _("All %(n)s attempts were made; %(why)s.", n=plan.size, why=ending.words)
 
 
 def _no_further(ending: AttemptEnding) -> str:

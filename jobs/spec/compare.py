@@ -85,8 +85,9 @@ def _values(before: Any, after: Any, path: str) -> Iterator[Difference]:
 
 
 def _objects(before: Mapping[str, Any], after: Mapping[str, Any], path: str) -> Iterator[Difference]:
+    is_map = path.rpartition(".")[2] == "labels"
     for name in _merged(list(before), list(after)):
-        here = f"{path}[{quoted(name, limit=MAX_KEY_LENGTH)[1:-1]}]" if _is_map(path) else join(path, name)
+        here = f"{path}[{quoted(name, limit=MAX_KEY_LENGTH)[1:-1]}]" if is_map else join(path, name)
         yield from _values(before.get(name), after.get(name), here)
 
 
@@ -153,7 +154,3 @@ def _name_all(key: str, items: Sequence[Mapping[str, Any]]) -> bool:
 
 def _at(items: Sequence[Any], index: int) -> Any:
     return items[index] if index < len(items) else None
-
-
-def _is_map(path: str) -> bool:
-    return path.rpartition(".")[2] == "labels"

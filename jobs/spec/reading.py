@@ -220,7 +220,7 @@ def _unknown(model: type[Message], key: object, path: str, notes: Notes) -> None
     name = key if isinstance(key, str) else quoted(key)[1:-1]
     shown = quoted(name)[1:-1]
     near = nearest(name, (slot.alias for slot in slots(model).values() if not slot.output))
-    belongs = [home for home in find_parents(name, notes.root) if home.rpartition(".")[0] != _plain_path(path)]
+    belongs = [home for home in find_parents(name, notes.root) if home.rpartition(".")[0] != INDEX.sub("[]", path)]
     remedy = ""
     if near:
         remedy = _("Did you mean `%(near)s`?", near=near)
@@ -240,7 +240,3 @@ def _wrong_type(path: str, problem: str) -> str:
     if not field:
         return _("The request %(problem)s.", problem=problem)
     return _("%(field)s %(problem)s.", field=field, problem=problem)
-
-
-def _plain_path(path: str) -> str:
-    return INDEX.sub("[]", path)

@@ -42,7 +42,10 @@ def check_each(
     everywhere = _found([rule for rule in rules if not rule.by_strategy], asked[0][1], severities, resources)
     by_strategy = [rule for rule in rules if rule.by_strategy]
     return [
-        sorted([*everywhere, *_found((*by_strategy, *strategy.rules), job, severities, resources)], key=_place)
+        sorted(
+            [*everywhere, *_found((*by_strategy, *strategy.rules), job, severities, resources)],
+            key=lambda found: PLACES[found.code],
+        )
         for strategy, job in asked
     ]
 
@@ -50,10 +53,6 @@ def check_each(
 def conflicts(submission: Submission) -> list[Finding]:
     """Return what a job asks for that its strategy excludes, so that `Strategy.apply` would take it out."""
     return _found(EXCLUSIONS, submission, {}, ())
-
-
-def _place(finding: Finding) -> int:
-    return PLACES[finding.code]
 
 
 def _found(rules: Sequence[Rule], submission: Submission, severities: Severities, resources: Known) -> list[Finding]:
