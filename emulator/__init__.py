@@ -13,5 +13,6 @@ The packages from top to bottom; none imports one above it (a contract in pyproj
     state                           records, logs and files
     protocol                        Google's data types, errors and filters
 
-It shares no code with `jobs`: two independent readings of Google's reference. docs/emulator.md says what it leaves out.
+It shares no code with `jobs`: two independent readings of Google's reference. docs/emulator.md lists what it leaves
+out.
 """

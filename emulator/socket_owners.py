@@ -179,7 +179,7 @@ def lookup() -> Lookup | None:
 
 
 def _finds_own_socket(find: Lookup) -> bool:
-    """Tell whether a lookup names our user as the owner of a socket that we make."""
+    """Return whether a lookup names our user as the owner of a socket that we make."""
     with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
         try:
             return find(client.getsockname(), server.getsockname()) == os.geteuid()
@@ -188,7 +188,7 @@ def _finds_own_socket(find: Lookup) -> bool:
 
 
 def _is_user_certain() -> bool:
-    """Tell whether our user id is nobody else's: in a user namespace all users that it does not know look the same."""
+    """Return whether our user id is nobody else's: in a user namespace all users unknown to it look the same."""
     try:
         everybody_else = int(OVERFLOW_USER.read_text())
         return os.geteuid() != everybody_else or USER_MAP.read_text().split() == ALL_USERS

@@ -31,12 +31,12 @@ _DIGEST_CHARACTERS = 12
 
 
 def is_storable(text: str) -> bool:
-    """Tell whether both databases keep the text as it is."""
+    """Return whether both databases keep the text as it is."""
     return _UNSTORABLE.search(text) is None
 
 
 def is_storable_json(value: Any) -> bool:
-    """Tell whether both databases keep every text in a JSON value, names included, as it is."""
+    """Return whether both databases keep every text in a JSON value, names included, as it is."""
     if isinstance(value, str):
         return is_storable(value)
     if isinstance(value, dict):
@@ -56,7 +56,7 @@ def bounded(text: str, limit: int) -> str:
 
 
 def bounded_key(text: str, limit: int) -> str:
-    """Return what `bounded` does for a text that tells things apart: two that differ still do when they were cut."""
+    """Return what `bounded` does for a text that identifies something: two that differ still do when they were cut."""
     whole = clean(text)
     if len(whole) <= limit:
         return whole
@@ -70,7 +70,7 @@ def digest_of(text: str) -> str:
 
 
 def is_moment(value: datetime) -> bool:
-    """Tell whether an aware datetime can be a time in the life of a job."""
+    """Return whether an aware datetime can be a time in the life of a job."""
     return MIN_MOMENT <= value < MAX_MOMENT
 
 

@@ -18,7 +18,7 @@ class Passing(StrEnum):
     """What becomes of a job that may pass a budget; the values are stored."""
 
     WARN = "warn"
-    """It is told."""
+    """People get a message."""
     ASK = "ask"
     """An approver decides."""
     STOP = "stop"
@@ -56,7 +56,7 @@ SEVERITIES = {Passing.WARN: Severity.NOTE, Passing.ASK: Severity.APPROVAL, Passi
 
 
 def check(most_usd: Decimal | None, budgets: Iterable[BudgetLeft]) -> tuple[Finding, ...]:
-    """Return what budgets have against a request that may cost `most_usd`, None where nobody can say how much.
+    """Return what budgets have against a request that may cost `most_usd`, None where that is not known.
 
     Of a sweep it is the most that all its jobs may cost together. What costs nothing passes no budget.
     """
@@ -81,14 +81,14 @@ MAX_CAP_USD = Decimal(10) ** 11
 
 
 def is_usable_cap(cap_usd: Decimal) -> bool:
-    """Tell whether an amount can be the cap of a job."""
+    """Return whether an amount can be the cap of a job."""
     return cap_usd.is_finite() and 0 < cap_usd < MAX_CAP_USD
 
 
 def check_cap(
     cap_usd: Decimal | None, low_usd: Decimal | None, expected_usd: Decimal | None, *, cancels: bool
 ) -> tuple[Finding, ...]:
-    """Return what a cap on the cost of a job says of it, beside what it is expected to cost."""
+    """Return the finding of a cap on the cost of a job, beside what it is expected to cost."""
     if cap_usd is None:
         return ()
     if not is_usable_cap(cap_usd):
@@ -113,7 +113,7 @@ def _name(budget: BudgetLeft) -> str:
 
 
 def _left(budget: BudgetLeft) -> str:
-    """Say what is left and where the rest is."""
+    """Return in words what is left and where the rest is."""
     words = {
         "limit": format_usd(budget.limit_usd),
         "spent": format_usd(budget.spent_usd),

@@ -50,7 +50,7 @@ def _client(**addresses: str) -> VertexClient:
 
 
 def platform_client(acts_as: str = "") -> PlatformClient:
-    """Return a client of the APIs that tell of permissions, services and quotas; its calls are short.
+    """Return a client of the APIs for permissions, services and quotas; its calls are short.
 
     `acts_as` is the service account that they are made as; empty: Trainboard itself.
     """

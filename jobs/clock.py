@@ -57,8 +57,8 @@ def display_now() -> datetime:
 def read_database_clock() -> datetime:
     """Ask the database for its time.
 
-    PostgreSQL tells the time of this very statement, also inside a transaction. SQLite, which runs inside the process
-    on the one machine that uses it, tells that machine's, in milliseconds.
+    PostgreSQL returns the time of this very statement, also inside a transaction. SQLite, which runs inside the process
+    on the one machine that uses it, returns that machine's, in milliseconds.
     """
     with connection.cursor() as cursor:
         if connection.vendor != "postgresql":

@@ -1,6 +1,6 @@
 """What a verb raises when it will not do as asked, with words for people.
 
-NotAllowed    the job is refused; `findings` say why
+NotAllowed    the job is refused; `findings` hold the reasons
 NotPermitted  this person may not do this to this job
 Unexpected    a fault of ours ended a look at Vertex AI; its words are for people, the log has the rest
 """
@@ -28,7 +28,7 @@ class NotAllowed(Exception):
 
 
 class NotPermitted(Exception):
-    """This person may not do this; the message says why and who may."""
+    """This person may not do this; the message states why and who may."""
 
 
 class Unexpected(VertexError):

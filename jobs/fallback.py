@@ -136,7 +136,7 @@ def attempts_of(submission: Submission, plan: Plan) -> list[Submission]:
 
 
 def worst_case(most: Sequence[Decimal | None], plan: Plan) -> Decimal | None:
-    """Return the most that all attempts may cost, from the most of each; None where nobody can say.
+    """Return the most that all attempts may cost, from the most of each; None where that is not known.
 
     Every attempt may run nearly to its end before it is preempted, so the dearest way is all of them.
     """

@@ -19,7 +19,7 @@ FRESH = {
     ImageStatus.NO_REPOSITORY: timedelta(minutes=1),
     ImageStatus.UNKNOWN: timedelta(minutes=5),
 }
-"""How long an answer is not asked for again; one who is told that an image is missing pushes it and looks again."""
+"""How long an answer is not asked for again; a person who reads that an image is missing pushes it and looks again."""
 MAX_AGE = timedelta(days=1)
 """Older answers are not shown."""
 PATIENCE = timedelta(seconds=30)
@@ -95,7 +95,7 @@ def _ask(team: Team, names: Iterable[str], rows: Mapping[str, ImageReading], now
 
 
 def _may_ask(team: Team, name: str) -> bool:
-    """Tell whether an image may be asked about for a team.
+    """Return whether an image may be asked about for a team.
 
     The team's own account sees what it was granted. Trainboard's sees what every team granted it, so it is not asked
     about an image in a project of other teams only.

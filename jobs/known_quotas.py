@@ -8,7 +8,7 @@ from jobs.cost import QuotaState
 from jobs.models import QuotaReading
 
 MAX_AGE = timedelta(days=1)
-"""Older readings are not shown: what they say may be long gone."""
+"""Older readings are not shown: they may be outdated."""
 
 
 def recent_quotas(project: str, region: str, *, now: datetime) -> Mapping[str, QuotaState]:
@@ -30,9 +30,5 @@ def forget() -> None:
     _recent.forget_changed()
 
 
-def _load(place: tuple[str, str], now: datetime) -> Mapping[str, QuotaState]:
-    return load_quotas(*place, now=now)
-
-
-_recent: Recent[tuple[str, str], Mapping[str, QuotaState]] = Recent(_load)
+_recent: Recent[tuple[str, str], Mapping[str, QuotaState]] = Recent(lambda place, now: load_quotas(*place, now=now))
 _recent.forget_when_saved(QuotaReading)

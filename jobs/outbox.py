@@ -2,7 +2,7 @@
 
 A cursor over the events would be cheaper by one INSERT, but numbers of events are given before their transactions
 commit: a reader that has passed number 12 would never see number 11 if that commits later, and only PostgreSQL could
-say how long to wait for it. Here the event and its message commit together, and `routed_at` says what is still to be
+know how long to wait for it. Here the event and its message commit together, and `routed_at` shows what is still to be
 done, whatever order rows appear in. It costs one INSERT for about three events of a job: at 300 submissions a minute,
 15 a second. Who gets a message is decided later by `jobs.messages.route`, outside of the job's transaction.
 """
@@ -34,7 +34,7 @@ EVENTS = {
     JobEvent.Kind.CHANGED: Kind.CHANGE_PROPOSED,
     JobEvent.Kind.FALLBACK: Kind.FALLBACK,
 }
-"""Events without a change of state that are told. The source of another kind of message is a line here."""
+"""Events without a change of state that make a message. The source of another kind of message is a line here."""
 APPROVAL_EXPIRED = "approval_expired"
 """The reason of the event with which a request that nobody answered ends (`jobs.upkeep.approvals`)."""
 FOR_ALL_OF_A_SWEEP = frozenset(
@@ -47,7 +47,7 @@ FOR_ALL_OF_A_SWEEP = frozenset(
         Kind.REJECTED,
     }
 )
-"""Told once of jobs that are requested and decided about together."""
+"""Sent once for jobs that are requested and decided about together."""
 
 
 def record_event(event: JobEvent, job: Job) -> None:
@@ -63,7 +63,7 @@ def record_event(event: JobEvent, job: Job) -> None:
 
 
 def _actor(event: JobEvent, kind: str) -> int | None:
-    """Return who did it, who need not be told; the end of a cancelled job is due to whoever asked for it."""
+    """Return who did it, who needs no message; the end of a cancelled job is due to whoever asked for it."""
     if kind != Kind.CANCELLED:
         return event.actor_id
     asked = JobEvent.objects.filter(job=event.job_id, kind=JobEvent.Kind.CANCEL_REQUESTED).order_by("-id")
@@ -79,7 +79,7 @@ def announce(
     job: Job | None = None,
     detail: dict[str, Any] | None = None,
 ) -> bool:
-    """Write a message that no event tells; return False when `once_key` was announced before.
+    """Write a message that belongs to no event; return False when `once_key` was announced before.
 
     `detail` is JSON: {"text": one sentence, "next": what to do}, and a kind may define more. Of these two "words" keeps
     what they were made of, so that whoever reads them can have them translated (`Message.words`).
@@ -95,7 +95,7 @@ def announce(
 
 
 def kind_of(event: JobEvent, job: Job) -> Message.Kind | None:
-    """Return what an event tells people, None for most; `job` is the row before the event.
+    """Return the message about an event, None for most; `job` is the row before the event.
 
     A job that was allowed at once, or that was adopted in whatever state it had, is no news.
     """

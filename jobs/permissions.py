@@ -19,7 +19,7 @@ def role_of(by: User, *, team_id: int) -> str | None:
 
 
 def is_lead(by: User, *, team_id: int) -> bool:
-    """Tell whether a person leads a team."""
+    """Return whether a person leads a team."""
     return role_of(by, team_id=team_id) == Role.LEAD
 
 

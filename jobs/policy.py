@@ -18,12 +18,12 @@ from jobs.texts import translatable as _
 
 SOURCE = "policy of the team"
 SETS = "policy_sets_"
-"""What the code of a finding begins with that tells of a value that policy sets, or that differs from it."""
+"""What the code of a finding begins with that is about a value that policy sets, or that differs from it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What policy says of a job: findings, the rule that decided with its number, counted from 1, and the figures."""
+    """What policy decides about a job: findings, the deciding rule with its number, counted from 1, and the figures."""
 
     findings: tuple[Finding, ...]
     rule: Rule | None
@@ -51,7 +51,7 @@ class Decision:
 
 
 def decide(submission: Submission, matched: Matched) -> Decision:
-    """Return what policy says of a submission; of a sweep, of all its jobs together."""
+    """Return what policy decides about a submission; of a sweep, of all its jobs together."""
     found = [
         finding
         for number, rule in matched.rules
@@ -66,7 +66,7 @@ def decide(submission: Submission, matched: Matched) -> Decision:
 
 
 def _where(matched: Matched, number: int) -> str:
-    """Say where a rule stands; "" in a policy that was never saved as rules."""
+    """Return where a rule stands; "" in a policy that was never saved as rules."""
     if not matched.version:
         return ""
     return _("(Policy %(version)s, rule %(number)s.)", version=matched.version, number=number)
@@ -134,7 +134,7 @@ class _Value:
 def fill(submission: Submission, matched: Matched) -> Filled:
     """Return the submission with what the rules set, from top to bottom: the first that sets a value counts.
 
-    A job that has another value keeps it, as a person typed it; where the rule says that it must not, that is an error.
+    A job that has another value keeps it, as a person typed it; where the rule forbids that, that is an error.
     """
     filled, findings = submission, list[Finding]()
     for number, rule in matched.rules:

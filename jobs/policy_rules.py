@@ -1,7 +1,7 @@
 """The rules of a team's policy as values, what they look at in a job, and which of them match it. Pure.
 
 A policy is a list of rules, read from top to bottom: the first that allows, asks or refuses decides; each that requires
-or sets something counts wherever it stands. `jobs.policy` says what follows for a job.
+or sets something counts wherever it stands. `jobs.policy` decides what follows for a job.
 """
 
 from collections.abc import Sequence
@@ -96,7 +96,7 @@ RULES: TypeAdapter[tuple[Rule, ...]] = TypeAdapter(Annotated[tuple[Rule, ...], F
 
 @dataclass(frozen=True, slots=True)
 class PolicyRules:
-    """The policy of a team: its rules in their order, and what it says beside them."""
+    """The policy of a team: its rules in their order, and what it holds beside them."""
 
     rules: tuple[Rule, ...]
     version: int = 0
@@ -209,7 +209,7 @@ def _facts(submission: Submission, total: Estimate, jobs: int, submitter: str, b
 
 
 def _matches(rule: Rule, facts: Facts) -> bool:
-    """Tell whether every condition of a rule holds for a job."""
+    """Return whether every condition of a rule holds for a job."""
     return (
         _cost_matches(rule, facts)
         and (rule.gpus_over is None or facts.gpus > rule.gpus_over)
@@ -231,14 +231,14 @@ def _cost_matches(rule: Rule, facts: Facts) -> bool:
 
 
 def _is_over(basis: Basis, usd: Decimal, facts: Facts) -> bool:
-    """Tell whether an amount of a job is known to be more than `usd`; one that is unknown is at least what is known."""
+    """Return whether an amount of a job is surely more than `usd`; one that is unknown is at least what is known."""
     order = ("low", "expected", "high", "most")
     known = [getattr(facts, name) for name in order[: order.index(basis) + 1]]
     return any(amount is not None and amount > usd for amount in (known if known[-1] is None else known[-1:]))
 
 
 def _leaves_less(usd: Decimal, facts: Facts) -> bool:
-    """Tell whether a budget has less than `usd` left after the job; a job of unknown cost may leave nothing."""
+    """Return whether a budget has less than `usd` left after the job; a job of unknown cost may leave nothing."""
     return facts.has_budget and (facts.budget_left is None or facts.budget_left < usd)
 
 

@@ -11,7 +11,7 @@ from jobs.texts import joined
 from jobs.texts import translatable as _
 
 WHO = {"approvals", "role", "approvers", "further"}
-"""Fields of a rule that say who approves, and nothing of the jobs that it matches."""
+"""Fields of a rule that name who approves, and do not limit the jobs that it matches."""
 KINDS = {
     "custom_job": _("custom job"),
     "hyperparameter_tuning_job": _("hyperparameter tuning job"),
@@ -142,7 +142,8 @@ def explain(rule: Rule, matched: Matched) -> tuple[str, str, str]:
         limit, spends = format_usd(rule.cost_over), _spends(estimate, jobs)
         if rule.outcome == "refuse":
             message = _("The team refuses jobs over %(limit)s.", limit=limit)
-            return "over_refuse_limit", joined(spends, message), _remedy(estimate)
+            remedy = joined(_SHORTER_TIMEOUT, _CHEAPER) if _ends_at_timeout(estimate) else _CHEAPER
+            return "over_refuse_limit", joined(spends, message), remedy
         expected = estimate.expected_usd
         helps = expected is not None and expected <= rule.cost_over and _ends_at_timeout(estimate)
         message = _("Jobs over %(limit)s need an approval.", limit=limit)
@@ -166,10 +167,6 @@ _CHEAPER = _("Run it for a shorter time, on fewer or smaller machines, or under 
 _SHORTER_TIMEOUT = _("Set a shorter timeout, the longest time that a run may really take.")
 
 
-def _remedy(estimate: Estimate) -> str:
-    return joined(_SHORTER_TIMEOUT, _CHEAPER) if _ends_at_timeout(estimate) else _CHEAPER
-
-
 def _ends_at_timeout(estimate: Estimate) -> bool:
     """Whether it is the timeout that makes the job dear: the most is what runs cost that last until then."""
     most, expected = estimate.most_usd, estimate.expected_usd
@@ -177,7 +174,7 @@ def _ends_at_timeout(estimate: Estimate) -> bool:
 
 
 def _spends(estimate: Estimate, jobs: int) -> str:
-    """Say what a job, or the jobs of a sweep together, are expected to cost, and at most."""
+    """Return what a job, or the jobs of a sweep together, are expected to cost, and at most."""
     expected, most = estimate.expected_usd, estimate.most_usd
     if expected is None:
         usd = format_usd(most or Decimal(0))

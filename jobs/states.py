@@ -20,7 +20,7 @@ class JobState(StrEnum):
     SUBMITTING = "submitting"
     """A worker has begun to create it; whether Vertex AI has it is not yet certain."""
     REJECTED = "rejected"
-    """An approver said no."""
+    """An approver rejected it."""
     WITHDRAWN = "withdrawn"
     """Cancelled before it was submitted."""
     SUBMIT_FAILED = "submit_failed"
@@ -111,10 +111,10 @@ def from_vertex(value: str | int | None) -> str:
 
 
 def may_follow(before: str, after: str, *, is_adopted: bool = False) -> bool:
-    """Tell whether a job in state `before` may enter state `after`.
+    """Return whether a job in state `before` may enter state `after`.
 
     A job that was made outside Trainboard and adopted was never in a state of ours: it begins (before = "") in whatever
-    state Vertex AI tells.
+    state Vertex AI reports.
 
     Local moves follow `LOCAL_MOVES`. Remote moves are free, except that a finished state never changes and a
     cancelling job only ends (google-cloud-aiplatform 2.7.0, types/job_state.py, JOB_STATE_CANCELLING). A lost job is

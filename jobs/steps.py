@@ -1,30 +1,38 @@
-"""What is due, and which function does it.
+"""What is due, and the next step of each: a job is claimed, and what its row asks for is done.
 
 The database is the queue. Celery's messages only make it fast; `repair` finds what has no next step.
 """
 
+import logging
 import uuid
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import BooleanField, ExpressionWrapper, Q, Window
 from django.db.models.functions import RowNumber
 
 from jobs.clock import Clock
-from jobs.models import Discovery, Installation, Job, LogFeed, ResourceChange, Scope
+from jobs.models import Discovery, Installation, Job, JobEvent, LogFeed, ResourceChange, Scope
 from jobs.observation.observe import observe as observe_jobs
 from jobs.observation.persistent_resources import observe_resources
 from jobs.queue import installation
 from jobs.requests import check_is_ours, fallbacks
 from jobs.states import JobState
-from jobs.submission import unmatched
-from jobs.submission.advance import advance as advance_job
+from jobs.submission import duplicates, unmatched
+from jobs.submission.adapters import DatabaseStore, VertexRemote
 from jobs.submission.cancel import cancel as request_cancel
-from jobs.submission.ports import Ports
-from jobs.submission.remote import VertexRemote
+from jobs.submission.cancel import send_cancel
+from jobs.submission.delete import send_delete
+from jobs.submission.ports import Change, Decide, Event, Ports
 from jobs.submission.resource_changes import send_change
-from jobs.submission.store import DatabaseStore
+from jobs.submission.retries import next_step_at, pause_after
+from jobs.submission.submit import submit
+
+logger = logging.getLogger(__name__)
+
+Step = Callable[[Job, Ports], None]
 
 AT_ONCE = 500
 """Rows handed out by one sweep; the next sweep finds the rest."""
@@ -48,7 +56,7 @@ def due_jobs(now: datetime) -> list[uuid.UUID]:
 
 
 def begin_sweep(now: datetime, *, interval: timedelta) -> bool:
-    """Tell whether a sweep should be made now; False while another one is less than half an interval old.
+    """Return whether a sweep should be made now; False while another one is less than half an interval old.
 
     Sweeps pile up where all threads of the workers are busy for a while. The database's clock decides, so that beat and
     worker need not agree on the time. A `swept_at` in the future means that the clock was set back; it is ignored.
@@ -97,7 +105,61 @@ def observe(scope_id: int, *, clock: Clock) -> None:
 
 def advance(job_id: uuid.UUID | str, *, clock: Clock) -> None:
     """Take one job its next step: submission before Vertex AI has it, then a pending cancellation or deletion."""
-    advance_job(job_id, ports(clock))
+    take_step(job_id, ports(clock))
+
+
+def take_step(job_id: uuid.UUID | str, ports: Ports) -> None:
+    """Claim a job that is due and take it one step; do nothing when it is not due or another worker has claimed it.
+
+    A fault in the step itself is written on the job, and the next try is made later and later. Where the database does
+    not answer, `OperationalError` or `InterfaceError` is raised and the claim runs out by itself.
+    """
+    job = ports.store.claim(job_id)
+    if job is None:
+        return
+    step = step_for(job)
+    if step is None:
+        ports.store.apply(job, nothing_to_do)
+        return
+    try:
+        step(job, ports)
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception as error:
+        logger.exception("a step of a job failed: %s", job.pk)
+        ports.store.apply(job, step_failed(error))
+
+
+def step_for(job: Job) -> Step | None:
+    """Return what the job needs next: its submission, a pending deletion or cancellation, or a last look-up."""
+    if job.state in {JobState.APPROVED, JobState.SUBMITTING}:
+        return submit
+    if job.deletion_requested_at is not None and job.deleted_at is None:
+        return send_delete
+    if job.cancel_requested_at is not None and job.remote_name and not job.is_finished:
+        return send_cancel
+    return duplicates.check if job.may_have_duplicates else None
+
+
+def nothing_to_do(job: Job, now: datetime) -> Change:
+    """Give the job back without another step, unless one was asked for meanwhile."""
+    return Change(columns={"due_at": next_step_at(job, now)}, releases=True)
+
+
+def step_failed(error: Exception) -> Decide:
+    """Write down that a step failed for a reason that is a fault of Trainboard, and try again later."""
+
+    def decide(job: Job, now: datetime) -> Change:
+        message = f"A step failed inside Trainboard: {type(error).__name__}: {str(error)[:500]}"
+        columns = {
+            "due_at": now + pause_after(None, job.failures + 1),
+            "failures": job.failures + 1,
+            "last_error": message,
+        }
+        event = Event(JobEvent.Kind.STEP_FAILED, message, key=f"broken:{now.isoformat()}", reason="internal_fault")
+        return Change(() if message == job.last_error else (event,), columns, releases=True)
+
+    return decide
 
 
 def cancel(job: Job, *, by: User, clock: Clock) -> bool:

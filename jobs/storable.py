@@ -49,6 +49,15 @@ def fit_columns(model: type[models.Model], columns: Mapping[str, Any]) -> dict[s
     return {name: fitted_value(_field(model, name), value) for name, value in columns.items()}
 
 
+def update_row(row: models.Model, columns: Mapping[str, Any]) -> bool:
+    """Write some columns of a row, and set them on the instance; False, and nothing set, when the row is gone."""
+    if not type(row)._base_manager.filter(pk=row.pk).update(**columns):
+        return False
+    for name, value in columns.items():
+        setattr(row, name, value)
+    return True
+
+
 def fitted_value(field: Field, value: Any) -> Any:
     """Return the value as its column holds it: text is cut, a number out of range becomes the nearest or none.
 
@@ -113,7 +122,7 @@ def _has_room(field: "models.DecimalField[Any, Any]", number: Decimal) -> bool:
 
 @lru_cache(maxsize=256)
 def _is_key(field: Field) -> bool:
-    """Whether rows are told apart by the field, so that two of its values must not be cut to the same."""
+    """Whether the field identifies rows, so that two of its values must not be cut to the same."""
     unique = (constraint.fields for constraint in field.model._meta.constraints if hasattr(constraint, "fields"))
     return field.unique or any(field.name in fields for fields in unique)
 

@@ -121,25 +121,25 @@ def _is_fresh(sent_at: str) -> bool:
 
 @shared_task
 def prune(**_: Any) -> None:
-    """Remove what is old, once a day; the database says when."""
+    """Remove what is old, once a day; the database decides when."""
     retention.prune_when_due(database_now())
 
 
 @shared_task
 def import_prices(**_: Any) -> None:
-    """Read Google's prices, once a day; the database says when."""
+    """Read Google's prices, once a day; the database decides when."""
     price_import.import_when_due(database_now())
 
 
 @shared_task
 def examine(**_: Any) -> None:
-    """Check everything that jobs need, once an hour or when somebody asked; the database says when."""
+    """Check everything that jobs need, once an hour or when somebody asked; the database decides when."""
     doctor.examine_when_due(database_now(), machine_now=timezone.now)
 
 
 @shared_task
 def read_quotas(**_: Any) -> None:
-    """Read limits and use of quotas, every ten minutes; the database says when."""
+    """Read limits and use of quotas, every ten minutes; the database decides when."""
     quota_reading.read_when_due(database_now())
 
 

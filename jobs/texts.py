@@ -1,8 +1,8 @@
 """English texts that can be translated where they are shown. Pure: nothing here knows Django.
 
-What strategies and diagnoses say is written in English once, for the API, the command line and what is stored. A `Text`
-is that English `str`, and remembers the message id and the values that it was made of: with them
-`jobs.translations.translated` says the same in the language of a page. A module imports `translatable as _`, the name
+The texts of strategies and diagnoses are written in English once, for the API, the command line and what is stored. A
+`Text` is that English `str`, and remembers the message id and the values that it was made of: with them
+`jobs.translations.translated` translates it into the language of a page. A module imports `translatable as _`, the name
 by which `make messages` finds the literals.
 """
 
@@ -75,7 +75,7 @@ def month_of(day: date) -> Text:
 
 
 def is_translatable(text: str) -> bool:
-    """Tell whether a text, or one among its values, has words of its own, rather than quoting English ones only."""
+    """Return whether a text, or one among its values, has words of its own, rather than quoting English ones only."""
     if not isinstance(text, Text):
         return False
     return bool(_WORD.search(_PLACEHOLDER.sub("", text.msgid))) or any(map(is_translatable, text.values.values()))

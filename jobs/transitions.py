@@ -101,7 +101,7 @@ def supersede(job: Job, *, by: Job, now: datetime) -> None:
 def _write(job: Job, event: JobEvent, columns: dict[str, Any], *, only_from: str | None = None) -> bool:
     """Write an event, its message, the columns and what follows from all events; bring the instance up to date.
 
-    Values that their columns cannot hold are made to fit first; the event's detail tells which of its own were.
+    Values that their columns cannot hold are made to fit first; the event's detail names which of its own were.
     """
     if cuts := storable.fit(event):
         event.detail |= {"cut": cuts}
@@ -116,10 +116,7 @@ def _write(job: Job, event: JobEvent, columns: dict[str, Any], *, only_from: str
         event.save()
         outbox.record_event(event, job)
         columns = columns | _derived([*before, event]) | {"is_counted": False, "revision": revision + 1}
-        Job.objects.filter(pk=job.pk).update(**columns)
-    for name, value in columns.items():
-        setattr(job, name, value)
-    return True
+        return storable.update_row(job, columns)
 
 
 def _events(job: Job, once_key: str) -> list[JobEvent]:
@@ -129,7 +126,7 @@ def _events(job: Job, once_key: str) -> list[JobEvent]:
 
 
 def _derived(events: Sequence[JobEvent]) -> dict[str, Any]:
-    """The columns that cache what a job's events tell; those of something passing do not count."""
+    """The columns that cache what a job's events hold; those of something passing do not count."""
     facts = timeline.facts(event for event in events if event.kind not in JobEvent.PASSING)
     return {
         "state_since": facts.state_since,

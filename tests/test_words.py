@@ -1,5 +1,6 @@
 """The words of the project: those that were replaced by the field's own do not come back."""
 
+import ast
 import io
 import re
 import tokenize
@@ -37,6 +38,10 @@ PAGE_WORDS = (
     "People and places", "Run time you expect", "Stop it after", "What the board calls it", "Read it<",
     "still to fill in", "to put right", "No machines free", "ended with 0",
 )  # fmt: skip
+SPOKEN = re.compile(r"\b(tells?|told|telling|says?|said|saying)\b", re.IGNORECASE)
+"""A docstring has a function return, contain, show or report something: only people say and tell."""
+UNCHECKED = ("dashboard/", "jobs/exporter/", "jobs/importer/", "jobs/metrics/")
+"""Where docstrings are not checked for these words yet."""
 PACKAGES = ("jobs/", "dashboard/", "emulator/", "cli/")
 
 
@@ -71,6 +76,33 @@ def is_replaced(name: str) -> bool:
 @pytest.mark.parametrize("name", ["ForeignJob", "known_holes", "LONGEST_NAME", "MOST", "judged_usd", "surveys"])
 def test_a_replaced_word_is_found(name: str) -> None:
     assert is_replaced(name)
+
+
+def remarks(text: str) -> set[str]:
+    """Return the comments of a module and its docstrings, those below constants and fields included."""
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    comments = {token.string for token in tokens if token.type == tokenize.COMMENT}
+    statements = (node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Expr))
+    values = (node.value for node in statements if isinstance(node, ast.Constant))
+    return comments | {value for value in values if isinstance(value, str)}
+
+
+def test_only_people_say_and_tell_in_docstrings() -> None:
+    used = {
+        f"{path.relative_to(ROOT)}: {found.group()}"
+        for path in sources(".py")
+        if not str(path.relative_to(ROOT)).startswith(UNCHECKED)
+        for remark in remarks(path.read_text())
+        if (found := SPOKEN.search(remark))
+    }
+
+    assert used == set()
+
+
+def test_remarks_are_comments_and_docstrings() -> None:
+    text = '"""One."""\nX = "no"  # Two\n"""Three."""\n\ndef f():\n    """Four."""\n    return "no"\n'
+
+    assert remarks(text) == {"One.", "# Two", "Three.", "Four."}
 
 
 def test_pages_use_the_words_of_the_field() -> None:

@@ -43,7 +43,7 @@ class BearerAuth(AuthBase):
 
 
 class Client:
-    """One site and one token. `sleep` waits between tries; `report` is told in a sentence why one is repeated."""
+    """One site and one token. `sleep` waits between tries; `report` gets a sentence about why one is repeated."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What a command line says of a job: files, a run time, a strategy, as the body of a request."""
+"""What a command line holds about a job: files, a run time, a strategy, as the body of a request."""
 
 import argparse
 import re

@@ -18,7 +18,7 @@ Json = dict[str, Any]
 
 
 def add_verbs(add: Callable[..., argparse.ArgumentParser], take_job: Callable[[argparse.ArgumentParser], None]) -> None:
-    """Add the commands with `add`; `take_job` adds what says which job one requests."""
+    """Add the commands with `add`; `take_job` adds the arguments that name the job."""
     listing = add("list", list_schedules, "the schedules of your teams")
     listing.add_argument("--team", action="append", default=[], help="may be repeated")
     _schedule(add("show", show, "a schedule and its newest runs"))

@@ -33,7 +33,7 @@ def save_sign_in(url: str, token: str) -> Path:
 
 
 class Submission:
-    """The idempotency key of one submission, kept until its outcome was told.
+    """The idempotency key of one submission, kept until its outcome was shown.
 
     `content` is all that makes it this submission: the site, the files, the options. A command that was cut off and is
     repeated finds the key of before, and so the job of before. `done` forgets the key: the next command is a new job.

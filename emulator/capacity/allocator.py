@@ -1,4 +1,4 @@
-"""Allocates machines to jobs: what a script says, replicas of a persistent resource, or what the inventory has.
+"""Allocates machines to jobs: what a script asks for, replicas of a persistent resource, or what the inventory has.
 
 Standard and Spot jobs that find no machines get a stockout; Flex-start waits until all of its nodes are free at once;
 quota that others use up is waited for in QUEUED. Demand above a limit itself is refused when the job is created.
@@ -63,7 +63,7 @@ class Allocator:
         return parse_duration(job.scheduling.get("maxWaitDuration", DEFAULT_MAX_WAIT)) or None
 
     def reclaim_seconds(self, job: Job) -> float | None:
-        """Draw after how long a Spot job is reclaimed, if the plan says so; repeatable by the plan's seed."""
+        """Draw after how long a Spot job is reclaimed, if the plan has it so; repeatable by the plan's seed."""
         plan = self._inventory.plan.get("reclaim", {})
         if job.strategy != "SPOT" or not plan.get("mean_seconds"):
             return None

@@ -59,13 +59,13 @@ class Inventory:
         return [METRIC_PREFIX + name for name, count in demand.metrics.items() if count > limits.get(name, count)]
 
     def has_quota(self, demand: Demand) -> bool:
-        """Tell whether the demand fits into what is left of every quota."""
+        """Return whether the demand fits into what is left of every quota."""
         limits = self.plan.get("quotas", {}).get(demand.region, {})
         used = self._total(demand.region, "metrics")
         return all(used[name] + count <= limits.get(name, used[name] + count) for name, count in demand.metrics.items())
 
     def has_machines(self, demand: Demand) -> bool:
-        """Tell whether all machines of the demand are free at this moment."""
+        """Return whether all machines of the demand are free at this moment."""
         for name, count in demand.reserved.items():
             if count > self._free_reserved(name):
                 return False
@@ -76,7 +76,7 @@ class Inventory:
         return all(used[unit] + count <= limits.get(unit, used[unit] + count) for unit, count in needed.items())
 
     def has_all(self, demand: Demand) -> bool:
-        """Tell whether machines and quota for the demand are free."""
+        """Return whether machines and quota for the demand are free."""
         return self.has_machines(demand) and self.has_quota(demand)
 
     def excess(self, region: str, source: str) -> Counter[str]:

@@ -28,7 +28,7 @@ class Machine:
     accelerator_counts: dict[str, tuple[int, ...]]
 
     def accepts(self, accelerator: str, count: int) -> bool:
-        """Tell whether so many accelerators of this type fit the machine."""
+        """Return whether so many accelerators of this type fit the machine."""
         allowed = self.accelerator_counts.get(accelerator)
         return allowed is not None and (not allowed or count in allowed)
 

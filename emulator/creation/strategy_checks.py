@@ -74,7 +74,7 @@ def _spot(spec: Document, *, at: str) -> Iterator[tuple[str, str]]:
 
 
 def is_tpu_pod(machine: Document) -> bool:
-    """Tell whether a machine is a slice of several TPU hosts: a TPU Pod."""
+    """Return whether a machine is a slice of several TPU hosts: a TPU Pod."""
     name = machine.get("machineType", "")
     if name == "cloud-tpu":
         return bool(machine.get("acceleratorCount", 0) > CLOUD_TPU_CORES_OF_HOST)

@@ -13,7 +13,7 @@ PACKAGES = ("grpc", "google.protobuf", "google.longrunning")
 
 
 def is_installed() -> bool:
-    """Tell whether the packages that gRPC needs are installed."""
+    """Return whether the packages that gRPC needs are installed."""
     try:
         return all(find_spec(name) is not None for name in PACKAGES)
     except (ModuleNotFoundError, ValueError):  # a package above is missing, or is hidden (`sys.modules[name] = None`)

@@ -57,7 +57,7 @@ def _name(host: str) -> x509.GeneralName:
 
 
 def _is_usable(kept: Certificate, names: list[x509.GeneralName], moment: datetime) -> bool:
-    """Tell whether a kept certificate is ours, names every host and is valid for a while."""
+    """Return whether a kept certificate is ours, names every host and is valid for a while."""
     read = x509.load_pem_x509_certificate(kept.pem)
     key = serialization.load_pem_private_key(kept.key, password=None)
     named = read.extensions.get_extension_for_class(x509.SubjectAlternativeName).value

@@ -91,7 +91,7 @@ class Relay:
             app.reset(writer.transport)
 
     def is_trusted(self, peer: str) -> bool:
-        """Tell whether a connection came through the proxy with the credential: its requests need not have it."""
+        """Return whether a connection came through the proxy with the credential: its requests need not have it."""
         return peer in self._trusted
 
     # ------------------------------------------------------------ one connection
@@ -137,7 +137,7 @@ class Relay:
         )
 
     def _has_credential(self, head: bytes) -> bool:
-        """Tell whether the head of a proxy's request has the credential as its password (RFC 7617)."""
+        """Return whether the head of a proxy's request has the credential as its password (RFC 7617)."""
         match = AUTHORIZATION.search(head)
         if match is None or self._credential is None:
             return False

@@ -55,7 +55,7 @@ def decide_eviction(job: Job, replica: str) -> Decision:
 
 
 def may_restart(job: Job) -> bool:
-    """Tell whether the job still has a restart after it lost its machines or found none: under Spot both count."""
+    """Return whether the job still has a restart after it lost its machines or found none: under Spot both count."""
     if job.strategy == "SPOT":
         return job.preemptions + job.stockouts <= MAX_SPOT_RESTARTS
     return job.stockouts <= MAX_STOCKOUT_RETRIES

@@ -203,7 +203,7 @@ class Phases:
             self.after_stop(job)
 
     def after_stop(self, job: Job) -> None:
-        """Go on as `then` says when no replica is left."""
+        """Go on with `then` when no replica is left."""
         self._timers.cancel(job, "phase")
         job.replicas = dict.fromkeys(job.replicas, "exited")
         if job.then == "cancelled" and script_of(job).wins_over_cancel:

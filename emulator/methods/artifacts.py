@@ -1,6 +1,6 @@
 """As much of Artifact Registry as asking about a container image needs: a repository, a tag, a Docker image.
 
-Every image exists, and its size follows from its name, until the control plane says otherwise (`/_emulator/images`).
+Every image exists, and its size follows from its name, until the control plane sets another (`/_emulator/images`).
 Sources: the discovery document of artifactregistry v1 in google-api-python-client 2.202.0, read 2026-11-23; that a
 caller without the permission gets 403 for what does not exist too is how Google's services answer.
 """
@@ -22,7 +22,7 @@ KNOWN = {"missing", "remote", "sizes"}
 
 
 def get_repository(emulator: Emulator, call: Call) -> Document:
-    """Return a repository; it is a remote one where the control plane says so."""
+    """Return a repository; it is a remote one where the control plane has made it one."""
     name, path = _repository(emulator, call, "repositories")
     mode = "REMOTE_REPOSITORY" if path in emulator.images["remote"] else "STANDARD_REPOSITORY"
     return {"name": name, "format": "DOCKER", "mode": mode}

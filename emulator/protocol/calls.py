@@ -47,7 +47,7 @@ class Call:
 
     @property
     def wants_numbers(self) -> bool:
-        """Tell whether enums are to be answered as numbers."""
+        """Return whether enums are to be answered as numbers."""
         return "enum-encoding=int" in (self.query.get("$alt") or self.query.get("alt") or "")
 
     def json(self) -> Any:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from emulator.protocol import schema, timestamps
-from emulator.protocol.errors import ApiError, invalid
+from emulator.protocol.errors import invalid
 from emulator.protocol.schema import Field
 
 Document = dict[str, Any]
@@ -184,9 +184,5 @@ def parse(message: str, data: Any, *, at: str) -> Document:
     reader = Reader()
     document = reader.message(message, data, at)
     if reader.violations:
-        raise _error(reader.violations)
+        raise invalid("\n".join(text for _, text in reader.violations), violations=reader.violations)
     return document
-
-
-def _error(violations: list[Violation]) -> ApiError:
-    return invalid("\n".join(text for _, text in violations), violations=violations)

@@ -25,10 +25,10 @@ def new_id() -> str:
 
 
 def is_bucket(name: str) -> bool:
-    """Tell whether this can be a Cloud Storage bucket's name; such a name is one plain folder name too."""
+    """Return whether this can be a Cloud Storage bucket's name; such a name is one plain folder name too."""
     return BUCKET.fullmatch(name) is not None
 
 
 def is_object(name: str) -> bool:
-    """Tell whether an object's name stays inside its bucket's folder."""
+    """Return whether an object's name stays inside its bucket's folder."""
     return "\0" not in name and not name.startswith("/") and ".." not in name.split("/") and len(name) <= 1024

@@ -140,7 +140,7 @@ class ProcessRunner:
         return Exit(code if code >= 0 else 128 - code, "Error", tail.text())
 
     async def _sample(self, job: Job, replica: str, pid: int) -> None:
-        """Note every SAMPLE_SECONDS what the replica's processes use, where the system tells it."""
+        """Note every SAMPLE_SECONDS what the replica's processes use, where the system reports it."""
         since, before = self._clock.now(), await asyncio.to_thread(cpu_seconds, pid)
         while before is not None:
             await asyncio.sleep(SAMPLE_SECONDS)

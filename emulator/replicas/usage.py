@@ -43,7 +43,7 @@ class Usage:
 
 
 def cpu_seconds(ancestor: int) -> float | None:
-    """Return the processor time that a process and all below it have used; None where the system does not tell."""
+    """Return the processor time that a process and all below it have used; None where the system does not report it."""
     parents: dict[int, int] = {}
     ticks: dict[int, int] = {}
     for folder in PROC.glob("[0-9]*"):

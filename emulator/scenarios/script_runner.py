@@ -24,7 +24,7 @@ class ScriptRunner:
         return messages.image_denied(image, job.project) if script_of(job).image_is_missing else None
 
     def start(self, job: Job, replica: str) -> None:
-        """Let the replica run as long as the script says."""
+        """Let the replica run as long as the script asks."""
         script = script_of(job)
         self._runtime.log(job, "Training has started.", task=replica)
         if replica != PRIMARY:

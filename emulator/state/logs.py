@@ -1,6 +1,6 @@
 """Log entries as Cloud Logging keeps them for `ml_job` resources: written by replicas and the service, read by filter.
 
-Entries live in SQLite, never in memory; a job keeps at most MAX_ENTRIES_PER_JOB of them, then one line says so.
+Entries live in SQLite, never in memory; a job keeps at most MAX_ENTRIES_PER_JOB of them, then one line states it.
 Shape of an entry: resource.labels job_id, project_id, task_name; textPayload or jsonPayload; severity; insertId.
 """
 

@@ -23,7 +23,7 @@ class Phase(StrEnum):
     RUNNING = "running"
     """All replicas are there (RUNNING)."""
     STOPPING = "stopping"
-    """Replicas were told to end; `then` says what follows."""
+    """Replicas were asked to end; `then` is what follows."""
     TEARDOWN = "teardown"
     """The program has ended, the service cleans up; the outcome is not public yet."""
     REPORTING = "reporting"
@@ -74,7 +74,7 @@ class WithHistory(Record):
 
     @property
     def is_finished(self) -> bool:
-        """Tell whether the public state is final."""
+        """Return whether the public state is final."""
         return self.state.replace("PIPELINE", "JOB") in FINAL_STATES
 
     def add_to_history(self, moment: float, state: str) -> None:
@@ -129,12 +129,12 @@ class Job(WithHistory):
 
     @property
     def is_ending(self) -> bool:
-        """Tell whether a replica has failed permanently and the service has not ended the job yet."""
+        """Return whether a replica has failed permanently and the service has not ended the job yet."""
         return "end" in self.timers
 
     @property
     def has_started(self) -> bool:
-        """Tell whether its replicas may run, and were not told to end."""
+        """Return whether its replicas may run, and were not asked to end."""
         return self.phase in (Phase.STARTING, Phase.RUNNING)
 
     @property

@@ -1,6 +1,6 @@
 """The records: in memory, and written to SQLite after every change.
 
-One emulator per folder (a lock says so). Commits are made before a request is answered, so a killed emulator
+One emulator per folder (a lock makes sure of it). Commits are made before a request is answered, so a killed emulator
 loses nothing that it has answered. Synchronisation with the disk is off: a power cut may lose the last second.
 """
 

@@ -60,13 +60,13 @@ def final(measurements: list[Document], study: Document) -> Document | None:
 
 
 def stops_early(study: Document) -> bool:
-    """Tell whether the study asks for automated stopping."""
+    """Return whether the study asks for automated stopping."""
     kinds = ("decayCurveStoppingSpec", "medianAutomatedStoppingSpec", "convexAutomatedStoppingSpec")
     return any(kind in study for kind in kinds)
 
 
 def is_hopeless(study: Document, mine: list[Document], finished: list[list[Document]]) -> bool:
-    """Tell whether a trial's best value is below the median of the averages of others up to its step (median rule)."""
+    """Return whether a trial's best value is below the median of others' averages up to its step (median rule)."""
     metric = study["metrics"][0]
     values = [measured for one in mine if (measured := value(one, metric)) is not None]
     if not values or len(finished) < MIN_FINISHED:

@@ -29,16 +29,12 @@ def suggest(study: Document, seen: list[Observation], *, number: int, seed: str)
         return next(itertools.islice(space.grid(parameters), number - 1, number), None)
     generator = random.Random(f"{seed}/{number}")  # noqa: S311  # repeatable, not secret
     if algorithm == "RANDOM_SEARCH" or len(seen) < RANDOM_TRIALS:
-        return _draw_anywhere(parameters, generator)
+        return space.point(parameters, lambda parameter: space.value_at(parameter, generator.random()))
     ranked = sorted(seen, key=lambda one: one[1], reverse=True)
     count = max(1, math.ceil(len(ranked) * GOOD_SHARE))
     good, bad = [one[0] for one in ranked[:count]], [one[0] for one in ranked[count:]]
     drawn = [_draw_near(parameters, generator.choice(good), generator) for _ in range(CANDIDATES)]
     return max(drawn, key=lambda one: _score(parameters, one, good, bad))
-
-
-def _draw_anywhere(parameters: list[Document], generator: random.Random) -> Point:
-    return space.point(parameters, lambda parameter: space.value_at(parameter, generator.random()))
 
 
 def _draw_near(parameters: list[Document], centre: Point, generator: random.Random) -> Point:

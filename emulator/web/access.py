@@ -1,7 +1,8 @@
 """Which requests are answered: none of other web sites, and where it is demanded only those with the credential.
 
 A new credential is made at each start. It is demanded where the system does not name the owner of a connection
-(`emulator.socket_owners`). Clients send it as a bearer token, or call the address `http://HOST:PORT/_access/CREDENTIAL`.
+(`emulator.socket_owners`). Clients send it as a bearer token, or call the address
+`http://HOST:PORT/_access/CREDENTIAL`.
 """
 
 import hmac
@@ -38,7 +39,7 @@ class Credential:
         return PREFIX + self._secret
 
     def matches(self, text: str) -> bool:
-        """Tell whether a text is the credential."""
+        """Return whether a text is the credential."""
         return hmac.compare_digest(text.encode(), self._secret.encode())
 
     def error(self) -> ApiError:
@@ -90,7 +91,7 @@ def _refuse_other_sites(headers: Headers, method: str) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a Host header names this machine by an address that no name server can give to others."""
+    """Return whether a Host header names this machine by an address that no name server can give to others."""
     match = HOST.fullmatch(host)
     if match is None:
         return False

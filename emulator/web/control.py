@@ -71,7 +71,7 @@ def _show(record: Job | Study | Pipeline) -> Document:
         "labels": record.document.get("labels", {}),
         "state": record.state,
         "history": [
-            {"at": timestamps.format_time(at), "state": state, "told": answers}
+            {"at": timestamps.format_time(at), "state": state, "answers": answers}
             for (at, state), answers in zip(record.history, record.answers, strict=True)
         ],
         "document": record.document,

@@ -58,7 +58,7 @@ class Assessment:
     """What is known about one submission, with what policy sets in it.
 
     `findings` are those of the rules, then those of policy. `estimate` and `outcome` are None while no run time is
-    known, the estimate is that of one job; `decision` is what policy said.
+    known, the estimate is that of one job; `decision` is that of policy.
     `alternatives` has the job under every strategy where they were asked for.
     """
 
@@ -195,7 +195,7 @@ def of_severity(findings: Iterable[Finding], severity: Severity) -> tuple[Findin
 
 
 def has_machines(submission: Submission | None) -> bool:
-    """Tell whether every worker pool names its machine type, without which nothing can be priced."""
+    """Return whether every worker pool names its machine type, without which nothing can be priced."""
     if submission is None or not submission.pools:
         return False
     return all(pool.machine_spec.machine_type for _index, pool in submission.pools)

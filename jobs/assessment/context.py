@@ -45,13 +45,13 @@ class Context:
     budget_jobs: int | None = None
     """Jobs of the sweep that are held against the budgets together; None: all."""
     learned: Mapping[str, Learned] = field(default_factory=dict)
-    """What ended jobs of the team tell, by the key of their strategy."""
+    """What was learned from ended jobs of the team, by the key of their strategy."""
     submitter: str = ""
     """The name of who requests the job."""
     quota_states: Mapping[str, QuotaState] = field(default_factory=dict)
     """Limits and use of the project's quotas in the region, by metric."""
     image_states: Mapping[str, ImageState] = field(default_factory=dict)
-    """What Artifact Registry said of the images, by name."""
+    """What Artifact Registry answered about the images, by name."""
     cap_usd: Decimal | None = None
     """The most that each job shall cost."""
     fills: bool = True

@@ -30,7 +30,7 @@ TAX = "tax"
 
 
 class BadExport(ValueError):
-    """The file is no such export; the message says in which line and why."""
+    """The file is no such export; the message states in which line and why."""
 
 
 @dataclass(frozen=True, slots=True)

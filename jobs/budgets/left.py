@@ -32,7 +32,13 @@ def left_for_submission(
     """Return the budgets against which a submission counts that `by` requests; none where one of the three is None."""
     if by is None or submission is None or now is None:
         return ()
-    return left_for(team.pk, _groups(by.pk, submission), now)
+    groups = groups_of(
+        owner_id=by.pk,
+        strategy=strategy_of(submission).key,
+        machines=submission.machines_summary,
+        labels=rest_body(submission.job).get("labels"),
+    )
+    return left_for(team.pk, groups, now)
 
 
 def left_for_job(job: Job, now: datetime) -> tuple[BudgetLeft, ...]:
@@ -75,12 +81,3 @@ def left_of(row: Budget, now: datetime) -> BudgetLeft:
     """Return what is left of a budget of `with_sums`."""
     spent, committed = (Decimal(getattr(row, name)) / 100 for name in ("spent_cents", "committed_cents"))
     return BudgetLeft(row.name, month_of(now), row.amount_usd, spent, committed, Passing(row.passing))
-
-
-def _groups(owner_id: int, submission: Submission) -> list[Group]:
-    return groups_of(
-        owner_id=owner_id,
-        strategy=strategy_of(submission).key,
-        machines=submission.machines_summary,
-        labels=rest_body(submission.job).get("labels"),
-    )

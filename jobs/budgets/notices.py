@@ -16,7 +16,7 @@ from jobs.texts import translatable as _
 
 
 def record_notices(now: datetime) -> int:
-    """Write a notice for each share of a budget that is spent and was not told yet; return how many.
+    """Write a notice for each share of a budget that is spent and has no notice yet; return how many.
 
     Of several shares that are passed at once all are written; a budget of zero has none, as nothing is a share of it.
     A budget that was changed is announced anew.

@@ -1,6 +1,6 @@
 """Bring the sums of spending up to date with jobs: what they have cost by day, and what they may still cost.
 
-The row of a job says what it has added to every sum, so recording it again adds only the difference, and a step that
+The row of a job holds what it has added to every sum, so recording it again adds only the difference, and a step that
 was cut short or done twice changes nothing.
 """
 
@@ -20,7 +20,7 @@ from jobs.models import Committed, DaySpend, Dimension, Job, JobEvent, JobSpend,
 from jobs.states import JobState
 
 Spent = JobSpend | ResourceSpend
-"""Rows that say what they have added to the sums."""
+"""Rows that hold what they have added to the sums."""
 Sums = dict[tuple[Any, ...], Counter[str]]
 """From the columns that name a row to what is added to its sums."""
 MODELS: dict[Any, tuple[str, ...]] = {

@@ -1,6 +1,6 @@
 """What a persistent resource has cost on each day, by the sizes that were seen of it. Asks no database.
 
-The spend of teams and the page of persistent resources rest on it, so that both say the same.
+The spend of teams and the page of persistent resources rest on it, so that both show the same.
 """
 
 from collections import defaultdict
@@ -62,7 +62,7 @@ def cost_of_resource(
 ) -> ResourceCost:
     """Return what a resource cost between two moments; `sizes` are its rows in their order, `jobs` ran on it.
 
-    `creators` says who has created the resource, by the key of a size. A stretch without a known price costs nothing.
+    `creators` holds who has created the resource, by the key of a size. A stretch without a known price costs nothing.
     """
     jobs = sorted(jobs, key=lambda job: (job.started_at or now, job.pk))
     of_jobs: dict[tuple[date, int | None], dict[Job, Decimal]] = defaultdict(lambda: defaultdict(Decimal))

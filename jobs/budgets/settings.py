@@ -28,7 +28,7 @@ CHANGED = gettext_lazy("Somebody else has changed this budget meanwhile. Look at
 class BudgetValues:
     """What a lead sets: US dollars for each calendar month (UTC), and what happens to a job that would pass them.
 
-    `thresholds` are the percents at which people are told.
+    `thresholds` are the percents at which people get a message.
     """
 
     name: str

@@ -16,7 +16,7 @@ class Accelerator:
     """A GPU or TPU.
 
     `quota` is the end of its quota metric's name; `has_default_quota` is False where a project has none until it asks
-    for it. `flex_start` tells whether Flex-start offers it, `retired_date` the day its support ended (with
+    for it. `flex_start` is whether Flex-start offers it, `retired_date` the day its support ended (with
     `replacement`, an accelerator's name). `min_cuda` is the first CUDA version, (major, minor), that knows it,
     `end_cuda` the first that no longer does; None: for TPUs, and where there is no such version yet.
     """

@@ -32,7 +32,7 @@ class Topology:
 class Machine:
     """A machine type.
 
-    `gpu_attach` is "fixed" (the machine has exactly `gpu_count` of `gpu_type`), "attachable" (`attachable` says which
+    `gpu_attach` is "fixed" (the machine has exactly `gpu_count` of `gpu_type`), "attachable" (`attachable` holds which
     counts of which type it takes) or "" (none). For TPU machines `gpu_count` is the chips of one machine. `vcpu`,
     `memory_gib` and `local_ssd_gib` are None where no source gives them. `trainable` is false for types that only
     serve.
@@ -78,7 +78,7 @@ class Machine:
         return max(self.memory_gib - reserved, Decimal(0))
 
     def takes(self, accelerator: str, count: int) -> bool:
-        """Tell whether `count` of an accelerator (an AcceleratorType) may be asked for on this machine."""
+        """Return whether `count` of an accelerator (an AcceleratorType) may be asked for on this machine."""
         if self.series == "cloud-tpu":
             return accelerator in self.attachable and (count == 8 or (count >= POD_CORES and count % POD_CORES == 0))
         if self.gpu_attach == "fixed":

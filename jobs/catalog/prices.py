@@ -14,7 +14,7 @@ class PriceRow:
 
     `resource` is a machine type, an accelerator, `<series>-vcpu-hour`, `<series>-ram-gb-hour`, `<disk>-gb-month` (an
     hourly figure: the monthly price / 730) or `tpu-<version>-chip`. `strategy` is standard, spot, flex_start,
-    reservation or `*` for all. `basis` says whose bill it is: compute_engine or vertex_training. `usd_per_hour` is
+    reservation or `*` for all. `basis` is whose bill it is: compute_engine or vertex_training. `usd_per_hour` is
     None where no source gives it, `as_of` where the source is undated. Rows of the data files are not official: all of
     them are copies that others made of Google's pages, bills and price lists.
     """

@@ -4,7 +4,7 @@ from datetime import timedelta
 from decimal import Decimal
 
 BILLING_INCREMENT = timedelta(seconds=30)
-"""Started increments count whole. Unverified: only a secondary guide says 30 seconds, Google's own sentence was not
+"""Started increments count whole. Unverified: only a secondary guide names 30 seconds, Google's own sentence was not
 found (2026-11-21). No minimum is known and none is applied."""
 
 HOUR = timedelta(hours=1)

@@ -48,7 +48,7 @@ class Gamma:
 
         What was known may be wrong by a factor, so the logarithm of the rate is taken as normal, with its mode at that
         of the mean and a variance of 1 / shape. The result has the mode and the curvature of what is known afterwards:
-        shape × (x - log(mean)) + hours × exp(x) = events, and shape + hours × exp(x). Zero hours tell nothing.
+        shape × (x - log(mean)) + hours × exp(x) = events, and shape + hours × exp(x). Zero hours show nothing.
         Source: Gelman and others, Bayesian Data Analysis (3rd edition, 2013), sections 2.6 and 4.1.
         """
         if hours <= 0:

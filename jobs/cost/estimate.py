@@ -57,7 +57,7 @@ class Estimate:
     documented_high_usd: Decimal | None = Decimal(0)
     """The upper end by documented rates of preemption alone, which no history lowers; None where it has no end."""
     wait: Wait | None = None
-    """How long it waits for machines, where jobs of the team tell."""
+    """How long it waits for machines, where jobs of the team show it."""
     basis: tuple[str, ...] = ()
     """Sentences on what the range rests on, and how often earlier ones held."""
     cap_usd: Decimal | None = None
@@ -76,7 +76,7 @@ class Estimate:
         return most if self.cap_usd is None else min(most, self.cap_usd)
 
     def has_stale_prices(self, today: date) -> bool:
-        """Tell whether one of the prices is older than 90 days."""
+        """Return whether one of the prices is older than 90 days."""
         return self.prices_as_of is not None and is_stale(self.prices_as_of, today)
 
     def times(self, jobs: int) -> "Estimate":

@@ -1,11 +1,11 @@
-"""What the ended jobs of a team tell of the next one: its run time, its wait and its preemptions. Pure.
+"""What the ended jobs of a team show for the next one: its run time, its wait and its preemptions. Pure.
 
 Each figure is learned in steps, from the general to the particular: all of the team's jobs of the strategy, then those
 on the same machine in the same region, then those of about the same hour of the day. What one step learned is the prior
-of the next one, with the weight of a few jobs only, so that a few jobs of one's own say more than many others. How much
-longer than expected a run takes does not depend on the strategy or the hour: it is learned from the jobs of every
-strategy, so that the strategies of one job are compared for the same run.
-docs/cost.md, section 8, gives the method and its sources.
+of the next one, with the weight of a few jobs only, so that a few jobs of one's own count more than many others. How
+much longer than expected a run takes does not depend on the strategy or the hour: it is learned from the jobs of every
+strategy, so that the strategies of one job are compared for the same run. docs/cost.md, section 8, gives the method and
+its sources.
 """
 
 import math
@@ -37,7 +37,7 @@ MAX_EVENTS, MAX_HOURS = 4.0, 1000.0
 """The most that preemptions of other machines, or of other hours, weigh."""
 USUAL_WAIT, WAIT_FACTOR, WAIT_WEIGHT = 120.0, 4.0, 0.5
 """Seconds, how many times shorter or longer, and for how many jobs the first counts. No figure is published, so they
-weigh little, and no wait is told before a job was seen."""
+weigh little, and no wait is estimated before a job was seen."""
 
 
 def _prior(usual: float, factor: float, weight: float) -> Spread:
@@ -139,7 +139,7 @@ class Learned:
         return found
 
     def loss(self, usual: float) -> float:
-        """Return the hours that a preemption costs, where a model without history says `usual`."""
+        """Return the hours that a preemption costs, where a model without history gives `usual`."""
         seen = self.alike if self.alike.preemptions else self.team
         return (PRIOR_WEIGHT * usual + seen.lost_seconds / 3600) / (PRIOR_WEIGHT + seen.preemptions)
 
@@ -179,7 +179,7 @@ def machine_of(submission: Submission) -> str:
 def run_log(useful_seconds: float, expected_seconds: float) -> int:
     """Return the logarithm of how much longer than expected a run took, in thousandths, cut at ten times.
 
-    Raises ValueError unless both are above zero: a run of no time tells nothing.
+    Raises ValueError unless both are above zero: a run of no time shows nothing.
     """
     if not (useful_seconds > 0 and expected_seconds > 0):
         raise ValueError("a run time must be above zero")

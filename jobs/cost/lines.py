@@ -59,7 +59,7 @@ class Line:
     """Whose price it is: vertex_training, compute_engine, management_fee or persistent_resource."""
     source: str = ""
     as_of: date | None = None
-    """The day on which the source held this price; None when it gives no date, which `assumption` then says."""
+    """The day on which the source held this price; None when it gives no date, which `assumption` then states."""
     assumption: str = ""
     """Why the figure is not simply read from a source, in sentences for people; empty when it is."""
     is_estimate: bool = False
@@ -126,7 +126,7 @@ class Rate:
         return Rate(tuple(line.times(count) for line in self.lines), self.notes)
 
     def __add__(self, other: "Rate") -> "Rate":
-        """Return both together: equal lines become one, equal notes are said once."""
+        """Return both together: equal lines become one, equal notes are shown once."""
         return Rate(merged(self.lines + other.lines), tuple(dict.fromkeys(self.notes + other.notes)))
 
 

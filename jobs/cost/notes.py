@@ -1,4 +1,4 @@
-"""What an estimate says in words: how trials, restarts and the timeout make its figures, and what they rest on."""
+"""The notes of an estimate: how trials, restarts and the timeout make its figures, and what they rest on."""
 
 import math
 from datetime import timedelta
@@ -17,16 +17,16 @@ from jobs.texts import Text, joined, month_of
 from jobs.texts import translatable as _
 
 HARDLY_ANY = 0.05
-"""Preemptions; fewer would be told as 0.0."""
+"""Preemptions; fewer would be shown as 0.0."""
 MIN_CHANCE = 0.0001
-"""A smaller one would be told as 0.00%."""
+"""A smaller one would be shown as 0.00%."""
 RANGE = _(
     "Low and high are the 5th and the 95th percentile: 9 of 10 such jobs that succeed should cost an amount between."
 )
 
 
 def tuning_notes(submission: Submission, hours: float, billed_hours: float) -> list[str]:
-    """Say how a tuning job's time and cost follow from its trials, and what may make them less."""
+    """Return how a tuning job's time and cost follow from its trials, and what may make them less."""
     tuning = submission.tuning
     if tuning is None:
         return []
@@ -43,11 +43,8 @@ def tuning_notes(submission: Submission, hours: float, billed_hours: float) -> l
     less += [_("an end after %(count)s failed trials", count=failed)] if failed > 0 else []
     if not less:
         return [note]
-    return [note, _("It costs less with %(ways)s.", ways=_either(less))]
-
-
-def _either(texts: list[Text]) -> Text:
-    return reduce(lambda some, last: _("%(some)s or %(last)s", some=some, last=last), texts)
+    ways = reduce(lambda some, last: _("%(some)s or %(last)s", some=some, last=last), less)
+    return [note, _("It costs less with %(ways)s.", ways=ways)]
 
 
 def _stops_early(study: StudySpec) -> bool:
@@ -56,7 +53,7 @@ def _stops_early(study: StudySpec) -> bool:
 
 
 def timeout_notes(submission: Submission, expected: timedelta, timeout: timedelta | None, high: float) -> list[str]:
-    """Say what the timeout does to the range, whose upper end would else be `high` hours; each trial has its own."""
+    """Return what the timeout does to the range, whose upper end would else be `high` hours; each trial has its own."""
     is_trial = submission.tuning is not None
     applies = timeout or DEFAULT_TIMEOUT
     if expected > applies:
@@ -73,7 +70,7 @@ def timeout_notes(submission: Submission, expected: timedelta, timeout: timedelt
 
 
 def restart_notes(found: Forecast, hours: float, allowed: int, submission: Submission) -> list[str]:
-    """Say what was assumed about preemptions, where there are any, and how likely the job, or a trial, dies of them."""
+    """Return what was assumed about preemptions, if there are any, and how likely the job, or a trial, dies of them."""
     if found.outlooks is None:
         return []
     least, middle, most = found.outlooks
@@ -132,7 +129,7 @@ def _chance(least: float, most: float) -> str:
 
 
 def resource_notes(held: Rate) -> list[str]:
-    """Say what the machines cost on the bill of the persistent resource, which is priced like standard."""
+    """Return what the machines cost on the bill of the persistent resource, which is priced like standard."""
     share = _("an unknown share")
     if held.usd_per_hour is not None:
         share = _("about %(usd)s", usd=format_usd(held.usd_per_hour))
@@ -185,7 +182,7 @@ def _jobs(learned: Learned) -> Text:
 
 
 def _calibration(label: str, learned: Learned) -> tuple[str, ...]:
-    """Say how often the team's jobs under the strategy cost what their range said; nothing before the first."""
+    """Return how often jobs of the team under the strategy cost what was estimated; nothing before the first."""
     held, of = learned.team.inside, learned.team.estimated
     if not of:
         return ()

@@ -74,7 +74,7 @@ def attached(shape: Shape) -> tuple[Part, ...]:
 
 
 def is_tpu(shape: Shape) -> bool:
-    """Tell whether the machine is a TPU, which is priced by chip or device."""
+    """Return whether the machine is a TPU, which is priced by chip or device."""
     row = machine(shape.machine_type)
     return row is not None and row.is_tpu
 
@@ -95,7 +95,7 @@ def tpu(shape: Shape) -> Part:
 
 
 def bills_local_ssd(shape: Shape) -> bool:
-    """Tell whether Vertex AI's price covers the local SSD; the bill of an A3 machine had no line for it."""
+    """Return whether Vertex AI's price covers the local SSD; the bill of an A3 machine had no line for it."""
     row = machine(shape.machine_type)
     return row is None or row.series != "a3"
 

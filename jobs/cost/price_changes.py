@@ -93,7 +93,7 @@ def _amount(row: PriceRow) -> Decimal | None:
 
 
 def _is_recent(row: PriceRow, old: PriceRow | None) -> bool:
-    """Whether the old row says the same officially and is young enough to stand."""
+    """Whether the old row holds the same officially and is young enough to stand."""
     if old is None or not old.is_official or old.as_of is None:
         return False
     return (row.as_of or date.max) - old.as_of <= MAX_UNCHANGED_AGE

@@ -93,12 +93,12 @@ class PriceBook:
         return tuple(sorted(rows or (), key=_trust, reverse=True))
 
     def is_withdrawn(self, resource: str, *, region: str, strategy: str, basis: str) -> bool:
-        """Tell whether the site has recorded that the resource is no longer sold so."""
+        """Return whether the site has recorded that the resource is no longer sold so."""
         row = self._recorded.get((resource, region, strategy, basis))
         return row is not None and row.usd_per_hour is None
 
     def is_listed_without_price(self, resource: str, *, region: str, strategy: str) -> bool:
-        """Tell whether the newest word on a resource is that it has no price, such as N/A on Google's page."""
+        """Return whether the newest word on a resource is that it has no price, such as N/A on Google's page."""
         if row := self._recorded.get((resource, region, strategy, COMPUTE_ENGINE)):
             return row.usd_per_hour is None
         rows = self._prices.get((resource, region, strategy, COMPUTE_ENGINE), ())
@@ -106,7 +106,7 @@ class PriceBook:
 
 
 def line(row: PriceRow, *, quantity: Decimal, unit: str, resource: str = "", basis: str = "") -> Line:
-    """Return a line that says all that the row knows: price, source, date and what is doubtful about it."""
+    """Return a line with all that the row knows: price, source, date and what is doubtful about it."""
     return Line(
         resource=resource or row.resource,
         quantity=quantity,
@@ -121,7 +121,7 @@ def line(row: PriceRow, *, quantity: Decimal, unit: str, resource: str = "", bas
 
 
 def is_stale(as_of: date, today: date) -> bool:
-    """Tell whether a price of the day `as_of` is older than 90 days."""
+    """Return whether a price of the day `as_of` is older than 90 days."""
     return today - as_of > MAX_PRICE_AGE
 
 
@@ -164,6 +164,6 @@ def _trust(row: PriceRow) -> tuple[bool, bool, date]:
 
 
 def _doubts(row: PriceRow) -> list[str]:
-    """Say in sentences what keeps the row from being a plain fact."""
+    """Return sentences about what keeps the row from being a plain fact."""
     remarks = [message for word, message in (_DOUBTS | _REMARKS).items() if word in row.note]
     return remarks if row.as_of else [*remarks, "The source gives no date."]

@@ -22,7 +22,7 @@ CONSOLE = "aiplatform.googleapis.com"
 
 @dataclass(frozen=True, slots=True)
 class QuotaState:
-    """What Google said last of a metric in a region: its limit (-1: none), what is used (None: not said), and when."""
+    """What Google last returned for a metric in a region: limit (-1: none), what is used (None: unknown), and when."""
 
     metric: str
     limit: int
@@ -32,7 +32,7 @@ class QuotaState:
 
     @property
     def free(self) -> int | None:
-        """How much was left; None where there is no limit or nobody said what is used."""
+        """How much was left; None where there is no limit or its use is not known."""
         return None if self.limit == UNLIMITED or self.used is None else max(self.limit - self.used, 0)
 
 
@@ -50,7 +50,7 @@ class Quota:
 
     @property
     def is_short(self) -> bool:
-        """Whether more is needed than was free, or than the limit where nobody said what is used."""
+        """Whether more is needed than was free, or than the limit where its use is not known."""
         if self.state is None or self.amount is None or self.state.limit == UNLIMITED:
             return False
         return self.amount > (self.state.limit if self.state.free is None else self.state.free)

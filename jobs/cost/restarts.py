@@ -2,7 +2,7 @@
 
 Preemptions are taken as a Poisson process over the whole job: `preemptions_per_hour` counts those of all replicas
 together, because a job stops when one of them is taken. Every time is in hours. Queueing and preempted time is not
-billed and is not part of any figure here. docs/cost.md says where the formulas and the default figures come from.
+billed and is not part of any figure here. docs/cost.md shows where the formulas and the default figures come from.
 """
 
 import math

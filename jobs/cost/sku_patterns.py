@@ -20,7 +20,7 @@ EXCLUDED = re.compile(
     r"|\b(?:Sole Tenancy|Custom|Premium for|suspended|vGPU)\b",
     re.IGNORECASE,
 )
-"""Other products in similar words; `usageType` does not tell them apart, it is OnDemand for many of them."""
+"""Other products in similar words; `usageType` does not distinguish them, it is OnDemand for many of them."""
 
 FAMILIES = {
     "n1": "N1 Predefined Instance",

@@ -1,6 +1,6 @@
 """SKUs of the Cloud Billing Catalog become prices of the parts of machines. Pure.
 
-The Catalog has no field that says which machine or which way of buying a SKU is for; its description does, in about
+The Catalog has no field for which machine or which way of buying a SKU is for; its description does, in about
 forty forms that Google has changed from time to time. Each form is one pattern that matches from the first character
 on, so that "A100" never takes "A100 80GB", and "E2 Instance Core" never takes the Spot SKU of the same words. A SKU
 that fits no pattern is counted and left alone, as is a price of zero, which the Catalog uses as a placeholder.
@@ -21,7 +21,7 @@ from jobs.cost.sku_patterns import EXCLUDED, PATTERNS, Pattern
 
 _PER_NANO = Decimal("1e-9")
 MAX_CHARACTERS = 256
-"""Of a description, as the API's reference says."""
+"""Of a description, by the API's reference."""
 
 
 class Unreadable(Exception):
@@ -30,7 +30,7 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class UnitPrice:
-    """USD for an hour of one unit of a part, and the SKU that says so."""
+    """USD for an hour of one unit of a part, and the SKU that has it."""
 
     usd: Decimal
     sku: str
@@ -55,7 +55,7 @@ class Reading:
                 self.skipped[str(reason)] += 1
 
     def prices(self) -> dict[Key, UnitPrice]:
-        """Return the price of each key; none where SKUs disagree, because nothing says which of them is billed."""
+        """Return the price of each key; none where SKUs disagree, because nothing shows which of them is billed."""
         return {
             key: min(units.values(), key=lambda unit: unit.sku)
             for key, units in self.found.items()

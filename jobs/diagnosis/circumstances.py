@@ -21,7 +21,7 @@ NOT_QUOTA = _("Google had no free machines of this kind. Quota is not the reason
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """The facts of a job that its diagnosis depends on; the defaults say that nothing is known.
+    """The facts of a job that its diagnosis depends on; with the defaults nothing is known.
 
     `restarts`: how often Vertex AI restarted the whole job. `restart_limit`: how often it does so under the job's
     strategy. `has_accelerator`: whether a worker pool has one; None where the machines are not known. `causes`: the
@@ -133,7 +133,7 @@ def _no_gpu(known: Diagnosis) -> Diagnosis:
 
 
 def _without(known: Diagnosis, job: Circumstances) -> Diagnosis:
-    """Return the answer without what the job has already, and with what its strategy has to say."""
+    """Return the answer without what the job has already, and with what its strategy adds."""
     known = _counted(known, job)
     kept = tuple(suggestion for suggestion in known.suggestions if suggestion["action"] != job.strategy)
     if known.cause == "stockout" and job.strategy not in {"", "spot"}:

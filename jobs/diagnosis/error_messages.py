@@ -38,7 +38,7 @@ CODES = {
     14: "unavailable",
     16: "credentials",
 }
-"""What a code means where the words are missing or tell nothing."""
+"""What a code means where the words are missing or mean nothing."""
 WORDLESS_CODES = frozenset({3, 10, 11})
 """Codes that are believed only where there are no words: with words that are not known, the cause is not known."""
 REFUSALS = frozenset({3, 9, 11})
@@ -52,7 +52,7 @@ SERVICE_CUES: tuple[Cue, ...] = (*ACCESS_CUES, *MACHINE_CUES, *REQUEST_CUES, *PE
 
 
 def diagnose(code: int | None, message: str, job: Circumstances | None = None) -> Diagnosis | None:
-    """Return why a job failed, from the `error` that Vertex AI gave or a refusal's words; None when it said nothing.
+    """Return why a job failed, from the `error` that Vertex AI gave or a refusal's words; None when it gave none.
 
     `code`: google.rpc number or None. `job`: what else is known about the job. Words that fit nothing known give the
     cause "unknown" and are repeated as they are.
@@ -65,7 +65,7 @@ def diagnose(code: int | None, message: str, job: Circumstances | None = None) -
 
 
 def diagnose_output(output: str, job: Circumstances | None = None) -> Diagnosis | None:
-    """Return what the end of a program's output tells of its failure; None if it tells no known cause."""
+    """Return what the end of a program's output shows of its failure; None if it shows no known cause."""
     found = program_cause(read_lines(output[-MAX_MESSAGE:]))
     if found is None:
         return None
@@ -90,7 +90,7 @@ def _read(code: int | None, message: str) -> Diagnosis:
 
 
 def _by_service(message: str, lines: list[Line], skipped: str = "") -> Diagnosis | None:
-    """Return what Vertex AI or another API says; `message` is where all of its words stand."""
+    """Return the diagnosis of what Vertex AI or another API answered; `message` is where all of its words stand."""
     if (found := first_fit(FIELD_CUES, lines)) is not None:
         return explain(found[0].cause, found[1], message)
     start = message.lower().find("list of found errors:")
@@ -101,7 +101,7 @@ def _by_service(message: str, lines: list[Line], skipped: str = "") -> Diagnosis
 
 
 def _by_anyone(message: str, lines: list[Line]) -> Diagnosis | None:
-    """Return what a message says that the service or a program may have written, or a line of a log."""
+    """Return the diagnosis of a message that the service or a program may have written, or a line of a log."""
     service = of_service(lines)
     named = first_fit((*FIELD_CUES, *ACCESS_CUES), service)
     if named is None and "list of found errors:" not in message.lower():
@@ -119,7 +119,7 @@ def _by_anyone(message: str, lines: list[Line]) -> Diagnosis | None:
 
 
 def _by_program(lines: list[Line]) -> Diagnosis:
-    """Return what a traceback without a replica's end says."""
+    """Return the diagnosis of a traceback without a replica's end."""
     found = program_cause(lines)
     last = (errors(lines) or lines)[-1]
     return (

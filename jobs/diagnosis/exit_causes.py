@@ -29,9 +29,9 @@ QUOTED_CUES = (*ACCESS_CUES, *MACHINE_CUES, *REQUEST_CUES, *PERMISSION_CUES)
 
 
 def program_cause(lines: list[Line]) -> tuple[str, Line] | None:
-    """Return the cause that a program's output tells and the line that tells it; None if it tells none.
+    """Return the cause that a program's output shows and the line that shows it; None if it shows none.
 
-    What an API told the program counts where the program died of that; then the errors; then all lines, of which
+    What an API answered the program counts where the program died of that; then the errors; then all lines, of which
     those come last that programs also print when they are well.
     """
     failed = errors(lines)
@@ -47,7 +47,7 @@ def program_cause(lines: list[Line]) -> tuple[str, Line] | None:
 
 
 def diagnose_exits(exits: list[Exit]) -> Diagnosis:
-    """Explain by the replica whose end says most: without memory, then not started, else the first that is named."""
+    """Explain by one replica's end: one without memory, then one not started, else the first that is named."""
     replicas = tuple(dict.fromkeys(each.replica for each in exits))
     short = [each for each in exits if each.out_of_memory or each.reason.lower() == "oomkilled"]
     if short:

@@ -1,4 +1,4 @@
-"""How replicas ended: the sentences by which Vertex AI tells it, and what exit codes mean.
+"""How replicas ended: the sentences by which Vertex AI reports it, and what exit codes mean.
 
 Prebuilt images report a signal by its number, custom containers by 128 + number. Replicas are called `workerpool0-0`;
 the product before Vertex AI called them `master 0`, `ps 1`. Source: Understand the custom training service, 2026-08-22;
@@ -90,7 +90,7 @@ class Exit:
 
 
 def read_exits(message: str) -> tuple[str, list[Exit]]:
-    """Return (what Vertex AI says before the first replica's end, the ends in order); user text is only in `output`."""
+    """Return (Vertex AI's words before the first replica's end, the ends in order); user text is only in `output`."""
     found = list(_EXIT.finditer(message))
     if not found:
         return message, []

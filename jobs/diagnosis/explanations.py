@@ -1,4 +1,4 @@
-"""Turn a cause and the words that told it into an answer about this one job."""
+"""Turn a cause and the words that showed it into an answer about this one job."""
 
 import re
 from collections.abc import Callable
@@ -25,7 +25,7 @@ _FIELD = re.compile(r"(?:field|Field)[:\s]{1,3}['\"`]?([a-z_][\w.\[\]]{2,300})")
 
 
 def explain(cause: str, line: Line, message: str) -> Diagnosis:
-    """Return what is known about the cause, with what the line, or the message around it, says about this job."""
+    """Return what is known about the cause, with what the line, or the message around it, holds about this job."""
     special = SPECIAL.get(cause)
     return special(line, message) if special else quote_cause(cause, line)
 

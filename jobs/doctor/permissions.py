@@ -75,7 +75,7 @@ SERVICES = {
     "cloudbilling.googleapis.com": False,
     "artifactregistry.googleapis.com": False,
 }
-"""Services to whether jobs need them; the others make a page say less."""
+"""Services to whether jobs need them; without the others a page shows less."""
 BUCKET_PERMISSIONS = {
     "storage.objects.list": "roles/storage.objectViewer",
     "storage.buckets.get": "roles/storage.bucketViewer",

@@ -21,7 +21,7 @@ UPKEEP = "doctor"
 """Name of the row that holds the last examination by a worker."""
 INTERVAL = timedelta(hours=1)
 MAX_SECONDS = 60
-"""All calls to Google together; a check that begins later says that there was no time left."""
+"""All calls to Google together; a check that begins later reports that there was no time left."""
 CHECKS_OF_SITE = (
     site.check_database,
     site.check_migrations,

@@ -1,4 +1,4 @@
-"""What a message says about a job: what happened, why, what it has cost, and what to do next."""
+"""What a message contains about a job: what happened, why, what it has cost, and what to do next."""
 
 from datetime import datetime
 from decimal import Decimal

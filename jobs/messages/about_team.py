@@ -1,4 +1,4 @@
-"""What messages say that are not about one job: reports, old prices, budgets, tests of a channel."""
+"""The content of messages that are not about one job: reports, old prices, budgets, tests of a channel."""
 
 from collections import Counter
 from datetime import date
@@ -80,7 +80,8 @@ def _report(team: Team, month: date) -> Parts:
         (_("Preemptions"), f"{sums['preemptions__sum'] or 0:,}"),
         *((label, _usd(spent)) for label, spent in by_strategy.most_common()),
     ]
-    data = {"team": team.name, "month": f"{month:%Y-%m}", "jobs": jobs, "spent": _amount(cents)}
+    spent = {"amount": f"{Decimal(cents) / 100:.2f}", "currency": "USD"}
+    data = {"team": team.name, "month": f"{month:%Y-%m}", "jobs": jobs, "spent": spent}
     subject = _("%(team)s spent %(cost)s in %(month)s") % values
     return Parts(subject, tuple(lines), tuple(facts), ((_("History"), "/history/"),), data)
 
@@ -91,7 +92,3 @@ def _month(month: date) -> str:
 
 def _usd(cents: int) -> str:
     return format_usd(Decimal(cents) / 100)
-
-
-def _amount(cents: int) -> dict[str, str]:
-    return {"amount": f"{Decimal(cents) / 100:.2f}", "currency": "USD"}

@@ -27,7 +27,7 @@ class NotReachable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where to connect: a checked address, with the name that TLS verifies and the Host header tells."""
+    """Where to connect: a checked address, with the name that TLS verifies and the Host header name."""
 
     is_secure: bool
     name: str
@@ -95,7 +95,7 @@ def target_of(url: str, *, allows_loopback: bool, resolve: Resolve = resolve_nam
 
 
 def is_public(text: str) -> bool:
-    """Tell whether an IP address belongs to the internet, and so does every address that it carries inside."""
+    """Return whether an IP address belongs to the internet, and so does every address that it carries inside."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:
@@ -104,7 +104,7 @@ def is_public(text: str) -> bool:
 
 
 def is_loopback(text: str) -> bool:
-    """Tell whether an IP address is this machine's own."""
+    """Return whether an IP address is this machine's own."""
     try:
         return ipaddress.ip_address(text).is_loopback
     except ValueError:

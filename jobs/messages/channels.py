@@ -19,8 +19,8 @@ from jobs import outbox
 from jobs.errors import NotPermitted
 from jobs.messages import kinds, webhook
 from jobs.messages.allowed_addresses import NotReachable, check_url, is_loopback, is_public
+from jobs.messages.retries import GIVE_UP_AFTER
 from jobs.messages.route import queue_for
-from jobs.messages.schedule import GIVE_UP_AFTER
 from jobs.models import Channel, Delivery, Digest, Message, Team, Via
 from jobs.permissions import is_lead
 
@@ -112,7 +112,7 @@ def rotate_secret(channel: Channel, *, by: User, now: datetime, fingerprint: str
 
 
 def fingerprint_of(channel: Channel) -> str:
-    """Return what tells two secrets apart and gives neither away."""
+    """Return what distinguishes two secrets and gives neither away."""
     return hashlib.sha256(channel.secret.encode()).hexdigest()[:16]
 
 

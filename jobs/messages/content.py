@@ -1,4 +1,4 @@
-"""What a message says, as plain text without any markup; each way of sending writes it in its own.
+"""The content of a message, as plain text without any markup; each way of sending writes it in its own.
 
 A message is read by whoever can read its channel, so secrets of a job are hidden from all, its owner included.
 """
@@ -38,11 +38,11 @@ class Content:
     thread: str
     """The same for all messages of a job."""
     data: dict[str, Any] = field(default_factory=dict)
-    """What a webhook tells beside the texts: ids, state, amounts as text with their currency."""
+    """What a webhook adds to the texts: ids, state, amounts as text with their currency."""
 
 
 def content_of(message: Message, now: datetime) -> Content:
-    """Return what a message says as of now; its job and event are loaded."""
+    """Return the content of a message as of now; its job and event are loaded."""
     parts = about_job.parts_of(message, now) if message.job is not None else about_team.parts_of(message)
     return Content(
         uid=f"msg_{message.uid.hex}",
@@ -66,7 +66,7 @@ def language_for(person: User | None) -> str:
 
 
 def headline_of(message: Message) -> str:
-    """Return what a message says in one line; no query where its job and team are loaded."""
+    """Return the content of a message in one line; no query where its job and team are loaded."""
     about = about_job if message.job is not None else about_team
     return clean(about.headline(message), MAX_SUBJECT)
 

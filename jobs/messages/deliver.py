@@ -18,7 +18,7 @@ from jobs.messages.content import Content, content_of, digest_of, language_for
 from jobs.messages.post import SendFailed, post
 from jobs.messages.queue import EMAIL, due_destinations
 from jobs.messages.relevance import split_relevant
-from jobs.messages.schedule import next_attempt
+from jobs.messages.retries import next_attempt
 from jobs.models import Channel, Delivery, Via
 
 __all__ = ["deliver", "due_destinations"]
@@ -34,7 +34,7 @@ Send = Callable[[Content, Delivery], None]
 def deliver(destination: str, *, clock: Clock) -> int:
     """Send what is due for a destination of `due_destinations`; return how many messages were sent.
 
-    Stops at the first failure that says that the receiver as a whole is down.
+    Stops at the first failure that means that the receiver as a whole is down.
     """
     if destination == EMAIL:
         return _deliver_email(clock)
@@ -130,7 +130,7 @@ def _try(send: Send, rows: Sequence[Delivery], clock: Clock) -> SendFailed | Non
         return failure
     except Exception as error:
         logger.exception("a message could not be written: delivery %d", rows[0].pk)
-        return SendFailed(f"Trainboard could not write the message ({type(error).__name__}); its log tells more.")
+        return SendFailed(f"Trainboard could not write the message ({type(error).__name__}); its log shows more.")
     return None
 
 

@@ -54,7 +54,7 @@ DEFAULT_OF_CHANNEL = (Kind.APPROVAL_NEEDED, Kind.FAILED, Kind.WAITING_LONG, Kind
 
 
 def concerns(kind: str, *, role: str, is_owner: bool) -> bool:
-    """Tell whether a message concerns a member of its team with this role; nobody decides about their own job."""
+    """Return whether a message concerns a member of its team with this role; nobody decides about their own job."""
     about = ABOUT.get(kind)
     if about is None:
         return False

@@ -6,7 +6,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Subject, sentences, facts as (label, value), links as (label, path), and what a webhook tells beside them."""
+    """Subject, sentences, facts as (label, value), links as (label, path), and what a webhook adds to them."""
 
     subject: str
     lines: tuple[str, ...]

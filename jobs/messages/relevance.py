@@ -8,7 +8,7 @@ from jobs.states import WAITING, JobState
 
 Kind = Message.Kind
 UNTIL_THE_END = frozenset({Kind.APPROVED, Kind.STARTED, Kind.RESTARTED})
-"""Kinds that say nothing any more once the job has ended: a message of its end follows."""
+"""Kinds that are outdated once the job has ended: a message of its end follows."""
 WHILE_ASKING = frozenset({Kind.APPROVAL_NEEDED, Kind.APPROVAL_REMINDER})
 
 
@@ -35,7 +35,7 @@ def _receiver_reason(delivery: Delivery) -> str:
 
 
 def outdated_reason(message: Message) -> str:
-    """Return why a message says nothing any more, "" where it does."""
+    """Return why a message is outdated, "" where it is not."""
     job = message.job
     if job is None:
         return ""
@@ -49,7 +49,7 @@ def outdated_reason(message: Message) -> str:
 
 
 def _superseded_reason(delivery: Delivery) -> str:
-    """A job that was preempted five times while its channel was down is told about once, the newest time."""
+    """A job that was preempted five times while its channel was down makes one message, the newest."""
     if delivery.message.kind != Kind.RESTARTED:
         return ""
     later = Delivery.objects.filter(
@@ -60,7 +60,7 @@ def _superseded_reason(delivery: Delivery) -> str:
         message__kind=Kind.RESTARTED,
         message__gt=delivery.message_id,
     )
-    return "A newer message tells of the job's next restart." if later.exists() else ""
+    return "A newer message is about the job's next restart." if later.exists() else ""
 
 
 def split_relevant(deliveries: Iterable[Delivery]) -> tuple[list[Delivery], list[tuple[Delivery, str]]]:

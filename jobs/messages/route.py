@@ -12,14 +12,16 @@ from django.db import transaction
 
 from jobs.messages import kinds
 from jobs.messages.reports import report_when_due
-from jobs.messages.schedule import GIVE_UP_AFTER, next_digest
+from jobs.messages.retries import GIVE_UP_AFTER
 from jobs.messages.waits import watch_waits
-from jobs.models import Channel, Delivery, Membership, Message, MessagePreference, Via
+from jobs.models import Channel, Delivery, Digest, Membership, Message, MessagePreference, Via
 
 AT_ONCE = 500
 """Messages routed by one sweep; the next one finds the rest."""
 MAX_AGE = timedelta(days=2)
 """What happened longer ago, such as an end that was seen late, is shown in the browser only."""
+DIGEST_HOUR = 7
+"""UTC: the daily summary is there when Europe begins to work, and in the night of America."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,7 @@ def _wants(message: Message, member: Membership, preference: MessagePreference |
 
 
 def may_be_mailed(user: User) -> bool:
-    """Tell whether the site sends e-mail and the person has an address."""
+    """Return whether the site sends e-mail and the person has an address."""
     return bool(settings.SENDS_EMAIL and user.email)
 
 
@@ -120,3 +122,14 @@ def queue_for(messages: Iterable[Message], channel: Channel, now: datetime) -> N
     """Write deliveries of messages to one channel, whatever kinds it wants."""
     rows = [new_delivery(message, now, via=channel.via, channel=channel) for message in messages]
     Delivery.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def next_digest(now: datetime, digest: str) -> datetime:
+    """Return when a message of now is sent: at once, at the next full hour, or at the next DIGEST_HOUR."""
+    hour = now.replace(minute=0, second=0, microsecond=0)
+    if digest == Digest.HOURLY:
+        return hour + timedelta(hours=1)
+    if digest == Digest.DAILY:
+        today = hour.replace(hour=DIGEST_HOUR)
+        return today if today > now else today + timedelta(days=1)
+    return now

@@ -13,7 +13,7 @@ from jobs.models.team import Team
 
 
 def default_thresholds() -> list[int]:
-    """Return the shares of a budget, in percent, of which people get a message unless a lead says otherwise."""
+    """Return the shares of a budget, in percent, of which people get a message unless a lead sets others."""
     return [50, 80, 100]
 
 

@@ -10,14 +10,14 @@ from jobs.models.job import Job
 
 
 class JobEventQuerySet(AppendOnlyQuerySet["JobEvent"]):
-    """Events by what they tell."""
+    """Events by their kind."""
 
     def without_passing(self) -> "JobEventQuerySet":
-        """Leave out what tells of something passing: the rest is what states, restarts, tries and costs follow from."""
+        """Leave out what is about something passing: the rest is what states, restarts, tries and costs follow from."""
         return self.exclude(kind__in=JobEvent.PASSING)
 
     def forget_passing(self, pks: Collection[int]) -> int:
-        """Delete those of these events that tell of something passing (`JobEvent.PASSING`); return how many.
+        """Delete those of these events that are about something passing (`JobEvent.PASSING`); return how many.
 
         The only way out, for `jobs.upkeep.retention` alone. No state, restart, try or cost follows from them.
         """

@@ -18,7 +18,7 @@ LEARNED = (
     "runs", "run_logs", "run_squares", "waits", "wait_logs", "wait_squares",
     "machine_seconds", "preemptions", "lost_seconds", "estimated", "inside",
 )  # fmt: skip
-"""What estimates learn from; `jobs.cost.learned.Sums` says what each is."""
+"""What estimates learn from; `jobs.cost.learned.Sums` describes each."""
 VERSION = 1
 """Of what the figures of a job hold: those of an earlier one are counted again (`jobs.upkeep.figures`)."""
 ALL_HOURS = -1

@@ -239,7 +239,7 @@ class Job(models.Model):
 
     @property
     def seen_at(self) -> datetime | None:
-        """When Vertex AI last told us about it, None before the first time; a query unless `last_seen` was selected."""
+        """When Vertex AI last reported it, None before the first time; a query unless `last_seen` was selected."""
         last_seen = getattr(self, "last_seen", None)
         return last_seen.at if last_seen is not None else None
 

@@ -15,13 +15,13 @@ from jobs.texts import from_json
 
 
 class Message(models.Model):
-    """One thing worth telling, written in the transaction in which it happened; `once_key` makes a repetition harmless.
+    """A message to people, written in the transaction in which its cause happened; `once_key` makes it unique.
 
     Its text is made when it is shown or sent, from the rows as they are then.
     """
 
     class Kind(models.TextChoices):
-        """What it tells."""
+        """Its kind."""
 
         APPROVAL_NEEDED = "approval_needed", _("Approval needed")
         APPROVAL_REMINDER = "approval_reminder", _("Approval still needed")

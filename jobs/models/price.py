@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 class Price(models.Model):
     """One price of a resource in a region, with its source and who recorded it; of a key the newest row counts.
 
-    A correction is a new row. `usd_per_hour` is empty where the row says that the resource is no longer sold so.
+    A correction is a new row. `usd_per_hour` is empty where the resource is no longer sold so.
     """
 
     class Origin(models.TextChoices):

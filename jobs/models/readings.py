@@ -1,4 +1,4 @@
-"""What Google said last about quotas and container images."""
+"""What Google returned last about quotas and container images."""
 
 from django.db import models
 

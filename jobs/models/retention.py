@@ -30,7 +30,7 @@ class RetentionSetting(models.Model):
 
 
 class Upkeep(PollTarget):
-    """Work that the site does for itself at long intervals; `due_at` says when, whichever process comes first."""
+    """Work that the site does for itself at long intervals; `due_at` is when, whichever process comes first."""
 
     name = models.CharField(max_length=32, unique=True)
     result = models.JSONField(default=dict, blank=True, help_text="What the last run did.")

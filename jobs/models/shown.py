@@ -13,7 +13,7 @@ from jobs.models.job import Job
 from jobs.spec.secrets import Masker
 
 HIDDEN = ("spec", "error", "last_error")
-"""Columns in which a secret may stand: the body itself, and what Vertex AI said of it."""
+"""Columns in which a secret may stand: the body itself, and what Vertex AI returned about it."""
 
 
 class ShownJob(Job):

@@ -1,6 +1,6 @@
 """A job that was made outside Trainboard gets a row here and is followed from then on, read-only.
 
-Its past is taken from what Vertex AI tells, and the span in which nobody watched is told as such. It never was in a
+Its past is taken from what Vertex AI reports, and the span in which nobody watched is marked as such. It never was in a
 state of ours: its first state is the one that it was found in, or the start of its first run.
 """
 
@@ -127,7 +127,7 @@ def submission_in(external: ExternalJob) -> tuple[spec.Submission, list[spec.Fin
 
 
 def is_unreadable(findings: list[spec.Finding]) -> bool:
-    """Tell whether nothing at all could be read."""
+    """Return whether nothing at all could be read."""
     return any(finding.code == "unreadable_body" for finding in findings)
 
 

@@ -97,7 +97,7 @@ def call_seconds(failures: int) -> Iterator[float]:
 
 
 class Stopwatch:
-    """How long a step has taken so far; the moment itself is told from outside, as everywhere in the domain."""
+    """How long a step has taken so far; the time is an argument, as everywhere in the domain."""
 
     def __init__(self, now: datetime, *, jobs_count: int = 0) -> None:
         """Begin now; `jobs_count` is how many jobs the step lists."""

@@ -1,6 +1,6 @@
 """The jobs that Vertex AI makes for a job of ours: the tuning job or the custom job of a training pipeline.
 
-Only a pipeline's tuning job knows its trials (vertex-facts 3), and only its custom job tells when it had machines: a
+Only a pipeline's tuning job knows its trials (vertex-facts 3), and only its custom job shows when it had machines: a
 pipeline stays RUNNING while its custom job, whose machine was preempted, is PENDING again (vertex-facts 3 and 6.2). So
 while a pipeline is active, each poll of its scope asks for that job by name, until it has ended. After the end of a
 pipeline the read of its log asks once more for the tuning job, because the trials are also where that log is found.
@@ -46,7 +46,7 @@ WORDS: dict[str, str] = {
 
 
 def has_child_jobs(scope: Scope, now: datetime) -> bool:
-    """Tell whether custom jobs of trials or pipelines are to be asked for, also of those that have just ended."""
+    """Return whether custom jobs of trials or pipelines are to be asked for, also of those that have just ended."""
     follows = scope.kind == Job.Kind.PIPELINE and _with_custom_job(scope, now).exists()
     return follows or trials_to_ask(scope, now).exists()
 
@@ -162,7 +162,7 @@ def _ask_custom_job(job: Job, lookup: Lookup) -> vertex.VertexError | None:
 
 
 def _record_custom_job(pk: UUID, remote: RemoteJob | None, now: datetime) -> None:
-    """Write the states that are new as events, and restarts that they tell."""
+    """Write the states that are new as events, and restarts that they show."""
     with transaction.atomic():
         job = Job.objects.select_for_update().get(pk=pk)
         events = job.events.filter(kind=JobEvent.Kind.CUSTOM_JOB_STATE).order_by("id")

@@ -102,7 +102,7 @@ class Walk:
         self.last_error = ""
 
     def find(self) -> list[ExternalJob]:
-        """Return what nobody follows, pipelines first, since they tell which other jobs only do their work."""
+        """Return what nobody follows, pipelines first, since they show which other jobs only do their work."""
         found: list[ExternalJob] = []
         for kind in (Job.Kind.PIPELINE, Job.Kind.TUNING_JOB, Job.Kind.CUSTOM_JOB):
             for page in self._pages(kind):
@@ -170,13 +170,13 @@ class Walk:
 
 
 def fields_of(kind: str) -> tuple[str, ...]:
-    """Return the fields that are asked for: the body of a request of this kind, and what Vertex AI says of its life."""
+    """Return the fields to ask for: the body of a request of this kind, and what Vertex AI reports of its life."""
     body = (slot.alias for slot in fields(spec.KINDS[kind]) if not slot.output)
     return (*FIELDS, *FIELDS_OF_KIND.get(kind, ()), *body)
 
 
 def hint_of(external: ExternalJob) -> str:
-    """Say what its labels tell about where a job comes from, or nothing."""
+    """Return where a job comes from by its labels, "" where they do not show it."""
     labels = external.body.get("labels")
     instance = labels.get(INSTANCE_LABEL) if isinstance(labels, dict) else None
     if instance == settings.INSTANCE:

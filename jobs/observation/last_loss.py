@@ -30,7 +30,7 @@ def last_restart_words(job: Job, events: Sequence[JobEvent], reason: str) -> str
 
 
 def record_last_loss(job: Job, events: Sequence[JobEvent], lines: Sequence[LogLine], now: datetime) -> None:
-    """Record the loss with which a Spot job failed, once: at the time that the log tells, else that of the end."""
+    """Record the loss with which a Spot job failed, once: at the time in the log, else that of the end."""
     if job.state != JobState.FAILED or not is_spot(job) or not _is_loss(job.error):
         return
     causes = restart_causes(events)
@@ -54,7 +54,7 @@ def record_last_loss(job: Job, events: Sequence[JobEvent], lines: Sequence[LogLi
 
 
 def _was_running(events: Sequence[JobEvent]) -> bool:
-    """Whether the machines ran until the end; of a pipeline its custom job tells."""
+    """Whether the machines ran until the end; of a pipeline its custom job shows it."""
     of_custom_job = [row for row in events if row.kind == JobEvent.Kind.CUSTOM_JOB_STATE]
     return any(row.from_state in BILLABLE and row.to_state == JobState.FAILED for row in of_custom_job or events)
 

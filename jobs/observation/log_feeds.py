@@ -1,6 +1,6 @@
 """The logs of a project are read by a worker and their tails kept, so that no page ever waits for Cloud Logging.
 
-Each turn of a feed is one read of what Vertex AI itself says of any job of the project, which tells restarts, and
+Each turn of a feed is one read of what Vertex AI itself logs about any job of the project, which shows restarts, and
 one read each for the few jobs whose turn it is (`jobs.observation.log_turns`). Cloud Logging allows about sixty reads a
 minute and project, so not every running job is read all the time.
 """
@@ -89,7 +89,7 @@ def _tuning_pipelines(unread: JobQuerySet) -> JobQuerySet:
 
 
 def _read_service(feed: LogFeed, after: datetime, aside: SetAside, watch: cadence.Stopwatch, now: datetime) -> bool:
-    """Keep the service's new lines, record the restarts they tell and how far the reading came.
+    """Keep the service's new lines, record the restarts they show and how far the reading came.
 
     False when more lines are waiting: thousands of jobs that begin together write more than one read gives.
     """
@@ -232,7 +232,7 @@ def _insert(lines: Sequence[LogLine]) -> None:
 
 
 def _forget_oldest(job: Job) -> datetime | None:
-    """Keep the newest lines; those that tell restarts are few, so a flood of others does not push them out.
+    """Keep the newest lines; those that show restarts are few, so a flood of others does not push them out.
 
     Returns the moment from which on every line is left, None when nothing had to go.
     """

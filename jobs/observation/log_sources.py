@@ -22,7 +22,7 @@ STUDY = "study"
 
 
 def source_columns(job: Job, remote: RemoteJob) -> dict[str, Any]:
-    """Return the columns to write for what an answer tells of the sources.
+    """Return the columns to write for what an answer holds about the sources.
 
     A source that was not known may have written long ago, so the log is then read from its beginning again; what was
     read before is not kept twice.
@@ -66,14 +66,14 @@ def replica_name(job: Job, log_job_id: str, replica: str) -> str:
 
 
 def study_name(job: Job) -> str:
-    """The name of the tuning job behind a pipeline; "" while Vertex AI has not told it, and for every other job."""
+    """The name of the tuning job behind a pipeline; "" while Vertex AI has not returned it, and for every other job."""
     number = next((number for number, label in job.log_sources.items() if label == STUDY), "")
     place = job.remote_name.partition("/trainingPipelines/")[0]
     return f"{place}/hyperparameterTuningJobs/{number}" if number else ""
 
 
 def custom_job_name(job: Job) -> str:
-    """The name of the custom job behind a pipeline; "" while Vertex AI has not told it, and for every other job."""
+    """The name of the custom job behind a pipeline; "" while Vertex AI has not returned it, and for every other job."""
     place, is_pipeline, _ = job.remote_name.partition("/trainingPipelines/")
     number = next((number for number, label in job.log_sources.items() if not label), "")
     return f"{place}/customJobs/{number}" if is_pipeline and number else ""

@@ -44,5 +44,5 @@ def next_turns(unread: JobQuerySet, now: datetime, room: int) -> list[Job]:
 
 
 def is_watched(job: Job, now: datetime) -> bool:
-    """Tell whether somebody looks at the job's log; a turn reads its lines alone."""
+    """Return whether somebody looks at the job's log; a turn reads its lines alone."""
     return job.log_wanted_until is not None and job.log_wanted_until > now

@@ -31,7 +31,7 @@ def read_usage(job: Job, *, now: datetime) -> None:
         with vertex.at_most(cadence.PROBE_SECONDS):
             _take(record, job, now)
     except vertex.VertexError as error:
-        kept.usage_error = bounds.bounded(f"Cloud Monitoring told nothing: {error}", 500)
+        kept.usage_error = bounds.bounded(f"Cloud Monitoring returned nothing: {error}", 500)
     kept.usage = record.as_json()
     if kept._state.adding:
         kept.save()

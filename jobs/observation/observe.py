@@ -1,10 +1,10 @@
-"""Poll all jobs of one scope at once and record what Vertex AI says.
+"""Poll all jobs of one scope at once and record what Vertex AI returns.
 
 One list call answers for a hundred active jobs of a project, region and kind. A job of ours that is missing from the
 list has ended, so it is asked for by name. Whatever goes wrong in the outside world is written on the scope, never on a
 job's state: the board then shows how old our knowledge is.
 
-Most answers say nothing new. Those cost one UPDATE for each page; only a job about which there is news is loaded.
+Most answers hold nothing new. Those cost one UPDATE for each page; only a job about which there is news is loaded.
 """
 
 import uuid
@@ -39,7 +39,7 @@ from jobs.states import JobState
 from jobs.vertex import wire
 
 FIELDS = ("name", "state", "createTime", "startTime", "endTime", "updateTime", "error", "labels")
-"""What `record` reads of a job that has been submitted, and the labels, which tell whose it is."""
+"""What `record` reads of a job that has been submitted, and the labels, which show whose it is."""
 MORE_FIELDS = {"custom_job": ("webAccessUris",), "training_pipeline": ("trainingTaskMetadata",)}
 JOB_ENDED = ("JOB_STATE_SUCCEEDED", "JOB_STATE_FAILED", "JOB_STATE_CANCELLED", "JOB_STATE_EXPIRED")
 PIPELINE_ENDED = ("PIPELINE_STATE_SUCCEEDED", "PIPELINE_STATE_FAILED", "PIPELINE_STATE_CANCELLED")
@@ -132,7 +132,7 @@ class Poll:
         return last_error
 
     def _list_active(self, missing: dict[str, WatchedJob]) -> None:
-        """Read the list of active jobs; take those that it holds from `missing`, and write what it says of them."""
+        """Read the list of active jobs; take those that it holds from `missing`, and write what it holds about them."""
         for page in chain.from_iterable(map(self._pages, list_accounts(self._scope, self._watched.values()))):
             ours = [remote for remote in page if remote.labels.get(INSTANCE_LABEL) == settings.INSTANCE]
             self.unmatched += [remote for remote in ours if remote.name not in self._watched]

@@ -1,7 +1,7 @@
-"""Look at all persistent resources of one project and region at once, and keep what Vertex AI says as rows.
+"""Look at all persistent resources of one project and region at once, and keep what Vertex AI returns as rows.
 
-Their list knows no filter and no mask and is short: one call tells everything. A resource that a complete list does not
-hold is gone; its row stays. Whatever fails is written on the scope, and the rows stay as they were.
+Their list knows no filter and no mask and is short: one call returns everything. A resource that a complete list does
+not hold is gone; its row stays. Whatever fails is written on the scope, and the rows stay as they were.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -99,7 +99,7 @@ def _scopes(projects: Collection[str], region: str) -> list[Scope]:
 
 
 def _may_poll_again(row: Scope, now: datetime) -> bool:
-    """Tell whether the last answer is old, nothing failed since, and no poll is due already."""
+    """Return whether the last answer is old, nothing failed since, and no poll is due already."""
     is_old = row.answered_at is None or row.answered_at < now - settings.POLL_INTERVAL
     return is_old and not row.failures and (row.due_at is None or row.due_at > now)
 
@@ -170,7 +170,7 @@ def _updated_row(
 
 
 def _is_news(row: PersistentResource, known: PersistentResource | None) -> bool:
-    """Whether an answer says anything but that the resource is still what it was."""
+    """Whether an answer shows any change of the resource."""
     return known is None or any(getattr(row, name) != getattr(known, name) for name in COLUMNS if name != "seen_at")
 
 

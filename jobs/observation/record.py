@@ -43,15 +43,15 @@ OF_TUNING = SENTENCES | {
 
 
 def record(job: Job, remote: vertex.RemoteJob, *, now: datetime, **columns: Any) -> None:
-    """Bring the job up to what Vertex AI says; `columns` are written with the first change.
+    """Update the job to what Vertex AI returned; `columns` are written with the first change.
 
-    The caller holds the claim. Writes nothing but that it was seen when the answer says nothing new.
+    The caller holds the claim. Writes nothing but that it was seen when the answer holds nothing new.
     """
     if _is_stale(job, remote, now):
         return
     with transaction.atomic():
         _record_gap(job, remote, now)
-        has_news = record_trials(job, remote, now=now)  # before the state, whose event tells what came of them
+        has_news = record_trials(job, remote, now=now)  # before the state, whose event states what came of them
         before, after = job.state, states.from_vertex(remote.state)
         was_unseen = job.started_at is None and after != JobState.RUNNING and _plausible(remote.start_time, now)
         if was_unseen and _backfill_start(job, remote, now, columns):
@@ -64,15 +64,13 @@ def record(job: Job, remote: vertex.RemoteJob, *, now: datetime, **columns: Any)
         columns |= {"remote_updated_at": _plausible(remote.update_time, now) or job.remote_updated_at}
         columns = storable.fit_columns(Job, columns)
         if any(getattr(job, name) != value for name, value in columns.items()):
-            Job.objects.filter(pk=job.pk).update(**columns)
-            for name, value in columns.items():
-                setattr(job, name, value)
+            storable.update_row(job, columns)
         mark_seen([job.pk], now=now)
         job.last_seen = LastSeen(job=job, at=now)
 
 
 def record_absence(job: Job, *, now: datetime) -> None:
-    """Vertex AI says that it does not know the job: write it down, and give the job up when it says so for long.
+    """Record that Vertex AI does not know the job, and give the job up when that goes on for long.
 
     A 404 can pass (a wrong region host, a lagging read), so the state changes only after `LOST_AFTER` in which no
     answer showed the job.
@@ -171,7 +169,7 @@ def _record_error(job: Job, remote: vertex.RemoteJob, now: datetime) -> None:
 
 
 def _moment(job: Job, remote: vertex.RemoteJob, after: str, now: datetime) -> datetime | None:
-    """When the state began, as far as Vertex AI tells."""
+    """When the state began, as far as Vertex AI reports it."""
     updated = _plausible(remote.update_time, now)
     if after == JobState.RUNNING and job.started_at is None:
         return _plausible(remote.start_time, now) or updated

@@ -1,6 +1,6 @@
 """Which size a persistent resource had from when on: a row for each change, so that its whole life can be billed.
 
-Vertex AI tells neither sizes nor states of before. What was seen is kept, with the prices of that moment.
+Vertex AI returns neither earlier sizes nor earlier states. What was seen is kept, with the prices of that moment.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,11 +16,11 @@ from jobs.strategies import KnownResource
 
 BILLED = frozenset({"RUNNING", "UPDATING", "REBOOTING"})
 """PersistentResource.State with machines. Vertex AI bills while it is RUNNING (persistent-resource-overview); that an
-update or a reboot is billed as well is an assumption, because the machines stay: no source says anything of it."""
+update or a reboot is billed as well is an assumption, because the machines stay: no source mentions it."""
 
 
 def record_sizes(scope: Scope, rows: Iterable[PersistentResource], missing: Sequence[str], now: datetime) -> None:
-    """Write a row for each resource of a place that is not as its newest row says; the caller has locked them.
+    """Write a row for each resource of a place that differs from its newest row; the caller has locked them.
 
     `rows` were listed, those named in `missing` were not, although they had been. One query where nothing has changed.
     """

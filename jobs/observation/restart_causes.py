@@ -22,7 +22,7 @@ WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why an attempt ended. `is_certain`: a line says so; else it is what most likely was."""
+    """Why an attempt ended. `is_certain`: a line of the log names it; else it is the most likely cause."""
 
     reason: str
     message: str
@@ -48,7 +48,7 @@ def cause_of(job: Job, lines: Sequence[LogLine], *, has_run: bool, is_logged: bo
 
 
 def is_spot(job: Job) -> bool:
-    """Tell whether the job's machines may be taken back at any time."""
+    """Return whether the job's machines may be taken back at any time."""
     strategy = strategies.STRATEGIES.get(job.strategy)
     return strategy is not None and strategy.preemptible
 
@@ -60,7 +60,7 @@ def _taken_away(job: Job) -> str:
 
 
 def _of_message(job: Job, message: str, *, has_run: bool) -> Cause | None:
-    """Read what the service says of an attempt that ended; under Spot STOCKOUT also stands for a preemption."""
+    """Return the cause in the service's lines about an attempt; under Spot, STOCKOUT also stands for a preemption."""
     known = diagnose(None, message)
     cause = known.cause if known is not None else "unknown"
     if cause in {"stockout", "preempted"}:
@@ -78,7 +78,7 @@ def _of_exit(end: Exit) -> Cause:
 
 
 def _likely(job: Job, *, has_run: bool) -> Cause:
-    """Guess where no line says why: by the strategy, or by the error with which the job ended after all restarts."""
+    """Guess a cause that no line names: by the strategy, or by the error that ended the job after its restarts."""
     reason = "unknown"
     if is_spot(job):
         reason = "preempted" if has_run else "stockout"

@@ -2,8 +2,8 @@
 
 Vertex AI has no field for attempts (vertex-facts 6.2), so two sources are joined. *States*: a job that goes back from
 RUNNING to PENDING or QUEUED was restarted. *The service's log*: the line with which every attempt begins repeats, and
-the end of a replica is told. A poll can miss the first, a log can be late or unreadable, so each restart is taken from
-whichever tells it, and what both tell counts once: two moments within `SAME` of each other are one restart.
+the end of a replica. A poll can miss the first, a log can be late or unreadable, so each restart is taken from
+whichever shows it, and what both show counts once: two moments within `SAME` of each other are one restart.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,7 +25,7 @@ from jobs.timeline.attempts import ATTEMPT_BEGINS, SAME
 from jobs.vertex.logs import TAKEN_AWAY
 
 PATIENCE = timedelta(seconds=30)
-"""How long a restart that only the state tells waits for the log to say why, while the job waits for machines."""
+"""How long a restart that only the state shows waits for its cause in the log, while the job waits for machines."""
 STOP_GRACE = timedelta(seconds=30)
 """A replica that is taken away goes on writing for at most so long."""
 GRACE = timedelta(seconds=45)
@@ -35,7 +35,7 @@ SHORTLY = timedelta(seconds=5)
 OF_REPLICA = {
     "worker_restart": "{} was stopped by Vertex AI, as by an eviction, and started again on its machine.",
     "maintenance": "{} was moved to another machine by maintenance and started again there.",
-    "replica_unknown": "{} was stopped by Vertex AI and started again; the log does not tell on which machine.",
+    "replica_unknown": "{} was stopped by Vertex AI and started again; the log does not name the machine.",
     "preempted": "Compute Engine took the Spot machine of {} back; Vertex AI restarts the trial.",
 }
 
@@ -54,7 +54,7 @@ class Restart:
 
 
 def record_restarts(job: Job, *, now: datetime) -> None:
-    """Record the restarts that states and log tell and that no event holds yet, and causes learned since.
+    """Record the restarts that states and log show and that no event holds yet, and causes found since.
 
     Observer and log reader may both call it, also at once: the job's row is locked and read again, and repeating it is
     harmless. `job` itself stays as it is.
@@ -162,7 +162,7 @@ def _taken_away(job: Job, line: LogLine, until: datetime) -> Iterable[Restart]:
 
 
 def _evicted(job: Job, line: LogLine, until: datetime) -> Iterable[Restart]:
-    """Restarts of replicas of which the service says that they ended for a reason that is not permanent."""
+    """Restarts of replicas of which the service logs that they ended for a reason that is not permanent."""
     for end in read_exits(line.message)[1]:
         again = _lines_after(job, end.replica, line.timestamp, until) if end.reason.lower() in NOT_PERMANENT else []
         if again:
@@ -171,7 +171,7 @@ def _evicted(job: Job, line: LogLine, until: datetime) -> Iterable[Restart]:
 
 
 def _lines_after(job: Job, replica: str, after: datetime, before: datetime) -> list[LogLine]:
-    """The first lines that tell whether a replica goes on, and where: one for each machine, and one after its grace."""
+    """The first lines that show whether a replica goes on, and where: one for each machine, and one after its grace."""
     lines = LogLine.objects.filter(job=job, replica=replica, timestamp__gt=after, timestamp__lt=before)
     lines = lines.order_by("timestamp", "pk")
     first = lines.exclude(message__startswith=TAKEN_AWAY).first()
@@ -206,7 +206,7 @@ def _record(job: Job, restart: Restart, now: datetime) -> None:
 
 
 def _explain(job: Job, event: JobEvent, restart: Restart, now: datetime) -> None:
-    """A cause that the log told after the restart was recorded is an event of its own; history stays as it was."""
+    """A cause that the log gave after the restart was recorded is an event of its own; history stays as it was."""
     if event.detail.get("is_certain", True) or not restart.is_certain:
         return
     transitions.record_event(
@@ -215,7 +215,7 @@ def _explain(job: Job, event: JobEvent, restart: Restart, now: datetime) -> None
         now=now,
         occurred_at=event.occurred_at,
         reason=restart.reason,
-        message=f"The log tells the cause of a restart. {restart.message}",
+        message=f"The log holds the cause of a restart. {restart.message}",
         detail={"restart": event.once_key},
         once_key=f"explained:{event.once_key}"[:120],
     )

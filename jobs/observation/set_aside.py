@@ -32,7 +32,7 @@ Row = TypeVar("Row", bound=models.Model)
 
 
 class SetAside:
-    """What one poll of one place sets aside; `count` says how many items."""
+    """What one poll of one place sets aside; `count` is the number of items."""
 
     def __init__(self, place: str, *, now: datetime) -> None:
         self._place, self._now = place, now
@@ -73,7 +73,7 @@ class SetAside:
     ) -> None:
         """Write rows in bulk with `write`, each made to fit; where that fails, one by one, each on its own.
 
-        `name` says what a row is called.
+        `name` is the display name of a row.
         """
         for row in rows:
             if cuts := storable.fit(row):
@@ -83,7 +83,7 @@ class SetAside:
                 write(rows)
         except OF_THE_WHOLE:
             raise
-        except Exception:  # noqa: BLE001 whatever it was, each row is now tried alone and tells it
+        except Exception:  # noqa: BLE001 whatever it was, each row is now tried alone, which shows it
             for row in rows:
                 with self.item(name(row)):
                     write([row])

@@ -1,6 +1,6 @@
-"""The custom jobs of trials: only their states tell when a trial had machines, and so what it cost.
+"""The custom jobs of trials: only their states show when a trial had machines, and so what it cost.
 
-A tuning job says of a trial that waits for machines and of one that runs alike that it is ACTIVE. So the custom job of
+A tuning job reports a trial that waits for machines and one that runs alike as ACTIVE. So the custom job of
 each trial is asked for by name, those first that were asked for longest ago, until it has ended; of hundreds at once
 each poll asks for a part. A call that fails changes nothing of what is known.
 """
@@ -38,7 +38,7 @@ class Lookup:
     """What a poll asks for single jobs with."""
 
     get: Callable[[str, str, str], RemoteJob]
-    """Given a kind, the name of a job and the service account of its calls: what Vertex AI says of it."""
+    """Given a kind, the name of a job and the service account of its calls: what Vertex AI returns for it."""
     aside: SetAside
     watch: cadence.Stopwatch
     now: datetime
@@ -109,7 +109,7 @@ def record_answer(trial: Trial, remote: RemoteJob | None, now: datetime) -> None
 
 
 def is_old(changes: Sequence[tuple[str, datetime]], remote: RemoteJob, now: datetime) -> bool:
-    """Tell whether an answer is older than one that was used."""
+    """Return whether an answer is older than one that was used."""
     updated = _plausible(remote.update_time, now)
     return bool(changes) and updated is not None and updated < changes[-1][1]
 
@@ -159,7 +159,4 @@ def count_trials(job: Job, *, now: datetime) -> None:
         "trials_summary": timeline.summary(found),
         "is_counted": False,
     }
-    columns = storable.fit_columns(Job, columns)
-    Job.objects.filter(pk=job.pk).update(**columns)
-    for name, value in columns.items():
-        setattr(job, name, value)
+    storable.update_row(job, storable.fit_columns(Job, columns))

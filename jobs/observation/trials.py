@@ -1,8 +1,8 @@
-"""The trials of a tuning job as Vertex AI tells them: one row each, written only where something changed.
+"""The trials of a tuning job as Vertex AI returns them: one row each, written only where something changed.
 
-Only an answer about one job holds `trials[]`; lists leave it out (vertex-facts 2.1), so an answer without it says
+Only an answer about one job holds `trials[]`; lists leave it out (vertex-facts 2.1), so an answer without it shows
 nothing about trials and no row is ever removed. An entry that cannot be read or stored is set aside and takes no other
-with it. A trial that has ended is only changed by an answer that also says that it has ended.
+with it. A trial that has ended is only changed by an answer that also shows it as ended.
 """
 
 import math
@@ -33,7 +33,7 @@ MAX_INTEGER = 2**63 - 1
 
 
 def record_trials(job: Job, remote: RemoteJob, *, now: datetime) -> bool:
-    """Keep what an answer says of each trial and return whether that is news; then the trials have to be counted.
+    """Keep what an answer holds about each trial and return whether that is news; then the trials have to be counted.
 
     The caller holds the claim and has dropped answers that are stale. Costs one SELECT, and one INSERT and one UPDATE
     where there is news.
@@ -94,7 +94,7 @@ def read_trials(entries: object, *, on_odd: Callable[[str, str], object] = lambd
 
 
 def _take_over(row: Trial, reported: Trial) -> bool:
-    """Bring a row up to what was told; False when that is nothing new, or takes back an end."""
+    """Update a row to what was reported; False when that is nothing new, or takes back an end."""
     if row.state in ENDED and reported.state not in ENDED:
         return False
     news = {name: getattr(reported, name) for name in COLUMNS if getattr(reported, name) != getattr(row, name)}
@@ -122,7 +122,7 @@ def _metrics(entries: object) -> dict[str, float]:
 
 
 def _measurements(entries: object) -> list[list[Any]] | None:
-    """Return the measurements in their order as the column keeps them, of many every second; None where none is told.
+    """Return the measurements in their order as the column keeps them, of many every second; None where there is none.
 
     Vertex AI orders them by step and time (Trial.measurements, trial.proto, read 2026-11-22).
     """

@@ -25,7 +25,7 @@ DUPLICATE_WINDOW = timedelta(days=1)
 
 
 class WatchedJob(NamedTuple):
-    """The columns of a job that tell whether an answer is news: ten thousand of them are held at once."""
+    """The columns of a job that show whether an answer is news: ten thousand of them are held at once."""
 
     pk: uuid.UUID
     remote_name: str
@@ -46,14 +46,14 @@ class WatchedJob(NamedTuple):
         return self.has_started and self.state in states.WAITING_AT_VERTEX
 
     def is_news(self, remote: vertex.RemoteJob) -> bool:
-        """Tell whether `record` would write more than that it was seen, or a restart may be waiting for its cause."""
+        """Return whether `record` would write more than that it was seen, or a restart may be waiting for its cause."""
         state = states.from_vertex(remote.state)
         start_is_unknown = not self.has_started and state != JobState.RUNNING and bool(remote.start_time)
         is_other = state != self.state or bool(remote.error)
         return is_other or start_is_unknown or self.was_blind or self.may_be_restarting
 
     def has_just_ended(self, remote: vertex.RemoteJob) -> bool:
-        """Tell whether an answer is the first that says that the job has ended."""
+        """Return whether an answer is the first that shows that the job has ended."""
         return states.from_vertex(remote.state) in states.FINISHED and self.state not in states.FINISHED
 
 
@@ -93,6 +93,6 @@ def scope_filter(scope: Scope) -> dict[str, str]:
 
 
 def may_have_duplicates(scope: Scope, now: datetime) -> bool:
-    """Tell whether a create of late had no answer, so that its job may still appear although no row waits for it."""
+    """Return whether a create of late had no answer, so that its job may still appear although no row waits for it."""
     sent = Job.objects.filter(**scope_filter(scope), requested_at__gt=now - DUPLICATE_WINDOW)
     return sent.filter(Q(submit_attempts__gt=1) | Q(submit_attempts=1, remote_name="")).exists()

@@ -21,7 +21,7 @@ DEACTIVATED = gettext_lazy("This account is deactivated; a site admin can open i
 
 
 class NotAdmitted(Exception):
-    """The provider knows the person, but no account here is theirs; the message says why and what to do."""
+    """The provider knows the person, but no account here is theirs; the message states why and what to do."""
 
 
 class PasswordNeeded(NotAdmitted):
@@ -61,7 +61,7 @@ def find_user(claims: Claims, *, now: datetime) -> User:
     """Return the account of the person, who is given one and the teams that the rules name at the first sign-in.
 
     An account that somebody opens with a password, or that administers the site, is taken over only after an admin has
-    said so: whoever controls an address today need not be who chose the password. Raises NotAdmitted.
+    agreed: whoever controls an address today need not be who chose the password. Raises NotAdmitted.
     """
     user = _known(claims)
     if user is None:

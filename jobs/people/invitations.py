@@ -108,7 +108,7 @@ def accept_as(secret: str, name: str, password: str, *, now: datetime) -> User:
 
 
 def _still_stands(row: Invitation) -> bool:
-    """Tell whether who invited may still do so: a lead who has left takes open invitations along."""
+    """Return whether who invited may still do so: a lead who has left takes open invitations along."""
     try:
         check_is_lead(row.invited_by, row.team)
     except NotPermitted:

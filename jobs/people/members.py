@@ -12,7 +12,7 @@ LAST_LEAD = gettext_lazy("This is the last lead of the team: make somebody else 
 
 
 class NotChanged(ValueError):
-    """The change cannot be made; the message says why and what to do."""
+    """The change cannot be made; the message states why and what to do."""
 
 
 def add_member(team: Team, name: str, role: str, *, by: User) -> Membership:

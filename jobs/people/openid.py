@@ -23,11 +23,11 @@ ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 
 
 class NotReadable(Exception):
-    """A provider's document cannot be used; the message says why."""
+    """A provider's document cannot be used; the message states why."""
 
 
 def is_safe_address(url: object) -> bool:
-    """Tell whether this is an address with HTTPS, or one on this machine."""
+    """Return whether this is an address with HTTPS, or one on this machine."""
     try:
         parts = urlsplit(url) if isinstance(url, str) else None
     except ValueError:

@@ -41,7 +41,7 @@ def list_links(user: User) -> Sequence[Identity]:
 def remove_link(user: User, pk: int, *, providers: Collection[str], has_password: bool) -> Identity | None:
     """Remove a link, and the memberships that its groups gave; return it, None where it is gone already.
 
-    `providers` are those that people can sign in with now, `has_password` says whether the account's password can.
+    `providers` are those that people can sign in with now, `has_password` is whether the account's password can.
     Raises NotChanged where nothing would be left to sign in with.
     """
     user = User.objects.select_for_update().get(pk=user.pk)

@@ -19,7 +19,7 @@ from jobs.prices.book import forget_recent
 MAX_USD_PER_HOUR = Decimal(1_000_000)
 PORTION = 500
 UPKEEP = "price import"
-"""Name of the row that says when the next import is due; whoever records prices locks it, so that numbers rise."""
+"""Name of the row that holds when the next import is due; whoever records prices locks it, so that numbers rise."""
 
 
 def add(rows: Iterable[Price], *, now: datetime) -> int:

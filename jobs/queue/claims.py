@@ -1,4 +1,4 @@
-"""Claims: one worker at a time holds a row while it talks to Vertex AI.
+"""Claims: one worker at a time holds a row while it talks to Vertex AI. Jobs are claimed in `submission/adapters.py`.
 
 A claim is a token with an end. The end frees rows of a worker that died; the token makes a worker that was late notice
 that somebody else has taken over, so that it drops what it learned.
@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db.models import Q, QuerySet
 
 from jobs.clock import backoff
-from jobs.models import Job, LogFeed, Scope, Upkeep
+from jobs.models import LogFeed, Scope, Upkeep
 from jobs.models.polling import PollTarget
 from jobs.queue.rate_limit import OverRateLimit
 from jobs.vertex import VertexError
@@ -32,13 +32,6 @@ class ClaimLost(Exception):
     """Another worker has taken the row over; what was learned since is dropped."""
 
 
-def claim_job(job_id: uuid.UUID | str, now: datetime) -> Job | None:
-    """Take the job for one step; None when it is gone, not due or held by another worker."""
-    token = uuid.uuid4()
-    taken = Job.objects.due(now).filter(pk=job_id).order_by().update(claim=token, claimed_until=now + JOB_LEASE)
-    return Job.objects.select_related("team").filter(pk=job_id, claim=token).first() if taken else None
-
-
 def claim_poll(row: type[Kind], pk: int, now: datetime) -> Kind | None:
     """Take a scope or a feed for one poll; None when it is not due or held by another worker."""
     token = uuid.uuid4()
@@ -56,7 +49,7 @@ def claim_upkeep(name: str, now: datetime) -> Upkeep | None:
 def release_poll(
     row: PollTarget, *, due_at: datetime | None, answered_at: datetime | None, last_error: str = "", **columns: Any
 ) -> None:
-    """Give a scope or feed back after a poll that went well, and say when the next one is due.
+    """Give a scope or feed back after a poll that went well, and set when the next one is due.
 
     `last_error` is what went wrong with single jobs although the whole was answered; it makes no pause longer.
     """

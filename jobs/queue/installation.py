@@ -38,9 +38,9 @@ class Watch:
     newest_event: EventMark | None = None
 
     def misses_event(self, now: datetime, newest: EventMark | None, is_known: Callable[[EventMark], bool]) -> bool:
-        """Remember the newest event; tell whether the one that was remembered before is gone.
+        """Remember the newest event; return whether the one that was remembered before is gone.
 
-        `is_known` tells whether an event is there. An older copy gives the same numbers again, to other events.
+        `is_known` returns whether an event is there. An older copy gives the same numbers again, to other events.
         """
         seen, self.newest_event = self.newest_event, newest
         is_gone = seen is not None and not is_known(seen)
@@ -54,7 +54,7 @@ _lock = threading.Lock()
 
 
 def trusted_since(now: datetime) -> datetime:
-    """Return since when nothing was lost from this database, as far as this process can tell.
+    """Return since when nothing was lost from this database, as far as this process knows.
 
     Every sweep and every submission asks, so that a process hardly ever knows less than an older copy does.
     """
@@ -76,7 +76,7 @@ def begin_watch(now: datetime) -> None:
 
 
 def may_send(now: datetime) -> bool:
-    """Tell whether this site may send anything for the jobs of this database."""
+    """Return whether this site may send anything for the jobs of this database."""
     return load_installation(now).instance == settings.INSTANCE
 
 
@@ -86,7 +86,7 @@ def owner_instance() -> str:
 
 
 def is_external() -> bool:
-    """Tell whether the database belongs to an instance of another name, so that nothing is sent from here."""
+    """Return whether the database belongs to an instance of another name, so that nothing is sent from here."""
     return owner_instance() not in {"", settings.INSTANCE}
 
 

@@ -67,7 +67,7 @@ class Bucket:
 
     @property
     def words(self) -> str:
-        """Say what the limit is."""
+        """Return the limit in words."""
         where = f"{self.project} in {self.region}" if self.region else self.project
         return f"Trainboard makes at most {self.rate} {self.call} calls a minute for {where}, so as to stay in quota"
 

@@ -3,8 +3,7 @@
 from jobs.models import RuleSetting
 from jobs.permissions import check_is_ours
 from jobs.requests.approval import Changed, approve, reject
-from jobs.requests.context import load_context
-from jobs.requests.options import RequestOptions
+from jobs.requests.context import RequestOptions, load_context
 from jobs.requests.other_strategy import accept_change, approve_as, keep_request
 from jobs.requests.persistent_resources import known_resources, resources_in
 from jobs.requests.policy_versions import load_policy

@@ -1,4 +1,4 @@
-"""What of Google Cloud a team may use, as its settings say."""
+"""What of Google Cloud a team may use by its settings."""
 
 from collections import defaultdict
 from collections.abc import Sequence

@@ -34,7 +34,7 @@ def find_uncovered(job: Job, assessment: Assessment) -> list[dict[str, object]]:
 
 
 def _is_covered(job: Job, assessment: Assessment) -> bool:
-    """Tell whether people have approved all that policy asks about now, and as many as it asked."""
+    """Return whether people have approved all that policy asks about now, and as many as it asked."""
     approval = find_approval(job)
     if approval is None:
         return False
@@ -94,7 +94,7 @@ class AttemptApproval:
     number: int
 
     def covers(self, assessment: Assessment) -> bool:
-        """Tell whether the approval holds for this attempt, as it is assessed now."""
+        """Return whether the approval holds for this attempt, as it is assessed now."""
         attempts: Iterable[Mapping[str, Any]] = self.approval.attempts or ()
         planned = next((attempt for attempt in attempts if attempt["number"] == self.number), None)
         if planned is None or not has_all_votes(self.approval):
@@ -118,7 +118,7 @@ def approved_codes(approval: Approval, number: int) -> set[str]:
 
 
 def has_all_votes(approval: Approval) -> bool:
-    """Tell whether as many votes are kept as each group needed; one vote was not kept before there were several.
+    """Return whether as many votes are kept as each group needed; one vote was not kept before there were several.
 
     A vote counts for the groups that its person was in when it was given.
     """
@@ -132,7 +132,7 @@ def has_all_votes(approval: Approval) -> bool:
 
 
 def needs_more_approvers(assessment: Assessment, approval: Approval) -> bool:
-    """Tell whether the rule that decides now asks more people, or others, than those who approved."""
+    """Return whether the rule that decides now asks more people, or others, than those who approved."""
     rule: Rule | None = assessment.decision.rule if assessment.decision is not None else None
     if rule is None or rule.outcome != "ask":
         return False
@@ -140,7 +140,7 @@ def needs_more_approvers(assessment: Assessment, approval: Approval) -> bool:
 
 
 def is_group_covered(asked: Approvers, groups: Iterable[Approvers]) -> bool:
-    """Tell whether the approval of one of the groups stands for that of another."""
+    """Return whether the approval of one of the groups stands for that of another."""
     return any(_is_as_much(group, asked) for group in groups)
 
 

@@ -54,7 +54,7 @@ class Roster:
         return cls.of(with_roles([team]).filter(MAY_DECIDE))
 
     def is_in(self, group: Approvers, person: int, team: int) -> bool:
-        """Tell whether a person is in a group of approvers of a team; nobody is whose account is deactivated."""
+        """Return whether a person is in a group of approvers of a team; nobody is whose account is deactivated."""
         user = self.people.get(person)
         if user is None or (group.approvers and user.get_username() not in group.approvers):
             return False

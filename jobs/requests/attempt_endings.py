@@ -14,7 +14,7 @@ from jobs.texts import translatable as _
 WAIT_OVER = "fallback"
 """The reason of the event with which an attempt is cancelled because it has waited too long."""
 ERROR_WITHIN = timedelta(minutes=6)
-"""Vertex AI may tell why a job failed later than that it did; it is asked for five minutes."""
+"""Vertex AI may report why a job failed later than that it did; it is asked for five minutes."""
 Outcome = Fallback.Outcome
 
 

@@ -1,17 +1,20 @@
-"""What the site knows that the assessment of a request rests on, loaded for a team and a submission."""
+"""What a request is made with, and what the site knows that its assessment rests on."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 from django.contrib.auth.models import User
 
 from jobs import budgets, spec, strategies
 from jobs.assessment import Context, IdenticalJob, filled
+from jobs.fallback import Plan
 from jobs.models import Job, Team
 from jobs.prices import current_book, recent_book
 from jobs.requests.allowed_resources import allowed_of, recent_allowed
+from jobs.requests.approval_coverage import AttemptApproval
 from jobs.requests.learned_figures import load_learned, recent_learned
 from jobs.requests.persistent_resources import known_resources
 from jobs.requests.policy_versions import load_policy
@@ -21,6 +24,32 @@ RECENT = timedelta(days=1)
 """How long after its end an identical job is still named."""
 MAX_JOBS = 20
 """The newest identical jobs that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestOptions:
+    """What jobs that are requested together share; `expected` is the run time of each job, or of each of its trials."""
+
+    team: Team
+    by: User
+    expected: timedelta
+    now: datetime
+    cloned_from: Job | None = None
+    cap_usd: Decimal | None = None
+    """The most that each job shall cost."""
+    plan: Plan | None = None
+    """The further attempts of a job that gets no capacity."""
+    left_usd: Decimal | None = None
+    """What is left of the amount for all attempts together."""
+    approval: AttemptApproval | None = None
+    """The approval of all attempts of the request, for one that follows others."""
+    job_id: UUID | None = None
+    """A fixed id, so that a database restored from a backup makes the same job again."""
+
+    @property
+    def has_approvers_cap(self) -> bool:
+        """Whether an approver has set the cap."""
+        return self.approval is not None and self.approval.approval.cap_usd is not None
 
 
 def load_context(
@@ -40,13 +69,12 @@ def load_context(
     """Return what the site knows that an assessment rests on: the team's policy, severities, persistent resources.
 
     `resources` are those that the caller has loaded, None for those that the submission asks for. With `now` identical
-    jobs count too, and what ended jobs of the team tell. `by` requests `sweep_size` jobs, which are assessed together.
+    jobs count too, and what was learned from ended jobs. `by` requests `sweep_size` jobs, which are assessed together.
     With the run time that is `expected`, budgets are those of the submission with the labels that policy sets.
 
-    `is_preview`: it is only shown, as of `now`, so that severities, prices, what the team may use and what ended jobs
-    tell may be ten seconds old. What is requested, approved or sent is assessed without. `has_identical` False leaves
-    identical jobs out, of which only a note tells. `cap_usd` is the most that each job shall cost; a cap that an
-    approver has set always cancels.
+    `is_preview`: it is only shown, as of `now`, so that severities, prices, allowed resources and what was learned may
+    be ten seconds old. What is requested, approved or sent is assessed without. `has_identical` False leaves identical
+    jobs out, which only make a note. `cap_usd` is the most that each job shall cost; one of an approver always cancels.
     """
     policy = load_policy(team)
     context = Context(

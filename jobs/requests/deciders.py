@@ -62,7 +62,7 @@ class Decider:
         )
 
     def is_needed(self, job: Job, question: Approval) -> bool:
-        """Tell whether an approval would bring the job forward: of several groups, those of the person may be done."""
+        """Return whether an approval would bring the job forward; the person's groups may have approved already."""
         if len(groups_of(question)) == 1:
             return True
         return self._is_in_any(self.missing(job, question), self.voter_for(job, question), job)

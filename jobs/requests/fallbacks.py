@@ -25,9 +25,8 @@ from jobs.models.kept_message import message_columns
 from jobs.permissions import check_may_request
 from jobs.requests.approval_coverage import AttemptApproval, find_shared_approval
 from jobs.requests.attempt_endings import AttemptEnding, find_ending
-from jobs.requests.context import load_context
+from jobs.requests.context import RequestOptions, load_context
 from jobs.requests.fallback_attempts import list_attempts, sum_costs
-from jobs.requests.options import RequestOptions
 from jobs.requests.request import request_jobs, submission_of
 from jobs.strategies import STRATEGIES
 from jobs.texts import translatable as _
@@ -54,14 +53,11 @@ def make_next_attempt(pk: UUID, *, now: datetime) -> bool:
         if ending.reason is None or ending.reason not in plan.reasons:
             _end(row, last, ending.outcome, _no_further(ending), now, is_announced=len(attempts) < plan.size)
         elif len(attempts) >= plan.size:
-            _end(row, last, Outcome.EXHAUSTED, _all_made(plan, ending), now)
+            message = _("All %(n)s attempts were made; %(why)s.", n=plan.size, why=ending.words)
+            _end(row, last, Outcome.EXHAUSTED, message, now)
         else:
             _make_next(row, plan, attempts, ending, now)
     return True
-
-
-def _all_made(plan: Plan, ending: AttemptEnding) -> str:
-    return _("All %(n)s attempts were made; %(why)s.", n=plan.size, why=ending.words)
 
 
 def _no_further(ending: AttemptEnding) -> str:
@@ -73,7 +69,7 @@ def _no_further(ending: AttemptEnding) -> str:
 def _make_next(
     row: Fallback, plan: Plan, attempts: Sequence[FallbackAttempt], ending: AttemptEnding, now: datetime
 ) -> None:
-    """Request the next attempt; where it is refused, end the fallback and say why."""
+    """Request the next attempt; where it is refused, end the fallback and record why."""
     last, first, number = attempts[-1].job, attempts[0].job, len(attempts) + 1
     spent, approval = sum_costs(attempts, now), find_shared_approval(row.pk)
     if approval is not None and approval.cap_usd is not None:  # what approvers allowed is for all that they saw
@@ -146,7 +142,7 @@ def _refused(refusal: NotAllowed | NotPermitted, last: Job, number: int) -> str:
 
 
 def can_follow(pk: UUID, *, now: datetime) -> bool:
-    """Tell whether another attempt can follow now; an attempt that waits is cancelled for it only then."""
+    """Return whether another attempt can follow now; an attempt that waits is cancelled for it only then."""
     row = Fallback.objects.get(pk=pk)
     plan, attempts = fallback.plan_of(row.plan), list_attempts(row)
     first, number = attempts[0].job, len(attempts) + 1
@@ -193,7 +189,7 @@ def _end(
     actor: User | None = None,
     is_announced: bool = True,
 ) -> None:
-    """Write down why no further attempt follows; an event of its last job tells it, unless nobody expected one."""
+    """Write down why no further attempt follows; an event of its last job states it, unless nobody expected one."""
     Fallback.objects.filter(pk=row.pk).update(ended_at=now, outcome=outcome, **message_columns(message))
     if is_announced and outcome is not Outcome.SUCCEEDED:
         key, kind = "fallback:ended", JobEvent.Kind.FALLBACK

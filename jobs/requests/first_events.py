@@ -1,7 +1,6 @@
 """The first events of a job: what was requested, and that it waits for an approval or may be sent."""
 
 from datetime import datetime
-from typing import Any
 
 from django.contrib.auth.models import User
 
@@ -34,7 +33,7 @@ def record_request(
 ) -> None:
     """Write the events of a request; `question` is the one that approvers are asked, None for none.
 
-    `requested` tells requests apart that were made with one key. With `approval` the job was approved with the first
+    `requested` distinguishes requests that were made with one key. With `approval` the job was approved with the first
     attempt, so that nobody is asked.
     """
     outcome = Outcome.NEEDS_APPROVAL if question is not None else Outcome.ALLOWED
@@ -58,6 +57,13 @@ def record_request(
 
 def _allow(job: Job, approval: AttemptApproval | None, *, by: User, now: datetime) -> None:
     """Let a job be sent; the event names the approval that it stands on, if it stands on one."""
+    why, detail = "policy allows it", {}
+    if approval is not None:
+        given, approver = approval.approval, approval.approval.decided_by
+        who = approver.get_username() if approver is not None else "an approver"
+        why = f"{who} approved attempt {approval.number} with the first one"
+        asked_at = given.asked_at.isoformat()
+        detail = {"approval": {"job": str(given.job_id), "asked_at": asked_at, "attempt": approval.number}}
     allowed_usd = job.max_usd if job.limit_usd is None else job.limit_usd
     transitions.transition(
         job,
@@ -65,21 +71,8 @@ def _allow(job: Job, approval: AttemptApproval | None, *, by: User, now: datetim
         now=now,
         actor=by,
         reason="requested",
-        message=f"{by.get_username()} requested the job; {_allowed_because(approval)}.",
-        detail={} if approval is None else _approval_json(approval),
+        message=f"{by.get_username()} requested the job; {why}.",
+        detail=detail,
         due_at=now,
         approved_usd=allowed_usd if approval is None else job.max_usd,
     )
-
-
-def _allowed_because(approval: AttemptApproval | None) -> str:
-    if approval is None:
-        return "policy allows it"
-    approver = approval.approval.decided_by
-    who = approver.get_username() if approver is not None else "an approver"
-    return f"{who} approved attempt {approval.number} with the first one"
-
-
-def _approval_json(approval: AttemptApproval) -> dict[str, Any]:
-    asked_at = approval.approval.asked_at.isoformat()
-    return {"approval": {"job": str(approval.approval.job_id), "asked_at": asked_at, "attempt": approval.number}}

@@ -17,7 +17,7 @@ MAX_REGION_LENGTH, MAX_PROJECT_LENGTH = 40, 63
 
 
 class NotKept(Exception):
-    """The spec holds text that no database keeps; the message says which."""
+    """The spec holds text that no database keeps; the message names it."""
 
 
 def save_draft(

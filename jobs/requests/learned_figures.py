@@ -1,4 +1,4 @@
-"""What the ended jobs of a team tell of the next one, read from sums that are kept (`jobs.upkeep.learned_figures`)."""
+"""What the ended jobs of a team show for the next one, read from the sums of `jobs.upkeep.learned_figures`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -28,7 +28,7 @@ Wanted = tuple[int, str, str, bool, int]
 
 
 def load_learned(team: Team, submission: Submission, now: datetime) -> Mapping[str, Learned]:
-    """Return {key of a strategy: what the team's ended jobs tell of it} for a job sent at `now`; one query.
+    """Return {key of a strategy: what the team's ended jobs show of it} for a job sent at `now`; one query.
 
     Reads the sums of at most 13 months for one machine and region, and those of the team as a whole.
     """
@@ -68,7 +68,7 @@ _recent: Recent[Wanted, Mapping[str, Learned]] = Recent(_load)
 
 
 def _of_strategy(key: str, runs: Learned, alike: Sequence[_Row], of_team: Sequence[_Row], *, tunes: bool) -> Learned:
-    """Return `runs` with what the jobs of one strategy tell."""
+    """Return `runs` with what the jobs of one strategy show."""
     alike, of_team = ([row for row in rows if row["strategy"] == key] for rows in (alike, of_team))
     return replace(
         runs,

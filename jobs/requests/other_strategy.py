@@ -192,7 +192,7 @@ def _ask_again(
 def _record_change(
     job: Job, assessment: Assessment, by: User, now: datetime, at: datetime, *, asks_requester: bool
 ) -> None:
-    """Write the columns of the changed job with the events that tell what was changed and what was assessed."""
+    """Write the columns of the changed job with the events of what was changed and what was assessed."""
     before = (job.strategy, job.estimate_usd, job.spec_digest)
     columns = assessed_columns(assessment, sweep_size(job))
     transitions.record_event(

@@ -57,7 +57,7 @@ def _rows(project: str, region: str, apart_from: UUID | None) -> QuerySet[Persis
 
 
 def waits_for_resource(submission: Submission, resources: Known, refused: Sequence[Finding]) -> bool:
-    """Tell whether a job is refused only because its resource is on the way to RUNNING, so that waiting helps."""
+    """Return whether a job is refused only because its resource is on the way to RUNNING, so that waiting helps."""
     if [finding.code for finding in refused] != [resource_is_running.code]:
         return False
     name = submission.job_spec.persistent_resource_id

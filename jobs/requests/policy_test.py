@@ -1,4 +1,4 @@
-"""What a policy would have said of a team's past jobs, from their stored specs and estimates."""
+"""What a policy would have decided about a team's past jobs, from their stored specs and estimates."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ OUTCOMES = {"allow": "allowed", "ask": "asked", "refuse": "refused"}
 
 @dataclass(frozen=True, slots=True)
 class TestedJob:
-    """A past job and what two policies say of it: "allowed", "asked" or "refused", and by which rule of the draft."""
+    """A past job and what two policies decide: "allowed", "asked" or "refused", and by which rule of the draft."""
 
     job: Job
     before: str
@@ -49,12 +49,12 @@ class PolicyTest:
 
     @property
     def different(self) -> tuple[TestedJob, ...]:
-        """The jobs of which the two say different things."""
+        """The jobs about which the two differ."""
         return tuple(each for each in self.tried if each.before != each.after)
 
 
 def try_policy(team: Team, rules: Sequence[Rule]) -> PolicyTest:
-    """Return what `rules` and today's policy say of the team's newest jobs; two queries.
+    """Return what `rules` and today's policy decide about the team's newest jobs; two queries.
 
     Amounts are those that were estimated when the jobs were requested. Budgets of then are not known: a condition on
     what is left of one never holds here.

@@ -67,7 +67,7 @@ def current_version(team: Team) -> PolicyVersion | None:
 
 
 def terms_of(version: PolicyVersion | None) -> Terms:
-    """Return what a version says beside its rules."""
+    """Return what a version holds beside its rules."""
     if version is None:
         return Terms(expire_hours=0)
     return Terms(**{field.name: getattr(version, field.name) for field in fields(Terms)})

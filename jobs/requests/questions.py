@@ -16,8 +16,7 @@ from jobs.fallback import Plan
 from jobs.models import Approval, AskedGroup, Job
 from jobs.policy_rules import Approvers
 from jobs.requests.approval_coverage import is_group_covered
-from jobs.requests.context import load_context
-from jobs.requests.options import RequestOptions
+from jobs.requests.context import RequestOptions, load_context
 from jobs.requests.policy_versions import current_version, terms_of
 from jobs.strategies import strategy_of
 from jobs.texts import as_json, from_json
@@ -32,7 +31,7 @@ class Question:
     """What approvers are asked about a request.
 
     `findings` are JSON; one about a further attempt has its number as `attempt`. `policy` is the JSON of
-    `jobs.policy.Decision`, which says who has to approve; None where a rule of the site asks and policy does not, so
+    `jobs.policy.Decision`, which names who has to approve; None where a rule of the site asks and policy does not, so
     that one approver is enough. `attempts` are all that the answer holds for; None: this job only.
     """
 

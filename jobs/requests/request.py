@@ -18,10 +18,9 @@ from jobs.fallback import Plan
 from jobs.models import Job, Scope, Team
 from jobs.permissions import check_may_request
 from jobs.queue import claims
-from jobs.requests.context import load_context
+from jobs.requests.context import RequestOptions, load_context
 from jobs.requests.fallback_attempts import check_plan, create_fallbacks
 from jobs.requests.first_events import FIRST_KEY, record_request
-from jobs.requests.options import RequestOptions
 from jobs.requests.questions import build_questions
 from jobs.spec.secrets import holds_mask
 from jobs.strategies import persistent
@@ -128,7 +127,7 @@ def check_may_be_written(assessment: Assessment, *, left_usd: Decimal | None = N
     body = spec.rest_body(assessment.submission.job)
     if not bounds.is_storable_json(body):
         raise NotAllowed((HALF_CHARACTERS, *assessment.findings))
-    if holds_mask(body):  # also where the site has switched the rule off that says so
+    if holds_mask(body):  # also where the site has switched off the rule about it
         raise NotAllowed((HIDDEN_SECRET, *assessment.findings))
     if assessment.outcome is Outcome.REFUSED:
         raise NotAllowed(assessment.findings)
@@ -150,7 +149,7 @@ def find_requested(by: User, request_key: str) -> Job | None:
 
 
 def is_request_of(job: Job, submission: spec.Submission, cap_usd: Decimal | None, plan: Plan | None) -> bool:
-    """Tell whether a job was requested with this submission and cap, whatever was changed in it since, but its name."""
+    """Return whether a job was requested with this submission and cap, whatever was changed since, but its name."""
     event = job.events.filter(once_key=FIRST_KEY).first()
     found = event.detail.get("requested") if event is not None else None
     before = {"digest": job.spec_digest, "cap_usd": None if job.cap_usd is None else str(job.cap_usd)}
@@ -158,7 +157,7 @@ def is_request_of(job: Job, submission: spec.Submission, cap_usd: Decimal | None
 
 
 def _identity(submission: spec.Submission, cap_usd: Decimal | None) -> dict[str, str | None]:
-    """Return what tells requests apart that were made with one key."""
+    """Return what distinguishes requests that were made with one key."""
     return {"digest": submission.digest, "cap_usd": None if cap_usd is None else f"{cap_usd:.2f}"}
 
 

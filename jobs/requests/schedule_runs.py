@@ -1,4 +1,4 @@
-"""What happens when a schedule is due, or a person runs it now: one request, or a row that says why there is none.
+"""What happens when a schedule is due, or a person runs it now: one request, or a row with the reason.
 
 Everything about one moment is one transaction with the schedule's row locked, and the database takes one run for each
 moment. So however many workers look, and wherever one is killed, a moment leads to one request at most.
@@ -16,7 +16,7 @@ from jobs.errors import NotAllowed, NotPermitted
 from jobs.fallback import plan_of
 from jobs.models import Job, Message, Schedule, ScheduleRun
 from jobs.models.kept_message import message_columns
-from jobs.requests.options import RequestOptions
+from jobs.requests.context import RequestOptions
 from jobs.requests.request import find_requested, request_jobs
 from jobs.requests.schedules import NotUsable, check_may_change, next_of, pause, submission_of
 from jobs.texts import Text, joined

@@ -31,7 +31,7 @@ MAX_OF_TEAM = 100
 
 
 class NotUsable(Exception):
-    """The schedule cannot be kept like this; `field` is the one to change, the message says why."""
+    """The schedule cannot be kept like this; `field` is the one to change, the message states why."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(message)
@@ -155,7 +155,7 @@ def pause(row: Schedule, because: str, now: datetime) -> None:
 
 
 def may_change(row: Schedule, by: User) -> bool:
-    """Tell whether a person may change a schedule: a lead of the team any, others who may request jobs their own."""
+    """Return whether a person may change a schedule: a lead of the team any, others who may request jobs their own."""
     role = role_of(by, team_id=row.team_id)
     return role == Role.LEAD or (row.owner_id == by.pk and role in {Role.ENGINEER, Role.APPROVER})
 
@@ -167,7 +167,7 @@ def check_may_change(row: Schedule, by: User) -> None:
 
 
 def has_times(row: Schedule, times: Times) -> bool:
-    """Tell whether a schedule has this name and these times."""
+    """Return whether a schedule has this name and these times."""
     wanted = (_name_of(times), " ".join(times.cron.split()), times.time_zone, times.allows_overlap, times.last_day)
     return (row.name, row.cron, row.time_zone, row.allows_overlap, row.last_day) == wanted
 

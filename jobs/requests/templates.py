@@ -14,10 +14,11 @@ from jobs.models.template import MAX_NAME_LENGTH, MAX_NOTE_LENGTH
 from jobs.permissions import REQUESTING, role_of
 from jobs.requests.allowed_resources import kept_project
 from jobs.spec.secrets import mask_secrets
+from jobs.storable import update_row
 
 
 class NameNotUsable(Exception):
-    """The name cannot be given to a template; the message says why."""
+    """The name cannot be given to a template; the message states why."""
 
 
 class NameTaken(NameNotUsable):
@@ -73,12 +74,7 @@ def replace_template(
     Raises NotPermitted.
     """
     _check_may_write(template.team, by)
-    content = _content(template.team, submission, expected, note, now, cap_usd)
-    if not Template.objects.filter(pk=template.pk).update(**content):
-        return False
-    for column, value in content.items():
-        setattr(template, column, value)
-    return True
+    return update_row(template, _content(template.team, submission, expected, note, now, cap_usd))
 
 
 def rename(template: Template, *, name: str, by: User, now: datetime, note: str | None = None) -> bool:
@@ -92,13 +88,9 @@ def rename(template: Template, *, name: str, by: User, now: datetime, note: str 
         columns["note"] = _tidy(note)[:MAX_NOTE_LENGTH]
     try:
         with transaction.atomic():
-            if not Template.objects.filter(pk=template.pk).update(**columns):
-                return False
+            return update_row(template, columns)
     except IntegrityError:
         raise _taken(template.team, usable(name)) from None
-    for column, value in columns.items():
-        setattr(template, column, value)
-    return True
 
 
 def delete(template: Template, *, by: User) -> bool:

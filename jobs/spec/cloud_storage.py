@@ -15,12 +15,12 @@ def bucket_of(uri: str) -> str:
 
 
 def is_bucket(name: str) -> bool:
-    """Tell whether a bucket may have this name: 3 to 63 characters, up to 222 where dots part it."""
+    """Return whether a bucket may have this name: 3 to 63 characters, up to 222 where dots part it."""
     if not 3 <= len(name) <= MAX_BUCKET_CHARACTERS or not BUCKET_ENDS.fullmatch(name):
         return False
     return all(map(BUCKET_PART.fullmatch, name.split(".")))
 
 
 def is_storage_uri(uri: str) -> bool:
-    """Tell whether an address names a bucket that can exist, with or without a path after it."""
+    """Return whether an address names a bucket that can exist, with or without a path after it."""
     return is_bucket(bucket_of(uri))

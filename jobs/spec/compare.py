@@ -1,4 +1,4 @@
-"""Two jobs field by field: which fields one has and the other lacks, and which say something else.
+"""Two jobs field by field: which fields one has and the other lacks, and which differ.
 
 Fields are called by their path in the REST body, `jobSpec.workerPoolSpecs[0].replicaCount`. What has a name of its own
 is matched by that name and not by its place: environment variables, metrics, parameters, labels.
@@ -33,7 +33,7 @@ class Change(StrEnum):
     CHANGED = "changed"
     """Both have it, with different values."""
     SAME = "same"
-    """Both say the same."""
+    """Both are the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,9 @@ def _values(before: Any, after: Any, path: str) -> Iterator[Difference]:
 
 
 def _objects(before: Mapping[str, Any], after: Mapping[str, Any], path: str) -> Iterator[Difference]:
+    is_map = path.rpartition(".")[2] == "labels"
     for name in _merged(list(before), list(after)):
-        here = f"{path}[{quoted(name, limit=MAX_KEY_LENGTH)[1:-1]}]" if _is_map(path) else join(path, name)
+        here = f"{path}[{quoted(name, limit=MAX_KEY_LENGTH)[1:-1]}]" if is_map else join(path, name)
         yield from _values(before.get(name), after.get(name), here)
 
 
@@ -118,7 +119,7 @@ def _change(before: Any, after: Any) -> Change:
 
 
 def alike(before: Any, after: Any) -> bool:
-    """Tell whether two JSON values are the same: true is not 1, and 1 is 1.0."""
+    """Return whether two JSON values are the same: true is not 1, and 1 is 1.0."""
     if isinstance(before, bool) or isinstance(after, bool):
         return before is after
     if isinstance(before, Mapping) and isinstance(after, Mapping):
@@ -153,7 +154,3 @@ def _name_all(key: str, items: Sequence[Mapping[str, Any]]) -> bool:
 
 def _at(items: Sequence[Any], index: int) -> Any:
     return items[index] if index < len(items) else None
-
-
-def _is_map(path: str) -> bool:
-    return path.rpartition(".")[2] == "labels"

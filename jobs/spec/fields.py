@@ -1,6 +1,6 @@
 """The kinds of value that Vertex AI's messages hold: how each is read from JSON and written back.
 
-Every kind has one parser. The models use it as their validator and `jobs.spec.reading` calls it to say in plain words
+Every kind has one parser. The models use it as their validator and `jobs.spec.reading` calls it to state in plain words
 what is wrong, so both can never disagree. Source: protobuf's JSON mapping (protobuf.dev, "ProtoJSON Format") and
 google-cloud-aiplatform 2.7.0, read 2026-11-21.
 """
@@ -42,7 +42,7 @@ class Message(BaseModel):
     )
 
     def has(self, name: str) -> bool:
-        """Tell whether the field `name` (snake_case) was given, be it as zero or empty."""
+        """Return whether the field `name` (snake_case) was given, be it as zero or empty."""
         return name in self.model_fields_set and getattr(self, name) is not None
 
     def but(self, **values: Any) -> Self:

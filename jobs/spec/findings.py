@@ -53,7 +53,7 @@ def kept_message(kept: Mapping[str, Any]) -> str:
 
 
 def has_errors(findings: Iterable[Finding]) -> bool:
-    """Tell whether any of the findings is an error."""
+    """Return whether any of the findings is an error."""
     return any(finding.severity is Severity.ERROR for finding in findings)
 
 

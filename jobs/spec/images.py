@@ -1,4 +1,4 @@
-"""Container images in Artifact Registry: what an image's name says, and what is known of the image. Pure.
+"""Container images in Artifact Registry: what an image's name holds, and what is known of the image. Pure.
 
 Source: "Repository and image names" (docs.cloud.google.com/artifact-registry/docs/docker/names, read 2026-11-23).
 """
@@ -46,13 +46,13 @@ class RegistryImage:
 
 
 class ImageStatus(StrEnum):
-    """What Artifact Registry said of an image; the values are stored."""
+    """What Artifact Registry answered about an image; the values are stored."""
 
     FOUND = "found"
     NO_IMAGE = "no_image"
     NO_REPOSITORY = "no_repository"
     UNKNOWN = "unknown"
-    """It could not be asked, or its answer says nothing of the image."""
+    """It could not be asked, or its answer does not mention the image."""
 
 
 @dataclass(frozen=True, slots=True)

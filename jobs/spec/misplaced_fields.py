@@ -30,5 +30,5 @@ MISPLACED = {
 
 
 def describe_misplaced(name: str) -> str:
-    """Say where a field belongs that people often invent; "" for any other name."""
+    """Return where a field belongs that people often invent; "" for any other name."""
     return MISPLACED.get(name.replace("_", "").replace("-", "").lower(), "")

@@ -25,9 +25,9 @@ TUNING_TASK = DEFINITIONS + "hyperparameter_tuning_task_1.0.0.yaml"
 
 
 def is_tuning_task(definition: str, field_names: Iterable[str]) -> bool:
-    """Tell whether the inputs of a pipeline's task are those of a tuning task.
+    """Return whether the inputs of a pipeline's task are those of a tuning task.
 
-    Its `trainingTaskDefinition` says so; where it names neither of the two tasks, the fields of the inputs do.
+    Its `trainingTaskDefinition` shows which; where it names neither of the two tasks, the fields of the inputs do.
     """
     looks_tuning = not TUNING_FIELDS.isdisjoint(field_names) and "custom_task" not in definition
     return "hyperparameter_tuning_task" in definition or looks_tuning

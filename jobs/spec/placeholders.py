@@ -58,7 +58,7 @@ def placeholders(job: Message) -> Iterator[Placeholder]:
 
 
 def holds_placeholder(slot: Slot, text: str) -> bool:
-    """Tell whether the text given for a field, other than one that a program reads, still holds a placeholder."""
+    """Return whether the text given for a field, other than one that a program reads, still holds a placeholder."""
     text = text[:MAX_LENGTH]
     if text.islower() and not SMALL_SIGNS.search(text):
         return False
@@ -81,13 +81,13 @@ def holds_placeholder(slot: Slot, text: str) -> bool:
 
 
 def has_mark(text: str) -> bool:
-    """Tell whether a text holds a mark that no value of any field has, such as [NAME]."""
+    """Return whether a text holds a mark that no value of any field has, such as [NAME]."""
     return bool(MARKED.search(text[:MAX_LENGTH]))
 
 
 @cache
 def is_program(model: type[Message]) -> bool:
-    """Tell whether a message says how a program is called: with `args` and `env`."""
+    """Return whether a message is about how a program is called: with `args` and `env`."""
     return {"args", "env"} <= slots(model).keys()
 
 

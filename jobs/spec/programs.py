@@ -97,7 +97,7 @@ def _is_set(name: str, known: frozenset[str]) -> bool:
 
 
 def _is_open_script(text: str, known: frozenset[str]) -> bool:
-    """Tell whether a shell's text uses a variable that nothing sets, or a word that stands for a value."""
+    """Return whether a shell's text uses a variable that nothing sets, or a word that stands for a value."""
     assigned = {
         name for found in ASSIGNED.finditer(text) for group in found.groups() if group for name in group.split()
     }

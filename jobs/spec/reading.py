@@ -40,7 +40,7 @@ def read(kind: str, body: object) -> tuple[Any, list[Finding]]:
     """Read the REST body of a resource; `kind` is a key of KINDS. Never raises, whatever JSON the body is.
 
     Names may be lowerCamelCase or snake_case. Returns what could be read, or None when nothing could; it is
-    everything that was given only if no finding refuses. At most MAX_FINDINGS findings, the last of which then says
+    everything that was given only if no finding refuses. At most MAX_FINDINGS findings, the last of which then states
     how many were left out.
     """
     notes = Notes()
@@ -61,7 +61,7 @@ def read_message(model: type[Message], body: object, notes: "Notes") -> Message 
 
 
 def unsound(body: object) -> str:
-    """Say why a value is no JSON that Trainboard reads (too deep, too large, numbers beyond JSON), or nothing."""
+    """Return why a value is no JSON that Trainboard reads (too deep, too large, numbers beyond JSON), or nothing."""
     waiting: list[tuple[object, int]] = [(body, 0)]
     seen = 0
     while waiting:
@@ -91,7 +91,7 @@ class Notes:
     root: type[Message] = CustomJob
 
     def within(self, root: type[Message]) -> "Notes":
-        """Say misplaced fields relative to `root` from here on."""
+        """Name misplaced fields relative to `root` from here on."""
         self.root = root
         return self
 
@@ -220,7 +220,7 @@ def _unknown(model: type[Message], key: object, path: str, notes: Notes) -> None
     name = key if isinstance(key, str) else quoted(key)[1:-1]
     shown = quoted(name)[1:-1]
     near = nearest(name, (slot.alias for slot in slots(model).values() if not slot.output))
-    belongs = [home for home in find_parents(name, notes.root) if home.rpartition(".")[0] != _plain_path(path)]
+    belongs = [home for home in find_parents(name, notes.root) if home.rpartition(".")[0] != INDEX.sub("[]", path)]
     remedy = ""
     if near:
         remedy = _("Did you mean `%(near)s`?", near=near)
@@ -240,7 +240,3 @@ def _wrong_type(path: str, problem: str) -> str:
     if not field:
         return _("The request %(problem)s.", problem=problem)
     return _("%(field)s %(problem)s.", field=field, problem=problem)
-
-
-def _plain_path(path: str) -> str:
-    return INDEX.sub("[]", path)

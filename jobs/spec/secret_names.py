@@ -7,7 +7,7 @@ WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 ALWAYS = frozenset("PASSWORD PASSWD PASSPHRASE PASSCODE SECRET SECRETS CREDENTIAL CREDENTIALS APIKEY PWD".split())
 """A name with one of these words is a secret's."""
 JOINED = re.compile(r"(?:password|passwd|secret|apikey|accesskey|(?<!auth)token|authtoken)\Z", re.IGNORECASE)
-"""Names whose words are not told apart, such as `dbpassword`; `tokenizer` ends otherwise."""
+"""Names whose words are not separated, such as `dbpassword`; `tokenizer` ends otherwise."""
 SECRET_KEYS = frozenset(
     "API ACCESS SECRET PRIVATE AUTH ENCRYPTION SIGNING SHARED ACCOUNT LICENSE MASTER SERVICE SSH DEPLOY STORAGE".split()
 )
@@ -52,7 +52,7 @@ def words_of(name: str) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def is_secret_name(name: str) -> bool:
-    """Tell whether a variable or flag of this name usually holds a secret."""
+    """Return whether a variable or flag of this name usually holds a secret."""
     words = words_of(name)
     if not words or words[-1] in ENDS:
         return False
@@ -67,7 +67,7 @@ def is_secret_name(name: str) -> bool:
 
 
 def is_secret_value(name: str, value: str) -> bool:
-    """Tell whether `value` can be the secret that a name promises: no switch, number, path, address or reference."""
+    """Return whether `value` can be the secret that a name promises: no switch, number, path, address or reference."""
     value = value.strip().strip("\"'")
     if value.lower() in NOTHING or len(value) < 3 or REFERENCE.fullmatch(value) or ADDRESS.fullmatch(value):
         return False

@@ -85,7 +85,7 @@ def mask_secrets(body: Any) -> Any:
 
 
 def holds_mask(body: Any) -> bool:
-    """Tell whether a body still holds a masked value, which nobody may submit."""
+    """Return whether a body still holds a masked value, which nobody may submit."""
     if isinstance(body, str):
         return MASK in body
     if isinstance(body, Mapping):

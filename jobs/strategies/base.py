@@ -13,7 +13,7 @@ from jobs.spec import Finding, MachineSpec, PersistentResource, Severity, Submis
 from jobs.texts import translatable
 
 RESERVED = frozenset({"ANY_RESERVATION", "SPECIFIC_RESERVATION"})
-"""The affinities that take machines from a reservation; the third, NO_RESERVATION, says that none is to be used."""
+"""The affinities that take machines from a reservation; the third, NO_RESERVATION, means that none is to be used."""
 OFF: Literal["off"] = "off"
 Severities = Mapping[str, Severity | str]
 """`{rule code: severity}` as a site has set them; "off" silences a rule."""
@@ -107,11 +107,11 @@ def message(find: Callable[..., object]) -> str:
 class Strategy:
     """A way of getting capacity.
 
-    `sets` says what it writes into the spec, `machines` and `serves` which machines it can have, `kinds` which kinds
+    `sets` is what it writes into the spec, `machines` and `serves` which machines it can have, `kinds` which kinds
     of job. `quota` is the beginning of its quota metrics' names. `price_key` picks its prices. `restart_allowance` is
     how often Vertex AI restarts a job of it that lost its capacity. `default_wait` is how long it waits for capacity
-    unless told otherwise (None: no limit of its own), `longest_run` the longest timeout it allows (None: no limit
-    documented). `console` says whether Google Cloud's console submits such a job. `apply` returns the submission
+    unless the job sets another (None: no limit of its own), `longest_run` the longest timeout it allows (None: no limit
+    documented). `console` is whether Google Cloud's console submits such a job. `apply` returns the submission
     asking for this strategy and for no other.
     """
 
@@ -139,7 +139,7 @@ class Strategy:
 
 
 def is_reserved(spec: MachineSpec) -> bool:
-    """Tell whether a machine is to come from a reservation."""
+    """Return whether a machine is to come from a reservation."""
     affinity = spec.reservation_affinity
     return affinity is not None and affinity.reservation_affinity_type in RESERVED
 
@@ -154,8 +154,8 @@ def set_strategy(
 ) -> Submission:
     """Return the submission with this `scheduling.strategy` ("" = unset) and without the marks of other strategies.
 
-    The persistent resource goes unless `resource` names one; reservations go unless `pools` says what the pools are to
-    be (a pool that wants none keeps saying so); maxWaitDuration goes unless `keep_wait`.
+    The persistent resource goes unless `resource` names one; reservations go unless `pools` holds what the pools are to
+    be (a pool that wants none keeps NO_RESERVATION); maxWaitDuration goes unless `keep_wait`.
     """
     spec = submission.job_spec
     wait = spec.scheduling.max_wait_duration if keep_wait else None

@@ -6,7 +6,7 @@ from jobs.spec import Finding, Severity, Submission
 from jobs.strategies.base import OFF, Known, Rule, Severities, Strategy
 from jobs.strategies.registry import RULES, strategy_of
 from jobs.strategies.rule_lists import rules_of_kind
-from jobs.strategies.rules.scheduling import EXCLUSIONS
+from jobs.strategies.rules.exclusions import EXCLUSIONS
 
 SEVERITIES: Mapping[str, Severity] = {str(severity): severity for severity in Severity}
 PLACES = {code: place for place, code in enumerate(RULES)}
@@ -42,7 +42,10 @@ def check_each(
     everywhere = _found([rule for rule in rules if not rule.by_strategy], asked[0][1], severities, resources)
     by_strategy = [rule for rule in rules if rule.by_strategy]
     return [
-        sorted([*everywhere, *_found((*by_strategy, *strategy.rules), job, severities, resources)], key=_place)
+        sorted(
+            [*everywhere, *_found((*by_strategy, *strategy.rules), job, severities, resources)],
+            key=lambda found: PLACES[found.code],
+        )
         for strategy, job in asked
     ]
 
@@ -50,10 +53,6 @@ def check_each(
 def conflicts(submission: Submission) -> list[Finding]:
     """Return what a job asks for that its strategy excludes, so that `Strategy.apply` would take it out."""
     return _found(EXCLUSIONS, submission, {}, ())
-
-
-def _place(finding: Finding) -> int:
-    return PLACES[finding.code]
 
 
 def _found(rules: Sequence[Rule], submission: Submission, severities: Severities, resources: Known) -> list[Finding]:

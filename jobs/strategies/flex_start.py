@@ -15,7 +15,7 @@ OFFERED = "L4, A100, H100, H200 and B200"
 
 
 def serves(found: Machine) -> bool:
-    """Tell whether Flex-start offers a machine: one that carries an offered GPU."""
+    """Return whether Flex-start offers a machine: one that carries an offered GPU."""
     gpu = ACCELERATORS.get(found.gpu_type)
     return found.trainable and gpu is not None and gpu.flex_start
 
@@ -85,7 +85,7 @@ def flex_start_disks_are_the_same(submission: Submission) -> Iterator[Problem]:
 
 @rule(Severity.NOTE, FLEX)
 def flex_start_wait_is_given(submission: Submission) -> Iterator[Problem]:
-    """A Flex-start job waits 24 hours for its machines unless it says how long; zero waits without end."""
+    """A Flex-start job waits 24 hours for its machines unless it sets another wait; zero waits without end."""
     wait = submission.job_spec.scheduling.max_wait_duration
     field = submission.spec_field("scheduling.maxWaitDuration")
     if wait is None:

@@ -43,7 +43,7 @@ class Permission:
 
     `address` is the e-mail address of an account that Google made, "" for others.
 
-    `role` is empty where something else than a role allows it, which `what` then says.
+    `role` is empty where something else than a role allows it, which `what` then names.
     """
 
     who: str

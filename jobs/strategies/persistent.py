@@ -168,7 +168,7 @@ def disk_is_spelled_out(submission: Submission) -> Iterator[Problem]:
 
 
 def serves(found: Machine) -> bool:
-    """Tell whether a persistent resource can have a machine: all that train."""
+    """Return whether a persistent resource can have a machine: all that train."""
     return found.trainable
 
 

@@ -7,7 +7,7 @@ from jobs.spec import Submission
 from jobs.strategies import flex_start, persistent, reservation, spot, standard
 from jobs.strategies.base import Rule, Strategy
 from jobs.strategies.rule_lists import EVERY
-from jobs.strategies.rules.scheduling import SPOT_NAMES, reserved_pools
+from jobs.strategies.rules.exclusions import SPOT_NAMES, reserved_pools
 
 STRATEGIES: dict[str, Strategy] = {
     found.STRATEGY.key: found.STRATEGY for found in (standard, spot, flex_start, reservation, persistent)

@@ -13,7 +13,7 @@ ANY = ReservationAffinity(reservation_affinity_type="ANY_RESERVATION")
 
 @rule(Severity.ERROR, RESERVATIONS)
 def reservation_is_asked_for(submission: Submission) -> Iterator[Problem]:
-    """A job on a reservation says so in the machine spec of a pool."""
+    """A job on a reservation asks for it in the machine spec of a pool."""
     if submission.pools and not any(is_reserved(pool.machine_spec) for _, pool in submission.pools):
         yield Problem(
             submission.pool_path(submission.pools[0][0], "machineSpec.reservationAffinity"),
@@ -73,7 +73,7 @@ def any_reservation_falls_back(submission: Submission) -> Iterator[Problem]:
 
 
 def serves(found: Machine) -> bool:
-    """Tell whether a machine can be reserved for training: all that train."""
+    """Return whether a machine can be reserved for training: all that train."""
     return found.trainable
 
 

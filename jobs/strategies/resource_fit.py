@@ -19,7 +19,7 @@ def find_named(submission: Submission, known: Known) -> KnownResource | None:
 
 
 def same_machine(job: MachineSpec, pool: MachineSpec) -> bool:
-    """Tell whether two machines are the same in everything that Vertex AI compares."""
+    """Return whether two machines are the same in everything that Vertex AI compares."""
     return (job.machine_type, job.accelerator, job.accelerator_count, job.tpu_topology, job.gpu_partition_size) == (
         pool.machine_type,
         pool.accelerator,
@@ -45,7 +45,7 @@ def match(pool: WorkerPoolSpec, resource: KnownResource) -> int | None:
 
 
 def describe_pool(pool: ResourcePool) -> str:
-    """Say what machine and disk a pool has."""
+    """Return the machine and disk of a pool in words."""
     machine, disk = pool.machine_spec, pool.disk_spec
     gpus = f" with {machine.accelerator_count} × {machine.accelerator}" if machine.accelerator else ""
     return f"{machine.machine_type}{gpus}, {disk.boot_disk_type or DEFAULT_DISK} {disk.size_gb} GB"

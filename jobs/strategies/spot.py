@@ -63,7 +63,7 @@ def spot_saves_checkpoints(submission: Submission) -> Iterator[Problem]:
 
 
 def serves(found: Machine) -> bool:
-    """Tell whether a machine is to be had as Spot: all that train, but for GB200."""
+    """Return whether a machine is to be had as Spot: all that train, but for GB200."""
     return found.trainable and found.gpu_type != "NVIDIA_GB200"
 
 

@@ -28,7 +28,7 @@ def scarce_machines_are_reserved(submission: Submission) -> Iterator[Problem]:
 
 
 def serves(found: Machine) -> bool:
-    """Tell whether a machine is to be had on demand: all that train, but for GB200."""
+    """Return whether a machine is to be had on demand: all that train, but for GB200."""
     return found.trainable and found.gpu_type != "NVIDIA_GB200"
 
 

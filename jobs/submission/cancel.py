@@ -14,7 +14,7 @@ from jobs.models import Job, JobEvent
 from jobs.permissions import check_is_ours
 from jobs.states import JobState
 from jobs.submission.ports import Change, Decide, Event, Ports, Store
-from jobs.submission.schedule import next_step_at, pause_after
+from jobs.submission.retries import next_step_at, pause_after
 
 FIRST_REPEAT = timedelta(minutes=1)
 MAX_REPEAT = timedelta(minutes=10)
@@ -25,7 +25,7 @@ def cancel(job: Job, *, by: User, store: Store) -> bool:
     """Ask for the end of a job; False when it has ended, or when a request is on its way already.
 
     A job that is not submitted is withdrawn at once. For one that is, or may be, at Vertex AI the request is recorded
-    and becomes due; the state changes when Vertex AI says so. A request that was sent and had no effect may be made
+    and becomes due; the state changes when Vertex AI reports it. A request that was sent and had no effect may be made
     again. Raises NotPermitted for an adopted job.
     """
     check_is_ours(job)
@@ -70,7 +70,7 @@ def request_cancel(by: User) -> Decide:
 
 
 def _is_unsent(job: Job) -> bool:
-    """Tell whether Vertex AI surely has no job of it; a restored database may not know that it was sent."""
+    """Return whether Vertex AI surely has no job of it; a restored database may not know that it was sent."""
     is_local = job.state == JobState.AWAITING_APPROVAL or job.state == JobState.APPROVED
     return is_local and job.attempted_at is None
 

@@ -17,7 +17,7 @@ from jobs.models import Job, JobEvent, Role
 from jobs.permissions import check_is_ours, role_of
 from jobs.states import FINISHED, LOCAL
 from jobs.submission.ports import Change, Decide, Event, Ports
-from jobs.submission.schedule import put_off
+from jobs.submission.retries import put_off
 
 PAUSE = timedelta(seconds=5)
 MAX_DELETION = timedelta(minutes=10)
@@ -29,7 +29,7 @@ DONE = "Vertex AI has deleted its record of the job; Trainboard keeps its own."
 
 
 def may_delete(job: Job, *, by: User, role: str | None) -> bool:
-    """Tell whether `by` may ask for the deletion now, as a page wants to know before it offers it; no query.
+    """Return whether `by` may ask for the deletion now, as a page wants to know before it offers it; no query.
 
     `role` is that of `by` in the job's team; `delete` reads it itself.
     """
@@ -37,7 +37,7 @@ def may_delete(job: Job, *, by: User, role: str | None) -> bool:
 
 
 def can_be_deleted(job: Job) -> bool:
-    """Tell whether it ended at Vertex AI, and nobody has asked for its deletion."""
+    """Return whether it ended at Vertex AI, and nobody has asked for its deletion."""
     ended_there = job.state in FINISHED - LOCAL and bool(job.remote_name)
     return ended_there and job.deletion_requested_at is None
 

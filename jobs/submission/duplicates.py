@@ -13,13 +13,13 @@ from jobs.models import Job, JobEvent, UnmatchedJob
 from jobs.observation.record import number
 from jobs.states import FINISHED, JobState
 from jobs.submission.ports import Change, Decide, Event, Ports
-from jobs.submission.schedule import next_step_at, put_off
+from jobs.submission.retries import next_step_at, put_off
 
 
 def check(job: Job, ports: Ports) -> None:
     """Look for every job that carries this job's label, and settle those that it does not follow.
 
-    What the answer says of the job itself is recorded, but not its end: the observer asks for more when a job ends.
+    What the answer holds about the job itself is recorded, but not its end: the observer asks for more when a job ends.
     """
     try:
         found = ports.remote.find(job)
@@ -62,7 +62,7 @@ def cancel(row: UnmatchedJob, ports: Ports) -> None:
 
 
 def has_ended(remote: vertex.RemoteJob) -> bool:
-    """Tell whether Vertex AI says that the job has ended."""
+    """Return whether Vertex AI reports that the job has ended."""
     return states.from_vertex(remote.state) in FINISHED
 
 
@@ -90,7 +90,7 @@ def require_look_up(job: Job, now: datetime) -> Change | None:
 
 
 def checked(own: vertex.RemoteJob | None) -> Decide:
-    """Nothing more has to be looked for; record what Vertex AI said of the job itself."""
+    """Nothing more has to be looked for; record what Vertex AI returned for the job itself."""
 
     def decide(job: Job, now: datetime) -> Change:
         due_at = next_step_at(job, now, is_checked=True)

@@ -1,4 +1,4 @@
-"""What a step towards Vertex AI asks of the outside: the database (`Store`), Vertex AI (`Remote`) and a clock.
+"""What a step asks of the outside: the database (`Store`), Vertex AI (`Remote`) and a clock; see `adapters`.
 
 The steps (`submit`, `cancel`, `duplicates`) are written against these three and import neither Django's connection nor
 HTTP, so that `tests/simulation` runs the same code against a database and a Vertex AI that fail in every way.
@@ -69,10 +69,10 @@ class Store(Protocol):
         """Take the job for one step; None when it is gone, not due or claimed by another worker."""
 
     def apply(self, job: Job, decide: Decide, *, needs_claim: bool = True) -> Written | None:
-        """Lock the row, read it and the time anew, and write what `decide` says.
+        """Lock the row, read it and the time anew, and write what `decide` returns.
 
-        None, and nothing written, when the claim that `job` holds has expired or is another's. What Vertex AI said is a
-        fact whoever learns it, so it is written with `needs_claim=False`.
+        None, and nothing written, when the claim that `job` holds has expired or is another's. What Vertex AI answered
+        is a fact whoever learns it, so it is written with `needs_claim=False`.
         """
 
     def reassess(self, job: Job) -> Change | None:
@@ -113,7 +113,7 @@ class Remote(Protocol):
         """Ask for the end of the job that the row names."""
 
     def get(self, job: Job) -> RemoteJob:
-        """Return what Vertex AI says of the job that the row follows."""
+        """Return what Vertex AI has about the job that the row follows."""
 
     def delete(self, job: Job) -> bool:
         """Delete what Vertex AI keeps of a job that has ended; False when it has begun to and will finish later."""

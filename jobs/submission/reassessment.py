@@ -77,7 +77,7 @@ def _ask_again(job: Job, assessment: Assessment, asks: list[dict[str, object]], 
 
 
 def _has_approvers_cap(job: Job) -> bool:
-    """Tell whether an approver has set the cap, or one that is higher."""
+    """Return whether an approver has set the cap, or one that is higher."""
     approval = find_approval(job)
     return approval is not None and approval.cap_usd is not None
 
@@ -85,9 +85,9 @@ def _has_approvers_cap(job: Job) -> bool:
 def save_price_snapshot(job: Job, assessment: Assessment, context: Context, now: datetime) -> None:
     """Keep the prices of now with a job that is about to be sent, while it is still ours: its cost rests on them.
 
-    Kept as well is whether it is cancelled at its cap, as the policy says by which it is assessed now.
+    Kept as well is whether it is cancelled at its cap, by the policy by which it is assessed now.
 
-    What is recorded in the price book later changes neither its cost nor what it is said to have saved.
+    What is recorded in the price book later changes neither its cost nor what it has saved.
     """
     estimate, submission = assessment.estimate, assessment.submission
     assert estimate is not None

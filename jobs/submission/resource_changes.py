@@ -4,7 +4,7 @@ A change is written down before it is sent, and the moment of the call before th
 step reads the resource before it sends anything again:
 
 create, resize, delete  name what is to be, so sending them again does no harm, and what is there already is done
-reboot                  would restart the machines twice, so it is sent once; whether it came is told by the state
+reboot                  would restart the machines twice, so it is sent once; whether it came is shown by the state
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ ACCEPTED = {
 
 
 def may_change(by: User, team: Team) -> bool:
-    """Tell whether `by` may change the persistent resources of a team's projects: approvers and leads."""
+    """Return whether `by` may change the persistent resources of a team's projects: approvers and leads."""
     return role_of(by, team_id=team.pk) in {Role.APPROVER, Role.LEAD}
 
 
@@ -137,7 +137,7 @@ def _look(change: ResourceChange, now: datetime) -> tuple[str, str] | None:
 
 
 def _has_size(resource: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Tell whether every resource pool has the replicas that were asked for."""
+    """Return whether every resource pool has the replicas that were asked for."""
     pools, asked = resource.get("resourcePools"), wanted.get("resourcePools")
     if not isinstance(pools, list) or not isinstance(asked, list) or len(pools) != len(asked):
         return False

@@ -10,7 +10,7 @@ The API has no request id, so a repeat could create a second job. One step of th
    than the call may take. This needs the claim, unexpired, and the row as it is now: one to be cancelled ends here.
 4. If writing it down took too long, send nothing. Else create, labelled with our id, with one time limit for all of
    connecting, sending and reading that ends `MAX_CALL` after `attempted_at`.
-5. A job that was created is followed, whoever holds the claim by then. An answer that says no ends the request; a
+5. A job that was created is followed, whoever holds the claim by then. A refusal ends the request; a
    failure that surely created nothing is tried again later; after any other `attempted_at` stays, so the next step
    begins with a look-up.
 
@@ -29,7 +29,7 @@ from jobs.queue.rate_limit import OverRateLimit
 from jobs.states import JobState
 from jobs.submission import duplicates
 from jobs.submission.ports import Change, Decide, Event, Ports, Written
-from jobs.submission.schedule import CHECK_AFTER, next_step_at, pause_after
+from jobs.submission.retries import CHECK_AFTER, next_step_at, pause_after
 
 CONSISTENCY_WINDOW = timedelta(seconds=30)
 """How long a created job may be missing from a list; Google does not document it (vertex-facts 11.4)."""
@@ -114,7 +114,7 @@ def choose(found: list[vertex.RemoteJob]) -> vertex.RemoteJob:
 
 
 def is_unsent(job: Job) -> bool:
-    """Tell whether its submission is not settled: no answer about it has been written down."""
+    """Return whether its submission is not settled: no answer about it has been written down."""
     return job.state in UNSENT and not job.remote_name
 
 
@@ -167,7 +167,7 @@ def absent(asked_at: datetime) -> Decide:
 def created(remote: vertex.RemoteJob, *events: Event) -> Decide:
     """Vertex AI has created the job: follow it, unless the row follows another one or has ended meanwhile.
 
-    It enters the state that Vertex AI tells; from here on the observer takes over.
+    It enters the state that Vertex AI reports; from here on the observer takes over.
     """
 
     def decide(job: Job, now: datetime) -> Change:

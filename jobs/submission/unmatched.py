@@ -7,8 +7,8 @@ from jobs.clients import JOB_LABEL
 from jobs.models import Job, Scope, UnmatchedJob
 from jobs.observation.observe import Listed
 from jobs.submission import duplicates, submit
+from jobs.submission.adapters import save_unmatched
 from jobs.submission.ports import Ports
-from jobs.submission.store import save_unmatched
 from jobs.vertex import RemoteJob
 
 

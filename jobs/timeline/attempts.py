@@ -37,7 +37,7 @@ CAUSES = {
 }
 NO_CAUSE = gettext_lazy("Vertex AI does not say why")
 LAST_MOMENT = timedelta(microseconds=1)
-"""The line that tells the end of a replica is the last of its old start; lines are known to the microsecond."""
+"""The line about the end of a replica is the last of its old start; lines are known to the microsecond."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ def attempts(
     beginnings: Sequence[datetime] = (),
     runs: Sequence[datetime] = (),
 ) -> Attempts:
-    """Tell a job's attempts from its events.
+    """Return a job's attempts, read from its events.
 
     `beginnings` and `runs` are the times of the kept lines `ATTEMPT_BEGINS` and `ATTEMPT_RUNS`.
     """
@@ -186,7 +186,7 @@ def _beginning(moment: datetime, free: list[datetime]) -> datetime:
 
 
 def _wait(spans: Sequence[Span], moment: datetime, now: datetime) -> tuple[timedelta | None, bool]:
-    """How long the job was without machines after a moment, and whether it still is; None where no state told that."""
+    """How long the job was without machines after a moment, and whether it still is; None where no state shows it."""
     later = [span for span in spans if span.end is None or span.end > moment]
     if not later or later[0].state not in WAITING_AT_VERTEX or later[0].start > moment:
         return None, False

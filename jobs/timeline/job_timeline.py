@@ -37,7 +37,7 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class JobTimeline:
-    """Everything that the job page tells about time."""
+    """Everything that the job page shows about time."""
 
     events: tuple[JobEvent, ...]
     lanes: tuple[Lane, ...]
@@ -60,8 +60,8 @@ def build_timeline(
     """Return the job's timeline.
 
     `replicas` names the lanes below Vertex AI's, such as workerpool0-0; `tries` are the job's attempts where they are
-    known already, and `replica_log` is what its log says of its replicas. `trials` are the lanes of a tuning job, which
-    has no replicas of its own.
+    known already, and `replica_log` is what its log holds about its replicas. `trials` are the lanes of a tuning job,
+    which has no replicas of its own.
     """
     rows = tuple(events)
     spans = state_spans(rows)

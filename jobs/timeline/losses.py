@@ -1,7 +1,7 @@
 """What each attempt of a job came to: how long it ran, why it ended, and how much of its work a restart lost.
 
-Vertex AI tells nothing of work. What was lost is read, in this order, from the progress that the program logged after
-the restart, from the newest checkpoint in the output folder, and else the whole attempt counts.
+Vertex AI reports nothing about work. What was lost is read, in this order, from the progress that the program logged
+after the restart, from the newest checkpoint in the output folder, and else the whole attempt counts.
 """
 
 from collections.abc import Sequence
@@ -60,7 +60,7 @@ def attempt_rows(
 ) -> tuple[Row, ...]:
     """List the attempts of a job with what each lost; a tuning job has none, for its trials restart by themselves.
 
-    `runs`: the progress that the log tells; `checkpoints`: when those in the output folder were written, in order.
+    `runs`: the progress in the log; `checkpoints`: when those in the output folder were written, in order.
     """
     spans = state_spans(events)
     work = billable(spans)

@@ -1,7 +1,7 @@
 """How closely each parameter of a study goes with a metric: a first look at what matters. Read only.
 
 Of numbers it is the correlation of ranks, Spearman's with a quadratic term, for many parameters are best somewhere in
-the middle; of words the correlation ratio of the ranks of the metric. Both go from 0 (none) to 1. It tells nothing of
+the middle; of words the correlation ratio of the ranks of the metric. Both go from 0 (none) to 1. It shows nothing of
 how parameters work together, and little where there are few trials.
 """
 
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from jobs.timeline.trials import Metric, Study, value_of
 
 MIN_TRIALS = 4
-"""Fewer results tell nothing."""
+"""Fewer results show nothing."""
 MIN_FOR_CURVE = 10
-"""Fewer results tell nothing of a curve, which fits any three."""
+"""Fewer results show no curve, which fits any three."""
 
 
 @dataclass(frozen=True, slots=True)

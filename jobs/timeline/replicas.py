@@ -1,6 +1,6 @@
-"""The lane of each replica, from the lines of its log; from the job's state where the log says nothing.
+"""The lane of each replica, from the lines of its log; from the job's state where the log has nothing.
 
-Vertex AI has no field for a replica. Its own lines tell from when on it ran, one of them that its machine is taken
+Vertex AI has no field for a replica. Its own lines show from when on it ran, one of them that its machine is taken
 away, and a line of the service how it ended. A job that is RUNNING has all of its replicas.
 """
 
@@ -30,8 +30,8 @@ class Mark:
 class Lane:
     """One row of the drawing: Trainboard, Vertex AI, a replica, or `of_trial` a trial with its states as Vertex AI has.
 
-    `is_assumed`: nothing that the replica wrote is kept, so what is drawn is the job's state. `note` says why a trial
-    waits.
+    `is_assumed`: nothing that the replica wrote is kept, so what is drawn is the job's state. `note` is the reason why
+    a trial waits.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class ReplicaEnd:
-    """The end of a replica that the log tells; `again_at`: its next line, None where it wrote no more."""
+    """The end of a replica in the log; `again_at`: its next line, None where it wrote no more."""
 
     replica: str
     at: datetime
@@ -55,7 +55,7 @@ class ReplicaEnd:
 
 @dataclass(frozen=True, slots=True)
 class ReplicaLog:
-    """What the kept log tells of a job's replicas.
+    """What the kept log shows of a job's replicas.
 
     `ends` in order of time; `first`: when a replica first wrote in an attempt; `torn_down_at`: when the service began
     to tear a job down whose program had ended well.
@@ -85,7 +85,7 @@ def replica_lane(
 def _attempts(name: str, work: Sequence[Span], tries: Attempts, replica_log: ReplicaLog) -> Iterator[Span]:
     """Yield when the replica ran in each attempt, as if it had not ended alone; from its first line where it is early.
 
-    A replica runs as soon as its own machine is there; in an attempt that never was RUNNING only its lines tell that.
+    A replica runs as soon as its own machine is there; in an attempt that never was RUNNING only its lines show that.
     """
     by_attempt: dict[int, list[Span]] = {}
     for span in work:
@@ -127,7 +127,7 @@ def _cut(
 
 
 def _mark(end: ReplicaEnd, restart: JobEvent | None, events: Sequence[JobEvent]) -> Mark:
-    """Tell an end: alone by its restart, together with the job by the job's own."""
+    """Return an end: alone by its restart, together with the job by the job's own."""
     if restart is not None:
         return Mark(end.at, restart.reason, restart.message)
     if end.reason == TAKEN and _was_preempted(end.at, events):
@@ -136,7 +136,7 @@ def _mark(end: ReplicaEnd, restart: JobEvent | None, events: Sequence[JobEvent])
 
 
 def _was_preempted(at: datetime, events: Sequence[JobEvent]) -> bool:
-    """Tell whether the next loss of the whole job after a moment was a preemption."""
+    """Return whether the next loss of the whole job after a moment was a preemption."""
     learned = {row.detail["restart"]: row.reason for row in events if row.kind == JobEvent.Kind.EXPLAINED}
     losses = (
         row

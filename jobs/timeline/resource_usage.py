@@ -1,7 +1,7 @@
 """Who held the replicas of a persistent resource, and how long they stood idle. Read only; asks no database.
 
-Vertex AI tells how many replicas are in use, not which job has which. So jobs are laid onto lanes, one for each replica
-that there is now, in the order in which they started: the lanes are right in number, not by machine.
+Vertex AI reports how many replicas are in use, not which job has which. So jobs are laid onto lanes, one for each
+replica that there is now, in the order in which they started: the lanes are right in number, not by machine.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -106,6 +106,6 @@ def _held(lane: ReplicaLane, now: datetime) -> Iterator[tuple[Job, timedelta]]:
 
 
 def started_at(known: KnownResource | None) -> datetime | None:
-    """Return since when a resource has been up, as Vertex AI tells."""
+    """Return since when a resource has been up, as Vertex AI reports it."""
     text = (known.resource.start_time or known.resource.create_time) if known is not None else ""
     return datetime.fromisoformat(text) if text else None

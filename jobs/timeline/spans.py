@@ -79,7 +79,7 @@ def facts(events: Iterable[JobEvent]) -> Facts:
 def state_spans(events: Sequence[JobEvent], before: Before | None = None) -> list[Span]:
     """Turn state events, in recorded order, into spans; the last is open, also when its state is final.
 
-    While a training pipeline runs, its spans are those of its custom job, as far as its events tell them: a pipeline
+    While a training pipeline runs, its spans are those of its custom job, as far as its events hold them: a pipeline
     stays RUNNING when its machines are preempted. `before` is needed where the events begin later than the job.
     """
     own, custom = (_changes(events, kind) for kind in SPAN_KINDS)

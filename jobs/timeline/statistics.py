@@ -1,4 +1,4 @@
-"""What a few counts tell of many jobs: percentiles of waits that were sorted into buckets, and how sure a rate is."""
+"""What a few counts show of many jobs: percentiles of waits that were sorted into buckets, and how sure a rate is."""
 
 import math
 from collections.abc import Mapping

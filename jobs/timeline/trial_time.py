@@ -1,7 +1,8 @@
 """When the machines of trials ran, and what that cost: waiting trials cost nothing.
 
-Every trial runs as a custom job of its own (vertex-facts 2.4), whose states tell when it had machines. `startTime` of a
-trial only tells when it was suggested, so the trial's own times count only while its custom job was not asked for.
+Every trial runs as a custom job of its own (vertex-facts 2.4), whose states show when it had machines. `startTime` of a
+trial is only the time when it was suggested, so the trial's own times count only while its custom job was not asked
+for.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,7 +22,7 @@ SUCCEEDED, INFEASIBLE = "SUCCEEDED", "INFEASIBLE"
 ENDED = frozenset({SUCCEEDED, INFEASIBLE})
 """Trial.State has no failed one: a trial that fails is INFEASIBLE (vertex-facts 2.4)."""
 HOLDS_MACHINES = frozenset({"ACTIVE", "STOPPING"})
-"""Trial.State of a trial that was suggested; whether its machines run already, only its custom job tells."""
+"""Trial.State of a trial that was suggested; whether its machines run already, only its custom job shows."""
 
 WAITS: dict[str, str] = {"": "waiting", JobState.QUEUED: "QUEUED", JobState.PENDING: "PENDING"}
 """States of a trial's custom job as pages call them; "" is a wait that nobody saw."""
@@ -68,12 +69,12 @@ def machine_spans(trial: Trial) -> list[Span]:
 
 
 def is_running(trial: Trial) -> bool:
-    """Tell whether a trial's machines run now."""
+    """Return whether a trial's machines run now."""
     return any(span.end is None for span in machine_spans(trial))
 
 
 def is_waiting(trial: Trial) -> bool:
-    """Tell whether a trial was begun and has no machines: before it first runs, or after a restart."""
+    """Return whether a trial was begun and has no machines: before it first runs, or after a restart."""
     return trial.state not in ENDED and not is_running(trial)
 
 

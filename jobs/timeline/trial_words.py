@@ -76,7 +76,7 @@ def _named(trials: Sequence[Trial]) -> str:
 def wait_words(job: Job, trial: Trial) -> str:
     """Return why a trial that was begun has no machines; "" for one that runs or has ended.
 
-    What its custom job reports comes first; Vertex AI tells nothing else, so the rest follows the job's strategy.
+    What its custom job reports comes first; Vertex AI reports nothing else, so the rest follows the job's strategy.
     """
     if trial.state in ENDED:
         return ""

@@ -44,7 +44,7 @@ class Step:
 class Study:
     """What a tuning job searches for and how far it is. `trials` are in the order of their numbers.
 
-    `allowed_failures` is None where the job says none: Vertex AI then ends it when its first trial fails, or later when
+    `allowed_failures` is None where the job sets none: Vertex AI then ends it when its first trial fails, or later when
     too many have (vertex-facts 2.2). `best` holds one trial, or where several objectives weigh against each other all
     that no other beats in every one.
     """
@@ -100,7 +100,7 @@ class Study:
 
 
 def study(job: Job, trials: Iterable[Trial]) -> Study | None:
-    """Tell a job's study; None where the job is none."""
+    """Return a job's study; None where the job is none."""
     body = study_spec(job)
     if body is None:
         return None
@@ -157,7 +157,7 @@ def number_of(trial: Trial) -> int:
 
 
 def _metric(raw: dict[str, Any]) -> Metric:
-    """A goal that is not said means more is better (vertex-facts 2.3)."""
+    """A goal that is not set means more is better (vertex-facts 2.3)."""
     safety = raw.get("safetyConfig")
     threshold = safety.get("safetyThreshold", 0) if isinstance(safety, dict) else None
     limit = float(threshold) if isinstance(threshold, int | float) else None

@@ -24,9 +24,9 @@ class WaitReason:
 
 
 def wait_reason(job: Job, held: Mapping[Key, Holding] | None = None) -> WaitReason | None:
-    """Say why a job is not running yet; None when it runs or has ended.
+    """Return why a job is not running yet; None when it runs or has ended.
 
-    Vertex AI does not tell why a job is QUEUED, so the words follow its documents (vertex-facts sections 5 and 7) and
+    Vertex AI does not report why a job is QUEUED, so the words follow its documents (vertex-facts sections 5 and 7) and
     the job's strategy. `held` are the persistent resources that are known and who holds them, of at least the place of
     this job; None: nobody has asked, and the words for such a job stay general. A job that may not be named carries
     `is_shown = False`.
@@ -70,7 +70,7 @@ def waiting_words(strategy: str, state: str, *, has_run: bool) -> str:
 
 
 def _of_resource(job: Job, held: Mapping[Key, Holding]) -> WaitReason | None:
-    """Say what a job at Vertex AI waits for on its persistent resource; None where nothing there keeps it waiting."""
+    """Return what a job waits for on its persistent resource; None where nothing there keeps it waiting."""
     if job.state not in WAITING_AT_VERTEX:
         return None
     name = resource_id_of(job)

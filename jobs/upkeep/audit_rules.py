@@ -1,4 +1,4 @@
-"""What must hold of every job: one function for each invariant, which says in words what is broken."""
+"""What must hold of every job: one function for each invariant, which returns in words what is broken."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -34,13 +34,13 @@ class Evidence:
 
 
 Rule = Callable[[Evidence], str | None]
-"""Says in words what is broken, or None."""
+"""Returns in words what is broken, or None."""
 
 
 def _state(one: Evidence) -> str | None:
     last = one.states[-1].to_state if one.states else ""
     if one.job.state != last:
-        return f"Its state is {_shown(one.job.state)}, but its last event says {_shown(last)}."
+        return f"Its state is {_shown(one.job.state)}, but its last event has {_shown(last)}."
     return None
 
 
@@ -70,10 +70,10 @@ def _derived(one: Evidence) -> str | None:
     if job.approved_at is not None:  # rows from before the column have none
         pairs["approved_at"] = (job.approved_at, facts.approved_at)
     wrong = [
-        f"{name} is {held}, the events say {counted}" for name, (held, counted) in pairs.items() if held != counted
+        f"{name} is {held}, the events show {counted}" for name, (held, counted) in pairs.items() if held != counted
     ]
     if abs(job.running_seconds - facts.running.total_seconds()) > CLOSE_SECONDS:
-        wrong.append(f"running_seconds is {job.running_seconds}, the events say {facts.running.total_seconds()}")
+        wrong.append(f"running_seconds is {job.running_seconds}, the events show {facts.running.total_seconds()}")
     return f"{'; '.join(wrong)}." if wrong else None
 
 
@@ -119,7 +119,7 @@ def _approval(one: Evidence) -> str | None:
         if JobState.AWAITING_APPROVAL in (event.from_state, event.to_state):
             expected = answers.get(event.to_state, "")
     if one.approval.decision != expected:
-        return f"Its approval says {_shown(one.approval.decision)}, its events say {_shown(expected)}."
+        return f"Its approval has {_shown(one.approval.decision)}, its events have {_shown(expected)}."
     if bool(one.approval.decision) != (one.approval.decided_at is not None):
         return "Its approval has an answer without a time, or a time without an answer."
     return _votes(one, one.approval)
@@ -155,14 +155,14 @@ def _once_keys(one: Evidence) -> str | None:
 def _attempts(one: Evidence) -> str | None:
     counted = sum(event.kind == JobEvent.Kind.SUBMIT_ATTEMPTED for event in one.events)
     if one.job.submit_attempts != counted:
-        return f"It counts {one.job.submit_attempts} tries to submit it; its events tell of {counted}."
+        return f"It counts {one.job.submit_attempts} tries to submit it; its events hold {counted}."
     return None
 
 
 def _adoption(one: Evidence) -> str | None:
     counted = sum(event.kind == JobEvent.Kind.ADOPTED for event in one.events)
     if counted != one.job.is_adopted:
-        return f"Its row says {'' if one.job.is_adopted else 'not '}adopted, and {counted} events tell of it."
+        return f"Its row is {'' if one.job.is_adopted else 'not '}adopted, and {counted} events are about it."
     if one.job.is_adopted and (one.job.cancel_requested_at or one.job.due_at):
         return "It was made outside Trainboard and has a next step here, although it is only watched."
     return None
@@ -179,9 +179,9 @@ def _deletion(one: Evidence) -> str | None:
         ("end", job.deleted_at, JobEvent.Kind.DELETED),
     ):
         if moment is not None and kind not in kinds:
-            return f"No event tells of the {name} at {moment}."
+            return f"No event is about the {name} at {moment}."
     if JobEvent.Kind.DELETED in kinds and job.deleted_at is None:
-        return "An event tells that Vertex AI deleted it, the row does not."
+        return "By an event Vertex AI deleted it, by the row it did not."
     return None
 
 
@@ -190,7 +190,7 @@ def _held(one: Evidence) -> str | None:
 
 
 def claim_rule(claim: object, until: datetime | None, now: datetime) -> str | None:
-    """Say what is wrong with a claim, of whatever row."""
+    """Return what is wrong with a claim, of whatever row."""
     if claim is not None and until is None:
         return "A worker holds it without an end."
     if claim is None and until is not None:

@@ -1,6 +1,6 @@
 """Jobs that come near the cap on their cost or reach it: an event each time, and then the job is cancelled.
 
-Unless the policy by which it was assessed says no. The cap is that of the requester or of an approver.
+Unless the policy by which it was assessed forbids it. The cap is that of the requester or of an approver.
 """
 
 from datetime import datetime
@@ -19,7 +19,7 @@ AT_ONCE = 500
 
 
 def watch_caps(now: datetime) -> int:
-    """Tell of every running job that has cost 80 or 100 percent of its cap since the last call; return how many times.
+    """Write a message for each running job that has reached 80 or 100 percent of its cap; return how many times.
 
     A job that has ended is left out: its end has overtaken its cap.
     """

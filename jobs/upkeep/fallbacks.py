@@ -14,8 +14,8 @@ from jobs.models import Fallback, FallbackAttempt
 from jobs.requests.attempt_endings import WAIT_OVER
 from jobs.requests.fallbacks import can_follow, make_next_attempt
 from jobs.states import WAITING
+from jobs.submission.adapters import DatabaseStore
 from jobs.submission.cancel import cancel_waiting
-from jobs.submission.store import DatabaseStore
 
 logger = logging.getLogger(__name__)
 

@@ -1,7 +1,7 @@
 """The figures of jobs that have ended, kept so that no page has to go through the jobs themselves.
 
 A job counts as soon as it has ended, and again when something is learned of it later: whoever writes its row clears
-`is_counted`, and the sweep counts what is not. The figures of a job say what it has added to the sum of its month, so
+`is_counted`, and the sweep counts what is not. The figures of a job hold what it has added to the sum of its month, so
 counting a job again adds only the difference, and a step that was cut short or done twice changes nothing.
 """
 

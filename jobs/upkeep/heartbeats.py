@@ -1,4 +1,4 @@
-"""Processes say that they run, and add what they counted to the numbers of all."""
+"""Processes record that they run, and add what they counted to the numbers of all."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta

@@ -34,7 +34,7 @@ class Group(NamedTuple):
 
 
 def is_inside(job: Job, usd: Decimal | None) -> bool | None:
-    """Tell whether a job cost what its estimate's range said.
+    """Return whether a job cost what its estimate's range held.
 
     None for one that did not succeed, has no price, costs nothing by itself, or had no range of percentiles.
     """
@@ -104,7 +104,7 @@ MAX_SECONDS = 10**12
 
 
 def add(before: Iterable[JobFigures], after: Iterable[JobFigures]) -> None:
-    """Add to the sums by how much what these jobs tell has changed; in one order, so that nobody waits in a circle."""
+    """Add to the sums by how much what these jobs add has changed; in one order, so that nobody waits in a circle."""
     changes: dict[Group, Counter[str]] = {}
     for sign, rows in ((-1, before), (1, after)):
         for row in rows:

@@ -25,7 +25,7 @@ REASON = "Daily import from Google's price list."
 def import_when_due(now: datetime) -> None:
     """Import prices when the last time was a day ago; do nothing in a rehearsal or when another worker is at it.
 
-    Without credentials, which is said on the row, it is tried again the next day.
+    Without credentials, which the row then states, it is tried again the next day.
     """
     client = billing_client()
     if client is None:
@@ -54,5 +54,5 @@ def import_when_due(now: datetime) -> None:
 
 
 def is_large(change: Change) -> bool:
-    """Tell whether an admin has to see a change before it counts."""
+    """Return whether an admin has to see a change before it counts."""
     return change.percent is not None and abs(change.percent) > MAX_AUTOMATIC_PERCENT

@@ -21,7 +21,7 @@ PORTION = 500
 
 
 def read_when_due(now: datetime) -> None:
-    """Read the quotas when the last time was ten minutes ago; what a project does not allow is said on the row."""
+    """Read the quotas when the last time was ten minutes ago; what a project does not allow is kept on the row."""
     held = claims.claim_upkeep(UPKEEP, now)
     if held is None:
         return

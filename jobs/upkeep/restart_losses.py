@@ -1,4 +1,4 @@
-"""What restarts of ended jobs undid, as their pages tell it too: from progress, checkpoints, or the whole attempt."""
+"""What restarts of ended jobs undid, as their pages show it too: from progress, checkpoints, or the whole attempt."""
 
 import re
 from collections import Counter
@@ -48,7 +48,7 @@ def trial_losses(events: Mapping[UUID, Sequence[JobEvent]]) -> dict[UUID, tuple[
     """Return how often trials of tuning jobs were preempted, and what that lost; one query at most.
 
     `events` are the restarts of each job. A preempted trial begins again, so that its run until then is lost. Each of
-    its replicas tells of the same preemption, so the one that tells of most counts.
+    its replicas is about the same preemption, so the one with the most counts.
     """
     counts = {job: found for job, rows in events.items() if (found := _preempted_trials(rows))}
     lost = dict.fromkeys(counts, timedelta())

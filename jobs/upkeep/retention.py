@@ -1,7 +1,7 @@
 """Rows that nobody needs any more are removed, in small portions beside the workers.
 
 Never removed: jobs that have not ended, approvals, trials, and of the events of a job every one from which its states,
-restarts, tries and cost follow; they stay as long as the job's row. So timelines, costs and `manage.py audit` say the
+restarts, tries and cost follow; they stay as long as the job's row. So timelines, costs and `manage.py audit` show the
 same before and after.
 """
 
@@ -157,7 +157,7 @@ def _remove_portion(selection: Selection, now: datetime) -> int:
 
 
 def _forget_lines(pks: list[int], now: datetime) -> None:
-    """Remove log lines, and have their jobs' pages say that lines are missing."""
+    """Remove log lines, and have their jobs' pages state that lines are missing."""
     lines = LogLine.objects.filter(pk__in=pks)
     jobs = set(lines.order_by().values_list("job_id", flat=True))
     lines.delete()

@@ -22,7 +22,7 @@ AT_ONCE = 500
 
 
 def watch_spending(now: datetime) -> int:
-    """Tell of every job whose cost exceeds what was approved since the last call; return how many."""
+    """Write a message for every job whose cost exceeds what was approved since the last call; return how many."""
     jobs = Job.objects.filter(pk__in=_candidates(now)).defer("spec", "estimate", "error", "log_sources")
     rows = jobs.select_related("team__policy", "last_seen").order_by("started_at", "pk")
     over = (job for job in rows.iterator() if _is_over(job, now))
@@ -48,7 +48,7 @@ def _candidates(now: datetime) -> list[UUID]:
 
 
 def cost_of(job: Job, now: datetime) -> Decimal | None:
-    """Return what the job has cost so far to the cent, without rounding its time up: nothing is told too early."""
+    """Return what the job has cost so far to the cent, without rounding its time up: nothing is reported too early."""
     usd = timeline.cost_so_far(job, now, increment=timedelta())
     return None if usd is None else usd.quantize(CENT)
 
@@ -59,7 +59,7 @@ def _is_over(job: Job, now: datetime) -> bool:
 
 
 def last_known(job: Job, now: datetime) -> datetime:
-    """Return until when it is known to have run: a job that ended unseen must not be told to run on."""
+    """Return until when it is known to have run: a job that ended unseen must not be shown as running on."""
     return now if job.state in FINISHED or job.seen_at is None else min(now, job.seen_at)
 
 
@@ -84,9 +84,9 @@ def _record_overrun(job: Job, now: datetime) -> bool:
 
 
 def _is_cancelled(job: Job) -> bool:
-    """Tell whether the policy under which the job was approved, or allowed, cancels what costs more than that.
+    """Return whether the policy under which the job was approved, or allowed, cancels what costs more than that.
 
-    A version that was saved later says nothing about it. Where no version was kept, the policy of now counts.
+    A version that was saved later does not count for it. Where no version was kept, the policy of now counts.
     """
     number = _version_number_of(job)
     version = PolicyVersion.objects.filter(team=job.team_id, number=number).first() if number else None

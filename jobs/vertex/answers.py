@@ -80,12 +80,12 @@ def no_answer(call: Call, error: Exception) -> errors.Unavailable:
 
 
 def unusable(call: Call, why: str) -> errors.Unavailable:
-    """Return the error for an answer that says success and cannot be used, because of `why`."""
+    """Return the error for an answer that reports success and cannot be used, because of `why`."""
     words = f"{call.service} gave an answer that makes no sense: {why}."
     return errors.Unavailable(words, method=call.method, url=call.url, status=200)
 
 
-# ---------------------------------------------------------------- answers that say no
+# ---------------------------------------------------------------- error answers
 def _refusal(call: Call, status: int, headers: Mapping[str, str], envelope: Envelope) -> errors.VertexError:
     kind = _class_of(status, envelope)
     words = " ".join(envelope.message.split()) or f"{call.service} answered {status} without saying why."
@@ -203,7 +203,7 @@ def _nonsense(call: Call, status: int, headers: Mapping[str, str], content: byte
 
 
 def _was_reached(error: Exception) -> bool:
-    """Tell whether the request may have left this machine; in doubt it may."""
+    """Return whether the request may have left this machine; in doubt it may."""
     return not any(
         isinstance(
             cause,

@@ -30,12 +30,12 @@ GENERATE_PATH = "/v1/projects/-/serviceAccounts/{}:generateAccessToken"
 
 
 def is_plain(url: str) -> bool:
-    """Tell whether `url` is not encrypted."""
+    """Return whether `url` is not encrypted."""
     return urlsplit(url).scheme == "http"
 
 
 def is_loopback(url: str) -> bool:
-    """Tell whether `url` points at this machine itself."""
+    """Return whether `url` points at this machine itself."""
     host = urlsplit(url).hostname or ""
     try:
         return ipaddress.ip_address(host).is_loopback
@@ -142,7 +142,7 @@ def _is_object(content: bytes) -> bool:
 
 
 def words_for(error: GoogleAuthError) -> str:
-    """Say for people what is wrong with the credentials and what to do about it."""
+    """Return for people what is wrong with the credentials and what to do about it."""
     if isinstance(error, InvalidOperation):
         return "The other end asks for credentials, and a plain HTTP address is called without any."
     if isinstance(error, DefaultCredentialsError):

@@ -34,7 +34,7 @@ class VertexClient(ResourceCaller):
         return _job(call, kind, self._send(call, body=body))
 
     def get(self, kind: str, name: str) -> wire.RemoteJob:
-        """Return one job by its full name, with everything that Vertex AI tells about it."""
+        """Return one job by its full name, with everything that Vertex AI returns about it."""
         call = self._to_job("GET", kind, name)
         return _job(call, kind, self._send(call))
 
@@ -63,7 +63,7 @@ class VertexClient(ResourceCaller):
         """Return the oldest (or newest) `limit` lines of these jobs from `after` on (inclusive), in order of time.
 
         `job_ids` are the numbers at the end of the jobs' names. A line that was read before comes again when its time
-        is `after`; (timestamp, insert_id) tells which. An entry without a time is left out; `on_odd` is told of it.
+        is `after`; (timestamp, insert_id) identifies it. An entry without a time is left out and given to `on_odd`.
         """
         found: LogEntries = []
         with at_most(self._timeout.total):
@@ -146,8 +146,8 @@ class VertexClient(ResourceCaller):
     ) -> Iterator[RemoteJobs]:
         """Yield the jobs of a kind in a region that `filter` lets through, page by page; each page has its own time.
 
-        `filter` is Google's (`labels.team="a" AND state!="JOB_STATE_FAILED"`); `fields` names what to tell of each job,
-        in camelCase, none = everything. The order is Google's own and not documented. A page after the first that
+        `filter` is Google's (`labels.team="a" AND state!="JOB_STATE_FAILED"`); `fields` names what to return of each
+        job, in camelCase, none = everything. The order is Google's own and not documented. A page after the first that
         brings no usable answer is asked for up to `tries` times, or a list of a hundred would hardly ever be complete.
         An item that is no job is left out and given to `on_odd`; without that it makes the whole answer unusable.
         """

@@ -1,7 +1,7 @@
 """What can go wrong between us and Vertex AI, by what the caller can do about it.
 
 VertexError            any of the following; `str()` of it is a sentence for people
-├── Refused            Vertex AI understood and said no (400, other 4xx); repeating is useless
+├── Refused            Vertex AI understood and refused (400, other 4xx); repeating is useless
 ├── NotFound           it does not know the resource (404)
 ├── PermissionDenied   the account lacks a right, or the API is off (403)
 ├── AuthFailed         no valid credentials, or Google did not take them (401 and google-auth's own failures)
@@ -16,9 +16,9 @@ from datetime import timedelta
 class VertexError(Exception):
     """A call that did not bring what it was made for.
 
-    `method` and `url` (without its query) say which call, `status` is the HTTP status or None when no answer came,
-    `reason` is Google's own code word (`FAILED_PRECONDITION`) or empty, `retry_after` how long the server asked to
-    wait, or None.
+    `method` and `url` (without its query) are those of the call, `status` is the HTTP status or None when no answer
+    came, `reason` is Google's own code word (`FAILED_PRECONDITION`) or empty, `retry_after` how long the server asked
+    to wait, or None.
     """
 
     def __init__(

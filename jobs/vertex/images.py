@@ -1,4 +1,4 @@
-"""Container images as Artifact Registry tells them: what to ask for and how to read the answers. Pure.
+"""Container images as Artifact Registry returns them: what to ask for and how to read the answers. Pure.
 
 A tag is looked up first, which names a version, its digest; then the image with that digest. Docker images can be asked
 for by digest only, and the API cannot filter their list. Slashes in the name of a package are escaped.
@@ -26,7 +26,7 @@ _INDEXES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ImageAnswer:
-    """What Artifact Registry said of an image; the size is None where it said none."""
+    """What Artifact Registry answered about an image; the size is None where it gave none."""
 
     status: ImageStatus
     size_bytes: int | None = None
@@ -64,7 +64,7 @@ def size_in(image: Any) -> int | None:
 
 
 def is_standard(repository: Any) -> bool:
-    """Tell whether a repository holds all of its images itself.
+    """Return whether a repository holds all of its images itself.
 
     A remote one also has those that nobody has pulled through it yet, a virtual one those of others.
     """

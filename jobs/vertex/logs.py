@@ -26,7 +26,7 @@ JOBS_PER_FILTER = 200
 
 
 MAX_INSERT_ID_CHARACTERS = 128
-"""Of what tells lines of one moment apart; longer ones are cut so that they still do. As long as the column."""
+"""Of what distinguishes lines of one moment; longer ones are cut so that they still do. As long as the column."""
 
 
 MAX_FIGURES = 40
@@ -34,7 +34,7 @@ MAX_FIGURES = 40
 ABOUT_THE_CALL = frozenset(
     {"lineno", "levelno", "process", "thread", "created", "msecs", "relativeCreated", "line", "pid", "tid", "timestamp"}
 )
-"""What loggers say of the call, as Python's LogRecord does."""
+"""What loggers add about the call, as Python's LogRecord does."""
 
 
 MAX_MACHINE_CHARACTERS = 128
@@ -45,7 +45,7 @@ MAX_MACHINE_CHARACTERS = 128
 class LogEntry:
     """One line of a job's log. `replica` is `service` for lines of Vertex AI itself, `severity` as Google names it.
 
-    `machine`: the name of the VM that the replica ran on, "" where the entry does not tell it.
+    `machine`: the name of the VM that the replica ran on, "" where the entry does not name it.
     """
 
     timestamp: datetime
@@ -68,7 +68,7 @@ def list_body(
 ) -> dict[str, Any]:
     """Return the body of entries:list for lines from `after` on (inclusive), oldest or newest first.
 
-    `job_ids` empty: of all jobs of the project. `of_service`: only what Vertex AI itself says about them, which in a
+    `job_ids` empty: of all jobs of the project. `of_service`: only what Vertex AI itself logs about them, which in a
     replica's own lines is that its machine is taken away.
     """
     jobs = " OR ".join(f"resource.labels.job_id={wire.quoted(job_id)}" for job_id in job_ids)

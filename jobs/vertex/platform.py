@@ -1,4 +1,4 @@
-"""What Google Cloud says of the account that calls: its permissions, the services that are on, and Google's time.
+"""What Google Cloud returns about the account that calls: its permissions, the services that are on, and Google's time.
 
 Sources: the discovery documents of cloudresourcemanager v3 (projects.testIamPermissions), iam v1
 (projects.serviceAccounts.testIamPermissions), storage v1 (buckets.testIamPermissions) and serviceusage v1
@@ -107,7 +107,7 @@ class PlatformClient(Caller):
         return answers.Call("GET", self._base("artifactregistry") + path, "Artifact Registry")
 
     def account(self) -> str:
-        """Return whose the credentials are as IAM names a member, such as serviceAccount:NAME, "" where nobody says.
+        """Return whose the credentials are as IAM names a member, such as serviceAccount:NAME, or "".
 
         Raises AuthFailed where there are none. Over plain HTTP none are needed: "" too.
         """

@@ -1,4 +1,4 @@
-"""Quota limits and use as Google tells them: what to ask for and how to read the answers. Pure.
+"""Quota limits and use as Google returns them: what to ask for and how to read the answers. Pure.
 
 Limits: Cloud Quotas v1, projects.locations.services.quotaInfos.list; a DimensionsInfo without a region holds for the
 regions that have none of their own, and -1 is no limit. Use: Cloud Monitoring's allocation usage on consumer_quota.
@@ -54,7 +54,7 @@ def usage_path(project: str, *, now: datetime) -> tuple[str, dict[str, str]]:
 
 
 def limits_in(info: Any) -> Iterator[QuotaLimit]:
-    """Yield the limits that one QuotaInfo tells of training; nothing for other metrics and what cannot be read."""
+    """Yield the limits of training in one QuotaInfo; nothing for other metrics and what cannot be read."""
     found = wire.mapping(info)
     metric, quota_id = wire.text(found.get("metric")), wire.text(found.get("quotaId"))
     listed = found.get("dimensionsInfos")

@@ -104,7 +104,7 @@ def job_url(endpoint: str, kind: str, name: str) -> str:
 
 
 def is_name(kind: str, name: object) -> bool:
-    """Tell whether `name` has the form `projects/P/locations/L/{collection of kind}/ID`."""
+    """Return whether `name` has the form `projects/P/locations/L/{collection of kind}/ID`."""
     parts = _NAME.match(name) if isinstance(name, str) else None
     return bool(parts and parts["collection"] == COLLECTIONS[kind] and len(parts[0]) <= MAX_NAME_CHARACTERS)
 

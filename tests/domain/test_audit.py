@@ -191,7 +191,7 @@ class TestCommand:
             call_command("audit", stdout=said)
 
         assert end.value.code == 1
-        assert "restarts is 3, the events say 0" in said.getvalue()
+        assert "restarts is 3, the events show 0" in said.getvalue()
 
     def test_speaks_json(self, running: Job) -> None:
         sql("UPDATE jobs_job SET restarts = 3")

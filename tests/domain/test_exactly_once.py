@@ -13,11 +13,9 @@ from jobs.clients import INSTANCE_LABEL, JOB_LABEL
 from jobs.errors import NotPermitted
 from jobs.models import Discovery, ExternalJob, Installation, Job, JobEvent, Policy, Scope, Team, UnmatchedJob
 from jobs.queue import installation
-from jobs.steps import ports
+from jobs.steps import ports, take_step
 from jobs.submission import submit
-from jobs.submission.advance import advance
-from jobs.submission.remote import VertexRemote
-from jobs.submission.store import DatabaseStore
+from jobs.submission.adapters import DatabaseStore, VertexRemote
 from jobs.upkeep.audit import audit
 from tests.domain.conftest import Cloud, RequestJob, look
 from tests.support import samples
@@ -388,7 +386,7 @@ class TestSweeps:
 
 
 def test_the_world_is_the_database_and_vertex_ai(request_job: RequestJob, cloud: Cloud) -> None:
-    advance(request_job().pk, ports(cloud.clock))
+    take_step(request_job().pk, ports(cloud.clock))
 
     assert len(cloud.jobs()) == 1
     assert Scope.objects.count() == 1

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 
 from jobs import steps, timeline
 from jobs.models import Job
-from jobs.submission.remote import VertexRemote
+from jobs.submission.adapters import VertexRemote
 from jobs.upkeep import repair
 from jobs.upkeep.audit import audit
 from tests.domain.conftest import Cloud, RequestJob, look

@@ -70,7 +70,7 @@ def test_what_goes_wrong_is_written_down_and_changes_nothing(running_job: Job, c
 
     machine_usage.read_usage(running_job, now=cloud.now)
 
-    assert "Cloud Monitoring told nothing" in JobMetrics.objects.get(job=running_job).usage_error
+    assert "Cloud Monitoring returned nothing" in JobMetrics.objects.get(job=running_job).usage_error
     assert Job.objects.filter(pk=running_job.pk).values().get() == before
 
 

@@ -12,8 +12,8 @@ from jobs import states, vertex
 from jobs.clients import JOB_LABEL
 from jobs.queue.installation import Watch
 from jobs.states import JobState
+from jobs.steps import take_step
 from jobs.submission import unmatched
-from jobs.submission.advance import advance
 from jobs.submission.cancel import cancel
 from jobs.submission.ports import Ports
 from tests.simulation.database import Database, Row, SimulatedStore
@@ -155,7 +155,7 @@ class Simulation:
             try:
                 store.trusted_since()  # as every sweep does
                 for pk in list(self.database.rows):
-                    advance(pk, ports)
+                    take_step(pk, ports)
             except OperationalError:
                 self.kernel.log("{} lost its connection to the database.", NAMES[which])
             self.kernel.sleep(self._pause())

@@ -37,7 +37,7 @@ class Moment:
 
 def lived(life: Life) -> list[Moment]:
     """What truly happened."""
-    return [Moment(named(m["state"]), datetime.fromisoformat(m["at"]), m["told"]) for m in life["history"]]
+    return [Moment(named(m["state"]), datetime.fromisoformat(m["at"]), m["answers"]) for m in life["history"]]
 
 
 def named(raw: str) -> str:

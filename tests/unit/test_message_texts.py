@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.messages import email, google_chat, schedule, slack, webhook
+from jobs.messages import email, google_chat, retries, route, slack, webhook
 from jobs.messages.content import MAX_IN_DIGEST, Content, clean, digest_of
 from jobs.models import Channel
 
@@ -185,22 +185,22 @@ def test_a_summary_of_very_many_counts_the_rest() -> None:
 class TestSchedule:
     def test_retries_go_on_for_more_than_a_day(self) -> None:
         now, failures = NOW, 0
-        while now < NOW + schedule.GIVE_UP_AFTER:
+        while now < NOW + retries.GIVE_UP_AFTER:
             failures += 1
-            now = schedule.next_attempt(now, failures, jitter=0)
+            now = retries.next_attempt(now, failures, jitter=0)
 
-        assert timedelta(hours=24) < schedule.GIVE_UP_AFTER
+        assert timedelta(hours=24) < retries.GIVE_UP_AFTER
         assert 30 < failures < 50
 
     @given(st.integers(1, 10_000), st.floats(0, 1))
     def test_a_pause_is_never_none_and_never_more_than_an_hour(self, failures: int, jitter: float) -> None:
-        pause = schedule.next_attempt(NOW, failures, jitter=jitter) - NOW
+        pause = retries.next_attempt(NOW, failures, jitter=jitter) - NOW
 
-        assert timedelta(seconds=20) < pause <= schedule.MAX_PAUSE
+        assert timedelta(seconds=20) < pause <= retries.MAX_PAUSE
 
     @pytest.mark.parametrize(("asked", "least"), [(0, 1), (90, 90), (10**6 - 1, 6 * 3600)])
     def test_a_receiver_is_given_the_pause_that_it_asks_for_within_bounds(self, asked: int, least: int) -> None:
-        found = schedule.next_attempt(NOW, 1, jitter=0, asked=timedelta(seconds=asked))
+        found = retries.next_attempt(NOW, 1, jitter=0, asked=timedelta(seconds=asked))
 
         assert found == NOW + timedelta(seconds=least)
 
@@ -217,7 +217,7 @@ class TestSchedule:
         def at(text: str) -> datetime:
             return datetime.fromisoformat(f"2026-03-02T{text}:00+00:00")
 
-        assert schedule.next_digest(at(now), digest) == at(then)
+        assert route.next_digest(at(now), digest) == at(then)
 
     def test_what_comes_after_the_daily_summary_is_in_the_next(self) -> None:
-        assert schedule.next_digest(NOW, "daily") == datetime(2026, 3, 3, 7, 0, tzinfo=UTC)
+        assert route.next_digest(NOW, "daily") == datetime(2026, 3, 3, 7, 0, tzinfo=UTC)

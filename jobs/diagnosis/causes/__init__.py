@@ -1,4 +1,4 @@
-"""What is known about each cause of failure: data. `explanations` adds what a message says about this one job.
+"""What is known about each cause of failure: data. `explanations` adds what a message holds about this one job.
 
 `access` holds the causes that lie with accounts, projects and networks, `request` those in the job's own fields,
 `machines` those of capacity and hardware, `programs` those of the training program. Sources were read 2026-11-22;

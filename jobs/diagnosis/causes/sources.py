@@ -1,4 +1,4 @@
-"""Where the knowledge about causes comes from, and what every cause of a kind says about retries."""
+"""Where the knowledge about causes comes from, and what every cause of a kind states about retries."""
 
 from jobs.texts import translatable as _
 

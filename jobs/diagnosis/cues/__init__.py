@@ -1,4 +1,4 @@
-"""Which words tell which cause: data, and the small matcher that reads it.
+"""Which words show which cause: data, and the small matcher that reads it.
 
 A cue is a cause and groups of phrases. It fits a line that holds a phrase of every group; a group that begins with "!"
 must have none in the line. Quotes, capitals and repeated spaces play no part. Nothing here can backtrack, so the time

@@ -42,7 +42,7 @@ class Line:
 
     @property
     def is_of_client(self) -> bool:
-        """Whether it reports an exception of a Google client library, which quotes what an API said."""
+        """Whether it reports an exception of a Google client library, which quotes what an API answered."""
         return self.exception.startswith(_CLIENTS) or self.exception.rpartition(".")[2] in _GOOGLE_ENDS
 
 

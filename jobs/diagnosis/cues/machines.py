@@ -1,4 +1,4 @@
-"""Cues of what Vertex AI says about quota, capacity, machines and time, in the order in which they are to be read."""
+"""Cues in what Vertex AI writes about quota, capacity, machines and time, in the order in which they are to be read."""
 
 from jobs.diagnosis.cues import Cue, cue
 

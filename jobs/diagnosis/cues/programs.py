@@ -213,4 +213,4 @@ WEAK_CUES: tuple[Cue, ...] = (
     ),
     cue("user_code", "segmentation fault|core dumped|sigsegv|sigabrt|fatal python error|childfailederror"),
 )
-"""What logs of programs that are well hold too: read only where the error itself says it, or nothing else does."""
+"""What logs of programs that are well hold too: read only where the error itself holds it, or nothing else is found."""

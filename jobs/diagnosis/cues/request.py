@@ -1,4 +1,4 @@
-"""Cues of what Vertex AI says about a job's fields, in the order in which they are to be read."""
+"""Cues in what Vertex AI writes about a job's fields, in the order in which they are to be read."""
 
 from jobs.diagnosis.cues import Cue, cue
 
@@ -128,4 +128,4 @@ REFUSED_CUES: tuple[Cue, ...] = (
         "does not accept|only |not specified|not set|conflict|both|duplicate|illegal|bad ",
     ),
 )
-"""Read last, and only where the code says that Vertex AI refused an argument or a precondition."""
+"""Read last, and only where the code means that Vertex AI refused an argument or a precondition."""

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from jobs.spec import Severity, Submission, quoted
 from jobs.strategies.base import Problem, rule
+from jobs.strategies.rules.addresses import storage_problem
 from jobs.strategies.rules.placeholders import is_placeholder
-from jobs.strategies.rules.storage import storage_problem
 from jobs.strategies.sources import API, CODE, PIPELINE
 from jobs.texts import translatable as _
 

@@ -1,6 +1,7 @@
-"""Rules of what an image's name tells about CUDA, against the GPU that it is to run on.
+"""Rules of what an image's name shows about CUDA, against the GPU that it is to run on.
 
-Which driver the machines have is not documented, so nothing is said of a CUDA version that may be too new for it.
+Which driver the machines have is not documented, so nothing is reported about a CUDA version that may be too new for
+it.
 """
 
 import re
@@ -39,7 +40,7 @@ class Cuda(NamedTuple):
 
 
 def cuda_of(image: str) -> Cuda | None:
-    """Return the CUDA version that an image's name tells; None where it tells none."""
+    """Return the CUDA version in an image's name; None where it holds none."""
     if PREBUILT.match(image):
         named = GPU_NAME.search(image)
         if named is None:
@@ -54,7 +55,7 @@ def cuda_of(image: str) -> Cuda | None:
 
 
 def lacks_cuda(image: str) -> bool:
-    """Tell whether an image is known to hold no CUDA libraries."""
+    """Return whether an image is known to hold no CUDA libraries."""
     if PREBUILT.match(image):
         return CPU_NAME.search(image) is not None
     return bool(OFFICIAL.match(image) or DLC_CPU.search(image))

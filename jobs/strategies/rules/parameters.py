@@ -176,7 +176,7 @@ def conditions_match_the_parent(submission: Submission) -> Iterator[Problem]:
 
 
 def _mismatch(parent: ParameterSpec, child: ConditionalParameterSpec) -> str:
-    """Say how a condition does not fit its parent, or nothing."""
+    """Return how a condition does not fit its parent, "" where it does."""
     discrete, whole, words = child.parent_discrete_values, child.parent_int_values, child.parent_categorical_values
     if words is not None:
         known = parent.categorical_value_spec.values if parent.categorical_value_spec is not None else ()

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from jobs.spec import CUSTOM_TASK, TUNING_TASK, Severity, Submission, TrainingPipeline, quoted
 from jobs.strategies.base import Problem, rule
+from jobs.strategies.rules.addresses import FOLDER, storage_problem
 from jobs.strategies.rules.names import MAX_DISPLAY_NAME
-from jobs.strategies.rules.storage import FOLDER, storage_problem
 from jobs.strategies.sources import API, PIPELINE
 from jobs.texts import translatable as _
 

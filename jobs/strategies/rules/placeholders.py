@@ -20,12 +20,12 @@ PLACE = re.compile(r"[a-z][a-z0-9-]*[a-z0-9]")
 
 
 def is_open_place(region: str) -> bool:
-    """Tell whether a region is a placeholder of whatever style: no name of a region, wrong or right, looks like it."""
+    """Return whether a region is a placeholder of any style: no name of a region, wrong or right, looks like one."""
     return PLACE.fullmatch(region) is None or "your" in region or region.startswith("my-")
 
 
 def is_placeholder(text: str) -> bool:
-    """Tell whether text that never has capitals holds a placeholder: ${X}, $X, <X>, {{ x }}, [X] or A_WORD."""
+    """Return whether text that never has capitals holds a placeholder: ${X}, $X, <X>, {{ x }}, [X] or A_WORD."""
     if text.islower() and not SIGNS.search(text):
         return False
     if MARK.search(text):
@@ -96,7 +96,7 @@ def placeholders_are_filled(submission: Submission) -> Iterator[Problem]:
 
 
 def unfilled(submission: Submission) -> list[Placeholder]:
-    """Return the values that look like placeholders where any text is legal, so that only a person can say.
+    """Return the values that look like placeholders where any text is legal, so that only a person can decide.
 
     A hidden secret is none of them: `hidden_secrets_are_filled_in` finds it, and nobody can confirm it.
     """

@@ -13,7 +13,7 @@ from jobs.texts import translatable as _
 
 
 def is_pod(spec: MachineSpec, found: Machine) -> bool:
-    """Tell whether a TPU request spans several machines, which is what a TPU Pod is."""
+    """Return whether a TPU request spans several machines, which is what a TPU Pod is."""
     if found.series == "cloud-tpu":
         return spec.accelerator_count > POD_CORES
     slice_ = found.topologies.get(spec.tpu_topology)
@@ -69,7 +69,7 @@ def tpu_jobs_have_one_pool(submission: Submission) -> Iterator[Problem]:
 
 @rule(Severity.ERROR, COMPUTE)
 def cloud_tpu_names_its_cores(submission: Submission) -> Iterator[Problem]:
-    """The machine cloud-tpu says which TPU and how many cores."""
+    """The machine cloud-tpu names its TPU and the number of cores."""
     for index, spec, found in known_machines(submission):
         if found.series == "cloud-tpu" and not spec.accelerator and not spec.accelerator_count:
             yield Problem(

@@ -70,7 +70,7 @@ def safety_fractions_are_fractions(submission: Submission) -> Iterator[Problem]:
 
 @rule(Severity.ERROR, API)
 def trials_are_counted(submission: Submission) -> Iterator[Problem]:
-    """A tuning job says how many trials it runs in all and at once."""
+    """A tuning job has the number of trials that it runs in all and at once."""
     tuning = submission.tuning
     if tuning is None:
         return

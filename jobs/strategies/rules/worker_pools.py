@@ -41,7 +41,7 @@ def first_pool_has_one_replica(submission: Submission) -> Iterator[Problem]:
     """The first worker pool has exactly one replica."""
     for index, pool in submission.pools[:1]:
         found = machine(pool.machine_spec.machine_type)
-        is_tpu = found is not None and found.is_tpu  # `tpu_pools_have_one_replica` says how a TPU job grows
+        is_tpu = found is not None and found.is_tpu  # `tpu_pools_have_one_replica` shows how one grows
         if index == 0 and pool.replicas > 1 and not is_tpu:
             yield Problem(
                 submission.pool_path(0, "replicaCount"),

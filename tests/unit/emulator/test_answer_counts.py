@@ -19,7 +19,7 @@ def answer_counts(emulator: Running, listed: str) -> list[tuple[str, int]]:
     """The life of the only resource of a kind."""
     whole = emulator.truth()[listed]
     (life,) = [each for each in whole if not each.get("owner")]
-    return [(moment["state"].partition("STATE_")[2], moment["told"]) for moment in life["history"]]
+    return [(moment["state"].partition("STATE_")[2], moment["answers"]) for moment in life["history"]]
 
 
 @pytest.mark.parametrize("collection", KINDS)

@@ -24,7 +24,7 @@ def affinities(submission: Submission) -> Iterator[tuple[str, ReservationAffinit
 
 @rule(Severity.ERROR, API, by_strategy=True)
 def affinity_has_a_type(submission: Submission) -> Iterator[Problem]:
-    """A reservation affinity says which sort it is."""
+    """A reservation affinity has a type."""
     for path, affinity in affinities(submission):
         if affinity.reservation_affinity_type == "TYPE_UNSPECIFIED":
             yield Problem(

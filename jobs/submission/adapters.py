@@ -1,4 +1,4 @@
-"""The rows of the database, as the steps towards Vertex AI use them."""
+"""The database and Vertex AI, as the steps use them: a method is one transaction, or one call of the API."""
 
 import uuid
 from collections.abc import Mapping
@@ -9,15 +9,16 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from jobs import counts, transitions
+from jobs import counts, transitions, vertex
+from jobs.clients import INSTANCE_LABEL, JOB_LABEL, MAX_CALL, account_of, client
 from jobs.clock import Clock
 from jobs.models import Job, UnmatchedJob
 from jobs.observation.record import record
-from jobs.queue import claims, installation
+from jobs.queue import claims, installation, rate_limit
 from jobs.requests.questions import save_question
+from jobs.storable import update_row
 from jobs.submission.ports import Change, Decide, Event, Written
 from jobs.submission.reassessment import reassess
-from jobs.vertex import RemoteJob
 
 
 class DatabaseStore:
@@ -27,9 +28,13 @@ class DatabaseStore:
         self._clock = clock
 
     def claim(self, job_id: uuid.UUID | str) -> Job | None:
-        """Take the job for one step; None when it is gone, not due, claimed, or not to be sent from here."""
-        now = self._clock.now()
-        return claims.claim_job(job_id, now) if installation.may_send(now) else None
+        """Claim the job for one step; None when it is gone, not due, claimed, or not to be sent from here."""
+        now, token = self._clock.now(), uuid.uuid4()
+        if not installation.may_send(now):
+            return None
+        columns = {"claim": token, "claimed_until": now + claims.JOB_LEASE}
+        is_claimed = Job.objects.due(now).filter(pk=job_id).order_by().update(**columns)
+        return Job.objects.select_related("team").filter(pk=job_id, claim=token).first() if is_claimed else None
 
     def get(self, job_id: uuid.UUID | str) -> Job | None:
         """Return the row as it is now; None where there is none, or the id is none."""
@@ -39,7 +44,7 @@ class DatabaseStore:
             return None
 
     def apply(self, job: Job, decide: Decide, *, needs_claim: bool = True) -> Written | None:
-        """Lock the row, read it and the time anew, and write what `decide` says; see `ports.Store`."""
+        """Lock the row, read it and the time anew, and write what `decide` returns; see `ports.Store`."""
         with transaction.atomic():
             fresh = Job.objects.select_for_update(of=("self",)).select_related("team").get(pk=job.pk)
             read_at = self._clock.monotonic()
@@ -59,7 +64,7 @@ class DatabaseStore:
         """Return since when the database is known not to have been replaced by an older copy."""
         return installation.trusted_since(self._clock.now())
 
-    def record_unmatched(self, job: Job, remote: RemoteJob, *, has_ended: bool) -> UnmatchedJob:
+    def record_unmatched(self, job: Job, remote: vertex.RemoteJob, *, has_ended: bool) -> UnmatchedJob:
         """Remember that a job at Vertex AI carries the label of `job` and is not the one that it follows."""
         return save_unmatched(
             remote,
@@ -92,9 +97,7 @@ class DatabaseStore:
         if change.releases and is_holder:
             columns |= {"claim": None, "claimed_until": None}
         if columns:
-            Job.objects.filter(pk=job.pk).update(**columns)
-            for name, value in columns.items():
-                setattr(job, name, value)
+            update_row(job, columns)
         if change.question is not None:
             save_question(job, change.question, now=now)
         if change.wakes:
@@ -103,8 +106,52 @@ class DatabaseStore:
             claims.wake_scope(project=job.project, region=job.region, kind=job.kind, due_at=soon)
 
 
+class VertexRemote:
+    """`ports.Remote` over the REST client."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def find(self, job: Job) -> list[vertex.RemoteJob]:
+        """List every job at Vertex AI that carries this job's label, in whatever state."""
+        self._read(job.project, job.region)
+        wanted = f'labels.{JOB_LABEL}="{job.pk}"'
+        with vertex.at_most(MAX_CALL.total_seconds()):
+            return client(job.acts_as).list(job.kind, project=job.project, region=job.region, filter=wanted)
+
+    def reserve_create(self, job: Job) -> None:
+        """Take one creation or deletion from the rate limit."""
+        rate_limit.spend(rate_limit.creates(job.project, job.region), now=self._clock.now())
+
+    def create(self, job: Job, *, within: float) -> vertex.RemoteJob:
+        """Create the job, labelled with our id; connecting, sending and reading are done within so many seconds."""
+        labels = job.spec.get("labels", {}) | {JOB_LABEL: str(job.pk), INSTANCE_LABEL: settings.INSTANCE}
+        with vertex.at_most(within):
+            body = job.spec | {"labels": labels}
+            return client(job.acts_as).create(job.kind, project=job.project, region=job.region, body=body)
+
+    def cancel(self, job: Job | UnmatchedJob) -> None:
+        """Ask for the end of the job that the row names."""
+        self._read(job.project, job.region)
+        followed = job.job if isinstance(job, UnmatchedJob) else job
+        client(account_of(job.project) if followed is None else followed.acts_as).cancel(job.kind, job.remote_name)
+
+    def get(self, job: Job) -> vertex.RemoteJob:
+        """Return what Vertex AI has about the job."""
+        self._read(job.project, job.region)
+        return client(job.acts_as).get(job.kind, job.remote_name)
+
+    def delete(self, job: Job) -> bool:
+        """Delete what Vertex AI keeps of a job that has ended; False when it has begun to and will finish later."""
+        self.reserve_create(job)
+        return client(job.acts_as).delete(job.kind, job.remote_name)
+
+    def _read(self, project: str, region: str) -> None:
+        rate_limit.spend(rate_limit.reads(project, region), now=self._clock.now())
+
+
 def save_unmatched(
-    remote: RemoteJob, *, job: Job | None, place: Mapping[str, Any], has_ended: bool, now: datetime
+    remote: vertex.RemoteJob, *, job: Job | None, place: Mapping[str, Any], has_ended: bool, now: datetime
 ) -> UnmatchedJob:
     """Write the row of a job at Vertex AI that carries our label and that no row follows; return it."""
     seen = {

@@ -1,6 +1,8 @@
-"""How the rules check an address in Cloud Storage, wherever a job has one."""
+"""How the rules check an address in Cloud Storage and the full name of a resource, wherever a job has one."""
 
+import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from jobs.spec import bucket_of, is_storage_uri, quoted
 from jobs.strategies.base import Problem
@@ -21,3 +23,18 @@ def storage_problem(field: str, uri: str, remedy: str) -> Iterator[Problem]:
     else:
         message = _("%(uri)s is no Cloud Storage address.", uri=quoted(uri))
     yield Problem(field, message, remedy)
+
+
+class Name(NamedTuple):
+    """What a name has to look like, an example of it, and what it is called in "... is no ..."."""
+
+    pattern: re.Pattern[str]
+    example: str
+    what: str
+
+
+def name_problem(field: str, text: str, name: Name) -> Iterator[Problem]:
+    """Yield what is wrong with a name that has to be of a form; nothing of one that is empty or left open."""
+    if text and not name.pattern.fullmatch(text[:2000]) and not is_placeholder(text):
+        message = _("%(text)s is no %(what)s.", text=quoted(text), what=name.what)
+        yield Problem(field, message, _("Write %(example)s.", example=name.example))

@@ -1,29 +1,15 @@
-"""When messages are sent: digests, pauses between attempts, and when to give up. Pure."""
+"""When a message that could not be sent is tried again, and when it is given up. Pure."""
 
 from datetime import datetime, timedelta
 
 from jobs.clock import backoff
-from jobs.models import Digest
 
-DIGEST_HOUR = 7
-"""UTC: the daily summary is there when Europe begins to work, and in the night of America."""
 FIRST_PAUSE = timedelta(seconds=30)
 MAX_PAUSE = timedelta(hours=1)
 GIVE_UP_AFTER = timedelta(hours=30)
 """A receiver that is down for a whole day, and some hours of the next, misses nothing."""
 MAX_RETRY_AFTER = timedelta(hours=6)
 """The longest pause that a receiver may ask for."""
-
-
-def next_digest(now: datetime, digest: str) -> datetime:
-    """Return when a message of now is sent: at once, at the next full hour, or at the next DIGEST_HOUR."""
-    hour = now.replace(minute=0, second=0, microsecond=0)
-    if digest == Digest.HOURLY:
-        return hour + timedelta(hours=1)
-    if digest == Digest.DAILY:
-        today = hour.replace(hour=DIGEST_HOUR)
-        return today if today > now else today + timedelta(days=1)
-    return now
 
 
 def next_attempt(now: datetime, failures: int, *, jitter: float, asked: timedelta | None = None) -> datetime:
