@@ -124,7 +124,6 @@ class Place:
             done += 1
         return max(0.0, min(done / epochs, 1.0))
 
-
     def _epochs(self, totals: Totals) -> int | None:
         """Return how many epochs there are to be; None where no line and no argument gives it.
 
