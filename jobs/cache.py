@@ -15,7 +15,7 @@ Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 SECONDS = 10
 MAX_KEPT = 200
-"""Values of one kind unless its maker says otherwise; where there are more, all are read anew."""
+"""Values of one kind by default; where there are more, all are read anew."""
 _all: "list[Recent[Any, Any] | Unchanged[Any, Any]]" = []
 
 

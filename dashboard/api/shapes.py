@@ -8,7 +8,10 @@ from ninja import Schema
 
 
 class FindingShape(Schema):
-    """A finding about a job: `severity` is error, approval or note; `field` a path in the REST body; `line` from 1."""
+    """A finding about a job: `severity` is error, approval or note; `field` a path in the REST body; `line` from 1.
+
+    `job` is the id of another job that the message names, empty for none.
+    """
 
     code: str
     severity: str
@@ -18,6 +21,7 @@ class FindingShape(Schema):
     source: str
     read: str
     line: int | None
+    job: str = ""
 
 
 class JobShape(Schema):

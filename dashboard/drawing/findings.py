@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -55,12 +56,13 @@ def render_finding(finding: Finding | Mapping[str, Any], *, shows_line: bool = F
     made = finding if isinstance(finding, Finding) else _parse(finding)
     line = _("Line %(line)s:") % {"line": made.line} if shows_line and made.line is not None else ""
     return format_html(
-        '<div class="find {severity}">{mark}{line}<span{language}>{text}</span>{source}</div>',
+        '<div class="find {severity}">{mark}{line}<span{language}>{text}</span>{job}{source}</div>',
         severity=made.severity,
         mark=render_shape(made),
         line=format_html("<b>{}</b> ", line) if line else "",
         language=language_of(made),
         text=f"{translated(made.message)} {translated(made.remedy)}".rstrip(),
+        job=_job_link(made),
         source=_source(made),
     )
 
@@ -76,7 +78,12 @@ def _parse(stored: Mapping[str, Any]) -> Finding:
     words = stored.get("words", stored)  # without them it is from before they were kept
     message, remedy = from_json(words["message"]), from_json(words.get("remedy") or "")
     source, read = stored.get("source") or "", stored.get("read") or ""
-    return Finding("", Severity(stored["severity"]), "", message, remedy, source, read)
+    return Finding("", Severity(stored["severity"]), "", message, remedy, source, read, job=stored.get("job", ""))
+
+
+def _job_link(made: Finding) -> SafeString | str:
+    """Return a link to the job that a finding names; "" where it names none."""
+    return format_html(' <a href="{}">{}</a>', reverse("job", args=[made.job]), _("Open the job")) if made.job else ""
 
 
 def _source(made: Finding) -> SafeString | str:

@@ -27,7 +27,7 @@ LOOKS: dict[str, str] = {
     JobState.RUNNING: "run",
     JobState.UPDATING: "run",
     JobState.CANCELLING: "halt",
-    JobState.PAUSED: "halt",
+    JobState.PAUSED: "pause",
     JobState.SUCCEEDED: "ok",
     JobState.PARTIALLY_SUCCEEDED: "ok",
     JobState.FAILED: "bad",
@@ -69,6 +69,7 @@ SHAPES: dict[str, str] = {
     "ok": '<path d="M1.5 6.5 4.8 9.8 10.7 2.6" class="stroke"/>',
     "bad": '<path d="M2.2 2.2l7.6 7.6M9.8 2.2 2.2 9.8" class="stroke"/>',
     "halt": '<path d="M2 2h8v8H2Z"/>',
+    "pause": '<path d="M2 1.5h2.8v9H2ZM7.2 1.5H10v9H7.2Z"/>',
     "odd": '<circle cx="6" cy="6" r="4.6" class="line"/><circle cx="6" cy="6" r="1.4"/>',
     "again": '<path d="M10 6A4 4 0 1 1 8.6 3" class="stroke"/><path d="M6.6.6 10.6 3 6.8 5.4Z"/>',
     "bolt": '<path d="M7.4.6 2 7h3.2L4.4 11.4 10 4.8H6.6Z"/>',
@@ -76,18 +77,8 @@ SHAPES: dict[str, str] = {
 """Our own drawings on a 12 × 12 grid; `line` is a thin outline, `stroke` a thick one, everything else is filled."""
 
 
-SIGNS = {"preempted": "bolt", "exit": "bad"}
-"""From the reason of a mark on a lane to its shape: a bolt means preemption only; whatever else restarts is `again`."""
-
-
-def sign_of(reason: str, *others: str) -> str:
-    """Return the shape for marks that are drawn together: a bolt only where all are preemptions, else an exit's."""
-    signs = {SIGNS.get(each, "again") for each in (reason, *others)}
-    return signs.pop() if len(signs) == 1 else "bad" if "bad" in signs else "again"
-
-
 def look_of(state: str) -> str:
-    """Return the look of a state: ask, wait, run, ok, bad, halt, or odd for an unknown one."""
+    """Return the look of a state: ask, wait, run, ok, bad, halt, pause, or odd for an unknown one."""
     return LOOKS.get(state, "odd")
 
 

@@ -18,6 +18,7 @@ from dashboard.drawing import (
     marks,
     parallel_chart,
     replicas,
+    restart_marks,
     scatter_chart,
     sources,
     spend_charts,
@@ -60,7 +61,7 @@ register.filter("resource_state", replicas.resource_mark)
 register.simple_tag(timeline.draw, name="timeline")
 register.filter("has_assumed", timeline.has_assumed)
 register.filter("log_line", terminal.render_line)
-register.filter("sign", marks.sign_of)
+register.filter("sign", restart_marks.shape_of)
 register.simple_tag(study_chart.draw, name="study_chart")
 register.simple_tag(history_charts.draw_outcomes, name="outcome_chart")
 register.simple_tag(history_charts.draw_spending, name="spending_chart")

@@ -15,10 +15,11 @@ from django.utils.translation import gettext_lazy
 
 from dashboard.drawing.curves import Curve, draw_curve
 from dashboard.drawing.figures import duration, local, time_and_day, zone, zones
-from dashboard.drawing.marks import SHAPES, look_of, sign_of, state_word, trial_look
+from dashboard.drawing.marks import look_of, state_word, trial_look
+from dashboard.drawing.restart_marks import draw_marks, group
 from dashboard.drawing.scale import Scale, axis, grid, now_line, percent
 from jobs.states import JobState
-from jobs.timeline import JobTimeline, Lane, Mark, Span
+from jobs.timeline import JobTimeline, Lane, Span
 
 CHARACTER_PIXELS = 6.8
 PADDING_PIXELS = 14
@@ -28,8 +29,6 @@ MIN_PERCENT = 0.4
 LANE_HEIGHT = 30
 """Pixels; rows touch, so that the lines of the hours run through all of them."""
 GOES_ON = ("run", "assumed")
-NEAR_PERCENT = 2.5
-"""Marks that follow one another so closely share one sign, for several would lie over each other."""
 ASSUMED = gettext_lazy("assumed from the state of the job: no log of this replica is kept")
 VERTEX = "Vertex AI"
 OWN_WORDS = ("Trainboard", VERTEX)
@@ -138,7 +137,7 @@ def _lane(lane: Lane, scale: Scale, ends_at: datetime | None, *, is_first: bool)
         _expected(strips, scale, ends_at, is_named=lane.name == VERTEX),
         format_html_join("", "{}", ((_strip(strip, scale),) for strip in shown)),
         now_line(scale, LANE_HEIGHT),
-        format_html_join("", "{}", ((_marks(near, scale),) for near in _group(marks, scale))),
+        format_html_join("", "{}", ((draw_marks(near, scale),) for near in group(marks, scale))),
     )
 
 
@@ -211,30 +210,3 @@ def _fitting(texts: Iterable[str], width: float) -> tuple[str, str]:
         if fits:
             return text, f"w{fits}"
     return "", ""
-
-
-def _group(marks: Iterable[Mark], scale: Scale) -> list[list[Mark]]:
-    """Return the marks in order, those together that lie near the one before them."""
-    groups: list[list[Mark]] = []
-    for mark in sorted(marks, key=lambda mark: mark.at):
-        if groups and scale.at(mark.at) - scale.at(groups[-1][-1].at) < NEAR_PERCENT:
-            groups[-1].append(mark)
-        else:
-            groups.append([mark])
-    return groups
-
-
-def _marks(near: list[Mark], scale: Scale) -> SafeString:
-    """Draw marks that lie near each other as one sign, with a line over the time that they cover."""
-    sign = sign_of(*(mark.reason for mark in near))
-    first, last = scale.at(near[0].at), scale.at(near[-1].at)
-    title = "\n".join(f"{mark.message} {local(mark.at):%H:%M:%S} {zone(mark.at)}" for mark in near)
-    return format_html(
-        '<svg class="mark {}" x="{}%" overflow="visible"><title lang="en">{}</title><line y1="0" y2="30"/>'
-        '<line x2="{}%" y1="1" y2="1"/><g transform="translate(-7 -7) scale(1.2)">{}</g></svg>',
-        sign,
-        percent(first),
-        title,
-        percent(last - first),
-        mark_safe(SHAPES[sign]),  # noqa: S308 our own constant
-    )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext_lazy
 
-from dashboard.drawing.marks import sign_of
+from dashboard.drawing import restart_marks
 from dashboard.drawing.scale import Scale
 from dashboard.drawing.timeline import GOES_ON, strips_of
 from jobs.timeline import JobTimeline
@@ -22,18 +22,13 @@ LABELS: "dict[str, StrOrPromise]" = {
     "ok": gettext_lazy("succeeded"),
     "bad": gettext_lazy("failed"),
     "halt": gettext_lazy("stopping"),
+    "pause": gettext_lazy("paused"),
     "odd": gettext_lazy("another state"),
     "assumed": gettext_lazy("assumed"),
     "blind": gettext_lazy("not observed"),
     "expected": gettext_lazy("expected"),
 }
 """From the look of a stretch to what it means, in the order of the key."""
-SIGNS: "dict[str, StrOrPromise]" = {
-    "bolt": gettext_lazy("preempted"),
-    "again": gettext_lazy("restarted"),
-    "bad": gettext_lazy("ended with an error"),
-}
-"""From the shape of a mark to what it means."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +44,7 @@ def keys_of(story: JobTimeline, scale: Scale, ends_at: datetime | None) -> list[
     """Return the key of what a timeline draws with this scale and this expected end."""
     looks, signs = set(_looks(story, scale, ends_at)), set(_signs(story, scale))
     keys = [Key(look, label) for look, label in LABELS.items() if look in looks]
-    return keys + [Key(sign, label, is_mark=True) for sign, label in SIGNS.items() if sign in signs]
+    return keys + [Key(sign, label, is_mark=True) for sign, label in restart_marks.LABELS.items() if sign in signs]
 
 
 def _looks(story: JobTimeline, scale: Scale, ends_at: datetime | None) -> Iterator[str]:
@@ -62,4 +57,4 @@ def _looks(story: JobTimeline, scale: Scale, ends_at: datetime | None) -> Iterat
 
 def _signs(story: JobTimeline, scale: Scale) -> Iterator[str]:
     for lane in story.lanes:
-        yield from (sign_of(mark.reason) for mark in lane.marks if scale.holds(mark.at, mark.at))
+        yield from (restart_marks.shape_of(mark.reason) for mark in lane.marks if scale.holds(mark.at, mark.at))

@@ -1,4 +1,4 @@
-"""Who held the replicas of a persistent resource: a lane for each, its holds as bars, and what was idle hatched.
+"""Who held the replicas of a persistent resource: a lane for each, holds as bars, and billed time without one hatched.
 
 Across, positions are shares of the width; down, they are pixels. Jobs of other teams have no name.
 """
@@ -23,7 +23,10 @@ TICKS = 4
 
 
 def draw_usage(usage: Usage, name: str) -> SafeString:
-    """Return the chart of one resource; nothing where it has no replica or no time has passed."""
+    """Return the chart of one resource; nothing where it has no replica or no time has passed.
+
+    Times in which a replica was not billed, as before it was provisioned, are left empty.
+    """
     if not usage.lanes or usage.until <= usage.since:
         return SafeString("")
     foot = len(usage.lanes) * LANE + 4
@@ -47,10 +50,14 @@ def draw_usage(usage: Usage, name: str) -> SafeString:
 def _lane(lane: ReplicaLane, place: int, usage: Usage) -> SafeString:
     y = place * LANE + 4
     bars = format_html_join("", "{}", ((_hold(hold, y, usage),) for hold in lane.holds))
-    return format_html(
-        '<text y="{}">{}</text><rect class="idle" x="{}%" width="{}%" y="{}" height="{}" rx="2"/>{}',
-        y + 13, _("replica %(number)s") % {"number": place}, NAMES, 100 - NAMES, y, BAR, bars,
-    )  # fmt: skip
+    spans = [(_across(start, usage), _across(end, usage)) for start, end in usage.billed(lane)]
+    idle = format_html_join(
+        "",
+        '<rect class="idle" x="{}%" width="{}%" y="{}" height="{}" rx="2"/>',
+        ((f"{start:.2f}", f"{end - start:.2f}", y, BAR) for start, end in spans),
+    )
+    name = _("replica %(number)s") % {"number": place}
+    return format_html('<text y="{}">{}</text>{}{}', y + 13, name, idle, bars)
 
 
 def _hold(hold: Hold, y: int, usage: Usage) -> SafeString:

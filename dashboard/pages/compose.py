@@ -1,11 +1,12 @@
 """The compose page: a form becomes a spec, is assessed while it is typed, and is requested."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -14,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from dashboard.access import Request, jobs_of
+from dashboard.access.form_owner import sign_form
 from dashboard.access.loaders import MAX_KEY_LENGTH, typed_draft_for
 from dashboard.forms.compose.form import Compose
 from dashboard.forms.compose.job_form import new_key
@@ -21,24 +23,26 @@ from dashboard.forms.compose.rows import change_rows
 from dashboard.forms.compose.text import fill_from_text, is_edited, without_text
 from dashboard.pages.parts.assessed_form import AssessedForm, assess_form
 from dashboard.pages.parts.beginning import beginning
+from dashboard.pages.parts.kept_form import EDITED_ELSEWHERE, save_typed, sign_in_first
 from dashboard.pages.parts.team_choice import requesting_teams, team_choices
 from jobs import requests, tasks
 from jobs.clock import database_now
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.models import Draft, Job, Team
 from jobs.requests import form_drafts
-from jobs.requests.imported_drafts import NotKept
 from jobs.spec import Finding, Severity
 from jobs.spec.sweep import vary
 from jobs.states import JobState
 
-EDITED_ELSEWHERE = _("This form was edited or submitted in another window: what is typed here is not saved.")
-NOT_KEPT = ("csrfmiddlewaretoken", "do", "shown", "draft_version")
-"""What is posted and belongs to the page rather than to the draft."""
 
-
+@login_not_required
 @require_http_methods(["GET", "HEAD", "POST"])
-def compose(request: Request) -> HttpResponse:
+def compose(request: HttpRequest) -> HttpResponse:
+    """Show the form and do what is posted; keep what was posted without a session, and lead to the sign-in."""
+    return _compose(cast(Request, request)) if request.user.is_authenticated else sign_in_first(request)
+
+
+def _compose(request: Request) -> HttpResponse:
     """Show the form; on POST request the job, add or remove a row, or show everything again with its findings."""
     teams = requesting_teams(request)
     if request.method != "POST":
@@ -49,7 +53,7 @@ def compose(request: Request) -> HttpResponse:
         assessed.form.whole += start.conflicts
         unfinished = form_drafts.list_forms(request.user) if start.is_empty else []
         shown = {"start_words": start.words, "unfinished": unfinished, "now": timezone.now()}
-        return render(request, "compose.html", assessed.context | shown)
+        return _show(request, assessed, shown)
     do = request.POST.get("do") or "submit"
     if do == "read" or (do == "submit" and is_edited(request.POST)):
         return _read_text(request, teams, is_final=do == "submit")
@@ -60,8 +64,15 @@ def compose(request: Request) -> HttpResponse:
     if do == "submit" and assessed.may_be_requested:
         return _request(request, assessed)
     assessed.form.focus(focus)
-    shown = assessed.context | {"is_validated": do == "validate"}
-    return render(request, "compose.html", shown, status=422 if do == "submit" else 200)
+    return _show(request, assessed, {"is_validated": do == "validate"}, status=422 if do == "submit" else 200)
+
+
+def _show(
+    request: Request, assessed: AssessedForm, shown: Mapping[str, Any] | None = None, *, status: int = 200
+) -> HttpResponse:
+    """Render the page with what is assessed and, beside it, `shown`."""
+    token = sign_form(request.user, str(assessed.form.job["request_key"].value()))
+    return render(request, "compose.html", {**assessed.context, **(shown or {}), "form_owner": token}, status=status)
 
 
 def _read_text(request: Request, teams: list[Team], *, is_final: bool) -> HttpResponse:
@@ -86,7 +97,7 @@ def _read_text(request: Request, teams: list[Team], *, is_final: bool) -> HttpRe
         return _request(request, before)
     if is_final:
         form.whole.append(_of_text(is_read=filled.data is not None))
-    return render(request, "compose.html", assessed.context, status=422 if is_final else 200)
+    return _show(request, assessed, status=422 if is_final else 200)
 
 
 def _of_text(*, is_read: bool) -> Finding:
@@ -112,10 +123,10 @@ def _request(request: Request, assessed: AssessedForm) -> HttpResponse:
         jobs = requests.request_jobs(vary(assessed.submission, form.sweep.arguments), asked, request_key=key)
     except NotAllowed as refusal:  # a limit changed since the page was assessed a moment ago, or a job of the sweep
         form.add_findings(refusal.findings)
-        return render(request, "compose.html", assessed.context, status=422)
+        return _show(request, assessed, status=422)
     except NotPermitted as refusal:  # a role that was taken away since the form was opened
         form.whole.append(Finding("not_permitted", Severity.ERROR, "", str(refusal)))
-        return render(request, "compose.html", assessed.context, status=422)
+        return _show(request, assessed, status=422)
     form_drafts.delete_form(key, by=request.user)
     for job in jobs:
         tasks.enqueue_job(job.pk)
@@ -147,17 +158,17 @@ def _resume(request: Request, teams: list[Team], form_key: str) -> HttpResponse:
     draft = typed_draft_for(request, form_key)
     data = (draft.fields or {}) | {"draft_version": str(draft.version)}
     assessed = _assess(request, teams, data=data)
-    return render(request, "compose.html", assessed.context | {"draft": draft})
+    return _show(request, assessed, {"draft": draft})
 
 
 def _save_and_resume(request: Request, teams: list[Team], *, as_copy: bool) -> HttpResponse:
     """Keep the form as a draft, for somebody without JavaScript; `as_copy` beside the one that was edited elsewhere."""
     data = request.POST.dict() | ({"request_key": new_key(), "draft_version": ""} if as_copy else {})
-    draft, problem = _save(request, teams, data)
+    draft, problem = save_typed(request.user, teams, data)
     if draft is not None:
         return redirect(f"{reverse('compose')}?form={quote(draft.form_key)}")
     assessed = _assess(request, teams, data=data)
-    return render(request, "compose.html", assessed.context | _draft_words(None, problem), status=409)
+    return _show(request, assessed, _draft_words(None, problem), status=409)
 
 
 @require_POST
@@ -168,7 +179,7 @@ def save_draft(request: Request) -> HttpResponse:
         form_drafts.delete_form(discarded[:MAX_KEY_LENGTH], by=request.user)
         messages.success(request, _("The draft was discarded."))
         return redirect("compose")
-    draft, problem = _save(request, teams, request.POST.dict())
+    draft, problem = save_typed(request.user, teams, request.POST.dict())
     answer = HttpResponse(render_to_string("compose/draft.html", _draft_words(draft, problem) | {"swap": True}))
     if draft is not None:
         answer["HX-Replace-Url"] = f"{reverse('compose')}?form={quote(draft.form_key)}"
@@ -178,28 +189,6 @@ def save_draft(request: Request) -> HttpResponse:
 def _draft_words(draft: Draft | None, problem: str) -> dict[str, Any]:
     """Return what the line about the draft shows."""
     return {"draft": draft, "draft_problem": problem, "may_copy": problem == str(EDITED_ELSEWHERE)}
-
-
-def _save(request: Request, teams: list[Team], data: Mapping[str, Any]) -> tuple[Draft | None, str]:
-    """Keep what was posted; return the draft, or None and why it was not kept."""
-    form = Compose(teams=team_choices(teams), data=data)
-    team = next((each for each in teams if str(each.pk) == data.get("team")), teams[0])
-    key = str(data.get("request_key", ""))
-    fields = {name: value for name, value in data.items() if name not in NOT_KEPT and isinstance(value, str)}
-    try:
-        draft = form_drafts.save_form(
-            fields,
-            form_key=key if len(key) <= MAX_KEY_LENGTH else "",
-            version=form.draft_version,
-            team=team,
-            by=request.user,
-            now=database_now(),
-        )
-    except form_drafts.EditedElsewhere:
-        return None, str(EDITED_ELSEWHERE)
-    except NotKept as refusal:
-        return None, str(refusal)
-    return draft, ""
 
 
 @require_POST

@@ -96,7 +96,10 @@ class May(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """Figures of the resources of one page; amounts are None where a price is not known."""
+    """Figures of the resources of one page; amounts are None where a price is not known.
+
+    `resources` are those that are billed now, which `usd_per_hour` sums.
+    """
 
     resources: int
     usd_per_hour: Decimal | None
@@ -143,9 +146,10 @@ def resources_context(request: Request, scopes: list[Scope], now: datetime) -> d
 
 def _strip(cards: Sequence[Card]) -> Strip:
     pools = [pool for card in cards for pool in card.pools]
+    billed = [card for card in cards if card.resource.is_billed]
     return Strip(
-        resources=len(cards),
-        usd_per_hour=_sum(card.usd_per_hour for card in cards),
+        resources=len(billed),
+        usd_per_hour=_sum(card.usd_per_hour for card in billed),
         idle_usd=_sum(card.bill.idle_usd if card.bill else None for card in cards),
         used=sum(pool.used for pool in pools),
         size=sum(pool.size for pool in pools),

@@ -103,7 +103,7 @@ def get_holdings(
     for key, holding in held.items():
         usage = timeline.usage(holding, ran_on[key], since, now)
         cost = cost_of_resource(sizes.get(key, ()), ran_on[key], since, now)
-        counted[key] = replace(usage, held=cost.held, idle=cost.idle_time), cost
+        counted[key] = replace(usage, held=cost.held, idle=cost.idle_time, up=cost.up), cost
     return held, counted
 
 

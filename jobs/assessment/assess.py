@@ -173,7 +173,8 @@ def _identical(jobs: Sequence[IdenticalJob]) -> tuple[Finding, ...]:
     message = _("An identical job of the team is %(state)s: %(name)s, and %(more)s more.", **words)
     if len(jobs) == 1:
         message = _("An identical job of the team is %(state)s: %(name)s.", **words)
-    return (Finding("identical_job", Severity.NOTE, "", message, _("Submit only if you want it a second time.")),)
+    remedy = _("Submit only if you want it a second time.")
+    return (Finding("identical_job", Severity.NOTE, "", message, remedy, job=jobs[0].id),)
 
 
 def _most(cost: Estimate | None) -> Decimal | None:

@@ -17,10 +17,11 @@ from jobs.strategies import Known, Severities, Strategy
 
 
 class IdenticalJob(NamedTuple):
-    """A job of the team that asks for exactly the same: its name and state."""
+    """A job of the team that asks for exactly the same: its name, state and id."""
 
     display_name: str
     state: str
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,8 @@ class ResourceCost:
     """US cents by day (UTC): of what each job held, and of what stood idle. `is_known`: every price was.
 
     A day's cents of the jobs of one team add up to those of their sum, which is rounded once; so do those of what
-    stood idle. `held` and `idle_time` are times of replicas, by the index of their resource pool.
+    stood idle. `held` and `idle_time` are times of replicas, by the index of their resource pool; `up` are the times
+    in which the resource was billed, in order.
     """
 
     of_jobs: Mapping[tuple[Job, date], int]
@@ -32,6 +33,7 @@ class ResourceCost:
     is_known: bool
     held: Mapping[int, timedelta] = field(default_factory=dict)
     idle_time: Mapping[int, timedelta] = field(default_factory=dict)
+    up: tuple[timeline.Stretch, ...] = ()
 
     @property
     def shares(self) -> list[tuple[Job, Decimal]]:
@@ -69,9 +71,12 @@ def cost_of_resource(
     of_idle: dict[tuple[date, int | None], dict[Payer, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
     held: dict[int, timedelta] = defaultdict(timedelta)
     idle_time: dict[int, timedelta] = defaultdict(timedelta)
+    up: list[timeline.Stretch] = []
     is_known = True
     for size, start, end in _split_by_use(sizes, since, now):
-        usage = timeline.usage(_holding(size), jobs, start, end)
+        holding = _holding(size)
+        up.append(timeline.Stretch(start, end, timeline.replica_counts(holding)))
+        usage = timeline.usage(holding, jobs, start, end)
         _add(held, usage.held)
         _add(idle_time, usage.idle)
         prices = {pool: None if usd is None else Decimal(usd) for pool, usd in enumerate(size.replica_usd)}
@@ -83,7 +88,7 @@ def cost_of_resource(
         of_idle[start.date(), size.team_id][size.team_id, (creators or {}).get(size.pk)] += bill.idle
     order = {job: at for at, job in enumerate(jobs)}
     ordered = {key: dict(sorted(usd.items(), key=lambda share: order[share[0]])) for key, usd in of_jobs.items()}
-    return ResourceCost(_by_day(ordered), _by_day(of_idle), is_known, held, idle_time)
+    return ResourceCost(_by_day(ordered), _by_day(of_idle), is_known, held, idle_time, tuple(up))
 
 
 def _split_by_use(

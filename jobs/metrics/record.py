@@ -112,7 +112,7 @@ class Place:
         total = self.overall_of or totals.steps
         if self.overall is not None and total:
             return min(self.overall / total, 1.0)
-        epochs = self.epochs or totals.epochs
+        epochs = self._epochs(totals)
         if self.epoch is None or not epochs:
             return None
         done = self.epoch - (not self.is_from_zero and self.epoch >= 1)
@@ -123,6 +123,16 @@ class Place:
         elif has_values:
             done += 1
         return max(0.0, min(done / epochs, 1.0))
+
+    def _epochs(self, totals: Totals) -> int | None:
+        """Return how many epochs there are to be; None where no line and no argument gives it.
+
+        Lines that count from zero name the last epoch: YOLOv5, Lightning and PyTorch's tutorials write `0/99` for 100
+        epochs. Those that write `0/100` for them are recognized only by the job's arguments.
+        """
+        if not self.is_from_zero or self.epochs is None or self.epochs == totals.epochs:
+            return self.epochs or totals.epochs
+        return self.epochs + 1
 
 
 @dataclass(slots=True)

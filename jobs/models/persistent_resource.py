@@ -14,6 +14,10 @@ from jobs.models.polling import PollTarget
 from jobs.models.spend import Dimension
 from jobs.models.team import Team
 
+BILLED = frozenset({"RUNNING", "UPDATING", "REBOOTING"})
+"""PersistentResource.State with machines. Vertex AI bills while it is RUNNING (persistent-resource-overview); that an
+update or a reboot is billed as well is an assumption, because the machines stay: no source mentions it."""
+
 
 class PersistentResourceQuerySet(models.QuerySet["PersistentResource"]):
     """The selections that pages and rules share."""
@@ -54,6 +58,11 @@ class PersistentResource(models.Model):
 
     def __str__(self) -> str:
         return f"{self.resource_id} in {self.project}/{self.region}"
+
+    @property
+    def is_billed(self) -> bool:
+        """Whether its machines cost something in its state."""
+        return self.state in BILLED
 
 
 class ResourceChange(PollTarget):

@@ -14,10 +14,6 @@ from jobs.models import PersistentResource, ResourceChange, ResourceSize, Scope,
 from jobs.prices import current_book
 from jobs.strategies import KnownResource
 
-BILLED = frozenset({"RUNNING", "UPDATING", "REBOOTING"})
-"""PersistentResource.State with machines. Vertex AI bills while it is RUNNING (persistent-resource-overview); that an
-update or a reboot is billed as well is an assumption, because the machines stay: no source mentions it."""
-
 
 def record_sizes(scope: Scope, rows: Iterable[PersistentResource], missing: Sequence[str], now: datetime) -> None:
     """Write a row for each resource of a place that differs from its newest row; the caller has locked them.
@@ -43,7 +39,7 @@ def _newest(scope: Scope) -> dict[str, ResourceSize]:
 
 def _size(row: PersistentResource, last: ResourceSize | None, now: datetime) -> ResourceSize | None:
     """Return what a resource is now; None where that is known, where it was never up, and for an unreadable body."""
-    known, is_up = timeline.known_resource(row), row.state in BILLED
+    known, is_up = timeline.known_resource(row), row.is_billed
     if known is None or (last is None and not is_up):
         return None
     pools = _pools(known)

@@ -116,7 +116,7 @@ def _identical_jobs(submission: spec.Submission, team: Team, *, now: datetime) -
     same = Job.objects.filter(team=team, spec_digest=submission.digest)
     newest = same.order_by("-requested_at", "pk").only("display_name", "state", "ended_at")[:MAX_JOBS]
     return tuple(
-        IdenticalJob(job.display_name, job.state)
+        IdenticalJob(job.display_name, job.state, str(job.pk))
         for job in newest
         if not job.is_finished or (job.ended_at is not None and job.ended_at >= now - RECENT)
     )

@@ -26,7 +26,7 @@ class Finding:
 
     `field` is the path in the REST body in API names, e.g. `jobSpec.workerPoolSpecs[0].replicaCount`; empty means
     the whole body. `source` names where the rule comes from and `read` the day that was read (ISO date). `line`
-    counts from 1 in the text that was imported.
+    counts from 1 in the text that was imported. `job` is the id of another job that the message names.
     """
 
     code: str
@@ -37,6 +37,7 @@ class Finding:
     source: str = ""
     read: str = ""
     line: int | None = None
+    job: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the finding as JSON-able values, every key always present."""

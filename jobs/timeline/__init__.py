@@ -9,7 +9,7 @@ from jobs.timeline.parameter_influence import influences
 from jobs.timeline.replicas import EXIT, LAST_WORDS, TAKEN, Lane, Mark, ReplicaEnd, ReplicaLog
 from jobs.timeline.resource_bill import resource_bill
 from jobs.timeline.resource_holdings import Holding, holdings, known_resource, resource_id_of
-from jobs.timeline.resource_usage import Hold, ReplicaLane, Usage, started_at, usage
+from jobs.timeline.resource_usage import Hold, ReplicaLane, Stretch, Usage, replica_counts, started_at, usage
 from jobs.timeline.retry_budget import GROUPS, RetryBudget, restart_causes, restart_limits, retry_budget
 from jobs.timeline.spans import BILLABLE, SPAN_KINDS, Before, Span, billable, facts, running, state_spans, waited
 from jobs.timeline.statistics import NEVER_RAN, poisson_interval, wait_bucket, wait_percentile
@@ -60,6 +60,7 @@ __all__ = [
     "Row",
     "Span",
     "Step",
+    "Stretch",
     "Study",
     "Usage",
     "all_trials_ran",
@@ -87,6 +88,7 @@ __all__ = [
     "progress",
     "ran",
     "ranked",
+    "replica_counts",
     "resource_bill",
     "resource_id_of",
     "restart_causes",

@@ -7,6 +7,7 @@ replica that there is now, in the order in which they started: the lanes are rig
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
 from jobs.models import Job
 from jobs.strategies import KnownResource
@@ -34,12 +35,20 @@ class ReplicaLane:
     holds: list[Hold] = field(default_factory=list)
 
 
+class Stretch(NamedTuple):
+    """A time in which a resource was up, and so billed, with as many replicas in each resource pool."""
+
+    start: datetime
+    end: datetime
+    sizes: tuple[int, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """The use of one persistent resource from `since` to `until`, with the replicas that it has now.
 
     `held` and `idle` are times of replicas, by the index of their resource pool; `held_by` has those of each job, which
-    add up to `held`. `hidden` counts replicas without lane.
+    add up to `held`. `hidden` counts replicas without lane; `up` are the times in which the resource was billed.
     """
 
     since: datetime
@@ -49,12 +58,23 @@ class Usage:
     idle: Mapping[int, timedelta]
     hidden: int
     held_by: Mapping[Job, Mapping[int, timedelta]] = field(default_factory=dict)
+    up: tuple[Stretch, ...] = ()
 
     @property
     def share(self) -> float | None:
         """The share of the replicas' time that jobs held, 0 to 1; None where there was none."""
         held, idle = (sum(each.values(), timedelta()) for each in (self.held, self.idle))
         return held / (held + idle) if held + idle else None
+
+    def billed(self, lane: ReplicaLane) -> list[tuple[datetime, datetime]]:
+        """Return from when to when a replica was billed, in order; what touches is one."""
+        found: list[tuple[datetime, datetime]] = []
+        for start, end, sizes in self.up:
+            if lane.pool >= len(sizes) or lane.number >= sizes[lane.pool]:
+                continue
+            since = found.pop()[0] if found and found[-1][1] == start else start
+            found.append((since, end))
+        return found
 
 
 def usage(holding: Holding, jobs: Iterable[Job], since: datetime, now: datetime) -> Usage:
@@ -63,7 +83,7 @@ def usage(holding: Holding, jobs: Iterable[Job], since: datetime, now: datetime)
     The resource is taken to have had the size of now since it was started.
     """
     since = min(max(since, started_at(holding.known) or since), now)
-    sizes = [max(0, pool.replica_count or 0) for pool in holding.resource_pools]
+    sizes = replica_counts(holding)
     lanes = [
         ReplicaLane(pool, number) for pool, size in enumerate(sizes) for number in range(min(size, 10 * MAX_LANES))
     ]
@@ -86,6 +106,11 @@ def usage(holding: Holding, jobs: Iterable[Job], since: datetime, now: datetime)
     }
     idle = {pool: max((now - since) * size - held[pool], timedelta()) for pool, size in enumerate(sizes)}
     return Usage(since, now, tuple(lanes[:MAX_LANES]), held, idle, max(sum(sizes) - MAX_LANES, 0), held_by)
+
+
+def replica_counts(holding: Holding) -> tuple[int, ...]:
+    """Return how many replicas each resource pool has."""
+    return tuple(max(0, pool.replica_count or 0) for pool in holding.resource_pools)
 
 
 def _free_from(lane: ReplicaLane) -> datetime:

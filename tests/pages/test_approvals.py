@@ -48,6 +48,18 @@ class TestInbox:
             assert "to decide" not in text_of(signed_in(owner).get(address))
             assert "to decide" not in text_of(signed_in(teammate).get(address))
 
+    def test_counts_them_in_the_title_too(
+        self, asked: Job, approver: User, owner: User, stranger: User, signed_in: SignIn
+    ) -> None:
+        shown = {"HX-Request": "true"}
+
+        assert "<title>(1) Approvals · Trainboard</title>" in signed_in(approver).get("/approvals/").content.decode()
+        part = signed_in(approver).get("/approvals/", headers=shown).content.decode()
+        assert part.lstrip().startswith("<title>(1) Approvals · Trainboard</title>")
+        for other in (owner, stranger):
+            part = signed_in(other).get("/approvals/", headers=shown).content.decode()
+            assert part.lstrip().startswith("<title>Approvals · Trainboard</title>")
+
     def test_counts_what_a_deputy_decides_and_not_what_only_others_may(
         self, asked: Job, approver: User, teammate: User, stranger: User, signed_in: SignIn
     ) -> None:

@@ -202,12 +202,14 @@ class TestLiveParts:
         page = window().sign_in("owner").page
         page.goto(f"/jobs/{job.pk}/")
         expect(page.locator(".sentence")).to_contain_text("RUNNING")
+        expect(page).to_have_title("RUNNING · resnet · Trainboard")
 
         transitions.transition(job, "succeeded", now=clock.forward(seconds=9), message="It succeeded.")
         Job.objects.filter(pk=job.pk).update(log_complete=True)
 
         expect(page.locator(".sentence")).to_contain_text("SUCCEEDED")
         expect(page.locator("#announce")).to_have_text("resnet is SUCCEEDED now.")
+        expect(page).to_have_title("SUCCEEDED · resnet · Trainboard")
         expect(page.locator("main [hx-trigger]")).to_have_count(0)
 
     def test_a_comment_being_typed_survives_the_refresh(

@@ -9,11 +9,19 @@ from playwright.sync_api import Page, expect
 
 from jobs.models import Job
 from tests.conftest import PASSWORD
+from tests.pages.conftest import MakeJob
 from tests.pages.test_browser import OpenWindow, chromium, window
+from tests.pages.test_strategies_table import ended
 from tests.support.accessibility import faults
+from tests.support.clock import Clock
 
 pytestmark = pytest.mark.browser
 __all__ = ["chromium", "window"]
+
+
+@pytest.fixture
+def ended_spot_jobs(owner: User, make_job: MakeJob, clock: Clock) -> None:
+    ended(make_job, clock, strategy="spot", minutes=[20, 150] * 6)
 
 
 def is_covered(page: Page) -> bool:
@@ -261,3 +269,33 @@ def test_a_form_older_than_the_last_sign_in_keeps_what_is_typed(window: OpenWind
     page.wait_for_url("**/jobs/new/?form=*")
 
     expect(page.get_by_label("Display name", exact=True)).to_have_value("typed before")
+
+
+def test_what_is_submitted_without_javascript_after_the_session_has_ended_is_a_draft(
+    window: OpenWindow, owner: User
+) -> None:
+    page = window(java_script_enabled=False).sign_in("owner").page
+    page.goto("/jobs/new/?example=penguins")
+    page.get_by_label("Display name", exact=True).fill("typed too late")
+    page.context.clear_cookies(name=settings.SESSION_COOKIE_NAME)
+
+    page.get_by_role("button", name="Submit").click()
+    expect(page.get_by_text("What you typed is kept as a draft")).to_be_visible()
+    page.get_by_label("User name").fill("owner")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+
+    expect(page.get_by_label("Display name", exact=True)).to_have_value("typed too late")
+
+
+@pytest.mark.parametrize("width", [1440, 1280, 1024])
+def test_a_wait_and_its_range_take_one_line_each(window: OpenWindow, ended_spot_jobs: None, width: int) -> None:
+    page = window(viewport={"width": width, "height": 900}).sign_in("owner").page
+    page.goto("/jobs/new/?example=penguins")
+
+    cell = page.locator("#strategy-spot-facts > :nth-child(3)")
+
+    expect(cell).to_contain_text("12 jobs")
+    expect(cell.locator("small")).to_contain_text("–")
+    assert cell.evaluate("each => each.clientHeight") < 50
+    assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -1,5 +1,9 @@
 """What a failed job's page says of its cause, from error, log and the job itself, and the copy that it offers."""
 
+import re
+from datetime import timedelta
+from typing import Any
+
 import pytest
 from django.contrib.auth.models import User
 
@@ -120,6 +124,23 @@ class TestCause:
         write(job, clock, "Epoch 3: loss 0.25", "workerpool0-0")
 
         assert "The program failed" in text_of(signed_in(owner).get(f"/jobs/{job.pk}/"))
+
+    @pytest.mark.parametrize("error", [{"code": 3, "message": EXIT}, {"code": 99, "message": "Something else."}])
+    def test_without_a_known_fix_offers_the_errors_of_the_log_and_a_copy(
+        self, make_job: MakeJob, owner: User, stranger: User, signed_in: SignIn, error: dict[str, Any]
+    ) -> None:
+        job = make_job("failed", error=error)
+        long_ago = job.requested_at - timedelta(days=1)
+        Job.objects.filter(pk=job.pk).update(started_at=long_ago, ended_at=long_ago)
+
+        page = signed_in(owner).get(f"/jobs/{job.pk}/").content.decode()
+
+        errors, copy = re.findall(r'<a class="(btn[^"]*)"\s+href="([^"]*)"', page[page.index("job-now") :])[:2]
+        assert errors == ("btn go", "?level=ERROR#log")
+        assert copy == ("btn", f"/jobs/new/?job={job.pk}&amp;fix=edit_field")
+        assert signed_in(owner).get(f"/jobs/new/?job={job.pk}&fix=edit_field").status_code == 200
+        for address in (f"/jobs/{job.pk}/", f"/jobs/new/?job={job.pk}&fix=edit_field"):
+            assert signed_in(stranger).get(address).status_code == 404
 
 
 class TestRetries:

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 from django.template import Context, Template
 
-from dashboard.drawing import figures, marks, timeline
+from dashboard.drawing import figures, marks, timeline, timeline_key
 from dashboard.drawing.scale import PIECES, Scale, axis, ticks
 from jobs.states import JobState
 from jobs.timeline import JobTimeline, Lane, Mark, Span
@@ -223,6 +223,16 @@ class TestTimeline:
 
         assert f'class="mark {sign}"' in drawing
         assert (marks.SHAPES["bolt"] in drawing) == (sign == "bolt")
+
+    def test_a_paused_stretch_is_not_one_that_stops(self) -> None:
+        spans = (Span("paused", NOON, NOON + minutes(30)), Span("cancelling", NOON + minutes(30), None))
+        told = story(Lane("Vertex AI", spans), length=minutes(60))
+
+        drawing = timeline.draw(told)
+        keys = timeline_key.keys_of(told, Scale(told.start, told.end), None)
+
+        assert re.findall(r'class="span (\w+)"', drawing) == ["pause", "halt"]
+        assert [(key.look, str(key.label)) for key in keys] == [("halt", "stopping"), ("pause", "paused")]
 
     def test_a_replica_of_which_nothing_is_known_looks_so(self) -> None:
         lane = Lane("workerpool0-0", (Span("running", NOON, None, attempt=1),), is_assumed=True)

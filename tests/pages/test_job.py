@@ -247,11 +247,12 @@ class TestLiveParts:
         job = make_job("running", name="resnet")
         client = signed_in(owner)
 
-        same = client.get(at(job, "live/?state=running")).content.decode()
+        same = client.get(at(job, "live/?state=running"), headers={"HX-Request": "true"}).content.decode()
         other = client.get(at(job, "live/?state=pending")).content.decode()
 
         assert "hx-swap-oob" not in same
         assert "resnet is RUNNING now." in other
+        assert same.lstrip().startswith("<title>RUNNING · resnet · Trainboard</title>")
 
     def test_say_the_same_as_the_page(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
         job = make_job("running")

@@ -90,6 +90,36 @@ class TestPage:
         )
         assert re.search(r"Replica 0: resnet from .* until now", text)
 
+    def test_what_is_not_up_is_neither_hatched_nor_billed(self, engineer: Client, clock: Clock) -> None:
+        """Vertex AI bills a persistent resource while it is RUNNING (vertex-facts 4.4)."""
+        created = {"createTime": (clock.now - timedelta(hours=2)).isoformat()}
+        sized(replicas=2, now=clock.now, state="PROVISIONING", body=created)
+
+        waiting = engineer.get("/persistent-resources/")
+        clock.forward(hours=1)
+        sized(replicas=2, now=clock.now, body=created | {"startTime": clock.now.isoformat()})
+        clock.forward(hours=1)
+        running = engineer.get("/persistent-resources/")
+
+        assert 'class="chart usage"' in waiting.content.decode()
+        assert 'class="idle"' not in waiting.content.decode()
+        assert "billed" not in text_of(waiting).replace("not billed", "")
+        assert re.search(r"\$0\.00 per hour 0 resources are up", text_of(waiting))
+        assert running.content.decode().count('class="idle"') == 3  # two lanes and the key
+        assert "idle, billed" in text_of(running)
+
+    def test_a_replica_is_hatched_from_when_it_was_added(self, engineer: Client, clock: Clock) -> None:
+        started = {"startTime": (clock.now - timedelta(hours=8)).isoformat()}
+        sized(replicas=1, now=clock.now, body=started)
+        clock.forward(hours=8)
+        sized(replicas=2, now=clock.now, body=started)
+        clock.forward(hours=8)
+
+        page = engineer.get("/persistent-resources/").content.decode()
+
+        bars = re.findall(r'class="idle" x="([\d.]+)%" width="([\d.]+)%"', page)
+        assert [(round(float(x)), round(float(width))) for x, width in bars] == [(9, 91), (70, 30)]
+
     def test_names_no_job_of_another_team(
         self, make_job: MakeJob, signed_in: SignIn, clock: Clock, owner: User
     ) -> None:

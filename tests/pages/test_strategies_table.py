@@ -42,7 +42,7 @@ class TestWaits:
         page = engineer.get("/jobs/new/?example=1").content.decode()
 
         spot = text_in(page, "strategy-spot-facts")
-        usual = re.search(r"(\d+) min (\d+) (?:min.* )?– (\d+) min, 12 jobs", spot)
+        usual = re.search(r"(\d+) min 12 jobs (\d+) (?:min.* )?– (\d+) min", spot)
         assert usual, spot
         assert 12 <= int(usual[1]) <= 20
         assert int(usual[2]) < int(usual[1]) < int(usual[3])

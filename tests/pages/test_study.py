@@ -197,7 +197,7 @@ class TestTable:
 
         page = signed_in(owner).get(at(job), {"sort": "-trial"}, headers={"HX-Request": "true"}).content.decode()
 
-        assert page.lstrip().startswith('<div id="study"')
+        assert page.lstrip().startswith("<title>RUNNING · Trials of resnet-sweep · Trainboard</title>")
         assert f'hx-get="{at(job)}?sort=-trial"' in page
 
     def test_words_of_vertex_ai_are_shown_and_never_run(

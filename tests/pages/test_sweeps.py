@@ -162,6 +162,8 @@ class TestIdentical:
 
         words = f"An identical job of the team is awaiting approval: {example['name']}."
         assert words in text_in(page, "findings")
+        assert f'<a href="/jobs/{Job.objects.get().pk}/">Open the job</a>' in page
+        assert "Open the job" not in different
         assert "identical" not in text_in(different, "findings")
 
     @pytest.mark.parametrize(("hours", "is_named"), [(23, True), (25, False)])

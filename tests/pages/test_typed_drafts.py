@@ -1,11 +1,14 @@
 """Drafts of the compose form: saved by themselves, opened again as they were typed, gone with the submission."""
 
 from datetime import timedelta
+from urllib.parse import unquote
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from dashboard.access import form_owner
+from dashboard.access.form_owner import owner_of_form, sign_form
 from jobs.models import Draft, Job
 from jobs.requests import form_drafts, imported_drafts
 from tests.pages.conftest import SignIn, fields_of, text_of
@@ -128,3 +131,62 @@ class TestStranger:
         engineer.post("/jobs/new/draft/", example)
 
         assert engineer.get(f"/jobs/new/?draft={Draft.objects.get().pk}").status_code == 404
+
+
+class TestWithoutSession:
+    """Submit after the session has ended, in a browser without JavaScript."""
+
+    def test_keeps_what_was_typed_for_whom_the_form_was_made(
+        self, example: dict[str, str], owner: User, approver: User, stranger: User, signed_in: SignIn
+    ) -> None:
+        mine = fields_of(signed_in(owner).get("/jobs/new/?example=1").content.decode())
+
+        answer = Client().post("/jobs/new/", mine | {"name": "typed-late", "do": "submit"})
+
+        assert unquote(answer["Location"]) == f"/accounts/login/?next={address(mine)}"
+        assert Draft.objects.get().owner == owner
+        assert Job.objects.count() == 0
+        again = fields_of(signed_in(owner).get(address(mine)).content.decode())
+        assert again["name"] == "typed-late"
+        for other in (approver, stranger):
+            assert signed_in(other).get(address(mine)).status_code == 404
+        signed_in(owner).post("/jobs/new/", again)
+        assert (Job.objects.get().display_name, Draft.objects.count()) == ("typed-late", 0)
+
+    @pytest.mark.parametrize("change", [{"form_owner": ""}, {"form_owner": "x:y:z"}, {"request_key": "another"}])
+    def test_keeps_nothing_without_the_signature_of_the_form(
+        self, owner: User, signed_in: SignIn, change: dict[str, str]
+    ) -> None:
+        mine = fields_of(signed_in(owner).get("/jobs/new/?example=1").content.decode())
+
+        answer = Client().post("/jobs/new/", mine | change)
+
+        assert answer["Location"] == "/accounts/login/?next=/jobs/new/"
+        assert not Draft.objects.exists()
+
+    def test_keeps_nothing_for_who_may_request_no_more(self, owner: User, stranger: User, signed_in: SignIn) -> None:
+        mine = fields_of(signed_in(owner).get("/jobs/new/?example=1").content.decode())
+        theirs = fields_of(signed_in(stranger).get("/jobs/new/?example=1").content.decode())
+        User.objects.filter(pk=owner.pk).update(is_active=False)
+        stranger.memberships.all().delete()
+
+        for form in (mine, theirs):
+            assert Client().post("/jobs/new/", form)["Location"] == "/accounts/login/?next=/jobs/new/"
+        assert not Draft.objects.exists()
+
+    def test_overwrites_no_newer_draft(self, owner: User, signed_in: SignIn) -> None:
+        client = signed_in(owner)
+        mine = fields_of(client.get("/jobs/new/?example=1").content.decode())
+        client.post("/jobs/new/draft/", mine | {"name": "newer"})
+
+        Client().post("/jobs/new/", mine | {"name": "older"})
+
+        assert Draft.objects.get().fields["name"] == "newer"
+
+    def test_a_signature_expires(self, owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
+        signature = sign_form(owner, "k")
+        assert owner_of_form({"form_owner": signature, "request_key": "k"}) == owner
+
+        monkeypatch.setattr(form_owner, "MAX_AGE", timedelta(seconds=-1))
+
+        assert owner_of_form({"form_owner": signature, "request_key": "k"}) is None

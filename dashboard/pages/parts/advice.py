@@ -36,6 +36,8 @@ class Advice:
     source: str = ""
     fixes: "tuple[tuple[str, StrOrPromise], ...]" = ()
     """Copies of the job that the compose page prefills: (action, label)."""
+    is_in_log: bool = False
+    """Whether only the log shows what to change."""
 
 
 def advice(title: "StrOrPromise", text: "StrOrPromise" = "", remedy: "StrOrPromise" = "") -> Advice:
@@ -98,6 +100,7 @@ CANCELLATION_REQUESTED = advice(
     _("Trainboard repeats the request until the job has ended."),
 )
 
+EDIT = "edit_field"
 FIX_LABELS: "dict[str, StrOrPromise]" = {
     "next_machine_size": _("Rerun with more memory"),
     "more_disk": _("Rerun with a larger disk"),
@@ -112,7 +115,7 @@ FIX_LABELS: "dict[str, StrOrPromise]" = {
     "endless_wait": _("Rerun without a limit on the wait"),
     "longer_timeout": _("Rerun with a longer timeout"),
     "resubmit": _("Rerun unchanged"),
-    "edit_field": _("Edit a copy"),
+    EDIT: _("Edit a copy"),
     "other_machine": _("Edit a copy"),
 }
 """From each action to its link, which opens the compose page with a copy of the job."""

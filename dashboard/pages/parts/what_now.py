@@ -11,6 +11,7 @@ from dashboard.drawing.figures import countdown, duration
 from dashboard.pages.parts.advice import (
     CANCELLATION_REQUESTED,
     CANCELLED_BEFORE,
+    EDIT,
     FIX_LABELS,
     LAST_CHANCES,
     NOT_BILLED,
@@ -43,6 +44,9 @@ from jobs.translations import translated
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
+
+EDIT_ONLY = ((EDIT, FIX_LABELS[EDIT]),)
+"""What can be done about a failure of which no fix is known."""
 
 
 def what_now(
@@ -121,7 +125,8 @@ def _failure(job: Job, known: Failure | None, now: datetime) -> Advice:
         return advice(_("Failed, reason not known yet"), text, _("The log may show it already."))
     message = error_of(job)[1]
     text_part = quoted(message) if message else Part(_("Vertex AI gave no reason."))
-    return Advice(Part(_("Failed for an unknown reason")), (text_part,), (Part(_("The log may show more.")),))
+    title, remedy = Part(_("Failed for an unknown reason")), (Part(_("The log may show more.")),)
+    return Advice(title, (text_part,), remedy, fixes=EDIT_ONLY, is_in_log=True)
 
 
 def _explained(failure: Failure, *, is_new: bool) -> Advice:
@@ -131,7 +136,8 @@ def _explained(failure: Failure, *, is_new: bool) -> Advice:
         text += (Part(_("Vertex AI has not given its reason yet; this is from the log.")),)
     elif failure.is_from_log:
         text += (Part(_("Vertex AI gave no reason; this is from the log.")),)
-    return Advice(quoted(known.title), text, quoted_parts(known.remedy), known.source, fixes_of(known))
+    title, remedy, fixes = quoted(known.title), quoted_parts(known.remedy), fixes_of(known)
+    return Advice(title, text, remedy, known.source, fixes or EDIT_ONLY, is_in_log=not fixes)
 
 
 def fixes_of(known: Diagnosis) -> "tuple[tuple[str, StrOrPromise], ...]":

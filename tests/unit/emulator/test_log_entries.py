@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from emulator.replicas.output import LineSplitter
 from tests.support.running_emulator import Running
 from tests.unit.emulator.conftest import JOBS, entries, job_body
 
@@ -119,3 +120,12 @@ class TestQueries:
 
         with refused.value as reply:
             assert json.loads(reply.read())["error"]["status"] == "INVALID_ARGUMENT"
+
+
+def test_a_line_appears_when_its_newline_is_written() -> None:
+    """As container runtimes collect output; a progress bar that only returns the carriage appears when it ends."""
+    splitter = LineSplitter()
+
+    assert list(splitter.feed(b"\r 1/10\r 2/10")) == []
+    assert list(splitter.feed(b"\r 10/10\nstep 5\r\n\r 1/3")) == ["\r 1/10\r 2/10\r 10/10", "step 5"]
+    assert list(splitter.end()) == ["\r 1/3"]

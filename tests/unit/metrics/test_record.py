@@ -93,6 +93,24 @@ class TestProgress:
 
         assert folded(lines, totals=Totals(epochs=2)).runs[-1].reached == 0.75
 
+    @pytest.mark.parametrize(
+        ("line", "totals", "fraction"),
+        [
+            ("Epoch {}/9 loss: 0.5", Totals(), 0.1),
+            ("Epoch {}/9 loss: 0.5", Totals(epochs=10), 0.1),
+            ("Epoch {}/10 loss: 0.5", Totals(epochs=10), 0.1),
+            ("{}/9  3.2G  50%|█| 4/8 [00:04<00:04,  1.8it/s]", Totals(), 0.05),
+        ],
+    )
+    def test_epochs_from_zero_are_complete_with_the_last_of_them(
+        self, line: str, totals: Totals, fraction: float
+    ) -> None:
+        begun = folded([(1.0, line.format(0))], totals=totals)
+        ended = folded([(1.0 + n, line.format(n)) for n in range(10)], totals=totals)
+
+        assert begun.runs[-1].reached == pytest.approx(fraction)
+        assert ended.runs[-1].reached == pytest.approx(0.9 + fraction)
+
     def test_an_evaluation_in_between_does_not_count(self) -> None:
         record = folded([
             (1.0, " 30%|█| 300/1000 [00:17<01:02,  4.47s/it]"),
