@@ -1,6 +1,6 @@
 """A thread of each worker and of beat that writes every few seconds that the process runs, and what it counted.
 
-The row says more than a process list does: the process reaches the database, and beat has sent a sweep not long ago.
+The row shows more than a process list does: the process reaches the database, and beat has sent a sweep not long ago.
 """
 
 import logging
@@ -25,7 +25,7 @@ class HeartbeatThread:
     def __init__(
         self, process: str, part: str, *, queues: Sequence[str] = (), runs: Callable[[], bool] = lambda: True
     ) -> None:
-        """`runs` tells whether the process does its work, and not only lives."""
+        """`runs`: whether the process does its work, and not only lives."""
         self._process, self._part, self._queues, self._runs = process, part, queues, runs
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)

@@ -1,4 +1,4 @@
-"""How lines of the log look: one JSON object each, or text for people; both say what the line belongs to.
+"""How lines of the log look: one JSON object each, or text for people; both have what the line belongs to.
 
 Celery tasks carry the id of the request that caused them in a header, so that a click can be followed into the worker.
 """

@@ -33,7 +33,7 @@ def database(path: Path) -> None:
     """Make an SQLite file, or take one that is there with its journals, from everybody else.
 
     SQLite gives new journals the mode of their database (sqlite.org, "os_unix.c: findCreateFileMode"). Where the folder
-    is missing, nothing is made: the database will say so.
+    is missing, nothing is made: the database will report it.
     """
     if not path.parent.is_dir():
         return

@@ -1,7 +1,7 @@
 """Whether this site is a rehearsal that nobody but the people at this machine can reach.
 
-Only there may an account have the password of the demo, which everybody knows. What the settings say is in
-`reasons_against`, what a single request says in `refusal`.
+Only there may an account have the password of the demo, which everybody knows. Reasons in the settings are in
+`reasons_against`, those in a single request in `refusal`.
 """
 
 import ipaddress
@@ -25,7 +25,7 @@ PROXIES = frozenset(
     "HTTP_FORWARDED HTTP_VIA HTTP_X_REAL_IP HTTP_X_CLIENT_IP HTTP_CLIENT_IP HTTP_TRUE_CLIENT_IP HTTP_CDN_LOOP".split()
 )
 PROXY_PREFIXES = ("HTTP_X_FORWARDED", "HTTP_X_ORIGINAL_", "HTTP_X_PROXY", "HTTP_X_ENVOY_", "HTTP_X_AMZN_", "HTTP_CF_")
-"""Headers by which proxies say that they stand between (RFC 7239, RFC 9110 section 7.6.3, and common practice)."""
+"""Headers by which proxies show that they stand between (RFC 7239, RFC 9110 section 7.6.3, and common practice)."""
 
 
 def is_loopback(host: str) -> bool:
@@ -43,7 +43,7 @@ def is_loopback(host: str) -> bool:
 def reasons_against(*, host: str = "localhost", endpoint: str | None = None) -> list[str]:
     """Return why this is no rehearsal of this machine's people only, as sentences without a full stop; none: it is one.
 
-    host: what the site listens on, where that is known. endpoint: of Vertex AI, by default what the settings say.
+    host: what the site listens on, where that is known. endpoint: of Vertex AI, by default that of the settings.
     """
     endpoint = settings.VERTEX_ENDPOINT if endpoint is None else endpoint
     names = [name for name in settings.ALLOWED_HOSTS if not is_loopback(name)]
@@ -101,7 +101,7 @@ def refusal_of_others(request: HttpRequest) -> str:
     """Return why nobody can sign in with the demo's password now: another user of this machine is connected to us.
 
     A job runs as the user who started the site. WSGI names no client's port, so every open connection counts; who signs
-    in has one until the answer is there. Where the system does not tell (macOS), nothing is refused.
+    in has one until the answer is there. Where the system does not show it (macOS), nothing is refused.
     """
     try:
         others = socket_owners.users_connected_to(int(request.META.get("SERVER_PORT") or 0)) - {os.geteuid()}

@@ -24,7 +24,7 @@ MONITORING_ENDPOINT = env.text("TRAINBOARD_MONITORING_ENDPOINT")
 STORAGE_ENDPOINT = env.text("TRAINBOARD_STORAGE_ENDPOINT")
 IAM_ENDPOINT = env.text("TRAINBOARD_IAM_ENDPOINT")
 BILLING_ENDPOINT = env.text("TRAINBOARD_BILLING_ENDPOINT")
-# The credential of an emulator that cannot tell whose a connection is; it is new at each of its starts.
+# The credential of an emulator that cannot find out whose a connection is; it is new at each of its starts.
 VERTEX_TOKEN_FILE = env.text("TRAINBOARD_VERTEX_TOKEN_FILE")
 INSTANCE = env.text("TRAINBOARD_INSTANCE", "trainboard")
 POLL_INTERVAL = timedelta(seconds=env.number("TRAINBOARD_POLL_SECONDS", default=30, least=0.2))
@@ -37,14 +37,14 @@ LOG_READS_PER_MINUTE = env.whole("TRAINBOARD_LOG_READS_PER_MINUTE", default=60, 
 API_CALLS_PER_MINUTE = env.whole("TRAINBOARD_API_CALLS_PER_MINUTE", default=600, least=1, most=1_000_000)
 # Whoever sends it reads /metrics; where it is empty, only clients on this machine do.
 METRICS_TOKEN = env.text("TRAINBOARD_METRICS_TOKEN")
-# Where traces are sent, as OpenTelemetry's own variables say; empty: nothing is traced.
+# Where traces are sent, by OpenTelemetry's own variables; empty: nothing is traced.
 TRACES_ENDPOINT = env.text("OTEL_EXPORTER_OTLP_ENDPOINT")
 TRACES_SERVICE = env.text("OTEL_SERVICE_NAME", "trainboard")
 # Where people reach the site, for links in messages; empty: messages have no links.
 SITE_URL = mail.site_url("TRAINBOARD_URL", env.text("TRAINBOARD_URL"))
 # Whether messages may go to this machine itself, over plain HTTP too: to try a receiver, never on a server.
 MESSAGES_ALLOW_LOOPBACK = env.flag("TRAINBOARD_MESSAGES_LOOPBACK", default=False)
-# True only under `manage.py up` with the emulator: the pages then say that commands run on this machine.
+# True only under `manage.py up` with the emulator: the pages then warn that commands run on this machine.
 REHEARSAL = env.flag("TRAINBOARD_REHEARSAL", default=False)
 
 # ---------------------------------------------------------------- Django
@@ -133,7 +133,9 @@ AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"], "ip_address"]  # in the o
 AXES_FAILURE_LIMIT = 5  # of one account from one address
 MAX_FAILURES_PER_ADDRESS = 50  # of all accounts from one address, which many people may share
 AXES_COOLOFF_TIME = timedelta(minutes=15)
-AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # a lock ends when the page says, and a flood writes nothing
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = (
+    False  # a lock ends at the time that the page shows, and a flood writes nothing
+)
 AXES_RESET_ON_SUCCESS = True
 AXES_CLIENT_IP_CALLABLE = "dashboard.access.addresses.client_address"
 AXES_LOCKOUT_CALLABLE = "dashboard.pages.parts.too_many.locked_out"
@@ -237,7 +239,7 @@ CELERY_BEAT_SCHEDULE = {
         # Later ones find the same rows; but when every thread is busy for a while, one of them has to come through.
         "options": {"expires": 3 * SWEEP_INTERVAL.total_seconds()},
     },
-    # The database says whether a day has passed, so that no restart of beat matters.
+    # The database decides whether a day has passed, so that no restart of beat matters.
     "prune": {"task": "jobs.tasks.prune", "schedule": timedelta(minutes=10), "options": {"expires": 600}},
     "doctor": {"task": "jobs.tasks.examine", "schedule": timedelta(minutes=10), "options": {"expires": 600}},
     "quotas": {"task": "jobs.tasks.read_quotas", "schedule": timedelta(minutes=2), "options": {"expires": 120}},

@@ -33,7 +33,7 @@ class Provider:
     trusted_domains: frozenset[str] = frozenset()
     """Domains whose accounts here are those of the same address at the provider."""
     verified_domains: frozenset[str] = frozenset()
-    """Domains whose addresses count though the provider does not say that it has verified them; `*` for all."""
+    """Domains whose addresses count without the provider's claim that it has verified them; `*` for all."""
 
 
 def read_providers(keys: Sequence[str], text: Callable[[str, str], str]) -> tuple[Provider, ...]:

@@ -46,7 +46,7 @@ class Watchdog:
         self._watching_in = 0
 
     def connect(self) -> None:
-        """Have Celery tell of every task that begins and ends."""
+        """Have Celery send an event for every task that begins and ends."""
         task_prerun.connect(self.begin, weak=False)
         task_postrun.connect(self.end, weak=False)
 

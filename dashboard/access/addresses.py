@@ -13,7 +13,7 @@ PREFIX_OF_ONE_SITE = 64
 def client_address(request: HttpRequest) -> str | None:
     """Return the address that failed sign-ins are counted for; None where there is none, as behind a Unix socket.
 
-    Behind the proxy that TRAINBOARD_HTTPS tells of, it is the last entry of X-Forwarded-For, the one that this proxy
+    Behind the proxy that TRAINBOARD_HTTPS stands for, it is the last entry of X-Forwarded-For, the one that this proxy
     wrote; everything before it, and the whole header where there is no proxy, is what the client claims. An IPv6
     address is cut to its network.
     """

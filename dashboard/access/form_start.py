@@ -1,4 +1,4 @@
-"""What the compose form begins with: a template, an earlier job, or an import, as the address says."""
+"""What the compose form begins with: a template, an earlier job, or an import, by the address."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -23,7 +23,7 @@ MAX_TRIAL_DIGITS = 32
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A submission to fill the form with, its team, and a sentence that says where it comes from.
+    """A submission to fill the form with, its team, and a sentence about where it comes from.
 
     `expected` is None where no run time is known; `cloned_from` is the job that it was copied from.
     """

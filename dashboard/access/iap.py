@@ -34,7 +34,7 @@ class NotVerified(Exception):
 
 
 class NoKeys(Exception):
-    """The proxy's keys could not be had, so nobody can be told apart."""
+    """The proxy's keys could not be had, so nobody can be identified."""
 
 
 class Keys:
@@ -105,7 +105,7 @@ def verify(token: str) -> Claims:
 
 
 def _verified(token: str) -> dict[str, Any]:
-    """Return the payload of a token; the algorithm is ours to choose, whatever its header says."""
+    """Return the payload of a token; the algorithm is ours to choose, whatever its header names."""
     if not token or len(token) > MAX_CHARACTERS:
         raise NotVerified("has no header of Identity-Aware Proxy" if not token else "is too long")
     try:

@@ -25,7 +25,7 @@ BACKEND = "dashboard.access.sign_in.SignInBackend"
 class ProxyMiddleware:
     """Signs in whom the proxy names, on each request; does nothing unless TRAINBOARD_IAP_AUDIENCE is set.
 
-    It stands after AuthenticationMiddleware. A session of somebody else ends: the header alone says who asks.
+    It stands after AuthenticationMiddleware. A session of somebody else ends: the header alone identifies who asks.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:

@@ -41,7 +41,7 @@ class KnownPasswordBackend:
 
 
 def _loggable(username: str | None) -> str:
-    """Return a typed name if it is one of the demo's people, else words that say that it is not."""
+    """Return a typed name if it is one of the demo's people, else words in its place."""
     return username if username in rehearsal.NAMES else "somebody who is not of the demo"
 
 
@@ -108,7 +108,7 @@ def refuse_start() -> None:
 
 
 def check(databases: Any = None, **_: Any) -> list[checks.CheckMessage]:
-    """Report people with the known password: an error where the settings say that others reach the site.
+    """Report people with the known password: an error where others reach the site by its settings.
 
     Without an endpoint of Vertex AI it is a warning: `manage.py up` chooses its emulator itself. A check of databases,
     which `migrate` and `check --database default` run.

@@ -1,4 +1,4 @@
-"""The language and time zone of whoever reads a page: chosen on the account page, else what browser and site say."""
+"""The language and time zone of whoever reads a page: chosen on the account page, else those of browser and site."""
 
 from collections.abc import Callable
 from functools import cache

@@ -1,4 +1,4 @@
-"""Sign-in at an OpenID Connect provider: the way there, and what its signed answer says about the person.
+"""Sign-in at an OpenID Connect provider: the way there, and what its signed answer states about the person.
 
 Authlib makes and checks state, nonce and the PKCE challenge, and validates ID tokens (OpenID Connect Core 1.0,
 3.1.3.7); here are the limits around it, and which of the claims count.
@@ -219,9 +219,9 @@ def _make(provider: Provider) -> Any:
 
 
 def _user_info(app: Any, provider: Provider, token: Any, signed: dict[str, Any]) -> dict[str, Any]:
-    """Return what the provider's UserInfo endpoint tells, where the ID token lacks something and there is one.
+    """Return what the provider's UserInfo endpoint answers, where the ID token lacks something and there is one.
 
-    Google's tokens have everything that Google tells. Source: OpenID Connect Core 1.0, 5.3: `sub` has to be the same.
+    Google's tokens have everything that Google answers. Source: OpenID Connect Core 1.0, 5.3: `sub` has to be the same.
     """
     is_whole = "email" in signed and (provider.issuer == GOOGLE or provider.groups_claim in signed)
     if is_whole or "userinfo_endpoint" not in app.server_metadata:

@@ -51,10 +51,10 @@ def read_claims(provider: Provider, signed: dict[str, Any]) -> Claims:
 def _answers_for(provider: Provider, signed: dict[str, Any], email: str) -> bool:
     """Tell whether the provider answers for the address being the person's.
 
-    Tokens of Microsoft Entra have no `email_verified`. Their optional claim `xms_edov` says whether the owner of the
+    Tokens of Microsoft Entra have no `email_verified`. Their optional claim `xms_edov` is whether the owner of the
     address's domain is verified; without it whoever may write the directory may claim any address
     (learn.microsoft.com/entra/identity-platform/optional-claims-reference and migrate-off-email-claim-authorization).
-    An admin may name domains for which a provider that says nothing is believed.
+    An admin may name domains for which a provider without the claim is believed.
     """
     if (claim := signed.get("email_verified")) is not None:
         return claim is True or claim == "true"

@@ -17,7 +17,7 @@ LIFETIME = timedelta(minutes=10)
 
 @dataclass(frozen=True, slots=True)
 class PendingLink:
-    """What would be linked: the account `user`, and who the provider says is at this browser."""
+    """What would be linked: the account `user`, and who is at this browser by the provider."""
 
     user: User
     provider: Provider

@@ -92,7 +92,7 @@ def teams_by_project(user: User, verb: str = "see") -> dict[str, list[Team]]:
 def teams_by_own_project(user: User, verb: str) -> dict[str, list[Team]]:
     """Return {project: the teams in which `user` may do `verb` and to which belongs what was made there by others}.
 
-    It is theirs as `Team.objects.owning` says. One query more where a team has further projects.
+    It is theirs by `Team.objects.owning`. One query more where a team has further projects.
     """
     found = teams_by_project(user, verb)
     own = {team.project for team in teams_where(user, verb)}

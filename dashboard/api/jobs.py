@@ -43,7 +43,7 @@ def get_job(request: Request, job_id: UUID) -> JobDetail:
 def list_job_events(request: Request, job_id: UUID, filters: Query[EventFilters]) -> EventPage:
     """Return events after `after`, oldest first. With `wait` the answer comes when there is one, or the time is over.
 
-    Few requests wait at the same time; the others are answered at once. `poll_after_seconds` says when to ask again.
+    Few requests wait at the same time; the others are answered at once. `poll_after_seconds` is when to ask again.
     """
     job, limit = job_for(request, job_id), filters.limit
     has_waited, found = True, list_events_after(job, filters.after, limit + 1)

@@ -1,7 +1,7 @@
 """Long polling under WSGI: a waiting request holds a thread of its process, so one of them waits at a time.
 
 A web process has four threads (see `dashboard/management/supervisor/plan.py`). One of them may wait for news, for at
-most MAX_WAIT_SECONDS; requests that come meanwhile are answered at once and say when to ask again. So watching never
+most MAX_WAIT_SECONDS; requests that come meanwhile are answered at once with when to ask again. So watching never
 takes the threads that pages need, however many people watch. Server-sent events would hold a thread for each of them.
 """
 

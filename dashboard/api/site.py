@@ -58,7 +58,7 @@ def api_urls() -> tuple[list[Any], str, str]:
 @login_not_required
 @require_safe
 def openapi(_request: HttpRequest) -> HttpResponse:
-    """Return the OpenAPI document; it tells of no team, so it is for everybody."""
+    """Return the OpenAPI document; it has nothing of any team, so it is for everybody."""
     return JsonResponse(document())
 
 

@@ -1,4 +1,4 @@
-"""A form whose fields carry findings: what could not be read, and what the rules say, in one list at the field."""
+"""A form whose fields carry findings: what could not be read, and what the rules find, in one list at the field."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -27,7 +27,7 @@ def state_choices() -> list[tuple[str, Any]]:
 
 
 class OpenChoiceField(forms.MultipleChoiceField):
-    """Any values that could be stored: which of them there are, the figures tell."""
+    """Any values that could be stored; the figures have those that there are."""
 
     def valid_value(self, value: str) -> bool:
         """Return whether a value could be one."""

@@ -35,7 +35,7 @@ class FilesField(forms.FileField):
 
 
 class _AnyText(forms.CharField):
-    """Takes NUL, too, which Django refuses: `jobs.importer` says what such a text is."""
+    """Takes NUL, too, which Django refuses: `jobs.importer` reports what such a text is."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)

@@ -108,17 +108,17 @@ class RuleForm(ApproversForm):
 
     @property
     def has_approvers(self) -> bool:
-        """Whether it says more about who approves than one approver or lead."""
+        """Whether approval needs more than one approver or lead."""
         return self.asks_more or self.further.total_form_count() > 0
 
     @property
     def has_requirements(self) -> bool:
-        """Whether it says what a job has to carry."""
+        """Whether a job has to carry labels."""
         return bool(self["outcome"].value() == "require")
 
     @property
     def has_settings(self) -> bool:
-        """Whether it says what a job that lacks something is given."""
+        """Whether a job that lacks something is given a default."""
         return bool(self["outcome"].value() == "set")
 
     def _has(self, *names: str) -> bool:
@@ -160,7 +160,7 @@ class RuleForm(ApproversForm):
 
 
 class BaseRules(NumberedRows):
-    """The rules in the order that their numbers say; rows that are marked are removed."""
+    """The rules in the order of their numbers; rows that are marked are removed."""
 
     def add_fields(self, form: Any, index: int | None) -> None:
         """Say what the order and the removal of a row mean."""

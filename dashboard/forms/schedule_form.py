@@ -1,4 +1,4 @@
-"""The form with which a person says when jobs of a spec are requested."""
+"""The form for when jobs of a spec are requested."""
 
 from django import forms
 from django.utils.translation import gettext_lazy as _

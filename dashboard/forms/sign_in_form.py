@@ -9,7 +9,7 @@ from dashboard import rehearsal
 
 
 class SignInForm(AuthenticationForm):
-    """Django's, which also says why the password of the demo is refused."""
+    """Django's, with the reason where the password of the demo is refused."""
 
     def get_invalid_login_error(self) -> ValidationError:
         """Return what is wrong; it depends on what was typed, never on which accounts there are."""

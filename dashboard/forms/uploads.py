@@ -17,7 +17,7 @@ MAX_FILES = 20
 HEADING = re.compile(r"^==> (\S[^\n]{0,200}) <==[ \t]*\n", re.MULTILINE)
 """What begins a file in a text of several, as head and tail print it."""
 MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
-"""How a text's first bytes tell its encoding."""
+"""The first bytes of a text by its encoding."""
 Files = Mapping[str, str]
 """Texts of files by their names."""
 
@@ -70,7 +70,7 @@ def as_lines(given: str | bytes) -> str:
 
 
 class FirstBytes(FileUploadHandler):
-    """Keeps one byte more than MAX_BYTES of the first MAX_FILES files, so that too much can be told from it."""
+    """Keeps one byte more than MAX_BYTES of the first MAX_FILES files, so that too much is recognized."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)

@@ -28,7 +28,7 @@ def approvals_for(user: User, today: date) -> QuerySet[Approval]:
     """Return the open approvals that need `user` on a day, in UTC.
 
     They are those that the person may decide about, in their own name or for somebody away whose deputy they are, as
-    `jobs.requests.deciders` tells of each: never an own job, and none that they have voted on.
+    `jobs.requests.deciders` allows each: never an own job, and none that they have voted on.
     """
     may_decide = Q(Exists(_deciders(user, today)))
     voted = Vote.objects.filter(job=OuterRef("job"), asked_at=OuterRef("asked_at"), voter=user)
@@ -39,7 +39,7 @@ def approvals_for(user: User, today: date) -> QuerySet[Approval]:
 
 
 def _is_asked(condition: Q) -> Q:
-    """Return the condition that a question needs somebody: `condition`, on the columns of a group, says who they are.
+    """Return the condition that a question needs somebody: `condition`, on the columns of a group, selects them.
 
     Where several groups are asked it holds for one of them that has not approved yet.
     """

@@ -49,7 +49,7 @@ def entries_of(team: int | None) -> "QuerySet[Any]":
 
 
 def list_entries(team: int | None, filters: Filters, *, before: int | None) -> AuditPage:
-    """Return a page of entries older than the key `before`; a search reads MAX_SEARCHED entries and says so.
+    """Return a page of entries older than the key `before`; a search reads MAX_SEARCHED entries at most.
 
     Two queries at most, with one more for a search.
     """

@@ -14,13 +14,13 @@ CENT = Decimal("0.01")
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """US dollars at the month's end, with a range of about 8 in 10 where there are days enough to tell one."""
+    """US dollars at the month's end, with a range of about 8 in 10 where there are days enough for one."""
 
     usd: Decimal
     low_usd: Decimal
     high_usd: Decimal
     days: int
-    """Whole days that it rests on; 0 where the month is too young, and only what is spent is told."""
+    """Whole days that it rests on; 0 where the month is too young, and only what is spent is shown."""
 
 
 def forecast_month(days: Mapping[date, Decimal], now: datetime) -> Forecast | None:

@@ -1,7 +1,7 @@
 """Every job that a person may see, newest first, a page at a time, whatever the filters.
 
 A filter may leave one job of a million, and no index serves every combination of filters. So one request searches at
-most MAX_SEARCHED jobs and says how far back it came; the next one goes on from there.
+most MAX_SEARCHED jobs and returns how far back it came; the next one goes on from there.
 """
 
 from collections.abc import Collection, Iterator

@@ -10,7 +10,7 @@ from django.db.models import Q
 FACETS = ("state", "strategy", "accelerator", "region", "owner", "team")
 """By what the page counts jobs and lets them be chosen."""
 NO_ACCELERATOR = "none"
-"""Stands for the empty text, which an address cannot tell from no filter."""
+"""Stands for the empty text, which in an address looks like no filter."""
 
 CONDITIONS = {
     "owner": "owner_id IN (SELECT id FROM auth_user WHERE username IN ({marks}))",

@@ -14,7 +14,7 @@ from jobs.models import FallbackAttempt, Job, JobEvent, Scope, hide_in
 MAX_EVENTS = 300
 """Events of one job that its timeline is drawn from: far more than restarts make."""
 FIRST_EVENTS = 50
-"""Of a job that has more: so many are its first ones, which tell of its start; the others are its newest."""
+"""Of a job that has more: so many are its first ones, which show its start; the others are its newest."""
 
 
 MAX_READ = 500

@@ -1,4 +1,4 @@
-"""The kept log of a job: its lines by replica and time, and what they say of attempts and exits."""
+"""The kept log of a job: its lines by replica and time, and the attempts and exits in them."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -27,7 +27,7 @@ MAX_ENDS = 400
 MAX_SERVICE_LINES = 1_000
 """Lines of the service that one request reads: the ends, and two lines for each attempt."""
 MAX_ERRORS = 5
-"""Newest errors of the service; the very last often says no more than that the job failed."""
+"""Newest errors of the service; the very last often states only that the job failed."""
 MAX_OUTPUT_LINES = 200
 """Lines of programs that are searched for the reason of a failure."""
 
@@ -77,7 +77,7 @@ def list_lines_after(job: Job, after: int, limit: int, **chosen: Any) -> list[Lo
 def shown_lines(job: Job, lines: Iterable[LogLine], *, words: str = "") -> list[LogLine]:
     """Return lines with the secrets hidden that the viewer may not see; the rows are not saved.
 
-    A line in which `words` were found in what is hidden is left out, so that a search tells nothing of it.
+    A line in which `words` were found in what is hidden is left out, so that a search reveals nothing of it.
     """
     found = list(lines)
     if isinstance(job, ShownJob):
@@ -135,7 +135,7 @@ def _hide_secrets(job: Job, message: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ServiceLog:
-    """What the service's lines in the kept log tell of a job.
+    """What the service's lines in the kept log show of a job.
 
     `times`: when attempts begin and run, as arguments of `timeline.attempts`; `ends` of replicas in order of time;
     `torn_down_at`: when the service last began to tear the job down; `errors`: its newest errors, the newest first,

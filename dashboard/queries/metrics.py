@@ -10,7 +10,7 @@ from jobs.models import Job, JobMetrics, ShownJob
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What is known of a job's training; empty where its log was not read or tells nothing."""
+    """What is known of a job's training; empty where its log was not read or has no metrics."""
 
     record: Record = field(default_factory=Record)
     row: JobMetrics | None = None

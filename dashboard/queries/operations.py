@@ -42,7 +42,7 @@ class Operations:
     due_seconds: float
     """How long the oldest due step of a job has been due."""
     unseen_seconds: float
-    """How long ago the job was seen that Vertex AI has not told of for longest."""
+    """How long ago the job was seen whose last answer is oldest."""
     failing_scopes: int
     approvals: int
     approval_seconds: float

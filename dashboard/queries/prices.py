@@ -18,7 +18,7 @@ MAX_HISTORY = 100
 
 @dataclass(frozen=True, slots=True)
 class PriceLine:
-    """A row of the price book with what a page says about it; `recorded` is the row of this site, if it is one."""
+    """A row of the price book with what a page shows about it; `recorded` is the row of this site, if it is one."""
 
     row: PriceRow
     recorded: Price | None = None

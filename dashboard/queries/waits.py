@@ -15,9 +15,9 @@ LOOK_BACK = timedelta(days=90)
 MAX_JOBS = 200
 """Newest jobs of the team in that time that are looked at."""
 COLUMNS = ("machines", "region", "state", "requested_at", "approved_at", "submitted_at", "started_at", "ended_at")
-"""What tells of a job's wait."""
+"""Columns of which a job's wait is computed."""
 MIN_ALIKE = 3
-"""Fewer jobs of the same machines and region than this say too little; then those of the strategy count."""
+"""Fewer jobs of the same machines and region than this are too few; then those of the strategy count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class QueuePlace:
 def get_past_waits(job: Job, now: datetime) -> PastWaits | None:
     """Return how long the team's jobs of the same strategy, machines and region waited; None where none ran. One query.
 
-    Only the team's own jobs count, so nothing of other teams is told.
+    Only the team's own jobs count, so nothing of other teams is shown.
     """
     jobs = Job.objects.filter(team=job.team_id, strategy=job.strategy, requested_at__gte=now - LOOK_BACK)
     ran = jobs.filter(started_at__isnull=False).exclude(pk=job.pk).only(*COLUMNS)

@@ -105,7 +105,7 @@ def topology_choices(machine_type: str) -> Choices:
 
 
 def region_choices(accelerators: frozenset[str] = frozenset()) -> Choices:
-    """Return the regions, those first that have every one of the accelerators; the others say what they lack.
+    """Return the regions, those first that have every one of the accelerators; the others with what they lack.
 
     Regions that lack something stay choosable, or nobody could go from one machine and region to another of each.
     """

@@ -39,7 +39,7 @@ class Compose:
 
     `data` is what was posted; without it the form begins with `initial`, as `initial_values` returns it.
     `is_final` is True for a real submit: only then empty fields are marked in red. `is_new` is True where nobody has
-    typed yet and nothing was filled in: then empty fields are not marked at all. `was_posted` tells that the page is
+    typed yet and nothing was filled in: then empty fields are not marked at all. `was_posted`: the page is
     the answer to a post, which no draft has seen yet. Call `read` before anything else.
     """
 
@@ -182,7 +182,7 @@ class Compose:
     def submission(self, *, project: str) -> Submission | None:
         """Return what the readable fields ask for, under the chosen strategy; add what could not be used to its field.
 
-        None when no job can be made of the fields at all, which then says so at a field.
+        None when no job can be made of the fields at all, which then have an error.
         """
         values = self.job.cleaned_data
         job, findings = spec.read(self.layout.kind, self.body)

@@ -59,7 +59,7 @@ def _take_list(body: dict[str, Any], path: str) -> list[dict[str, Any]]:
 
 
 def parameter_rows(parameters: list[dict[str, Any]], *, most: int = MAX_PARAMETERS) -> list[Row]:
-    """Return the rows of a tree in its order; where rows could not say the same, or are too many, it stays a tree."""
+    """Return the rows of a tree in its order; where rows could not express it, or are too many, it stays a tree."""
     rows = [row for parameter in parameters for row in rows_of(parameter)]
     if len(rows) <= most and all(map(_has_fields, rows)) and tree_of(rows).parameters == parameters:
         return rows

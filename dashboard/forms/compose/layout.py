@@ -19,7 +19,7 @@ PARAMETERS = "studySpec.parameters"
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The kind of a job; `tunes` tells whether it searches parameters, which a pipeline may or may not."""
+    """The kind of a job; `tunes`: whether it searches parameters, which a pipeline may or may not."""
 
     kind: str = "custom_job"
     tunes: bool = False

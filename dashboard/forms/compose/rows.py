@@ -23,7 +23,7 @@ class Rows(forms.BaseFormSet):  # type: ignore[type-arg]
     }
 
     def total_form_count(self) -> int:
-        """Return how many rows there are, one where nothing says it."""
+        """Return how many rows there are, one where the count is missing."""
         return max(1, super().total_form_count())
 
 

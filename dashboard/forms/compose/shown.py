@@ -44,7 +44,7 @@ class Located(NamedTuple):
 
     @property
     def is_gap(self) -> bool:
-        """Whether it only says that a required field is still empty."""
+        """Whether it is only that a required field is still empty."""
         return self.field is not None and self.field.is_waiting and self.finding.severity is Severity.ERROR
 
 

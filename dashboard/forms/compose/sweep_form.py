@@ -75,7 +75,7 @@ class SweepForm(FindingsForm):
 
     @property
     def is_used(self) -> bool:
-        """Whether it says something."""
+        """Whether anything is filled in."""
         return bool(self["seeds"].value() or self["argument_lists"].value())
 
 

@@ -1,4 +1,4 @@
-"""The request as text beside the form: whether somebody edited it, and the form filled from what it says."""
+"""The request as text beside the form: whether somebody edited it, and the form filled from it."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -19,7 +19,7 @@ KEPT = (
     "csrfmiddlewaretoken", "request_key", "cloned_from", "team", "project", "region", "run_time", "cap", "written",
     "draft_version", "seeds", "seed_argument", "argument_lists", *FallbackForm.base_fields,
 )  # fmt: skip
-"""Fields that the text says nothing about; region and project only where the text names none."""
+"""Fields that are not in the text; region and project only where the text names none."""
 SPECS = ("jobSpec", "trialJobSpec", "studySpec", "trainingTaskInputs")
 """What a text replaces as a whole."""
 
@@ -53,7 +53,7 @@ def fill_from_text(
     """Return the form filled from the text that was posted with it.
 
     What the text cannot hold stays as it is in the form: gcloud's YAML has neither name nor labels, no text has a team
-    and an expected run time. `current` is what the form says so far, `project` where the job would run; another one
+    and an expected run time. `current` is what the form has so far, `project` where the job would run; another one
     that the text names is chosen where the form has that choice.
     """
     text, region = str(data.get("request_text", "")), str(data.get("region", ""))
@@ -90,7 +90,7 @@ def _read(data: Mapping[str, Any], current: Submission | None, project: str) -> 
 
 
 def _with_rest(submission: Submission, current: Submission | None) -> Submission:
-    """Add what the current job of the same kind has beside its specs and the text does not say."""
+    """Add what the current job of the same kind has beside its specs and the text lacks."""
     if current is None or current.kind != submission.kind:
         return submission
     beside = {key: value for key, value in spec.rest_body(current.job).items() if key not in SPECS}

@@ -106,7 +106,7 @@ class ParameterForm(CarryingForm):
 
     @property
     def is_conditional(self) -> bool:
-        """Whether it says when it counts."""
+        """Whether it has a condition."""
         return bool(self["parent"].value() or self["parent_values"].value())
 
     def row(self) -> Row:

@@ -121,7 +121,7 @@ class WorkerPoolForm(CarryingForm):
         self.offer("tpu_topology", fitting.topology_choices(machine_type))
 
     def refitted(self) -> list[FindingsField]:
-        """Return the fields whose lists are others than those that the browser has, by what it says of them."""
+        """Return the fields whose lists are others than those that the browser has, by the lists that it names."""
         had = str(self.data.get(self.add_prefix("fits"), "")).split("|")
         now = self.fits.split("|")
         if len(had) != len(now):
@@ -168,7 +168,7 @@ class WorkerPoolForm(CarryingForm):
 
 
 def reserve(pools: list[dict[str, Any]], name: str) -> None:
-    """Take the machines of each pool that says nothing about it from the reservation of the whole job ("" for none)."""
+    """Take the machines of each pool that has no choice from the reservation of the whole job ("" for none)."""
     for pool in pools if name else ():
         if pool and paths.get(pool, AFFINITY) is paths.MISSING:
             paths.put(pool, AFFINITY, {"reservationAffinityType": SPECIFIC, "key": RESERVATION_KEY, "values": [name]})

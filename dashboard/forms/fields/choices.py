@@ -1,4 +1,4 @@
-"""Fields to choose from a list, whose options may say why they do not fit."""
+"""Fields to choose from a list, whose options may have the reason why they do not fit."""
 
 from collections.abc import Mapping
 from typing import Any

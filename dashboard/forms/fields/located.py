@@ -14,8 +14,8 @@ class Located(forms.Field):
 
     `path` is where the value stands, below the part of the body that the form is about. A field has several paths where
     the choice of a `OneOfField` decides between objects that each have such a value. `covers` are paths above it:
-    findings about them are shown at this field. A field may stay empty unless it says otherwise: the rules decide what
-    a job needs.
+    findings about them are shown at this field. A field may stay empty unless it is declared otherwise:
+    the rules decide what a job needs.
     """
 
     def __init__(

@@ -15,7 +15,7 @@ HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 class ObjectsField(LinesField):
     """Objects, one on each line; its value is a list of JSON objects.
 
-    `layout` says how a line is written, with the objects' keys: `{server}:{path} {mountPoint}`. A word ends where the
+    `layout` is how a line is written, with the objects' keys: `{server}:{path} {mountPoint}`. A word ends where the
     sign behind it stands, and holds no space.
     """
 

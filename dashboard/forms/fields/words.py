@@ -26,7 +26,7 @@ MAX_TEXT_LENGTH = 200_000
 
 
 def parse_length(text: str) -> timedelta:
-    """Read "24 h", "90 min", "1 d 12 h" or "1.5 h"; raise ValidationError that says what is wrong."""
+    """Read "24 h", "90 min", "1 d 12 h" or "1.5 h"; raise ValidationError with what is wrong."""
     rest, total = text.strip().lower(), timedelta()
     if not rest:
         raise ValidationError(_("Write a length of time, for example 24 h or 90 min."))
