@@ -133,9 +133,7 @@ AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"], "ip_address"]  # in the o
 AXES_FAILURE_LIMIT = 5  # of one account from one address
 MAX_FAILURES_PER_ADDRESS = 50  # of all accounts from one address, which many people may share
 AXES_COOLOFF_TIME = timedelta(minutes=15)
-AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = (
-    False  # a lock ends at the time that the page shows, and a flood writes nothing
-)
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # a lock ends at the time on the page; a flood writes nothing
 AXES_RESET_ON_SUCCESS = True
 AXES_CLIENT_IP_CALLABLE = "dashboard.access.addresses.client_address"
 AXES_LOCKOUT_CALLABLE = "dashboard.pages.parts.too_many.locked_out"
