@@ -29,7 +29,7 @@ PROXY_PREFIXES = ("HTTP_X_FORWARDED", "HTTP_X_ORIGINAL_", "HTTP_X_PROXY", "HTTP_
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host name or address is this machine and can be reached from nowhere else."""
+    """Return whether a host name or address is this machine and can be reached from nowhere else."""
     if host == "localhost":
         return True
     try:

@@ -19,7 +19,7 @@ from celery.signals import task_postrun, task_prerun
 logger = logging.getLogger(__name__)
 
 EXIT_CODE = 75
-"""EX_TEMPFAIL of sysexits.h: try again. Told apart from 1 (an error) and 0 (asked to stop)."""
+"""EX_TEMPFAIL of sysexits.h: try again. Differs from 1 (an error) and 0 (asked to stop)."""
 LOOKS_PER_LIMIT = 20
 MAX_PAUSE_SECONDS = 5.0
 
@@ -81,7 +81,7 @@ class Watchdog:
                 self._end_process(stuck)
 
     def _end_process(self, stuck: Running) -> None:
-        """Say what hangs and where; end the process at once, since a clean end would wait for the thread."""
+        """Log what hangs and where; end the process at once, since a clean end would wait for the thread."""
         try:
             frame = sys._current_frames().get(stuck.thread)
             where = "".join(traceback.format_stack(frame)) if frame is not None else "its thread is gone\n"

@@ -15,7 +15,7 @@ SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class AuditMiddleware:
-    """Says who makes the changes of a request; it stands after all that decide who that is."""
+    """Sets who makes the changes of a request; it stands after all that decide who that is."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response

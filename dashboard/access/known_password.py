@@ -72,13 +72,13 @@ class KnownPasswordMiddleware(MiddlewareMixin):
 
 
 def has_known_password(user: User | AnonymousUser) -> bool:
-    """Tell whether this is somebody of the demo who can sign in with the password that everybody knows."""
+    """Return whether this is somebody of the demo who can sign in with the password that everybody knows."""
     return user.is_authenticated and user.username in rehearsal.NAMES and _opens(user.password)
 
 
 @lru_cache(maxsize=64)
 def _opens(encoded: str) -> bool:
-    """Tell whether the known password fits; hashing takes a quarter of a second, so it is done once per stored hash."""
+    """Return whether the known password fits; hashing takes a quarter of a second, so once per stored hash."""
     return check_password(rehearsal.PASSWORD, encoded)
 
 

@@ -164,7 +164,7 @@ def schedule_for(request: Request, pk: UUID, *, to_change: bool = False) -> Sche
 
 
 def may_change_schedule(request: Request, row: Schedule) -> bool:
-    """Tell whether the person may change it: a lead any of the team, others who request jobs there their own."""
+    """Return whether the person may change it: a lead any of the team, others who request jobs there their own."""
     is_own = row.owner_id == request.user.pk and can(request.user, "request", row.team)
     return is_own or can(request.user, "manage", row.team)
 

@@ -49,7 +49,7 @@ def read_claims(provider: Provider, signed: dict[str, Any]) -> Claims:
 
 
 def _answers_for(provider: Provider, signed: dict[str, Any], email: str) -> bool:
-    """Tell whether the provider answers for the address being the person's.
+    """Return whether the provider answers for the address being the person's.
 
     Tokens of Microsoft Entra have no `email_verified`. Their optional claim `xms_edov` is whether the owner of the
     address's domain is verified; without it whoever may write the directory may claim any address

@@ -121,7 +121,7 @@ def role_in(user: User, team: Team) -> str | None:
 
 
 def can(user: User | AnonymousUser, verb: str, team: Team) -> bool:
-    """Tell whether `user` may do `verb` in `team`."""
+    """Return whether `user` may do `verb` in `team`."""
     if not isinstance(user, User) or not user.is_active:
         return False
     roles = roles_from(verb)

@@ -35,7 +35,7 @@ class Decision(Schema):
 
 @router.post("/jobs/{uuid:job_id}/cancel", response={202: JobShape}, auth=SUBMIT, summary="Cancel a job")
 def cancel_job(request: Request, job_id: UUID) -> JobShape:
-    """Ask for the end of a job; its events tell when it has ended. 409 where it has ended or is being cancelled."""
+    """Ask for the end of a job; its events show when it has ended. 409 where it has ended or is being cancelled."""
     job = job_for(request, job_id, "cancel")
     requests.check_is_ours(job)
     if not steps.cancel(job, by=request.user, clock=DatabaseClock()):

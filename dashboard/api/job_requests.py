@@ -86,7 +86,7 @@ def _request(request: Request, parsed: ParsedRequest, body: JobRequest, key: str
 
 
 def _is_same(job: Job, parsed: ParsedRequest, body: JobRequest) -> bool:
-    """Tell whether a job is the one that is asked for: what was requested with its key never changes."""
+    """Return whether a job is the one that is asked for: what was requested with its key never changes."""
     submission, plan = parsed.submission, request_bodies.parse_plan(body)
     return (
         job.team_id == parsed.team.pk

@@ -24,7 +24,7 @@ TYPES = {
     "other-amount": "The most that the job may cost has changed since it was read.",
     "scope": "The token does not have the scope that this needs.",
 }
-"""Types of problems beside those that a status says alone: {name: words}. The type is `/api/#problem-<name>`."""
+"""Types of problems beside those for which a status is enough: {name: words}. The type is `/api/#problem-<name>`."""
 
 
 class FieldError(Schema):
@@ -48,7 +48,7 @@ class ProblemDetails(Schema):
 
 
 class Problem(Exception):
-    """An error that is answered as a problem; `kind` is one of TYPES, or "" where the status says it all."""
+    """An error that is answered as a problem; `kind` is one of TYPES, or "" where the status is enough."""
 
     def __init__(
         self,

@@ -123,7 +123,7 @@ def _times(body: ScheduleRequest) -> Times:
 
 
 def _is_same(row: Schedule, parsed: request_bodies.ParsedRequest, body: ScheduleRequest) -> bool:
-    """Tell whether a schedule is the one that is asked for; its times count while nobody has changed it."""
+    """Return whether a schedule is the one that is asked for; its times count while nobody has changed it."""
     plan = request_bodies.parse_plan(body)
     kept = (
         row.team_id,

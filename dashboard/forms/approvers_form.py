@@ -54,7 +54,7 @@ class BaseFurtherApprovers(NumberedRows):
     """The groups after the first; those that are marked are removed."""
 
     def add_fields(self, form: Any, index: int | None) -> None:
-        """Say what the removal of a group means."""
+        """Return what the removal of a group means, in words."""
         super().add_fields(form, index)
         form.fields["DELETE"].label = _("Remove these approvers")
 

@@ -1,4 +1,4 @@
-"""Forms about messages: what a person is told, and a channel of a team."""
+"""Forms about messages: what a person gets, and a channel of a team."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -23,13 +23,13 @@ WAYS = [
 
 
 class PreferenceForm(forms.Form):
-    """What a person is told: a box for each kind and way, colleagues' jobs, and summaries instead of single mails."""
+    """Which messages a person gets: a box for each kind and way, those of colleagues' jobs, and summaries of mails."""
 
     about_others = forms.BooleanField(label=_("Also about jobs that others of my teams requested"), required=False)
     digest = forms.ChoiceField(label=_("E-mail"), choices=DIGESTS, required=False)
 
     def __init__(self, data: Mapping[str, Any] | None = None, *, choices: Mapping[str, Iterable[str]], **more: Any):
-        """`choices` is how the person is told of each kind now."""
+        """`choices` is how the person gets each kind now."""
         super().__init__(data, **more)
         for kind, ways in choices.items():
             for via in PERSONAL:
@@ -44,7 +44,7 @@ class PreferenceForm(forms.Form):
         return [(LABELS[kind], [self[f"{kind}-{via}"] for via in PERSONAL]) for kind in self.kinds]
 
     def chosen(self) -> dict[str, list[str]]:
-        """Return how the person wants to be told of each kind."""
+        """Return how the person wants to get each kind."""
         data = self.cleaned_data
         return {kind: [via for via in PERSONAL if data[f"{kind}-{via}"]] for kind in self.kinds}
 

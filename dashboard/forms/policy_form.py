@@ -163,7 +163,7 @@ class BaseRules(NumberedRows):
     """The rules in the order of their numbers; rows that are marked are removed."""
 
     def add_fields(self, form: Any, index: int | None) -> None:
-        """Say what the order and the removal of a row mean."""
+        """Return what the order and the removal of a row mean, in words."""
         super().add_fields(form, index)
         form.fields["ORDER"].label = _("Position")
         form.fields["DELETE"].label = _("Remove this rule")

@@ -41,7 +41,7 @@ def list_team_budgets(teams: Sequence[Team], now: datetime) -> list[tuple[Budget
 
 
 def applies_to(row: Budget, people: dict[str, str] | None = None) -> str:
-    """Say which jobs count against a budget."""
+    """Return which jobs count against a budget, in words."""
     if row.dimension == Dimension.PERSON:
         names = _names([row]) if people is None else people
         return _("jobs of %(name)s") % {"name": names.get(row.value, _("somebody who left"))}

@@ -127,7 +127,7 @@ class Sums:
 
     @property
     def held(self) -> float | None:
-        """The share of the jobs with an estimate that cost what its range said; None where none succeeded."""
+        """The share of the jobs with an estimate that cost what its range had; None where none succeeded."""
         return self.inside / self.estimated if self.estimated else None
 
 

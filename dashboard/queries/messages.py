@@ -26,7 +26,7 @@ class MessagePage:
 
 
 def list_inbox(user: User, after: Cursor | None, *, unread_only: bool = False) -> MessagePage:
-    """Return a page of what a person was told in the browser, newest first, of teams that they are in; five queries."""
+    """Return a page of a person's messages in the browser, newest first, of teams that they are in; five queries."""
     rows = _inbox(user)
     return _page(rows.filter(read_at=None) if unread_only else rows, "created_at", after)
 

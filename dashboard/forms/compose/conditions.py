@@ -13,7 +13,7 @@ CHILDREN = "conditionalParameterSpecs"
 CONDITIONS = {"integerValueSpec": "parentIntValues", "categoricalValueSpec": "parentCategoricalValues"}
 """From the range of a parent to the condition that goes with it."""
 NUMBERS = "parentDiscreteValues"
-"""The condition of every other parent: of one of some numbers, and where a rule has to say that it does not go."""
+"""The condition of every other parent: of one of some numbers, and where a rule has to refuse it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ def missing_machines(region: str) -> Mapping[str, Any]:
 
 
 def lacks(region: str, found: Machine) -> Any:
-    """Say what of the machine the region lacks, in the language of whoever reads it; "" for nothing or not known."""
+    """Return what of the machine the region lacks, in the language of whoever reads it; "" for nothing or not known."""
     name = found.fixed_accelerator
     if region not in REGIONS or not name or name in accelerators_in(region):
         return ""

@@ -67,7 +67,7 @@ def parameter_rows(parameters: list[dict[str, Any]], *, most: int = MAX_PARAMETE
 
 
 def _has_fields(row: Row) -> bool:
-    """Tell whether fields can show the condition of a row."""
+    """Return whether fields can show the condition of a row."""
     fields, values = ParameterForm.base_fields, {"parent": row.parent, "parent_values": list(row.values)}
     return all(fields[name].load(value) is not None for name, value in values.items() if value)  # type: ignore[attr-defined]
 

@@ -37,7 +37,7 @@ def text_digest(text: str) -> str:
 
 
 def is_edited(data: Mapping[str, Any]) -> bool:
-    """Tell whether the posted text is another than the site wrote or read last."""
+    """Return whether the posted text is another than the site wrote or read last."""
     text, known = data.get("request_text"), data.get("text_digest")
     return bool(text and known and text_digest(text) != known)
 

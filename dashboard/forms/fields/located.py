@@ -58,7 +58,7 @@ class Located(forms.Field):
 
 
 def is_same_json(written: Any, json: Any) -> bool:
-    """Tell whether two values are the same in JSON, in which a 64-bit number is written as text as well."""
+    """Return whether two values are the same in JSON, in which a 64-bit number is written as text as well."""
     return bool(written == json) or (isinstance(written, int) and str(written) == json)
 
 

@@ -22,7 +22,7 @@ UNITS: dict[str, int] = {
 PART = re.compile(r"([0-9]{1,9}(?:[.,][0-9]{1,6})?)\s*([a-z]+)\s*", re.ASCII)
 MAX_DURATION = timedelta(days=3650)
 MAX_TEXT_LENGTH = 200_000
-"""Characters in one text area; the API's own limits are far below and told by its rules."""
+"""Characters in one text area; the API's own limits are far below and checked by rules."""
 
 
 def parse_length(text: str) -> timedelta:
