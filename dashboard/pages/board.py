@@ -50,6 +50,8 @@ from jobs.models import Dimension, Job, Scope, Team
 from jobs.states import FINISHED
 
 PAGE_SIZE = 50
+MAX_TEAM_TABS = 4
+"""Of more teams one is chosen from a menu."""
 JUST_ENDED = timedelta(hours=24)
 NEAR_NOW = 30.0
 """Percent of the narrow column within which an hour leaves its place to the word "now"."""
@@ -177,10 +179,17 @@ def _list(request: Request, asked: Asked, now: datetime) -> list[BoardJob]:
 
 
 def _switches(request: Request, teams: Sequence[Team], asked: Asked) -> dict[str, Any]:
-    """Return what the bar above the rows offers."""
+    """Return what the bar above the rows offers: a tab for each team, or one menu of many."""
+    is_choice = len(teams) > 1 or request.user.is_superuser
+    has_tabs = is_choice and len(teams) <= MAX_TEAM_TABS
     return {
         "asked": asked,
+        "is_now": not asked.search
+        and not asked.needs_me
+        and (asked.who == "all" or (not is_choice and asked.who != "mine")),
         "teams": teams,
+        "team_tabs": teams if has_tabs else (),
+        "team_menu": teams if is_choice and not has_tabs else (),
         "views": list_saved_views(request.user),
         "groupings": GROUPINGS,
         "grouping": GROUPINGS[asked.group],

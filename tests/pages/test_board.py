@@ -9,7 +9,7 @@ from django.db import transaction
 
 from jobs import budgets
 from jobs.models import Approval, Budget, Job, Scope, Team
-from tests.pages.conftest import MakeJob, SignIn, text_of
+from tests.pages.conftest import MakeJob, SignIn, text_in, text_of
 from tests.support.clock import Clock
 
 pytestmark = pytest.mark.both_databases
@@ -228,6 +228,19 @@ class TestWhoseJobs:
         make_job("running", name="anywhere")
 
         assert "anywhere" in text_of(signed_in(admin).get("/"))
+
+    def test_many_teams_are_chosen_from_a_menu(self, admin: User, team: Team, signed_in: SignIn) -> None:
+        Team.objects.bulk_create([Team(name=f"squad {number}", project=f"squad-{number}") for number in range(3)])
+        client = signed_in(admin)
+        few = client.get("/").content.decode()
+        Team.objects.create(name="squad 3", project="squad-3")
+        many = client.get(f"/?who={team.pk}").content.decode()
+
+        assert f'<a class="tab" href="?who={team.pk}">' in few
+        assert "board-team" not in few
+        assert f'<a class="tab" href="?who={team.pk}"' not in many
+        assert text_in(many, "board-team").startswith(f"{team.name} All teams")
+        assert f'<a href="?who={team.pk}" aria-current="true">' in many
 
     def test_search_narrows_the_rows(self, make_job: MakeJob, owner: User, signed_in: SignIn) -> None:
         make_job("running", name="alpha")
