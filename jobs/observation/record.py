@@ -9,7 +9,7 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import transaction
+from django.db import connection, transaction
 
 from jobs import states, storable, timeline, transitions, vertex
 from jobs.diagnosis import diagnose
@@ -24,6 +24,8 @@ BLIND_AFTER = timedelta(minutes=3)
 LOST_AFTER = timedelta(minutes=10)
 MAX_AHEAD = timedelta(days=1)
 """A time further in the future is not believed: as `updateTime` it would make every later answer look stale."""
+
+UPDATE_SEEN = "UPDATE jobs_sighting SET at = %s WHERE job_id IN ({marks})"
 
 SENTENCES = {
     JobState.QUEUED: "Vertex AI queued the job.",
@@ -206,7 +208,18 @@ def _first_line(remote: vertex.RemoteJob) -> str:
 
 
 def mark_seen(jobs: Collection[uuid.UUID], *, now: datetime) -> None:
-    """Write that these jobs were reported at `now`: one UPDATE, and one INSERT where one is seen for the first time."""
-    if LastSeen.objects.filter(pk__in=jobs).update(at=now) < len(jobs):
+    """Write that these jobs were reported at `now`: one UPDATE, and one INSERT where one is seen for the first time.
+
+    The UPDATE is SQL, because Django took a fifth of a poll to prepare the ids of thousands of jobs.
+    """
+    if not jobs:
+        return
+    key, at = Job._meta.pk, LastSeen._meta.get_field("at")
+    keys = [key.get_db_prep_value(pk, connection, prepared=True) for pk in jobs]
+    with connection.cursor() as cursor:
+        statement = UPDATE_SEEN.format(marks=", ".join(["%s"] * len(keys)))
+        cursor.execute(statement, [at.get_db_prep_value(now, connection), *keys])
+        is_each_known = cursor.rowcount == len(keys)
+    if not is_each_known:
         unseen = Job.objects.filter(pk__in=jobs, last_seen=None).values_list("pk", flat=True)
         LastSeen.objects.bulk_create([LastSeen(job_id=pk, at=now) for pk in unseen], ignore_conflicts=True)
