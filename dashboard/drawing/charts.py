@@ -14,8 +14,10 @@ from django.utils.safestring import SafeString
 BARS_HEIGHT, GROUND, TOP = 138, 120, 14
 GAP = 0.3
 """The space between two bars, as a share of what one has."""
-ROW, NAME_WIDTH = 24, 34.0
-"""Pixels of a row of ranges, and percent of the width that its name has."""
+ROW = 32
+"""Pixels of a row of ranges: its name, and below that its bar."""
+MAX_NAME = 32
+"""Characters of a name; the title has all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +92,12 @@ def draw_ranges(rows: Sequence[Range], ticks: Sequence[Tick], label: str, *, is_
     def across(value: float) -> float:
         value = min(max(value, low), high)
         share = math.log(value / low) / math.log(high / low) if is_log else (value - low) / (high - low)
-        return NAME_WIDTH + 1 + (99 - NAME_WIDTH) * share
+        return 100 * share
 
     foot = len(rows) * ROW
     return format_html(
         '<svg class="chart" role="img" aria-label="{}" height="{}">{}{}'
-        '<line class="axis-line" x1="{}%" x2="100%" y1="{}" y2="{}"/>{}</svg>',
+        '<line class="axis-line" x2="100%" y1="{}" y2="{}"/>{}</svg>',
         label,
         foot + 18,
         format_html_join(
@@ -103,7 +105,6 @@ def draw_ranges(rows: Sequence[Range], ticks: Sequence[Tick], label: str, *, is_
         ),
         format_html_join("", "{}", ((_range(row, place, across(row.low), across(row.middle), across(row.high)),)
                                     for place, row in enumerate(rows))),
-        f"{NAME_WIDTH + 1:.0f}",
         foot,
         foot,
         format_html_join(
@@ -120,12 +121,12 @@ def _anchor(tick: Tick, ticks: Sequence[Tick]) -> str:
 
 def _range(row: Range, place: int, low: float, middle: float, high: float) -> SafeString:
     y = place * ROW
-    name = row.name if len(row.name) <= 16 else f"{row.name[:15]}…"
+    name = row.name if len(row.name) <= MAX_NAME else f"{row.name[: MAX_NAME - 1]}…"
     return format_html(
         '<g><title>{}</title><text class="name" y="{}">{}</text>'
         '<rect class="{}" x="{}%" width="{}%" y="{}" height="8" rx="4"/>'
         '<circle class="dot" cx="{}%" cy="{}" r="4"/></g>',
-        row.title, y + 15, name, row.look, f"{low:.2f}", f"{max(high - low, 0.4):.2f}", y + 7, f"{middle:.2f}", y + 11,
+        row.title, y + 12, name, row.look, f"{low:.2f}", f"{max(high - low, 0.4):.2f}", y + 18, f"{middle:.2f}", y + 22,
     )  # fmt: skip
 
 
