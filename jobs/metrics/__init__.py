@@ -1,6 +1,6 @@
-"""Figures that training programs write into their logs: read from lines, kept thinned, and what they say of progress.
+"""Figures that training programs write into their logs: read from lines, kept thinned, and the progress in them.
 
-Pure: a text becomes a `Reading`, readings become a `Record` that is stored as JSON, a record tells progress.
+Pure: a text becomes a `Reading`, readings become a `Record` that is stored as JSON, a record gives progress.
 """
 
 from jobs.metrics.lines import Reading, read_line

@@ -30,7 +30,7 @@ _NAME_WORD = re.compile(r"[A-Za-z_][\w./@'\-]*\Z")
 NO_FIGURES = frozenset({"train", "training", "step", "epoch", "iteration", "iter", "batch"})
 """Last words of what counts: timm's `Train: 2` is an epoch, and so is what follows `val loss, epoch`."""
 _CONDITION = re.compile(r"@\[[^\]]*\]")
-"""COCO's `AP @[ IoU=0.50:0.95 | area=all ] = 0.391` tells of which boxes, not a figure."""
+"""COCO's `AP @[ IoU=0.50:0.95 | area=all ] = 0.391` names the boxes, not a figure."""
 _AT = re.compile(r"(?:step|epoch|iteration|iter|batch) #?\d+\s*[:=]\s*(?=[-+.\d])", re.IGNORECASE)
 _BEFORE_AT = re.compile(r"(?<=\w)(?: (?:at|after|on|for|in))?(?: the)?(?: global)? \Z", re.IGNORECASE)
 """`Average loss at step 100: 3.45`."""
@@ -67,7 +67,7 @@ def _without_place(text: str) -> str:
 
 
 def with_part(values: dict[str, float], part: str) -> dict[str, float]:
-    """Return metrics under names that say on which data they were measured."""
+    """Return metrics under names with the data on which they were measured."""
     return {_named(name, part): value for name, value in values.items()} if part else values
 
 
@@ -100,7 +100,7 @@ def _name(before: str) -> str:
 
 
 def _with_part_before(names: list[str]) -> str:
-    """Return the last word, with the one before where that tells the data it was measured on."""
+    """Return the last word, with the one before where that is the data it was measured on."""
     before, name = names[-2:]
     return f"{before} {name}".lower() if before.lower() in PARTS else name
 

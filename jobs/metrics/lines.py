@@ -1,6 +1,6 @@
 """One line of a training log becomes its epoch, its step and its metrics. Pure.
 
-General forms are read, not programs: an epoch and a step as words or a progress bar tell them, figures behind their
+General forms are read, not programs: an epoch and a step as words or a progress bar, figures behind their
 names, objects, and tables. tests/unit/metrics/samples.py holds lines of the frameworks whose logs are read.
 """
 
@@ -33,7 +33,7 @@ _DIGIT = re.compile(r"\d")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a line tells: `epoch` of `epochs`, `step` of `steps`, and metrics by name; None where it does not.
+    """What a line holds: `epoch` of `epochs`, `step` of `steps`, and metrics by name; None where it does not.
 
     `is_inner`: the step counts inside the epoch, as batches do. `columns`, `cell`, `is_rule`: the line belongs to a
     table; it names the columns, is a line of two columns, or may end it.
@@ -51,12 +51,12 @@ class Reading:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the line tells nothing of the kind."""
+        """Whether the line holds nothing of the kind."""
         return not self.values and not self.has_position and not self.columns and self.cell is None
 
     @property
     def has_position(self) -> bool:
-        """Whether the line tells an epoch or a step, or how many there are."""
+        """Whether the line has an epoch or a step, or how many there are."""
         return any(each is not None for each in (self.epoch, self.epochs, self.step, self.steps))
 
 
@@ -65,7 +65,7 @@ RULE = Reading(is_rule=True)
 
 
 def read_line(message: str, columns: Sequence[str] = ()) -> Reading:
-    """Return what a line tells; of text that a carriage return overwrites the last of each kind.
+    """Return what a line holds; of text that a carriage return overwrites the last of each kind.
 
     `columns`: those of the table that the program is printing.
     """
@@ -79,7 +79,7 @@ def read_line(message: str, columns: Sequence[str] = ()) -> Reading:
 
 
 def read_cells(cells: dict[str, float]) -> Reading:
-    """Return what a table of two columns tells."""
+    """Return what a table of two columns holds."""
     return _read_found(dict(cells), "")
 
 
@@ -98,7 +98,7 @@ def _pieces(message: str) -> list[str]:
 
 
 def _joined(later: Reading, earlier: Reading) -> Reading:
-    """Return what two texts tell of which the later was written over the other."""
+    """Return what two texts hold of which the later was written over the other."""
     if earlier.is_empty or later.is_empty:
         return earlier if later.is_empty else later
     place = later if later.step is not None or earlier.step is None else earlier
@@ -152,7 +152,7 @@ def _read_found(found: dict[str, object], around: str) -> Reading:
 
 
 def _read_beside(text: str, epoch: float | None, step: int | None) -> Reading:
-    """Return what the line of a structured log tells, with the epoch and the step that stand beside it."""
+    """Return what the line of a structured log holds, with the epoch and the step that stand beside it."""
     reading = _read_text(text) if _DIGIT.search(text) else NOTHING
     if reading.is_empty:
         return reading

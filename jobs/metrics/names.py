@@ -59,20 +59,20 @@ def words_of(name: str) -> list[str]:
 
 @lru_cache(_KEPT_NAMES)
 def is_quality(name: str) -> bool:
-    """Tell whether a name is that of a metric, whatever stands around it."""
+    """Return whether a name is that of a metric, whatever stands around it."""
     words = words_of(name)
     return _is_name(name, words) and _has_quality(words) and not NO_METRIC.intersection(words)
 
 
 @lru_cache(_KEPT_NAMES)
 def is_metric(name: str) -> bool:
-    """Tell whether a number of this name beside a step or an epoch is a metric that a name alone can give away."""
+    """Return whether a number of this name beside a step or an epoch is a metric that a name alone can give away."""
     return is_quality(name) or (may_be_metric(name) and not BESIDE.isdisjoint(words_of(name)))
 
 
 @lru_cache(_KEPT_NAMES)
 def may_be_metric(name: str) -> bool:
-    """Tell whether `name: number` beside a step or an epoch is taken for a metric."""
+    """Return whether `name: number` beside a step or an epoch is taken for a metric."""
     words = words_of(name)
     if not _is_name(name, words) or NO_METRIC.intersection(words):
         return False
@@ -84,14 +84,14 @@ def may_be_metric(name: str) -> bool:
 
 @lru_cache(_KEPT_NAMES)
 def is_measured(name: str) -> bool:
-    """Tell whether a name says that it was measured: a metric's, or one on a part of the data such as `test-gini`."""
+    """Return whether a name is of something measured: a metric's, or one on a part of the data such as `test-gini`."""
     words = words_of(name)
     return is_quality(name) or (bool(words) and words[0] in ON_DATA and is_figure(name))
 
 
 @lru_cache(_KEPT_NAMES)
 def is_figure(name: str) -> bool:
-    """Tell whether a name neither counts, times nor configures anything; it may be as short as `P` or `test`."""
+    """Return whether a name neither counts, times nor configures anything; it may be as short as `P` or `test`."""
     words = words_of(name)
     return (
         len(name) <= MAX_NAME_CHARACTERS
@@ -101,7 +101,7 @@ def is_figure(name: str) -> bool:
 
 
 def is_of_evaluation(name: str) -> bool:
-    """Tell whether a name says itself that it was measured on data for validation or test."""
+    """Return whether a name itself shows that it was measured on data for validation or test."""
     return not EVALUATION.isdisjoint(words_of(name))
 
 

@@ -19,7 +19,7 @@ EPOCHS_NAMES = ("epochs", "total_epochs", "max_epochs", "num_epochs")
 TEXT_NAMES = ("message", "msg", "event", "text")
 """Where a structured log has its line."""
 HOLDERS = frozenset({"metrics", "data", "values", "results", "result", "logs", "log", "scores", "extra"})
-"""What holds metrics and says nothing of them; names below others carry those."""
+"""What holds metrics and adds nothing to them; names below others carry those."""
 MAX_VALUES = 40
 
 _CALLS = re.compile(r"(?:\w+\.)*[A-Za-z_]\w*\(\s*([-+.\w]+)\s*(?:,[^()]*)?\)")
@@ -67,7 +67,7 @@ def first_number(found: Mapping[str, Any], names: tuple[str, ...]) -> float | No
 
 
 def positions_in(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an object and those that it only holds say, by name without what stands before a slash."""
+    """Return what is in an object and in those that it only holds, by name without what stands before a slash."""
     held = [value for name, value in found.items() if name.lower() in HOLDERS and isinstance(value, dict)]
     return {str(name).rpartition("/")[2]: value for each in (found, *held) for name, value in each.items()}
 
@@ -96,7 +96,7 @@ def metrics_in(found: Mapping[str, Any], *, has_place: bool) -> dict[str, float]
 
 
 def is_measure(name: str, number: str) -> bool:
-    """Tell whether a number can be a measured one: a whole number above 1 is so only of a reward."""
+    """Return whether a number can be a measured one: a whole number above 1 is so only of a reward."""
     return not number.isdigit() or float(number) <= 1 or not _REWARDS.isdisjoint(words_of(name))
 
 

@@ -1,4 +1,4 @@
-"""Which epoch and step a line of text tells. Pure."""
+"""The epoch and the step of a line of text. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -60,9 +60,9 @@ _EVALUATION = re.compile(
 
 @dataclass(slots=True)
 class Position:
-    """Where in a training a line stands, as `Reading` has it. `part`: the data of an evaluation that it tells of.
+    """Where in a training a line stands, as `Reading` has it. `part`: the data of an evaluation in it.
 
-    `is_guess`: told by the form of the line alone, which only measured figures beside it confirm.
+    `is_guess`: read from the form of the line alone, which only measured figures beside it confirm.
     `is_other`: a progress bar of something else.
     """
 
@@ -77,12 +77,12 @@ class Position:
 
     @property
     def is_known(self) -> bool:
-        """Whether the line tells an epoch or a step."""
+        """Whether the line has an epoch or a step."""
         return self.epoch is not None or self.step is not None
 
 
 def position_of(text: str) -> Position:
-    """Return the epoch and the step of a line, how many there are, and whether it tells of an evaluation."""
+    """Return the epoch and the step of a line, how many there are, and whether it is of an evaluation."""
     lower = text.lower()
     position, rest = Position(), ""
     if "epoch" in lower or "train" in lower:
@@ -112,7 +112,7 @@ def _set_epoch(position: Position, text: str) -> str:
 
 
 def _set_totals(position: Position, text: str, lower: str) -> bool:
-    """Set how many epochs or steps there are to be, where the line tells that."""
+    """Set how many epochs or steps there are to be, where the line has that."""
     if "epochs" in lower and (found := _TOTAL_EPOCHS.search(text)) is not None:
         position.epochs = count_of(found[1])
     if "total" in lower and (found := _TOTAL_STEPS.search(text)) is not None:
@@ -121,7 +121,7 @@ def _set_totals(position: Position, text: str, lower: str) -> bool:
 
 
 def _set_by_bar(position: Position, text: str) -> bool:
-    """Set the step that a progress bar tells; return whether there is one."""
+    """Set the step of a progress bar; return whether there is one."""
     found = _BAR.search(text) if "<" in text else None
     if found is None and ("━" in text or "---" in text):
         found = _RICH_BAR.search(text)
@@ -140,7 +140,7 @@ def _set_by_bar(position: Position, text: str) -> bool:
 
 
 def _set_step(position: Position, text: str, lower: str, rest: str) -> None:
-    """Set the step that words or the form of the line tell, and whether it counts inside the epoch."""
+    """Set the step in the words or the form of the line, and whether it counts inside the epoch."""
     has_epoch = position.epoch is not None
     if (found := _KERAS.match(text)) is not None:
         position.step, position.is_inner, position.is_guess = count_of(found[1]), True, not has_epoch
@@ -162,7 +162,7 @@ def _set_step(position: Position, text: str, lower: str, rest: str) -> None:
 
 
 def _set_by_word(position: Position, steps: list[re.Match[str]], *, has_epoch: bool, behind: int) -> None:
-    """Set what `step 5 of 100` tells; `Step 1: Ask the user` and `iterations = 100` of settings tell nothing.
+    """Set the position of `step 5 of 100`; `Step 1: Ask the user` and `iterations = 100` of settings have none.
 
     `behind`: where the words of the epoch end; a step in front of them does not count inside it.
     """
@@ -178,7 +178,7 @@ def _set_by_word(position: Position, steps: list[re.Match[str]], *, has_epoch: b
 
 
 def _set_by_bracket(position: Position, found: re.Match[str], *, has_epoch: bool) -> None:
-    """Set what `[50/1000]` tells; of two the first is the epoch."""
+    """Set the position of `[50/1000]`; of two the first is the epoch."""
     first, total, inner, inner_total = found.groups()
     position.is_guess = not has_epoch
     if inner is None:

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 MIN_SECONDS, MIN_SHARE = 10.0, 0.002
-"""A pace is told only from a run that lasted so long and came so far."""
+"""A pace is taken only from a run that lasted so long and came so far."""
 
 
 @dataclass(slots=True)
 class Run:
-    """A stretch in which progress only grew, from (since, began) to (until, reached); `middle` tells the pace of late.
+    """A stretch in which progress only grew, from (since, began) to (until, reached); `middle` is for the pace of late.
 
     Times in seconds since 1970, progress from 0 to 1.
     """
@@ -29,7 +29,7 @@ class Run:
 
     @property
     def pace(self) -> float | None:
-        """Return the progress of a second, of late; None where the run is too short to tell."""
+        """Return the progress of a second, of late; None where the run is too short for one."""
         for since, began in ((self.middle_at, self.middle), (self.since, self.began)):
             if since and self.until - since >= MIN_SECONDS and self.reached - began >= MIN_SHARE:
                 return (self.reached - began) / (self.until - since)
@@ -46,7 +46,7 @@ class Progress:
 
 
 def progress(runs: Sequence[Run]) -> Progress | None:
-    """Return how far the training is; None where nothing tells it.
+    """Return how far the training is; None where it is not known.
 
     A run that was only just begun goes on at the pace of the one before it.
     """
@@ -58,7 +58,7 @@ def progress(runs: Sequence[Run]) -> Progress | None:
 
 
 def lost_seconds(runs: Sequence[Run], at: float) -> float | None:
-    """Return how long the work took that was made again after an interruption at `at`; None where no run tells it.
+    """Return how long the work took that was made again after an interruption at `at`; None where no run shows it.
 
     That is the time from which on the run before had gone further than the run after began.
     """

@@ -52,7 +52,7 @@ class Series:
 
 @dataclass(slots=True)
 class Place:
-    """How far one source was: the counts that its lines told last, and the table that it is printing.
+    """How far one source was: the counts of its last lines, and the table that it is printing.
 
     `is_through`: steps that stand beside an epoch go on through all epochs, as those of PaddleSeg do.
     """
@@ -68,7 +68,7 @@ class Place:
     table: Table = field(default_factory=Table)
 
     def take(self, reading: Reading) -> None:
-        """Take in what a line tells."""
+        """Take in what a line holds."""
         if self._is_remark(reading):
             return
         self.epochs = reading.epochs or self.epochs
@@ -108,7 +108,7 @@ class Place:
         return known is not None and total < known and count != known
 
     def fraction(self, totals: Totals, *, has_values: bool) -> float | None:
-        """Return how much of the training is done, 0 to 1; None where no line and no argument tells of how much."""
+        """Return how much of the training is done, 0 to 1; None where no line and no argument has how much there is."""
         total = self.overall_of or totals.steps
         if self.overall is not None and total:
             return min(self.overall / total, 1.0)
@@ -169,7 +169,7 @@ class Record:
         }
 
     def take(self, reading: Reading, at: float, source: str, *, owner: str) -> None:
-        """Take in what a line of `source` told at a time in seconds since 1970.
+        """Take in what a line of `source` held at a time in seconds since 1970.
 
         `owner`: what the metrics belong to, a trial's name or "" for the job; of replicas that write the same metric
         the first counts.

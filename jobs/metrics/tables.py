@@ -100,7 +100,7 @@ def _distinct(cells: list[str]) -> list[str]:
 
 
 def row_of(text: str, columns: tuple[str, ...]) -> Row | None:
-    """Return what a line tells under the columns of its table; None where it does not fit them."""
+    """Return what a line holds under the columns of its table; None where it does not fit them."""
     stripped = _BAR.sub("", text.strip(" |\t│┃"))
     cells = _cells(stripped) if _PIPE.search(stripped) else stripped.split()
     if len(cells) != len(columns):
@@ -132,5 +132,5 @@ def cell_of(text: str) -> tuple[str, float | None] | None:
 
 
 def is_rule(text: str) -> bool:
-    """Tell whether a line only draws one, as at the end of a table."""
+    """Return whether a line only draws one, as at the end of a table."""
     return _RULE.match(text) is not None

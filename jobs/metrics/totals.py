@@ -1,4 +1,4 @@
-"""How many epochs or steps a job is to make, where its arguments say so. Pure."""
+"""How many epochs or steps a job is to make, where its arguments have it. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ WORD_LISTS = ("args", "command")
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What the arguments say; None where they do not."""
+    """What the arguments have; None where they do not."""
 
     epochs: int | None = None
     steps: int | None = None
