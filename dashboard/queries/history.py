@@ -6,12 +6,14 @@ most MAX_SEARCHED jobs and returns how far back it came; the next one goes on fr
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db.models import Max, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Max, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce, StrIndex, Upper
+from django.db.models.lookups import GreaterThan
 
 from dashboard.access import jobs_of, teams_of
 from dashboard.queries.paging import Cursor, Page, cursor_at, parse_cursor
@@ -20,6 +22,8 @@ from jobs.models import Job, Team
 MAX_SEARCHED = 5_000
 """Jobs that one request searches where a condition has to be checked job by job."""
 PORTION = 500
+BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
+"""Before every job."""
 LAST = UUID(int=2**128 - 1)
 """The id behind those of all jobs of one moment."""
 
@@ -43,6 +47,7 @@ def list_history(
     user: User,
     limit: int,
     *,
+    words: str = "",
     matching: Q | None = None,
     within: Q | None = None,
     owners: Collection[int] | None = None,
@@ -53,23 +58,44 @@ def list_history(
     """Return the jobs after a cursor in the order of `-column, pk`, with their approvals; at most two bounded queries.
 
     `column` is requested_at or ended_at, and `within` a range of it or an id, which indexes serve, as they do `owners`.
-    `matching` is checked job by job. With `only` the jobs have these columns and that of the order, and no rows beside.
+    `words`, which the name has to contain, and `matching` are checked job by job. With `only` the jobs have these
+    columns and that of the order, and no rows beside.
     """
     jobs = jobs_of(user).filter(within or Q())
     jobs = jobs if owners is None else jobs.filter(owner__in=owners)
     jobs = jobs if after is None else jobs.filter(after.after(column))
     jobs = jobs.order_by(f"-{column}", "pk")
     teams = [team.pk for team in teams_of(user)] if owners is None and not user.is_superuser else []
-    end = None
-    if matching or owners is not None or len(teams) > 1:  # else one index gives the page in its order
-        end = _end_of_search(jobs, column, MAX_SEARCHED if matching else limit + 1, teams, is_shared=bool(matching))
-    rows = jobs.filter(matching or Q())
-    rows = rows if end is None else rows.filter(**{f"{column}__gte": end})
+    end, is_search = None, bool(words or matching)
+    is_ordered = len(teams) < 2  # then one index gives the jobs in their order
+    if not is_ordered or (owners is not None and not is_search):
+        end = _end_of_search(jobs, column, MAX_SEARCHED if is_search else limit + 1, teams, is_shared=is_search)
+    rows = jobs.filter(matching or Q(), _has_words(words, is_ordered=is_ordered))
+    last = Coalesce(Subquery(jobs.values(column)[MAX_SEARCHED - 1 : MAX_SEARCHED]), Value(BEGINNING))
+    bound = last if is_search and is_ordered else end
+    rows = rows if bound is None else rows.filter(**{f"{column}__gte": bound})
     rows = rows.select_related(None).only(*only, column) if only else rows.select_related("approval__decided_by")
     found = list(rows[: limit + 1])
+    if is_search and is_ordered and len(found) <= limit:
+        end = _end_of_search(jobs, column, MAX_SEARCHED, teams, is_shared=True)
+        if end is not None and found:  # a job that was requested meanwhile would move it behind rows that are shown
+            end = min(end, getattr(found[-1], column))
     older = cursor_at(found[limit - 1], column) if len(found) > limit else Cursor(end, LAST) if end else ""
-    searched_to = end if matching and len(found) <= limit else None
+    searched_to = end if is_search and len(found) <= limit else None
     return HistoryPage(found[:limit], str(older), after is None, searched_to)
+
+
+def _has_words(words: str, *, is_ordered: bool) -> Q:
+    """Return the condition that a job's name contains some words, whatever the case of their letters.
+
+    PostgreSQL estimates that LIKE finds next to nothing, so it would read all that is searched before it sorts a page;
+    where an index gives the jobs in their order, this way it stops reading when the page is full.
+    """
+    if not words:
+        return Q()
+    if is_ordered:
+        return Q(GreaterThan(StrIndex(Upper("display_name"), Upper(Value(words))), 0))
+    return Q(display_name__icontains=words)
 
 
 def _end_of_search(

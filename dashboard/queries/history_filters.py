@@ -55,6 +55,11 @@ class HistoryFilters:
             return None
 
     @property
+    def words(self) -> str:
+        """What a job's name has to contain."""
+        return "" if self.key else self.name
+
+    @property
     def column(self) -> str:
         """The moment by which jobs are ordered and to which the days apply."""
         return "ended_at" if self.by_end and (self.since or self.until) else "requested_at"
@@ -72,7 +77,7 @@ class HistoryFilters:
     @property
     def matching(self) -> Q:
         """The condition that is checked job by job. Of an accelerator only jobs that have ended are found."""
-        condition = Q() if self.key or not self.name else Q(display_name__icontains=self.name)
+        condition = Q()
         for facet in ("state", "strategy", "region", "project"):
             if wanted := self.values(facet):
                 condition &= Q(**{f"{facet}__in": sorted(wanted)})

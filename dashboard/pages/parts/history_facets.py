@@ -129,6 +129,7 @@ def label_of(facet: str, value: str) -> str:
 def arguments(filters: HistoryFilters, owners: dict[int, str] | None) -> dict[str, Any]:
     """Return the filters as arguments of `list_history`."""
     return {
+        "words": filters.words,
         "matching": filters.matching,
         "within": filters.within,
         "owners": None if owners is None else list(owners),
