@@ -44,7 +44,7 @@ def make_next_attempt(pk: UUID, *, now: datetime) -> bool:
         if row.ended_at is not None:
             return False
         attempts = list_attempts(row)
-        budgets.hold_budgets(attempts[0].job.team_id)
+        budgets.lock_teams([attempts[0].job.team_id])
         last = attempts[-1].job = _lock(attempts[-1].job_id)
         plan = fallback.plan_of(row.plan)
         ending = find_ending(last, now)

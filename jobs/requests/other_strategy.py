@@ -61,7 +61,7 @@ def approve_as(
     check_cap(cap_usd)
     check_is_ours(job)
     with transaction.atomic():
-        budgets.hold_budgets(job.team_id)
+        budgets.lock_teams([job.team_id])
         found = lock_question(job, by=by, digest=digest, now=now)
         if found is None:
             return False
@@ -138,7 +138,7 @@ def _proposed(job: Job, by: User, digest: str | None) -> tuple[list[Job], Mappin
     if job.owner_id != by.pk:
         raise NotPermitted(_("Only who requested the job accepts another strategy for it."))
     check_may_request(by, job.team)
-    budgets.hold_budgets(job.team_id)
+    budgets.lock_teams([job.team_id])
     waiting = lock_waiting(job)
     questions = {each.job_id: each for each in Approval.objects.filter(job__in=waiting, requested_spec__isnull=False)}
     if job.pk in questions:

@@ -82,7 +82,7 @@ def request_jobs(submissions: Sequence[spec.Submission], options: RequestOptions
     sweep = uuid4() if is_sweep else None
     try:
         with transaction.atomic():
-            budgets.hold_budgets(options.team.pk)
+            budgets.lock_teams([options.team.pk])
             assessments = _assess(submissions, options)
             questions = build_questions(assessments, options)
             approval = options.approval if any(questions) else None
@@ -96,7 +96,7 @@ def request_jobs(submissions: Sequence[spec.Submission], options: RequestOptions
                 )  # fmt: skip
                 _poll_resource_of(job, options.now)
                 jobs.append(job)
-            budgets.reserve(jobs, options.now)
+            budgets.record_spend(jobs, options.now)
             if options.plan is not None:
                 create_fallbacks(jobs, options.plan, options.now)
     except IntegrityError:  # the same click arrived twice at the same time
