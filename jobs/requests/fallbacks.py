@@ -15,8 +15,8 @@ from uuid import UUID, uuid5
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from jobs import budgets, fallback, spec, transitions
-from jobs.assessment import Assessment, assess
+from jobs import budgets, fallback, transitions
+from jobs.assessment import assess
 from jobs.cost import format_usd
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.fallback import REASON_WORDS, Plan, Reason
@@ -152,13 +152,9 @@ def can_follow(pk: UUID, *, now: datetime) -> bool:
         check_may_request(first.owner, first.team)
     except NotPermitted:
         return False
-    assessment = _assess(fallback.apply(submission_of(first), plan.steps[number - 2]), first, plan, now)
-    return not assessment.errors
-
-
-def _assess(submission: spec.Submission, first: Job, plan: Plan, now: datetime) -> Assessment:
+    submission = fallback.apply(submission_of(first), plan.steps[number - 2])
     context = load_context(first.team, submission, now=now, by=first.owner, cap_usd=plan.cap(first.cap_usd))
-    return assess(submission, context, expected=timedelta(seconds=first.expected_seconds))
+    return not assess(submission, context, expected=timedelta(seconds=first.expected_seconds)).errors
 
 
 def stop_attempts(job: Job, *, by: User, now: datetime) -> bool:
