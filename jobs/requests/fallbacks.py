@@ -25,9 +25,9 @@ from jobs.models.kept_message import message_columns
 from jobs.permissions import check_may_request
 from jobs.requests.approval_coverage import AttemptApproval, find_shared_approval
 from jobs.requests.attempt_endings import AttemptEnding, find_ending
-from jobs.requests.context import RequestOptions, load_context
+from jobs.requests.context import RequestOptions, load_context, submission_of
 from jobs.requests.fallback_attempts import list_attempts, sum_costs
-from jobs.requests.request import request_jobs, submission_of
+from jobs.requests.request import request_jobs
 from jobs.strategies import STRATEGIES
 from jobs.texts import translatable as _
 

@@ -31,11 +31,12 @@ from jobs.requests.approval import (
     record_votes,
     reserve_approved,
 )
-from jobs.requests.context import load_context
+from jobs.requests.checks import check_may_be_written
+from jobs.requests.context import load_context, submission_of, sweep_size
 from jobs.requests.deciders import load_missing
 from jobs.requests.policy_versions import current_version, terms_of
 from jobs.requests.questions import Question, save_question
-from jobs.requests.request import assessed_columns, check_may_be_written, submission_of, sweep_size
+from jobs.requests.request import assessed_columns
 from jobs.strategies import STRATEGIES, strategy_of
 
 
