@@ -1,6 +1,6 @@
 """Which deliveries are due, and claims on them: one worker at a time sends one, and one at a time sends to a channel.
 
-A delivery waits while an earlier one about the same job waits for the same person or channel, so that nobody hears of
+A delivery waits while an earlier one about the same job waits for the same person or channel, so that nobody reads of
 an end before the start. Summaries wait for nothing: they list their messages in order.
 """
 

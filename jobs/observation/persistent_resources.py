@@ -1,4 +1,4 @@
-"""Look at all persistent resources of one project and region at once, and keep what Vertex AI returns as rows.
+"""Poll all persistent resources of one project and region at once, and keep what Vertex AI returns as rows.
 
 Their list knows no filter and no mask and is short: one call returns everything. A resource that a complete list does
 not hold is gone; its row stays. Whatever fails is written on the scope, and the rows stay as they were.
