@@ -107,7 +107,7 @@ class ReadOnlyAdmin(Rows):
 
 @admin.register(Job)
 class JobAdmin(LargeTableAdmin, ReadOnlyAdmin):
-    """Jobs, to look at."""
+    """Jobs, read only."""
 
     list_display = ["display_name", "team", "owner", "strategy", "state", "requested_at", "ended_at"]
     list_filter = ["team"]
@@ -122,7 +122,7 @@ class JobAdmin(LargeTableAdmin, ReadOnlyAdmin):
 
 @admin.register(Discovery)
 class DiscoveryAdmin(ReadOnlyAdmin):
-    """Who looked for jobs that were made outside Trainboard, and where, to look at."""
+    """Who looked for jobs that were made outside Trainboard, and where; read only."""
 
     list_display = ["project", "region", "asked_by", "asked_at", "answered_at", "last_error"]
     list_select_related = ["asked_by"]
@@ -131,7 +131,7 @@ class DiscoveryAdmin(ReadOnlyAdmin):
 
 @admin.register(ExternalJob)
 class ExternalJobAdmin(ReadOnlyAdmin):
-    """What those discoveries found, to look at."""
+    """What those discoveries found; read only."""
 
     list_display = ["display_name", "kind", "state", "discovery", "created_at"]
     exclude = ["body"]
@@ -144,7 +144,7 @@ class ExternalJobAdmin(ReadOnlyAdmin):
 
 @admin.register(UnmatchedJob)
 class UnmatchedJobAdmin(ReadOnlyAdmin):
-    """Jobs at Vertex AI that carry our label and that no row follows, to look at."""
+    """Jobs at Vertex AI that carry our label and that no row follows; read only."""
 
     list_display = ["remote_name", "job", "state", "first_seen_at", "ended_at", "cancel_sent_at", "last_error"]
     list_filter = ["project", "region", "kind"]
@@ -155,14 +155,14 @@ class UnmatchedJobAdmin(ReadOnlyAdmin):
 
 @admin.register(Installation)
 class InstallationAdmin(ReadOnlyAdmin):
-    """Which instance may send the jobs of this database, to look at."""
+    """Which instance may send the jobs of this database; read only."""
 
     list_display = ["instance", "trusted_since", "restored_reason", "swept_at"]
 
 
 @admin.register(JobEvent)
 class JobEventAdmin(LargeTableAdmin, ReadOnlyAdmin):
-    """Events, to look at."""
+    """Events, read only."""
 
     list_display = ["job", "kind", "shown_message", "actor", "occurred_at", "recorded_at"]
     exclude = ["message", "detail"]
@@ -185,7 +185,7 @@ class JobEventAdmin(LargeTableAdmin, ReadOnlyAdmin):
 
 @admin.register(PersistentResource)
 class PersistentResourceAdmin(ReadOnlyAdmin):
-    """Persistent resources as they were last seen, to look at."""
+    """Persistent resources as they were last seen; read only."""
 
     list_display = ["resource_id", "project", "region", "state", "state_since", "seen_at", "gone_at"]
     exclude = ["body"]
@@ -197,7 +197,7 @@ class PersistentResourceAdmin(ReadOnlyAdmin):
 
 @admin.register(Template)
 class TemplateAdmin(ReadOnlyAdmin):
-    """Templates of teams, to look at; people change them on the site."""
+    """Templates of teams, read only; people change them on the site."""
 
     list_display = ["name", "team", "kind", "created_by", "updated_at"]
     exclude = ["spec"]
@@ -232,7 +232,7 @@ class RetentionSettingAdmin(Rows):
 
 @admin.register(Price)
 class PriceAdmin(ReadOnlyAdmin):
-    """Recorded prices, to look at; the page "Prices" records new ones."""
+    """Recorded prices, read only; the page "Prices" records new ones."""
 
     list_display = ["__str__", "basis", "as_of", "is_official", "origin", "reason", "recorded_by", "recorded_at"]
     list_filter = ["origin", "basis", "strategy"]

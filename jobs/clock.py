@@ -12,7 +12,7 @@ from django.db import connection
 
 DISPLAY_SECONDS = 10.0
 _asked: tuple[datetime, float] | None = None
-"""What the database answered `display_now` last, and this process's own seconds of then."""
+"""What the database answered `display_now` last, and this process's own seconds at that moment."""
 
 
 class Clock(Protocol):

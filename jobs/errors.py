@@ -2,7 +2,7 @@
 
 NotAllowed    the job is refused; `findings` hold the reasons
 NotPermitted  this person may not do this to this job
-Unexpected    a fault of ours ended a look at Vertex AI; its words are for people, the log has the rest
+Unexpected    a fault of ours ended a poll of Vertex AI; its words are for people, the log has the rest
 """
 
 from collections.abc import Sequence

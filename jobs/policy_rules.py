@@ -1,4 +1,4 @@
-"""The rules of a team's policy as values, what they look at in a job, and which of them match it. Pure.
+"""The rules of a team's policy as values, what they read of a job, and which of them match it. Pure.
 
 A policy is a list of rules, read from top to bottom: the first that allows, asks or refuses decides; each that requires
 or sets something counts wherever it stands. `jobs.policy` decides what follows for a job.
@@ -119,7 +119,7 @@ def rules_of_limits(
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What rules look at of one job, or of the jobs of a sweep together. USD is None where it is not known."""
+    """What rules read of one job, or of the jobs of a sweep together. USD is None where it is not known."""
 
     low: Decimal | None
     expected: Decimal | None
@@ -154,7 +154,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """The rules of a policy that match a job, each with its number, counted from 1, and what they looked at."""
+    """The rules of a policy that match a job, each with its number, counted from 1, and what they read."""
 
     rules: tuple[tuple[int, Rule], ...]
     facts: Facts

@@ -72,12 +72,12 @@ def due_feeds(now: datetime) -> list[int]:
 
 
 def due_discoveries(now: datetime) -> list[int]:
-    """Surveys that somebody asked for, oldest first."""
+    """Discoveries that somebody asked for, oldest first."""
     return list(Discovery.objects.due(now).values_list("pk", flat=True)[:AT_ONCE])
 
 
 def due_scopes(now: datetime) -> list[int]:
-    """Scopes that should be looked at, oldest first."""
+    """Scopes that are due to be polled, oldest first."""
     return list(Scope.objects.due(now).values_list("pk", flat=True)[:AT_ONCE])
 
 

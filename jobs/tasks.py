@@ -81,7 +81,7 @@ def advance(*, job_id: str, sent_at: str = "", **_: Any) -> None:
 
 @shared_task
 def observe(*, scope_id: int, sent_at: str = "", **_: Any) -> None:
-    """Look at one scope."""
+    """Poll one scope."""
     if _is_fresh(sent_at):
         steps.observe(scope_id, clock=DatabaseClock())
 

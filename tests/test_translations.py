@@ -31,7 +31,7 @@ FINDINGS = (
     "jobs/allowed_resources.py",
     "jobs/assessment/*.py",
     "jobs/cost/notes.py",
-    "jobs/requests/request.py",
+    "jobs/requests/checks.py",
     "jobs/requests/attempt_endings.py",
     "jobs/requests/fallbacks.py",
     "jobs/requests/schedule_runs.py",

@@ -10,8 +10,9 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from dashboard.drawing.charts import Bar, Range, Tick, draw_bars, draw_ranges, round_up
 from dashboard.drawing.figures import dated, duration, money, spent
+from jobs.cost.distributions import poisson_interval
 from jobs.strategies import STRATEGIES
-from jobs.timeline import poisson_interval, wait_percentile
+from jobs.timeline import wait_percentile
 
 MAX_ROWS = 6
 """Rows of a chart; the table has all."""

@@ -4,7 +4,7 @@ from jobs.budgets.drift import find_drift, mend_drift
 from jobs.budgets.groups import month_of
 from jobs.budgets.left import left_for_job, left_for_submission, left_of, with_sums
 from jobs.budgets.record import cents_by_month, lock_teams, record_spend
-from jobs.budgets.reserve import check_and_reserve, hold_budgets, reserve
+from jobs.budgets.reserve import check_and_reserve
 from jobs.budgets.resource_cost import ResourceCost, cost_of_resource
 from jobs.budgets.settings import BudgetValues, change_budget, close_budget, create_budget
 from jobs.budgets.watch import record_all, watch_budgets
@@ -19,7 +19,6 @@ __all__ = [
     "cost_of_resource",
     "create_budget",
     "find_drift",
-    "hold_budgets",
     "left_for_job",
     "left_for_submission",
     "left_of",
@@ -28,7 +27,6 @@ __all__ = [
     "month_of",
     "record_all",
     "record_spend",
-    "reserve",
     "watch_budgets",
     "with_sums",
 ]

@@ -37,15 +37,10 @@ def record_notices(now: datetime) -> int:
     with transaction.atomic():
         BudgetNotice.objects.bulk_create(new, ignore_conflicts=True)  # another worker may be at it
         for notice in new:
-            _announce(notice, now)
+            key = f"budget:{notice.budget_id}:{notice.month.isoformat()}:{notice.percent}:{notice.amount_usd}"
+            detail = {"text": notice.text, "path": "/spend/", "next": _("Look at what spends it on the page Spend.")}
+            outbox.announce(Message.Kind.BUDGET, team=notice.team, once_key=key, now=now, detail=detail)
     return len(new)
-
-
-def _announce(notice: BudgetNotice, now: datetime) -> None:
-    """Write the message to the leads of the team."""
-    key = f"budget:{notice.budget_id}:{notice.month.isoformat()}:{notice.percent}:{notice.amount_usd}"
-    detail = {"text": notice.text, "path": "/spend/", "next": _("Look at what spends it on the page Spend.")}
-    outbox.announce(Message.Kind.BUDGET, team=notice.team, once_key=key, now=now, detail=detail)
 
 
 def _notice(row: Budget, left: BudgetLeft, percent: int, now: datetime) -> BudgetNotice:

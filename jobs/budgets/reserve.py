@@ -1,4 +1,4 @@
-"""Take what jobs may cost out of their team's budgets, in the transaction that allows them."""
+"""Take what approved jobs may cost out of their team's budgets, in the transaction that allows them."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -7,24 +7,14 @@ from decimal import Decimal
 from jobs import budget
 from jobs.budgets.groups import groups_of_job
 from jobs.budgets.left import left_for
-from jobs.budgets.record import lock_teams, record_spend
+from jobs.budgets.record import record_spend
 from jobs.errors import NotAllowed
 from jobs.models import Job
 from jobs.spec import Finding, Severity
 
 
-def hold_budgets(team_id: int) -> None:
-    """Let no other request or approval count against the team's budgets until the transaction ends."""
-    lock_teams([team_id])
-
-
-def reserve(jobs: Sequence[Job], now: datetime) -> None:
-    """Commit what allowed jobs of one team may cost. The caller has held the budgets and assessed the jobs."""
-    record_spend(jobs, now)
-
-
 def check_and_reserve(jobs: Sequence[Job], now: datetime) -> None:
-    """Commit what jobs of one team may cost that a person has just approved. The caller has held the budgets.
+    """Commit what jobs of one team may cost that a person has just approved. The caller has locked the team.
 
     Raises NotAllowed, and the caller rolls back, where they would pass a budget that stops jobs. One that asks is
     answered by the approval.

@@ -19,7 +19,7 @@ from jobs.models import Dimension, Job, PersistentResource, ResourceChange, Reso
 from jobs.strategies.persistent import STRATEGY
 
 INTERVAL = timedelta(minutes=5)
-"""Between two looks at what a resource has cost."""
+"""Between two checks of what a resource has cost."""
 SETTLED_WITHIN = timedelta(hours=1)
 """How long after a resource is gone its bill is counted anew."""
 AGAIN_DAYS = 1

@@ -16,7 +16,7 @@ from jobs.states import JobState
 PORTION = 200
 """Jobs of one transaction: a fraction of a second, so that no worker waits for long."""
 INTERVAL = min(timedelta(minutes=5), 10 * settings.POLL_INTERVAL)
-"""Between two looks at what a running job has cost: as often as an emulated job gets on, for one that takes seconds.
+"""Between two checks of what a running job has cost: as often as an emulated job gets on, for one that takes seconds.
 
 What a job may cost in all was committed, so nothing is overspent meanwhile.
 """

@@ -114,3 +114,12 @@ class Spread:
         """Return the logarithm that the next observation does not exceed with probability `share`."""
         deviation = math.sqrt(self.variance * (1 + 1 / self.weight))
         return self.centre + student_quantile(share, self.freedom) * deviation
+
+
+def poisson_interval(count: int) -> tuple[float, float]:
+    """Return between which expected counts the real one lies, with 80 % confidence, where `count` events were seen.
+
+    Source: Garwood, "Fiducial limits for the Poisson distribution", Biometrika 28 (1936).
+    """
+    low = Gamma(count, 1).quantile(0.1) if count else 0.0
+    return low, Gamma(count + 1, 1).quantile(0.9)

@@ -63,16 +63,14 @@ def diagnose_exits(exits: list[Exit]) -> Diagnosis:
     if (unstarted or first.code in NOT_STARTED) and cause not in {"image_arch", "missing_file"}:
         return _with_words(CAUSES["image_start"], (unstarted or exits)[0], replicas)
     if cause:
-        return _with_words(_of_pool(CAUSES[cause], first), first, replicas)
+        known = CAUSES[cause]
+        known = replace(known, retried=TRANSIENT_RETRIED) if first.code in TRANSIENT else known
+        return _with_words(known, first, replicas)
     return _from_code(first, replicas)
 
 
 RANK = {"distributed": 1, "terminated": 2, "user_code": 2}
 """Which of several replicas' causes explains the others: what follows from another failure comes last."""
-
-
-def _of_pool(known: Diagnosis, first: Exit) -> Diagnosis:
-    return replace(known, retried=TRANSIENT_RETRIED) if first.code in TRANSIENT else known
 
 
 def _from_code(first: Exit, replicas: tuple[str, ...]) -> Diagnosis:

@@ -2,8 +2,8 @@
 
 `jobs.outbox` writes a message in the transaction of what it reports. `route` writes its deliveries, `deliver` sends
 those that are due, `content` holds what stands in one, and a module for each way (`email`, `slack`, `google_chat`,
-`webhook`) writes it so that no name in it can be read as markup. `addresses` and `post` keep every request away from
-internal networks.
+`webhook`) writes it so that no name in it can be read as markup. `allowed_addresses` and `post` keep every request away
+from internal networks.
 """
 
 from jobs.messages.content import content_of, headline_of, path_of

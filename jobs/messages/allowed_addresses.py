@@ -27,7 +27,7 @@ class NotReachable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where to connect: a checked address, with the name that TLS verifies and the Host header name."""
+    """Where to connect: a checked address, with the name that TLS verifies and the Host header holds."""
 
     is_secure: bool
     name: str

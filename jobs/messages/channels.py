@@ -92,7 +92,7 @@ def set_paused(channel: Channel, *, by: User, now: datetime, is_paused: bool) ->
 
 
 def _save(channel: Channel, columns: dict[str, Any]) -> None:
-    """Change some columns, and no other; the audit log hears of what is saved."""
+    """Change some columns, and no other; the audit log records what is saved."""
     for name, value in columns.items():
         setattr(channel, name, value)
     channel.save(update_fields=list(columns))

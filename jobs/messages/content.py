@@ -15,7 +15,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from jobs.messages import about_job, about_team
-from jobs.messages.parts import Parts
 from jobs.models import Message, Profile
 
 MAX_SUBJECT = 150
@@ -44,13 +43,14 @@ class Content:
 def content_of(message: Message, now: datetime) -> Content:
     """Return the content of a message as of now; its job and event are loaded."""
     parts = about_job.parts_of(message, now) if message.job is not None else about_team.parts_of(message)
+    base = settings.SITE_URL
     return Content(
         uid=f"msg_{message.uid.hex}",
         kind=message.kind,
         subject=clean(parts.subject, MAX_SUBJECT),
         lines=tuple(clean(line, MAX_TEXT) for line in parts.lines if line),
         facts=tuple((label, clean(value, MAX_SUBJECT)) for label, value in parts.facts if value),
-        links=_links(parts),
+        links=tuple((label, f"{base}{path}") for label, path in parts.links) if base else (),
         thread=str(message.job_id or f"team-{message.team_id}"),
         data={"occurred_at": message.occurred_at.isoformat(), **parts.data},
     )
@@ -94,11 +94,6 @@ def digest_of(contents: Sequence[Content]) -> Content:
         thread="digest",
         data={"messages": [{"id": each.uid, "kind": each.kind, "subject": each.subject} for each in contents]},
     )
-
-
-def _links(parts: Parts) -> tuple[tuple[str, str], ...]:
-    base = settings.SITE_URL
-    return tuple((label, f"{base}{path}") for label, path in parts.links) if base else ()
 
 
 def clean(text: str, limit: int) -> str:

@@ -125,18 +125,15 @@ def _try(send: Send, rows: Sequence[Delivery], clock: Clock) -> SendFailed | Non
     """Send one message or summary; return why that failed. An exception in our own code fails this message only."""
     try:
         with translation.override(language_for(rows[0].person)):
-            send(_content(rows, clock.now()), rows[0])
+            now = clock.now()
+            contents = [content_of(row.message, now) for row in rows]
+            send(contents[0] if len(contents) == 1 else digest_of(contents), rows[0])
     except SendFailed as failure:
         return failure
     except Exception as error:
         logger.exception("a message could not be written: delivery %d", rows[0].pk)
         return SendFailed(f"Trainboard could not write the message ({type(error).__name__}); its log shows more.")
     return None
-
-
-def _content(rows: Sequence[Delivery], now: datetime) -> Content:
-    contents = [content_of(row.message, now) for row in rows]
-    return contents[0] if len(contents) == 1 else digest_of(contents)
 
 
 def _record_failure(rows: Sequence[Delivery], failure: SendFailed, now: datetime) -> None:

@@ -1,6 +1,6 @@
 """Which deliveries are due, and claims on them: one worker at a time sends one, and one at a time sends to a channel.
 
-A delivery waits while an earlier one about the same job waits for the same person or channel, so that nobody hears of
+A delivery waits while an earlier one about the same job waits for the same person or channel, so that nobody reads of
 an end before the start. Summaries wait for nothing: they list their messages in order.
 """
 
@@ -63,13 +63,10 @@ def claim_next(now: datetime, channel: Channel | None) -> list[Delivery]:
         rows = Delivery.objects.filter(pk__in=pks)
         free = rows.filter(Q(claimed_until=None) | Q(claimed_until__lte=now), state=State.WAITING)
         if free.update(claim=token, claimed_until=now + LEASE):
-            return list(_loaded(Delivery.objects.filter(pk__in=pks, claim=token)).order_by("message", "pk"))
+            about = ("message__job__owner", "message__job__team", "message__event", "message__team", "person__profile")
+            taken = Delivery.objects.filter(pk__in=pks, claim=token).select_related(*about)
+            return list(taken.order_by("message", "pk"))
     return []
-
-
-def _loaded(rows: QuerySet[Delivery]) -> QuerySet[Delivery]:
-    about = ("message__job__owner", "message__job__team", "message__event", "message__team")
-    return rows.select_related(*about, "person__profile")
 
 
 def _due(now: datetime) -> QuerySet[Delivery]:

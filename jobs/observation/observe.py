@@ -145,7 +145,7 @@ class Poll:
     def _get_missing(self, missing: dict[str, WatchedJob]) -> vertex.VertexError | None:
         """Ask for each by name, until the time of the poll or the rate limit is used up; see `run` for failures.
 
-        Those that were not heard of for longest come first, so that the next poll goes on where this one ended.
+        Those without an answer for longest come first, so that the next poll goes on where this one ended.
         """
         last_error: vertex.VertexError | None = None
         answers_count = len(self._watched) - len(missing)

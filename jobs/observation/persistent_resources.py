@@ -1,4 +1,4 @@
-"""Look at all persistent resources of one project and region at once, and keep what Vertex AI returns as rows.
+"""Poll all persistent resources of one project and region at once, and keep what Vertex AI returns as rows.
 
 Their list knows no filter and no mask and is short: one call returns everything. A resource that a complete list does
 not hold is gone; its row stays. Whatever fails is written on the scope, and the rows stay as they were.
@@ -79,7 +79,8 @@ def follow_resources(projects: Collection[str], *, region: str = "", now: dateti
     """
     if not region.isprintable():  # a form takes any text for it
         return
-    rows = _scopes(projects, region)
+    scopes = Scope.objects.filter(kind=KIND, project__in=projects)
+    rows = list(scopes.filter(region=region) if region else scopes)
     if region in REGIONS and not rows:
         for project in projects:
             _wake((project, region), now)
@@ -91,11 +92,6 @@ def poll_soon(scopes: Iterable[Scope], *, now: datetime) -> None:
     for row in scopes:
         if _may_poll_again(row, now):  # and still may when it is written
             Scope.objects.filter(pk=row.pk, due_at=row.due_at, failures=0).update(due_at=now)
-
-
-def _scopes(projects: Collection[str], region: str) -> list[Scope]:
-    scopes = Scope.objects.filter(kind=KIND, project__in=projects)
-    return list(scopes.filter(region=region) if region else scopes)
 
 
 def _may_poll_again(row: Scope, now: datetime) -> bool:

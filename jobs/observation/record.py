@@ -140,17 +140,18 @@ def _backfill_start(job: Job, remote: vertex.RemoteJob, now: datetime, columns: 
 
 
 def _record_state(job: Job, remote: vertex.RemoteJob, after: str, now: datetime, columns: dict[str, Any]) -> None:
+    columns = columns | {"remote_updated_at": _plausible(remote.update_time, now) or job.remote_updated_at}
     occurred_at = _moment(job, remote, after, now) or now
+    message = _message(job, after, remote) if after != job.state else ""
     transitions.transition(
         job,
         after,
         now=now,
         occurred_at=occurred_at,
         reason="observed",
-        message=_message(job, after, remote) if after != job.state else "",
+        message=message,
         detail={"remote_name": remote.name, "remote_state": remote.state},
         error=remote.error or job.error,
-        remote_updated_at=_plausible(remote.update_time, now) or job.remote_updated_at,
         **columns,
     )
 

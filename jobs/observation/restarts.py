@@ -1,9 +1,9 @@
 """Which restarts a job had, each recorded once, with its cause and what it was learned from.
 
 Vertex AI has no field for attempts (vertex-facts 6.2), so two sources are joined. *States*: a job that goes back from
-RUNNING to PENDING or QUEUED was restarted. *The service's log*: the line with which every attempt begins repeats, and
-the end of a replica. A poll can miss the first, a log can be late or unreadable, so each restart is taken from
-whichever shows it, and what both show counts once: two moments within `SAME` of each other are one restart.
+RUNNING to PENDING or QUEUED was restarted. *The service's log*: the line with which every attempt begins comes again,
+and the end of a replica is logged. A poll can miss the first, a log can be late or unreadable, so each restart is taken
+from whichever shows it, and what both show counts once: two moments within `SAME` of each other are one restart.
 """
 
 from collections.abc import Iterable, Sequence

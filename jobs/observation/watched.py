@@ -93,6 +93,6 @@ def scope_filter(scope: Scope) -> dict[str, str]:
 
 
 def may_have_duplicates(scope: Scope, now: datetime) -> bool:
-    """Return whether a create of late had no answer, so that its job may still appear although no row waits for it."""
+    """Return whether a recent create had no answer, so that its job may still appear although no row waits for it."""
     sent = Job.objects.filter(**scope_filter(scope), requested_at__gt=now - DUPLICATE_WINDOW)
     return sent.filter(Q(submit_attempts__gt=1) | Q(submit_attempts=1, remote_name="")).exists()

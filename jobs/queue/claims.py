@@ -58,7 +58,7 @@ def release_poll(
 
 
 def postpone_poll(row: PollTarget, *, due_at: datetime) -> None:
-    """Give a scope or feed back without having looked."""
+    """Give a scope or feed back without a poll."""
     _release(row, due_at=due_at)
 
 

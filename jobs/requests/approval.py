@@ -72,7 +72,7 @@ def _answer(
 ) -> bool:
     check_is_ours(job)
     with transaction.atomic():
-        budgets.hold_budgets(job.team_id)
+        budgets.lock_teams([job.team_id])
         found = lock_question(job, by=by, digest=digest, now=now)
         if found is None:
             return False

@@ -52,6 +52,17 @@ class RequestOptions:
         return self.approval is not None and self.approval.approval.cap_usd is not None
 
 
+def sweep_size(job: Job) -> int:
+    """Return how many jobs were requested together with this one, itself included."""
+    return Job.objects.filter(sweep=job.sweep).count() if job.sweep is not None else 1
+
+
+def submission_of(job: Job, stored: dict[str, Any] | None = None) -> spec.Submission:
+    """Read the submission back from the job's stored spec, or from `stored`, one that the job had before."""
+    body = job.spec if stored is None else stored
+    return spec.stored_submission(f"job {job.pk}", job.kind, body, project=job.project, region=job.region)
+
+
 def load_context(
     team: Team,
     submission: spec.Submission | None = None,

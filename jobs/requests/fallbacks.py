@@ -15,8 +15,8 @@ from uuid import UUID, uuid5
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from jobs import budgets, fallback, spec, transitions
-from jobs.assessment import Assessment, assess
+from jobs import budgets, fallback, transitions
+from jobs.assessment import assess
 from jobs.cost import format_usd
 from jobs.errors import NotAllowed, NotPermitted
 from jobs.fallback import REASON_WORDS, Plan, Reason
@@ -25,9 +25,9 @@ from jobs.models.kept_message import message_columns
 from jobs.permissions import check_may_request
 from jobs.requests.approval_coverage import AttemptApproval, find_shared_approval
 from jobs.requests.attempt_endings import AttemptEnding, find_ending
-from jobs.requests.context import RequestOptions, load_context
+from jobs.requests.context import RequestOptions, load_context, submission_of
 from jobs.requests.fallback_attempts import list_attempts, sum_costs
-from jobs.requests.request import request_jobs, submission_of
+from jobs.requests.request import request_jobs
 from jobs.strategies import STRATEGIES
 from jobs.texts import translatable as _
 
@@ -44,7 +44,7 @@ def make_next_attempt(pk: UUID, *, now: datetime) -> bool:
         if row.ended_at is not None:
             return False
         attempts = list_attempts(row)
-        budgets.hold_budgets(attempts[0].job.team_id)
+        budgets.lock_teams([attempts[0].job.team_id])
         last = attempts[-1].job = _lock(attempts[-1].job_id)
         plan = fallback.plan_of(row.plan)
         ending = find_ending(last, now)
@@ -152,13 +152,9 @@ def can_follow(pk: UUID, *, now: datetime) -> bool:
         check_may_request(first.owner, first.team)
     except NotPermitted:
         return False
-    assessment = _assess(fallback.apply(submission_of(first), plan.steps[number - 2]), first, plan, now)
-    return not assessment.errors
-
-
-def _assess(submission: spec.Submission, first: Job, plan: Plan, now: datetime) -> Assessment:
+    submission = fallback.apply(submission_of(first), plan.steps[number - 2])
     context = load_context(first.team, submission, now=now, by=first.owner, cap_usd=plan.cap(first.cap_usd))
-    return assess(submission, context, expected=timedelta(seconds=first.expected_seconds))
+    return not assess(submission, context, expected=timedelta(seconds=first.expected_seconds)).errors
 
 
 def stop_attempts(job: Job, *, by: User, now: datetime) -> bool:

@@ -46,13 +46,9 @@ def save_form(fields: Mapping[str, str], *, form_key: str, version: int, team: T
             )  # fmt: skip
     except IntegrityError:
         raise EditedElsewhere from None
-    _delete_oldest(by)
-    return draft
-
-
-def _delete_oldest(by: User) -> None:
     forms = Draft.objects.filter(owner=by).exclude(form_key="").order_by("-created_at", "-pk")
-    Draft.objects.filter(pk__in=list(forms.values_list("pk", flat=True)[MAX_FORMS:])).delete()
+    Draft.objects.filter(pk__in=list(forms.values_list("pk", flat=True)[MAX_FORMS:])).delete()  # the oldest
+    return draft
 
 
 def list_forms(by: User) -> list[Draft]:

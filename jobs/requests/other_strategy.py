@@ -31,11 +31,12 @@ from jobs.requests.approval import (
     record_votes,
     reserve_approved,
 )
-from jobs.requests.context import load_context
+from jobs.requests.checks import check_may_be_written
+from jobs.requests.context import load_context, submission_of, sweep_size
 from jobs.requests.deciders import load_missing
 from jobs.requests.policy_versions import current_version, terms_of
 from jobs.requests.questions import Question, save_question
-from jobs.requests.request import assessed_columns, check_may_be_written, submission_of, sweep_size
+from jobs.requests.request import assessed_columns
 from jobs.strategies import STRATEGIES, strategy_of
 
 
@@ -61,7 +62,7 @@ def approve_as(
     check_cap(cap_usd)
     check_is_ours(job)
     with transaction.atomic():
-        budgets.hold_budgets(job.team_id)
+        budgets.lock_teams([job.team_id])
         found = lock_question(job, by=by, digest=digest, now=now)
         if found is None:
             return False
@@ -138,7 +139,7 @@ def _proposed(job: Job, by: User, digest: str | None) -> tuple[list[Job], Mappin
     if job.owner_id != by.pk:
         raise NotPermitted(_("Only who requested the job accepts another strategy for it."))
     check_may_request(by, job.team)
-    budgets.hold_budgets(job.team_id)
+    budgets.lock_teams([job.team_id])
     waiting = lock_waiting(job)
     questions = {each.job_id: each for each in Approval.objects.filter(job__in=waiting, requested_spec__isnull=False)}
     if job.pk in questions:

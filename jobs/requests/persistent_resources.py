@@ -65,7 +65,7 @@ def waits_for_resource(submission: Submission, resources: Known, refused: Sequen
 
 
 def _newer_jobs(project: Value, region: Value, since: Value, apart_from: UUID | None) -> QuerySet[Job]:
-    """Return the jobs on persistent resources of a place that Vertex AI had not heard of at a moment."""
+    """Return the jobs on persistent resources of a place that Vertex AI did not have yet at a moment."""
     place = {"project": project, "region": region}
     using = Job.objects.unfinished().filter(**place, strategy=STRATEGY.key, state__in=WAITING | RUNNING)
     newer = using.filter(Q(state__in=ON_THE_WAY) | Q(submitted_at__gt=since))

@@ -56,7 +56,7 @@ class PolicyTest:
 def try_policy(team: Team, rules: Sequence[Rule]) -> PolicyTest:
     """Return what `rules` and today's policy decide about the team's newest jobs; two queries.
 
-    Amounts are those that were estimated when the jobs were requested. Budgets of then are not known: a condition on
+    Amounts are those that were estimated when the jobs were requested. Their budgets are not known: a condition on
     what is left of one never holds here.
     """
     columns = (

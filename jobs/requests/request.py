@@ -10,36 +10,29 @@ from uuid import UUID, uuid4
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
-from jobs import bounds, budgets, spec, strategies
+from jobs import budgets, spec, strategies, transitions
 from jobs.assessment import MAX_USD, Assessment, Outcome, assess
-from jobs.cost import format_usd, round_up
-from jobs.errors import NotAllowed
+from jobs.cost import round_up
 from jobs.fallback import Plan
-from jobs.models import Job, Scope, Team
+from jobs.models import Job, JobEvent, Scope, Team
 from jobs.permissions import check_may_request
 from jobs.queue import claims
+from jobs.requests.approval_coverage import AttemptApproval
+from jobs.requests.checks import check_may_be_written
 from jobs.requests.context import RequestOptions, load_context
 from jobs.requests.fallback_attempts import check_plan, create_fallbacks
-from jobs.requests.first_events import FIRST_KEY, record_request
-from jobs.requests.questions import build_questions
-from jobs.spec.secrets import holds_mask
+from jobs.requests.questions import Question, build_questions, save_question
+from jobs.states import JobState
 from jobs.strategies import persistent
-from jobs.texts import translatable as _
 
-HALF_CHARACTERS = spec.Finding(
-    code="text_cannot_be_kept",
-    severity=spec.Severity.ERROR,
-    field="",
-    message=_("It holds a NUL character or half of a character, which cannot be kept."),
-    remedy=_("Write that value anew."),
-)
-HIDDEN_SECRET = spec.Finding(
-    code="hidden_secret",
-    severity=spec.Severity.ERROR,
-    field="",
-    message=_("It holds a value that was hidden because it is somebody else's secret."),
-    remedy=_("Write your own value in its place."),
-)
+ASSESSED = {
+    Outcome.ALLOWED: "Checked by rules and policy: it may be sent without an approval.",
+    Outcome.NEEDS_APPROVAL: "Checked by rules and policy: an approver has to decide.",
+}
+"""The message of a job's first event; one that is refused is not kept."""
+APPROVED_BEFORE = "Checked by rules and policy: it was approved with the first attempt."
+FIRST_KEY = "judged:request"
+"""The key of a job's first event."""
 
 
 def request_job(
@@ -82,7 +75,7 @@ def request_jobs(submissions: Sequence[spec.Submission], options: RequestOptions
     sweep = uuid4() if is_sweep else None
     try:
         with transaction.atomic():
-            budgets.hold_budgets(options.team.pk)
+            budgets.lock_teams([options.team.pk])
             assessments = _assess(submissions, options)
             questions = build_questions(assessments, options)
             approval = options.approval if any(questions) else None
@@ -90,13 +83,11 @@ def request_jobs(submissions: Sequence[spec.Submission], options: RequestOptions
             jobs = []
             for submission, assessment, question, key in zip(submissions, assessments, questions, keys, strict=True):
                 job = _create_row(assessment, options, key, sweep, share=len(keys))
-                record_request(
-                    job, assessment, None if approval else question, by=options.by, now=options.now,
-                    requested=_identity(submission, options.cap_usd), approval=approval,
-                )  # fmt: skip
+                requested = _identity(submission, options.cap_usd)
+                _record_request(job, assessment, question, approval, requested, by=options.by, now=options.now)
                 _poll_resource_of(job, options.now)
                 jobs.append(job)
-            budgets.reserve(jobs, options.now)
+            budgets.record_spend(jobs, options.now)
             if options.plan is not None:
                 create_fallbacks(jobs, options.plan, options.now)
     except IntegrityError:  # the same click arrived twice at the same time
@@ -117,30 +108,6 @@ def _assess(submissions: Sequence[spec.Submission], options: RequestOptions) -> 
     for assessment in assessments:
         check_may_be_written(assessment, left_usd=options.left_usd)
     return assessments
-
-
-def check_may_be_written(assessment: Assessment, *, left_usd: Decimal | None = None) -> None:
-    """Raise NotAllowed for a job that is refused, holds what cannot be kept, or may cost more than `left_usd`.
-
-    That is what is left for all attempts of a request together; None: there is no such amount.
-    """
-    body = spec.rest_body(assessment.submission.job)
-    if not bounds.is_storable_json(body):
-        raise NotAllowed((HALF_CHARACTERS, *assessment.findings))
-    if holds_mask(body):  # also where the site has switched off the rule about it
-        raise NotAllowed((HIDDEN_SECRET, *assessment.findings))
-    if assessment.outcome is Outcome.REFUSED:
-        raise NotAllowed(assessment.findings)
-    if left_usd is None or assessment.cap_cancels:  # the cap of the attempt keeps the amount
-        return
-    if assessment.max_usd is None or assessment.max_usd > left_usd:
-        words = _(
-            "It may cost more than the %(usd)s that are left for all attempts together, and the team's policy cancels "
-            "no job at its cap.",
-            usd=format_usd(left_usd),
-        )
-        remedy = _("Raise the amount, or set a shorter timeout.")
-        raise NotAllowed([spec.Finding("over_total_of_attempts", spec.Severity.ERROR, "", words, remedy)])
 
 
 def find_requested(by: User, request_key: str) -> Job | None:
@@ -173,17 +140,6 @@ def _poll_resource_of(job: Job, now: datetime) -> None:
         claims.wake_scope(project=job.project, region=job.region, kind=kind, due_at=now)
 
 
-def sweep_size(job: Job) -> int:
-    """Return how many jobs were requested together with this one, itself included."""
-    return Job.objects.filter(sweep=job.sweep).count() if job.sweep is not None else 1
-
-
-def submission_of(job: Job, stored: dict[str, Any] | None = None) -> spec.Submission:
-    """Read the submission back from the job's stored spec, or from `stored`, one that the job had before."""
-    body = job.spec if stored is None else stored
-    return spec.stored_submission(f"job {job.pk}", job.kind, body, project=job.project, region=job.region)
-
-
 def _create_row(
     assessment: Assessment, options: RequestOptions, request_key: str, sweep: UUID | None, *, share: int
 ) -> Job:
@@ -208,6 +164,64 @@ def _create_row(
         state_since=options.now,
         requested_at=options.now,
         **assessed_columns(assessment, share),
+    )
+
+
+def _record_request(
+    job: Job,
+    assessment: Assessment,
+    question: Question | None,
+    approval: AttemptApproval | None,
+    requested: dict[str, str | None],
+    *,
+    by: User,
+    now: datetime,
+) -> None:
+    """Write the events of a request: its assessment, and that approvers are asked `question`, or that it may be sent.
+
+    With `approval` the job was approved with the first attempt, so that nobody is asked. `requested` distinguishes
+    requests that were made with one key.
+    """
+    question = None if approval else question
+    outcome = Outcome.NEEDS_APPROVAL if question is not None else Outcome.ALLOWED
+    transitions.record_event(
+        job,
+        JobEvent.Kind.ASSESSED,
+        now=now,
+        message=ASSESSED[outcome] if approval is None else APPROVED_BEFORE,
+        reason=outcome,
+        detail=assessment.as_dict() | {"requested": requested},
+        once_key=FIRST_KEY,
+    )
+    if question is not None:
+        save_question(job, question, now=now)
+        message = f"{by.get_username()} requested the job; policy asks for an approval."
+        to = JobState.AWAITING_APPROVAL
+        transitions.transition(job, to, now=now, actor=by, reason="requested", message=message)
+    else:
+        _allow(job, approval, by=by, now=now)
+
+
+def _allow(job: Job, approval: AttemptApproval | None, *, by: User, now: datetime) -> None:
+    """Let a job be sent; the event names the approval that it stands on, if it stands on one."""
+    why, detail = "policy allows it", {}
+    if approval is not None:
+        given, approver = approval.approval, approval.approval.decided_by
+        who = approver.get_username() if approver is not None else "an approver"
+        why = f"{who} approved attempt {approval.number} with the first one"
+        asked_at = given.asked_at.isoformat()
+        detail = {"approval": {"job": str(given.job_id), "asked_at": asked_at, "attempt": approval.number}}
+    allowed_usd = job.max_usd if job.limit_usd is None else job.limit_usd
+    transitions.transition(
+        job,
+        JobState.APPROVED,
+        now=now,
+        actor=by,
+        reason="requested",
+        message=f"{by.get_username()} requested the job; {why}.",
+        detail=detail,
+        due_at=now,
+        approved_usd=allowed_usd if approval is None else job.max_usd,
     )
 
 

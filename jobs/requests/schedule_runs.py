@@ -62,15 +62,11 @@ def run_now(row: Schedule, *, by: User, now: datetime, request_key: str) -> Job:
             raise NotUsable("", translated(_unfinished(running)))
         (job,) = request_jobs([submission_of(fresh, now)], _options(fresh, by, now), request_key=request_key)
         words = _("%(person)s ran it now.", person=by.get_username())
-        _write(fresh, _free_moment(fresh, now), Outcome.REQUESTED, words, now, job=job)
+        moment = now
+        while fresh.runs.filter(moment=moment).exists():  # the database takes one run for each moment
+            moment += timedelta(microseconds=1)
+        _write(fresh, moment, Outcome.REQUESTED, words, now, job=job)
     return job
-
-
-def _free_moment(row: Schedule, now: datetime) -> datetime:
-    """Return the first moment from now on that has no run yet."""
-    while row.runs.filter(moment=now).exists():
-        now += timedelta(microseconds=1)
-    return now
 
 
 def _options(row: Schedule, by: User, now: datetime, job_id: UUID | None = None) -> RequestOptions:

@@ -1,7 +1,7 @@
 """Model: what a training pipeline uploads when it succeeds.
 
 `explanationSpec`, `baseModelSource` and `modelSourceInfo` describe serving; they are carried as JSON and left to
-Vertex AI to judge. Source: google-cloud-aiplatform 2.7.0, types/model.py, read 2026-11-21.
+Vertex AI to check. Source: google-cloud-aiplatform 2.7.0, types/model.py, read 2026-11-21.
 """
 
 from typing import Annotated

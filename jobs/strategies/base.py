@@ -1,6 +1,6 @@
 """The shapes that all strategies share: a rule, what it finds, a strategy.
 
-A rule looks at a submission and yields problems; it never raises and never changes anything.
+A rule reads a submission and yields problems; it never raises and never changes anything.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -60,7 +60,7 @@ Known = Sequence[KnownResource]
 class Rule:
     """One requirement: its code, how much it weighs, its sentence, its source, and the function that looks.
 
-    `by_strategy`: it looks at something that `Strategy.apply` changes, so that one job may keep it under one strategy
+    `by_strategy`: it reads something that `Strategy.apply` changes, so that one job may keep it under one strategy
     and not under another. What the other rules of every job find is the same under all of them.
     """
 

@@ -34,7 +34,7 @@ def check_each(
 ) -> list[list[Finding]]:
     """Return what `check` finds in one job under several strategies: `asked` holds each and what its `apply` made.
 
-    A rule that looks at nothing a strategy changes looks once.
+    A rule that reads nothing that a strategy changes is applied once.
     """
     if not asked:
         return []

@@ -9,10 +9,10 @@ from jobs.cost import rate_of
 from jobs.cost.lines import as_text
 from jobs.models import Job, JobEvent
 from jobs.requests.approval_coverage import find_approval, find_uncovered
-from jobs.requests.context import load_context
+from jobs.requests.context import load_context, submission_of, sweep_size
 from jobs.requests.persistent_resources import known_resources, waits_for_resource
 from jobs.requests.questions import Question
-from jobs.requests.request import storable, submission_of, sweep_size
+from jobs.requests.request import storable
 from jobs.states import JobState
 from jobs.strategies import STRATEGIES
 from jobs.submission.ports import Change, Event

@@ -12,7 +12,6 @@ from jobs.timeline.resource_holdings import Holding, holdings, known_resource, r
 from jobs.timeline.resource_usage import Hold, ReplicaLane, Stretch, Usage, replica_counts, started_at, usage
 from jobs.timeline.retry_budget import GROUPS, RetryBudget, restart_causes, restart_limits, retry_budget
 from jobs.timeline.spans import BILLABLE, SPAN_KINDS, Before, Span, billable, facts, running, state_spans, waited
-from jobs.timeline.statistics import NEVER_RAN, poisson_interval, wait_bucket, wait_percentile
 from jobs.timeline.study_spec import parallel_trials, study_spec
 from jobs.timeline.trial_lanes import trial_lanes
 from jobs.timeline.trial_time import (
@@ -29,6 +28,7 @@ from jobs.timeline.trial_time import (
 from jobs.timeline.trial_time import waited as trial_waited
 from jobs.timeline.trial_words import failures, outlook, summary, to_come_words, wait_words
 from jobs.timeline.trials import Metric, Step, Study, progress, ranked, study, value_of
+from jobs.timeline.wait_percentiles import NEVER_RAN, wait_bucket, wait_percentile
 from jobs.timeline.waiting import wait_reason
 
 __all__ = [
@@ -84,7 +84,6 @@ __all__ = [
     "moments_of",
     "outlook",
     "parallel_trials",
-    "poisson_interval",
     "progress",
     "ran",
     "ranked",

@@ -18,15 +18,13 @@ AT_ONCE = 100
 
 def watch_approvals(now: datetime) -> int:
     """Remind of open requests and end those whose time is over; return how many events were written."""
-    return _expire(now) + _remind(now)
+    over = Approval.objects.filter(decision="", expires_at__lte=now).order_by("expires_at")
+    expired = sum(_expire(question, now) for question in list(over.select_related("job")[:AT_ONCE]))
+    due = Approval.objects.filter(decision="", remind_at__lte=now).order_by("remind_at")
+    return expired + sum(_remind(question, now) for question in list(due.select_related("job__team")[:AT_ONCE]))
 
 
-def _expire(now: datetime) -> int:
-    due = Approval.objects.filter(decision="", expires_at__lte=now).order_by("expires_at")
-    return sum(_expire_one(question, now) for question in list(due.select_related("job")[:AT_ONCE]))
-
-
-def _expire_one(question: Approval, now: datetime) -> bool:
+def _expire(question: Approval, now: datetime) -> bool:
     """End one request, unless it was answered, withdrawn or asked anew meanwhile."""
     with transaction.atomic():
         job = Job.objects.select_for_update().get(pk=question.job_id)
@@ -43,12 +41,7 @@ def _expire_one(question: Approval, now: datetime) -> bool:
         )
 
 
-def _remind(now: datetime) -> int:
-    due = Approval.objects.filter(decision="", remind_at__lte=now).order_by("remind_at")
-    return sum(_remind_one(question, now) for question in list(due.select_related("job__team")[:AT_ONCE]))
-
-
-def _remind_one(question: Approval, now: datetime) -> bool:
+def _remind(question: Approval, now: datetime) -> bool:
     """Write the event that a message to the approvers begins with, and when the next one is due."""
     with transaction.atomic():
         job = Job.objects.select_for_update(of=("self",)).select_related("team").get(pk=question.job_id)

@@ -18,7 +18,7 @@ CLOSE_SECONDS = 0.001
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A job with all that its rules look at."""
+    """A job with all that its rules read."""
 
     job: Job
     events: Sequence[JobEvent]
@@ -103,7 +103,7 @@ def _remote_name(one: Evidence) -> str | None:
 
 def _watched(one: Evidence) -> str | None:
     if one.job.state not in LOCAL | FINISHED and not one.is_watched:
-        return "It is active at Vertex AI and nobody looks at its region."
+        return "It is active at Vertex AI and its region is not polled."
     return None
 
 
