@@ -51,6 +51,8 @@ ROWS = """
     SELECT ended_on AS at, {columns} FROM jobs_jobfigures
     WHERE (ended_on >= %s AND ended_on < %s OR ended_on >= %s AND ended_on <= %s) AND team_id IN ({teams})
 """
+# All facets are counted from one reading of the figures, and all else is summed from a second one: a million jobs have
+# a hundred thousand rows, each of which would otherwise be read eight times.
 QUERY = """
     WITH counted AS (SELECT {keys}, SUM(jobs) AS jobs FROM ({narrow}) AS ended GROUP BY {keys}),
     summed AS (
@@ -127,7 +129,7 @@ class Sums:
 
     @property
     def held(self) -> float | None:
-        """The share of the jobs with an estimate that cost what its range had; None where none succeeded."""
+        """The share of the jobs with an estimate whose cost was in its range; None where there is none."""
         return self.inside / self.estimated if self.estimated else None
 
 
