@@ -14,6 +14,8 @@ SOURCE = "Trainboard's importer (docs/import.md)"
 READ = "2026-11-21"
 SUPPORTED = _("Give YAML, JSON, a gcloud or curl command, or Python with the Vertex AI SDK.")
 LARGE_TEXT = 50_000
+MAX_JOB_VALUES = 20_000
+"""Values of one job; one that Vertex AI accepts, with 4 worker pools of 100 variables each, has fewer than 2,000."""
 Path = list[str | int]
 
 
@@ -109,6 +111,11 @@ class Notes:
         """Tell whether a finding has one of these codes."""
         return any(finding.code in codes for finding in self.findings)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether further errors are only counted, so that no remedy need be looked for."""
+        return len(self.findings) >= 2 * MAX_FINDINGS
+
     def result(self) -> list[Finding]:
         """Return the findings, with one more that counts those left out."""
         if not self.left_out:
@@ -178,7 +185,7 @@ def plain(node: Node) -> Any:
     return [plain(item) for item in node.value] if isinstance(node.value, list) else node.value
 
 
-def exceeded_limit(node: Node) -> str:
+def exceeded_limit(node: Node, max_values: int = MAX_VALUES) -> str:
     """Return a message if a tree exceeds a limit when its shared parts are copied, else "". Takes bounded time."""
     waiting: list[tuple[Node, int]] = [(node, 0)]
     seen = 0
@@ -187,8 +194,8 @@ def exceeded_limit(node: Node) -> str:
         seen += 1
         if depth > MAX_DEPTH:
             return _("It is nested more than %(limit)s levels deep.", limit=MAX_DEPTH)
-        if seen > MAX_VALUES or len(waiting) > 2 * MAX_VALUES:
-            return _("Written out, it holds more than %(limit)s values.", limit=f"{MAX_VALUES:,}")
+        if seen > max_values or len(waiting) > 2 * max_values:
+            return _("Written out, it holds more than %(limit)s values.", limit=f"{max_values:,}")
         if not current.is_scalar:
             items = current.value.values() if isinstance(current.value, dict) else current.value
             waiting.extend((item, depth + 1) for item in items)
@@ -229,11 +236,6 @@ def set_at(holder: Node, path: Path, node: Node) -> bool:
 def is_unknown(node: Node) -> bool:
     """Tell whether a value that a program gives is a placeholder or a text with one in it."""
     return isinstance(node.value, str) and "${" in node.value
-
-
-def is_open(node: Node | None) -> bool:
-    """Tell whether a value is not known, or None."""
-    return node is None or node.value is None or is_unknown(node)
 
 
 def camel(name: str) -> str:

@@ -15,7 +15,7 @@ from jobs.importer.containers.embedded import embedded_parts
 from jobs.importer.containers.markdown import IN_BLOCK, INDENTED, Part, fenced_blocks, objects_in_prose
 from jobs.importer.containers.notebook import read_notebook
 from jobs.importer.detect import decode, detect_format, explain, names_a_job, without_magic
-from jobs.importer.nodes import READ, SOURCE, SUPPORTED, Draft, Files, Notes, exceeded_limit, plain
+from jobs.importer.nodes import MAX_JOB_VALUES, READ, SOURCE, SUPPORTED, Draft, Files, Notes, exceeded_limit, plain
 from jobs.importer.normalize.fields import Normalizer, add_defaults
 from jobs.importer.normalize.strategy import CHEAPER, find_lost_request
 from jobs.importer.python.parsing import is_program
@@ -182,7 +182,7 @@ def read_format(format_key: str, text: str, notes: Notes, files: Files) -> list[
 
 def _normalized(format_key: str, draft: Draft, notes: Notes, name: str, project: str, region: str) -> Reading:
     """Return a draft as the API takes it, checked against the spec."""
-    if message := exceeded_limit(draft.body):
+    if message := exceeded_limit(draft.body, MAX_JOB_VALUES):
         notes.error("too_much", draft.body.line, message, _("Give one job."))
         return Reading(format_key, draft.form, draft.kind, None, {}, tuple(notes.result()))
     normalizer = Normalizer(notes)

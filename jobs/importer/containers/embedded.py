@@ -168,7 +168,8 @@ def _texts(tree: ast.Module, program: Program) -> Iterator[tuple[int, str]]:
 
 def _grown(held: str, program: Program) -> str:
     """Return the text that a config becomes where the program adds to it: the longest that a name is bound to."""
-    values = [node.value for node in program.values.names.values()] if CONFIG.search(held) else []
+    nodes = program.values.names.values() if CONFIG.search(held) else ()
+    values = [node.value for node in nodes if node is not None]
     return max([held, *(value for value in values if isinstance(value, str) and value.startswith(held))], key=len)
 
 

@@ -7,7 +7,6 @@ Values that a text needs and that are not known become placeholders. Source: Pyt
 import re
 import string
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
 from typing import Any
 
 from jobs.importer.nodes import Node, is_unknown, node_of
@@ -106,7 +105,14 @@ def keys_of(node: Node) -> list[Node]:
 
 def bounded(pieces: Iterable[str]) -> str:
     """Return the pieces in one text of at most MAX_TEXT characters, whatever their number."""
-    return "".join(islice(chain.from_iterable(pieces), MAX_TEXT))
+    taken: list[str] = []
+    size = 0
+    for piece in pieces:
+        taken.append(piece)
+        size += len(piece)
+        if size >= MAX_TEXT:
+            break
+    return "".join(taken)[:MAX_TEXT]
 
 
 def format_fields(text: str, given: Sequence[Node], named: Mapping[str, Node]) -> str:

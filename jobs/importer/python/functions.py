@@ -21,14 +21,8 @@ def defaults(function: Function, values: Evaluator) -> dict[str, Node | None]:
     return found
 
 
-def scope(names: Mapping[str, Node], parameters: Mapping[str, Node | None]) -> dict[str, Node]:
-    """Return names as the body of a function sees them."""
-    outer = {name: node for name, node in names.items() if name not in parameters}
-    return outer | {name: node for name, node in parameters.items() if node is not None}
-
-
-def bound(function: Function, call: ast.Call, values: Evaluator) -> dict[str, Node]:
-    """Return the names that the body of a function sees when it is called so."""
+def bound(function: Function, call: ast.Call, values: Evaluator) -> dict[str, Node | None]:
+    """Return the parameters of a function with what a call gives for them."""
     placed = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
     if isinstance(call.func, ast.Attribute) and placed[:1] in (["self"], ["cls"]):
         placed.pop(0)
@@ -36,7 +30,7 @@ def bound(function: Function, call: ast.Call, values: Evaluator) -> dict[str, No
     parameters = defaults(function, values)
     rest = {name: node for name, node in given.items() if name not in parameters}
     others = {function.args.kwarg.arg: Node(rest, call.lineno)} if function.args.kwarg is not None else {}
-    return scope(values.names, parameters | given | others)
+    return parameters | given | others
 
 
 def new_object(values: Evaluator, attributes: Node, call: ast.Call) -> Node | None:

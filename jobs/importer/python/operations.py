@@ -31,7 +31,9 @@ def last_name(expression: ast.expr) -> str:
 
 def name_of(expression: ast.expr) -> str:
     """Return `a` and `a.b` as they are bound; nothing for any other expression."""
-    return ast.unparse(expression) if isinstance(expression, ast.Name | ast.Attribute) else ""
+    if isinstance(expression, ast.Name):
+        return expression.id
+    return ast.unparse(expression) if isinstance(expression, ast.Attribute) else ""
 
 
 def describe(expression: ast.AST) -> str:
@@ -51,7 +53,7 @@ def describe(expression: ast.AST) -> str:
     return type(expression).__name__.lower()
 
 
-def bind_target(target: ast.expr, item: Node) -> dict[str, Node] | None:
+def bind_target(target: ast.expr, item: Node) -> dict[str, Node | None] | None:
     """Return the names that assigning an item to a target binds."""
     if isinstance(target, ast.Name):
         return {target.id: item}
@@ -101,3 +103,8 @@ def compare(operator: ast.cmpop, left: Node, right: Node) -> bool | None:
         case _:
             return None
     return holds is not isinstance(operator, ast.NotEq | ast.IsNot | ast.NotIn)
+
+
+def is_open(node: Node | None) -> bool:
+    """Tell whether a value is not known, or None."""
+    return node is None or node.value is None or is_unknown(node)

@@ -7,11 +7,11 @@ import ast
 from dataclasses import dataclass
 from functools import partial
 
-from jobs.importer.nodes import Node, Notes, Path, is_open, set_at
+from jobs.importer.nodes import Node, Notes, Path, set_at
 from jobs.importer.python.evaluator import Evaluator
-from jobs.importer.python.functions import CommandLine, Function, bound, defaults, new_object, scope
+from jobs.importer.python.functions import CommandLine, Function, bound, defaults, new_object
 from jobs.importer.python.job_calls import JobCall, add_edit, call_of
-from jobs.importer.python.operations import MAX_ITEMS, bind_target, last_name, name_of
+from jobs.importer.python.operations import MAX_ITEMS, bind_target, is_open, last_name, name_of
 from jobs.importer.sdk_names import MAKERS, MESSAGE_FIELDS, POSITIONS
 
 MAX_CALLS, MAX_CALL_DEPTH = 100, 6
@@ -77,11 +77,18 @@ class Program:
         """Read the blocks of a loop, a with or a try; what happens after an error hides nothing that was known."""
         for block in ("body", "orelse", "finalbody"):
             self._walk(getattr(statement, block, []))
-        before = dict(self.values.names)
-        for handler in getattr(statement, "handlers", []):
-            self._walk(handler.body)
         names = self.values.names
-        names |= {name: node for name, node in before.items() if not is_open(node) or is_open(names.get(name))}
+        for handler in getattr(statement, "handlers", []):
+            for name, node in self._changes(handler.body).items():
+                if is_open(names.get(name)) and not is_open(node):
+                    names[name] = node
+
+    def _changes(self, statements: list[ast.stmt]) -> dict[str, Node | None]:
+        """Read a block; return the names that it binds instead of binding them."""
+        names, self.values.names = self.values.names, self.values.names.new_child()
+        self._walk(statements)
+        changes, self.values.names = self.values.names.maps[0], names
+        return dict(changes)
 
     def _choose(self, statement: ast.If) -> None:
         """Follow the branch that is taken, where that is known; else both, and the first decides the values of names.
@@ -94,15 +101,13 @@ class Program:
             self._walk(statement.body if taken else statement.orelse)
             self.passed_over.append(statement.orelse if taken else statement.body)
             return
-        before = dict(self.values.names)
-        self._walk(statement.body)
-        first, self.values.names = self.values.names, dict(before)
-        self._walk(statement.orelse)
+        names = self.values.names
+        first, second = self._changes(statement.body), self._changes(statement.orelse)
         for name, node in first.items():
-            held, other = before.get(name), self.values.names.get(name)
-            is_changed = held is not node and not (node.value is None and name in before)
-            if is_changed and not (is_open(node) and other is not held and not is_open(other)):
-                self.values.names[name] = node
+            is_empty = (node is None or node.value is None) and name in names
+            if not is_empty and (is_open(second.get(name)) or not is_open(node)):
+                second[name] = node
+        names |= second
 
     def _assign(self, targets: list[ast.expr], value: ast.expr) -> None:
         self._carry_out(value, name_of(targets[0]))
@@ -112,9 +117,7 @@ class Program:
             if isinstance(target, ast.Attribute | ast.Subscript) and self._set_field(target, node):
                 continue
             if isinstance(target, ast.Tuple | ast.List):
-                for inner in target.elts:
-                    self.values.names.pop(name_of(inner), None)
-                self.values.names |= bind_target(target, node) or {}
+                self.values.names |= bind_target(target, node) or dict.fromkeys(map(name_of, target.elts))
             elif name:
                 self.values.names[name] = node
 
@@ -190,21 +193,20 @@ class Program:
             self.values.procedures[function.name] = partial(self._value_of_call, function)
         called = {last_name(node.func) for node in ast.walk(function) if isinstance(node, ast.Call)}
         self.making |= {function.name: function} if called & {*MAKERS, *RUNS} else {}
-        first, names = len(self.job_calls), self.values.names
-        parameters = defaults(function, self.values)
-        self.values.names = scope(names, parameters)
+        first, names, parameters = len(self.job_calls), self.values.names, defaults(function, self.values)
+        self.values.names = names.new_child(parameters)
         self._within(function)
-        restored = {name: node for name, node in names.items() if name in parameters}
-        self.values.names = restored | self.values.names | restored
+        inner, self.values.names = self.values.names.maps[0], names
+        names |= {name: node for name, node in inner.items() if name not in parameters or name not in names}
         for made in self.job_calls[first:]:
             made.function = made.function or function.name
 
     def _define_class(self, statement: ast.ClassDef) -> None:
         """Bind a class to its attributes, from which its objects start."""
-        before = dict(self.values.names)
-        self._walk(statement.body)
-        own = {name: node for name, node in self.values.names.items() if before.get(name) is not node}
-        attributes = self.values.names[statement.name] = Node(own, statement.lineno)
+        own = self._changes(statement.body)
+        self.values.names |= own
+        known = {name: node for name, node in own.items() if node is not None}
+        attributes = self.values.names[statement.name] = Node(known, statement.lineno)
         self.values.procedures[statement.name] = partial(new_object, self.values, attributes)
 
     def _within(self, function: Function) -> Node | None:
@@ -225,7 +227,7 @@ class Program:
             return None
         self.calls -= 1
         names, done = self.values.names, self.values.done
-        self.values.names, self.values.done = bound(function, call, self.values), {}
+        self.values.names, self.values.done = names.new_child(bound(function, call, self.values)), {}
         self.job_calls = [made for made in self.job_calls if made.function != function.name]
         node = self._within(function)
         self.values.names, self.values.done = names, done

@@ -118,7 +118,7 @@ def _job(call: Call, given: Flags, config: Draft | None, notes: Notes) -> Draft:
     spec = Node(dict(held.entries), held.line)
     for name, words in given.items():
         if not _set_field(name, words, body, spec, notes, is_tuning=is_tuning):
-            remedy = _config_field(name) or flags.nearest_flag(name)
+            remedy = "" if notes.is_full else _config_field(name) or flags.nearest_flag(name)
             notes.error(
                 "unknown_flag",
                 words[-1].line,

@@ -88,7 +88,7 @@ def _entries(spec: Word, notes: Notes) -> Entries:
 
 def _add_pair(entries: Entries, name: str, node: Node, notes: Notes) -> str:
     """Add a value under the nearest key; return that key if the value was added."""
-    known = name if name in KEYS else MEANT.get(name) or nearest(name, KEYS)
+    known = name if name in KEYS else MEANT.get(name) or ("" if notes.is_full else nearest(name, KEYS))
     if name not in KEYS:
         remedy = _("Did you mean `%(near)s`?", near=known) if known else _("Use one of %(keys)s.", keys=", ".join(KEYS))
         notes.error("unknown_key", node.line, _("--worker-pool-spec has no key %(name)s.", name=quoted(name)), remedy)

@@ -85,7 +85,7 @@ class Arguments:
         """Refuse arguments that nobody took."""
         for name, node in self.rest.items():
             if name not in SILENT:
-                near = nearest(name, self.known)
+                near = "" if notes.is_full else nearest(name, self.known)
                 remedy = _("Did you mean `%(near)s`?", near=near) if near else _("It is not carried.")
                 message = _("%(call)s of the SDK has no argument %(name)s.", call=call, name=quoted(name))
                 notes.error("unknown_argument", node.line, message, remedy)

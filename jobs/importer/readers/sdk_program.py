@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from jobs.importer.nodes import Draft, Node, Notes, folded, set_at
 from jobs.importer.python.job_calls import JobCall
-from jobs.importer.python.parsing import LeftOut, parse
+from jobs.importer.python.parsing import MAX_LENGTH, LeftOut, parse
 from jobs.importer.python.program import Program
 from jobs.importer.readers.documents import PLACE_NAMES, identify
 from jobs.importer.readers.sdk_jobs import custom_job, local_script, tuning_job
@@ -20,7 +20,7 @@ from jobs.texts import translatable as _
 
 PARENT = re.compile(r"projects/(.+?)/locations/([^/]+)")
 POOLS = re.compile(r"\bworker_?pool_?specs?\b", re.IGNORECASE)
-MAX_LENGTH, MAX_JOBS = 500_000, 20
+MAX_JOBS, MAX_BOUND = 20, 5_000
 UNSEEN = ("displayName", "jobSpec", "trialJobSpec", "studySpec", "maxTrialCount", "parallelTrialCount")
 """What `**names` that are not known here may give."""
 KIND = {"CustomJob": "custom_job", "HyperparameterTuningJob": "hyperparameter_tuning_job"}
@@ -81,8 +81,8 @@ def _report_left_out(left_out: list[LeftOut], has_jobs: bool, notes: Notes) -> N
 
 def _drafts(program: Program, notes: Notes) -> Iterator[Draft]:
     """Yield the jobs that the calls of a program make, those that are run first; else one that a name is bound to."""
-    inner = {id(one.args) for one in program.job_calls for other in program.job_calls if other.uses(one)}
-    ready = [one for one in program.job_calls if id(one.args) not in inner]
+    inner = {id(one.sent.value) for one in program.job_calls if one.sent is not None}
+    ready = [one for one in program.job_calls if id(one.args.value) not in inner]
     ready.sort(key=lambda one: one.run is None and one.maker in ("CustomJob", *TRAINING))
     if not ready and (bound := _bound_job(program, notes)) is not None:
         yield bound
@@ -110,7 +110,8 @@ def _draft(made: JobCall, program: Program, notes: Notes) -> Draft | None:
     if maker in TRAINING:
         return training_job(maker, args, made.run, notes)
     if maker == "HyperparameterTuningJob":
-        is_local = any(other.maker == "from_local_script" and made.uses(other) for other in program.job_calls)
+        scripts = [other for other in program.job_calls if other.maker == "from_local_script"]
+        is_local = made.sent is not None and any(other.args.value is made.sent.value for other in scripts)
         return tuning_job(args, made.run, notes, is_local_script=is_local)
     if maker in OPERATORS:
         return job_of_operator(maker, args, notes)
@@ -136,9 +137,11 @@ def _created(made: JobCall, program: Program, notes: Notes) -> Draft | None:
 def _bound_job(program: Program, notes: Notes) -> Draft | None:
     """Read a job, or its pools, that a name is bound to where no call uses it; one that has pools before others."""
     first: tuple[Draft, Notes] | None = None
-    for name, node in (*reversed(program.values.names.items()), *program.given.items()):
-        if node.is_scalar:
-            continue
+    bound = reversed(list(program.values.names.items()))
+    values = [
+        (name, node) for name, node in (*bound, *program.given.items()) if node is not None and not node.is_scalar
+    ]
+    for name, node in values[:MAX_BOUND]:
         if name in ("worker_pool_specs", "WORKER_POOL_SPECS") and isinstance(node.value, list) and node.value:
             node = Node({"workerPoolSpecs": node}, node.line)
         own = Notes()

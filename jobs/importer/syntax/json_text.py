@@ -17,7 +17,7 @@ NAME = re.compile(r'"[\w-]{1,80}"[ \t]*:')
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?=[\s,\]}]|\Z)")
 WORD = re.compile(r"(?:\$?\{\{?[^{}\n]*\}\}?|[^,\[\]{}:\"'\s])(?:\$?\{\{?[^{}\n]*\}\}?|[^,\[\]{}:\"'\n])*")
 WORDS = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
-MAX_NUMBER_LENGTH, MAX_EARLY = 320, 8
+MAX_NUMBER_LENGTH, MAX_EARLY, MAX_DOCUMENTS = 320, 8, 1_000
 
 
 class Broken(Exception):
@@ -34,7 +34,7 @@ def read_json(text: str, notes: Notes, first_line: int = 1) -> list[Node]:
     reader = Reader(text, notes, first_line)
     values: list[Node] = []
     try:
-        while reader.skip():
+        while len(values) < MAX_DOCUMENTS and reader.skip():
             values.append(reader.value(0))
             if reader.skip() and reader.sign not in "{[":
                 rest = text[reader.at :].strip().partition("\n")[0]
