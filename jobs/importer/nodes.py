@@ -1,8 +1,6 @@
 """What every reader returns: values with their lines, drafts of jobs, and the findings of reading."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from jobs.spec import Finding, Severity, quoted
@@ -130,31 +128,6 @@ class Notes:
             self.findings.append(finding)
 
 
-@dataclass(frozen=True)
-class Files:
-    """The texts of files that may be named in another text, by their names.
-
-    `otherwise` is the text for a name that none of them has; `used` collects the names of those that were named,
-    `missing` the names that none has.
-    """
-
-    texts: Mapping[str, str]
-    otherwise: str | None = None
-    used: set[str] = field(default_factory=set)
-    missing: set[str] = field(default_factory=set)
-
-    def get(self, name: str) -> str | None:
-        """Return the text of the file of this name; a name that only a run knows means the only file."""
-        same = [text for text in self.texts if text == name]
-        same = same or [text for text in self.texts if PurePath(text).name == PurePath(name).name]
-        same = same or (list(self.texts) if "${" in name else [])
-        if len(same) != 1:
-            self.missing.add(name)
-            return self.otherwise
-        self.used.add(same[0])
-        return self.texts[same[0]]
-
-
 def max_jobs(text: str) -> int:
     """Return how many jobs of a text are read: of a large one only two, to show that there are more."""
     return 20 if len(text) <= LARGE_TEXT else 2
@@ -242,6 +215,11 @@ def camel(name: str) -> str:
     """Return a name as the API writes it, e.g. `machineType` for `machine_type` and `machine-type`."""
     first, *rest = name.replace("-", "_").split("_")
     return first + "".join(word.capitalize() for word in rest)
+
+
+def paths(names: str, below: str = "", prefix: str = "") -> dict[str, str]:
+    """Return `{flag or argument: path}` of those that have the names of the API's fields below a path."""
+    return {f"{prefix}{name}": f"{below}{camel(name)}" for name in names.split()}
 
 
 def folded(name: str) -> str:

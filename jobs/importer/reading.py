@@ -15,7 +15,8 @@ from jobs.importer.containers.embedded import embedded_parts
 from jobs.importer.containers.markdown import IN_BLOCK, INDENTED, Part, fenced_blocks, objects_in_prose
 from jobs.importer.containers.notebook import read_notebook
 from jobs.importer.detect import decode, detect_format, explain, names_a_job, without_magic
-from jobs.importer.nodes import MAX_JOB_VALUES, READ, SOURCE, SUPPORTED, Draft, Files, Notes, exceeded_limit, plain
+from jobs.importer.files import Files
+from jobs.importer.nodes import MAX_JOB_VALUES, READ, SOURCE, SUPPORTED, Draft, Notes, exceeded_limit, plain
 from jobs.importer.normalize.fields import Normalizer, add_defaults
 from jobs.importer.normalize.strategy import CHEAPER, find_lost_request
 from jobs.importer.python.parsing import is_program

@@ -4,6 +4,7 @@ Values that a text needs and that are not known become placeholders. Source: Pyt
 "Format String Syntax" and "printf-style String Formatting"; google-cloud-aiplatform 2.7.0, read 2026-11-21.
 """
 
+import itertools
 import re
 import string
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -117,23 +118,17 @@ def bounded(pieces: Iterable[str]) -> str:
 
 def format_fields(text: str, given: Sequence[Node], named: Mapping[str, Node]) -> str:
     """Return `text.format(*given, **named)`; fields that are not given become placeholders."""
+    values = {str(place): node for place, node in enumerate(given)} | dict(named)
+    pieces: list[str] = []
+    unnamed = itertools.count()
     try:
-        parsed = list(string.Formatter().parse(text))
+        for literal, field, _, _ in string.Formatter().parse(text):
+            name = field if field is None or field.partition(".")[0].partition("[")[0] else f"{next(unnamed)}{field}"
+            node = values.get(name or "")
+            shown = node.text() if node is not None and node.is_scalar else f"${{{field or name}}}"
+            pieces.append(literal if name is None else literal + shown)
     except ValueError:
         return text
-    pieces: list[str] = []
-    unnamed = 0
-    for literal, field, _, _ in parsed:
-        pieces.append(literal)
-        if field is None:
-            continue
-        name = re.split(r"[.\[]", field)[0]
-        if name == "":
-            name, unnamed = str(unnamed), unnamed + 1
-        at = int(name) if name.isdecimal() and len(name) < 5 else len(given)
-        node = given[at] if at < len(given) else named.get(name)
-        is_given = field in (name, "") and node is not None and node.is_scalar
-        pieces.append(node.text() if node is not None and is_given else f"${{{field or name}}}")
     return bounded(pieces)
 
 

@@ -1,7 +1,6 @@
-"""What the parameters of functions, the attributes of objects and the arguments of a command line are bound to."""
+"""What the parameters of functions and the arguments of a command line are bound to."""
 
 import ast
-from collections.abc import Mapping, Sequence
 
 from jobs.importer.nodes import Node, Notes
 from jobs.importer.python.evaluator import Evaluator
@@ -33,34 +32,20 @@ def bound(function: Function, call: ast.Call, values: Evaluator) -> dict[str, No
     return parameters | given | others
 
 
-def new_object(values: Evaluator, attributes: Node, call: ast.Call) -> Node | None:
-    """Return the object that a call of a class of the program makes; None for a class of the same name elsewhere."""
-    is_own = isinstance(call.func, ast.Name)
-    return Node(attributes.value | values.arguments(call).value, call.lineno) if is_own else None
+def default_of_argument(call: ast.Call, values: Evaluator) -> dict[str, Node]:
+    """Return `{name: default}` of `parser.add_argument(*flags, **options)`; nothing where there is no default."""
+    flags, options = [values.evaluate(flag).text() for flag in call.args], values.arguments(call).entries
+    name = next((flag for flag in flags if flag.startswith("--")), flags[0])
+    action, default = options.get("action"), options.get("default")
+    if default is None and action is not None and action.value in ("store_true", "store_false"):
+        default = Node(action.value == "store_false", action.line)
+    if default is None or default.value in (None, ""):
+        return {}
+    return {(options["dest"].text() if "dest" in options else name).lstrip("-").replace("-", "_"): default}
 
 
-class CommandLine:
-    """The arguments that a program adds to argparse's parser, as their defaults."""
-
-    def __init__(self, notes: Notes) -> None:
-        self.notes = notes
-        self.arguments: dict[str, Node] = {}
-
-    def add(self, flags: Sequence[str], options: Mapping[str, Node]) -> None:
-        """Keep the default of `add_argument(*flags, **options)`, by the name that argparse gives it."""
-        name = (
-            options["dest"].text()
-            if "dest" in options
-            else next((flag for flag in flags if flag[:2] == "--"), flags[0])
-        )
-        action, default = options.get("action"), options.get("default")
-        if default is None and action is not None and action.value in ("store_true", "store_false"):
-            default = Node(action.value == "store_false", action.line)
-        if default is not None and default.value not in (None, ""):
-            self.arguments[name.lstrip("-").replace("-", "_")] = default
-
-    def parse(self, call: ast.Call) -> Node:
-        """Return what `parser.parse_args()` gives."""
-        message = _("Arguments of the command line are read as their defaults; change what is given otherwise.")
-        self.notes.note("defaults_taken", call.lineno, message)
-        return Node(self.arguments, call.lineno)
+def parsed_arguments(arguments: dict[str, Node], notes: Notes, call: ast.Call) -> Node:
+    """Return what `parser.parse_args()` gives where nothing is typed: the defaults of the arguments."""
+    message = _("Arguments of the command line are read as their defaults; change what is given otherwise.")
+    notes.note("defaults_taken", call.lineno, message)
+    return Node(arguments, call.lineno)

@@ -9,7 +9,7 @@ from functools import partial
 
 from jobs.importer.nodes import Node, Notes, Path, set_at
 from jobs.importer.python.evaluator import Evaluator
-from jobs.importer.python.functions import CommandLine, Function, bound, defaults, new_object
+from jobs.importer.python.functions import Function, bound, default_of_argument, defaults, parsed_arguments
 from jobs.importer.python.job_calls import JobCall, add_edit, call_of
 from jobs.importer.python.operations import MAX_ITEMS, bind_target, is_open, last_name, name_of
 from jobs.importer.sdk_names import MAKERS, MESSAGE_FIELDS, POSITIONS
@@ -36,8 +36,8 @@ class Program:
 
     def __init__(self, notes: Notes) -> None:
         self.values = Evaluator(notes)
-        self.command_line = CommandLine(notes)
-        self.values.procedures |= dict.fromkeys(PARSERS, self.command_line.parse)
+        self.arguments: dict[str, Node] = {}
+        self.values.procedures |= dict.fromkeys(PARSERS, partial(parsed_arguments, self.arguments, notes))
         self.job_calls: list[JobCall] = []
         self.places = {"project": "", "location": ""}
         self.given: dict[str, Node] = {}
@@ -161,8 +161,7 @@ class Program:
             elif called in ("append", "extend", "update") and owner is not None and call.args:
                 _grow(called, self.values.evaluate(owner), self.values.evaluate(call.args[0]))
             elif called == "add_argument" and call.args:
-                flags = [self.values.evaluate(flag).text() for flag in call.args]
-                self.command_line.add(flags, self.values.arguments(call).entries)
+                self.arguments.update(default_of_argument(call, self.values))
             elif (
                 called == "setattr" and len(call.args) == 3 and (attribute := self.values.evaluate(call.args[1])).value
             ):
@@ -206,8 +205,13 @@ class Program:
         own = self._changes(statement.body)
         self.values.names |= own
         known = {name: node for name, node in own.items() if node is not None}
-        attributes = self.values.names[statement.name] = Node(known, statement.lineno)
-        self.values.procedures[statement.name] = partial(new_object, self.values, attributes)
+        self.values.names[statement.name] = Node(known, statement.lineno)
+
+        def new_object(call: ast.Call) -> Node | None:
+            is_own = isinstance(call.func, ast.Name)  # else a class of the same name elsewhere
+            return Node(known | self.values.arguments(call).value, call.lineno) if is_own else None
+
+        self.values.procedures[statement.name] = new_object
 
     def _within(self, function: Function) -> Node | None:
         self.frames.append(Frame(function))

@@ -3,7 +3,8 @@
 import itertools
 import re
 
-from jobs.importer.nodes import Draft, Files, Node, Notes, max_jobs
+from jobs.importer.files import Files
+from jobs.importer.nodes import Draft, Node, Notes, max_jobs
 from jobs.importer.readers.documents import identify, looks_like, refuse_document
 from jobs.importer.syntax.json_text import read_json
 from jobs.importer.syntax.shell import Command, Shell

@@ -6,7 +6,8 @@ Source: gcloud's reference, `ai custom-jobs create`, `ai hp-tuning-jobs create`,
 import re
 from collections.abc import Iterator
 
-from jobs.importer.nodes import Draft, Files, Node, Notes
+from jobs.importer.files import Files
+from jobs.importer.nodes import Draft, Node, Notes, paths
 from jobs.importer.readers.documents import read_config
 from jobs.importer.syntax.shell import Shell
 from jobs.importer.syntax.shell_words import Word
@@ -15,11 +16,18 @@ from jobs.spec.shape import nearest
 from jobs.texts import translatable as _
 
 Flags = dict[str, list[Word]]
-SPEC_FLAGS = ("service-account", "network", "persistent-resource-id")
 SWITCHES = ("enable-web-access", "enable-dashboard-access")
 COUNTS = ("max-trial-count", "parallel-trial-count")
+SPEC_FLAGS = f"service-account network persistent-resource-id {' '.join(SWITCHES)}"
+FIELDS = {
+    "custom_job": paths("display-name labels") | paths(SPEC_FLAGS, "jobSpec."),
+    "hyperparameter_tuning_job": paths(f"display-name labels {' '.join(COUNTS)}")
+    | paths("algorithm", "studySpec.")
+    | paths(SPEC_FLAGS, "trialJobSpec."),
+}
+"""Flags that set one field, with its path in the job of each kind."""
 LISTS = frozenset({"args", "command", "python-package-uris", "--", "worker-pool-spec"})
-OWN = (*SPEC_FLAGS, *SWITCHES, *COUNTS, *LISTS, *"display-name labels config region project algorithm".split())
+OWN = (*FIELDS["custom_job"], *FIELDS["hyperparameter_tuning_job"], *LISTS, "config", "region", "project")
 WITHOUT_VALUE = frozenset("quiet stream-logs log-http user-output-enabled no-user-output-enabled async help".split())
 WITH_VALUE = frozenset(
     """account access-token-file billing-project configuration flags-file flatten format impersonate-service-account

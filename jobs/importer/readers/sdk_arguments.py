@@ -5,7 +5,7 @@ Source: google-cloud-aiplatform 2.7.0, utils/worker_spec_utils.py and jobs.py, r
 
 from collections.abc import Mapping
 
-from jobs.importer.nodes import Node, Notes, camel, env_of, node_of, set_at
+from jobs.importer.nodes import Node, Notes, env_of, node_of, paths, set_at
 from jobs.spec import quoted
 from jobs.spec.shape import nearest
 from jobs.texts import translatable as _
@@ -15,11 +15,6 @@ SILENT = frozenset(
 )
 PACKAGE, MODULE = "${PACKAGE_URI}", "aiplatform_custom_trainer_script.task"
 PREBUILT = ("docker.pkg.dev/vertex-ai/", "gcr.io/cloud-aiplatform/")
-
-
-def paths(names: str, below: str = "", prefix: str = "") -> dict[str, str]:
-    """Return `{argument: path}` of arguments that have the names of the API's fields below a path, after a prefix."""
-    return {f"{prefix}{name}": f"{below}{camel(name)}" for name in names.split()}
 
 
 KEY = dict.fromkeys(("encryption_spec_key_name", "training_encryption_spec_key_name"), "encryptionSpec.kmsKeyName")

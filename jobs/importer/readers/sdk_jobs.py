@@ -3,8 +3,8 @@
 Source: google-cloud-aiplatform 2.7.0, aiplatform/jobs.py and aiplatform/hyperparameter_tuning.py, read 2026-11-21.
 """
 
-from jobs.importer.nodes import Draft, Node, Notes, node_of
-from jobs.importer.readers.sdk_arguments import JOB, Arguments, local_package, paths, pools_of_replicas
+from jobs.importer.nodes import Draft, Node, Notes, node_of, paths
+from jobs.importer.readers.sdk_arguments import JOB, Arguments, local_package, pools_of_replicas
 from jobs.texts import translatable as _
 
 FOLDER = dict.fromkeys(("base_output_dir", "base_output_directory"), "baseOutputDirectory.outputUriPrefix")

@@ -5,8 +5,8 @@ Also operators of Airflow and components of Kubeflow that make such a job in one
 google-cloud-pipeline-components 0.2 and 2, read 2026-11-21.
 """
 
-from jobs.importer.nodes import Draft, Node, Notes
-from jobs.importer.readers.sdk_arguments import ENV, JOB, Arguments, local_package, paths, pools_of_replicas
+from jobs.importer.nodes import Draft, Node, Notes, paths
+from jobs.importer.readers.sdk_arguments import ENV, JOB, Arguments, local_package, pools_of_replicas
 from jobs.importer.readers.sdk_jobs import job_spec, run_fields, tuning_job
 from jobs.importer.sdk_names import OPERATORS
 from jobs.spec import CUSTOM_TASK
