@@ -4,6 +4,7 @@ many or too few, unquoted placeholders, single quotes, text after the end.
 
 import json
 import re
+from collections.abc import Callable
 
 from jobs.importer.nodes import Node, Notes
 from jobs.spec import quoted
@@ -21,12 +22,7 @@ MAX_NUMBER_LENGTH, MAX_EARLY, MAX_DOCUMENTS = 320, 8, 1_000
 
 
 class Broken(Exception):
-    """The JSON cannot be read beyond a line; `so_far` is what was read of the value."""
-
-    def __init__(self, message: str, line: int, remedy: str = "") -> None:
-        super().__init__(message)
-        self.message, self.line, self.remedy = message, line, remedy
-        self.so_far: Node | None = None
+    """The JSON cannot be read beyond a line: its arguments are a message, the line and a remedy."""
 
 
 def read_json(text: str, notes: Notes, first_line: int = 1) -> list[Node]:
@@ -35,15 +31,15 @@ def read_json(text: str, notes: Notes, first_line: int = 1) -> list[Node]:
     values: list[Node] = []
     try:
         while len(values) < MAX_DOCUMENTS and reader.skip():
-            values.append(reader.value(0))
+            reader.value(values.append, 0)
             if reader.skip() and reader.sign not in "{[":
                 rest = text[reader.at :].strip().partition("\n")[0]
                 message = _("The text after the end of the JSON, %(rest)s, is not read.", rest=quoted(rest))
                 notes.note("trailing_text", reader.line(), message)
                 break
     except Broken as error:
-        notes.error("unreadable_json", error.line, error.message, error.remedy)
-        values.extend([error.so_far] if error.so_far is not None else [])
+        message, line, *remedy = error.args
+        notes.error("unreadable_json", line, message, *remedy)
     return values
 
 
@@ -81,37 +77,34 @@ class Reader:
             self.at = passed.end()
         return self.at < len(self.text)
 
-    def value(self, depth: int) -> Node:
-        """Read one value; the place is at its first character."""
+    def value(self, keep: Callable[[Node], object], depth: int) -> None:
+        """Read the value that begins at the current place. `keep` gets it before its parts are read, which may fail."""
         line, sign = self.line(), self.sign
         if depth > MAX_DEPTH:
             raise Broken(_("It is nested more than %(limit)s levels deep.", limit=MAX_DEPTH), line)
         if sign == "{" and not self.text.startswith("{{", self.at):
-            return self._object(line, depth)
-        if sign == "[":
-            return self._list(line, depth)
-        if sign in TEXT:
-            return Node(self._string(), line)
-        if number := NUMBER.match(self.text, self.at):
+            keep(node := Node({}, line))
+            self._object(node, depth)
+        elif sign == "[":
+            keep(node := Node([], line))
+            self._list(node, depth)
+        elif sign in TEXT:
+            keep(Node(self._string(), line))
+        elif number := NUMBER.match(self.text, self.at):
             self.at = number.end()
-            return Node(_number(number[0]), line, number[0])
-        return self._word(line)
+            keep(Node(_number(number[0]), line, number[0]))
+        else:
+            keep(self._word(line))
 
-    def _object(self, line: int, depth: int) -> Node:
-        entries: dict[str, Node] = {}
+    def _object(self, node: Node, depth: int) -> None:
         self.at += 1
-        try:
-            is_first = True
-            while self._inside("}", line, is_first=is_first):
-                self._entry(entries, depth)
-                is_first = False
-        except Broken as error:
-            error.so_far = Node(entries, line)
-            raise
-        return Node(entries, line)
+        is_first = True
+        while self._inside("}", node.line, is_first=is_first):
+            self._entry(node.value, depth)
+            is_first = False
 
     def _entry(self, entries: dict[str, Node], depth: int) -> None:
-        """Read a name and its value; what was read of a broken value is kept."""
+        """Read a name and its value; of a name that is given twice the first value is kept."""
         here = self.line()
         name = self._string() if self.sign in TEXT else self._word(here).text()
         if self.skip() and self.sign == '"':
@@ -127,29 +120,16 @@ class Reader:
         self.at += 1
         if not self.skip():
             raise Broken(_("The value of %(name)s is missing.", name=quoted(name)), self.line())
-        try:
-            node = self.value(depth + 1)
-        except Broken as error:
-            if error.so_far is not None:
-                entries.setdefault(name, error.so_far)
-            raise
-        if name in entries:
-            self.notes.given_twice(name, entries[name], here)
-        else:
-            entries[name] = Node(node.value, here, node.raw)
+        first = entries.get(name)
+        self.value(lambda node: entries.setdefault(name, Node(node.value, here, node.raw)), depth + 1)
+        if first is not None:
+            self.notes.given_twice(name, first, here)
 
-    def _list(self, line: int, depth: int) -> Node:
-        items: list[Node] = []
+    def _list(self, node: Node, depth: int) -> None:
         self.at += 1
-        try:
-            while self._inside("]", line, is_first=not items):
-                if not (items and self._goes_on(items[-1], depth)):
-                    items.append(self.value(depth + 1))
-        except Broken as error:
-            items.extend([error.so_far] if error.so_far is not None else [])
-            error.so_far = Node(items, line)
-            raise
-        return Node(items, line)
+        while self._inside("]", node.line, is_first=not node.value):
+            if not (node.value and self._goes_on(node.value[-1], depth)):
+                self.value(node.value.append, depth + 1)
 
     def _goes_on(self, before: Node, depth: int) -> bool:
         """Read on in the object before, where a name follows its brace, as on Google's page on Spot VMs."""
