@@ -106,7 +106,7 @@ class Notes:
             self.left_out += other.left_out
 
     def has(self, *codes: str) -> bool:
-        """Tell whether a finding has one of these codes."""
+        """Return whether a finding has one of these codes."""
         return any(finding.code in codes for finding in self.findings)
 
     @property
@@ -207,7 +207,7 @@ def set_at(holder: Node, path: Path, node: Node) -> bool:
 
 
 def is_unknown(node: Node) -> bool:
-    """Tell whether a value that a program gives is a placeholder or a text with one in it."""
+    """Return whether a value that a program gives is a placeholder or a text with one in it."""
     return isinstance(node.value, str) and "${" in node.value
 
 

@@ -96,7 +96,7 @@ def _unwrap(text: str) -> Source:
 
 
 def _may_be_python(text: str) -> bool:
-    """Tell whether what begins like JSON is a Python literal."""
+    """Return whether what begins like JSON is a Python literal."""
     if not IN_PYTHON.search(text):
         return False
     try:
@@ -166,16 +166,12 @@ def _read_part(part: Part, notes: Notes, files: Files) -> list[Draft]:
 
 def read_format(format_key: str, text: str, notes: Notes, files: Files) -> list[Draft]:
     """Return the jobs of a text in one format; adds an error where there are none."""
-    if format_key == "gcloud":
-        drafts = read_gcloud(text, notes, files)
-    elif format_key == "curl":
-        drafts = read_curl(text, notes, files)
-    elif format_key == "python":
-        drafts = read_program(text, notes)
+    if format_key in ("gcloud", "curl"):
+        drafts = (read_gcloud if format_key == "gcloud" else read_curl)(text, notes, files)
     elif format_key == "rest":
         drafts = read_documents(text, notes, is_json=True)
     else:
-        drafts = read_gcloud_yaml(text, notes)
+        drafts = (read_program if format_key == "python" else read_gcloud_yaml)(text, notes)
     if not drafts and not has_errors(notes.findings):
         notes.error("no_job", 1, _("No job was found in this text."), SUPPORTED)
     return drafts

@@ -37,10 +37,11 @@ POSITIONS = {
     **{name: ("parent", kind) for name, kind in CREATES.items()},
 }
 MAKERS = frozenset({*POSITIONS, "CustomTrainingJobOp", *OPERATORS})
-HINT = re.compile(
+SDK = re.compile(
     rf"\b(?:{'|'.join(sorted(MAKERS))})\s*\(|\baiplatform\b|\bworker_pool_specs?\b\s*(?::[^=\n]{{1,200}})?="
 )
-MAKES = re.compile(rf"\b(?:{'|'.join(sorted(MAKERS))})\s*\(")
+"""What the SDK's programs name."""
+MAKES_A_JOB = re.compile(rf"\b(?:{'|'.join(sorted(MAKERS))})\s*\(")
 OTHERS = (
     (_("a component of a pipeline"), re.compile(r"\bcreate_custom_training_job_(?:op_)?from_component\s*\(")),
     (_("a NAS job (neural architecture search)"), re.compile(r"(?<!def )\bcreate_nas_job\s*\(")),
@@ -49,16 +50,6 @@ OTHERS = (
     (_("a pipeline of Vertex AI Pipelines"), re.compile(r"\b(?:PipelineJob|create_pipeline_job)\s*\(")),
 )
 """Jobs of Vertex AI that train no code of one's own, and the calls that make them."""
-
-
-def looks_like_python(text: str) -> bool:
-    """Tell whether a text names what the SDK's programs name."""
-    return bool(HINT.search(text))
-
-
-def makes_a_job(text: str) -> bool:
-    """Tell whether a text calls what makes a job in the SDK."""
-    return bool(MAKES.search(text))
 
 
 def other_job(text: str) -> tuple[str, int] | None:

@@ -24,7 +24,7 @@ from jobs.importer.nodes import Node, Notes, is_unknown
 from jobs.importer.python.parsing import ERRORS, parse
 from jobs.importer.python.program import Program
 from jobs.importer.readers.documents import NO_JOBS, looks_like
-from jobs.importer.sdk_names import makes_a_job
+from jobs.importer.sdk_names import MAKES_A_JOB
 from jobs.importer.syntax.json_text import read_json
 from jobs.importer.syntax.shell import Shell
 from jobs.importer.syntax.yaml_text import read_yaml
@@ -63,7 +63,7 @@ def embedded_parts(format_key: str, text: str, shell: str, *, is_broken: bool) -
     if format_key != "python":
         yield from commands_in_sentences(text)
         yield from _in_shell(text)
-        if makes_a_job(text):
+        if MAKES_A_JOB.search(text):
             yield Part("python", text, "")
         yield from _in_program(text, commands_in(text))
 
@@ -74,7 +74,7 @@ def _in_shell(text: str) -> Iterator[Part]:
     for _ in shell.commands():
         pass
     for name, word in list(shell.documents.items())[:MAX_PARTS]:
-        if CONFIG.search(word.text) or makes_a_job(word.text):
+        if CONFIG.search(word.text) or MAKES_A_JOB.search(word.text):
             where = f", in the file {quoted(name)} that is written here"
             yield Part(detect_format(word.text), on_line(word.line, word.text), where)
     for word in shell.bodies[:MAX_PARTS]:

@@ -21,7 +21,7 @@ from jobs.importer.detect import (
     names_a_job,
 )
 from jobs.importer.nodes import Node
-from jobs.importer.sdk_names import looks_like_python
+from jobs.importer.sdk_names import SDK
 
 IN_BLOCK, INDENTED, IN_PROSE = ", in a fenced block", ", in an indented block", ", between sentences"
 MAX_PARTS = 50
@@ -116,7 +116,7 @@ def commands_in_sentences(text: str) -> Iterator[Part]:
 
 
 def is_page(text: str) -> bool:
-    """Tell whether sentences stand at the margin, and not the lines of one document that is broken somewhere."""
+    """Return whether sentences stand at the margin, and not the lines of one document that is broken somewhere."""
     margin = [line for line in text.split("\n") if line.strip() and line[0] not in " \t#"]
     of_data = [line for line in margin if line[0] in "[]{}'\"," or YAML_KEY.match(line)]
     return 2 * len(of_data) < len(margin)
@@ -136,7 +136,7 @@ def _parts(blocks: Iterable[_Block], where: str) -> list[Part]:
 
 
 def _mentions_jobs(text: str) -> bool:
-    return bool(CREATE.search(text) or SDK_FIELD.search(text) or looks_like_python(text) or "trialJobSpec" in text)
+    return bool(CREATE.search(text) or SDK_FIELD.search(text) or SDK.search(text) or "trialJobSpec" in text)
 
 
 def _rank(part: Part) -> int:

@@ -46,9 +46,8 @@ class Normalizer:
                 message = _("%(alias)s is filled in by Vertex AI; it is left out.", alias=slot.alias)
                 self.notes.note("output_field", item.line, message, path=here)
             elif item.value is None:
-                self.notes.note(
-                    "empty_value", item.line, _("%(alias)s has no value; it is left out.", alias=slot.alias), path=here
-                )
+                message = _("%(alias)s has no value; it is left out.", alias=slot.alias)
+                self.notes.note("empty_value", item.line, message, path=here)
             elif (value := self._field(slot, item, here, node)) is not None:
                 entries[name if name in known else slot.name] = value
         if is_program(model):

@@ -31,12 +31,12 @@ NAMED = MESSAGES | PASSING | METHODS | {*LOOKUPS, *ITEMS, "timedelta", "dict", "
 
 
 def is_value(name: str) -> bool:
-    """Tell whether `value_of_call` knows a call by its last name, e.g. `WorkerPoolSpec`."""
+    """Return whether `value_of_call` knows a call by its last name, e.g. `WorkerPoolSpec`."""
     return name in NAMED or name.endswith(("ParameterSpec", "Request")) or CASTING.match(name) is not None
 
 
 def uses_named_arguments(name: str, owner: Node | None) -> bool:
-    """Tell whether the value of such a call depends on its named arguments."""
+    """Return whether the value of such a call depends on its named arguments."""
     is_open_text = name == "format" and (owner is None or is_unknown(owner))
     return not is_open_text and name not in PASSING | METHODS | {*LOOKUPS, *ITEMS, "join"}
 

@@ -66,7 +66,7 @@ class Evaluator:
         return Node(entries, call.lineno)
 
     def truth(self, test: ast.expr) -> bool | None:
-        """Tell whether a condition holds: `==`, `!=`, `in`, `is None`, a known value, with `not`, `and`, `or`; or None.
+        """Return whether a condition holds, where its values are known: `==`, `in`, `is None`, `not`, `and`, `or`.
 
         An empty text, list or mapping is not known: programs leave them empty for people and loops to fill.
         """
@@ -177,9 +177,8 @@ class Evaluator:
         for part in (expression.body, expression.orelse):
             value = self.evaluate(part)
             if value.value is not None and not is_unknown(value):
-                self.notes.note(
-                    "choice", expression.lineno, _("Of the two values of an if, one is taken; check which.")
-                )
+                message = _("Of the two values of an if, one is taken; check which.")
+                self.notes.note("choice", expression.lineno, message)
                 return value
         return None
 

@@ -88,7 +88,7 @@ def operate(operator: ast.operator, left: Node, right: Node, line: int) -> Node 
 
 
 def compare(operator: ast.cmpop, left: Node, right: Node) -> bool | None:
-    """Tell whether `left == right`, `left in right` or `left is None` holds."""
+    """Return whether `left == right`, `left in right` or `left is None` holds."""
     parts = [left, *(right.value if isinstance(right.value, list) else [right])]
     if not all(part.is_scalar and not is_unknown(part) for part in parts):
         return None
@@ -106,5 +106,5 @@ def compare(operator: ast.cmpop, left: Node, right: Node) -> bool | None:
 
 
 def is_open(node: Node | None) -> bool:
-    """Tell whether a value is not known, or None."""
+    """Return whether a value is not known, or None."""
     return node is None or node.value is None or is_unknown(node)

@@ -53,7 +53,7 @@ def parse(text: str) -> Parsed:
 
 
 def is_program(text: str) -> bool:
-    """Tell whether a text is Python from its first line to its last, a notebook's commands apart."""
+    """Return whether a text is Python from its first line to its last, a notebook's commands apart."""
     try:
         _parse(without_commands(text))
     except ERRORS:

@@ -7,7 +7,7 @@ flag wins over the same field of the config file; counts that are not given are 
 import re
 from typing import Any, NamedTuple
 
-from jobs.importer.detect import COMMENT, CREATE, heading_of
+from jobs.importer.detect import BODY, COMMENT, CREATE
 from jobs.importer.files import Files
 from jobs.importer.nodes import Draft, Node, Notes, camel, folded, max_jobs, node_of, set_at
 from jobs.importer.readers import gcloud_flags as flags
@@ -60,7 +60,8 @@ def read_gcloud(text: str, notes: Notes, files: Files) -> list[Draft]:
 def read_gcloud_yaml(text: str, notes: Notes) -> list[Draft]:
     """Return the jobs of a YAML text; the first is completed from the command in the comment at its head."""
     drafts = read_documents(text, notes, is_json=False)
-    heading = heading_of(text)
+    body = BODY.search(text)
+    heading = text[: body.start()] if body is not None else text
     command = re.sub(r"^[ \t]*#+ ?", "", heading, flags=re.MULTILINE)
     is_command = CREATE.search(command) is not None
     comment = COMMENT.search(text, len(heading) if is_command else 0)

@@ -79,9 +79,8 @@ def _entries(spec: Word, notes: Notes) -> Entries:
             notes.note("placeholder", line, message, _("Put the real pairs there before submitting."))
         elif not equals and item:
             remedy = _("Separate the pairs by commas, without blanks, in one word.")
-            notes.error(
-                "no_pair", line, _("%(item)s in --worker-pool-spec is no name=value.", item=quoted(item)), remedy
-            )
+            message = _("%(item)s in --worker-pool-spec is no name=value.", item=quoted(item))
+            notes.error("no_pair", line, message, remedy)
         elif equals:
             last = _add_pair(entries, name, Node(value.strip().strip("'\""), line), notes) or last
     return entries
@@ -112,13 +111,11 @@ def _pool(entries: Entries, spec: Word, given: Flags, built: Node | None, notes:
     if "accelerator-type" in entries:
         entries.setdefault("accelerator-count", Node(1, entries["accelerator-type"].line))
     elif "accelerator-count" in entries:
-        notes.error(
-            "no_accelerator", spec.line, _("accelerator-count is given without accelerator-type."), _("Give both.")
-        )
+        message = _("accelerator-count is given without accelerator-type.")
+        notes.error("no_accelerator", spec.line, message, _("Give both."))
     if "machine-type" not in entries:
-        notes.error(
-            "no_machine", spec.line, _("machine-type is missing, which gcloud requires."), _("Give machine-type.")
-        )
+        message = _("machine-type is missing, which gcloud requires.")
+        notes.error("no_machine", spec.line, message, _("Give machine-type."))
     if "values" in entries:
         items = [item for item in entries["values"].value.replace(";", ",").split(",") if item]
         entries["values"] = node_of(items, entries["values"].line)
@@ -137,9 +134,8 @@ def _task(entries: Entries, spec: Word, given: Flags, built: Node | None, notes:
         message = _("container-image-uri and %(other)s are given both.", other=other)
         notes.error("two_images", image.line, message, _("Give exactly one of them."))
     elif built is None and image is None and executor is None:
-        notes.error(
-            "no_image", spec.line, _("Neither container-image-uri nor executor-image-uri is given."), _("Give one.")
-        )
+        message = _("Neither container-image-uri nor executor-image-uri is given.")
+        notes.error("no_image", spec.line, message, _("Give one."))
     if built is not None and (local := [name for name in LOCAL if name in entries]):
         message = _(
             "gcloud builds an image of the code on your disk (%(local)s); Trainboard cannot see that.",

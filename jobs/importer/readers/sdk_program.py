@@ -14,7 +14,7 @@ from jobs.importer.python.program import Program
 from jobs.importer.readers.documents import PLACE_NAMES, identify
 from jobs.importer.readers.sdk_jobs import custom_job, local_script, tuning_job
 from jobs.importer.readers.sdk_pipelines import job_of_operator, training_job
-from jobs.importer.sdk_names import CREATES, MESSAGE_FIELDS, OPERATORS, TRAINING, makes_a_job, other_job
+from jobs.importer.sdk_names import CREATES, MAKES_A_JOB, MESSAGE_FIELDS, OPERATORS, TRAINING, other_job
 from jobs.spec import Severity, quoted
 from jobs.texts import translatable as _
 
@@ -29,12 +29,8 @@ KIND = {"CustomJob": "custom_job", "HyperparameterTuningJob": "hyperparameter_tu
 def read_program(text: str, notes: Notes) -> list[Draft]:
     """Return the jobs that a program makes; what is no Python is noted."""
     if len(text) > MAX_LENGTH:
-        notes.error(
-            "too_large",
-            None,
-            _("Python is read up to %(limit)s characters.", limit=f"{MAX_LENGTH:,}"),
-            _("Give only the job."),
-        )
+        message = _("Python is read up to %(limit)s characters.", limit=f"{MAX_LENGTH:,}")
+        notes.error("too_large", None, message, _("Give only the job."))
         return []
     program = Program(notes)
     try:
@@ -56,17 +52,13 @@ def read_program(text: str, notes: Notes) -> list[Draft]:
 
 
 def _refuse_syntax(reason: str, line: int | None, notes: Notes) -> None:
-    notes.error(
-        "unreadable_python",
-        line,
-        _("This is no Python 3: %(reason)s.", reason=quoted(reason)),
-        _("Give the whole statement."),
-    )
+    message = _("This is no Python 3: %(reason)s.", reason=quoted(reason))
+    notes.error("unreadable_python", line, message, _("Give the whole statement."))
 
 
 def _report_left_out(left_out: list[LeftOut], has_jobs: bool, notes: Notes) -> None:
     """Report what was no Python: refused where it was to make a job and no other part made one."""
-    meant = [part for part in left_out if makes_a_job(part.text) or POOLS.search(part.text)]
+    meant = [part for part in left_out if MAKES_A_JOB.search(part.text) or POOLS.search(part.text)]
     if not has_jobs and meant:
         _refuse_syntax(meant[0].reason, meant[0].line, notes)
     elif has_jobs and left_out:
@@ -170,7 +162,7 @@ def _bound_job(program: Program, notes: Notes) -> Draft | None:
 
 
 def _has_pools(draft: Draft) -> bool:
-    """Tell whether a job has worker pools, or a placeholder instead of them."""
+    """Return whether a job has worker pools, or a placeholder instead of them."""
     spec = draft.body.get("jobSpec", "trialJobSpec", "trainingTaskInputs")
     inner = spec.get("trialJobSpec") if spec is not None else None
     return any(part is not None and part.get("workerPoolSpecs") for part in (draft.body, spec, inner))

@@ -163,9 +163,8 @@ class Reader:
                 is_end = self.sign == end
                 wanted = 0 if is_end or is_first else 1
                 if is_whole and commas < wanted:
-                    self.note(
-                        "missing_comma", _("A comma is missing before this."), _("JSON wants one between two entries.")
-                    )
+                    message = _("A comma is missing before this.")
+                    self.note("missing_comma", message, _("JSON wants one between two entries."))
                 elif is_whole and commas > wanted:
                     self.note("stray_comma", _("A comma before this separates nothing."), _("JSON allows none here."))
                 self.at += is_end
@@ -197,11 +196,8 @@ class Reader:
         word = re.split(r"\s(?://|#)", match[0])[0].rstrip()
         self.at += len(word)
         if word not in WORDS:
-            self.note(
-                "unquoted",
-                _("%(word)s stands without quotes, which JSON does not allow.", word=quoted(word)),
-                _("Quote it."),
-            )
+            message = _("%(word)s stands without quotes, which JSON does not allow.", word=quoted(word))
+            self.note("unquoted", message, _("Quote it."))
         elif word[0].isupper():
             self.note("python_word", _("%(word)s is Python; JSON writes it small.", word=word))
         return Node(WORDS.get(word, word), line, word)

@@ -24,6 +24,7 @@ CREATES = re.compile(r"gcloud\b[^\n]*\bai\b[^\n]*\bcreate\b")
 AT_MARGIN = re.compile(r"^[ \t]*gcloud[ \t][^\n]*[ \t](?:custom-jobs|hp-tuning-jobs)[ \t]+create\b", re.MULTILINE)
 SETTERS = frozenset({"export", "declare", "readonly", "local", "set", "env"})
 OUTPUT = frozenset({"echo", "printf"})
+STDIN = ("-", "/dev/stdin", "")
 MAX_VALUE, MAX_WORDS, MAX_INNER, MAX_DEPTH = 200_000, 20_000, 20, 3
 
 
@@ -36,7 +37,7 @@ class Command:
     target: str = ""
 
     def is_output(self) -> bool:
-        """Tell whether the command is echo or printf."""
+        """Return whether the command is echo or printf."""
         return bool(self.words) and self.words[0].text in OUTPUT
 
 
@@ -52,6 +53,10 @@ class Shell(Words):
         self.arrays: dict[str, list[Word]] = {}
         self.piped: Word | None = None
         self.taken = 0
+
+    def file(self, name: str, given: Word | None) -> Word | None:
+        """Return the text of a file: what a command is `given` as its input, or what the text itself writes into it."""
+        return given if given is not None and name in STDIN else self.documents.get(name.removeprefix("./"))
 
     def commands(self) -> Iterator[Command]:
         """Yield the commands in order; assignments before a command change the variables of what follows."""
