@@ -97,7 +97,7 @@ def is_document(name: str) -> bool:
 
 
 def names_a_job(text: str) -> bool:
-    """Return whether a text shows a job, and does not only speak of Vertex AI."""
+    """Return whether a text shows a job, rather than only mentioning Vertex AI."""
     return bool(CREATE.search(text) or SDK_FIELD.search(text) or CONFIG.search(text) or MAKES_A_JOB.search(text))
 
 
@@ -133,7 +133,7 @@ def explain(text: str, started: int, notes: Notes) -> None:
 def _commented(text: str) -> re.Match[str] | None:
     """Return the first comment with a command that creates a job, where all such commands are comments.
 
-    None where fields of a job stand beside it: such a comment heads a config file, which is what is wrong then.
+    None where the text has fields of a job too: it is a config file with that command in a comment.
     """
     comments = (comment for comment in COMMENT.finditer(text) if "gcloud" in comment[0] and CREATE.search(comment[0]))
     first, rest = next(comments, None), COMMENT.sub("", text)

@@ -19,7 +19,7 @@ class Files:
     missing: set[str] = field(default_factory=set)
 
     def get(self, name: str) -> str | None:
-        """Return the text of the file of this name; a name that only a run knows means the only file."""
+        """Return the text of the file of this name; a name with a placeholder means the only file."""
         same = [text for text in self.texts if text == name]
         same = same or [text for text in self.texts if PurePath(text).name == PurePath(name).name]
         same = same or (list(self.texts) if "${" in name else [])

@@ -22,7 +22,7 @@ class Node:
     """A value with the line of its name or beginning, from 1.
 
     `value` is `{name: Node}`, `[Node]`, text, a number, true, false or None. `raw` is how a number or a word such as
-    `no` was written, for fields that want text.
+    `no` was written, for fields that hold text.
     """
 
     value: Any
@@ -65,7 +65,7 @@ class Node:
 class Draft(NamedTuple):
     """A job as it was read, not yet checked: `kind` as in jobs.spec.KINDS, `form` for people.
 
-    `unseen` are the paths of what stands in a file that is not part of the text, `notes` the findings of reading it.
+    `unseen` are the paths of fields in a file that was not given, `notes` the findings of reading this job.
     """
 
     kind: str
@@ -89,7 +89,7 @@ class Notes:
         self._add(Finding(code, Severity.ERROR, path, message, remedy, SOURCE, READ, line), 2 * MAX_FINDINGS)
 
     def note(self, code: str, line: int | None, message: str, remedy: str = "", path: str = "") -> None:
-        """Add advice: the text was read in a way that a person should know."""
+        """Add a note: how a part of the text was read, or what was left out of it."""
         self._add(Finding(code, Severity.NOTE, path, message, remedy, SOURCE, READ, line), MAX_FINDINGS)
 
     def given_twice(self, name: str, first: Node, line: int) -> None:

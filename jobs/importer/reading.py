@@ -30,11 +30,11 @@ from jobs.spec.submission import reserved_region
 from jobs.texts import translatable as _
 
 IN_PYTHON = re.compile(r"\b(?:None|True|False)\b|\w\(|\bf[\"']|\*\*\w")
-"""Found in Python literals, and in JSON in strings only."""
+"""Syntax of Python literals, which JSON has in strings only."""
 
 
 class Source(NamedTuple):
-    """A text without what is around it: a notebook as its Python and its commands; its format; if it is one program."""
+    """A text, its format, the shell commands of a notebook, and whether all of it is one Python program."""
 
     text: str
     format: str

@@ -59,11 +59,11 @@ class Reading:
         return finding if finding.line is not None else replace(finding, line=self.line_of(finding.field))
 
     def with_rules(self, findings: Iterable[Finding], confirmed: Collection[str] | None = None) -> list[Finding]:
-        """Return the reading's own findings, then those of rules, with lines.
+        """Return the findings of reading the text, then those of rules, with lines.
 
-        What a rule refuses only because of a placeholder is advice: the reading's own findings name what is required.
-        They refuse where `confirmed` is given, except for texts in it, which a person confirmed as literal. Findings of
-        rules about placeholders, values that could not be read and values in other files are left out.
+        Errors of rules that may come from a placeholder become notes. Where `confirmed` is given, the placeholders
+        themselves are errors, except for texts in it, which a person confirmed as literal. Findings of rules about
+        placeholders, values that could not be read and values in other files are left out.
         """
         refused = {finding.field for finding in self.findings if finding.severity is Severity.ERROR and finding.field}
         silent = refused.union(self.placeholders)

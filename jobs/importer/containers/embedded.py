@@ -1,6 +1,6 @@
 """Jobs that a text carries inside something else: steps of workflows, strings of programs, files that scripts write.
 
-Asked only where a text is no job by itself. Every part keeps the lines that it has in the text.
+Used only for a text that is no job itself. The lines of a part have the same numbers as in the whole text.
 """
 
 import ast
@@ -33,7 +33,7 @@ from jobs.spec import quoted
 AT_MARGIN = re.compile(
     r"^(?:from[ \t]+\S+[ \t]+import\b|import[ \t]+\w|def[ \t]+\w+\(|class[ \t]+\w+[(:])", re.MULTILINE
 )
-"""What begins a statement at the margin: the text is a program, whose indents are no blocks of a page."""
+"""Statements without indent: the text is a program, and its indented lines are no blocks of a page."""
 VARIABLE = re.compile(r"\$?\{(\w+)\}|\$(\w+)")
 MAX_NODES, MAX_DEPTH, MAX_WORDS = 20_000, 20, 500
 MAX_GUESSED, MAX_FILLED = 100_000, 200_000
@@ -167,14 +167,14 @@ def _texts(tree: ast.Module, program: Program) -> Iterator[tuple[int, str]]:
 
 
 def _grown(held: str, program: Program) -> str:
-    """Return the text that a config becomes where the program adds to it: the longest that a name is bound to."""
+    """Return the longest value of a name that begins with a config's text, which programs add to piece by piece."""
     nodes = program.values.names.values() if CONFIG.search(held) else ()
     values = [node.value for node in nodes if node is not None]
     return max([held, *(value for value in values if isinstance(value, str) and value.startswith(held))], key=len)
 
 
 def _filled(shell: str, program: Program) -> str:
-    """Put what names of the program are bound to into a notebook's commands, as IPython does."""
+    """Replace variables in a notebook's commands with the values of the program's names, as IPython does."""
     size = 0
 
     def replacement(match: re.Match[str]) -> str:

@@ -36,8 +36,8 @@ FLAG = re.compile(r"--[\w-]+[ =]\S")
 
 
 class Part(NamedTuple):
-    """A part of a text that may hold a job: its format, its text with lines kept, where it stands, a config file that
-    stands beside it; or a value that was read already.
+    """A part of a text that may hold a job: its format, its text on the same lines as in the whole, where it is for
+    people, and the text of a config file for its command; or a value that was read already.
     """
 
     format: str
@@ -48,7 +48,7 @@ class Part(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """Lines of a page that belong together, the number of the first from 0, and their indent."""
+    """A run of lines of a page: the number of the first, from 0, the lines, and their indent."""
 
     start: int
     lines: list[str]
@@ -116,7 +116,7 @@ def commands_in_sentences(text: str) -> Iterator[Part]:
 
 
 def is_page(text: str) -> bool:
-    """Return whether sentences stand at the margin, and not the lines of one document that is broken somewhere."""
+    """Return whether a text is prose: fewer than half of the lines without indent are data, as in a broken document."""
     margin = [line for line in text.split("\n") if line.strip() and line[0] not in " \t#"]
     of_data = [line for line in margin if line[0] in "[]{}'\"," or YAML_KEY.match(line)]
     return 2 * len(of_data) < len(margin)

@@ -1,4 +1,4 @@
-"""What calls of Python and of Google's libraries give that only hold or change values. Nothing is run.
+"""The values of calls of Python and of Google's libraries that only hold or change values. Nothing is run.
 
 Values that a text needs and that are not known become placeholders. Source: Python's manual, "Built-in Functions",
 "Format String Syntax" and "printf-style String Formatting"; google-cloud-aiplatform 2.7.0, read 2026-11-21.
@@ -31,7 +31,7 @@ NAMED = MESSAGES | PASSING | METHODS | {*LOOKUPS, *ITEMS, "timedelta", "dict", "
 
 
 def is_value(name: str) -> bool:
-    """Return whether `value_of_call` knows a call by its last name, e.g. `WorkerPoolSpec`."""
+    """Return whether `value_of_call` handles a call by its last name, e.g. `WorkerPoolSpec`."""
     return name in NAMED or name.endswith(("ParameterSpec", "Request")) or CASTING.match(name) is not None
 
 
@@ -44,7 +44,7 @@ def uses_named_arguments(name: str, owner: Node | None) -> bool:
 def value_of_call(
     name: str, owner: Node | None, given: Sequence[Node], named: Mapping[str, Node], line: int
 ) -> Node | None:
-    """Return the value of `owner.name(*given, **named)`, of a call without owner alike; None where it is not known.
+    """Return the value of `owner.name(*given, **named)` or `name(*given, **named)`; None where it is not known.
 
     `os.path.join` has the name `path.join`.
     """
@@ -82,7 +82,7 @@ def _length(named: Mapping[str, Node], line: int) -> Node | None:
 
 
 def _of_owner(name: str, owner: Node, given: Sequence[Node], named: Mapping[str, Node], line: int) -> Node | None:
-    """Return what a method of a mapping or a text gives."""
+    """Return the value of a method of a mapping or a text."""
     if name in ITEMS and not given and isinstance(owner.value, dict):
         values = list(owner.value.values())
         pairs = [[name, value] for name, value in zip(keys_of(owner), values, strict=True)]

@@ -1,4 +1,4 @@
-"""What the parameters of functions and the arguments of a command line are bound to."""
+"""The values of functions' parameters and of the arguments of a command line."""
 
 import ast
 

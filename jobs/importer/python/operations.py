@@ -1,4 +1,4 @@
-"""What operators and methods of Python make of values that are known, and how expressions are named.
+"""The results of operators on known values, and short names for expressions.
 
 Every function returns None where the result is not known. Nothing is run.
 """

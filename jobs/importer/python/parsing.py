@@ -19,7 +19,7 @@ UNFINISHED = ("was never closed", "unterminated triple-quoted", "unexpected EOF"
 MAX_LENGTH, MAX_GAPS, MAX_LESSON = 500_000, 20, 100_000
 MAX_STATEMENT_PARTS, MAX_PARSED, MAX_LEFT_OUT = 60, 1_000_000, 20
 ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
-"""What Python's own parser raises for a text that it does not take."""
+"""What Python's parser raises for a text that is not Python."""
 
 
 class LeftOut(NamedTuple):
@@ -53,7 +53,7 @@ def parse(text: str) -> Parsed:
 
 
 def is_program(text: str) -> bool:
-    """Return whether a text is Python from its first line to its last, a notebook's commands apart."""
+    """Return whether all of a text is Python, except for a notebook's commands."""
     try:
         _parse(without_commands(text))
     except ERRORS:

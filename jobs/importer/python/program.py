@@ -1,4 +1,4 @@
-"""What a program makes: its statements are read in order, and its own functions where they are called. Nothing is run.
+"""The jobs that a program makes. Statements are read in order, functions where they are called; nothing is run.
 
 Names are bound to what is known of their values. Source: google-cloud-aiplatform 2.7.0, read 2026-11-21.
 """
@@ -74,7 +74,7 @@ class Program:
                     self._walk_blocks(statement)
 
     def _walk_blocks(self, statement: ast.stmt) -> None:
-        """Read the blocks of a loop, a with or a try; what happens after an error hides nothing that was known."""
+        """Read the blocks of a loop, a with or a try. A handler sets only names whose values are not known else."""
         for block in ("body", "orelse", "finalbody"):
             self._walk(getattr(statement, block, []))
         names = self.values.names
@@ -219,7 +219,7 @@ class Program:
         return self.frames.pop().returned
 
     def _value_of_call(self, function: Function, call: ast.Call) -> Node | None:
-        """Return what a function of the program gives; jobs that it makes do not count."""
+        """Return the value of a call of a function of the program; jobs that it makes are left out."""
         made = self.job_calls
         node = self._enter(function, call)
         self.job_calls = made

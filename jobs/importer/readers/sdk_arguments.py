@@ -42,7 +42,7 @@ CONVERSIONS = {
     "model_serving_container_environment_variables": env_of,
     "model_serving_container_ports": ports_of,
 }
-"""Arguments whose values the API takes in another form."""
+"""Arguments whose values the API expects in another form."""
 
 
 class Arguments:
@@ -77,7 +77,7 @@ class Arguments:
         return message.entries
 
     def refuse_rest(self, notes: Notes, call: str) -> None:
-        """Refuse arguments that nobody took."""
+        """Add an error for every argument that was not popped."""
         for name, node in self.rest.items():
             if name not in SILENT:
                 near = "" if notes.is_full else nearest(name, self.known)

@@ -1,5 +1,6 @@
-"""JSON to nodes, with lines. Reads what documentation shows too, and notes where it is no JSON: comments, commas too
-many or too few, unquoted placeholders, single quotes, text after the end.
+"""JSON to nodes, with lines. JSON as documentation shows it is read too, with a note for each error.
+
+These are comments, commas too many or too few, unquoted placeholders, single quotes, and text after the end.
 """
 
 import json
@@ -44,7 +45,7 @@ def read_json(text: str, notes: Notes, first_line: int = 1) -> list[Node]:
 
 
 class Reader:
-    """Walks through the text once."""
+    """Reads the values of a text from its first character to its last."""
 
     def __init__(self, text: str, notes: Notes, first_line: int) -> None:
         self.text, self.notes, self.at = text, notes, 0

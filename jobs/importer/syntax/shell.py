@@ -42,7 +42,7 @@ class Command:
 
 
 class Shell(Words):
-    """Walks through a text once. `documents` are here-documents that commands wrote into files, `bodies` are all."""
+    """Reads the commands of a text. `documents` are here-documents that commands wrote into files, `bodies` are all."""
 
     def __init__(self, text: str, first_line: int = 1, depth: int = 0) -> None:
         super().__init__(text, first_line)
@@ -162,7 +162,7 @@ class Shell(Words):
                 command.target = command.target or word.text.removeprefix("./")
 
     def _documents(self, command: Command) -> None:
-        """Take the here-documents that wait for the end of the line."""
+        """Read the here-documents whose marks are on the line that has just ended."""
         for mark in self.waiting:
             start = self.at
             lines: list[str] = []
